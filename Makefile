@@ -1,0 +1,85 @@
+# Everything a stranger needs: Python 3.11 or newer with venv and pip, and make. See CONTRIBUTING.md.
+#   make run     set up, then the tour: jobs, kills, and a table that must say "lost 0, settled twice 0"
+#   make test    set up, then every test, on SQLite and on a PostgreSQL that the tests start
+#   make check   format, lint, types, layers, house rules
+#   make soak    the long tests        make bench   the measurements
+#   make lock    renew the lock files  make clean   remove what these made
+
+PYTHON ?= python3
+TEST_PROCESSES ?= 2
+PYTEST_ARGS ?=
+
+BIN := .venv/bin
+PY := $(BIN)/python
+UV := $(BIN)/uv
+COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+           --no-emit-index-url --no-emit-find-links --no-annotate --no-header
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup setup-dev run test check soak bench lock clean
+
+help:
+	@sed -n '2,/^$$/s/^# \{0,3\}//p' Makefile
+
+setup: .venv/run.stamp
+
+setup-dev: .venv/dev.stamp
+
+run: setup
+	$(BIN)/leasehold tour
+
+test: setup-dev
+	$(PY) -m pytest -n $(TEST_PROCESSES) $(PYTEST_ARGS)
+
+check: setup-dev
+	$(PY) -m ruff format --check .
+	$(PY) -m ruff check .
+	$(PY) -m mypy
+	$(BIN)/lint-imports --no-logo
+	$(PY) -m pytest -q tests/tidy
+
+soak: setup-dev
+	$(PY) -m pytest -m soak $(PYTEST_ARGS)
+
+bench: setup-dev
+	$(PY) -m bench $(BENCH_ARGS)
+
+lock: .venv/uv.stamp
+	$(COMPILE) --group pyproject.toml:uv --output-file requirements/uv.txt
+	$(COMPILE) pyproject.toml --extra postgres --group pyproject.toml:dev --output-file requirements/dev.txt
+	$(COMPILE) pyproject.toml --extra postgres --group pyproject.toml:build \
+	  --constraints requirements/dev.txt --output-file requirements/run.txt
+
+clean:
+	rm -rf .venv dist build htmlcov .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache \
+	  .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The virtual environment with its installer. It is rebuilt when the pinned installer changes.
+.venv/uv.stamp: requirements/uv.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "Leasehold needs Python 3.11 or newer as '$(PYTHON)'. Another one: make PYTHON=python3.12 ..." >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "'$(PYTHON)' has no venv. On Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
+	$(PYTHON) -m venv --clear .venv
+	$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt
+	touch $@
+
+# uv reads neither pip.conf nor PIP_INDEX_URL, so where only pip knows the way to a package index, pip installs.
+define install
+	rm -f .venv/run.stamp .venv/dev.stamp
+	$(UV) pip sync --quiet --python $(PY) --require-hashes $(1) || \
+	  $(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r $(1)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(PY) -m pip install --quiet --disable-pip-version-check \
+	  --no-deps --no-build-isolation --no-index --editable .
+endef
+
+.venv/run.stamp: .venv/uv.stamp requirements/run.txt pyproject.toml
+	$(call install,requirements/run.txt)
+	touch $@
+
+# What the tests need includes what a run needs.
+.venv/dev.stamp: .venv/uv.stamp requirements/dev.txt pyproject.toml
+	$(call install,requirements/dev.txt)
+	touch .venv/run.stamp $@

@@ -1,0 +1,46 @@
+"""Time as this process sees it: microseconds since 1970 (UTC), and a monotonic clock for deadlines.
+
+What decides leases and due times is the database's `leasehold_now()`, never this module; here are only the
+readings it is made from on SQLite, and conversions for people.
+"""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+SECOND: Final = 1_000_000
+MILLISECOND: Final = 1_000
+
+
+def wall() -> int:
+    """Return the host's wall clock in microseconds since 1970."""
+    return time.time_ns() // 1_000
+
+
+def uptime() -> int:
+    """Return microseconds that no change of the wall clock moves, shared by all processes of this boot."""
+    source = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+    return time.clock_gettime_ns(source) // 1_000
+
+
+def boot_id() -> str:
+    """Name this boot of the machine, or '' where the system does not tell."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return ""
+
+
+def microseconds(seconds: float) -> int:
+    """Convert seconds to whole microseconds."""
+    return round(seconds * SECOND)
+
+
+def moment(microseconds_since_epoch: int | None) -> datetime | None:
+    """Convert a stored time to an aware datetime in UTC."""
+    if microseconds_since_epoch is None:
+        return None
+    return datetime.fromtimestamp(microseconds_since_epoch / SECOND, tz=UTC)

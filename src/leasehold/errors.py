@@ -1,0 +1,229 @@
+"""Every error Leasehold raises, drawn as one tree that says who must act.
+
+    LeaseholdError
+    ├── Misuse        the caller changes something
+    ├── Overtaken     the world moved on: stop, touch nothing
+    ├── Unavailable   try again later
+    └── Broken        an invariant failed: stop and call a person
+
+A class's docstring is its message; `code` is stable and may be matched by programs.
+The three signals at the end are what a user's handler raises; they are not errors of ours.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class LeaseholdError(Exception):
+    """Leasehold could not do what was asked."""
+
+    code: ClassVar[str] = "LEASEHOLD_ERROR"
+
+    def __init__(self, detail: str = "") -> None:
+        said = (type(self).__doc__ or "").strip()
+        super().__init__(f"{said} {detail}".strip())
+        self.detail = detail
+
+
+class Misuse(LeaseholdError):
+    """The call cannot succeed as it stands."""
+
+    code = "MISUSE"
+
+
+class Overtaken(LeaseholdError):
+    """The world moved on while this was under way; nothing was changed."""
+
+    code = "OVERTAKEN"
+
+
+class Unavailable(LeaseholdError):
+    """A part we depend on does not answer; try again later."""
+
+    code = "UNAVAILABLE"
+
+
+class Broken(LeaseholdError):
+    """An invariant does not hold; stop and call a person."""
+
+    code = "BROKEN"
+
+
+class KeyConflict(Misuse):
+    """A job of this kind and key exists with another payload; use another key or the same payload."""
+
+    code = "KEY_CONFLICT"
+
+
+class PayloadInvalid(Misuse):
+    """The value is not strict JSON that both databases can keep."""
+
+    code = "PAYLOAD_INVALID"
+
+
+class PayloadTooLarge(PayloadInvalid):
+    """The value is larger than its limit; store it elsewhere and pass a reference."""
+
+    code = "PAYLOAD_TOO_LARGE"
+
+
+class PayloadTooDeep(PayloadInvalid):
+    """The value is nested deeper than its limit; flatten it."""
+
+    code = "PAYLOAD_TOO_DEEP"
+
+
+class NameInvalid(Misuse):
+    """A queue, kind or stage is named ^[a-z][a-z0-9_.-]{0,62}$: lower case, starting with a letter."""
+
+    code = "NAME_INVALID"
+
+
+class OptionInvalid(Misuse):
+    """An option lies outside its limits."""
+
+    code = "OPTION_INVALID"
+
+
+class KindUnknown(Misuse):
+    """No handler of this kind is registered here and no worker has published one; check the spelling."""
+
+    code = "KIND_UNKNOWN"
+
+
+class KindTaken(Misuse):
+    """A handler of this kind or stage is registered already; give one of them another name."""
+
+    code = "KIND_TAKEN"
+
+
+class ArgumentsInvalid(Misuse):
+    """The payload's fields do not fit the handler's arguments."""
+
+    code = "ARGUMENTS_INVALID"
+
+
+class GraphInvalid(Misuse):
+    """The pipeline's stages cannot all run: each needs a name of its own and earlier stages to wait for."""
+
+    code = "GRAPH_INVALID"
+
+
+class EachInvalid(Misuse):
+    """`each` must name a field of the upstream output that holds a list."""
+
+    code = "EACH_INVALID"
+
+
+class FanOutTooLarge(Misuse):
+    """A stage may fan out into a limited number of segments; group the items."""
+
+    code = "FAN_OUT_TOO_LARGE"
+
+
+class JobUnknown(Misuse):
+    """There is no job with this id."""
+
+    code = "JOB_UNKNOWN"
+
+
+class QueueUnserved(Misuse):
+    """No handler is registered for this queue; import the module that defines it or drop the option."""
+
+    code = "QUEUE_UNSERVED"
+
+
+class UrlInvalid(Misuse):
+    """A database is named sqlite:///relative/path.db, sqlite:////absolute/path.db or postgresql://…"""
+
+    code = "URL_INVALID"
+
+
+class DriverMissing(Misuse):
+    """PostgreSQL needs its driver: pip install 'leasehold[postgres]'."""
+
+    code = "DRIVER_MISSING"
+
+
+class AppInvalid(Misuse):
+    """An app is named module:attribute, and the attribute must be a Leasehold."""
+
+    code = "APP_INVALID"
+
+
+class ConnectionForeign(Misuse):
+    """The connection does not lead to this engine's database; pass one that does."""
+
+    code = "CONNECTION_FOREIGN"
+
+
+class SecondLibrary(Misuse):
+    """A second SQLite library, or a plain open(), must not touch the engine's file in this process: closing it
+    would drop the locks of the first. Use apsw, or another process."""
+
+    code = "SECOND_LIBRARY"
+
+
+class SqliteTooOld(Misuse):
+    """This SQLite can corrupt a database under concurrent checkpoints; install apsw with SQLite 3.51.3 or later."""
+
+    code = "SQLITE_TOO_OLD"
+
+
+class SchemaMissing(Misuse):
+    """The database has no Leasehold schema, or an older one; run `leasehold migrate`."""
+
+    code = "SCHEMA_MISSING"
+
+
+class SchemaTooNew(Misuse):
+    """The database was migrated by a newer Leasehold; upgrade this one."""
+
+    code = "SCHEMA_TOO_NEW"
+
+
+class SchemaForeign(Misuse):
+    """The database holds tables of another program under our names; give Leasehold a database of its own."""
+
+    code = "SCHEMA_FOREIGN"
+
+
+class ResultRefused(Misuse):
+    """The database refused to record this result."""
+
+    code = "RESULT_REFUSED"
+
+
+class LeaseLost(Overtaken):
+    """The lease no longer stands: it expired or went to another; stop and touch nothing."""
+
+    code = "LEASE_LOST"
+
+
+class DatabaseUnavailable(Unavailable):
+    """The database cannot be reached or did not answer in time; check its URL and that it is running."""
+
+    code = "DATABASE_UNAVAILABLE"
+
+
+class WaitTimeout(Unavailable):
+    """The job has not settled within the time given; wait again or look at it with `leasehold show`."""
+
+    code = "WAIT_TIMEOUT"
+
+
+class Permanent(Exception):  # noqa: N818 — a signal of the user's handler, named as the interface names it
+    """Raised by a handler: this task fails for good, at once."""
+
+
+class Transient(Exception):  # noqa: N818
+    """Raised by a handler: try again, no sooner than `retry_after` seconds from now."""
+
+    def __init__(self, message: str = "", *, retry_after: float = 0.0) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class Cancelled(Exception):  # noqa: N818
+    """Raised by a handler that stops because its task was cancelled."""

@@ -1,0 +1,152 @@
+"""What follows when tasks settle: pure decisions for the orchestrator, from data alone.
+
+A waiting task counts what it still waits for (`unmet`). A stage waits for its prerequisites; a job for its stages; a
+stage that fanned out for its segments. At zero a stage becomes ready or fans out, and a job or a fanned-out stage ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from msgspec import Struct
+
+from leasehold import canonical
+from leasehold.errors import EachInvalid, FanOutTooLarge, LeaseholdError
+from leasehold.model.failure import Failure
+from leasehold.model.limits import SEGMENTS_MAX
+from leasehold.model.status import Status
+from leasehold.model.task import Child, Facts
+
+
+class Settled(Struct, frozen=True):
+    """A task whose end nobody has looked at yet."""
+
+    task_id: int
+    stage: str
+    status: str
+
+
+class Dependent(Struct, frozen=True):
+    """A waiting task that `on_task_id` concerns, as prerequisite or as part (`is_part`)."""
+
+    task_id: int
+    on_task_id: int
+    is_part: bool
+    unmet: int
+    each_field: str | None
+
+
+class Tally(Struct, frozen=True):
+    """How the parts of a waiting task ended, with the first failure among them."""
+
+    parent_id: int
+    errors: int
+    cancels: int
+    stage: str | None
+    segment: int | None
+    failure: str | None
+
+
+class Ended(Struct, frozen=True):
+    """A waiting task that ends without having run."""
+
+    task_id: int
+    status: str
+    failure: str | None = None
+
+
+@dataclass(slots=True)
+class Moves:
+    """What the orchestrator shall do, by task id."""
+
+    count_down: dict[int, int] = field(default_factory=dict)
+    ready: list[int] = field(default_factory=list)
+    fan_out: list[int] = field(default_factory=list)
+    conclude: list[int] = field(default_factory=list)
+    cancel: list[Ended] = field(default_factory=list)
+
+
+def decide(settled: Iterable[Settled], dependents: Iterable[Dependent]) -> Moves:
+    """Choose what follows a batch of settled tasks for those that wait for them."""
+    ends = {end.task_id: end for end in settled}
+    moves = Moves()
+    for task_id, rows in _grouped(dependents).items():
+        spoilt = [ends[row.on_task_id] for row in rows if not row.is_part and _failed(ends[row.on_task_id])]
+        if spoilt:
+            moves.cancel.append(Ended(task_id, Status.CANCELLED, _prerequisite_failed(spoilt[0]).text()))
+        else:
+            _count(moves, task_id, rows)
+    return moves
+
+
+def _grouped(dependents: Iterable[Dependent]) -> dict[int, list[Dependent]]:
+    grouped: dict[int, list[Dependent]] = {}
+    for row in dependents:
+        grouped.setdefault(row.task_id, []).append(row)
+    return grouped
+
+
+def _failed(end: Settled) -> bool:
+    return end.status != Status.DONE
+
+
+def _count(moves: Moves, task_id: int, rows: list[Dependent]) -> None:
+    left = rows[0].unmet - len(rows)
+    if left > 0:
+        moves.count_down[task_id] = left
+    elif rows[0].is_part:
+        moves.conclude.append(task_id)
+    elif rows[0].each_field is not None:
+        moves.fan_out.append(task_id)
+    else:
+        moves.ready.append(task_id)
+
+
+def _prerequisite_failed(end: Settled) -> Failure:
+    return Failure("PREREQUISITE_FAILED", f"stage '{end.stage}' ended {end.status}, so this can no longer run")
+
+
+def conclude(task_id: int, tally: Tally | None) -> Ended:
+    """Choose how a job or a fanned-out stage ends, all its parts being settled."""
+    if tally is None or not (tally.errors or tally.cancels):
+        return Ended(task_id, Status.DONE)
+    where = f"stage '{tally.stage}'" + ("" if tally.segment is None else f" segment {tally.segment}")
+    if tally.errors:
+        cause = canonical.decode(tally.failure) if tally.failure else {}
+        said = f"{where} failed: {cause.get('message', 'no reason recorded')}"
+        return Ended(task_id, Status.ERROR, Failure(str(cause.get("error_class", "BUG")), said).text())
+    return Ended(task_id, Status.CANCELLED, Failure("CANCELLED", f"{where} was cancelled").text())
+
+
+def fan_out(group: Facts) -> list[Child] | Failure:
+    """Return one child per item of the upstream list, or why that cannot be done."""
+    try:
+        items = _items(group)
+        return [
+            Child(
+                job_id=group.job_id,
+                parent_id=group.id,
+                kind=group.kind,
+                stage=group.stage,
+                terms=group.terms,
+                priority=group.priority,
+                segment=number,
+                item=canonical.encode(item),
+            )
+            for number, item in enumerate(items)
+        ]
+    except LeaseholdError as error:
+        return Failure(error.code, str(error))
+
+
+def _items(group: Facts) -> list[object]:
+    if group.source_output is None:
+        raise EachInvalid(f"Stage '{group.stage}' fans out over '{group.each_field}', but its source has no output of its own.")
+    output = canonical.decode(group.source_output)
+    items = output.get(group.each_field) if isinstance(output, dict) else None
+    if not isinstance(items, list):
+        raise EachInvalid(f"Stage '{group.stage}' fans out over '{group.each_field}', which is {type(items).__name__}.")
+    if len(items) > SEGMENTS_MAX:
+        raise FanOutTooLarge(f"'{group.each_field}' has {len(items):,} items; the limit is {SEGMENTS_MAX:,}.")
+    return items

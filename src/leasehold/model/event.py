@@ -1,0 +1,34 @@
+"""The names of the journal's lines. One for every change of place; each is written in the same transaction."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+
+class Name(StrEnum):
+    """What happened to a task."""
+
+    SUBMITTED = "submitted"
+    ADVANCED = "advanced"
+    CLAIMED = "claimed"
+    RELEASED = "released"
+    RECLAIMED = "reclaimed"
+    RETRIED = "retried"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+class Event(Struct, frozen=True):
+    """One line of the journal, as it is read back."""
+
+    id: int
+    task_id: int
+    at: int
+    name: str
+    fence: int | None
+    attempt: int | None
+    worker: int | None
+    detail: str | None

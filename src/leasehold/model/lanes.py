@@ -1,0 +1,59 @@
+"""Where a claim looks: a lane is a range of priorities in one queue, beyond the position already taken.
+
+On PostgreSQL, rows that were claimed stay in the index until they are vacuumed, which an old snapshot prevents. A claim that
+starts at the beginning reads them all again; one that starts beyond them does not. Between the lanes that are known there
+are gaps, so a priority never seen before is still found at once. Rows that commit late lie behind a hint: `forget` makes
+the next claim look everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+
+from leasehold.model.lease import Lease
+from leasehold.model.limits import PRIORITY_MAX, PRIORITY_MIN
+
+
+class Lane(Struct, frozen=True):
+    """A part of a queue: priorities from `low` to `high`, positions after `after`."""
+
+    queue: str
+    low: int
+    high: int
+    after: int
+
+
+class Hints:
+    """How far claims have come, per queue and priority."""
+
+    def __init__(self) -> None:
+        self._after: dict[str, dict[int, int]] = {}
+
+    def forget(self) -> None:
+        """Look everywhere again."""
+        self._after.clear()
+
+    def saw(self, leases: Iterable[Lease]) -> None:
+        """Remember the positions that were claimed."""
+        for lease in leases:
+            known = self._after.setdefault(lease.queue, {})
+            known[lease.priority] = max(known.get(lease.priority, 0), lease.position)
+
+    def lanes(self, queues: Sequence[str]) -> list[Lane]:
+        """Return the lanes of `queues`, highest priority first within each, queues in the order given."""
+        return [lane for queue in queues for lane in _lanes_of(queue, self._after.get(queue, {}))]
+
+
+def _lanes_of(queue: str, known: dict[int, int]) -> list[Lane]:
+    lanes: list[Lane] = []
+    above = PRIORITY_MAX
+    for priority in sorted(known, reverse=True):
+        if priority < above:
+            lanes.append(Lane(queue, priority + 1, above, 0))
+        lanes.append(Lane(queue, priority, priority, known[priority]))
+        above = priority - 1
+    if above >= PRIORITY_MIN:
+        lanes.append(Lane(queue, PRIORITY_MIN, above, 0))
+    return lanes

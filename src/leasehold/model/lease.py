@@ -1,0 +1,121 @@
+"""The lease: the right to settle one attempt of one task. `(task_id, fence)` is its identity."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from leasehold.model.failure import Failure
+
+Ending = Literal["DONE", "ERROR", "CANCELLED", "RETRY"]
+
+
+class Lease(Struct, frozen=True):
+    """A lease as its holder has it, with the facts needed to run the attempt."""
+
+    task_id: int
+    fence: int
+    attempt: int
+    epoch: int
+    position: int
+    job_id: int
+    kind: str
+    stage: str | None
+    segment: int | None
+    key: str
+    payload: str
+    item: str | None
+    queue: str
+    priority: int
+    attempts_max: int
+    lease_ms: int
+
+    @property
+    def route(self) -> str:
+        """Name the handler that runs this task."""
+        return self.kind if self.stage is None else f"{self.kind}/{self.stage}"
+
+
+class Settlement(Struct, frozen=True, omit_defaults=True):
+    """How one attempt ended, ready to be written. Lands only while its lease stands."""
+
+    task_id: int
+    fence: int
+    status: Ending
+    output: str | None = None
+    failure: str | None = None
+    delay_us: int = 0
+    detail: str | None = None
+
+
+class Landed(Struct, frozen=True):
+    """The store's answer to one settlement: what was recorded, and whether somebody waits for it."""
+
+    task_id: int
+    fence: int
+    status: str
+    onward: bool
+
+
+class Renewal(Struct, frozen=True):
+    """One lease to be renewed for another `lease_ms`."""
+
+    task_id: int
+    fence: int
+    lease_ms: int
+
+
+class Renewed(Struct, frozen=True):
+    """The store's answer to a renewal that held; `cancel_reason` is set when the task shall stop."""
+
+    task_id: int
+    fence: int
+    cancel_reason: str | None
+
+
+class Progress(Struct, frozen=True):
+    """How far one attempt has come, as the handler reported it (canonical JSON)."""
+
+    task_id: int
+    fence: int
+    progress: str
+
+
+class Vacancy(Struct, frozen=True):
+    """One lease to be taken back: it expired, its owner is gone, or its holder gives it up unstarted."""
+
+    task_id: int
+    fence: int
+    why: Literal["expired", "owner gone", "released"]
+
+
+class Vacated(Struct, frozen=True):
+    """The store's answer to a lease that was taken back."""
+
+    task_id: int
+    fence: int
+    queue: str
+    status: str
+
+
+def done(lease: Lease, output: str | None) -> Settlement:
+    """End an attempt well."""
+    return Settlement(lease.task_id, lease.fence, "DONE", output)
+
+
+def failed(lease: Lease, failure: Failure) -> Settlement:
+    """End an attempt, and its task, for good."""
+    return Settlement(lease.task_id, lease.fence, "ERROR", failure=failure.text())
+
+
+def cancelled(lease: Lease, failure: Failure) -> Settlement:
+    """End an attempt because its task was cancelled."""
+    return Settlement(lease.task_id, lease.fence, "CANCELLED", failure=failure.text())
+
+
+def retried(lease: Lease, failure: Failure, delay_us: int, detail: str) -> Settlement:
+    """End an attempt and have the task wait for another."""
+    return Settlement(
+        lease.task_id, lease.fence, "RETRY", failure=failure.text(), delay_us=delay_us, detail=detail
+    )

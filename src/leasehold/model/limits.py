@@ -1,0 +1,34 @@
+"""Every limit that is not about one JSON value, named, in one place."""
+
+from __future__ import annotations
+
+from typing import Final
+
+NAME_PATTERN: Final = r"^[a-z][a-z0-9_.-]{0,62}\Z"
+KEY_LENGTH_MAX: Final = 512
+PRIORITY_MIN: Final = -32_768
+PRIORITY_MAX: Final = 32_767
+ATTEMPTS_MAX: Final = 1_000
+LEASE_SECONDS_MIN: Final = 0.1
+LEASE_SECONDS_MAX: Final = 24 * 3600.0
+LEASE_SECONDS: Final = 30.0
+DELAY_SECONDS_MAX: Final = 366 * 24 * 3600.0
+SEGMENTS_MAX: Final = 10_000
+STAGES_MAX: Final = 500
+INPUT_BYTES_MAX: Final = 64 * 1024 * 1024
+PAGE_MAX: Final = 1_000
+CONCURRENCY_MAX: Final = 10_000
+QUEUE_LIMIT_MAX: Final = 10_000
+
+CLAIM_MAX: Final = 1_000
+GROUP_MAX: Final = 1_000
+GROUP_BYTES_MAX: Final = 8 * 1024 * 1024
+RENEW_MAX: Final = 10_000
+SUBMIT_MAX: Final = 2_000
+SWEEP_MAX: Final = 1_000
+ADVANCE_MAX: Final = 500
+
+MESSAGE_LENGTH_MAX: Final = 4_000
+STACK_LENGTH_MAX: Final = 16_000
+REASON_LENGTH_MAX: Final = 500
+PROGRESS_BYTES_MAX: Final = 4_096

@@ -1,0 +1,49 @@
+"""Names and other short words that callers choose, checked once at the edge."""
+
+from __future__ import annotations
+
+import re
+
+from leasehold.errors import NameInvalid, OptionInvalid
+from leasehold.model.limits import KEY_LENGTH_MAX, NAME_PATTERN, REASON_LENGTH_MAX
+
+_name = re.compile(NAME_PATTERN)
+_unprintable = re.compile(r"[\x00\ud800-\udfff]")
+
+
+def check_name(name: object, what: str) -> str:
+    """Return `name` if a queue, kind or stage may be called so; `what` says which of them it is."""
+    if isinstance(name, str) and _name.match(name):
+        return name
+    raise NameInvalid(f"This {what} is {str(name)[:80]!r}.")
+
+
+def check_key(key: object) -> str:
+    """Return `key` if a job may have it: a text of 1 to 512 characters that both databases can keep."""
+    if not isinstance(key, str) or not 1 <= len(key) <= KEY_LENGTH_MAX or _unprintable.search(key):
+        raise OptionInvalid(f"A key is a text of 1 to {KEY_LENGTH_MAX} characters without NUL; got {str(key)[:80]!r}.")
+    return key
+
+
+def clean(text: str, limit: int) -> str:
+    """Return `text` as both databases can keep it: without NUL and lone surrogates, cut to `limit` characters."""
+    if len(text) > limit:
+        text = f"{text[:limit]}… ({len(text):,} characters in all)"
+    return _unprintable.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def reason_of(text: object) -> str:
+    """Return an operator's reason, fit to be stored."""
+    return clean(str(text), REASON_LENGTH_MAX)
+
+
+def route(kind: str, stage: str | None) -> str:
+    """Name what runs a task: its kind, or its kind and stage. '/' cannot appear in either."""
+    return kind if stage is None else f"{kind}/{stage}"
+
+
+def check_range(value: float, low: float, high: float, what: str) -> float:
+    """Return `value` if it lies within its limits; `what` names it in the error."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+        raise OptionInvalid(f"{what} must lie between {low:g} and {high:g}; got {str(value)[:40]}.")
+    return value

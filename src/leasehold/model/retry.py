@@ -1,0 +1,71 @@
+"""When a failed attempt is tried again. Pure: the jitter is an argument, drawn from a seed that is recorded."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+from leasehold.model.failure import Failure
+from leasehold.model.limits import ATTEMPTS_MAX, DELAY_SECONDS_MAX
+from leasehold.model.names import check_range
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """The retry policy of a stage: how often, and how long to wait in between (seconds)."""
+
+    attempts: int = 5
+    delay_initial: float = 1.0
+    multiplier: float = 2.0
+    delay_max: float = 60.0
+    delay_ceiling: float = 300.0
+
+    def __post_init__(self) -> None:
+        """Refuse a policy that could never work."""
+        check_range(self.attempts, 1, ATTEMPTS_MAX, "Retry.attempts")
+        check_range(self.multiplier, 1, 1_000, "Retry.multiplier")
+        for field in ("delay_initial", "delay_max", "delay_ceiling"):
+            check_range(getattr(self, field), 0, DELAY_SECONDS_MAX, f"Retry.{field}")
+
+
+@dataclass(frozen=True, slots=True)
+class RetryAt:
+    """Try again after `delay` seconds."""
+
+    delay: float
+
+
+@dataclass(frozen=True, slots=True)
+class Bury:
+    """Do not try again, for this reason."""
+
+    reason: str
+
+
+def decide(failure: Failure, attempt: int, attempts_max: int, policy: Retry, spread: float) -> RetryAt | Bury:
+    """Choose what follows a failed attempt. `spread` is the jitter, 0..1."""
+    if not failure.retryable:
+        return Bury("not retryable")
+    if attempt >= attempts_max:
+        return Bury("attempts exhausted")
+    return RetryAt(min(max(_backoff(policy, attempt) * spread, failure.retry_after), policy.delay_ceiling))
+
+
+def _backoff(policy: Retry, attempt: int) -> float:
+    delay = policy.delay_initial
+    for _ in range(attempt - 1):
+        if delay >= policy.delay_max:
+            break
+        delay *= policy.multiplier
+    return min(policy.delay_max, delay)
+
+
+def seed_of(job_key: str, route: str, segment: int | None, epoch: int, attempt: int) -> str:
+    """Name the seed of one attempt's jitter; the same attempt has the same seed on any machine."""
+    return f"{route}|{job_key}|{segment}|{epoch}|{attempt}"
+
+
+def spread_of(seed: str) -> float:
+    """Draw the jitter of a seed, evenly from 0 to 1."""
+    digest = hashlib.sha256(seed.encode("utf-8")).digest()
+    return int.from_bytes(digest[:8], "big") / 2**64

@@ -1,0 +1,93 @@
+"""The store: the only place that knows SQL. One small noun a file, two dialects, the same operations in both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from leasehold.errors import DriverMissing, UrlInvalid
+from leasehold.store import migrate
+from leasehold.store.database import PATIENCE_SECONDS, Database, Dialect
+from leasehold.store.leases import Leases
+from leasehold.store.queues import Queues
+from leasehold.store.reports import Reports
+from leasehold.store.sqlite import SqliteDialect
+from leasehold.store.stages import Stages
+from leasehold.store.tasks import Tasks
+from leasehold.store.wake import Ear, Mouth
+from leasehold.store.workers import Workers
+
+__all__ = ["Store", "open_store"]
+
+
+class Store:
+    """Work as it is kept: `tasks`, `leases`, `stages`, `queues`, `workers`, `reports`."""
+
+    def __init__(self, url: str, database: Database) -> None:
+        self.url = url
+        self.database = database
+        self.tasks = Tasks(database)
+        self.leases = Leases(database)
+        self.stages = Stages(database)
+        self.queues = Queues(database)
+        self.workers = Workers(database)
+        self.reports = Reports(database)
+
+        self._mouth: Mouth | None = None
+
+    def wake(self, words: Iterable[str]) -> None:
+        """Hint to every worker that these queues got work."""
+        if self._mouth is None:
+            self._mouth = self.database.dialect.mouth()
+        self._mouth.send(words)
+
+    def ear(self) -> Ear:
+        """Hear such hints."""
+        return self.database.dialect.ear()
+
+    @contextmanager
+    def transaction(self, connection: object) -> Iterator[None]:
+        """Have this thread's calls take part in a transaction of the caller's own connection."""
+        with self.database.bound(connection):
+            yield
+
+    def prepare(self) -> None:
+        """Give a new database its schema; refuse one that is older or newer than this engine."""
+        if migrate.version(self.database) == 0:
+            self.migrate()
+        migrate.check(self.database)
+
+    def migrate(self) -> tuple[int, int]:
+        """Bring the schema to this engine's version; return the versions before and after."""
+        return migrate.migrate(self.database)
+
+    def close(self) -> None:
+        """Close all connections."""
+        if self._mouth is not None:
+            self._mouth.close()
+        self.database.close()
+
+
+def open_store(url: str, *, connections: int = 8, patience: float = PATIENCE_SECONDS) -> Store:
+    """Open the store a URL names. Nothing is read or written yet."""
+    return Store(url, Database(_dialect(url), connections=connections, patience=patience))
+
+
+def _dialect(url: str) -> Dialect:
+    scheme, found, rest = url.partition("://")
+    if found and scheme == "sqlite":
+        return SqliteDialect(_path(rest))
+    if found and scheme in ("postgresql", "postgres"):
+        try:
+            from leasehold.store.postgres import PostgresDialect  # noqa: PLC0415 — an optional extra
+        except ImportError as error:
+            raise DriverMissing(str(error)) from None
+        return PostgresDialect(url)
+    raise UrlInvalid(f"This one begins with {scheme[:20]!r}.")
+
+
+def _path(rest: str) -> Path:
+    if not rest.startswith("/") or len(rest) == 1:
+        raise UrlInvalid("The path is missing.")
+    return Path(rest[1:]).absolute()

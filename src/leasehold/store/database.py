@@ -1,0 +1,198 @@
+"""A database as the store's nouns use it: named operations, transactions, and trouble that is dealt with inside.
+
+Every operation can be repeated: submits by key, settlements by fence, moves by the row that is no longer there. So
+transient trouble (busy, deadlock, lost connection, failover, a COMMIT without an answer) is retried here, and callers see
+either an answer or one of our own errors. Driver errors never leave `store/`.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from enum import Enum, auto
+from typing import Any, Final, Protocol, TypeVar
+
+from leasehold.errors import DatabaseUnavailable, LeaseholdError
+from leasehold.store.pool import Pool
+from leasehold.store.wake import Ear, Mouth
+
+Row = tuple[Any, ...]
+T = TypeVar("T")
+
+PATIENCE_SECONDS: Final = 60.0
+FIRST_PATIENCE_SECONDS: Final = 3.0
+PAUSE_FIRST: Final = 0.005
+PAUSE_MAX: Final = 1.0
+
+
+class Trouble(Enum):
+    """What a driver's error means for the operation that met it."""
+
+    AGAIN = auto()  # nothing happened: repeat on the same connection
+    RECONNECT = auto()  # it may or may not have happened: repeat on a new connection
+    FINAL = auto()  # repeating cannot help
+
+
+class Session(Protocol):
+    """One connection."""
+
+    def run(self, name: str, /, **values: object) -> list[Row]:
+        """Run a named operation and return its rows."""
+
+    def atomic(self, *, write: bool) -> AbstractContextManager[object]:
+        """Make what runs inside one transaction."""
+
+    def script(self, folder: str, name: str) -> None:
+        """Run a file of definitions."""
+
+    def set_clock(self, now: int) -> None:
+        """Stop the database's clock at `now`, for tests."""
+
+    def close(self) -> None:
+        """Let the connection go."""
+
+
+class Dialect(Protocol):
+    """What differs between databases."""
+
+    name: str
+
+    def connect(self) -> Session:
+        """Open a connection of our own."""
+
+    def adopt(self, connection: object) -> Session:
+        """Wrap a connection of the caller's, or raise `ConnectionForeign`."""
+
+    def ear(self) -> Ear:
+        """Hear wake-ups of this database."""
+
+    def mouth(self) -> Mouth:
+        """Send wake-ups to this database's ears."""
+
+    def judge(self, error: Exception) -> Trouble | None:
+        """Tell what an error means, or None if it is not the driver's."""
+
+    def translate(self, error: Exception) -> LeaseholdError:
+        """Turn a final driver error into one of ours."""
+
+
+class Database:
+    """Runs operations on pooled connections, or on the caller's own within `bound`."""
+
+    def __init__(self, dialect: Dialect, *, connections: int, patience: float = PATIENCE_SECONDS) -> None:
+        self.dialect = dialect
+        self.patience = patience
+        self._pool: Pool[Session] = Pool(dialect.connect, connections)
+        self._bound = threading.local()
+        self._closing = threading.Event()
+        self._reached = False
+
+    def read(self, name: str, /, **values: object) -> list[Row]:
+        """Run an operation that changes nothing."""
+        return self._persist(lambda session: session.run(name, **values), write=False, alone=True)[0]
+
+    def write(self, name: str, /, **values: object) -> list[Row]:
+        """Run one operation as a transaction of its own."""
+        return self._persist(lambda session: session.run(name, **values), write=True, alone=True)[0]
+
+    def write_doubting(self, name: str, /, **values: object) -> tuple[list[Row], bool]:
+        """Like `write`; also tell whether an earlier try may have been committed without an answer."""
+        return self._persist(lambda session: session.run(name, **values), write=True, alone=True)
+
+    def transact(self, work: Callable[[Session], T]) -> T:
+        """Run several operations as one transaction; `work` may be called again after trouble."""
+        return self._persist(work, write=True, alone=False)[0]
+
+    @contextmanager
+    def bound(self, connection: object) -> Iterator[None]:
+        """Have this thread's operations run on the caller's connection, inside one transaction of it."""
+        session = self.dialect.adopt(connection)
+        outer = getattr(self._bound, "session", None)
+        self._bound.session = session
+        try:
+            with session.atomic(write=True):
+                yield
+        except Exception as error:
+            raise self._ours(error) from error
+        finally:
+            self._bound.session = outer
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether this thread works inside a transaction of the caller's."""
+        return getattr(self._bound, "session", None) is not None
+
+    def close(self) -> None:
+        """Close all connections; operations that wait for the database give up."""
+        self._closing.set()
+        self._pool.close()
+
+    def _persist(self, work: Callable[[Session], T], *, write: bool, alone: bool) -> tuple[T, bool]:
+        session: Session | None = getattr(self._bound, "session", None)
+        if session is not None:
+            return self._once(session, work), False
+        doubtful = False
+        started = time.monotonic()
+        pause = PAUSE_FIRST
+        while True:
+            try:
+                return self._on_pooled(work, write=write, alone=alone), doubtful
+            except Exception as error:
+                trouble = self.dialect.judge(error)
+                if trouble is None or trouble is Trouble.FINAL:
+                    raise self._ours(error) from error
+                doubtful = doubtful or trouble is Trouble.RECONNECT
+                self._pause_or_give_up(error, started, pause)
+                pause = min(pause * 2, PAUSE_MAX)
+
+    def _once(self, session: Session, work: Callable[[Session], T]) -> T:
+        try:
+            return work(session)
+        except Exception as error:
+            raise self._ours(error) from error
+
+    def _on_pooled(self, work: Callable[[Session], T], *, write: bool, alone: bool) -> T:
+        session = self._pool.take()
+        try:
+            if alone and not getattr(session, "needs_brackets", False):
+                result = work(session)
+            else:
+                with session.atomic(write=write):
+                    result = work(session)
+        except Exception as error:
+            self._let_go(session, error)
+            raise
+        except BaseException:
+            self._pool.drop(session)
+            raise
+        self._pool.give(session)
+        self._reached = True
+        return result
+
+    def _let_go(self, session: Session, error: Exception) -> None:
+        trouble = self.dialect.judge(error)
+        if trouble is Trouble.RECONNECT:
+            self._pool.drop(session)
+        else:
+            self._pool.give(session)
+
+    def _pause_or_give_up(self, error: Exception, started: float, pause: float) -> None:
+        patience = self.patience if self._reached else min(self.patience, FIRST_PATIENCE_SECONDS)
+        if time.monotonic() - started >= patience or self._closing.is_set():
+            raise DatabaseUnavailable(f"Last trouble: {_one_line(error)}.") from error
+        self._closing.wait(pause * random.uniform(0.5, 1.0))  # noqa: S311 — spreads retries, decides nothing
+
+    def _ours(self, error: Exception) -> Exception:
+        trouble = self.dialect.judge(error)
+        if trouble is None:
+            return error
+        if trouble is Trouble.FINAL:
+            return self.dialect.translate(error)
+        return DatabaseUnavailable(f"Last trouble: {_one_line(error)}.")
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:300] or type(error).__name__

@@ -1,0 +1,75 @@
+"""One SQLite library per process: a second one that opens and closes our file would drop our POSIX locks.
+
+An audit hook refuses the standard library's `sqlite3.connect` and plain `open` on the engine's files in this process. What
+was opened before the engine came is looked for once, in /proc/self/fd.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from pathlib import Path
+from typing import Final
+
+from leasehold.errors import SecondLibrary
+
+_SUFFIXES: Final = ("", "-wal", "-shm")
+_guarded: Final[dict[str, int]] = {}
+_lock: Final = threading.Lock()
+_installed = threading.Event()
+
+
+def protect(path: Path) -> None:
+    """Refuse other openings of `path` in this process from now on."""
+    with _lock:
+        real = os.path.realpath(path)
+        if real not in _guarded:
+            _refuse_if_open(real)
+        _guarded[real] = _guarded.get(real, 0) + 1
+        if not _installed.is_set():
+            sys.addaudithook(_hook)
+            _installed.set()
+
+
+def release(path: Path) -> None:
+    """Forget `path` when its last connection is closed."""
+    with _lock:
+        real = os.path.realpath(path)
+        left = _guarded.get(real, 0) - 1
+        if left > 0:
+            _guarded[real] = left
+        else:
+            _guarded.pop(real, None)
+
+
+def _refuse_if_open(real: str) -> None:
+    descriptors = Path("/proc/self/fd")
+    if not descriptors.is_dir() or not os.path.exists(real):
+        return
+    for entry in descriptors.iterdir():
+        try:
+            target = os.readlink(entry)
+        except OSError:
+            continue
+        if target in {real + suffix for suffix in _SUFFIXES}:
+            raise SecondLibrary(f"{real} is open here already; close it before Leasehold opens it.")
+
+
+def _hook(event: str, arguments: tuple[object, ...]) -> None:
+    if not _guarded or event not in ("open", "sqlite3.connect"):
+        return
+    target = arguments[0]
+    if not isinstance(target, str | bytes | os.PathLike):
+        return
+    name = os.fsdecode(target)
+    if event == "sqlite3.connect":
+        _refuse(name.removeprefix("file:").partition("?")[0])
+    elif any(name.endswith(os.path.basename(real) + suffix) for real in list(_guarded) for suffix in _SUFFIXES):
+        _refuse(name)
+
+
+def _refuse(name: str) -> None:
+    real = os.path.realpath(name)
+    if any(real == guarded + suffix for guarded in list(_guarded) for suffix in _SUFFIXES):
+        raise SecondLibrary(f"The file is {name}.")

@@ -1,0 +1,103 @@
+"""Leases: claim, renew, settle, release, reclaim. Every write names the task and the fence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from leasehold.model.failure import ATTEMPTS_SPENT, WORKER_LOST
+from leasehold.model.lanes import Lane
+from leasehold.model.lease import Landed, Lease, Progress, Renewal, Renewed, Settlement, Vacancy, Vacated
+from leasehold.model.limits import PRIORITY_MAX, PRIORITY_MIN, RENEW_MAX, SWEEP_MAX
+from leasehold.store.database import Database, Row, Session
+from leasehold.store.documents import document
+
+_LOST: Final = WORKER_LOST.text()
+_SPENT: Final = ATTEMPTS_SPENT.text()
+
+
+class Claimed(Struct, frozen=True):
+    """What a claim brought. `doubtful`: an earlier try may have leased tasks that nobody was told of."""
+
+    leases: list[Lease]
+    doubtful: bool
+
+
+class Leases:
+    """The noun `store.leases`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def claim(self, worker: int, lanes: Sequence[Lane], routes: str, most: int) -> Claimed:
+        """Lease up to `most` tasks of unlimited, unpaused queues. `routes` is a JSON list of what the worker can run."""
+        rows, doubtful = self._database.write_doubting(
+            "claim", worker=worker, lanes=document(lanes), routes=routes, most=most, limited=False
+        )
+        return Claimed([Lease(*row) for row in rows], doubtful)
+
+    def claim_limited(self, worker: int, queue: str, routes: str, most: int) -> Claimed:
+        """Lease tasks of a limited queue, one slot each."""
+        lane = document([Lane(queue, PRIORITY_MIN, PRIORITY_MAX, 0)])
+
+        def work(session: Session) -> list[Lease]:
+            free = [row[0] for row in session.run("slots_free", queue=queue, most=most, ceiling=None)]
+            if not free:
+                return []
+            rows = session.run("claim", worker=worker, lanes=lane, routes=routes, most=len(free), limited=True)
+            leases = [Lease(*row) for row in rows]
+            pairs = [{"number": number, "task_id": lease.task_id} for number, lease in zip(free, leases, strict=False)]
+            session.run("slots_fill", queue=queue, slots=document(pairs))
+            return leases
+
+        return Claimed(self._database.transact(work), doubtful=False)
+
+    def settle(self, settlements: Sequence[Settlement]) -> list[Landed]:
+        """End attempts; the answer holds those that landed. Of the others the lease no longer stands."""
+        rows, doubtful = self._database.write_doubting("settle", settlements=document(settlements))
+        landed = [_landed(row) for row in rows]
+        if doubtful and len(landed) < len(settlements):
+            landed += self._landed_before(settlements, landed)
+        return landed
+
+    def _landed_before(self, settlements: Iterable[Settlement], landed: Iterable[Landed]) -> list[Landed]:
+        known = {(one.task_id, one.fence) for one in landed}
+        asked = [
+            {"task_id": one.task_id, "fence": one.fence}
+            for one in settlements
+            if (one.task_id, one.fence) not in known
+        ]
+        return [_landed(row) for row in self._database.read("settled", leases=document(asked))]
+
+    def renew(self, renewals: Sequence[Renewal]) -> list[Renewed]:
+        """Extend leases; the answer holds those that still stood."""
+        held: list[Renewed] = []
+        for start in range(0, len(renewals), RENEW_MAX):
+            rows = self._database.write("renew", renewals=document(renewals[start : start + RENEW_MAX]))
+            held.extend(Renewed(*row) for row in rows)
+        return held
+
+    def note_progress(self, notes: Sequence[Progress]) -> set[tuple[int, int]]:
+        """Record how far attempts have come; the answer names the leases that still stood."""
+        rows = self._database.write("progress", notes=document(notes))
+        return {(row[0], row[1]) for row in rows}
+
+    def vacate(self, vacancies: Sequence[Vacancy]) -> list[Vacated]:
+        """Take leases back: released by their holder, expired, or of an owner that is gone."""
+        rows = self._database.write("reclaim", vacancies=document(vacancies), lost=_LOST, spent=_SPENT)
+        return [Vacated(*row) for row in rows]
+
+    def expired(self, since: int = 0) -> list[Vacancy]:
+        """List leases whose time is over; `since` skips what an earlier sweep has seen."""
+        rows = self._database.read("expired", since=since, most=SWEEP_MAX)
+        return [Vacancy(task_id, fence, "expired") for task_id, fence in rows]
+
+    def held_by(self, worker: int) -> list[tuple[int, int]]:
+        """List the leases of one worker as (task, fence)."""
+        return [(row[0], row[1]) for row in self._database.read("held_by", worker=worker, most=100 * SWEEP_MAX)]
+
+
+def _landed(row: Row) -> Landed:
+    return Landed(row[0], row[1], row[2], bool(row[3]))

@@ -1,0 +1,58 @@
+"""Bringing a database to this version: a new one gets the whole schema, an older one the migrations it lacks, under a lock."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from leasehold.errors import SchemaForeign, SchemaMissing, SchemaTooNew
+from leasehold.store import statements
+from leasehold.store.database import Database, Session
+
+
+def latest(dialect: str) -> int:
+    """Return the newest schema version this engine knows."""
+    return len(statements.migrations(dialect))
+
+
+def version(database: Database) -> int:
+    """Return the schema version of the database; 0 if it has none."""
+    if not database.read("schema_exists")[0][0]:
+        return 0
+    return int(database.read("schema_version")[0][0])
+
+
+def check(database: Database) -> None:
+    """Raise unless the schema is exactly the one this engine was made for."""
+    found, known = version(database), latest(database.dialect.name)
+    if found > known:
+        raise SchemaTooNew(f"Its schema has version {found}; this engine knows {known}.")
+    if found < known:
+        raise SchemaMissing(f"Its schema has version {found}; this engine needs {known}.")
+
+
+def migrate(database: Database) -> tuple[int, int]:
+    """Bring the schema to this engine's version; return the versions before and after."""
+    return database.transact(partial(_migrate_locked, database.dialect.name))
+
+
+def _migrate_locked(dialect: str, session: Session) -> tuple[int, int]:
+    session.run("schema_lock")
+    known = latest(dialect)
+    exists = session.run("schema_exists")[0][0]
+    found = int(session.run("schema_version")[0][0]) if exists else 0
+    if found > known:
+        raise SchemaTooNew(f"Its schema has version {found}; this engine knows {known}.")
+    if found < known:
+        _bring_up(session, dialect, found)
+        session.run("schema_stamp", version=str(known))
+    return found, known
+
+
+def _bring_up(session: Session, dialect: str, found: int) -> None:
+    if found == 0:
+        if session.run("schema_foreign")[0][0]:
+            raise SchemaForeign
+        session.script("schema", dialect)
+        return
+    for name in statements.migrations(dialect)[found:]:
+        session.script(f"{dialect}/migrations", name)

@@ -1,0 +1,116 @@
+"""What is read for people: jobs, their tasks, the journal, and the vital signs. Changes nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from leasehold.model.event import Event
+from leasehold.store.database import Database
+from leasehold.store.documents import document
+
+
+class JobRow(Struct, frozen=True):
+    """A job as it is stored; texts are canonical JSON."""
+
+    id: int
+    kind: str
+    key: str
+    payload: str
+    status: str
+    output: str | None
+    failure: str | None
+    created_at: int
+    finished_at: int | None
+    has_parts: bool
+
+
+class TaskRow(Struct, frozen=True):
+    """One task of a job with its place, its lease and its end."""
+
+    id: int
+    parent_id: int | None
+    stage: str | None
+    segment: int | None
+    queue: str
+    status: str
+    attempt: int | None
+    attempts_max: int
+    due_at: int | None
+    fence: int | None
+    expires_at: int | None
+    started_at: int | None
+    progress: str | None
+    host: str | None
+    pid: int | None
+    failure: str | None
+    finished_at: int | None
+
+
+class Vitals(Struct, frozen=True):
+    """What a doctor asks."""
+
+    now: int
+    waiting: int
+    ready: int
+    running: int
+    unsettled: int
+    expired_at: int | None
+    workers: int
+    version: str
+
+
+class Remaining(Struct, frozen=True):
+    """What is left to do for some routes."""
+
+    ready: int
+    running: int
+    due: int
+    unsettled: int
+
+
+class Reports:
+    """The noun `store.reports`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def job(self, job_id: int) -> JobRow | None:
+        """Read one job."""
+        rows = self._database.read("job", job=job_id)
+        return _job(rows[0]) if rows else None
+
+    def jobs(
+        self,
+        *,
+        status: str | None = None,
+        kind: str | None = None,
+        queue: str | None = None,
+        before: int | None = None,
+        most: int = 50,
+    ) -> list[JobRow]:
+        """List jobs, newest first."""
+        rows = self._database.read("jobs", status=status, kind=kind, queue=queue, before=before, most=most)
+        return [_job(row) for row in rows]
+
+    def tasks(self, job_id: int, most: int = 1_000) -> list[TaskRow]:
+        """List a job's tasks, itself first."""
+        return [TaskRow(*row) for row in self._database.read("tasks", job=job_id, most=most)]
+
+    def events(self, job_id: int, after: int = 0, most: int = 1_000) -> list[Event]:
+        """Read a job's journal in order."""
+        return [Event(*row) for row in self._database.read("events", job=job_id, after=after, most=most)]
+
+    def vitals(self) -> Vitals:
+        """Read the vital signs."""
+        return Vitals(*self._database.read("vitals")[0])
+
+    def remaining(self, routes: list[str], queues: list[str]) -> Remaining:
+        """Count what is left to do."""
+        rows = self._database.read("remaining", routes=document(routes), queues=document(queues))
+        return Remaining(*rows[0])
+
+
+def _job(row: tuple[Any, ...]) -> JobRow:
+    return JobRow(*row[:-1], has_parts=bool(row[-1]))

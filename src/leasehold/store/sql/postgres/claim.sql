@@ -1,0 +1,46 @@
+-- claim: Lease up to :most ready tasks to one worker, lane by lane, priority first, then append order.
+-- Differs from SQLite: rows are locked with SKIP LOCKED, and the lateral limit keeps any plan from taking more.
+WITH clock AS MATERIALIZED (SELECT leasehold.leasehold_now() AS now),
+lane AS MATERIALIZED (
+    SELECT lanes.* FROM ROWS FROM (
+        jsonb_to_recordset(%(lanes)s::jsonb) AS (queue text, low smallint, high smallint, after bigint)
+    ) WITH ORDINALITY AS lanes (queue, low, high, after, number)
+    LEFT JOIN leasehold.queue ON queue.name = lanes.queue
+    WHERE NOT coalesce(queue.paused, false) AND (queue.capacity IS NOT NULL) = %(limited)s::boolean
+    ORDER BY lanes.number
+),
+chosen AS MATERIALIZED (
+    SELECT row.ctid AS place FROM lane CROSS JOIN LATERAL (
+        SELECT ready.ctid FROM leasehold.ready
+        WHERE ready.queue = lane.queue AND ready.priority BETWEEN lane.low AND lane.high
+          AND ready.position > lane.after AND ready.route = ANY(ARRAY(SELECT jsonb_array_elements_text(%(routes)s::jsonb)))
+        ORDER BY ready.priority DESC, ready.position
+        LIMIT %(most)s::integer
+        FOR UPDATE SKIP LOCKED
+    ) AS row
+    LIMIT %(most)s::integer
+),
+taken AS (
+    DELETE FROM leasehold.ready WHERE ctid = ANY(ARRAY(SELECT place FROM chosen))
+    RETURNING position, task_id, queue, priority, attempt + 1 AS attempt, fence + 1 AS fence, epoch
+),
+facts AS MATERIALIZED (
+    SELECT taken.*, task.job_id, task.kind, task.stage, task.segment, coalesce(task.key, job.key) AS key,
+        coalesce(task.payload, job.payload) AS payload, task.item, task.attempts_max, task.lease_ms,
+        task.parent_id IS NOT NULL AS onward
+    FROM taken JOIN leasehold.task ON task.id = taken.task_id
+    LEFT JOIN leasehold.task AS job ON task.parent_id IS NOT NULL AND job.id = task.job_id
+),
+leased AS (
+    INSERT INTO leasehold.lease (task_id, fence, worker, epoch, attempt, onward, limited, expires_at, started_at)
+    SELECT task_id, fence, %(worker)s::integer, epoch, attempt, onward, %(limited)s::boolean,
+        clock.now + lease_ms::bigint * 1000, clock.now
+    FROM facts, clock
+),
+logged AS (
+    INSERT INTO leasehold.event (task_id, at, name, fence, attempt, worker)
+    SELECT task_id, clock.now, 'claimed', fence, attempt, %(worker)s::integer FROM facts, clock
+)
+SELECT task_id, fence, attempt, epoch, position, job_id, kind, stage, segment, key, payload, item,
+    queue, priority, attempts_max, lease_ms
+FROM facts ORDER BY priority DESC, position

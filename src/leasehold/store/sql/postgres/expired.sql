@@ -1,0 +1,4 @@
+-- expired: List leases whose time is over and that a sweep has not seen yet.
+SELECT task_id, fence FROM leasehold.lease
+WHERE expires_at <= leasehold.leasehold_now() AND expires_at > %(since)s::bigint
+ORDER BY task_id LIMIT %(most)s::integer

@@ -1,0 +1,23 @@
+-- make_due: Move waiting tasks whose time has come to ready.
+WITH clock AS MATERIALIZED (SELECT leasehold.leasehold_now() AS now),
+chosen AS MATERIALIZED (
+    SELECT waiting.task_id FROM leasehold.waiting, clock
+    WHERE waiting.due_at <= clock.now ORDER BY waiting.due_at, waiting.task_id
+    LIMIT %(most)s::integer FOR UPDATE OF waiting SKIP LOCKED
+),
+moved AS (
+    DELETE FROM leasehold.waiting WHERE task_id = ANY(ARRAY(SELECT task_id FROM chosen))
+    RETURNING task_id, due_at, attempt, fence, epoch
+),
+placed AS (
+    INSERT INTO leasehold.ready (task_id, queue, priority, route, attempt, fence, epoch)
+    SELECT moved.task_id, task.queue, task.priority,
+        CASE WHEN task.stage IS NULL THEN task.kind ELSE task.kind || '/' || task.stage END,
+        moved.attempt, moved.fence, moved.epoch
+    FROM moved JOIN leasehold.task ON task.id = moved.task_id ORDER BY moved.due_at, moved.task_id
+    RETURNING task_id, queue
+),
+logged AS (
+    INSERT INTO leasehold.event (task_id, at, name) SELECT task_id, clock.now, 'advanced' FROM moved, clock
+)
+SELECT task_id, queue FROM placed

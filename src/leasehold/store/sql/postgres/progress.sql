@@ -1,0 +1,9 @@
+-- progress: Note how far leased attempts have come, each only while its lease stands.
+WITH clock AS MATERIALIZED (SELECT leasehold.leasehold_now() AS now),
+item AS MATERIALIZED (
+    SELECT * FROM jsonb_to_recordset(%(notes)s::jsonb) AS i (task_id bigint, fence integer, progress text)
+)
+UPDATE leasehold.lease SET progress = item.progress
+FROM item, clock
+WHERE lease.task_id = item.task_id AND lease.fence = item.fence AND lease.expires_at > clock.now
+RETURNING lease.task_id, lease.fence

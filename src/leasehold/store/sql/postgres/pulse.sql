@@ -1,0 +1,17 @@
+-- pulse: Answer in one go all that a quiet worker asks: what is ready, due, settled, expired, limited, cancelled, gone.
+WITH clock AS MATERIALIZED (SELECT leasehold.leasehold_now() AS now)
+SELECT clock.now,
+    EXISTS (SELECT 1 FROM leasehold.unsettled) AS unsettled,
+    (SELECT min(due_at) FROM leasehold.waiting WHERE due_at IS NOT NULL) AS due_at,
+    EXISTS (SELECT 1 FROM leasehold.lease WHERE expires_at <= clock.now AND expires_at > %(since)s::bigint) AS expired,
+    CASE WHEN %(look)s::boolean THEN EXISTS (
+        SELECT 1 FROM leasehold.ready
+        WHERE ready.queue = ANY(ARRAY(SELECT jsonb_array_elements_text(%(queues)s::jsonb))) AND ready.route = ANY(ARRAY(SELECT jsonb_array_elements_text(%(routes)s::jsonb)))) ELSE false END AS ready,
+    (SELECT coalesce(json_agg(json_build_array(name, paused, capacity)), '[]'::json)::text
+        FROM leasehold.queue WHERE paused OR capacity IS NOT NULL) AS queues,
+    (SELECT coalesce(json_agg(json_build_array(task_id, fence, cancel_reason)), '[]'::json)::text
+        FROM leasehold.lease WHERE worker = %(worker)s::integer AND cancel_reason IS NOT NULL) AS cancels,
+    (SELECT coalesce(json_agg(json_build_array(id, pid, birth)), '[]'::json)::text
+        FROM leasehold.worker
+        WHERE boot = %(boot)s AND namespace = %(namespace)s AND gone_at IS NULL AND id <> %(worker)s::integer) AS neighbours
+FROM clock

@@ -1,0 +1,4 @@
+-- queue_limit: Set how many tasks of a queue may run at once; null lifts the limit.
+INSERT INTO leasehold.queue (name, capacity) VALUES (%(queue)s, %(capacity)s::integer)
+ON CONFLICT (name) DO UPDATE SET capacity = excluded.capacity
+RETURNING name

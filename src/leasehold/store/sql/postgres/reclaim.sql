@@ -1,0 +1,46 @@
+-- reclaim: Take leases back: to ready while attempts are left, else to their end; released ones spend no attempt.
+WITH clock AS MATERIALIZED (SELECT leasehold.leasehold_now() AS now),
+item AS MATERIALIZED (
+    SELECT * FROM jsonb_to_recordset(%(vacancies)s::jsonb) AS i (task_id bigint, fence integer, why text)
+),
+vacated AS MATERIALIZED (
+    SELECT lease.task_id, lease.fence, lease.epoch, lease.attempt, lease.worker, lease.onward, lease.limited,
+        lease.cancel_reason, item.why, task.queue, task.priority, task.kind, task.stage,
+        CASE WHEN lease.cancel_reason IS NOT NULL THEN 'CANCELLED'
+             WHEN item.why = 'released' THEN 'READY'
+             WHEN task.on_lost = 'bury' OR lease.attempt >= task.attempts_max THEN 'ERROR'
+             ELSE 'READY' END AS status,
+        CASE WHEN task.on_lost = 'bury' THEN %(lost)s::text ELSE %(spent)s::text END AS failure
+    FROM item JOIN leasehold.lease ON lease.task_id = item.task_id AND lease.fence = item.fence
+    JOIN leasehold.task ON task.id = lease.task_id, clock
+    WHERE item.why <> 'expired' OR lease.expires_at <= clock.now
+    ORDER BY lease.task_id
+    FOR UPDATE OF lease
+),
+gone AS (
+    DELETE FROM leasehold.lease USING vacated WHERE lease.task_id = vacated.task_id AND lease.fence = vacated.fence
+    RETURNING vacated.*
+),
+requeued AS (
+    INSERT INTO leasehold.ready (task_id, queue, priority, route, attempt, fence, epoch)
+    SELECT task_id, queue, priority, CASE WHEN stage IS NULL THEN kind ELSE kind || '/' || stage END,
+        CASE WHEN why = 'released' THEN attempt - 1 ELSE attempt END, fence, epoch
+    FROM gone WHERE status = 'READY' ORDER BY task_id
+),
+recorded AS (
+    INSERT INTO leasehold.outcome (task_id, epoch, fence, status, failure, finished_at)
+    SELECT task_id, epoch, fence, status, coalesce(cancel_reason, failure), clock.now FROM gone, clock WHERE status <> 'READY'
+),
+noted AS (
+    INSERT INTO leasehold.unsettled (task_id) SELECT task_id FROM gone WHERE onward AND status <> 'READY'
+),
+freed AS (
+    UPDATE leasehold.slot SET task_id = NULL FROM gone WHERE gone.limited AND slot.task_id = gone.task_id
+),
+logged AS (
+    INSERT INTO leasehold.event (task_id, at, name, fence, attempt, worker, detail)
+    SELECT task_id, clock.now, CASE why WHEN 'released' THEN 'released' ELSE 'reclaimed' END, fence, attempt, worker,
+        '{"status":"' || status || '","why":"' || why || '"}'
+    FROM gone, clock
+)
+SELECT task_id, fence, queue, status FROM gone

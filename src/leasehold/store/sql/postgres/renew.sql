@@ -1,0 +1,9 @@
+-- renew: Extend leases that still stand, and tell which of them shall stop.
+WITH clock AS MATERIALIZED (SELECT leasehold.leasehold_now() AS now),
+item AS MATERIALIZED (
+    SELECT * FROM jsonb_to_recordset(%(renewals)s::jsonb) AS i (task_id bigint, fence integer, lease_ms integer)
+)
+UPDATE leasehold.lease SET expires_at = clock.now + item.lease_ms::bigint * 1000
+FROM item, clock
+WHERE lease.task_id = item.task_id AND lease.fence = item.fence AND lease.expires_at > clock.now
+RETURNING lease.task_id, lease.fence, lease.cancel_reason

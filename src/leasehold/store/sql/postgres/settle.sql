@@ -1,0 +1,36 @@
+-- settle: End leased attempts, each only while its own lease stands; a cancelled task ends CANCELLED whatever came of it.
+WITH clock AS MATERIALIZED (SELECT leasehold.leasehold_now() AS now),
+item AS MATERIALIZED (
+    SELECT * FROM jsonb_to_recordset(%(settlements)s::jsonb) AS i (
+        task_id bigint, fence integer, status text, output text, failure text, delay_us bigint, detail text)
+),
+ended AS (
+    DELETE FROM leasehold.lease USING item, clock
+    WHERE lease.task_id = item.task_id AND lease.fence = item.fence AND lease.expires_at > clock.now
+    RETURNING lease.task_id, lease.fence, lease.epoch, lease.attempt, lease.worker, lease.onward, lease.limited,
+        CASE WHEN lease.cancel_reason IS NULL THEN item.status ELSE 'CANCELLED' END AS status,
+        item.output, coalesce(lease.cancel_reason, item.failure) AS failure, item.delay_us,
+        coalesce(lease.cancel_reason, item.detail, item.failure) AS detail, clock.now
+),
+recorded AS (
+    INSERT INTO leasehold.outcome (task_id, epoch, fence, status, output, failure, finished_at)
+    SELECT task_id, epoch, fence, status, output, failure, now FROM ended WHERE status <> 'RETRY'
+),
+retried AS (
+    INSERT INTO leasehold.waiting (task_id, due_at, unmet, attempt, fence, epoch)
+    SELECT task_id, now + delay_us, 0, attempt, fence, epoch FROM ended WHERE status = 'RETRY'
+),
+noted AS (
+    INSERT INTO leasehold.unsettled (task_id) SELECT task_id FROM ended WHERE onward AND status <> 'RETRY'
+),
+freed AS (
+    UPDATE leasehold.slot SET task_id = NULL FROM ended WHERE ended.limited AND slot.task_id = ended.task_id
+),
+logged AS (
+    INSERT INTO leasehold.event (task_id, at, name, fence, attempt, worker, detail)
+    SELECT task_id, now,
+        CASE status WHEN 'DONE' THEN 'done' WHEN 'ERROR' THEN 'failed' WHEN 'RETRY' THEN 'retried' ELSE 'cancelled' END,
+        fence, attempt, worker, detail
+    FROM ended
+)
+SELECT task_id, fence, status, onward FROM ended

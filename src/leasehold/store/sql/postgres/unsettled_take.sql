@@ -1,0 +1,12 @@
+-- unsettled_take: Take a batch of settled tasks that nobody has looked at yet.
+WITH chosen AS MATERIALIZED (
+    SELECT task_id FROM leasehold.unsettled ORDER BY task_id LIMIT %(most)s::integer FOR UPDATE SKIP LOCKED
+),
+taken AS (
+    DELETE FROM leasehold.unsettled WHERE task_id = ANY(ARRAY(SELECT task_id FROM chosen)) RETURNING task_id
+)
+SELECT taken.task_id, task.stage, outcome.status
+FROM taken JOIN leasehold.task ON task.id = taken.task_id
+JOIN leasehold.outcome ON outcome.task_id = taken.task_id
+WHERE outcome.epoch = (SELECT max(epoch) FROM leasehold.outcome AS newest WHERE newest.task_id = taken.task_id)
+ORDER BY taken.task_id

@@ -1,0 +1,4 @@
+-- unslotted: List a queue's running tasks that hold no slot.
+SELECT lease.task_id FROM leasehold.lease JOIN leasehold.task ON task.id = lease.task_id
+WHERE task.queue = %(queue)s AND NOT EXISTS (SELECT 1 FROM leasehold.slot WHERE slot.task_id = lease.task_id)
+ORDER BY lease.task_id LIMIT %(most)s::integer

@@ -1,0 +1,2 @@
+-- listen: Hear wake-ups (PostgreSQL only).
+LISTEN leasehold

@@ -1,0 +1,2 @@
+-- notify: Send a wake-up (PostgreSQL only).
+SELECT pg_notify('leasehold', %(word)s)

@@ -1,0 +1,8 @@
+-- pragmas: Set up a connection of our own (SQLite only).
+PRAGMA journal_mode = WAL;
+
+PRAGMA synchronous = FULL;
+
+PRAGMA temp_store = MEMORY;
+
+PRAGMA cache_size = -65536;

@@ -1,0 +1,148 @@
+-- 0001_engine: The tables a task stands in and the journal beside them; the clock is a function of the connection.
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+
+CREATE TABLE kind (name TEXT PRIMARY KEY, definition TEXT NOT NULL, published_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+
+CREATE TABLE task (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    job_id INTEGER NOT NULL,
+    parent_id INTEGER,
+    kind TEXT NOT NULL,
+    stage TEXT,
+    segment INTEGER,
+    key TEXT,
+    payload TEXT,
+    item TEXT,
+    each_field TEXT,
+    queue TEXT NOT NULL,
+    priority INTEGER NOT NULL,
+    attempts_max INTEGER NOT NULL,
+    lease_ms INTEGER NOT NULL,
+    on_lost TEXT NOT NULL CHECK (on_lost IN ('requeue', 'bury')),
+    created_at INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX task_key ON task (kind, key) WHERE parent_id IS NULL;
+CREATE UNIQUE INDEX task_part ON task (parent_id, stage, coalesce(segment, -1)) WHERE parent_id IS NOT NULL;
+CREATE INDEX task_job ON task (job_id) WHERE parent_id IS NOT NULL;
+
+CREATE TABLE need (
+    task_id INTEGER NOT NULL,
+    on_task_id INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    PRIMARY KEY (task_id, on_task_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX need_on ON need (on_task_id);
+
+CREATE TABLE waiting (
+    task_id INTEGER PRIMARY KEY,
+    due_at INTEGER,
+    unmet INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,
+    fence INTEGER NOT NULL,
+    epoch INTEGER NOT NULL
+) STRICT;
+CREATE INDEX waiting_due ON waiting (due_at) WHERE due_at IS NOT NULL;
+
+CREATE TABLE ready (
+    position INTEGER PRIMARY KEY AUTOINCREMENT,
+    task_id INTEGER NOT NULL UNIQUE,
+    queue TEXT NOT NULL,
+    priority INTEGER NOT NULL,
+    route TEXT NOT NULL,
+    attempt INTEGER NOT NULL,
+    fence INTEGER NOT NULL,
+    epoch INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX ready_order ON ready (queue, priority DESC, position);
+
+CREATE TABLE worker (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    host TEXT NOT NULL,
+    boot TEXT NOT NULL,
+    namespace TEXT NOT NULL,
+    pid INTEGER NOT NULL,
+    birth INTEGER NOT NULL,
+    started_at INTEGER NOT NULL,
+    gone_at INTEGER
+) STRICT;
+CREATE INDEX worker_kernel ON worker (boot, namespace) WHERE gone_at IS NULL;
+
+CREATE TABLE lease (
+    task_id INTEGER PRIMARY KEY,
+    fence INTEGER NOT NULL,
+    worker INTEGER NOT NULL,
+    epoch INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,
+    onward INTEGER NOT NULL,
+    limited INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    started_at INTEGER NOT NULL,
+    cancel_reason TEXT,
+    progress TEXT
+) STRICT;
+CREATE INDEX lease_expiry ON lease (expires_at);
+CREATE INDEX lease_cancel ON lease (worker) WHERE cancel_reason IS NOT NULL;
+
+CREATE TABLE outcome (
+    task_id INTEGER NOT NULL,
+    epoch INTEGER NOT NULL,
+    fence INTEGER NOT NULL,
+    status TEXT NOT NULL CHECK (status IN ('DONE', 'ERROR', 'CANCELLED')),
+    output TEXT,
+    failure TEXT,
+    finished_at INTEGER NOT NULL,
+    PRIMARY KEY (task_id, epoch)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX outcome_trouble ON outcome (status, task_id) WHERE status <> 'DONE';
+
+CREATE TABLE unsettled (task_id INTEGER PRIMARY KEY) STRICT;
+
+CREATE TABLE event (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    task_id INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    fence INTEGER,
+    attempt INTEGER,
+    worker INTEGER,
+    detail TEXT
+) STRICT;
+CREATE INDEX event_task ON event (task_id);
+
+CREATE TABLE queue (
+    name TEXT PRIMARY KEY,
+    paused INTEGER NOT NULL DEFAULT 0,
+    capacity INTEGER CHECK (capacity > 0)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE slot (
+    queue TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    task_id INTEGER,
+    PRIMARY KEY (queue, number)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX slot_task ON slot (task_id) WHERE task_id IS NOT NULL;
+
+CREATE VIEW task_status AS
+SELECT task.id, task.job_id, task.parent_id, task.kind, task.stage, task.segment, task.key, task.queue, task.priority,
+    CASE WHEN waiting.due_at IS NULL AND EXISTS (
+        SELECT 1 FROM task AS part
+        WHERE part.parent_id = task.id
+          AND (EXISTS (SELECT 1 FROM lease WHERE lease.task_id = part.id)
+            OR EXISTS (SELECT 1 FROM outcome WHERE outcome.task_id = part.id))
+    ) THEN 'RUNNING' ELSE 'NEW' END AS status,
+    waiting.attempt, task.attempts_max, waiting.due_at, NULL AS expires_at, NULL AS worker,
+    task.created_at, NULL AS finished_at
+FROM waiting JOIN task ON task.id = waiting.task_id
+UNION ALL
+SELECT task.id, task.job_id, task.parent_id, task.kind, task.stage, task.segment, task.key, task.queue, task.priority,
+    'READY', ready.attempt, task.attempts_max, NULL, NULL, NULL, task.created_at, NULL
+FROM ready JOIN task ON task.id = ready.task_id
+UNION ALL
+SELECT task.id, task.job_id, task.parent_id, task.kind, task.stage, task.segment, task.key, task.queue, task.priority,
+    'RUNNING', lease.attempt, task.attempts_max, NULL, lease.expires_at, lease.worker, task.created_at, NULL
+FROM lease JOIN task ON task.id = lease.task_id
+UNION ALL
+SELECT task.id, task.job_id, task.parent_id, task.kind, task.stage, task.segment, task.key, task.queue, task.priority,
+    outcome.status, NULL, task.attempts_max, NULL, NULL, NULL, task.created_at, outcome.finished_at
+FROM outcome JOIN task ON task.id = outcome.task_id;

@@ -1,0 +1,10 @@
+-- tasks: List the tasks of a job with their places, leases and ends.
+SELECT status.id, status.parent_id, status.stage, status.segment, status.queue, status.status, status.attempt,
+    status.attempts_max, status.due_at, lease.fence, lease.expires_at, lease.started_at, lease.progress,
+    worker.host, worker.pid, outcome.failure, status.finished_at
+FROM task_status AS status
+LEFT JOIN lease ON lease.task_id = status.id
+LEFT JOIN worker ON worker.id = lease.worker
+LEFT JOIN outcome ON outcome.task_id = status.id
+WHERE status.job_id = :job
+ORDER BY status.id LIMIT :most

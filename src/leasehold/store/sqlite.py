@@ -1,0 +1,202 @@
+"""The SQLite dialect: one file, many processes of one host. Every write is BEGIN IMMEDIATE and synced before it is answered."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import apsw
+
+from leasehold import clock
+from leasehold.errors import (
+    Broken,
+    ConnectionForeign,
+    DatabaseUnavailable,
+    LeaseholdError,
+    Misuse,
+    ResultRefused,
+    SchemaMissing,
+    SqliteTooOld,
+    UrlInvalid,
+)
+from leasehold.store import guard, sqlite_clock, statements
+from leasehold.store.database import Row, Trouble
+from leasehold.store.sqlite_wake import SocketEar, SocketMouth
+
+VERSION_MIN: Final = (3, 51, 3)
+BUSY_SECONDS: Final = 30.0
+_BOOT: Final = clock.boot_id()
+
+
+class SqliteDialect:
+    """Knows one SQLite file."""
+
+    name = "sqlite"
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        check_version(apsw.sqlite_lib_version())
+
+    def connect(self) -> SqliteSession:
+        """Open a connection of our own."""
+        if not self.path.parent.is_dir():
+            raise UrlInvalid(f"The folder {self.path.parent} does not exist.")
+        guard.protect(self.path)
+        try:
+            connection = apsw.Connection(str(self.path))
+            return SqliteSession(connection, own=True, path=self.path)
+        except BaseException:
+            guard.release(self.path)
+            raise
+
+    def adopt(self, connection: object) -> SqliteSession:
+        """Wrap the caller's apsw connection, which must lead to the same file."""
+        if not isinstance(connection, apsw.Connection):
+            raise ConnectionForeign(f"SQLite needs an apsw.Connection; this is {type(connection).__name__}.")
+        try:
+            same = os.path.samefile(connection.filename, self.path)
+        except OSError:
+            same = False
+        if not same:
+            raise ConnectionForeign(f"It leads to {connection.filename or 'memory'}, not to {self.path}.")
+        return SqliteSession(connection, own=False, path=self.path)
+
+    def ear(self) -> SocketEar:
+        """Hear wake-ups of this file."""
+        return SocketEar(self.path)
+
+    def mouth(self) -> SocketMouth:
+        """Send wake-ups to this file's ears."""
+        return SocketMouth(self.path)
+
+    def judge(self, error: Exception) -> Trouble | None:
+        """Tell what an apsw error means."""
+        if isinstance(error, apsw.BusyError | apsw.LockedError | apsw.SchemaChangeError):
+            return Trouble.AGAIN
+        return Trouble.FINAL if isinstance(error, apsw.Error) else None
+
+    def translate(self, error: Exception) -> LeaseholdError:
+        """Turn a final apsw error into one of ours."""
+        said = f"SQLite says: {error}."
+        match error:
+            case apsw.CorruptError() | apsw.ConstraintError():
+                return Broken(said)
+            case apsw.NotADBError() | apsw.CantOpenError():
+                return UrlInvalid(f"{self.path} cannot be opened. {said}")
+            case apsw.SQLError() if "no such table" in str(error):
+                return SchemaMissing(said)
+            case apsw.TooBigError() | apsw.MismatchError():
+                return ResultRefused(said)
+            case apsw.FullError() | apsw.IOError() | apsw.ReadOnlyError() | apsw.PermissionsError() | apsw.AuthError():
+                return DatabaseUnavailable(said)
+            case _:
+                return Misuse(said)
+
+
+def check_version(found: str) -> None:
+    """Refuse a SQLite library with the WAL-reset bug."""
+    if tuple(int(part) for part in found.split(".")[:3]) < VERSION_MIN:
+        raise SqliteTooOld(f"This one is {found}.")
+
+
+class SqliteSession:
+    """One apsw connection, ours or the caller's."""
+
+    needs_brackets = True
+
+    def __init__(self, connection: apsw.Connection, *, own: bool, path: Path) -> None:
+        self._connection = connection
+        self._own = own
+        self._path = path
+        self._now = 0
+        if own:
+            self._set_up()
+        connection.create_scalar_function("leasehold_now", lambda: self._now, 0, deterministic=True)
+        for step in statements.steps("session", "scratch"):
+            connection.execute(step)
+
+    def _set_up(self) -> None:
+        self._connection.set_busy_handler(_patient())
+        for step in statements.steps("session", "pragmas"):
+            self._connection.execute(step).fetchall()
+
+    def run(self, name: str, /, **values: object) -> list[Row]:
+        """Run a named operation step by step and return the rows of the step that has some."""
+        return self._steps(statements.steps("sqlite", name), values)
+
+    def script(self, folder: str, name: str) -> None:
+        """Run a file of definitions."""
+        for step in statements.steps(folder, name):
+            self._connection.execute(step)
+
+    def _steps(self, steps: tuple[str, ...], values: dict[str, object]) -> list[Row]:
+        rows: list[Row] = []
+        for step in steps:
+            cursor = self._connection.execute(step, values)
+            if found := cursor.fetchall():
+                rows = found
+        return rows
+
+    @contextmanager
+    def atomic(self, *, write: bool) -> Iterator[None]:
+        """Make what runs inside one transaction, with one time for all of it."""
+        if self._connection.in_transaction:
+            with self._connection:
+                self._tell_time(write=write)
+                yield
+            return
+        self._connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+        try:
+            self._tell_time(write=write)
+            yield
+            self._connection.execute("COMMIT")
+        except BaseException:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            raise
+
+    def _tell_time(self, *, write: bool) -> None:
+        host = sqlite_clock.read_host(_BOOT)
+        try:
+            found = self._connection.execute(statements.steps("session", "clock_read")[0]).fetchall()
+        except apsw.SQLError:  # before the first migration there is no anchor
+            self._now = host.wall
+            return
+        anchor = sqlite_clock.decode(found[0][0]) if found else None
+        if anchor is None or sqlite_clock.is_stale(anchor, host):
+            last = self._connection.execute(statements.steps("session", "clock_last")[0]).fetchall()
+            anchor = sqlite_clock.lay(anchor, host, last[0][0] if last else 0)
+            if write:
+                stored = {"value": sqlite_clock.encode(anchor)}
+                self._connection.execute(statements.steps("session", "clock_write")[0], stored)
+        self._now = sqlite_clock.now(anchor, host)
+
+    def set_clock(self, now: int) -> None:
+        """Stop this file's clock at `now`, for tests."""
+        stored = {"value": sqlite_clock.encode(sqlite_clock.Anchor(manual=now))}
+        self._connection.execute(statements.steps("session", "clock_write")[0], stored)
+
+    def close(self) -> None:
+        """Close our own connection; the caller's is left alone."""
+        if self._own:
+            self._connection.close()
+            guard.release(self._path)
+
+
+def _patient() -> object:
+    """Return a busy handler that waits in short, uneven steps, so that no process is always last."""
+    started = [0.0]
+
+    def wait(tries: int) -> bool:
+        now = time.monotonic()
+        if tries == 0:
+            started[0] = now
+        time.sleep(random.uniform(0.0005, 0.002 + min(tries, 20) * 0.001))  # noqa: S311
+        return now - started[0] < BUSY_SECONDS
+
+    return wait

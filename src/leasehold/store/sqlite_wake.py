@@ -1,0 +1,89 @@
+"""Wake-ups on one host for one SQLite file: each ear binds a datagram socket in a private folder, a mouth sends to all of them.
+
+Where there are no such sockets, or the folder belongs to another user, nothing is sent and polling does the work.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import socket
+import tempfile
+import uuid
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+WORDS_MAX: Final = 8_192
+EARS_MAX: Final = 256
+
+
+def folder_of(path: Path) -> Path:
+    """Name the folder where the ears of a database file are."""
+    digest = hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:16]
+    uid = os.getuid() if hasattr(os, "getuid") else 0
+    return Path(tempfile.gettempdir()) / f"leasehold-{uid}-{digest}"
+
+
+class SocketEar:
+    """Hears words on a socket of its own."""
+
+    def __init__(self, path: Path) -> None:
+        self._place: Path | None = None
+        self._socket, self._poke = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+        folder = folder_of(path)
+        try:
+            folder.mkdir(mode=0o700, exist_ok=True)
+            heard = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+            place = folder / uuid.uuid4().hex[:12]
+            heard.bind(str(place))
+        except OSError:
+            return
+        self._socket.close()
+        self._socket, self._place = heard, place
+
+    def wait(self, seconds: float) -> set[str]:
+        """Return the words heard within `seconds`."""
+        words: set[str] = set()
+        self._socket.settimeout(seconds)
+        try:
+            while True:
+                words.update(self._socket.recv(WORDS_MAX).decode("utf-8", "replace").split())
+                self._socket.settimeout(0)
+        except OSError:
+            return words
+
+    def close(self) -> None:
+        """Stop listening and take the socket away."""
+        if self._place is not None:
+            self._place.unlink(missing_ok=True)
+        self._socket.close()
+        self._poke.close()
+
+
+class SocketMouth:
+    """Sends words to every ear of a file."""
+
+    def __init__(self, path: Path) -> None:
+        self._folder = folder_of(path)
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._socket.setblocking(False)
+
+    def send(self, words: Iterable[str]) -> None:
+        """Send words; an ear whose process is gone is cleared away."""
+        message = " ".join(sorted(words))[:WORDS_MAX].encode("utf-8")
+        try:
+            places = sorted(self._folder.iterdir())[:EARS_MAX]
+        except OSError:
+            return
+        for place in places:
+            try:
+                self._socket.sendto(message, str(place))
+            except ConnectionRefusedError:
+                place.unlink(missing_ok=True)
+            except OSError:
+                continue
+
+    def close(self) -> None:
+        """Stop sending."""
+        self._socket.close()

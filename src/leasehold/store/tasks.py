@@ -1,0 +1,122 @@
+"""Jobs coming in and being called off: submit, cancel, and the kinds that are known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct, json
+
+from leasehold.errors import DatabaseUnavailable, KeyConflict
+from leasehold.model.graph import Definition, children_of
+from leasehold.model.limits import SUBMIT_MAX
+from leasehold.model.task import Child, Submission, Submitted
+from leasehold.store import documents
+from leasehold.store.database import Database, Session
+
+CANCEL_PASSES = 100
+
+
+class CancelCount(Struct, frozen=True):
+    """How many tasks a cancel ended at once, and how many running ones it asked to stop."""
+
+    ended: int
+    asked: int
+
+
+class Tasks:
+    """The noun `store.tasks`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def submit(self, submissions: Sequence[Submission]) -> list[Submitted]:
+        """Add plain jobs, all or none; one that is there already is returned as it is. In the order given."""
+        return self._database.transact(lambda session: _submit_all(session, submissions))
+
+    def submit_pipeline(self, submission: Submission, definition: Definition) -> Submitted:
+        """Add a pipeline's job with its stages, or return the one that is there."""
+
+        def work(session: Session) -> Submitted:
+            job = _submit_all(session, [submission])[0]
+            if job.created:
+                _add_stages(session, job.id, submission, definition)
+            return job
+
+        return self._database.transact(work)
+
+    def cancel(self, job_id: int, reason: str) -> CancelCount:
+        """Call off a job and all its tasks. `reason` is canonical JSON of a failure."""
+        ended = asked = 0
+        for _ in range(CANCEL_PASSES):
+            row = self._database.write("cancel", job=job_id, reason=reason)[0]
+            ended, asked = ended + row[0], asked + row[1]
+            # A claim or a fan-out that was under way is seen only by the next look.
+            if self._database.read("cancellable", job=job_id)[0][0] == 0:
+                break
+        return CancelCount(ended, asked)
+
+    def publish(self, definition: Definition) -> None:
+        """Make a kind known to processes without handlers."""
+        text = json.encode(definition, order="sorted").decode("utf-8")
+        known = self._database.read("find_kind", name=definition.kind)
+        if not known or known[0][0] != text:
+            self._database.write("publish", name=definition.kind, definition=text)
+
+    def definition(self, kind: str) -> Definition | None:
+        """Return what a kind is, if anybody has published it."""
+        found = self._database.read("find_kind", name=kind)
+        return json.decode(found[0][0], type=Definition) if found else None
+
+
+def _submit_all(session: Session, submissions: Sequence[Submission]) -> list[Submitted]:
+    answers: dict[tuple[str, str], Submitted] = {}
+    for start in range(0, len(submissions), SUBMIT_MAX):
+        batch = submissions[start : start + SUBMIT_MAX]
+        rows = session.run("submit", jobs=documents.jobs(batch))
+        new = {(kind, key): task_id for task_id, kind, key in rows}
+        old = [one for one in batch if (one.kind, one.key) not in new]
+        answers |= {(one.kind, one.key): _created(one, new[one.kind, one.key]) for one in batch if one not in old}
+        answers |= _existing(session, old)
+    return [_matching(one, answers) for one in submissions]
+
+
+def _created(one: Submission, task_id: int) -> Submitted:
+    return Submitted(task_id, one.kind, one.key, one.payload, created=True)
+
+
+def _existing(session: Session, wanted: Iterable[Submission]) -> dict[tuple[str, str], Submitted]:
+    keys = [{"kind": one.kind, "key": one.key} for one in wanted]
+    if not keys:
+        return {}
+    rows = session.run("find_keys", keys=documents.document(keys))
+    return {(row[1], row[2]): Submitted(*row, created=False) for row in rows}
+
+
+def _matching(one: Submission, answers: dict[tuple[str, str], Submitted]) -> Submitted:
+    found = answers.get((one.kind, one.key))
+    if found is None:
+        raise DatabaseUnavailable(f"Job {one.kind} {one.key!r} is being submitted by another transaction; try again.")
+    if found.payload != one.payload:
+        raise KeyConflict(f"It is job {found.id}, kind '{one.kind}', key {one.key!r}.")
+    return found
+
+
+def _add_stages(session: Session, job_id: int, submission: Submission, definition: Definition) -> None:
+    stages = children_of(definition, job_id, submission.priority, submission.delay_us)
+    ids = {stage: task_id for task_id, stage in add_children(session, stages)}
+    needs = [
+        {"task_id": ids[stage.name], "on_task_id": ids[name], "number": number}
+        for stage in definition.stages
+        for number, name in enumerate(dict.fromkeys(stage.after))
+    ]
+    if needs:
+        session.run("need", needs=documents.document(needs))
+
+
+def add_children(session: Session, parts: Sequence[Child]) -> list[tuple[int, str]]:
+    """Add stages or segments; return their ids and stages."""
+    added: list[tuple[int, str]] = []
+    for start in range(0, len(parts), SUBMIT_MAX):
+        rows = session.run("spawn", children=documents.children(parts[start : start + SUBMIT_MAX]))
+        added.extend((row[0], row[1]) for row in rows)
+    return added

@@ -1,0 +1,81 @@
+"""Worker processes: who they are, and the one question a quiet one asks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Struct, json
+
+from leasehold.model.owner import Owner
+from leasehold.store.database import Database
+from leasehold.store.documents import document
+
+
+class Question(Struct, frozen=True):
+    """What a worker wants to know. `look`: whether it would claim; `since`: expiries already swept."""
+
+    worker: int
+    queues: str
+    routes: str
+    look: bool
+    since: int
+    boot: str
+    namespace: str
+
+
+class Neighbour(Struct, frozen=True):
+    """Another worker process of this boot and namespace."""
+
+    worker: int
+    pid: int
+    birth: int
+
+
+class Pulse(Struct, frozen=True):
+    """The answer: everything there is to do, in one statement."""
+
+    now: int
+    unsettled: bool
+    due_at: int | None
+    expired: bool
+    ready: bool
+    paused: frozenset[str]
+    limited: dict[str, int]
+    cancels: list[tuple[int, int, str]]
+    neighbours: list[Neighbour]
+
+
+class Workers:
+    """The noun `store.workers`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def register(self, owner: Owner) -> int:
+        """Add a worker process and return its number."""
+        rows = self._database.write(
+            "register", host=owner.host, boot=owner.boot, namespace=owner.namespace, pid=owner.pid, birth=owner.birth
+        )
+        return int(rows[0][0])
+
+    def gone(self, workers: Sequence[int]) -> None:
+        """Note that worker processes have ended."""
+        self._database.write("worker_gone", workers=document(workers))
+
+    def pulse(self, question: Question) -> Pulse:
+        """Ask everything a quiet worker needs to know."""
+        values = {name: getattr(question, name) for name in question.__struct_fields__}
+        now, unsettled, due_at, expired, ready, queues, cancels, neighbours = self._database.read("pulse", **values)[0]
+        states: list[Any] = json.decode(queues)
+        return Pulse(
+            now=now,
+            unsettled=bool(unsettled),
+            due_at=due_at,
+            expired=bool(expired),
+            ready=bool(ready),
+            paused=frozenset(name for name, paused, _ in states if paused),
+            limited={name: capacity for name, _, capacity in states if capacity is not None},
+            cancels=[(task_id, fence, reason) for task_id, fence, reason in json.decode(cancels)],
+            neighbours=[Neighbour(*row) for row in json.decode(neighbours)],
+        )

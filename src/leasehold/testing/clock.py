@@ -1,0 +1,31 @@
+"""A clock for tests: it stands still until it is moved, for every process on the same database."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from leasehold import clock
+from leasehold.store import Store
+
+
+class Clock:
+    """The database's `leasehold_now()`, stopped. Leases and due times follow it; nothing else does."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._now = clock.wall()
+        self.set(self._now)
+
+    @property
+    def now(self) -> int:
+        """The time, in microseconds since 1970."""
+        return self._now
+
+    def set(self, now: int | datetime) -> None:
+        """Stop the clock at this time."""
+        self._now = round(now.timestamp() * clock.SECOND) if isinstance(now, datetime) else now
+        self._store.database.transact(lambda session: session.set_clock(self._now))
+
+    def advance(self, seconds: float) -> None:
+        """Move the clock on."""
+        self.set(self._now + clock.microseconds(seconds))

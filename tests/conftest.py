@@ -1,0 +1,87 @@
+"""Fixtures that every test shares: databases that are real, fresh and gone afterwards.
+
+A test that asks for `url`, `empty_url` or `store` runs twice: on SQLite and on PostgreSQL.
+"""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+from leasehold.store import open_store
+from tests.servers.postgres import PostgresServer, database_name
+
+# A busy machine is not a failure.
+hypothesis.settings.register_profile("leasehold", deadline=None)
+hypothesis.settings.load_profile("leasehold")
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """One server for all tests of this process. Not to be stopped: see `private_postgres`."""
+    with PostgresServer() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def postgres_template(postgres) -> str:
+    """The name of a database that holds the schema, to make others from."""
+    url = postgres.create_database()
+    _migrate(url)
+    return database_name(url)
+
+
+@pytest.fixture
+def private_postgres(postgres) -> Iterator[Callable[..., PostgresServer]]:
+    """Makes servers that a test may stop, kill and reconfigure: `private_postgres(durable=…, tcp=…)`."""
+    with contextlib.ExitStack() as servers:
+        yield lambda **options: servers.enter_context(PostgresServer(binaries=postgres.binaries, **options))
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def dialect(request) -> str:
+    return request.param
+
+
+@pytest.fixture
+def empty_url(dialect, request, tmp_path) -> Iterator[str]:
+    """A database without a schema."""
+    if dialect == "sqlite":
+        yield sqlite_url(tmp_path)
+        return
+    postgres = request.getfixturevalue("postgres")
+    url = postgres.create_database()
+    yield url
+    postgres.drop_database(url)
+
+
+@pytest.fixture
+def url(dialect, request, tmp_path) -> Iterator[str]:
+    """A database with the schema and nothing in it."""
+    if dialect == "sqlite":
+        url = sqlite_url(tmp_path)
+        _migrate(url)
+        yield url
+        return
+    postgres = request.getfixturevalue("postgres")
+    url = postgres.create_database(template=request.getfixturevalue("postgres_template"))
+    yield url
+    postgres.drop_database(url)
+
+
+@pytest.fixture
+def store(url):
+    """An open store with the schema and nothing in it."""
+    with contextlib.closing(open_store(url)) as store:
+        yield store
+
+
+def sqlite_url(folder: Path) -> str:
+    return f"sqlite:///{folder}/leasehold.db"
+
+
+def _migrate(url: str) -> None:
+    with contextlib.closing(open_store(url)) as store:
+        store.migrate()

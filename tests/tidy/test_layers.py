@@ -1,0 +1,140 @@
+"""The arrows of the design, read from the imports: they point down, and none goes round.
+
+The layers themselves are those of the import-linter contract in pyproject.toml, so there is one list of them.
+"""
+
+import ast
+import graphlib
+import tomllib
+from collections.abc import Iterable, Iterator
+
+from tests.tidy.tree import ROOT, Source, findings, sample, sources
+
+ROOT_PACKAGE = "leasehold"
+ABOVE_THE_FACADE = {"pipelines", "cli", "web", "testing", "__main__"}  # these may import the public names
+OUTSIDE_THE_LAYERS = {"testing", "__main__"}
+DRIVERS = {
+    "apsw": "leasehold.store",
+    "psycopg": "leasehold.store.postgres",
+    "psycopg_pool": "leasehold.store.postgres",
+    "sqlite3": "nowhere: apsw brings the only SQLite library of the process",
+}
+
+Graph = dict[str, set[str]]
+
+
+def imports(source: Source, known: set[str], *, for_types: bool = True) -> Iterator[str]:
+    """Yield the modules that a file names in its imports, of this package or not."""
+    for node in import_nodes(source.tree, for_types=for_types):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        else:
+            base = absolute(source, node)
+            for alias in node.names:
+                inner = f"{base}.{alias.name}"
+                yield inner if inner in known else base
+
+
+def import_nodes(tree: ast.AST, *, for_types: bool) -> Iterator[ast.Import | ast.ImportFrom]:
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield node
+        elif for_types or not is_for_types(node):
+            yield from import_nodes(node, for_types=for_types)
+
+
+def is_for_types(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+
+
+def absolute(source: Source, node: ast.ImportFrom) -> str:
+    if not node.level:
+        return node.module or ""
+    is_package = source.path.name == "__init__.py"
+    parts = source.module.split(".")
+    base = parts[: len(parts) - node.level + is_package]
+    return ".".join([*base, node.module] if node.module else base)
+
+
+def graph(among: Iterable[Source], *, for_types: bool) -> Graph:
+    package = list(among)
+    known = {source.module for source in package}
+    return {
+        source.module: {name for name in imports(source, known, for_types=for_types) if name in known}
+        for source in package
+    }
+
+
+def layers() -> dict[str, int]:
+    """Return the rank of each layer's name; a higher rank may import a lower one."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    listed = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
+    return {name.strip(" ()"): rank for rank, line in enumerate(reversed(listed)) for name in line.split("|")}
+
+
+def part(module: str) -> str:
+    """Return `store` for leasehold.store.sqlite, and an empty string for the package itself."""
+    return module.removeprefix(ROOT_PACKAGE).removeprefix(".").partition(".")[0]
+
+
+def upward_imports(modules: Graph, ranks: dict[str, int]) -> Iterator[str]:
+    for module, imported in modules.items():
+        if part(module) in OUTSIDE_THE_LAYERS | {""}:
+            continue
+        for name in sorted(imported):
+            if not may_import(part(module), part(name), ranks):
+                yield f"{module} imports {name}"
+
+
+def may_import(importer: str, imported: str, ranks: dict[str, int]) -> bool:
+    if importer == imported:
+        return True
+    if imported == "":
+        return importer in ABOVE_THE_FACADE
+    return ranks[importer] > ranks.get(imported, len(ranks))
+
+
+def cycle(modules: Graph) -> list[str]:
+    try:
+        graphlib.TopologicalSorter(modules).prepare()
+    except graphlib.CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def stray_drivers(source: Source) -> Iterator[str]:
+    for name in imports(source, set()):
+        home = DRIVERS.get(name.partition(".")[0])
+        if home is not None and not source.module.startswith(home):
+            yield f"{source.path}: imports {name}, which belongs in {home}"
+
+
+def test_every_part_of_the_package_has_a_layer():
+    parts = {part(source.module) for source in sources("src")} - OUTSIDE_THE_LAYERS - {""}
+    assert parts <= layers().keys()
+
+
+def test_no_module_imports_from_a_layer_above_it():
+    ranks = {"cli": 2, "store": 1, "model": 0}
+    assert list(upward_imports({"leasehold.model.task": {"leasehold.store"}}, ranks))
+    assert list(upward_imports({"leasehold.store.sqlite": {"leasehold"}}, ranks))
+    assert list(upward_imports({"leasehold.store": {"leasehold.testing.clock"}}, ranks))
+    assert not list(upward_imports({"leasehold.cli": {"leasehold", "leasehold.store"}}, ranks))
+    assert list(upward_imports(graph(sources("src"), for_types=True), layers())) == []
+
+
+def test_imports_never_go_round_in_a_circle():
+    first = sample("from leasehold.b import x\n", path="src/leasehold/a.py")
+    second = sample("def f():\n    from leasehold import a\n", path="src/leasehold/b.py")
+    assert cycle(graph([first, second], for_types=False)) != []
+    typed = sample("if TYPE_CHECKING:\n    from leasehold import a\n", path="src/leasehold/b.py")
+    assert cycle(graph([first, typed], for_types=False)) == []
+    assert cycle(graph(sources("src"), for_types=False)) == []
+
+
+def test_database_drivers_are_imported_only_inside_the_store():
+    assert list(stray_drivers(sample("import apsw\n", path="src/leasehold/cli/doctor.py")))
+    assert list(stray_drivers(sample("from psycopg import sql\n", path="src/leasehold/store/sqlite.py")))
+    assert list(stray_drivers(sample("import sqlite3\n", path="src/leasehold/store/sqlite.py")))
+    assert not list(stray_drivers(sample("import psycopg\n", path="src/leasehold/store/postgres.py")))
+    assert findings(stray_drivers, sources("src")) == []
