@@ -1,0 +1,36 @@
+"""Leasehold: work that must not be lost and must not be done twice. The public names, nothing else."""
+
+from leasehold.app import Job, Leasehold
+from leasehold.errors import (
+    Broken,
+    Cancelled,
+    KeyConflict,
+    LeaseholdError,
+    LeaseLost,
+    Misuse,
+    Overtaken,
+    Permanent,
+    Transient,
+    Unavailable,
+)
+from leasehold.model.retry import Retry
+from leasehold.model.status import Status
+from leasehold.runtime.task import Task
+
+__all__ = [
+    "Broken",
+    "Cancelled",
+    "Job",
+    "KeyConflict",
+    "LeaseLost",
+    "Leasehold",
+    "LeaseholdError",
+    "Misuse",
+    "Overtaken",
+    "Permanent",
+    "Retry",
+    "Status",
+    "Task",
+    "Transient",
+    "Unavailable",
+]

@@ -44,11 +44,13 @@ def parse(text: str) -> Json:
     if len(text) > VALUE_BYTES_MAX:
         raise PayloadTooLarge(f"It has {len(text):,} characters; the limit is {VALUE_BYTES_MAX:,}.")
     try:
-        return json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant)
+        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant)
     except RecursionError:
         raise PayloadTooDeep(f"The limit is {DEPTH_MAX} levels.") from None
     except ValueError as error:
         raise PayloadInvalid(f"It cannot be read: {error}.") from None
+    _Check(VALUE_BYTES_MAX).walk(value)
+    return value
 
 
 def _unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:

@@ -160,7 +160,8 @@ class ConnectionForeign(Misuse):
 
 class SecondLibrary(Misuse):
     """A second SQLite library, or a plain open(), must not touch the engine's file in this process: closing it
-    would drop the locks of the first. Use apsw, or another process."""
+    would drop the locks of the first. Use apsw, or another process.
+    """
 
     code = "SECOND_LIBRARY"
 
@@ -213,11 +214,11 @@ class WaitTimeout(Unavailable):
     code = "WAIT_TIMEOUT"
 
 
-class Permanent(Exception):  # noqa: N818 — a signal of the user's handler, named as the interface names it
+class Permanent(Exception):
     """Raised by a handler: this task fails for good, at once."""
 
 
-class Transient(Exception):  # noqa: N818
+class Transient(Exception):
     """Raised by a handler: try again, no sooner than `retry_after` seconds from now."""
 
     def __init__(self, message: str = "", *, retry_after: float = 0.0) -> None:
@@ -225,5 +226,5 @@ class Transient(Exception):  # noqa: N818
         self.retry_after = retry_after
 
 
-class Cancelled(Exception):  # noqa: N818
+class Cancelled(Exception):
     """Raised by a handler that stops because its task was cancelled."""

@@ -142,7 +142,9 @@ def fan_out(group: Facts) -> list[Child] | Failure:
 
 def _items(group: Facts) -> list[object]:
     if group.source_output is None:
-        raise EachInvalid(f"Stage '{group.stage}' fans out over '{group.each_field}', but its source has no output of its own.")
+        raise EachInvalid(
+            f"Stage '{group.stage}' fans out over '{group.each_field}', but its source has no output of its own."
+        )
     output = canonical.decode(group.source_output)
     items = output.get(group.each_field) if isinstance(output, dict) else None
     if not isinstance(items, list):

@@ -46,7 +46,9 @@ class Failure(Struct, frozen=True, omit_defaults=True):
 
 
 WORKER_LOST: Final = Failure("WORKER_CRASHED", "its worker died or stopped renewing the lease, and on_lost is 'bury'")
-ATTEMPTS_SPENT: Final = Failure("WORKER_CRASHED", "its workers died or stopped renewing the lease; no attempts are left")
+ATTEMPTS_SPENT: Final = Failure(
+    "WORKER_CRASHED", "its workers died or stopped renewing the lease; no attempts are left"
+)
 
 
 def classify(error: BaseException) -> Failure:

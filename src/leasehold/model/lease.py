@@ -116,6 +116,4 @@ def cancelled(lease: Lease, failure: Failure) -> Settlement:
 
 def retried(lease: Lease, failure: Failure, delay_us: int, detail: str) -> Settlement:
     """End an attempt and have the task wait for another."""
-    return Settlement(
-        lease.task_id, lease.fence, "RETRY", failure=failure.text(), delay_us=delay_us, detail=detail
-    )
+    return Settlement(lease.task_id, lease.fence, "RETRY", failure=failure.text(), delay_us=delay_us, detail=detail)

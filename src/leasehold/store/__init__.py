@@ -80,7 +80,7 @@ def _dialect(url: str) -> Dialect:
         return SqliteDialect(_path(rest))
     if found and scheme in ("postgresql", "postgres"):
         try:
-            from leasehold.store.postgres import PostgresDialect  # noqa: PLC0415 — an optional extra
+            from leasehold.store.postgres import PostgresDialect
         except ImportError as error:
             raise DriverMissing(str(error)) from None
         return PostgresDialect(url)

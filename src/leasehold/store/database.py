@@ -183,7 +183,7 @@ class Database:
         patience = self.patience if self._reached else min(self.patience, FIRST_PATIENCE_SECONDS)
         if time.monotonic() - started >= patience or self._closing.is_set():
             raise DatabaseUnavailable(f"Last trouble: {_one_line(error)}.") from error
-        self._closing.wait(pause * random.uniform(0.5, 1.0))  # noqa: S311 — spreads retries, decides nothing
+        self._closing.wait(pause * random.uniform(0.5, 1.0))
 
     def _ours(self, error: Exception) -> Exception:
         trouble = self.dialect.judge(error)

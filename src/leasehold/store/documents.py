@@ -27,35 +27,39 @@ def _terms(terms: Terms) -> dict[str, object]:
 
 def jobs(submissions: Iterable[Submission]) -> str:
     """Return submissions as the document that `submit` reads."""
-    return document([
-        {
-            "kind": one.kind,
-            "key": one.key,
-            "payload": one.payload,
-            "priority": one.priority,
-            "delay_us": one.delay_us,
-            "unmet": one.unmet,
-            **_terms(one.terms),
-        }
-        for one in submissions
-    ])
+    return document(
+        [
+            {
+                "kind": one.kind,
+                "key": one.key,
+                "payload": one.payload,
+                "priority": one.priority,
+                "delay_us": one.delay_us,
+                "unmet": one.unmet,
+                **_terms(one.terms),
+            }
+            for one in submissions
+        ]
+    )
 
 
 def children(parts: Iterable[Child]) -> str:
     """Return stages or segments as the document that `spawn` reads."""
-    return document([
-        {
-            "job_id": part.job_id,
-            "parent_id": part.parent_id,
-            "kind": part.kind,
-            "stage": part.stage,
-            "segment": part.segment,
-            "item": part.item,
-            "each_field": part.each_field,
-            "priority": part.priority,
-            "delay_us": part.delay_us,
-            "unmet": part.unmet,
-            **_terms(part.terms),
-        }
-        for part in parts
-    ])
+    return document(
+        [
+            {
+                "job_id": part.job_id,
+                "parent_id": part.parent_id,
+                "kind": part.kind,
+                "stage": part.stage,
+                "segment": part.segment,
+                "item": part.item,
+                "each_field": part.each_field,
+                "priority": part.priority,
+                "delay_us": part.delay_us,
+                "unmet": part.unmet,
+                **_terms(part.terms),
+            }
+            for part in parts
+        ]
+    )

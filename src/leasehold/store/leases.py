@@ -65,9 +65,7 @@ class Leases:
     def _landed_before(self, settlements: Iterable[Settlement], landed: Iterable[Landed]) -> list[Landed]:
         known = {(one.task_id, one.fence) for one in landed}
         asked = [
-            {"task_id": one.task_id, "fence": one.fence}
-            for one in settlements
-            if (one.task_id, one.fence) not in known
+            {"task_id": one.task_id, "fence": one.fence} for one in settlements if (one.task_id, one.fence) not in known
         ]
         return [_landed(row) for row in self._database.read("settled", leases=document(asked))]
 

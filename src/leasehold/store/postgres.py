@@ -126,7 +126,9 @@ class PostgresSession:
 
     def set_clock(self, now: int) -> None:
         """Stop this database's clock at `now`, for tests."""
-        if self._connection.execute(statements.text("session", "postgres_clock_found").encode()).fetchall() != [(True,)]:
+        if self._connection.execute(statements.text("session", "postgres_clock_found").encode()).fetchall() != [
+            (True,)
+        ]:
             self.script("session", "postgres_clock")
         self._connection.execute(statements.text("session", "postgres_clock_set").encode(), {"now": now})
 

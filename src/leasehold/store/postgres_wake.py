@@ -45,7 +45,7 @@ class ListenEar:
         self._pause = PAUSE_FIRST
 
     def _heard(self, seconds: float) -> set[str]:
-        assert self._connection is not None  # noqa: S101 — for the type checker; `wait` has seen to it
+        assert self._connection is not None
         return {notice.payload for notice in self._connection.notifies(timeout=seconds, stop_after=1)}
 
     def _hang_up(self) -> None:

@@ -196,7 +196,7 @@ def _patient() -> object:
         now = time.monotonic()
         if tries == 0:
             started[0] = now
-        time.sleep(random.uniform(0.0005, 0.002 + min(tries, 20) * 0.001))  # noqa: S311
+        time.sleep(random.uniform(0.0005, 0.002 + min(tries, 20) * 0.001))
         return now - started[0] < BUSY_SECONDS
 
     return wait

@@ -33,16 +33,21 @@ class Tasks:
         """Add plain jobs, all or none; one that is there already is returned as it is. In the order given."""
         return self._database.transact(lambda session: _submit_all(session, submissions))
 
-    def submit_pipeline(self, submission: Submission, definition: Definition) -> Submitted:
-        """Add a pipeline's job with its stages, or return the one that is there."""
+    def submit_pipelines(self, submissions: Sequence[Submission], definition: Definition) -> list[Submitted]:
+        """Add a pipeline's jobs with their stages, all or none; one that is there already is returned as it is."""
 
-        def work(session: Session) -> Submitted:
-            job = _submit_all(session, [submission])[0]
-            if job.created:
-                _add_stages(session, job.id, submission, definition)
-            return job
+        def work(session: Session) -> list[Submitted]:
+            jobs = _submit_all(session, submissions)
+            for job, submission in zip(jobs, submissions, strict=True):
+                if job.created:
+                    _add_stages(session, job.id, submission, definition)
+            return jobs
 
         return self._database.transact(work)
+
+    def submit_pipeline(self, submission: Submission, definition: Definition) -> Submitted:
+        """Add one pipeline job with its stages, or return the one that is there."""
+        return self.submit_pipelines([submission], definition)[0]
 
     def cancel(self, job_id: int, reason: str) -> CancelCount:
         """Call off a job and all its tasks. `reason` is canonical JSON of a failure."""

@@ -1,0 +1,144 @@
+"""`Leasehold`: the one object a user holds. Each method is a line or two that lead to a noun."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from leasehold.app import submitting
+from leasehold.app.job import Job
+from leasehold.app.kinds import Function, Kind, Pipeline, Registry, make_terms
+from leasehold.app.nouns import Journal, Queues
+from leasehold.app.opening import Opening
+from leasehold.app.planning import make_plan
+from leasehold.app.submitting import Options
+from leasehold.errors import OptionInvalid
+from leasehold.insight import jobs
+from leasehold.model.limits import LEASE_SECONDS, PAGE_MAX
+from leasehold.model.names import check_name, check_range
+from leasehold.model.retry import Retry
+from leasehold.model.status import Status
+from leasehold.runtime.handlers import Handler, make_handler
+from leasehold.runtime.service import drain, serve
+from leasehold.store import Store, open_store
+from leasehold.store.wake import ATTENTION
+
+DEFAULT_URL = "sqlite:///leasehold.db"
+QueueChoice = Sequence[str] | Mapping[str, int | None] | None
+
+
+class Leasehold:
+    """Work that must not be lost and must not be done twice."""
+
+    def __init__(self, url: str | None = None) -> None:
+        self.url = url or os.environ.get("LEASEHOLD_URL") or DEFAULT_URL
+        self.store: Store = open_store(self.url)
+        self._registry = Registry()
+        self._opening = Opening(self.store, self._registry)
+        self.queues = Queues(self._opening)
+        self.journal = Journal(self._opening)
+
+    def job(
+        self,
+        function: Function | None = None,
+        *,
+        name: str | None = None,
+        queue: str = "default",
+        retry: Retry | None = None,
+        lease: float = LEASE_SECONDS,
+        on_lost: str = "requeue",
+        isolated: bool = False,
+    ) -> Any:
+        """Register a function as the handler of a kind: `@app.job` or `@app.job(queue="mail", lease=30)`."""
+        policy = retry or Retry()
+        terms = make_terms(queue, policy, lease, on_lost)
+
+        def register(decorated: Function) -> Kind:
+            kind = check_name(name or decorated.__name__, "kind")
+            made = Kind(self, make_handler(kind, None, decorated, terms, policy, isolated=isolated))
+            self._registry.add(made)
+            return made
+
+        return register if function is None else register(function)
+
+    def pipeline(self, name: str) -> Pipeline:
+        """Register a pipeline; add its stages with `@pipeline.stage`."""
+        made = Pipeline(self, check_name(name, "kind"))
+        self._registry.add(made)
+        return made
+
+    def submit(
+        self, what: object, payload: object = None, *, key: str | None = None, priority: int = 0, delay: float = 0.0
+    ) -> Job:
+        """Submit one job. The same kind and key again returns the job that is there; another payload is a `KeyConflict`."""
+        return self.submit_many(what, [payload], keys=[key], priority=priority, delay=delay)[0]
+
+    def submit_many(
+        self,
+        what: object,
+        payloads: Sequence[object],
+        *,
+        keys: Sequence[str | None] | None = None,
+        priority: int = 0,
+        delay: float = 0.0,
+    ) -> list[Job]:
+        """Submit many jobs of one kind in one transaction: all or none."""
+        options = Options(priority, delay)
+        if keys is not None and len(keys) != len(payloads):
+            raise OptionInvalid(f"{len(payloads)} payloads need as many keys; got {len(keys)}.")
+        texts = [submitting.check_payload(what, self._registry, payload) for payload in payloads]
+        store = self._opening.store
+        definition = submitting.definition_of(what, self._registry, store)
+        made = submitting.make_submissions(definition, texts, keys or [None] * len(texts), options)
+        return [Job.submitted(store, answer) for answer in submitting.submit(store, definition, made)]
+
+    @contextmanager
+    def transaction(self, connection: object) -> Iterator[None]:
+        """Submit inside a transaction of the caller's own psycopg or apsw connection: committed or rolled back with it."""
+        store = self._opening.store
+        with store.transaction(connection):
+            yield
+        store.wake([ATTENTION])
+
+    def get(self, job_id: int) -> Job:
+        """Read a job; `JobUnknown` if there is none with this id."""
+        store = self._opening.store
+        return Job.of(store, jobs.find(store, job_id))
+
+    def jobs(
+        self, *, status: str | None = None, kind: str | None = None, queue: str | None = None, limit: int = 50
+    ) -> list[Job]:
+        """List jobs, newest first."""
+        if status is not None and status not in tuple(Status):
+            raise OptionInvalid(f"status is one of {', '.join(Status)}; got {status!r}.")
+        check_range(limit, 1, PAGE_MAX, "limit")
+        store = self._opening.store
+        found = jobs.listing(store, status=status, kind=kind, queue=queue, limit=limit)
+        return [Job.of(store, seen) for seen in found]
+
+    def cancel(self, job: Job | int, *, reason: str = "") -> Job:
+        """Call a job off with all its tasks; see `Job.cancel`."""
+        return (self.get(job) if isinstance(job, int) else job).cancel(reason)
+
+    def work(self, *, concurrency: int = 50, queues: QueueChoice = None, grace: float = 30.0) -> None:
+        """Run jobs until SIGTERM or SIGINT; then finish what runs within `grace` seconds."""
+        plan = make_plan(self._handlers(), queues, concurrency, grace)
+        serve(self._opening.published(), plan)
+
+    def drain(self, *, concurrency: int = 50, queues: QueueChoice = None, timeout: float | None = None) -> None:
+        """Run jobs until nothing is left that this app can run, retries and delays included; for scripts and tests."""
+        plan = make_plan(self._handlers(), queues, concurrency, 30.0)
+        drain(self._opening.published(), plan, timeout)
+
+    def migrate(self) -> tuple[int, int]:
+        """Bring the database's schema to this version; return the versions before and after."""
+        return self.store.migrate()
+
+    def close(self) -> None:
+        """Let go of every connection."""
+        self.store.close()
+
+    def _handlers(self) -> dict[str, Handler]:
+        return self._registry.handlers()

@@ -1,0 +1,161 @@
+"""What may be submitted: kinds of jobs, pipelines and their stages, as decorators make them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
+
+from leasehold.errors import GraphInvalid, KindTaken, KindUnknown, OptionInvalid
+from leasehold.model.graph import Definition, Stage, check_graph
+from leasehold.model.limits import LEASE_SECONDS, LEASE_SECONDS_MAX, LEASE_SECONDS_MIN
+from leasehold.model.names import check_name, check_range
+from leasehold.model.retry import Retry
+from leasehold.model.status import OnLost
+from leasehold.model.task import Terms
+from leasehold.runtime.handlers import Handler, make_handler
+
+Function = Callable[..., Any]
+
+
+class Submitter(Protocol):
+    """Whoever submits: the app."""
+
+    def submit(self, what: Any, payload: Any = None, **options: Any) -> Any:
+        """Submit a job."""
+
+
+def make_terms(queue: str, retry: Retry, lease: float, on_lost: str) -> Terms:
+    """Check the options of a job or stage."""
+    check_range(lease, LEASE_SECONDS_MIN, LEASE_SECONDS_MAX, "lease (seconds)")
+    if on_lost not in tuple(OnLost):
+        raise OptionInvalid(f"on_lost is 'requeue' or 'bury'; got {on_lost!r}.")
+    return Terms(check_name(queue, "queue"), retry.attempts, round(lease * 1000), OnLost(on_lost).value)
+
+
+class Kind:
+    """A plain job's kind: call it like the function it was made from, or submit it."""
+
+    def __init__(self, app: Submitter, handler: Handler) -> None:
+        self._app = app
+        self.handler = handler
+        self.name = handler.kind
+        self.definition = Definition(handler.kind, handler.terms)
+        self.__doc__ = handler.function.__doc__
+
+    def __call__(self, *arguments: Any, **fields: Any) -> Any:
+        """Call the function itself, outside the engine."""
+        return self.handler.function(*arguments, **fields)
+
+    def submit(self, payload: Any = None, **options: Any) -> Any:
+        """Submit a job of this kind; see `Leasehold.submit`."""
+        return self._app.submit(self, payload, **options)
+
+    def handlers(self) -> list[Handler]:
+        """Return what runs it."""
+        return [self.handler]
+
+
+class StageHandle:
+    """One stage of a pipeline: call it like the function it was made from, or name it in `after`."""
+
+    def __init__(self, name: str, handler: Handler) -> None:
+        self.name = name
+        self.handler = handler
+        self.__doc__ = handler.function.__doc__
+
+    def __call__(self, *arguments: Any, **fields: Any) -> Any:
+        """Call the function itself, outside the engine."""
+        return self.handler.function(*arguments, **fields)
+
+
+After = str | StageHandle | Iterable[str | StageHandle] | None
+
+
+class Pipeline:
+    """A pipeline's kind: stages are added with `@pipeline.stage`."""
+
+    def __init__(self, app: Submitter, name: str) -> None:
+        self._app = app
+        self.name = name
+        self._stages: dict[str, Stage] = {}
+        self._handlers: dict[str, Handler] = {}
+
+    def stage(  # noqa: PLR0913 — every option is named at the call
+        self,
+        function: Function | None = None,
+        *,
+        after: After = None,
+        each: str | None = None,
+        name: str | None = None,
+        queue: str = "default",
+        retry: Retry | None = None,
+        lease: float = LEASE_SECONDS,
+        on_lost: str = "requeue",
+        isolated: bool = False,
+    ) -> Any:
+        """Add a stage that runs when the stages in `after` are done; with `each`, once per item of that output field."""
+        policy = retry or Retry()
+        terms = make_terms(queue, policy, lease, on_lost)
+
+        def add(decorated: Function) -> StageHandle:
+            stage = Stage(check_name(name or decorated.__name__, "stage"), terms, _names(after), each)
+            if stage.name in self._stages:
+                raise KindTaken(f"Pipeline '{self.name}' has a stage '{stage.name}'.")
+            check_graph(self.name, (*self._stages.values(), stage))
+            handler = make_handler(self.name, stage.name, decorated, terms, policy, isolated=isolated)
+            self._stages[stage.name] = stage
+            self._handlers[stage.name] = handler
+            return StageHandle(stage.name, handler)
+
+        return add if function is None else add(function)
+
+    @property
+    def definition(self) -> Definition:
+        """The pipeline as data."""
+        if not self._stages:
+            raise GraphInvalid(f"Pipeline '{self.name}' has no stages; add one with @{self.name}.stage.")
+        return Definition(self.name, Terms(), tuple(self._stages.values()))
+
+    def submit(self, payload: Any = None, **options: Any) -> Any:
+        """Submit a job of this pipeline; see `Leasehold.submit`."""
+        return self._app.submit(self, payload, **options)
+
+    def handlers(self) -> list[Handler]:
+        """Return what runs its stages."""
+        return list(self._handlers.values())
+
+
+def _names(after: After) -> tuple[str, ...]:
+    if after is None:
+        return ()
+    several = [after] if isinstance(after, str | StageHandle) else list(after)
+    return tuple(one.name if isinstance(one, StageHandle) else check_name(one, "stage") for one in several)
+
+
+class Registry:
+    """The kinds an app knows."""
+
+    def __init__(self) -> None:
+        self._kinds: dict[str, Kind | Pipeline] = {}
+
+    def add(self, kind: Kind | Pipeline) -> None:
+        """Take up a kind under a name of its own."""
+        if kind.name in self._kinds:
+            raise KindTaken(f"It is '{kind.name}'.")
+        self._kinds[kind.name] = kind
+
+    def find(self, what: object) -> Kind | Pipeline | None:
+        """Return a kind by itself or by name; None if a name is not known here."""
+        if isinstance(what, Kind | Pipeline):
+            return what
+        if isinstance(what, StageHandle):
+            raise KindUnknown(f"'{what.name}' is a stage; submit its pipeline.")
+        return self._kinds.get(check_name(what, "kind"))
+
+    def handlers(self) -> dict[str, Handler]:
+        """Return everything that can run here, by route."""
+        return {handler.route: handler for kind in self._kinds.values() for handler in kind.handlers()}
+
+    def definitions(self) -> list[Definition]:
+        """Return every kind as data."""
+        return [kind.definition for kind in self._kinds.values() if kind.handlers()]

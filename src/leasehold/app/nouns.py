@@ -1,0 +1,48 @@
+"""The façade's nouns: `app.queues` and `app.journal`."""
+
+from __future__ import annotations
+
+from leasehold.app.opening import Opening
+from leasehold.model.event import Event
+from leasehold.model.limits import PAGE_MAX, QUEUE_LIMIT_MAX
+from leasehold.model.names import check_name, check_range
+from leasehold.store.queues import Queue
+from leasehold.store.wake import ATTENTION
+
+
+class Queues:
+    """What operators do with queues."""
+
+    def __init__(self, opening: Opening) -> None:
+        self._opening = opening
+
+    def all(self) -> list[Queue]:
+        """List queues with what stands in them."""
+        return self._opening.store.queues.all()
+
+    def pause(self, name: str) -> None:
+        """Have nobody claim from a queue; what runs goes on."""
+        self._opening.store.queues.pause(check_name(name, "queue"))
+
+    def resume(self, name: str) -> None:
+        """Let workers claim from a queue again."""
+        self._opening.store.queues.resume(check_name(name, "queue"))
+        self._opening.store.wake([name, ATTENTION])
+
+    def limit(self, name: str, capacity: int | None) -> None:
+        """Let at most `capacity` tasks of a queue run at once, over all workers; None lifts the limit."""
+        if capacity is not None:
+            check_range(capacity, 1, QUEUE_LIMIT_MAX, "A queue's limit")
+        self._opening.store.queues.limit(check_name(name, "queue"), capacity)
+        self._opening.store.wake([ATTENTION])
+
+
+class Journal:
+    """The journal, read back."""
+
+    def __init__(self, opening: Opening) -> None:
+        self._opening = opening
+
+    def of(self, job_id: int, *, after: int = 0, limit: int = PAGE_MAX) -> list[Event]:
+        """Return the lines of a job and its tasks, in order, after the line `after`."""
+        return self._opening.store.reports.events(job_id, after, limit)

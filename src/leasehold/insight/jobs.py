@@ -1,0 +1,83 @@
+"""A job as people and programs see it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from msgspec import Struct
+
+from leasehold import canonical, clock
+from leasehold.errors import JobUnknown
+from leasehold.model.status import Status
+from leasehold.store import Store
+from leasehold.store.reports import JobRow
+
+
+class Snapshot(Struct, frozen=True):
+    """A job at one moment."""
+
+    id: int
+    kind: str
+    key: str
+    payload: Any
+    status: Status
+    output: Any
+    failure: dict[str, Any] | None
+    created_at: datetime
+    finished_at: datetime | None
+
+    def plain(self) -> dict[str, Any]:
+        """Return the job as JSON-able fields, times in ISO 8601 (UTC)."""
+        return {
+            "id": self.id,
+            "kind": self.kind,
+            "key": self.key,
+            "status": self.status.value,
+            "payload": self.payload,
+            "output": self.output,
+            "failure": self.failure,
+            "created_at": self.created_at.isoformat(),
+            "finished_at": self.finished_at.isoformat() if self.finished_at else None,
+        }
+
+
+def find(store: Store, job_id: int) -> Snapshot:
+    """Read one job, or raise `JobUnknown`."""
+    row = store.reports.job(job_id)
+    if row is None:
+        raise JobUnknown(f"The id is {job_id}.")
+    return _snapshot(store, row)
+
+
+def listing(
+    store: Store,
+    *,
+    status: str | None,
+    kind: str | None,
+    queue: str | None = None,
+    before: int | None = None,
+    limit: int,
+) -> list[Snapshot]:
+    """List jobs, newest first."""
+    rows = store.reports.jobs(status=status, kind=kind, queue=queue, before=before, most=limit)
+    return [_snapshot(store, row) for row in rows]
+
+
+def _snapshot(store: Store, row: JobRow) -> Snapshot:
+    output = None if row.output is None else canonical.decode(row.output)
+    if row.has_parts and row.status == Status.DONE:
+        output = store.stages.outputs(row.id)
+    created_at = clock.moment(row.created_at)
+    assert created_at is not None
+    return Snapshot(
+        id=row.id,
+        kind=row.kind,
+        key=row.key,
+        payload=canonical.decode(row.payload),
+        status=Status(row.status),
+        output=output,
+        failure=None if row.failure is None else canonical.decode(row.failure),
+        created_at=created_at,
+        finished_at=clock.moment(row.finished_at),
+    )

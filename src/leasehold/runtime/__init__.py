@@ -1,0 +1,1 @@
+"""The runtime: a worker is a claimer, a runner, a committer and a heartbeat around the leases it holds; upkeep beside them."""

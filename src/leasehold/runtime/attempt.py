@@ -1,0 +1,130 @@
+"""One attempt, start to settle: the file to read.
+
+    begin   unless it was released or lost before it started
+    call    the user's function, with the payload's fields as arguments
+    judge   what came of it: a result, a failure to retry or to end with, a cancel
+    settle  hand the end to the committer; it lands only while the lease stands
+    answer  learn whether it landed
+
+The lease is held from the claim until the answer. Whoever loses it stops and touches nothing.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from enum import Enum, auto
+from typing import Any, Final
+
+from leasehold import canonical, clock
+from leasehold.errors import Cancelled, PayloadInvalid
+from leasehold.model import lease as endings
+from leasehold.model.failure import Failure, classify
+from leasehold.model.lease import Lease, Settlement
+from leasehold.model.retry import Bury, decide, seed_of, spread_of
+from leasehold.runtime.handlers import Handler
+from leasehold.runtime.task import Line, Task
+
+_lock: Final = threading.Lock()
+
+
+class State(Enum):
+    """How far an attempt has come in this process."""
+
+    CLAIMED = auto()
+    RUNNING = auto()
+    ENDED = auto()
+    RELEASED = auto()
+    LOST = auto()
+
+
+class Attempt:
+    """A held lease and what this process does with it. `deadline` is in uptime microseconds."""
+
+    __slots__ = ("cancel_reason", "deadline", "handler", "lease", "renew_at", "state", "stop")
+
+    def __init__(self, lease: Lease, handler: Handler, asked_at: int) -> None:
+        self.lease = lease
+        self.handler = handler
+        self.state = State.CLAIMED
+        self.cancel_reason: str | None = None
+        self.stop: Callable[[], None] | None = None
+        self.deadline = 0
+        self.renew_at = 0
+        self.extend(asked_at)
+
+    def extend(self, asked_at: int) -> None:
+        """Count the lease from the moment it was asked for, which is before the database granted it."""
+        span = self.lease.lease_ms * clock.MILLISECOND
+        self.deadline = asked_at + span - min(span // 10, clock.SECOND)
+        self.renew_at = asked_at + span // 3
+
+    def begin(self) -> bool:
+        """Start, unless the attempt was released or lost before."""
+        with _lock:
+            if self.state is not State.CLAIMED:
+                return False
+            self.state = State.RUNNING
+            return True
+
+    def release(self) -> bool:
+        """Give the attempt up unstarted."""
+        with _lock:
+            if self.state is not State.CLAIMED:
+                return False
+            self.state = State.RELEASED
+            return True
+
+    def end(self) -> bool:
+        """Stop being renewed: the end is on its way. False if the lease was lost meanwhile."""
+        with _lock:
+            if self.state is not State.RUNNING:
+                return False
+            self.state = State.ENDED
+            return True
+
+    def lose(self) -> bool:
+        """Note that the lease no longer stands, and have the handler stop where it can be stopped."""
+        with _lock:
+            if self.state in (State.LOST, State.RELEASED):
+                return False
+            running = self.state is State.RUNNING
+            self.state = State.LOST
+        if running and self.stop is not None:
+            self.stop()
+        return True
+
+    def call(self, line: Callable[[Attempt], Line]) -> Any:
+        """Call the user's function; `line` gives its task a way to speak to the engine."""
+        handler = self.handler
+        fields = canonical.decode(self.lease.payload)
+        handler.check(fields)
+        if handler.wants_task:
+            return handler.function(Task(self.lease, line(self)), **fields)
+        return handler.function(**fields)
+
+    def succeed(self, result: object) -> Settlement:
+        """Judge a result: it ends the task, unless it cannot be kept."""
+        if result is None:
+            return endings.done(self.lease, "null")
+        try:
+            return endings.done(self.lease, canonical.encode(result))
+        except PayloadInvalid as error:
+            return endings.failed(self.lease, classify(error))
+
+    def fail(self, error: BaseException) -> Settlement:
+        """Judge a failure: try again, or end the task."""
+        if isinstance(error, Cancelled):
+            return endings.cancelled(self.lease, Failure("CANCELLED", str(error)[:500] or "the handler stopped"))
+        return judge(self.lease, self.handler, classify(error))
+
+
+def judge(lease: Lease, handler: Handler, failure: Failure) -> Settlement:
+    """Choose what follows a failure. The jitter's seed is recorded with the delay drawn from it."""
+    seed = seed_of(lease.key, lease.route, lease.segment, lease.epoch, lease.attempt)
+    decision = decide(failure, lease.attempt, lease.attempts_max, handler.retry, spread_of(seed))
+    if isinstance(decision, Bury):
+        return endings.failed(lease, failure)
+    delay_us = clock.microseconds(decision.delay)
+    detail = {"delay_us": delay_us, "error_class": failure.error_class, "message": failure.message, "seed": seed}
+    return endings.retried(lease, failure, delay_us, canonical.encode(detail))

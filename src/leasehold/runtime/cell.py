@@ -1,0 +1,145 @@
+"""The parent's side of an isolated handler: a child process in a session of its own, killed as a tree.
+
+The child is started through a guard (`cell_guard.py`) that ends everything below it when the handler ends, when the
+lease is lost, or when this worker dies, however it dies. They speak JSON lines over pipes, never pickle.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import sys
+from pathlib import Path
+from typing import IO, Any, Final
+
+from msgspec import Struct, json
+
+from leasehold import canonical
+from leasehold.model.failure import Failure
+from leasehold.model.lease import Lease
+from leasehold.runtime.attempt import Attempt
+from leasehold.runtime.task import Line
+
+GUARD: Final = str(Path(__file__).with_name("cell_guard.py"))
+LOOK_SECONDS: Final = 0.2
+
+
+class Value(Struct, frozen=True):
+    """What the handler returned."""
+
+    value: Any
+
+
+def fields_of(lease: Lease) -> dict[str, Any]:
+    """Return the arguments the payload holds."""
+    found: dict[str, Any] = canonical.decode(lease.payload)
+    return found
+
+
+def run(attempt: Attempt, line: Line) -> Value | Failure:
+    """Run an attempt in a child process and return what came of it."""
+    life_read, life_write = os.pipe()
+    word_read, word_write = os.pipe()
+    child = subprocess.Popen(
+        [sys.executable, "-P", GUARD, str(life_read), str(word_write)],
+        stdin=subprocess.PIPE,
+        pass_fds=(life_read, word_write),
+        start_new_session=True,
+    )
+    os.close(life_read)
+    os.close(word_write)
+    ending = _once(life_write)
+    attempt.stop = ending
+    try:
+        with os.fdopen(word_read, "rb") as words:
+            return _converse(child, words, attempt, line)
+    finally:
+        ending()
+        _close(child.stdin)
+        child.wait()
+
+
+def _once(descriptor: int) -> Any:
+    """Return a function that closes a descriptor once; the guard takes that as the order to end everything."""
+    left = [descriptor]
+
+    def close() -> None:
+        try:
+            os.close(left.pop())
+        except IndexError:
+            return
+
+    return close
+
+
+def _close(pipe: IO[bytes] | None) -> None:
+    try:
+        if pipe is not None:
+            pipe.close()
+    except BrokenPipeError:
+        return
+
+
+def _converse(child: subprocess.Popen[bytes], words: IO[bytes], attempt: Attempt, line: Line) -> Value | Failure:
+    _say(child, {"spec": _spec(attempt)})
+    told = False
+    while True:
+        ready, _, _ = select.select([words], [], [], LOOK_SECONDS)
+        if line.cancelled and not told:
+            told = _say(child, {"cancelled": True})
+        if not ready:
+            continue
+        text = words.readline()
+        if not text:
+            return Failure("WORKER_CRASHED", "the child process ended without a result", retryable=True)
+        answer = _heed(child, json.decode(text), line)
+        if answer is not None:
+            return answer
+
+
+def _heed(child: subprocess.Popen[bytes], word: dict[str, Any], line: Line) -> Value | Failure | None:
+    match word:
+        case {"result": value}:
+            return Value(value)
+        case {"failure": fields}:
+            return Failure(**fields)
+        case {"exit": code}:
+            return Failure("WORKER_CRASHED", f"the child process ended without a result: {_told(code)}", retryable=True)
+        case {"progress": text}:
+            line.note(text)
+        case {"inputs": _}:
+            _say(child, {"inputs": line.inputs()})
+    return None
+
+
+def _told(code: int) -> str:
+    return f"signal {-code}" if code < 0 else f"exit code {code}"
+
+
+def _say(child: subprocess.Popen[bytes], word: dict[str, Any]) -> bool:
+    try:
+        assert child.stdin is not None
+        child.stdin.write(json.encode(word) + b"\n")
+        child.stdin.flush()
+    except BrokenPipeError:
+        return False
+    return True
+
+
+def _spec(attempt: Attempt) -> dict[str, Any]:
+    function = attempt.handler.function
+    main = sys.modules["__main__"]
+    module = function.__module__
+    path = getattr(main, "__file__", None) if module == "__main__" else None
+    spec = getattr(main, "__spec__", None)
+    if module == "__main__" and spec is not None:
+        module, path = spec.name, None
+    return {
+        "lease": attempt.lease,
+        "module": module,
+        "path": path,
+        "name": function.__qualname__,
+        "sys_path": sys.path,
+        "argv": sys.argv,
+    }

@@ -1,0 +1,85 @@
+"""The guard of an isolated handler: forks the child that runs it, and ends everything below when it is time.
+
+Run as a script with two descriptors: `life` (its other end closed means: end everything) and `words` (to the worker). Uses the
+standard library alone and forks before any thread exists. As a subreaper it also inherits processes that the handler's
+programs orphaned or moved to sessions of their own, so none escapes.
+"""
+
+import contextlib
+import ctypes
+import json
+import os
+import select
+import signal
+import sys
+
+PR_SET_CHILD_SUBREAPER = 36
+LOOK_SECONDS = 0.2
+
+
+def main() -> None:
+    """Fork, watch, end."""
+    life, words = int(sys.argv[1]), int(sys.argv[2])
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    child = os.fork()
+    if child == 0:
+        os.close(life)
+        from leasehold.runtime import cell_child
+
+        cell_child.main(words)
+        return
+    os.close(0)
+    code = watch(child, life)
+    if code is not None:
+        with contextlib.suppress(OSError):
+            os.write(words, json.dumps({"exit": code}).encode() + b"\n")
+    os.close(words)
+    end_all()
+
+
+def watch(child: int, life: int) -> int | None:
+    """Wait for the child's end and return its code, or for the order to end everything."""
+    while True:
+        ready, _, _ = select.select([life], [], [], LOOK_SECONDS)
+        if ready:
+            return None
+        found, status = os.waitpid(child, os.WNOHANG)
+        if found:
+            return os.waitstatus_to_exitcode(status)
+
+
+def end_all() -> None:
+    """Kill every process below, until none is left, then this one's group."""
+    while below := descendants(os.getpid()):
+        for pid in below:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(-1, 0)[0]:
+                pass
+    os.killpg(os.getpgrp(), signal.SIGKILL)
+
+
+def descendants(root: int) -> set[int]:
+    """Find every process below `root`."""
+    parents: dict[int, list[int]] = {}
+    for name in os.listdir("/proc") if os.path.isdir("/proc") else []:
+        if name.isdigit():
+            with (
+                contextlib.suppress(OSError, IndexError, ValueError),
+                open(f"/proc/{name}/stat", encoding="utf-8") as stat,
+            ):
+                fields = stat.read().rpartition(")")[2].split()
+                parents.setdefault(int(fields[1]), []).append(int(name))
+    found: set[int] = set()
+    todo = list(parents.get(root, []))
+    while todo:
+        pid = todo.pop()
+        found.add(pid)
+        todo.extend(parents.get(pid, []))
+    return found
+
+
+if __name__ == "__main__":
+    main()

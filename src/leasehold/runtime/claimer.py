@@ -1,0 +1,169 @@
+"""The claimer: takes up to the worker's free places in one statement, and sleeps when there is nothing.
+
+It remembers how far it has come (`Hints`) and looks everywhere again about once a second, for rows that committed late.
+Queues take turns at being first, so none is starved by another. It is woken by a hint or by upkeep's pulse; by itself it
+asks nothing while idle.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from leasehold import clock
+from leasehold.errors import LeaseholdError
+from leasehold.model.lanes import Hints
+from leasehold.model.lease import Lease, Vacancy
+from leasehold.model.limits import CLAIM_MAX, GROUP_MAX
+from leasehold.runtime.attempt import Attempt
+from leasehold.runtime.committer import Committer
+from leasehold.runtime.handlers import Handler
+from leasehold.runtime.holdings import Holdings
+from leasehold.runtime.notices import Notices
+from leasehold.store import Store
+from leasehold.store.documents import document
+
+RESCAN_SECONDS: Final = 1.0
+RESCAN_SHARE: Final = 20
+GATHER_SECONDS: Final = 0.005
+BACKLOG_MAX: Final = 8 * GROUP_MAX
+
+
+class Claimer:
+    """Claims for one worker."""
+
+    def __init__(
+        self,
+        store: Store,
+        worker: int,
+        handlers: Mapping[str, Handler],
+        queues: Sequence[str],
+        holdings: Holdings,
+        committer: Committer,
+        notices: Notices,
+        on_claimed: Callable[[list[Attempt]], None],
+    ) -> None:
+        self._store = store
+        self._worker = worker
+        self._handlers = handlers
+        self._queues = list(queues)
+        self._holdings = holdings
+        self._committer = committer
+        self._notices = notices
+        self._on_claimed = on_claimed
+        self._routes = document(sorted(handlers))
+        self._hints = Hints()
+        self._rescan_at = 0.0
+        self._limited: frozenset[str] = frozenset()
+        self._awake = threading.Event()
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="leasehold-claimer", daemon=True)
+
+    def start(self) -> None:
+        """Begin claiming."""
+        self._awake.set()
+        self._thread.start()
+
+    def wake(self) -> None:
+        """There may be something to claim."""
+        self._awake.set()
+
+    @property
+    def idle(self) -> bool:
+        """Whether the last look found nothing and there is room."""
+        return not self._awake.is_set() and self._holdings.free() > 0
+
+    def know_limits(self, limited: frozenset[str]) -> None:
+        """Learn which queues are limited; those are claimed from with slots."""
+        self._limited = limited
+
+    def close(self) -> None:
+        """Claim no more; a claim under way is finished first."""
+        self._stopped.set()
+        self._awake.set()
+        self._holdings.stir()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stopped.is_set():
+            self._awake.wait()
+            self._awake.clear()
+            try:
+                self._claim_on()
+            except LeaseholdError as error:
+                self._notices.part_failed("claimer", error)
+                self._stopped.wait(1.0)
+                self._awake.set()
+
+    def _claim_on(self) -> None:
+        """Claim until nothing is left or this worker shall stop."""
+        more = False
+        while not self._stopped.is_set():
+            if not self._await_room(more=more):
+                return
+            asked = min(self._holdings.free(), CLAIM_MAX)
+            found = self.claim(asked)
+            if found == 0:
+                return
+            more = found >= asked
+            self._queues.append(self._queues.pop(0))
+
+    def _await_room(self, *, more: bool) -> bool:
+        """Wait for a free place; where more work is certain, a moment longer for a worthwhile number of them."""
+        while self._committer.backlog() > BACKLOG_MAX and not self._stopped.is_set():
+            self._stopped.wait(GATHER_SECONDS)
+        if more:
+            worthwhile = max(1, min(CLAIM_MAX, self._holdings.concurrency // 2))
+            self._holdings.await_room(worthwhile, GATHER_SECONDS)
+        while self._holdings.free() <= 0 and not self._stopped.is_set():
+            self._holdings.await_room(1, 1.0)
+        return not self._stopped.is_set()
+
+    def claim(self, most: int) -> int:
+        """Claim up to `most` tasks once, and start them."""
+        count = 0
+        apart = [queue for queue in self._queues if queue in self._limited or self._holdings.is_capped(queue)]
+        together = [queue for queue in self._queues if queue not in apart]
+        for queues in ([together] if together else []) + [[queue] for queue in apart]:
+            room = min(most - count, *(self._holdings.free_in(queue) for queue in queues))
+            if room > 0:
+                count += self._claim_from(queues, room)
+        return count
+
+    def _claim_from(self, queues: list[str], most: int) -> int:
+        asked_at = clock.uptime()
+        if queues[0] in self._limited:
+            claimed = self._store.leases.claim_limited(self._worker, queues[0], self._routes, most)
+        else:
+            started = time.monotonic()
+            if started >= self._rescan_at:
+                self._hints.forget()
+            claimed = self._store.leases.claim(self._worker, self._hints.lanes(queues), self._routes, most)
+            if started >= self._rescan_at:
+                took = time.monotonic() - started
+                self._rescan_at = started + max(RESCAN_SECONDS, RESCAN_SHARE * took)
+            self._hints.saw(claimed.leases)
+        # crash here: leased but not started, so the lease runs out or the owner is found gone
+        self._take_up(claimed.leases, asked_at)
+        if claimed.doubtful:
+            self._release_strays()
+        return len(claimed.leases)
+
+    def _take_up(self, leases: list[Lease], asked_at: int) -> None:
+        if leases:
+            attempts = [Attempt(lease, self._handlers[lease.route], asked_at) for lease in leases]
+            self._holdings.add(attempts)
+            self._on_claimed(attempts)
+
+    def _release_strays(self) -> None:
+        """Give back what a claim leased whose answer was lost: nobody here knows of it."""
+        held = {(attempt.lease.task_id, attempt.lease.fence) for attempt in self._holdings.all()}
+        strays = [
+            Vacancy(*lease, "released") for lease in self._store.leases.held_by(self._worker) if lease not in held
+        ]
+        if strays:
+            self._store.leases.vacate(strays)
+            self._notices.leases_reclaimed(len(strays), "claimed without an answer")

@@ -1,0 +1,151 @@
+"""The committer: one thread with its own connection that writes what attempts report.
+
+Whatever has gathered while it was writing becomes the next group: no timer, no set size. Each item is answered by itself;
+an item the database refuses fails alone.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+
+from leasehold.errors import LeaseholdError, Unavailable
+from leasehold.model import lease as endings
+from leasehold.model.failure import classify
+from leasehold.model.lease import Landed, Progress, Settlement
+from leasehold.model.limits import GROUP_BYTES_MAX, GROUP_MAX
+from leasehold.runtime.attempt import Attempt
+from leasehold.runtime.holdings import Holdings
+from leasehold.runtime.notices import Notices
+from leasehold.store import Store
+
+
+class Committer:
+    """Writes settlements and progress, in groups."""
+
+    def __init__(self, store: Store, holdings: Holdings, notices: Notices, on_onward: Callable[[], None]) -> None:
+        self._store = store
+        self._holdings = holdings
+        self._notices = notices
+        self._on_onward = on_onward
+        self._ends: deque[tuple[Attempt, Settlement]] = deque()
+        self._notes: dict[tuple[int, int], Progress] = {}
+        self._changed = threading.Condition()
+        self._idle = True
+        self._closing = False
+        self._thread = threading.Thread(target=self._run, name="leasehold-committer", daemon=True)
+
+    def start(self) -> None:
+        """Begin writing."""
+        self._thread.start()
+
+    def settle(self, attempt: Attempt, settlement: Settlement) -> None:
+        """Hand over the end of an attempt."""
+        self._ends.append((attempt, settlement))
+        if self._idle:
+            with self._changed:
+                self._changed.notify()
+
+    def note(self, progress: Progress) -> None:
+        """Hand over a report of progress; a newer one of the same attempt replaces it."""
+        with self._changed:
+            self._notes[progress.task_id, progress.fence] = progress
+            self._changed.notify()
+
+    def backlog(self) -> int:
+        """Count the ends that are not written yet."""
+        return len(self._ends)
+
+    def close(self, seconds: float) -> None:
+        """Write what is left, then stop."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify()
+        self._thread.join(timeout=seconds)
+
+    def _run(self) -> None:
+        while self._await_work():
+            try:
+                self._write_ends(self._gather())
+                self._write_notes()
+            except Unavailable as error:
+                self._notices.part_failed("committer", error)
+            except Exception as error:  # noqa: BLE001 — the thread must outlive any one group
+                self._notices.part_failed("committer", error)
+
+    def _await_work(self) -> bool:
+        if self._ends or self._notes:
+            return True
+        with self._changed:
+            self._idle = True
+            self._changed.wait_for(lambda: self._ends or self._notes or self._closing)
+            self._idle = False
+            return bool(self._ends or self._notes)
+
+    def _gather(self) -> list[tuple[Attempt, Settlement]]:
+        group: list[tuple[Attempt, Settlement]] = []
+        size = 0
+        while self._ends and len(group) < GROUP_MAX and size < GROUP_BYTES_MAX:
+            attempt, settlement = self._ends.popleft()
+            group.append((attempt, settlement))
+            size += len(settlement.output or "") + len(settlement.failure or "")
+        group.sort(key=_task_id)
+        return group
+
+    def _write_ends(self, group: list[tuple[Attempt, Settlement]]) -> None:
+        if not group:
+            return
+        # crash here: results computed but not written are computed again by the next attempt
+        try:
+            landed = self._store.leases.settle([settlement for _, settlement in group])
+        except Unavailable as error:
+            self._give_up(group, error)
+            return
+        except LeaseholdError as error:
+            self._one_by_one(group, error)
+            return
+        # crash here: written but not answered, so the task is settled and nobody here needs to know
+        self._answer(group, landed)
+
+    def _answer(self, group: list[tuple[Attempt, Settlement]], landed: list[Landed]) -> None:
+        known = {(one.task_id, one.fence) for one in landed}
+        for attempt, settlement in group:
+            self._holdings.drop(attempt)
+            if (settlement.task_id, settlement.fence) not in known and attempt.lose():
+                self._notices.lease_lost(attempt.lease, "settled too late")
+        if any(one.onward for one in landed):
+            self._on_onward()
+
+    def _one_by_one(self, group: list[tuple[Attempt, Settlement]], error: LeaseholdError) -> None:
+        """Find the item the database refuses: it alone fails, for good."""
+        if len(group) > 1:
+            for item in group:
+                self._write_ends([item])
+            return
+        attempt, refused = group[0]
+        if refused.status == "ERROR":
+            self._give_up(group, error)
+            return
+        self._write_ends([(attempt, endings.failed(attempt.lease, classify(error)))])
+
+    def _give_up(self, group: list[tuple[Attempt, Settlement]], error: LeaseholdError) -> None:
+        for attempt, _ in group:
+            self._holdings.drop(attempt)
+            if attempt.lose():
+                self._notices.lease_lost(attempt.lease, error.code)
+
+    def _write_notes(self) -> None:
+        with self._changed:
+            notes, self._notes = self._notes, {}
+        if not notes:
+            return
+        standing = self._store.leases.note_progress(list(notes.values()))
+        for task_id, fence in notes.keys() - standing:
+            attempt = self._holdings.get(task_id, fence)
+            if attempt is not None and attempt.lose():
+                self._notices.lease_lost(attempt.lease, "found while reporting progress")
+
+
+def _task_id(item: tuple[Attempt, Settlement]) -> int:
+    return item[1].task_id

@@ -1,0 +1,79 @@
+"""A user's function and the terms it runs on."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from leasehold.errors import ArgumentsInvalid, OptionInvalid
+from leasehold.model.names import route as route_of
+from leasehold.model.retry import Retry
+from leasehold.model.task import Terms
+
+_KEYWORD = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
+@dataclass(frozen=True, slots=True)
+class Handler:
+    """What runs tasks of one route."""
+
+    kind: str
+    stage: str | None
+    function: Callable[..., Any]
+    terms: Terms
+    retry: Retry
+    isolated: bool = False
+    is_async: bool = False
+    wants_task: bool = False
+    required: frozenset[str] = field(default_factory=frozenset)
+    accepted: frozenset[str] | None = None
+
+    @property
+    def route(self) -> str:
+        """The name tasks find it by."""
+        return route_of(self.kind, self.stage)
+
+    def check(self, payload: Mapping[str, object]) -> None:
+        """Raise `ArgumentsInvalid` unless the payload's fields are the function's arguments."""
+        missing = self.required - payload.keys()
+        unknown = payload.keys() - self.accepted if self.accepted is not None else frozenset()
+        if missing or unknown:
+            said = [f"missing: {', '.join(sorted(missing))}"] if missing else []
+            said += [f"unknown: {', '.join(sorted(unknown))}"[:200]] if unknown else []
+            raise ArgumentsInvalid(f"Handler '{self.route}': {'; '.join(said)}.")
+
+
+def make_handler(
+    kind: str, stage: str | None, function: Callable[..., Any], terms: Terms, retry: Retry, *, isolated: bool
+) -> Handler:
+    """Look at a function once, so that calling it is cheap."""
+    parameters = list(inspect.signature(function).parameters.values())
+    wants_task = bool(parameters) and parameters[0].name == "task"
+    fields = parameters[1:] if wants_task else parameters
+    if isolated and "<" in function.__qualname__:
+        raise OptionInvalid(f"isolated=True needs a function at the top of a module; '{function.__qualname__}' is not.")
+    return Handler(
+        kind=kind,
+        stage=stage,
+        function=function,
+        terms=terms,
+        retry=retry,
+        isolated=isolated,
+        is_async=inspect.iscoroutinefunction(function),
+        wants_task=wants_task,
+        required=frozenset(p.name for p in fields if p.kind in _KEYWORD and p.default is p.empty),
+        accepted=_accepted(fields, kind),
+    )
+
+
+def _accepted(fields: list[inspect.Parameter], kind: str) -> frozenset[str] | None:
+    for parameter in fields:
+        if parameter.kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL):
+            raise OptionInvalid(
+                f"Handler '{kind}' has the positional argument '{parameter.name}'; fields arrive by name."
+            )
+    if any(p.kind is inspect.Parameter.VAR_KEYWORD for p in fields):
+        return None
+    return frozenset(p.name for p in fields)

@@ -1,0 +1,51 @@
+"""What the runtime has to say, as events. This module alone turns them into log lines; nothing else logs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from leasehold import canonical
+from leasehold.model.lease import Lease, Settlement
+from leasehold.runtime.logs import logger
+
+
+class Notices:
+    """Reports of one worker. A line holds names and numbers, never payloads or results."""
+
+    def __init__(self, **context: object) -> None:
+        self._log: Any = logger("leasehold", **context)
+
+    def started(self, queues: list[str], concurrency: int) -> None:
+        """Tell that the worker takes work now."""
+        self._log.info("worker_started", queues=queues, concurrency=concurrency)
+
+    def stopping(self, released: int, running: int) -> None:
+        """Tell that the worker takes no more work."""
+        self._log.info("worker_stopping", released=released, running=running)
+
+    def stopped(self, left: int) -> None:
+        """Tell that the worker ends; `left` attempts were still running."""
+        self._log.info("worker_stopped", left=left)
+
+    def attempt_failed(self, lease: Lease, settlement: Settlement) -> None:
+        """Tell that a handler failed, and what follows."""
+        failure = canonical.decode(settlement.failure or "{}")
+        self._log.warning(
+            "attempt_failed", **_facts(lease), error_class=failure.get("error_class"), ending=settlement.status
+        )
+
+    def lease_lost(self, lease: Lease, why: str) -> None:
+        """Tell that an attempt's end no longer counts."""
+        self._log.warning("lease_lost", **_facts(lease), why=why)
+
+    def leases_reclaimed(self, count: int, why: str) -> None:
+        """Tell that leases were taken back."""
+        self._log.warning("leases_reclaimed", count=count, why=why)
+
+    def part_failed(self, part: str, error: BaseException) -> None:
+        """Tell that a part of the worker met trouble and goes on."""
+        self._log.error("part_failed", part=part, error=f"{type(error).__name__}: {error}"[:500])
+
+
+def _facts(lease: Lease) -> dict[str, object]:
+    return {"task": lease.task_id, "route": lease.route, "attempt": lease.attempt, "fence": lease.fence}

@@ -1,0 +1,160 @@
+"""The runner: calls handlers. `async def` on one event loop, `def` on threads, `isolated=True` in a child process.
+
+It never blocks the claimer, and nothing a handler does can stop the heartbeat, which has threads of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterable
+from functools import partial
+from queue import SimpleQueue
+from typing import Any
+
+from leasehold.model.failure import Failure
+from leasehold.model.lease import Progress, Settlement
+from leasehold.runtime import cell
+from leasehold.runtime.attempt import Attempt, State, judge
+from leasehold.runtime.committer import Committer
+from leasehold.runtime.holdings import Holdings
+from leasehold.runtime.notices import Notices
+from leasehold.store import Store
+
+
+class DirectLine:
+    """How an attempt in this process speaks to the engine."""
+
+    def __init__(self, store: Store, committer: Committer, attempt: Attempt) -> None:
+        self._store = store
+        self._committer = committer
+        self._attempt = attempt
+
+    def inputs(self) -> dict[str, Any]:
+        """Read the outputs of the stages before."""
+        return self._store.stages.inputs(self._attempt.lease.task_id)
+
+    def note(self, progress: str) -> None:
+        """Report progress."""
+        self._committer.note(Progress(self._attempt.lease.task_id, self._attempt.lease.fence, progress))
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the task shall stop."""
+        return self._attempt.cancel_reason is not None
+
+    @property
+    def lost(self) -> bool:
+        """Whether the lease no longer stands."""
+        return self._attempt.state is State.LOST
+
+
+class Runner:
+    """Starts attempts and hands their ends to the committer."""
+
+    def __init__(self, store: Store, holdings: Holdings, committer: Committer, notices: Notices) -> None:
+        self._store = store
+        self._holdings = holdings
+        self._committer = committer
+        self._notices = notices
+        self._waiting: SimpleQueue[Attempt | None] = SimpleQueue()
+        self._threads = 0
+        self._idle_threads = 0
+        self._lock = threading.Lock()
+        self._loop = asyncio.new_event_loop()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._loop_thread = threading.Thread(target=self._loop.run_forever, name="leasehold-loop", daemon=True)
+
+    def start(self) -> None:
+        """Begin taking attempts."""
+        self._loop_thread.start()
+
+    def run(self, attempts: Iterable[Attempt]) -> None:
+        """Start attempts, each where its handler belongs."""
+        on_loop: list[Attempt] = []
+        for attempt in attempts:
+            if attempt.handler.is_async and not attempt.handler.isolated:
+                on_loop.append(attempt)
+            else:
+                self._waiting.put(attempt)
+                self._add_thread()
+        if on_loop:
+            self._loop.call_soon_threadsafe(self._spawn, on_loop)
+
+    def close(self) -> None:
+        """Stop taking attempts; what runs is not waited for."""
+        for _ in range(self._threads):
+            self._waiting.put(None)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+
+    def _spawn(self, attempts: list[Attempt]) -> None:
+        for attempt in attempts:
+            task = self._loop.create_task(self._run_async(attempt))
+            attempt.stop = partial(self._loop.call_soon_threadsafe, task.cancel)
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _run_async(self, attempt: Attempt) -> None:
+        if not attempt.begin():
+            self._leave(attempt)
+            return
+        try:
+            settlement = attempt.succeed(await attempt.call(self._line))
+        except BaseException as error:  # noqa: BLE001 — whatever a handler raises is its failure, not ours
+            settlement = attempt.fail(error)
+        self._finish(attempt, settlement)
+
+    def _add_thread(self) -> None:
+        with self._lock:
+            if self._idle_threads >= self._waiting.qsize() or self._threads >= self._holdings.concurrency:
+                return
+            self._threads += 1
+        threading.Thread(target=self._run_on, name="leasehold-handler", daemon=True).start()
+
+    def _run_on(self) -> None:
+        while True:
+            with self._lock:
+                self._idle_threads += 1
+            attempt = self._waiting.get()
+            with self._lock:
+                self._idle_threads -= 1
+            if attempt is None:
+                return
+            self._run_sync(attempt)
+
+    def _run_sync(self, attempt: Attempt) -> None:
+        if not attempt.begin():
+            self._leave(attempt)
+            return
+        try:
+            settlement = self._call_isolated(attempt) if attempt.handler.isolated else self._call(attempt)
+        except BaseException as error:  # noqa: BLE001
+            settlement = attempt.fail(error)
+        self._finish(attempt, settlement)
+
+    def _call(self, attempt: Attempt) -> Settlement:
+        return attempt.succeed(attempt.call(self._line))
+
+    def _call_isolated(self, attempt: Attempt) -> Settlement:
+        attempt.handler.check(cell.fields_of(attempt.lease))
+        outcome = cell.run(attempt, self._line(attempt))
+        if isinstance(outcome, Failure):
+            return judge(attempt.lease, attempt.handler, outcome)
+        return attempt.succeed(outcome.value)
+
+    def _line(self, attempt: Attempt) -> DirectLine:
+        return DirectLine(self._store, self._committer, attempt)
+
+    def _finish(self, attempt: Attempt, settlement: Settlement) -> None:
+        if settlement.status != "DONE":
+            self._notices.attempt_failed(attempt.lease, settlement)
+        if attempt.end():
+            self._committer.settle(attempt, settlement)
+        else:
+            self._holdings.drop(attempt)
+        self._holdings.leave(attempt)
+
+    def _leave(self, attempt: Attempt) -> None:
+        if attempt.state is State.LOST:
+            self._holdings.drop(attempt)
+        self._holdings.leave(attempt)

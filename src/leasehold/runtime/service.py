@@ -1,0 +1,94 @@
+"""Running a worker to an end: until a signal, or until nothing is left; and an orchestrator alone."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from types import FrameType
+from typing import Final
+
+from leasehold.errors import WaitTimeout
+from leasehold.runtime.identity import this_process
+from leasehold.runtime.notices import Notices
+from leasehold.runtime.upkeep import Upkeep
+from leasehold.runtime.worker import Plan, Worker
+from leasehold.store import Store
+from leasehold.store.reports import Remaining
+
+LOOK_SECONDS: Final = 0.02
+LOOK_MAX: Final = 0.25
+FORCED_EXIT: Final = 1
+
+
+def serve(store: Store, plan: Plan) -> int:
+    """Work until SIGTERM or SIGINT; return how many attempts the grace was too short for."""
+    with _Signals() as stopped:
+        worker = Worker(store, plan)
+        worker.start()
+        stopped.wait()
+        return worker.stop()
+
+
+def orchestrate(store: Store) -> None:
+    """Do upkeep alone, without running tasks, until SIGTERM or SIGINT."""
+    with _Signals() as stopped:
+        owner = this_process()
+        worker = store.workers.register(owner)
+        upkeep = Upkeep(store, worker, owner, Notices(worker=worker), on_ready=store.wake)
+        upkeep.start()
+        stopped.wait()
+        upkeep.close()
+        store.workers.gone([worker])
+
+
+def drain(store: Store, plan: Plan, timeout: float | None = None, *, wait_for_due: bool = True) -> None:
+    """Work until nothing is left for these handlers; `WaitTimeout` if that takes longer than `timeout` seconds."""
+    worker = Worker(store, plan)
+    worker.start()
+    try:
+        _await(lambda: _is_done(store, plan, worker, wait_for_due=wait_for_due), timeout)
+    finally:
+        worker.stop()
+
+
+def _await(done: Callable[[], bool], timeout: float | None) -> None:
+    started = time.monotonic()
+    pause = LOOK_SECONDS
+    quiet = threading.Event()
+    while not done():
+        if timeout is not None and time.monotonic() - started > timeout:
+            raise WaitTimeout(f"Work was left after {timeout:g} seconds of draining.")
+        quiet.wait(pause)
+        pause = min(LOOK_MAX, pause * 1.2)
+
+
+def _is_done(store: Store, plan: Plan, worker: Worker, *, wait_for_due: bool) -> bool:
+    if worker.busy:
+        return False
+    left: Remaining = store.reports.remaining(sorted(plan.handlers), sorted(plan.queues))
+    due = left.due if wait_for_due else 0
+    return not (left.ready or left.running or left.unsettled or due)
+
+
+class _Signals:
+    """Turns the first SIGTERM or SIGINT into an event; the second leaves at once, and leases expire."""
+
+    def __enter__(self) -> threading.Event:
+        self._stopped = threading.Event()
+        self._before: dict[int, object] = {}
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGTERM, signal.SIGINT):
+                self._before[number] = signal.signal(number, self._hear)
+        return self._stopped
+
+    def _hear(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        if self._stopped.is_set():
+            os._exit(FORCED_EXIT)
+        self._stopped.set()
+
+    def __exit__(self, *_: object) -> None:
+        for number, before in self._before.items():
+            signal.signal(number, before)  # type: ignore[arg-type]

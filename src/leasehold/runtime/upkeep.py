@@ -1,0 +1,119 @@
+"""Upkeep: one thread that asks the pulse about once a second and does what it says, as orchestrator and as sweeper.
+
+A quiet worker makes this one statement a second and no other. Nudges (a stage ended here, a hint came in) make it ask at once.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from leasehold import clock
+from leasehold.errors import LeaseholdError
+from leasehold.model.owner import Owner
+from leasehold.runtime.notices import Notices
+from leasehold.runtime.orchestrator import Orchestrator
+from leasehold.runtime.sweeper import Sweeper
+from leasehold.store import Store
+from leasehold.store.documents import document
+from leasehold.store.workers import Pulse, Question
+
+PULSE_SECONDS: Final = 1.0
+PULSE_MIN: Final = 0.01
+
+
+class Upkeep:
+    """Keeps work moving. `on_pulse` hears every answer; `on_ready` the queues that got work."""
+
+    def __init__(
+        self,
+        store: Store,
+        worker: int,
+        owner: Owner,
+        notices: Notices,
+        *,
+        queues: Iterable[str] = (),
+        routes: Iterable[str] = (),
+        on_pulse: Callable[[Pulse], None] = lambda _: None,
+        on_ready: Callable[[set[str]], None] = lambda _: None,
+        wants_work: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._store = store
+        self._worker = worker
+        self._owner = owner
+        self._notices = notices
+        self._queues = document(sorted(queues))
+        self._routes = document(sorted(routes))
+        self._on_pulse = on_pulse
+        self._on_ready = on_ready
+        self._wants_work = wants_work
+        self._orchestrator = Orchestrator(store)
+        self._sweeper = Sweeper(store, notices)
+        self._nudged = threading.Event()
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="leasehold-upkeep", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def nudge(self) -> None:
+        """Ask the pulse now."""
+        self._nudged.set()
+
+    def close(self) -> None:
+        """Stop after the pass under way."""
+        self._stopped.set()
+        self._nudged.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _run(self) -> None:
+        pause = 0.0
+        while not self._stopped.is_set():
+            self._nudged.wait(pause)
+            self._nudged.clear()
+            try:
+                pause = self.beat()
+            except LeaseholdError as error:
+                self._notices.part_failed("upkeep", error)
+                pause = PULSE_SECONDS
+            except Exception as error:  # noqa: BLE001 — upkeep must outlive any one pass
+                self._notices.part_failed("upkeep", error)
+                pause = PULSE_SECONDS
+
+    def beat(self) -> float:
+        """Ask once and do what the answer says; return how long to wait before asking again."""
+        pulse = self._store.workers.pulse(self._question())
+        self._on_pulse(pulse)
+        queues = self._act(pulse)
+        self._sweeper.swept(pulse.now)
+        if queues:
+            self._on_ready(queues)
+        pause = PULSE_SECONDS * random.uniform(0.8, 1.1)
+        if pulse.due_at is not None:
+            pause = min(pause, max(PULSE_MIN, (pulse.due_at - pulse.now) / clock.SECOND))
+        return pause
+
+    def _act(self, pulse: Pulse) -> set[str]:
+        queues: set[str] = set()
+        if pulse.unsettled:
+            queues |= self._orchestrator.advance()
+        if pulse.due_at is not None and pulse.due_at <= pulse.now:
+            queues |= self._orchestrator.make_due()
+        if pulse.expired:
+            queues |= self._sweeper.sweep_expired()
+        return queues | self._sweeper.sweep_gone(pulse.neighbours)
+
+    def _question(self) -> Question:
+        return Question(
+            worker=self._worker,
+            queues=self._queues,
+            routes=self._routes,
+            look=self._wants_work(),
+            since=self._sweeper.since,
+            boot=self._owner.boot,
+            namespace=self._owner.namespace,
+        )

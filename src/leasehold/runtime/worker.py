@@ -1,0 +1,179 @@
+"""The worker: puts the parts together, starts them, and takes them down in the right order."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from leasehold.errors import LeaseholdError
+from leasehold.model.lease import Vacancy
+from leasehold.runtime.attempt import Attempt
+from leasehold.runtime.claimer import Claimer
+from leasehold.runtime.committer import Committer
+from leasehold.runtime.handlers import Handler
+from leasehold.runtime.heartbeat import Heartbeat
+from leasehold.runtime.holdings import Holdings
+from leasehold.runtime.identity import this_process
+from leasehold.runtime.notices import Notices
+from leasehold.runtime.runner import Runner
+from leasehold.runtime.upkeep import Upkeep
+from leasehold.store import Store, open_store
+from leasehold.store.wake import ATTENTION
+from leasehold.store.workers import Pulse
+
+EAR_SECONDS = 0.5
+RENEW_PATIENCE = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a worker is to do: what it can run, from which queues (with caps of its own), how much at once."""
+
+    handlers: Mapping[str, Handler]
+    queues: Mapping[str, int | None]
+    concurrency: int = 50
+    grace: float = 30.0
+
+
+@dataclass(slots=True)
+class _Stores:
+    """One connection for each part, so that none waits for another."""
+
+    url: str
+    opened: list[Store] = field(default_factory=list)
+
+    def open(self, patience: float | None = None) -> Store:
+        options = {} if patience is None else {"patience": patience}
+        store = open_store(self.url, connections=1, **options)
+        self.opened.append(store)
+        return store
+
+    def close(self) -> None:
+        for store in self.opened:
+            store.close()
+
+
+class Worker:
+    """One worker process's engine. `start`, then `stop`; in between it runs by itself."""
+
+    def __init__(self, store: Store, plan: Plan) -> None:
+        self._store = store
+        self._plan = plan
+        self._stores = _Stores(store.url)
+        self._owner = this_process()
+        self.id = store.workers.register(self._owner)
+        self._notices = Notices(worker=self.id)
+        self._holdings = Holdings(plan.concurrency, plan.queues)
+        queues = sorted(plan.queues)
+        self._committer = Committer(self._stores.open(), self._holdings, self._notices, self._nudge)
+        self._heartbeat = Heartbeat(self._stores.open(RENEW_PATIENCE), self._holdings, self._notices)
+        self._runner = Runner(store, self._holdings, self._committer, self._notices)
+        self._claimer = Claimer(
+            self._stores.open(),
+            self.id,
+            plan.handlers,
+            queues,
+            self._holdings,
+            self._committer,
+            self._notices,
+            self._run,
+        )
+        self._upkeep = Upkeep(
+            self._stores.open(),
+            self.id,
+            self._owner,
+            self._notices,
+            queues=queues,
+            routes=plan.handlers,
+            on_pulse=self._heed,
+            on_ready=self._announce,
+            wants_work=lambda: self._claimer.idle,
+        )
+        self._ear_thread = threading.Thread(target=self._listen, name="leasehold-ear", daemon=True)
+        self._stopped = threading.Event()
+
+    def start(self) -> None:
+        """Begin taking work."""
+        parts: list[Callable[[], None]] = [
+            self._committer.start,
+            self._heartbeat.start,
+            self._runner.start,
+            self._upkeep.start,
+            self._ear_thread.start,
+            self._claimer.start,
+        ]
+        for start in parts:
+            start()
+        self._notices.started(sorted(self._plan.queues), self._plan.concurrency)
+
+    def stop(self, grace: float | None = None) -> int:
+        """Stop claiming, release what has not started, let the rest finish within its grace; return what was left."""
+        self._claimer.close()
+        released = self._release_unstarted()
+        self._notices.stopping(released, self._holdings.running())
+        self._holdings.await_idle(self._plan.grace if grace is None else grace)
+        self._committer.close(10.0)
+        left = self._holdings.running()
+        self._stopped.set()
+        self._heartbeat.close()
+        self._upkeep.close()
+        self._runner.close()
+        self._leave(left)
+        self._stores.close()
+        self._notices.stopped(left)
+        return left
+
+    @property
+    def busy(self) -> int:
+        """How many attempts are under way."""
+        return self._holdings.busy
+
+    def _run(self, attempts: list[Attempt]) -> None:
+        self._heartbeat.attend(min(attempt.lease.lease_ms for attempt in attempts))
+        self._runner.run(attempts)
+
+    def _release_unstarted(self) -> int:
+        given_up = [attempt for attempt in self._holdings.all() if attempt.release()]
+        for attempt in given_up:
+            self._holdings.drop(attempt)
+        vacancies = [Vacancy(attempt.lease.task_id, attempt.lease.fence, "released") for attempt in given_up]
+        if vacancies:
+            queues = {one.queue for one in self._store.leases.vacate(vacancies)}
+            self._store.wake(queues)
+        return len(vacancies)
+
+    def _leave(self, left: int) -> None:
+        if left == 0:
+            try:
+                self._store.workers.gone([self.id])
+            except LeaseholdError as error:
+                self._notices.part_failed("worker", error)
+
+    def _nudge(self) -> None:
+        self._upkeep.nudge()
+
+    def _heed(self, pulse: Pulse) -> None:
+        self._claimer.know_limits(frozenset(pulse.limited))
+        for task_id, fence, reason in pulse.cancels:
+            attempt = self._holdings.get(task_id, fence)
+            if attempt is not None:
+                attempt.cancel_reason = reason
+        if pulse.ready:
+            self._claimer.wake()
+
+    def _announce(self, queues: set[str]) -> None:
+        if queues & self._plan.queues.keys():
+            self._claimer.wake()
+        self._store.wake(queues)
+
+    def _listen(self) -> None:
+        ear = self._store.ear()
+        while not self._stopped.is_set():
+            words = ear.wait(EAR_SECONDS)
+            if words & self._plan.queues.keys():
+                self._claimer.wake()
+            if ATTENTION in words:
+                self._claimer.wake()
+                self._upkeep.nudge()
+        ear.close()
