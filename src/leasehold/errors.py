@@ -135,7 +135,7 @@ class QueueUnserved(Misuse):
 
 
 class UrlInvalid(Misuse):
-    """A database is named sqlite:///relative/path.db, sqlite:////absolute/path.db or postgresql://…"""
+    """A database is named sqlite:///relative/path.db, sqlite:////absolute/path.db or postgresql://host/name."""
 
     code = "URL_INVALID"
 
@@ -159,9 +159,7 @@ class ConnectionForeign(Misuse):
 
 
 class SecondLibrary(Misuse):
-    """A second SQLite library, or a plain open(), must not touch the engine's file in this process: closing it
-    would drop the locks of the first. Use apsw, or another process.
-    """
+    """A second SQLite library or a plain open() drops the locks on the engine's file; use apsw or another process."""
 
     code = "SECOND_LIBRARY"
 

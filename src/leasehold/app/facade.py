@@ -72,7 +72,7 @@ class Leasehold:
     def submit(
         self, what: object, payload: object = None, *, key: str | None = None, priority: int = 0, delay: float = 0.0
     ) -> Job:
-        """Submit one job. The same kind and key again returns the job that is there; another payload is a `KeyConflict`."""
+        """Submit one job. The same kind and key again returns that job; with another payload it is a `KeyConflict`."""
         return self.submit_many(what, [payload], keys=[key], priority=priority, delay=delay)[0]
 
     def submit_many(
@@ -96,7 +96,7 @@ class Leasehold:
 
     @contextmanager
     def transaction(self, connection: object) -> Iterator[None]:
-        """Submit inside a transaction of the caller's own psycopg or apsw connection: committed or rolled back with it."""
+        """Submit within a transaction of the caller's own psycopg or apsw connection; both commit or neither does."""
         store = self._opening.store
         with store.transaction(connection):
             yield

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
+from leasehold.app.job import Job
 from leasehold.errors import GraphInvalid, KindTaken, KindUnknown, OptionInvalid
 from leasehold.model.graph import Definition, Stage, check_graph
 from leasehold.model.limits import LEASE_SECONDS, LEASE_SECONDS_MAX, LEASE_SECONDS_MIN
@@ -20,7 +21,9 @@ Function = Callable[..., Any]
 class Submitter(Protocol):
     """Whoever submits: the app."""
 
-    def submit(self, what: Any, payload: Any = None, **options: Any) -> Any:
+    def submit(
+        self, what: object, payload: object = None, *, key: str | None = None, priority: int = 0, delay: float = 0.0
+    ) -> Job:
         """Submit a job."""
 
 
@@ -46,9 +49,9 @@ class Kind:
         """Call the function itself, outside the engine."""
         return self.handler.function(*arguments, **fields)
 
-    def submit(self, payload: Any = None, **options: Any) -> Any:
+    def submit(self, payload: object = None, *, key: str | None = None, priority: int = 0, delay: float = 0.0) -> Job:
         """Submit a job of this kind; see `Leasehold.submit`."""
-        return self._app.submit(self, payload, **options)
+        return self._app.submit(self, payload, key=key, priority=priority, delay=delay)
 
     def handlers(self) -> list[Handler]:
         """Return what runs it."""
@@ -93,7 +96,7 @@ class Pipeline:
         on_lost: str = "requeue",
         isolated: bool = False,
     ) -> Any:
-        """Add a stage that runs when the stages in `after` are done; with `each`, once per item of that output field."""
+        """Add a stage that runs when those in `after` are done; with `each`, once per item of that output field."""
         policy = retry or Retry()
         terms = make_terms(queue, policy, lease, on_lost)
 
@@ -116,9 +119,9 @@ class Pipeline:
             raise GraphInvalid(f"Pipeline '{self.name}' has no stages; add one with @{self.name}.stage.")
         return Definition(self.name, Terms(), tuple(self._stages.values()))
 
-    def submit(self, payload: Any = None, **options: Any) -> Any:
+    def submit(self, payload: object = None, *, key: str | None = None, priority: int = 0, delay: float = 0.0) -> Job:
         """Submit a job of this pipeline; see `Leasehold.submit`."""
-        return self._app.submit(self, payload, **options)
+        return self._app.submit(self, payload, key=key, priority=priority, delay=delay)
 
     def handlers(self) -> list[Handler]:
         """Return what runs its stages."""

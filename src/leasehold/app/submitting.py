@@ -1,4 +1,7 @@
-"""From what a caller passes to what the store is given: payloads, keys and options, checked before anything is written."""
+"""From what a caller passes to what the store is given.
+
+Payloads, keys and options, checked before anything is written.
+"""
 
 from __future__ import annotations
 

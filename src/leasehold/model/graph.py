@@ -19,7 +19,7 @@ class Stage(Struct, frozen=True):
 
 
 class Definition(Struct, frozen=True):
-    """What a kind is: the terms of a plain job, or the stages of a pipeline. Published for processes without handlers."""
+    """What a kind is: the terms of a plain job, or the stages of a pipeline; published for those without handlers."""
 
     kind: str
     terms: Terms

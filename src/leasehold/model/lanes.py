@@ -1,9 +1,9 @@
 """Where a claim looks: a lane is a range of priorities in one queue, beyond the position already taken.
 
-On PostgreSQL, rows that were claimed stay in the index until they are vacuumed, which an old snapshot prevents. A claim that
-starts at the beginning reads them all again; one that starts beyond them does not. Between the lanes that are known there
-are gaps, so a priority never seen before is still found at once. Rows that commit late lie behind a hint: `forget` makes
-the next claim look everywhere.
+On PostgreSQL, rows that were claimed stay in the index until they are vacuumed, which an old snapshot prevents. A
+claim that starts at the beginning reads them all again; one that starts beyond them does not. Between the lanes
+that are known there are gaps, so a priority never seen before is still found at once. Rows that commit late lie
+behind a hint: `forget` makes the next claim look everywhere.
 """
 
 from __future__ import annotations

@@ -44,6 +44,10 @@ def route(kind: str, stage: str | None) -> str:
 
 def check_range(value: float, low: float, high: float, what: str) -> float:
     """Return `value` if it lies within its limits; `what` names it in the error."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+    if not _is_number(value) or not low <= value <= high:
         raise OptionInvalid(f"{what} must lie between {low:g} and {high:g}; got {str(value)[:40]}.")
     return value
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,1 +1,4 @@
-"""The runtime: a worker is a claimer, a runner, a committer and a heartbeat around the leases it holds; upkeep beside them."""
+"""The runtime.
+
+A worker is a claimer, a runner, a committer and a heartbeat around the leases it holds; upkeep beside them.
+"""

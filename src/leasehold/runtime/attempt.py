@@ -48,7 +48,7 @@ class Attempt:
         self.handler = handler
         self.state = State.CLAIMED
         self.cancel_reason: str | None = None
-        self.stop: Callable[[], None] | None = None
+        self.stop: Callable[[], object] | None = None
         self.deadline = 0
         self.renew_at = 0
         self.extend(asked_at)

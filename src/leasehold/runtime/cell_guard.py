@@ -1,14 +1,15 @@
 """The guard of an isolated handler: forks the child that runs it, and ends everything below when it is time.
 
-Run as a script with two descriptors: `life` (its other end closed means: end everything) and `words` (to the worker). Uses the
-standard library alone and forks before any thread exists. As a subreaper it also inherits processes that the handler's
-programs orphaned or moved to sessions of their own, so none escapes.
+Run as a script with two descriptors: `life` (its other end closed means: end everything) and `words` (to the
+worker). Uses the standard library alone and forks before any thread exists. As a subreaper it also inherits
+processes that the handler's programs orphaned or moved to sessions of their own, so none escapes.
 """
 
 import contextlib
 import ctypes
 import json
 import os
+import pathlib
 import select
 import signal
 import sys
@@ -64,14 +65,10 @@ def end_all() -> None:
 def descendants(root: int) -> set[int]:
     """Find every process below `root`."""
     parents: dict[int, list[int]] = {}
-    for name in os.listdir("/proc") if os.path.isdir("/proc") else []:
-        if name.isdigit():
-            with (
-                contextlib.suppress(OSError, IndexError, ValueError),
-                open(f"/proc/{name}/stat", encoding="utf-8") as stat,
-            ):
-                fields = stat.read().rpartition(")")[2].split()
-                parents.setdefault(int(fields[1]), []).append(int(name))
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError, IndexError, ValueError):
+            fields = stat.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+            parents.setdefault(int(fields[1]), []).append(int(stat.parent.name))
     found: set[int] = set()
     todo = list(parents.get(root, []))
     while todo:

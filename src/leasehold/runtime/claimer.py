@@ -1,8 +1,8 @@
 """The claimer: takes up to the worker's free places in one statement, and sleeps when there is nothing.
 
-It remembers how far it has come (`Hints`) and looks everywhere again about once a second, for rows that committed late.
-Queues take turns at being first, so none is starved by another. It is woken by a hint or by upkeep's pulse; by itself it
-asks nothing while idle.
+It remembers how far it has come (`Hints`) and looks everywhere again about once a second, for rows that committed
+late. Queues take turns at being first, so none is starved by another. It is woken by a hint or by upkeep's pulse;
+by itself it asks nothing while idle.
 """
 
 from __future__ import annotations

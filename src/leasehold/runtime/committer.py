@@ -1,7 +1,7 @@
 """The committer: one thread with its own connection that writes what attempts report.
 
-Whatever has gathered while it was writing becomes the next group: no timer, no set size. Each item is answered by itself;
-an item the database refuses fails alone.
+Whatever has gathered while it was writing becomes the next group: no timer, no set size. Each item is answered by
+itself; an item the database refuses fails alone.
 """
 
 from __future__ import annotations

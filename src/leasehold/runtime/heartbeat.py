@@ -1,8 +1,9 @@
 """The heartbeat: keeps leases alive, and stops what can no longer be kept alive.
 
-Two threads, so that a database that does not answer cannot keep the second from acting. The renewer extends the leases past
-a third of their time, all in one statement, on its own connection. The watch compares each lease with its deadline on a clock
-that also runs while the machine sleeps, and has the worker stop acting before the lease can be taken over.
+Two threads, so that a database that does not answer cannot keep the second from acting. The renewer extends the
+leases past a third of their time, all in one statement, on its own connection. The watch compares each lease with
+its deadline on a clock that also runs while the machine sleeps, and has the worker stop acting before the lease can
+be taken over.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ def is_gone(pid: int, birth: int) -> bool:
 
 def _namespace() -> str:
     try:
-        return os.readlink("/proc/self/ns/pid")
+        return str(Path("/proc/self/ns/pid").readlink())
     except OSError:
         return ""
 

@@ -10,7 +10,7 @@ import structlog
 
 def logger(name: str, **context: object) -> Any:
     """Return a logger that writes `event key=value …` lines to the standard logger of this name."""
-    return structlog.wrap_logger(
+    wrapped = structlog.wrap_logger(
         logging.getLogger(name),
         processors=[
             structlog.stdlib.filter_by_level,
@@ -20,5 +20,5 @@ def logger(name: str, **context: object) -> Any:
         wrapper_class=structlog.stdlib.BoundLogger,
         context_class=dict,
         cache_logger_on_first_use=True,
-        **context,
     )
+    return wrapped.bind(**context)

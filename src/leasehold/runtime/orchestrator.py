@@ -1,4 +1,4 @@
-"""The orchestrator: NEW → READY, from data alone. It needs no user code, runs no task, and any number may run at once."""
+"""The orchestrator: NEW → READY, from data alone. It needs no user code, runs no task; any number may run at once."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Upkeep: one thread that asks the pulse about once a second and does what it says, as orchestrator and as sweeper.
 
-A quiet worker makes this one statement a second and no other. Nudges (a stage ended here, a hint came in) make it ask at once.
+A quiet worker makes this one statement a second and no other. Nudges (a stage ended here, a hint came in) make it
+ask at once.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ PULSE_MIN: Final = 0.01
 class Upkeep:
     """Keeps work moving. `on_pulse` hears every answer; `on_ready` the queues that got work."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 — its parts are handed in by name
         self,
         store: Store,
         worker: int,

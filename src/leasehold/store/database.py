@@ -1,8 +1,8 @@
 """A database as the store's nouns use it: named operations, transactions, and trouble that is dealt with inside.
 
 Every operation can be repeated: submits by key, settlements by fence, moves by the row that is no longer there. So
-transient trouble (busy, deadlock, lost connection, failover, a COMMIT without an answer) is retried here, and callers see
-either an answer or one of our own errors. Driver errors never leave `store/`.
+transient trouble (busy, deadlock, lost connection, failover, a COMMIT without an answer) is retried here, and
+callers see either an answer or one of our own errors. Driver errors never leave `store/`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """One SQLite library per process: a second one that opens and closes our file would drop our POSIX locks.
 
-An audit hook refuses the standard library's `sqlite3.connect` and plain `open` on the engine's files in this process. What
-was opened before the engine came is looked for once, in /proc/self/fd.
+An audit hook refuses the standard library's `sqlite3.connect` and plain `open` on the engine's files in this
+process. What was opened before the engine came is looked for once, in /proc/self/fd.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ def release(path: Path) -> None:
 
 def _refuse_if_open(real: str) -> None:
     descriptors = Path("/proc/self/fd")
-    if not descriptors.is_dir() or not os.path.exists(real):
+    if not descriptors.is_dir() or not Path(real).exists():
         return
     for entry in descriptors.iterdir():
         try:
-            target = os.readlink(entry)
+            target = str(entry.readlink())
         except OSError:
             continue
         if target in {real + suffix for suffix in _SUFFIXES}:
@@ -65,7 +65,7 @@ def _hook(event: str, arguments: tuple[object, ...]) -> None:
     name = os.fsdecode(target)
     if event == "sqlite3.connect":
         _refuse(name.removeprefix("file:").partition("?")[0])
-    elif any(name.endswith(os.path.basename(real) + suffix) for real in list(_guarded) for suffix in _SUFFIXES):
+    elif any(name.endswith(Path(real).name + suffix) for real in list(_guarded) for suffix in _SUFFIXES):
         _refuse(name)
 
 

@@ -32,7 +32,7 @@ class Leases:
         self._database = database
 
     def claim(self, worker: int, lanes: Sequence[Lane], routes: str, most: int) -> Claimed:
-        """Lease up to `most` tasks of unlimited, unpaused queues. `routes` is a JSON list of what the worker can run."""
+        """Lease up to `most` tasks of unlimited, unpaused queues. `routes`: a JSON list of what the worker can run."""
         rows, doubtful = self._database.write_doubting(
             "claim", worker=worker, lanes=document(lanes), routes=routes, most=most, limited=False
         )

@@ -1,4 +1,7 @@
-"""Bringing a database to this version: a new one gets the whole schema, an older one the migrations it lacks, under a lock."""
+"""Bringing a database to this version.
+
+A new one gets the whole schema, an older one the migrations it lacks, under a lock.
+"""
 
 from __future__ import annotations
 

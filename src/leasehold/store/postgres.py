@@ -24,7 +24,7 @@ from leasehold.store.database import Row, Trouble
 from leasehold.store.postgres_wake import ListenEar, NotifyMouth
 from leasehold.store.wake import GatheringMouth
 
-CONNECT: Final = {
+CONNECT: Final[dict[str, str | int]] = {
     "connect_timeout": 5,
     "keepalives_idle": 5,
     "keepalives_interval": 2,

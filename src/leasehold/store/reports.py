@@ -113,4 +113,4 @@ class Reports:
 
 
 def _job(row: tuple[Any, ...]) -> JobRow:
-    return JobRow(*row[:-1], has_parts=bool(row[-1]))
+    return JobRow(*row[:9], bool(row[9]))

@@ -1,11 +1,13 @@
-"""The SQLite dialect: one file, many processes of one host. Every write is BEGIN IMMEDIATE and synced before it is answered."""
+"""The SQLite dialect.
+
+One file, many processes of one host. Every write is BEGIN IMMEDIATE and synced before it is answered.
+"""
 
 from __future__ import annotations
 
-import os
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -59,7 +61,7 @@ class SqliteDialect:
         if not isinstance(connection, apsw.Connection):
             raise ConnectionForeign(f"SQLite needs an apsw.Connection; this is {type(connection).__name__}.")
         try:
-            same = os.path.samefile(connection.filename, self.path)
+            same = self.path.samefile(connection.filename)
         except OSError:
             same = False
         if not same:
@@ -116,7 +118,7 @@ class SqliteSession:
         self._now = 0
         if own:
             self._set_up()
-        connection.create_scalar_function("leasehold_now", lambda: self._now, 0, deterministic=True)
+        connection.create_scalar_function("leasehold_now", lambda *_: self._now, 0, deterministic=True)
         for step in statements.steps("session", "scratch"):
             connection.execute(step)
 
@@ -163,13 +165,13 @@ class SqliteSession:
     def _tell_time(self, *, write: bool) -> None:
         host = sqlite_clock.read_host(_BOOT)
         try:
-            found = self._connection.execute(statements.steps("session", "clock_read")[0]).fetchall()
+            found: list[Row] = self._connection.execute(statements.steps("session", "clock_read")[0]).fetchall()
         except apsw.SQLError:  # before the first migration there is no anchor
             self._now = host.wall
             return
         anchor = sqlite_clock.decode(found[0][0]) if found else None
         if anchor is None or sqlite_clock.is_stale(anchor, host):
-            last = self._connection.execute(statements.steps("session", "clock_last")[0]).fetchall()
+            last: list[Row] = self._connection.execute(statements.steps("session", "clock_last")[0]).fetchall()
             anchor = sqlite_clock.lay(anchor, host, last[0][0] if last else 0)
             if write:
                 stored = {"value": sqlite_clock.encode(anchor)}
@@ -188,7 +190,7 @@ class SqliteSession:
             guard.release(self._path)
 
 
-def _patient() -> object:
+def _patient() -> Callable[[int], bool]:
     """Return a busy handler that waits in short, uneven steps, so that no process is always last."""
     started = [0.0]
 

@@ -1,4 +1,6 @@
-"""Wake-ups on one host for one SQLite file: each ear binds a datagram socket in a private folder, a mouth sends to all of them.
+"""Wake-ups on one host for one SQLite file.
+
+Each ear binds a datagram socket in a private folder, a mouth sends to all of them.
 
 Where there are no such sockets, or the folder belongs to another user, nothing is sent and polling does the work.
 """
@@ -67,7 +69,7 @@ class SocketMouth:
     def __init__(self, path: Path) -> None:
         self._folder = folder_of(path)
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self._socket.setblocking(False)
+        self._socket.settimeout(0)
 
     def send(self, words: Iterable[str]) -> None:
         """Send words; an ear whose process is gone is cleared away."""

@@ -1,4 +1,7 @@
-"""What waits: stages for prerequisites, jobs for their stages, retries for their time. `advance` is the orchestrator's one verb."""
+"""What waits.
+
+Stages for prerequisites, jobs for their stages, retries for their time. `advance` is the orchestrator's one verb.
+"""
 
 from __future__ import annotations
 

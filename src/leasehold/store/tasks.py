@@ -94,7 +94,7 @@ def _existing(session: Session, wanted: Iterable[Submission]) -> dict[tuple[str,
     if not keys:
         return {}
     rows = session.run("find_keys", keys=documents.document(keys))
-    return {(row[1], row[2]): Submitted(*row, created=False) for row in rows}
+    return {(row[1], row[2]): Submitted(row[0], row[1], row[2], row[3], created=False) for row in rows}
 
 
 def _matching(one: Submission, answers: dict[tuple[str, str], Submitted]) -> Submitted:

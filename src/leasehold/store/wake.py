@@ -1,7 +1,7 @@
 """Wake-ups: hints that something may be there to do. They may be lost or come twice; polling is the truth.
 
-A word is the name of a queue that got work, or `ATTENTION` for what is not a queue's (a cancel, a changed setting). Words
-are sent after the commit, outside every transaction.
+A word is the name of a queue that got work, or `ATTENTION` for what is not a queue's (a cancel, a changed setting).
+Words are sent after the commit, outside every transaction.
 """
 
 from __future__ import annotations
