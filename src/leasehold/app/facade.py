@@ -127,10 +127,17 @@ class Leasehold:
         plan = make_plan(self._handlers(), queues, concurrency, grace)
         serve(self._opening.published(), plan)
 
-    def drain(self, *, concurrency: int = 50, queues: QueueChoice = None, timeout: float | None = None) -> None:
-        """Run jobs until nothing is left that this app can run, retries and delays included; for scripts and tests."""
+    def drain(
+        self,
+        *,
+        concurrency: int = 50,
+        queues: QueueChoice = None,
+        timeout: float | None = None,
+        wait_for_due: bool = True,
+    ) -> None:
+        """Run jobs until nothing is left that this app can run; without `wait_for_due`, that it can run now."""
         plan = make_plan(self._handlers(), queues, concurrency, 30.0)
-        drain(self._opening.published(), plan, timeout)
+        drain(self._opening.published(), plan, timeout, wait_for_due=wait_for_due)
 
     def migrate(self) -> tuple[int, int]:
         """Bring the database's schema to this version; return the versions before and after."""

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from leasehold import canonical, clock
-from leasehold.app.kinds import Kind, Registry
+from leasehold.app.kinds import Registry
 from leasehold.errors import KindUnknown, OptionInvalid, PayloadInvalid
 from leasehold.model.graph import Definition
 from leasehold.model.limits import DELAY_SECONDS_MAX, PRIORITY_MAX, PRIORITY_MIN
@@ -54,7 +54,7 @@ def check_payload(what: object, registry: Registry, payload: object) -> str:
         raise PayloadInvalid(f"A payload is an object whose fields become arguments; got {type(fields).__name__}.")
     text = canonical.encode(dict(fields))
     known = registry.find(what)
-    for handler in known.handlers() if isinstance(known, Kind) else []:
+    for handler in known.handlers() if known is not None else []:
         handler.check(fields)
     return text
 

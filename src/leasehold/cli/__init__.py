@@ -1,1 +1,5 @@
-"""The command line."""
+"""The command `leasehold`: one module for each verb. It asks the façade and the read models, and never the database."""
+
+from leasehold.cli.root import main
+
+__all__ = ["main"]

@@ -8,7 +8,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from leasehold import canonical
-from leasehold.errors import LeaseholdError, Permanent, Transient
+from leasehold.errors import LeaseholdError, Permanent, Transient, Unavailable
 from leasehold.model.limits import MESSAGE_LENGTH_MAX, STACK_LENGTH_MAX
 from leasehold.model.names import clean
 
@@ -60,6 +60,8 @@ def classify(error: BaseException) -> Failure:
             return Failure("PERMANENT", message, stack=stack)
         case Transient():
             return Failure("TRANSIENT", message, retryable=True, retry_after=_pause(error.retry_after), stack=stack)
+        case Unavailable():
+            return Failure(error.code, message, retryable=True, stack=stack)
         case LeaseholdError():
             return Failure(error.code, message, stack=stack)
         case TimeoutError():

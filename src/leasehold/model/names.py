@@ -42,6 +42,13 @@ def route(kind: str, stage: str | None) -> str:
     return kind if stage is None else f"{kind}/{stage}"
 
 
+def check_whole(value: object, low: int, high: int, what: str) -> int:
+    """Return `value` if it is a whole number within its limits; `what` names it in the error."""
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise OptionInvalid(f"{what} must be a whole number from {low} to {high}; got {str(value)[:40]}.")
+    return value
+
+
 def check_range(value: float, low: float, high: float, what: str) -> float:
     """Return `value` if it lies within its limits; `what` names it in the error."""
     if not _is_number(value) or not low <= value <= high:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from leasehold.model.failure import Failure
 from leasehold.model.limits import ATTEMPTS_MAX, DELAY_SECONDS_MAX
-from leasehold.model.names import check_range
+from leasehold.model.names import check_range, check_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Retry:
 
     def __post_init__(self) -> None:
         """Refuse a policy that could never work."""
-        check_range(self.attempts, 1, ATTEMPTS_MAX, "Retry.attempts")
+        check_whole(self.attempts, 1, ATTEMPTS_MAX, "Retry.attempts")
         check_range(self.multiplier, 1, 1_000, "Retry.multiplier")
         for field in ("delay_initial", "delay_max", "delay_ceiling"):
             check_range(getattr(self, field), 0, DELAY_SECONDS_MAX, f"Retry.{field}")

@@ -114,9 +114,10 @@ class Attempt:
 
     def fail(self, error: BaseException) -> Settlement:
         """Judge a failure: try again, or end the task."""
+        failure = classify(error)
         if isinstance(error, Cancelled):
-            return endings.cancelled(self.lease, Failure("CANCELLED", str(error)[:500] or "the handler stopped"))
-        return judge(self.lease, self.handler, classify(error))
+            return endings.cancelled(self.lease, Failure("CANCELLED", failure.message))
+        return judge(self.lease, self.handler, failure)
 
 
 def judge(lease: Lease, handler: Handler, failure: Failure) -> Settlement:

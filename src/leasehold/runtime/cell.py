@@ -16,9 +16,10 @@ from typing import IO, Any, Final
 from msgspec import Struct, json
 
 from leasehold import canonical
+from leasehold.errors import Cancelled
 from leasehold.model.failure import Failure
 from leasehold.model.lease import Lease
-from leasehold.runtime.attempt import Attempt
+from leasehold.runtime.attempt import Attempt, State
 from leasehold.runtime.task import Line
 
 GUARD: Final = str(Path(__file__).with_name("cell_guard.py"))
@@ -51,13 +52,37 @@ def run(attempt: Attempt, line: Line) -> Value | Failure:
     os.close(word_write)
     ending = _once(life_write)
     attempt.stop = ending
+    if attempt.state is State.LOST:  # while the child was being started
+        ending()
     try:
-        with os.fdopen(word_read, "rb") as words:
-            return _converse(child, words, attempt, line)
+        return _converse(child, _Words(word_read), attempt, line)
     finally:
         ending()
+        os.close(word_read)
         _close(child.stdin)
         child.wait()
+
+
+class _Words:
+    """Whole lines from a pipe. A buffered file would hide a second line from whoever waits for the pipe."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._heard = bytearray()
+        self._poll = select.poll()
+        self._poll.register(descriptor, select.POLLIN)
+
+    def next(self, seconds: float) -> bytes | None:
+        """Return a line; None if none came in time, and an empty one at the end."""
+        while b"\n" not in self._heard:
+            if not self._poll.poll(seconds * 1000):
+                return None
+            more = os.read(self._descriptor, 65_536)
+            if not more:
+                return b""
+            self._heard += more
+        line, _, self._heard = self._heard.partition(b"\n")
+        return bytes(line)
 
 
 def _once(descriptor: int) -> Any:
@@ -81,16 +106,15 @@ def _close(pipe: IO[bytes] | None) -> None:
         return
 
 
-def _converse(child: subprocess.Popen[bytes], words: IO[bytes], attempt: Attempt, line: Line) -> Value | Failure:
+def _converse(child: subprocess.Popen[bytes], words: _Words, attempt: Attempt, line: Line) -> Value | Failure:
     _say(child, {"spec": _spec(attempt)})
     told = False
     while True:
-        ready, _, _ = select.select([words], [], [], LOOK_SECONDS)
+        text = words.next(LOOK_SECONDS)
         if line.cancelled and not told:
             told = _say(child, {"cancelled": True})
-        if not ready:
+        if text is None:
             continue
-        text = words.readline()
         if not text:
             return Failure("WORKER_CRASHED", "the child process ended without a result", retryable=True)
         answer = _heed(child, json.decode(text), line)
@@ -104,6 +128,8 @@ def _heed(child: subprocess.Popen[bytes], word: dict[str, Any], line: Line) -> V
             return Value(value)
         case {"failure": fields}:
             return Failure(**fields)
+        case {"stopped": said}:
+            raise Cancelled(said)
         case {"exit": code}:
             return Failure("WORKER_CRASHED", f"the child process ended without a result: {_told(code)}", retryable=True)
         case {"progress": text}:

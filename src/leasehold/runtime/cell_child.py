@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import importlib
 import os
 import runpy
@@ -14,6 +15,7 @@ from typing import Any
 import msgspec
 
 from leasehold import canonical
+from leasehold.errors import Cancelled
 from leasehold.model.failure import Failure, classify
 from leasehold.model.lease import Lease
 from leasehold.runtime.task import Task
@@ -23,7 +25,11 @@ class PipeLine:
     """How the child speaks to its worker."""
 
     def __init__(self, words: int) -> None:
+        os.set_inheritable(words, False)
         self._words = words
+        # The pipe is the engine's alone: a program that the handler starts finds nothing on its standard input.
+        self._ear = os.fdopen(os.dup(0), "rb")
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         self._lock = threading.Lock()
         self._answers: SimpleQueue[dict[str, Any]] = SimpleQueue()
         self._cancelled = False
@@ -35,9 +41,14 @@ class PipeLine:
             while left:
                 left = left[os.write(self._words, left) :]
 
+    def spec(self) -> dict[str, Any]:
+        """Hear what to run."""
+        found: dict[str, Any] = msgspec.json.decode(self._ear.readline())["spec"]
+        return found
+
     def listen(self) -> None:
         """Hear what the worker says, until it hangs up."""
-        for text in sys.stdin.buffer:
+        for text in self._ear:
             word = msgspec.json.decode(text)
             if "cancelled" in word:
                 self._cancelled = True
@@ -67,12 +78,17 @@ class PipeLine:
 def main(words: int) -> None:
     """Run the handler the worker names, and send what came of it."""
     line = PipeLine(words)
-    spec = msgspec.json.decode(sys.stdin.buffer.readline())["spec"]
+    spec = line.spec()
     threading.Thread(target=line.listen, daemon=True).start()
     try:
         line.say(result=canonical.decode(canonical.encode(_call(spec, line))))
+    except Cancelled as error:
+        line.say(stopped=classify(error).message)
     except BaseException as error:  # noqa: BLE001 — every end of the handler is sent
         line.say(failure=_plain(classify(error)))
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
     os._exit(0)
 
 

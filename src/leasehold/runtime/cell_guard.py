@@ -14,6 +14,7 @@ import select
 import signal
 import sys
 
+PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 LOOK_SECONDS = 0.2
 
@@ -21,10 +22,10 @@ LOOK_SECONDS = 0.2
 def main() -> None:
     """Fork, watch, end."""
     life, words = int(sys.argv[1]), int(sys.argv[2])
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    control(PR_SET_CHILD_SUBREAPER, 1)
     child = os.fork()
     if child == 0:
+        control(PR_SET_PDEATHSIG, signal.SIGKILL)
         os.close(life)
         from leasehold.runtime import cell_child
 
@@ -39,11 +40,18 @@ def main() -> None:
     end_all()
 
 
+def control(option: int, value: int) -> None:
+    """Ask the kernel for what it does for processes, where it does."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+
+
 def watch(child: int, life: int) -> int | None:
     """Wait for the child's end and return its code, or for the order to end everything."""
+    poll = select.poll()
+    poll.register(life, select.POLLIN)
     while True:
-        ready, _, _ = select.select([life], [], [], LOOK_SECONDS)
-        if ready:
+        if poll.poll(LOOK_SECONDS * 1000):
             return None
         found, status = os.waitpid(child, os.WNOHANG)
         if found:

@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from leasehold import clock
-from leasehold.errors import LeaseholdError
 from leasehold.model.lanes import Hints
 from leasehold.model.lease import Lease, Vacancy
 from leasehold.model.limits import CLAIM_MAX, GROUP_MAX
@@ -29,6 +28,7 @@ RESCAN_SECONDS: Final = 1.0
 RESCAN_SHARE: Final = 20
 GATHER_SECONDS: Final = 0.005
 BACKLOG_MAX: Final = 8 * GROUP_MAX
+PARTING_SECONDS: Final = 2.0
 
 
 class Claimer:
@@ -78,13 +78,16 @@ class Claimer:
     def know_limits(self, limited: frozenset[str]) -> None:
         """Learn which queues are limited; those are claimed from with slots."""
         self._limited = limited
+        self._holdings.watch_over(limited, self.wake)
 
     def close(self) -> None:
-        """Claim no more; a claim under way is finished first."""
+        """Claim no more; a claim under way is finished first, unless the database is away."""
         self._stopped.set()
         self._awake.set()
         self._holdings.stir()
         if self._thread.is_alive():
+            self._thread.join(timeout=PARTING_SECONDS)
+            self._store.close()
             self._thread.join()
 
     def _run(self) -> None:
@@ -93,7 +96,7 @@ class Claimer:
             self._awake.clear()
             try:
                 self._claim_on()
-            except LeaseholdError as error:
+            except Exception as error:  # noqa: BLE001 — a worker that claims no more would look healthy
                 self._notices.part_failed("claimer", error)
                 self._stopped.wait(1.0)
                 self._awake.set()
@@ -125,13 +128,25 @@ class Claimer:
     def claim(self, most: int) -> int:
         """Claim up to `most` tasks once, and start them."""
         count = 0
-        apart = [queue for queue in self._queues if queue in self._limited or self._holdings.is_capped(queue)]
-        together = [queue for queue in self._queues if queue not in apart]
-        for queues in ([together] if together else []) + [[queue] for queue in apart]:
+        for queues in self._turns():
             room = min(most - count, *(self._holdings.free_in(queue) for queue in queues))
             if room > 0:
                 count += self._claim_from(queues, room)
         return count
+
+    def _turns(self) -> list[list[str]]:
+        """Put together what one statement can claim from, in the order of whose turn it is; the others stand alone."""
+        together = [queue for queue in self._queues if not self._is_apart(queue)]
+        turns: list[list[str]] = []
+        for queue in self._queues:
+            if self._is_apart(queue):
+                turns.append([queue])
+            elif queue == together[0]:
+                turns.append(together)
+        return turns
+
+    def _is_apart(self, queue: str) -> bool:
+        return queue in self._limited or self._holdings.is_capped(queue)
 
     def _claim_from(self, queues: list[str], most: int) -> int:
         asked_at = clock.uptime()

@@ -109,13 +109,17 @@ class Committer:
         self._answer(group, landed)
 
     def _answer(self, group: list[tuple[Attempt, Settlement]], landed: list[Landed]) -> None:
-        known = {(one.task_id, one.fence) for one in landed}
-        for attempt, settlement in group:
-            self._holdings.drop(attempt)
-            if (settlement.task_id, settlement.fence) not in known and attempt.lose():
-                self._notices.lease_lost(attempt.lease, "settled too late")
+        self._holdings.drop_all(attempt for attempt, _ in group)
+        if len(landed) < len(group):
+            self._mourn(group, landed)
         if any(one.onward for one in landed):
             self._on_onward()
+
+    def _mourn(self, group: list[tuple[Attempt, Settlement]], landed: list[Landed]) -> None:
+        known = {(one.task_id, one.fence) for one in landed}
+        for attempt, settlement in group:
+            if (settlement.task_id, settlement.fence) not in known and attempt.lose():
+                self._notices.lease_lost(attempt.lease, "settled too late")
 
     def _one_by_one(self, group: list[tuple[Attempt, Settlement]], error: LeaseholdError) -> None:
         """Find the item the database refuses: it alone fails, for good."""

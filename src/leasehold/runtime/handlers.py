@@ -37,6 +37,8 @@ class Handler:
 
     def check(self, payload: Mapping[str, object]) -> None:
         """Raise `ArgumentsInvalid` unless the payload's fields are the function's arguments."""
+        if not payload and not self.required:
+            return
         missing = self.required - payload.keys()
         unknown = payload.keys() - self.accepted if self.accepted is not None else frozenset()
         if missing or unknown:

@@ -12,7 +12,6 @@ import threading
 from typing import Final
 
 from leasehold import clock
-from leasehold.errors import LeaseholdError
 from leasehold.model.lease import Renewal
 from leasehold.runtime.attempt import Attempt, State
 from leasehold.runtime.holdings import Holdings
@@ -60,7 +59,7 @@ class Heartbeat:
         while self._wait(12):
             try:
                 self.renew()
-            except LeaseholdError as error:
+            except Exception as error:  # noqa: BLE001 — without renewals every lease would be lost
                 self._notices.part_failed("heartbeat", error)
 
     def _watch_on(self) -> None:
@@ -86,7 +85,7 @@ class Heartbeat:
             answer = held.get((attempt.lease.task_id, attempt.lease.fence))
             if answer is not None:
                 attempt.extend(asked_at)
-                attempt.cancel_reason = answer.cancel_reason
+                attempt.cancel_reason = answer.cancel_reason or attempt.cancel_reason
             elif _is_kept(attempt) and attempt.lose():
                 self._notices.lease_lost(attempt.lease, "not renewed: it expired or went to another")
 

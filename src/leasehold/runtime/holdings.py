@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from leasehold.runtime.attempt import Attempt, State
 
@@ -22,6 +22,8 @@ class Holdings:
         self._busy_by_queue: Counter[str] = Counter()
         self._changed = threading.Condition()
         self._wanted = 0
+        self._scarce = frozenset(queue for queue, cap in queues.items() if cap is not None)
+        self._on_room: Callable[[], None] = _nobody
 
     def add(self, attempts: Iterable[Attempt]) -> None:
         """Take up attempts that were claimed."""
@@ -32,6 +34,11 @@ class Holdings:
                 self._busy += 1
                 self._busy_by_queue[lease.queue] += 1
 
+    def watch_over(self, limited: Iterable[str], on_room: Callable[[], None]) -> None:
+        """Have it told at once when a place in a limited or capped queue is free again."""
+        self._scarce = frozenset(limited).union(queue for queue in self._queues if self.is_capped(queue))
+        self._on_room = on_room
+
     def leave(self, attempt: Attempt) -> None:
         """Free the place of an attempt whose handler has ended."""
         with self._changed:
@@ -39,10 +46,24 @@ class Holdings:
             self._busy_by_queue[attempt.lease.queue] -= 1
             if self._wanted and self.concurrency - self._busy >= self._wanted:
                 self._changed.notify_all()
+        if attempt.lease.queue in self._scarce:
+            self._on_room()
 
     def drop(self, attempt: Attempt) -> None:
         """Forget an attempt whose end has been answered."""
         self._held.pop((attempt.lease.task_id, attempt.lease.fence), None)
+        if attempt.lease.queue in self._scarce:
+            self._on_room()
+
+    def drop_all(self, attempts: Iterable[Attempt]) -> None:
+        """Forget attempts whose ends have been answered."""
+        pop = self._held.pop
+        scarce = False
+        for attempt in attempts:
+            pop((attempt.lease.task_id, attempt.lease.fence), None)
+            scarce = scarce or attempt.lease.queue in self._scarce
+        if scarce:
+            self._on_room()
 
     def get(self, task_id: int, fence: int) -> Attempt | None:
         """Return a held attempt."""
@@ -94,3 +115,7 @@ class Holdings:
         """Wake whoever waits for room, to look again."""
         with self._changed:
             self._changed.notify_all()
+
+
+def _nobody() -> None:
+    """Nobody waits for room yet."""

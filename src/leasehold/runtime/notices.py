@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from leasehold import canonical
 from leasehold.model.lease import Lease, Settlement
-from leasehold.runtime.logs import logger
+from leasehold.runtime.logs import Log
 
 
 class Notices:
     """Reports of one worker. A line holds names and numbers, never payloads or results."""
 
     def __init__(self, **context: object) -> None:
-        self._log: Any = logger("leasehold", **context)
+        self._log = Log("leasehold", **context)
 
     def started(self, queues: list[str], concurrency: int) -> None:
         """Tell that the worker takes work now."""

@@ -5,10 +5,8 @@ It never blocks the claimer, and nothing a handler does can stop the heartbeat, 
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import Iterable
-from functools import partial
 from queue import SimpleQueue
 from typing import Any
 
@@ -18,6 +16,7 @@ from leasehold.runtime import cell
 from leasehold.runtime.attempt import Attempt, State, judge
 from leasehold.runtime.committer import Committer
 from leasehold.runtime.holdings import Holdings
+from leasehold.runtime.lanes import Lanes
 from leasehold.runtime.notices import Notices
 from leasehold.store import Store
 
@@ -59,15 +58,13 @@ class Runner:
         self._notices = notices
         self._waiting: SimpleQueue[Attempt | None] = SimpleQueue()
         self._threads = 0
-        self._idle_threads = 0
+        self._assigned = 0
         self._lock = threading.Lock()
-        self._loop = asyncio.new_event_loop()
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._loop_thread = threading.Thread(target=self._loop.run_forever, name="leasehold-loop", daemon=True)
+        self._lanes = Lanes(self._run_async)
 
     def start(self) -> None:
         """Begin taking attempts."""
-        self._loop_thread.start()
+        self._lanes.start()
 
     def run(self, attempts: Iterable[Attempt]) -> None:
         """Start attempts, each where its handler belongs."""
@@ -79,20 +76,13 @@ class Runner:
                 self._waiting.put(attempt)
                 self._add_thread()
         if on_loop:
-            self._loop.call_soon_threadsafe(self._spawn, on_loop)
+            self._lanes.take(on_loop)
 
     def close(self) -> None:
         """Stop taking attempts; what runs is not waited for."""
         for _ in range(self._threads):
             self._waiting.put(None)
-        self._loop.call_soon_threadsafe(self._loop.stop)
-
-    def _spawn(self, attempts: list[Attempt]) -> None:
-        for attempt in attempts:
-            task = self._loop.create_task(self._run_async(attempt))
-            attempt.stop = partial(self._loop.call_soon_threadsafe, task.cancel)
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+        self._lanes.close()
 
     async def _run_async(self, attempt: Attempt) -> None:
         if not attempt.begin():
@@ -106,21 +96,17 @@ class Runner:
 
     def _add_thread(self) -> None:
         with self._lock:
-            if self._idle_threads >= self._waiting.qsize() or self._threads >= self._holdings.concurrency:
+            self._assigned += 1
+            if self._assigned <= self._threads or self._threads >= self._holdings.concurrency:
                 return
             self._threads += 1
         threading.Thread(target=self._run_on, name="leasehold-handler", daemon=True).start()
 
     def _run_on(self) -> None:
-        while True:
-            with self._lock:
-                self._idle_threads += 1
-            attempt = self._waiting.get()
-            with self._lock:
-                self._idle_threads -= 1
-            if attempt is None:
-                return
+        while (attempt := self._waiting.get()) is not None:
             self._run_sync(attempt)
+            with self._lock:
+                self._assigned -= 1
 
     def _run_sync(self, attempt: Attempt) -> None:
         if not attempt.begin():

@@ -17,6 +17,7 @@ from leasehold.runtime.upkeep import Upkeep
 from leasehold.runtime.worker import Plan, Worker
 from leasehold.store import Store
 from leasehold.store.reports import Remaining
+from leasehold.store.workers import Question
 
 LOOK_SECONDS: Final = 0.02
 LOOK_MAX: Final = 0.25
@@ -69,8 +70,20 @@ def _is_done(store: Store, plan: Plan, worker: Worker, *, wait_for_due: bool) ->
     if worker.busy:
         return False
     left: Remaining = store.reports.remaining(sorted(plan.handlers), sorted(plan.queues))
-    due = left.due if wait_for_due else 0
-    return not (left.ready or left.running or left.unsettled or due)
+    if left.ready or left.running or left.unsettled:
+        return False
+    return left.due == 0 or not (wait_for_due or _is_due(store))
+
+
+def _is_due(store: Store) -> bool:
+    now, due_at = next_due(store)
+    return due_at is not None and due_at <= now
+
+
+def next_due(store: Store) -> tuple[int, int | None]:
+    """Return the database's time, and the time at which the next waiting task becomes ready; None if none does."""
+    pulse = store.workers.pulse(Question(0, "[]", "[]", look=False, since=0, boot="", namespace=""))
+    return pulse.now, pulse.due_at
 
 
 class _Signals:

@@ -9,7 +9,7 @@ from leasehold.errors import LeaseLost
 from leasehold.model.lease import Lease
 from leasehold.model.limits import PROGRESS_BYTES_MAX
 from leasehold.model.names import clean
-from leasehold.runtime.logs import logger
+from leasehold.runtime.logs import Log
 
 
 class Line(Protocol):
@@ -81,4 +81,4 @@ class Task:
     def log(self) -> Any:
         """A logger that knows the task."""
         lease = self.lease
-        return logger("leasehold.task", task=lease.task_id, route=lease.route, attempt=lease.attempt)
+        return Log("leasehold.task", task=lease.task_id, route=lease.route, attempt=lease.attempt)

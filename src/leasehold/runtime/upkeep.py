@@ -23,6 +23,7 @@ from leasehold.store.workers import Pulse, Question
 
 PULSE_SECONDS: Final = 1.0
 PULSE_MIN: Final = 0.01
+PARTING_SECONDS: Final = 5.0
 
 
 class Upkeep:
@@ -65,11 +66,11 @@ class Upkeep:
         self._nudged.set()
 
     def close(self) -> None:
-        """Stop after the pass under way."""
+        """Stop after the pass under way; one that waits for the database is not waited for."""
         self._stopped.set()
         self._nudged.set()
         if self._thread.is_alive():
-            self._thread.join()
+            self._thread.join(timeout=PARTING_SECONDS)
 
     def _run(self) -> None:
         pause = 0.0

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from leasehold.errors import LeaseholdError
 from leasehold.model.lease import Vacancy
-from leasehold.runtime.attempt import Attempt
+from leasehold.runtime.attempt import Attempt, State
 from leasehold.runtime.claimer import Claimer
 from leasehold.runtime.committer import Committer
 from leasehold.runtime.handlers import Handler
@@ -24,6 +24,7 @@ from leasehold.store.workers import Pulse
 
 EAR_SECONDS = 0.5
 RENEW_PATIENCE = 1.0
+PARTING_PATIENCE = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,7 @@ class Worker:
             on_ready=self._announce,
             wants_work=lambda: self._claimer.idle,
         )
+        self._parting = self._stores.open(PARTING_PATIENCE)
         self._ear_thread = threading.Thread(target=self._listen, name="leasehold-ear", daemon=True)
         self._stopped = threading.Event()
 
@@ -114,7 +116,7 @@ class Worker:
         self._notices.stopping(released, self._holdings.running())
         self._holdings.await_idle(self._plan.grace if grace is None else grace)
         self._committer.close(10.0)
-        left = self._holdings.running()
+        left = self._abandon()
         self._stopped.set()
         self._heartbeat.close()
         self._upkeep.close()
@@ -138,17 +140,29 @@ class Worker:
         for attempt in given_up:
             self._holdings.drop(attempt)
         vacancies = [Vacancy(attempt.lease.task_id, attempt.lease.fence, "released") for attempt in given_up]
-        if vacancies:
-            queues = {one.queue for one in self._store.leases.vacate(vacancies)}
-            self._store.wake(queues)
-        return len(vacancies)
+        try:
+            vacated = self._parting.leases.vacate(vacancies) if vacancies else []
+        except LeaseholdError as error:
+            self._notices.part_failed("worker", error)
+            return 0
+        if vacated:
+            self._store.wake({one.queue for one in vacated})
+        return len(vacated)
+
+    def _abandon(self) -> int:
+        """Have what the grace was too short for stop where it can be stopped: nobody renews its lease from here on."""
+        late = [attempt for attempt in self._holdings.all() if attempt.state is State.RUNNING and attempt.lose()]
+        for attempt in late:
+            self._notices.lease_lost(attempt.lease, "still running when the grace was over")
+        return len(late)
 
     def _leave(self, left: int) -> None:
-        if left == 0:
-            try:
-                self._store.workers.gone([self.id])
-            except LeaseholdError as error:
-                self._notices.part_failed("worker", error)
+        """Sign off, unless leases are left: whoever finds this process gone then takes them back."""
+        try:
+            if left == 0 and not self._parting.leases.held_by(self.id):
+                self._parting.workers.gone([self.id])
+        except LeaseholdError as error:
+            self._notices.part_failed("worker", error)
 
     def _nudge(self) -> None:
         self._upkeep.nudge()

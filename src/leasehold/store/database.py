@@ -102,20 +102,35 @@ class Database:
         """Like `write`; also tell whether an earlier try may have been committed without an answer."""
         return self._persist(lambda session: session.run(name, **values), write=True, alone=True)
 
+    def perform(self, work: Callable[[Session], T]) -> T:
+        """Run operations that need not be one transaction: each is one by itself where the database allows."""
+        return self._persist(work, write=True, alone=True)[0]
+
     def transact(self, work: Callable[[Session], T]) -> T:
         """Run several operations as one transaction; `work` may be called again after trouble."""
         return self._persist(work, write=True, alone=False)[0]
 
+    def transact_doubting(self, work: Callable[[Session], T]) -> tuple[T, bool]:
+        """Like `transact`; also tell whether an earlier try may have been committed without an answer."""
+        return self._persist(work, write=True, alone=False)
+
     @contextmanager
     def bound(self, connection: object) -> Iterator[None]:
         """Have this thread's operations run on the caller's connection, inside one transaction of it."""
-        session = self.dialect.adopt(connection)
         outer = getattr(self._bound, "session", None)
-        self._bound.session = session
+        theirs: Exception | None = None
         try:
+            session = self.dialect.adopt(connection)
             with session.atomic(write=True):
-                yield
+                self._bound.session = session
+                try:
+                    yield
+                except Exception as error:
+                    theirs = error
+                    raise
         except Exception as error:
+            if error is theirs:  # the caller's own statements fail in the caller's own words
+                raise
             raise self._ours(error) from error
         finally:
             self._bound.session = outer
@@ -133,7 +148,7 @@ class Database:
     def _persist(self, work: Callable[[Session], T], *, write: bool, alone: bool) -> tuple[T, bool]:
         session: Session | None = getattr(self._bound, "session", None)
         if session is not None:
-            return self._once(session, work), False
+            return self._once(session, work, write=write), False
         doubtful = False
         started = time.monotonic()
         pause = PAUSE_FIRST
@@ -145,12 +160,14 @@ class Database:
                 if trouble is None or trouble is Trouble.FINAL:
                     raise self._ours(error) from error
                 doubtful = doubtful or trouble is Trouble.RECONNECT
+                self._reached = self._reached or trouble is Trouble.AGAIN  # busy is an answer
                 self._pause_or_give_up(error, started, pause)
                 pause = min(pause * 2, PAUSE_MAX)
 
-    def _once(self, session: Session, work: Callable[[Session], T]) -> T:
+    def _once(self, session: Session, work: Callable[[Session], T], *, write: bool) -> T:
         try:
-            return work(session)
+            with session.atomic(write=write):  # a savepoint: what fails leaves nothing in the caller's transaction
+                return work(session)
         except Exception as error:
             raise self._ours(error) from error
 

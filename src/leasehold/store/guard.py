@@ -11,6 +11,9 @@ import sys
 import threading
 from pathlib import Path
 from typing import Final
+from urllib.parse import unquote, urlsplit
+
+import apsw
 
 from leasehold.errors import SecondLibrary
 
@@ -47,6 +50,8 @@ def _refuse_if_open(real: str) -> None:
     descriptors = Path("/proc/self/fd")
     if not descriptors.is_dir() or not Path(real).exists():
         return
+    if any(_leads_to(real, connection.filename) for connection in apsw.connections()):
+        return  # the caller's own connection through our library, which is the one to use
     for entry in descriptors.iterdir():
         try:
             target = str(entry.readlink())
@@ -54,6 +59,10 @@ def _refuse_if_open(real: str) -> None:
             continue
         if target in {real + suffix for suffix in _SUFFIXES}:
             raise SecondLibrary(f"{real} is open here already; close it before Leasehold opens it.")
+
+
+def _leads_to(real: str, name: str) -> bool:
+    return bool(name) and os.path.realpath(name) == real
 
 
 def _hook(event: str, arguments: tuple[object, ...]) -> None:
@@ -64,7 +73,7 @@ def _hook(event: str, arguments: tuple[object, ...]) -> None:
         return
     name = os.fsdecode(target)
     if event == "sqlite3.connect":
-        _refuse(name.removeprefix("file:").partition("?")[0])
+        _refuse(unquote(urlsplit(name).path) if name.startswith("file:") else name)
     elif any(name.endswith(Path(real).name + suffix) for real in list(_guarded) for suffix in _SUFFIXES):
         _refuse(name)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Final, TypeVar
 
 from msgspec import Struct
 
@@ -11,8 +11,10 @@ from leasehold.model.failure import ATTEMPTS_SPENT, WORKER_LOST
 from leasehold.model.lanes import Lane
 from leasehold.model.lease import Landed, Lease, Progress, Renewal, Renewed, Settlement, Vacancy, Vacated
 from leasehold.model.limits import PRIORITY_MAX, PRIORITY_MIN, RENEW_MAX, SWEEP_MAX
-from leasehold.store.database import Database, Row, Session
+from leasehold.store.database import Database, Session
 from leasehold.store.documents import document
+
+T = TypeVar("T", Settlement, Renewal, Progress, Vacancy)
 
 _LOST: Final = WORKER_LOST.text()
 _SPENT: Final = ATTEMPTS_SPENT.text()
@@ -52,12 +54,12 @@ class Leases:
             session.run("slots_fill", queue=queue, slots=document(pairs))
             return leases
 
-        return Claimed(self._database.transact(work), doubtful=False)
+        return Claimed(*self._database.transact_doubting(work))
 
     def settle(self, settlements: Sequence[Settlement]) -> list[Landed]:
         """End attempts; the answer holds those that landed. Of the others the lease no longer stands."""
-        rows, doubtful = self._database.write_doubting("settle", settlements=document(settlements))
-        landed = [_landed(row) for row in rows]
+        rows, doubtful = self._database.write_doubting("settle", settlements=document(_in_order(settlements)))
+        landed = [Landed(*row) for row in rows]
         if doubtful and len(landed) < len(settlements):
             landed += self._landed_before(settlements, landed)
         return landed
@@ -67,24 +69,25 @@ class Leases:
         asked = [
             {"task_id": one.task_id, "fence": one.fence} for one in settlements if (one.task_id, one.fence) not in known
         ]
-        return [_landed(row) for row in self._database.read("settled", leases=document(asked))]
+        return [Landed(*row) for row in self._database.read("settled", leases=document(asked))]
 
     def renew(self, renewals: Sequence[Renewal]) -> list[Renewed]:
         """Extend leases; the answer holds those that still stood."""
         held: list[Renewed] = []
         for start in range(0, len(renewals), RENEW_MAX):
-            rows = self._database.write("renew", renewals=document(renewals[start : start + RENEW_MAX]))
+            batch = _in_order(renewals[start : start + RENEW_MAX])
+            rows = self._database.write("renew", renewals=document(batch))
             held.extend(Renewed(*row) for row in rows)
         return held
 
     def note_progress(self, notes: Sequence[Progress]) -> set[tuple[int, int]]:
         """Record how far attempts have come; the answer names the leases that still stood."""
-        rows = self._database.write("progress", notes=document(notes))
+        rows = self._database.write("progress", notes=document(_in_order(notes)))
         return {(row[0], row[1]) for row in rows}
 
     def vacate(self, vacancies: Sequence[Vacancy]) -> list[Vacated]:
         """Take leases back: released by their holder, expired, or of an owner that is gone."""
-        rows = self._database.write("reclaim", vacancies=document(vacancies), lost=_LOST, spent=_SPENT)
+        rows = self._database.write("reclaim", vacancies=document(_in_order(vacancies)), lost=_LOST, spent=_SPENT)
         return [Vacated(*row) for row in rows]
 
     def expired(self, since: int = 0) -> list[Vacancy]:
@@ -97,5 +100,10 @@ class Leases:
         return [(row[0], row[1]) for row in self._database.read("held_by", worker=worker, most=100 * SWEEP_MAX)]
 
 
-def _landed(row: Row) -> Landed:
-    return Landed(row[0], row[1], row[2], bool(row[3]))
+def _in_order(batch: Sequence[T]) -> list[T]:
+    """Return a batch in the one order in which leases are locked, so that two batches do not wait for each other."""
+    return sorted(batch, key=_task_of)
+
+
+def _task_of(one: Settlement | Renewal | Progress | Vacancy) -> int:
+    return one.task_id

@@ -9,7 +9,7 @@ from functools import partial
 
 from leasehold.errors import SchemaForeign, SchemaMissing, SchemaTooNew
 from leasehold.store import statements
-from leasehold.store.database import Database, Session
+from leasehold.store.database import Database, Row, Session
 
 
 def latest(dialect: str) -> int:
@@ -21,7 +21,13 @@ def version(database: Database) -> int:
     """Return the schema version of the database; 0 if it has none."""
     if not database.read("schema_exists")[0][0]:
         return 0
-    return int(database.read("schema_version")[0][0])
+    return _number(database.read("schema_version"))
+
+
+def _number(stamp: list[Row]) -> int:
+    if not stamp or not str(stamp[0][0]).isdecimal():
+        raise SchemaForeign("Its `meta` holds no schema version.")
+    return int(stamp[0][0])
 
 
 def check(database: Database) -> None:
@@ -42,7 +48,7 @@ def _migrate_locked(dialect: str, session: Session) -> tuple[int, int]:
     session.run("schema_lock")
     known = latest(dialect)
     exists = session.run("schema_exists")[0][0]
-    found = int(session.run("schema_version")[0][0]) if exists else 0
+    found = _number(session.run("schema_version")) if exists else 0
     if found > known:
         raise SchemaTooNew(f"Its schema has version {found}; this engine knows {known}.")
     if found < known:

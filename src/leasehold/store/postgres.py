@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
+from weakref import WeakSet
 
 import psycopg
 from psycopg import errors as pg
+from psycopg.pq import TransactionStatus
+from psycopg.rows import tuple_row
 
 from leasehold.errors import (
     Broken,
@@ -33,9 +36,9 @@ CONNECT: Final[dict[str, str | int]] = {
     "application_name": "leasehold",
 }
 AGAIN: Final = ("40001", "40P01", "55P03", "53300", "57014")
-RECONNECT: Final = ("25006", "57P01", "57P02", "57P03", "57P05")
-# A hash or merge join over a batch reads a whole table; index look-ups read the batch. `jit` costs more than it saves.
-SETTINGS: Final = "SET jit = off"
+RECONNECT: Final = ("25006", "25P03", "25P04", "57P01", "57P02", "57P03", "57P05")
+# Rows are looked up by key. A scan looks cheap while a table is empty, and a plan made then is kept for a while.
+SETTINGS: Final = "SET jit = off; SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_mergejoin = off"
 
 
 class PostgresDialect:
@@ -49,18 +52,38 @@ class PostgresDialect:
         except psycopg.Error as error:
             raise UrlInvalid(f"It cannot be read: {error}.") from None
         self.conninfo = psycopg.conninfo.make_conninfo(url, **{k: v for k, v in CONNECT.items() if k not in given})
+        self._home: Row | None = None
+        self._known: WeakSet[psycopg.Connection[Row]] = WeakSet()
 
     def connect(self) -> PostgresSession:
         """Open a connection of our own."""
         connection = psycopg.connect(self.conninfo, autocommit=True)
-        connection.execute(SETTINGS)
+        try:
+            connection.execute(SETTINGS)
+        except BaseException:
+            connection.close()
+            raise
         return PostgresSession(connection, own=True)
 
     def adopt(self, connection: object) -> PostgresSession:
-        """Wrap the caller's psycopg connection."""
+        """Wrap the caller's psycopg connection, which must lead to the same database."""
         if not isinstance(connection, psycopg.Connection):
             raise ConnectionForeign(f"PostgreSQL needs a psycopg.Connection; this is {type(connection).__name__}.")
-        return PostgresSession(connection, own=False)
+        session = PostgresSession(connection, own=False)
+        if connection not in self._known:
+            if session.home() != self._own_home():
+                raise ConnectionForeign(f"It leads to {connection.info.dbname!r} on {connection.info.host!r}.")
+            self._known.add(connection)
+        return session
+
+    def _own_home(self) -> Row:
+        if self._home is None:
+            session = self.connect()
+            try:
+                self._home = session.home()
+            finally:
+                session.close()
+        return self._home
 
     def ear(self) -> ListenEar:
         """Hear wake-ups of this database."""
@@ -110,8 +133,8 @@ class PostgresSession:
 
     def run(self, name: str, /, **values: object) -> list[Row]:
         """Run a named operation and return its rows."""
-        with self._connection.cursor(binary=True) as cursor:
-            cursor.execute(statements.text("postgres", name).encode(), values)
+        with psycopg.Cursor(self._connection, row_factory=tuple_row) as cursor:  # whatever the caller's makes
+            cursor.execute(statements.text("postgres", name).encode(), values, binary=True)
             return cursor.fetchall() if cursor.description else []
 
     def script(self, folder: str, name: str) -> None:
@@ -123,6 +146,15 @@ class PostgresSession:
         """Make what runs inside one transaction."""
         with self._connection.transaction():
             yield
+            if self._connection.info.transaction_status is TransactionStatus.INERROR:
+                # The server would answer COMMIT by rolling back, and say nothing.
+                raise Misuse("A statement of this transaction failed, so it cannot be committed; nothing was written.")
+
+    def home(self) -> Row:
+        """Name the database this leads to, wherever it has moved: the cluster's number and the database's."""
+        with self._connection.transaction(), psycopg.Cursor(self._connection, row_factory=tuple_row) as cursor:
+            rows: list[Row] = cursor.execute(statements.text("session", "home").encode()).fetchall()
+        return rows[0]
 
     def set_clock(self, now: int) -> None:
         """Stop this database's clock at `now`, for tests."""

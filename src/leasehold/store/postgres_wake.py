@@ -39,9 +39,8 @@ class ListenEar:
             return set()
 
     def _connect(self) -> None:
-        connection = psycopg.connect(self._conninfo, autocommit=True)
-        connection.execute(statements.text("session", "listen").encode())
-        self._connection = connection
+        self._connection = psycopg.connect(self._conninfo, autocommit=True)
+        self._connection.execute(statements.text("session", "listen").encode())
         self._pause = PAUSE_FIRST
 
     def _heard(self, seconds: float) -> set[str]:

@@ -41,12 +41,10 @@ class Queues:
     def limit(self, name: str, capacity: int | None) -> None:
         """Let at most `capacity` tasks of this queue run at once, counting those that run now; None lifts the limit."""
         self._database.transact(lambda session: _limit(session, name, capacity))
-        if capacity is not None:
-            # A claim that was under way while the limit was set is given its slot here.
-            self._database.transact(lambda session: _give_slots(session, name, capacity))
 
 
 def _limit(session: Session, name: str, capacity: int | None) -> None:
+    session.run("leases_lock")  # a claim that did not see this limit has ended by then, and is given its slots here
     session.run("queue_limit", queue=name, capacity=capacity)
     if capacity is not None:
         session.run("slots_make", queue=name, capacity=capacity)

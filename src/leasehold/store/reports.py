@@ -70,6 +70,20 @@ class Remaining(Struct, frozen=True):
     unsettled: int
 
 
+class History(Struct, frozen=True):
+    """One task's journal, counted. `fence` is that of the attempt that settled it; `endings` are events, `outcomes` rows."""
+
+    task_id: int
+    job_id: int
+    status: str | None
+    fence: int | None
+    outcomes: int
+    claims: int
+    releases: int
+    reclaims: int
+    endings: int
+
+
 class Reports:
     """The noun `store.reports`."""
 
@@ -102,6 +116,10 @@ class Reports:
         """Read a job's journal in order."""
         return [Event(*row) for row in self._database.read("events", job=job_id, after=after, most=most)]
 
+    def histories(self, after: int = 0, most: int = 1_000) -> list[History]:
+        """Count what the journal says of each task, in order of their ids, from the one after `after` on."""
+        return [History(*row) for row in self._database.read("histories", after=after, most=most)]
+
     def vitals(self) -> Vitals:
         """Read the vital signs."""
         return Vitals(*self._database.read("vitals")[0])
@@ -113,4 +131,4 @@ class Reports:
 
 
 def _job(row: tuple[Any, ...]) -> JobRow:
-    return JobRow(*row[:9], bool(row[9]))
+    return JobRow(*row)

@@ -5,6 +5,7 @@ One file, many processes of one host. Every write is BEGIN IMMEDIATE and synced 
 
 from __future__ import annotations
 
+import itertools
 import random
 import time
 from collections.abc import Callable, Iterator
@@ -50,10 +51,17 @@ class SqliteDialect:
             raise UrlInvalid(f"The folder {self.path.parent} does not exist.")
         guard.protect(self.path)
         try:
-            connection = apsw.Connection(str(self.path))
-            return SqliteSession(connection, own=True, path=self.path)
+            return self._open()
         except BaseException:
             guard.release(self.path)
+            raise
+
+    def _open(self) -> SqliteSession:
+        connection = apsw.Connection(str(self.path))
+        try:
+            return SqliteSession(connection, own=True, path=self.path)
+        except BaseException:
+            connection.close()
             raise
 
     def adopt(self, connection: object) -> SqliteSession:
@@ -147,20 +155,28 @@ class SqliteSession:
     @contextmanager
     def atomic(self, *, write: bool) -> Iterator[None]:
         """Make what runs inside one transaction, with one time for all of it."""
-        if self._connection.in_transaction:
-            with self._connection:
-                self._tell_time(write=write)
-                yield
-            return
-        self._connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+        nested = self._connection.in_transaction
+        self._begin("SAVEPOINT leasehold" if nested else "BEGIN IMMEDIATE" if write else "BEGIN")
         try:
             self._tell_time(write=write)
             yield
-            self._connection.execute("COMMIT")
+            self._connection.execute("RELEASE leasehold" if nested else "COMMIT")
         except BaseException:
             if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
+                self._connection.execute("ROLLBACK TO leasehold" if nested else "ROLLBACK")
+            if nested and self._connection.in_transaction:
+                self._connection.execute("RELEASE leasehold")
             raise
+
+    def _begin(self, how: str) -> None:
+        wait = _patient()
+        for tries in itertools.count():  # the caller's connection may have no patience of its own
+            try:
+                self._connection.execute(how)
+                return
+            except apsw.BusyError:
+                if self._own or not wait(tries):
+                    raise
 
     def _tell_time(self, *, write: bool) -> None:
         host = sqlite_clock.read_host(_BOOT)

@@ -16,6 +16,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
+from leasehold.store.wake import ATTENTION
+
 WORDS_MAX: Final = 8_192
 EARS_MAX: Final = 256
 
@@ -27,6 +29,21 @@ def folder_of(path: Path) -> Path:
     return Path(tempfile.gettempdir()) / f"leasehold-{uid}-{digest}"
 
 
+def is_ours(folder: Path) -> bool:
+    """Whether nobody else can have put sockets there."""
+    return not hasattr(os, "getuid") or folder.stat().st_uid == os.getuid()
+
+
+def _bound(place: Path) -> socket.socket:
+    heard = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    try:
+        heard.bind(str(place))
+    except OSError:
+        heard.close()
+        raise
+    return heard
+
+
 class SocketEar:
     """Hears words on a socket of its own."""
 
@@ -36,9 +53,10 @@ class SocketEar:
         folder = folder_of(path)
         try:
             folder.mkdir(mode=0o700, exist_ok=True)
-            heard = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+            if not is_ours(folder):
+                return
             place = folder / uuid.uuid4().hex[:12]
-            heard.bind(str(place))
+            heard = _bound(place)
         except OSError:
             return
         self._socket.close()
@@ -73,9 +91,11 @@ class SocketMouth:
 
     def send(self, words: Iterable[str]) -> None:
         """Send words; an ear whose process is gone is cleared away."""
-        message = " ".join(sorted(words))[:WORDS_MAX].encode("utf-8")
+        message = " ".join(sorted(words)).encode("utf-8")
+        if len(message) > WORDS_MAX:
+            message = ATTENTION.encode("utf-8")
         try:
-            places = sorted(self._folder.iterdir())[:EARS_MAX]
+            places = sorted(self._folder.iterdir())[:EARS_MAX] if is_ours(self._folder) else []
         except OSError:
             return
         for place in places:

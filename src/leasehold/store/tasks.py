@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct, json
 
 from leasehold.errors import DatabaseUnavailable, KeyConflict
 from leasehold.model.graph import Definition, children_of
-from leasehold.model.limits import SUBMIT_MAX
+from leasehold.model.limits import GROUP_BYTES_MAX, SUBMIT_MAX
 from leasehold.model.task import Child, Submission, Submitted
 from leasehold.store import documents
 from leasehold.store.database import Database, Session
@@ -31,7 +31,8 @@ class Tasks:
 
     def submit(self, submissions: Sequence[Submission]) -> list[Submitted]:
         """Add plain jobs, all or none; one that is there already is returned as it is. In the order given."""
-        return self._database.transact(lambda session: _submit_all(session, submissions))
+        run = self._database.perform if len(submissions) == 1 else self._database.transact
+        return run(lambda session: _submit_all(session, submissions))
 
     def submit_pipelines(self, submissions: Sequence[Submission], definition: Definition) -> list[Submitted]:
         """Add a pipeline's jobs with their stages, all or none; one that is there already is returned as it is."""
@@ -75,14 +76,37 @@ class Tasks:
 
 def _submit_all(session: Session, submissions: Sequence[Submission]) -> list[Submitted]:
     answers: dict[tuple[str, str], Submitted] = {}
-    for start in range(0, len(submissions), SUBMIT_MAX):
-        batch = submissions[start : start + SUBMIT_MAX]
+    for batch in _batches(submissions):
         rows = session.run("submit", jobs=documents.jobs(batch))
         new = {(kind, key): task_id for task_id, kind, key in rows}
-        old = [one for one in batch if (one.kind, one.key) not in new]
-        answers |= {(one.kind, one.key): _created(one, new[one.kind, one.key]) for one in batch if one not in old}
-        answers |= _existing(session, old)
-    return [_matching(one, answers) for one in submissions]
+        for one in batch:
+            if (one.kind, one.key) in new:
+                answers.setdefault((one.kind, one.key), _created(one, new[one.kind, one.key]))
+        answers |= _existing(session, [one for one in batch if (one.kind, one.key) not in answers])
+    return _in_order(submissions, answers)
+
+
+def _batches(submissions: Sequence[Submission]) -> Iterator[list[Submission]]:
+    batch: list[Submission] = []
+    size = 0
+    for one in submissions:
+        if batch and (len(batch) == SUBMIT_MAX or size + len(one.payload) > GROUP_BYTES_MAX):
+            yield batch
+            batch, size = [], 0
+        batch.append(one)
+        size += len(one.payload)
+    if batch:
+        yield batch
+
+
+def _in_order(submissions: Sequence[Submission], answers: dict[tuple[str, str], Submitted]) -> list[Submitted]:
+    found: list[Submitted] = []
+    for one in submissions:
+        answer = _matching(one, answers)
+        found.append(answer)
+        if answer.created:  # the same key again in this batch is the job that is there by then
+            answers[one.kind, one.key] = Submitted(answer.id, one.kind, one.key, one.payload, created=False)
+    return found
 
 
 def _created(one: Submission, task_id: int) -> Submitted:

@@ -1,5 +1,6 @@
 -- claim: Lease up to :most ready tasks to one worker, lane by lane, priority first, then append order.
--- Differs from SQLite: rows are locked with SKIP LOCKED, and the lateral limit keeps any plan from taking more.
+-- Differs from SQLite: rows are locked with SKIP LOCKED, and the lateral limit keeps any plan from taking more. The other
+-- laterals are look-ups by key whatever the statistics: a plan made while the tables were empty is kept for a while.
 WITH clock AS MATERIALIZED (SELECT leasehold.leasehold_now() AS now),
 lane AS MATERIALIZED (
     SELECT lanes.* FROM ROWS FROM (
@@ -25,11 +26,13 @@ taken AS (
     RETURNING position, task_id, queue, priority, attempt + 1 AS attempt, fence + 1 AS fence, epoch
 ),
 facts AS MATERIALIZED (
-    SELECT taken.*, task.job_id, task.kind, task.stage, task.segment, coalesce(task.key, job.key) AS key,
-        coalesce(task.payload, job.payload) AS payload, task.item, task.attempts_max, task.lease_ms,
-        task.parent_id IS NOT NULL AS onward
-    FROM taken JOIN leasehold.task ON task.id = taken.task_id
-    LEFT JOIN leasehold.task AS job ON task.parent_id IS NOT NULL AND job.id = task.job_id
+    SELECT taken.*, own.job_id, own.kind, own.stage, own.segment, coalesce(own.key, job.key) AS key,
+        coalesce(own.payload, job.payload) AS payload, own.item, own.attempts_max, own.lease_ms,
+        own.parent_id IS NOT NULL AS onward
+    FROM taken CROSS JOIN LATERAL (SELECT * FROM leasehold.task WHERE task.id = taken.task_id OFFSET 0) AS own
+    LEFT JOIN LATERAL (
+        SELECT task.key, task.payload FROM leasehold.task WHERE task.id = own.job_id AND own.parent_id IS NOT NULL OFFSET 0
+    ) AS job ON true
 ),
 leased AS (
     INSERT INTO leasehold.lease (task_id, fence, worker, epoch, attempt, onward, limited, expires_at, started_at)

@@ -5,5 +5,6 @@ item AS MATERIALIZED (
 )
 UPDATE leasehold.lease SET progress = item.progress
 FROM item, clock
-WHERE lease.task_id = item.task_id AND lease.fence = item.fence AND lease.expires_at > clock.now
+WHERE lease.task_id = ANY(ARRAY(SELECT task_id FROM item)) AND lease.task_id = item.task_id AND lease.fence = item.fence
+  AND lease.expires_at > clock.now
 RETURNING lease.task_id, lease.fence

@@ -35,7 +35,7 @@ noted AS (
     INSERT INTO leasehold.unsettled (task_id) SELECT task_id FROM gone WHERE onward AND status <> 'READY'
 ),
 freed AS (
-    UPDATE leasehold.slot SET task_id = NULL FROM gone WHERE gone.limited AND slot.task_id = gone.task_id
+    UPDATE leasehold.slot SET task_id = NULL WHERE task_id = ANY(ARRAY(SELECT task_id FROM gone WHERE limited))
 ),
 logged AS (
     INSERT INTO leasehold.event (task_id, at, name, fence, attempt, worker, detail)

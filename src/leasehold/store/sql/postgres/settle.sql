@@ -6,7 +6,8 @@ item AS MATERIALIZED (
 ),
 ended AS (
     DELETE FROM leasehold.lease USING item, clock
-    WHERE lease.task_id = item.task_id AND lease.fence = item.fence AND lease.expires_at > clock.now
+    WHERE lease.task_id = ANY(ARRAY(SELECT task_id FROM item)) AND lease.task_id = item.task_id AND lease.fence = item.fence
+      AND lease.expires_at > clock.now
     RETURNING lease.task_id, lease.fence, lease.epoch, lease.attempt, lease.worker, lease.onward, lease.limited,
         CASE WHEN lease.cancel_reason IS NULL THEN item.status ELSE 'CANCELLED' END AS status,
         item.output, coalesce(lease.cancel_reason, item.failure) AS failure, item.delay_us,
@@ -18,13 +19,13 @@ recorded AS (
 ),
 retried AS (
     INSERT INTO leasehold.waiting (task_id, due_at, unmet, attempt, fence, epoch)
-    SELECT task_id, now + delay_us, 0, attempt, fence, epoch FROM ended WHERE status = 'RETRY'
+    SELECT task_id, now + coalesce(delay_us, 0), 0, attempt, fence, epoch FROM ended WHERE status = 'RETRY'
 ),
 noted AS (
     INSERT INTO leasehold.unsettled (task_id) SELECT task_id FROM ended WHERE onward AND status <> 'RETRY'
 ),
 freed AS (
-    UPDATE leasehold.slot SET task_id = NULL FROM ended WHERE ended.limited AND slot.task_id = ended.task_id
+    UPDATE leasehold.slot SET task_id = NULL WHERE task_id = ANY(ARRAY(SELECT task_id FROM ended WHERE limited))
 ),
 logged AS (
     INSERT INTO leasehold.event (task_id, at, name, fence, attempt, worker, detail)

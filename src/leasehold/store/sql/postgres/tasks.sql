@@ -6,5 +6,8 @@ FROM leasehold.task_status AS status
 LEFT JOIN leasehold.lease ON lease.task_id = status.id
 LEFT JOIN leasehold.worker ON worker.id = lease.worker
 LEFT JOIN leasehold.outcome ON outcome.task_id = status.id
-WHERE status.job_id = %(job)s::bigint
+WHERE status.id = ANY(ARRAY(
+        SELECT id FROM leasehold.task WHERE id = %(job)s::bigint AND parent_id IS NULL
+        UNION ALL
+        SELECT id FROM leasehold.task WHERE job_id = %(job)s::bigint AND parent_id IS NOT NULL))
 ORDER BY status.id LIMIT %(most)s::integer

@@ -1,6 +1,6 @@
 -- reclaim: Take leases back: to ready while attempts are left, else to their end; released ones spend no attempt.
 -- Differs from PostgreSQL: a scratch table carries the rows from step to step, since no CTE may write here.
-INSERT INTO temp.ended (task_id, fence, epoch, attempt, worker, onward, limited, why, queue, priority, route, status, failure)
+INSERT OR IGNORE INTO temp.ended (task_id, fence, epoch, attempt, worker, onward, limited, why, queue, priority, route, status, failure)
 SELECT lease.task_id, lease.fence, lease.epoch, lease.attempt, lease.worker, lease.onward, lease.limited,
     item.value ->> 'why', task.queue, task.priority,
     CASE WHEN task.stage IS NULL THEN task.kind ELSE task.kind || '/' || task.stage END,

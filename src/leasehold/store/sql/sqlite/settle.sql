@@ -1,6 +1,6 @@
 -- settle: End leased attempts, each only while its own lease stands; a cancelled task ends CANCELLED whatever came of it.
 -- Differs from PostgreSQL: a scratch table carries the rows from step to step, since no CTE may write here.
-INSERT INTO temp.ended (task_id, fence, epoch, attempt, worker, onward, limited, status, output, failure, delay_us, detail)
+INSERT OR IGNORE INTO temp.ended (task_id, fence, epoch, attempt, worker, onward, limited, status, output, failure, delay_us, detail)
 SELECT lease.task_id, lease.fence, lease.epoch, lease.attempt, lease.worker, lease.onward, lease.limited,
     CASE WHEN lease.cancel_reason IS NULL THEN item.value ->> 'status' ELSE 'CANCELLED' END,
     item.value ->> 'output', coalesce(lease.cancel_reason, item.value ->> 'failure'), item.value ->> 'delay_us',
@@ -15,7 +15,7 @@ INSERT INTO outcome (task_id, epoch, fence, status, output, failure, finished_at
 SELECT task_id, epoch, fence, status, output, failure, leasehold_now() FROM temp.ended WHERE status <> 'RETRY';
 
 INSERT INTO waiting (task_id, due_at, unmet, attempt, fence, epoch)
-SELECT task_id, leasehold_now() + delay_us, 0, attempt, fence, epoch FROM temp.ended WHERE status = 'RETRY';
+SELECT task_id, leasehold_now() + coalesce(delay_us, 0), 0, attempt, fence, epoch FROM temp.ended WHERE status = 'RETRY';
 
 INSERT INTO unsettled (task_id) SELECT task_id FROM temp.ended WHERE onward AND status <> 'RETRY';
 

@@ -6,5 +6,8 @@ FROM task_status AS status
 LEFT JOIN lease ON lease.task_id = status.id
 LEFT JOIN worker ON worker.id = lease.worker
 LEFT JOIN outcome ON outcome.task_id = status.id
-WHERE status.job_id = :job
+WHERE status.id IN (
+        SELECT id FROM task WHERE id = :job AND parent_id IS NULL
+        UNION ALL
+        SELECT id FROM task WHERE job_id = :job AND parent_id IS NOT NULL)
 ORDER BY status.id LIMIT :most

@@ -1,0 +1,77 @@
+"""What is measured on: a fresh database of either kind with default durable settings, and SQL that only a benchmark needs."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import apsw
+import psycopg
+
+from leasehold.store import Store, open_store
+from tests.servers.postgres import PostgresServer
+
+
+@dataclass(frozen=True, slots=True)
+class Bed:
+    """A database to measure on."""
+
+    name: str
+    url: str
+    store: Store
+
+    def sql(self, text: str) -> list[tuple[Any, ...]]:
+        """Run a statement of the benchmark's own."""
+        if self.name == "postgres":
+            with psycopg.connect(self.url, autocommit=True) as connection:
+                cursor = connection.execute(text.encode())
+                return cursor.fetchall() if cursor.description else []
+        connection = apsw.Connection(self.url.removeprefix("sqlite:///"))
+        connection.set_busy_timeout(60_000)
+        try:
+            return list(connection.execute(text))
+        finally:
+            connection.close()
+
+    @property
+    def prefix(self) -> str:
+        """How this database spells our schema."""
+        return "leasehold." if self.name == "postgres" else ""
+
+    def span(self) -> tuple[int, float]:
+        """Return how many tasks of the default queue settled, and seconds from the first claim to the last end."""
+        rows = self.sql(
+            f"SELECT count(*), min(e.at), max(o.finished_at) FROM {self.prefix}outcome o "  # noqa: S608
+            f"JOIN {self.prefix}event e ON e.task_id = o.task_id AND e.name = 'claimed' "
+            f"JOIN {self.prefix}task t ON t.id = o.task_id WHERE t.kind = 'noop' AND t.key NOT LIKE 'old-%'"
+        )
+        count, first, last = rows[0]
+        return count, (last - first) / 1_000_000 if count else 0.0
+
+
+@contextmanager
+def beds() -> Iterator[Any]:
+    """Give a function that makes fresh databases: one durable PostgreSQL server, one folder of SQLite files."""
+    with tempfile.TemporaryDirectory(prefix="leasehold-bench-") as folder:
+        server = PostgresServer(durable=True)
+        server.start()
+        opened: list[Store] = []
+
+        def make(name: str) -> Bed:
+            number = len(opened)
+            url = server.create_database() if name == "postgres" else f"sqlite:///{Path(folder) / f'{number}.db'}"
+            store = open_store(url)
+            store.prepare()
+            opened.append(store)
+            return Bed(name, url, store)
+
+        try:
+            yield make
+        finally:
+            for store in opened:
+                store.close()
+            server.close()

@@ -1,0 +1,244 @@
+"""What is measured, one function each. Rates are per second; each takes a fresh bed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from queue import SimpleQueue
+
+import psutil
+import psycopg
+
+from bench.bed import Bed
+from leasehold import Leasehold
+from leasehold.model.lanes import Hints
+from leasehold.model.lease import Lease, done
+from leasehold.model.owner import Owner
+from leasehold.model.task import Submission, Terms
+from leasehold.store import open_store
+from tests.waiting import until
+
+GROUP = 500
+CONCURRENCY = 1_000
+
+
+def fill(bed: Bed, count: int, prefix: str = "k") -> float:
+    """Submit no-op jobs in bulk and return the rate."""
+    submissions = [Submission("noop", f"{prefix}-{number:08d}", "{}", Terms()) for number in range(count)]
+    started = time.perf_counter()
+    bed.store.tasks.submit(submissions)
+    return count / (time.perf_counter() - started)
+
+
+def bulk_submit(bed: Bed, count: int) -> float:
+    """Measure `submit_many` through the public interface."""
+    app = _app(bed)
+    started = time.perf_counter()
+    app.submit_many("noop", [{}] * count)
+    rate = count / (time.perf_counter() - started)
+    app.close()
+    return rate
+
+
+def single_submit(bed: Bed, count: int) -> float:
+    """Measure `submit`, one job a call."""
+    app = _app(bed)
+    app.submit("noop", {})
+    started = time.perf_counter()
+    for _ in range(count):
+        app.submit("noop", {})
+    rate = count / (time.perf_counter() - started)
+    app.close()
+    return rate
+
+
+def _app(bed: Bed) -> Leasehold:
+    app = Leasehold(bed.url)
+
+    @app.job
+    async def noop() -> None:
+        """Do nothing."""
+
+    return app
+
+
+def ceiling_one(bed: Bed) -> float:
+    """Drain with the same claim and settle statements and no handler between them, in turn on one connection."""
+    worker = bed.store.workers.register(Owner("bench", "", "", 0, 0))
+    hints = Hints()
+    store = open_store(bed.url, connections=1)
+    while leases := _claim(store, worker, hints):
+        store.leases.settle([done(lease, "null") for lease in leases])
+    store.close()
+    count, seconds = bed.span()
+    return count / seconds
+
+
+def ceiling_two(bed: Bed) -> float:
+    """Claim on one connection and settle on another, at the same time."""
+    worker = bed.store.workers.register(Owner("bench", "", "", 0, 0))
+    claimed: SimpleQueue[list[Lease]] = SimpleQueue()
+    claims, settles = open_store(bed.url, connections=1), open_store(bed.url, connections=1)
+
+    def settle() -> None:
+        while leases := claimed.get():
+            settles.leases.settle([done(lease, "null") for lease in leases])
+
+    thread = threading.Thread(target=settle)
+    thread.start()
+    hints = Hints()
+    while leases := _claim(claims, worker, hints):
+        claimed.put(leases)
+    claimed.put([])
+    thread.join()
+    claims.close()
+    settles.close()
+    count, seconds = bed.span()
+    return count / seconds
+
+
+def _claim(store: object, worker: int, hints: Hints) -> list[Lease]:
+    leases = store.leases.claim(worker, hints.lanes(["default"]), '["noop"]', GROUP).leases  # type: ignore[attr-defined]
+    hints.saw(leases)
+    return leases
+
+
+def drain(bed: Bed, processes: int = 1) -> float:
+    """Drain what is ready with real worker processes."""
+    workers = [_worker(bed, "drain") for _ in range(processes)]
+    for worker in workers:
+        if worker.wait() != 0:
+            raise RuntimeError("a worker failed")
+    count, seconds = bed.span()
+    return count / seconds
+
+
+def _worker(bed: Bed, verb: str) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "bench.app", verb, str(CONCURRENCY)]
+    return subprocess.Popen(command, env=os.environ | {"LEASEHOLD_URL": bed.url})
+
+
+@contextmanager
+def idle_worker(bed: Bed) -> Iterator[subprocess.Popen[bytes]]:
+    """Have a worker that waits for work."""
+    app = _app(bed)
+    app.submit("noop", {})
+    worker = _worker(bed, "work")
+    until(lambda: not bed.store.reports.jobs(status="READY") and not bed.store.reports.jobs(status="RUNNING"))
+    app.close()
+    try:
+        yield worker
+    finally:
+        worker.terminate()
+        worker.wait()
+
+
+def latency(bed: Bed, count: int) -> list[float]:
+    """Measure milliseconds from `submit` to the first line of the handler, on an idle worker."""
+    with idle_worker(bed):
+        app = Leasehold(bed.url)
+        found: list[float] = []
+        for _ in range(count):
+            threading.Event().wait(0.02)
+            started = time.time_ns()
+            job = app.submit("stamp", {}).wait(60)
+            found.append((job.output["started"] - started) / 1e6)
+        app.close()
+    return found
+
+
+def bare_latency(bed: Bed, count: int) -> list[float]:
+    """Measure milliseconds of a bare INSERT + NOTIFY → LISTEN → claim between two processes' connections."""
+    bed.sql("CREATE TABLE bare (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, payload text)")
+    heard: SimpleQueue[int] = SimpleQueue()
+    ready = threading.Event()
+
+    def listen() -> None:
+        with psycopg.connect(bed.url, autocommit=True) as ear, psycopg.connect(bed.url, autocommit=True) as hand:
+            ear.execute("LISTEN bare")
+            ready.set()
+            for _ in range(count):
+                for _notice in ear.notifies(stop_after=1):
+                    hand.execute(
+                        "DELETE FROM bare WHERE id = ANY(ARRAY(SELECT id FROM bare ORDER BY id LIMIT 1 "
+                        "FOR UPDATE SKIP LOCKED)) RETURNING payload"
+                    ).fetchall()
+                    heard.put(time.time_ns())
+
+    thread = threading.Thread(target=listen)
+    thread.start()
+    ready.wait()
+    found: list[float] = []
+    with psycopg.connect(bed.url, autocommit=True) as connection:
+        for _ in range(count):
+            threading.Event().wait(0.02)
+            started = time.time_ns()
+            connection.execute("INSERT INTO bare (payload) VALUES ('{}')")
+            connection.execute("NOTIFY bare")
+            found.append((heard.get() - started) / 1e6)
+    thread.join()
+    return found
+
+
+def make_history(bed: Bed, settled: int) -> None:
+    """Put settled tasks into the tables."""
+    numbers = (
+        f"generate_series(1, {settled}) AS n (n)"
+        if bed.name == "postgres"
+        else f"(WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < {settled}) SELECT n FROM c) AS n"
+    )
+    p = bed.prefix
+    bed.sql(
+        f"INSERT INTO {p}task (id, job_id, kind, key, payload, queue, priority, attempts_max, lease_ms, on_lost, created_at) "  # noqa: S608
+        f"SELECT n, n, 'noop', 'old-' || n, '{{}}', 'default', 0, 5, 30000, 'requeue', 1 FROM {numbers}"
+    )
+    bed.sql(
+        f"INSERT INTO {p}outcome (task_id, epoch, fence, status, output, finished_at) "  # noqa: S608
+        f"SELECT n, 1, 1, 'DONE', 'null', 1 FROM {numbers}"
+    )
+    bed.sql(f"INSERT INTO {p}event (task_id, at, name) SELECT n, 1, 'done' FROM {numbers}")  # noqa: S608
+    if bed.name == "postgres":
+        bed.sql(f"SELECT setval('leasehold.task_id_seq', {settled})")
+        bed.sql("ANALYZE")
+
+
+@contextmanager
+def pinned(bed: Bed) -> Iterator[None]:
+    """Have another session hold an old snapshot."""
+    with psycopg.connect(bed.url) as connection:
+        connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        connection.execute("SELECT count(*) FROM leasehold.task")
+        yield
+        connection.rollback()
+
+
+def server_counts(bed: Bed) -> tuple[int, int]:
+    """Return transactions and WAL bytes so far; in autocommit a transaction is a statement."""
+    row = bed.sql(
+        "SELECT pg_stat_get_db_xact_commit(d.oid) + pg_stat_get_db_xact_rollback(d.oid), "
+        "(pg_current_wal_insert_lsn() - '0/0')::bigint FROM pg_database d WHERE datname = current_database()"
+    )[0]
+    return int(row[0]), int(row[1])
+
+
+def idle_cost(bed: Bed, seconds: float) -> tuple[float, float]:
+    """Return transactions a second and percent of a core of a worker with nothing to do."""
+    with idle_worker(bed) as worker:
+        process = psutil.Process(worker.pid)
+        threading.Event().wait(3)
+        before, cpu, started = server_counts(bed)[0], sum(process.cpu_times()[:2]), time.perf_counter()
+        threading.Event().wait(seconds)
+        spent = time.perf_counter() - started
+        after = server_counts(bed)[0]
+        return (after - before - 1) / spent, 100 * (sum(process.cpu_times()[:2]) - cpu) / spent
+
+
+def dump(figures: dict[str, object]) -> str:
+    """Return figures as one line of JSON."""
+    return json.dumps(figures, sort_keys=True)

@@ -1,0 +1,33 @@
+"""`leasehold cancel`: call a job off."""
+
+from __future__ import annotations
+
+import click
+
+from leasehold import Status
+from leasehold.cli.exits import Exit
+from leasehold.cli.table import echo
+from leasehold.cli.verbs import lesson, opened, url_option
+
+
+@click.command(
+    help=lesson(
+        "Call a job off, with all its tasks: what has not started ends at once, what runs is asked to stop and ends when its"
+        " handler does. A job that has ended otherwise stays as it is, and the exit code is 1.",
+        ["leasehold cancel 4711 --reason 'ordered twice'"],
+    )
+)
+@click.argument("job_id", metavar="JOB", type=int)
+@click.option("--reason", default="", help="Kept with the job.")
+@url_option
+def cancel(job_id: int, reason: str) -> None:
+    """Call a job off."""
+    with opened() as app:
+        status = app.cancel(job_id, reason=reason).status
+    if not status.settled:
+        echo(f"job {job_id} is asked to stop")
+    elif status is Status.CANCELLED:
+        echo(f"job {job_id} is CANCELLED")
+    else:
+        echo(f"job {job_id} had ended {status} before; nothing was changed", error=True)
+        click.get_current_context().exit(Exit.CHECK_FAILED)

@@ -1,0 +1,46 @@
+"""What the command's exit codes mean, and which error leads to which."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from leasehold.errors import LeaseholdError, Misuse, Overtaken, Unavailable
+
+
+class Exit(IntEnum):
+    """How the command ended. Programs may rely on these numbers."""
+
+    OK = 0
+    CHECK_FAILED = 1
+    MISUSE = 2
+    UNAVAILABLE = 3
+    OVERTAKEN = 4
+    BROKEN = 5
+    INTERRUPTED = 130
+    READER_GONE = 141
+    TERMINATED = 143
+
+
+MEANINGS = {
+    Exit.OK: "it worked",
+    Exit.CHECK_FAILED: "the command's own check failed: the tour lost something, the doctor found trouble,"
+    " the job that was waited for did not end DONE",
+    Exit.MISUSE: "the command, its input or its target must be changed",
+    Exit.UNAVAILABLE: "the database cannot be reached, or a wait took too long: try again",
+    Exit.OVERTAKEN: "the world moved on meanwhile; nothing was changed",
+    Exit.BROKEN: "an invariant does not hold: stop and call a person",
+    Exit.INTERRUPTED: "interrupted with Ctrl-C (143: with SIGTERM; 141: nobody reads the output any more)",
+}
+
+
+def exit_of(error: LeaseholdError) -> Exit:
+    """Return the code for an error: it says who must act."""
+    match error:
+        case Misuse():
+            return Exit.MISUSE
+        case Unavailable():
+            return Exit.UNAVAILABLE
+        case Overtaken():
+            return Exit.OVERTAKEN
+        case _:
+            return Exit.BROKEN

@@ -1,0 +1,29 @@
+"""`leasehold migrate`: bring a database's schema to this version."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import click
+
+from leasehold import Leasehold
+from leasehold.cli.table import echo
+from leasehold.cli.verbs import given_url, lesson, url_option
+
+
+@click.command(
+    help=lesson(
+        "Make or upgrade the schema, under a lock; print its version before and after. Forward only. Running it again"
+        " changes nothing. A schema that is newer than this Leasehold is refused.",
+        ["leasehold migrate --url sqlite:///shop.db"],
+    )
+)
+@url_option
+def migrate() -> None:
+    """Bring the schema to this version."""
+    with closing(Leasehold(given_url())) as app:
+        before, after = app.migrate()
+    if before == after:
+        echo(f"schema version {after}: nothing to do")
+    else:
+        echo(f"schema version {before} -> {after}")

@@ -1,0 +1,56 @@
+"""Finding the app that a command line names as `module:attribute`."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from types import ModuleType
+
+from leasehold import Leasehold
+from leasehold.cli.verbs import adopt_url
+from leasehold.errors import AppInvalid, LeaseholdError
+
+
+def find_app(name: str) -> Leasehold:
+    """Import the module, with this folder on the path, and return its app; `AppInvalid` says what is missing."""
+    module_name, found, attribute = name.partition(":")
+    if not (found and module_name and attribute):
+        raise AppInvalid(f"Got '{name}'; write it like shop.jobs:app.")
+    adopt_url()
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    module = _import(module_name)
+    app = getattr(module, attribute, None)
+    if not isinstance(app, Leasehold):
+        raise AppInvalid(_complaint(module, attribute))
+    return app
+
+
+def _import(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except LeaseholdError:
+        raise
+    except ModuleNotFoundError as error:
+        if error.name and (name == error.name or name.startswith(f"{error.name}.")):
+            raise AppInvalid(f"There is no module '{error.name}' in this folder or on the path.") from None
+        raise AppInvalid(f"Importing '{name}' failed: {error}; install what is missing.") from error
+    except Exception as error:
+        where = _place(error)
+        raise AppInvalid(f"Importing '{name}' failed{where}: {type(error).__name__}: {error}.") from error
+
+
+def _place(error: Exception) -> str:
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return f" in {trace.tb_frame.f_code.co_filename}, line {trace.tb_lineno}" if trace is not None else ""
+
+
+def _complaint(module: ModuleType, attribute: str) -> str:
+    apps = sorted(name for name, value in vars(module).items() if isinstance(value, Leasehold))
+    hint = f"Its apps: {', '.join(apps)}." if apps else "It has none: write `app = Leasehold()` there."
+    if not hasattr(module, attribute):
+        return f"'{module.__name__}' has no '{attribute}'. {hint}"
+    return f"'{module.__name__}:{attribute}' is of type {type(getattr(module, attribute)).__name__}. {hint}"

@@ -1,0 +1,107 @@
+"""`leasehold queues`: what stands in them; pause, resume, limit."""
+
+from __future__ import annotations
+
+import click
+from msgspec import to_builtins
+
+from leasehold.cli.table import Column, echo, print_table
+from leasehold.cli.verbs import json_option, lesson, opened, url_option
+from leasehold.cli.words import document
+from leasehold.errors import OptionInvalid
+
+COLUMNS = (
+    Column("QUEUE", flexible=True),
+    Column("STATE", rank=1),
+    Column("LIMIT", rank=2, right=True),
+    Column("NEW", rank=3, right=True),
+    Column("READY", right=True),
+    Column("RUNNING", right=True),
+)
+
+
+@click.group(
+    invoke_without_command=True,
+    help=lesson(
+        "List the queues that hold work or have been set; pause, resume or limit one.",
+        ["leasehold queues", "leasehold queues pause mail", "leasehold queues limit mail 4"],
+    ),
+)
+@json_option
+@url_option
+@click.pass_context
+def queues(context: click.Context, *, as_json: bool) -> None:
+    """List the queues."""
+    if context.invoked_subcommand is None:
+        print_queues(as_json=as_json)
+
+
+@queues.command("list", help=lesson("List the queues.", ["leasehold queues list --json"]))
+@json_option
+@url_option
+def list_queues(*, as_json: bool) -> None:
+    """List the queues."""
+    print_queues(as_json=as_json)
+
+
+@queues.command(
+    help=lesson("Have nobody claim from a queue; what runs goes on, and submits are taken.", ["leasehold queues pause mail"])
+)
+@click.argument("name")
+@url_option
+def pause(name: str) -> None:
+    """Pause a queue."""
+    with opened() as app:
+        app.queues.pause(name)
+    echo(f"queue {name} is paused")
+
+
+@queues.command(help=lesson("Let workers claim from a queue again.", ["leasehold queues resume mail"]))
+@click.argument("name")
+@url_option
+def resume(name: str) -> None:
+    """Resume a queue."""
+    with opened() as app:
+        app.queues.resume(name)
+    echo(f"queue {name} is open")
+
+
+@queues.command(
+    help=lesson(
+        "Let at most N tasks of a queue run at once, over all workers; 'none' lifts the limit. What runs now is counted, not"
+        " stopped.",
+        ["leasehold queues limit mail 4", "leasehold queues limit mail none"],
+    )
+)
+@click.argument("name")
+@click.argument("most", metavar="N|none")
+@url_option
+def limit(name: str, most: str) -> None:
+    """Limit a queue."""
+    capacity = parse_limit(most)
+    with opened() as app:
+        app.queues.limit(name, capacity)
+    echo(f"queue {name} has no limit" if capacity is None else f"queue {name} runs at most {capacity} at once")
+
+
+def parse_limit(text: str) -> int | None:
+    """Read a number or 'none'."""
+    if text.lower() == "none":
+        return None
+    if not (text.isascii() and text.isdigit()):
+        raise OptionInvalid(f"A queue's limit is a whole number or 'none'; got '{text}'.")
+    return int(text)
+
+
+def print_queues(*, as_json: bool) -> None:
+    """Print every queue with what stands in it."""
+    with opened() as app:
+        found = app.queues.all()
+    if as_json:
+        echo(document(to_builtins(found)))
+        return
+    rows = [
+        [one.name, "paused" if one.paused else "open", one.capacity or "", one.waiting, one.ready, one.running]
+        for one in found
+    ]
+    print_table(COLUMNS, rows)

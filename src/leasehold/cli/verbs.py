@@ -1,0 +1,74 @@
+"""What all verbs share: help that teaches by example, the database's URL, an app that is open while the verb runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from typing import Any, Final, TypeVar
+
+import click
+
+from leasehold import Leasehold
+from leasehold.errors import SchemaMissing
+from leasehold.store.sqlite import SqliteDialect
+
+URL_KEY: Final = "leasehold.url"
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def lesson(text: str, examples: Sequence[str]) -> str:
+    """Return help: what the verb does, then lines to copy. `\\b` keeps click from joining them."""
+    head = "Example:" if len(examples) == 1 else "Examples:"
+    return "\n\n".join((text, "\b\n" + "\n".join((head, *(f"  {line}" for line in examples)))))
+
+
+def url_option(function: F) -> F:
+    """Let a verb take `--url`, before or after its name."""
+    return click.option(
+        "--url",
+        metavar="URL",
+        expose_value=False,
+        callback=_remember,
+        help="The database: sqlite:///file.db or postgresql://host/name. Default: LEASEHOLD_URL, else"
+        " sqlite:///leasehold.db. Other users of this machine can read a command line: keep passwords in LEASEHOLD_URL.",
+    )(function)
+
+
+def json_option(function: F) -> F:
+    """Let a verb answer programs."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")(function)
+
+
+def given_url() -> str | None:
+    """Return the URL of the command line, if there is one."""
+    found: str | None = click.get_current_context().meta.get(URL_KEY)
+    return found
+
+
+def adopt_url() -> None:
+    """Have a module that is about to be imported find the command line's URL where every app looks."""
+    if url := given_url():
+        os.environ["LEASEHOLD_URL"] = url
+
+
+@contextmanager
+def opened(*, must_exist: bool = True) -> Iterator[Leasehold]:
+    """Open the database the command names. A verb that only looks never makes a new SQLite file."""
+    with closing(Leasehold(given_url())) as app:
+        if must_exist:
+            check_file(app)
+        app.store.prepare()
+        yield app
+
+
+def check_file(app: Leasehold) -> None:
+    """Raise unless the database's file is there, where it is a file."""
+    dialect = app.store.database.dialect
+    if isinstance(dialect, SqliteDialect) and not dialect.path.exists():
+        raise SchemaMissing(f"There is no file {dialect.path}.")
+
+
+def _remember(context: click.Context, _: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        context.meta[URL_KEY] = value

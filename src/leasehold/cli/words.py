@@ -1,0 +1,86 @@
+"""Words for people. Whatever came from outside passes `safe` before it reaches a terminal.
+
+Job data may hold terminal escapes, line breaks or bidirectional controls that would rewrite the screen; each becomes
+a visible escape. JSON for programs is pure ASCII, so it carries the same data without any of these.
+"""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from datetime import UTC, datetime
+from typing import Any, Final
+
+MINUTE: Final = 60
+HOUR: Final = 60 * MINUTE
+DAY: Final = 24 * HOUR
+CUT: Final = "…"
+
+
+def safe(text: object) -> str:
+    """Return a text with every character that is not plainly printable shown as an escape."""
+    plain = str(text)
+    if plain.isprintable():
+        return plain
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in plain)
+
+
+def compact(value: Any) -> str:
+    """Return a JSON value on one line, fit for a terminal."""
+    return safe(json.dumps(value, ensure_ascii=False, separators=(", ", ": ")))
+
+
+def document(value: Any) -> str:
+    """Return a JSON value for programs: ASCII only, so that no escape in it can act on a terminal."""
+    return json.dumps(value, indent=2)
+
+
+def cells(text: str) -> int:
+    """Count the columns a text takes on a terminal."""
+    return sum(_cells_of(one) for one in text) if not text.isascii() else len(text)
+
+
+def cut(text: str, most: int) -> str:
+    """Return a text that takes at most `most` columns; what is missing shows as an ellipsis."""
+    if cells(text) <= most:
+        return text
+    kept, room = "", most - 1
+    for one in text:
+        room -= _cells_of(one)
+        if room < 0:
+            break
+        kept += one
+    return kept + CUT if most > 0 else ""
+
+
+def span(seconds: float) -> str:
+    """Say how long something takes: 0.25 s, 14 s, 3 min 5 s, 2 h 10 min, 4 d 3 h."""
+    if seconds < 0:
+        return "-" + span(-seconds)
+    if seconds < 10:  # noqa: PLR2004 — below ten seconds the fraction is what one looks for
+        return f"{seconds:.2f}".rstrip("0").rstrip(".") + " s"
+    whole = round(seconds)
+    if whole < MINUTE:
+        return f"{whole} s"
+    if whole < HOUR:
+        return f"{whole // MINUTE} min {whole % MINUTE} s"
+    if whole < DAY:
+        return f"{whole // HOUR} h {whole % HOUR // MINUTE} min"
+    return f"{whole // DAY} d {whole % DAY // HOUR} h"
+
+
+def ago(moment: datetime, now: datetime | None = None) -> str:
+    """Say how long ago a moment was."""
+    seconds = ((now or datetime.now(UTC)) - moment).total_seconds()
+    return f"{span(max(0, round(seconds)))} ago"
+
+
+def count(number: int, noun: str) -> str:
+    """Say how many: 1 job, 2,000 jobs."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _cells_of(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1

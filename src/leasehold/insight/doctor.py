@@ -1,0 +1,155 @@
+"""The doctor: looks at an installation and its database, and says what is well, what is odd and what is wrong.
+
+Changes nothing, makes no file, and shows no password. What it finds is a list of values; others print it.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from enum import StrEnum
+from importlib import metadata
+from typing import Final
+
+from msgspec import Struct
+
+from leasehold import clock
+from leasehold.errors import LeaseholdError
+from leasehold.insight.addresses import masked, scrubbed
+from leasehold.model.owner import Owner
+from leasehold.store import Store, migrate, open_store
+from leasehold.store.reports import Vitals
+from leasehold.store.sqlite import VERSION_MIN, SqliteDialect
+from leasehold.store.workers import Question
+
+SKEW_SECONDS_MAX: Final = 2.0
+EXPIRED_SECONDS_MAX: Final = 5.0
+PATIENCE_SECONDS: Final = 3.0
+NOBODY: Final = 0
+
+IsGone = Callable[[int, int], bool]
+
+
+class Grade(StrEnum):
+    """How a finding is to be taken: `warn` deserves a look, `wrong` needs a person."""
+
+    OK = "ok"
+    WARN = "warn"
+    WRONG = "wrong"
+
+
+class Finding(Struct, frozen=True):
+    """One thing that was looked at; `advice` says what to do about it."""
+
+    name: str
+    grade: Grade
+    text: str
+    advice: str = ""
+
+
+def examine(url: str, owner: Owner, is_gone: IsGone, wall: Callable[[], int] = clock.wall) -> list[Finding]:
+    """Look at everything, as far as one can get. `is_gone` tells which processes of this host have ended."""
+    findings = [_ok("leasehold", metadata.version("leasehold")), _ok("python", platform.python_version())]
+    findings += [_driver("apsw"), _driver("psycopg")]
+    try:
+        with closing(open_store(url, connections=1, patience=PATIENCE_SECONDS)) as store:
+            findings += _database(store, owner, is_gone, wall)
+    except LeaseholdError as error:
+        said = scrubbed(f"{error.code}: {error}", url)
+        findings.append(Finding("database", Grade.WRONG, masked(url), said))
+    return findings
+
+
+def _database(store: Store, owner: Owner, is_gone: IsGone, wall: Callable[[], int]) -> Iterator[Finding]:
+    dialect = store.database.dialect
+    if isinstance(dialect, SqliteDialect) and not dialect.path.exists():
+        advice = "There is no such file; run `leasehold migrate` to make it, or give another --url."
+        yield Finding("database", Grade.WRONG, masked(store.url), advice)
+        return
+    schema = judge_schema(migrate.version(store.database), migrate.latest(dialect.name))
+    yield _ok("database", masked(store.url))
+    yield schema
+    if schema.grade is not Grade.WRONG:
+        yield from _signs(store, owner, is_gone, wall)
+
+
+def _signs(store: Store, owner: Owner, is_gone: IsGone, wall: Callable[[], int]) -> Iterator[Finding]:
+    asked_at = wall()
+    vitals = store.reports.vitals()
+    host = (asked_at + wall()) // 2
+    live = vitals.workers - _ended(store, owner, is_gone)
+    yield _server(vitals, store.database.dialect.name)
+    yield judge_clock((vitals.now - host) / clock.SECOND)
+    yield _ok(
+        "tasks",
+        f"{vitals.waiting} NEW, {vitals.ready} READY, {vitals.running} RUNNING, {vitals.unsettled} ends to be looked at",
+    )
+    yield judge_workers(live, vitals.ready + vitals.unsettled)
+    expired = None if vitals.expired_at is None else (vitals.now - vitals.expired_at) / clock.SECOND
+    yield judge_expired(expired, live)
+
+
+def judge_schema(found: int, known: int) -> Finding:
+    """Compare the database's schema with the one this engine was made for."""
+    text = f"version {found}, this engine knows {known}"
+    if found > known:
+        return Finding("schema", Grade.WRONG, text, "A newer Leasehold has migrated it; upgrade this one.")
+    if found < known:
+        return Finding("schema", Grade.WRONG, text, "Run `leasehold migrate`.")
+    return _ok("schema", text)
+
+
+def judge_clock(skew: float) -> Finding:
+    """Compare the database's clock with this host's. Leases follow the database's, so a skew only misleads people."""
+    text = f"the database is {abs(skew):.3f} s {'ahead of' if skew >= 0 else 'behind'} this host"
+    if abs(skew) <= SKEW_SECONDS_MAX:
+        return _ok("clock", text)
+    advice = f"More than {SKEW_SECONDS_MAX:g} s: times that people compare mislead; synchronise the clocks (NTP)."
+    return Finding("clock", Grade.WARN, text, advice)
+
+
+def judge_workers(live: int, due: int) -> Finding:
+    """Tell who is at work; nobody is odd while there is something to do."""
+    text = f"{live} at work"
+    if live == 0 and due > 0:
+        advice = f"{due} tasks wait for one; start `leasehold worker module:app`."
+        return Finding("workers", Grade.WARN, text, advice)
+    return _ok("workers", text)
+
+
+def judge_expired(seconds: float | None, live: int) -> Finding:
+    """Look at the oldest expired lease: a sweeper takes such leases back within a second or two."""
+    if seconds is None:
+        return _ok("expired leases", "none")
+    text = f"the oldest expired {seconds:.1f} s ago"
+    if seconds <= EXPIRED_SECONDS_MAX:
+        return _ok("expired leases", text)
+    nobody = "Nobody takes it back; start a worker or `leasehold orchestrate`."
+    others = "Workers are registered but none takes it back; read their logs, or start `leasehold orchestrate`."
+    return Finding("expired leases", Grade.WRONG, text, others if live else nobody)
+
+
+def _server(vitals: Vitals, dialect: str) -> Finding:
+    text = vitals.version.split(" on ")[0]
+    if dialect == "sqlite":
+        text += f" (at least {'.'.join(map(str, VERSION_MIN))} is needed)"
+    return _ok("server", text)
+
+
+def _ended(store: Store, owner: Owner, is_gone: IsGone) -> int:
+    """Count the workers of this host that have ended without being noted as gone."""
+    question = Question(NOBODY, "[]", "[]", look=False, since=0, boot=owner.boot, namespace=owner.namespace)
+    neighbours = store.workers.pulse(question).neighbours
+    return sum(is_gone(one.pid, one.birth) for one in neighbours)
+
+
+def _driver(name: str) -> Finding:
+    try:
+        return _ok(name, metadata.version(name))
+    except metadata.PackageNotFoundError:
+        return _ok(name, "not installed; PostgreSQL needs it: pip install 'leasehold[postgres]'")
+
+
+def _ok(name: str, text: str) -> Finding:
+    return Finding(name, Grade.OK, text)

@@ -1,0 +1,92 @@
+"""Async handlers on one event loop: few tasks for many attempts.
+
+A lane is an asyncio task that runs attempts one after another, so a handler that never waits costs no task of its
+own. Before each call the next lane is put on the loop's list: if the handler waits, the loop turns to that lane,
+which takes over what is left; if it does not, the lane goes on by itself. A lane whose context a handler has
+changed ends, so that no attempt sees another's context variables.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Awaitable, Callable
+from contextvars import Context, copy_context
+from typing import Final
+
+from leasehold.runtime.attempt import Attempt
+
+PARTING_SECONDS: Final = 1.0
+Run = Callable[[Attempt], Awaitable[None]]
+
+
+class Lanes:
+    """The event loop of a worker, in a thread of its own."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._loop = asyncio.new_event_loop()
+        self._waiting: deque[Attempt] = deque()
+        self._lanes: set[asyncio.Task[None]] = set()
+        self._base: Context = copy_context()
+        self._is_coming = False
+        self._thread = threading.Thread(target=self._run_loop, name="leasehold-loop", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def take(self, attempts: list[Attempt]) -> None:
+        """Run attempts, as many at once as they wait for something."""
+        self._loop.call_soon_threadsafe(self._take, attempts, context=self._base)
+
+    def close(self) -> None:
+        """Stop the loop; what runs on it is not waited for."""
+        self._loop.call_soon_threadsafe(self._loop.stop)
+
+    def _run_loop(self) -> None:
+        self._loop.run_forever()
+        if left := list(self._lanes):
+            for lane in left:
+                lane.cancel()
+            self._loop.run_until_complete(asyncio.wait(left, timeout=PARTING_SECONDS))
+        self._loop.close()
+
+    def _take(self, attempts: list[Attempt]) -> None:
+        self._waiting.extend(attempts)
+        self._add_lane()
+
+    def _add_lane(self) -> None:
+        self._is_coming = False
+        if self._waiting:
+            lane = self._loop.create_task(self._serve(), context=self._base.copy())
+            self._lanes.add(lane)
+            lane.add_done_callback(self._lanes.discard)
+
+    def _call_next(self) -> None:
+        if self._waiting and not self._is_coming:
+            self._is_coming = True
+            self._loop.call_soon(self._add_lane, context=self._base)
+
+    async def _serve(self) -> None:
+        lane = asyncio.current_task()
+        assert lane is not None
+        while self._waiting:
+            attempt = self._waiting.popleft()
+            self._call_next()
+            current = [attempt]
+            attempt.stop = lambda current=current: self._loop.call_soon_threadsafe(_cancel, lane, current)
+            await self._run(attempt)
+            current.clear()
+            while lane.uncancel():
+                pass
+            if copy_context() != self._base:
+                self._call_next()
+                return
+
+
+def _cancel(lane: asyncio.Task[None], current: list[Attempt]) -> None:
+    """Cancel what a lane is doing, if it is still doing that."""
+    if current:
+        lane.cancel()

@@ -1,0 +1,116 @@
+"""A submit inside the caller's own transaction lives and dies with it."""
+
+import apsw
+import psycopg
+import pytest
+
+from leasehold.errors import ConnectionForeign, KeyConflict
+from tests.workshop.looking import connected, rows
+
+
+@pytest.fixture
+def welcome(app):
+    @app.job
+    def welcome(user_id: int):
+        return user_id
+
+    return welcome
+
+
+@pytest.fixture
+def connection(url):
+    with connected(url) as connection:
+        connection.execute("CREATE TABLE customer (id bigint)")
+        yield connection
+
+
+def customers(url):
+    return [number for (number,) in rows(url, "SELECT id FROM customer ORDER BY id")]
+
+
+def test_a_submit_commits_together_with_the_callers_rows(app, welcome, connection, url):
+    with app.transaction(connection):
+        connection.execute("INSERT INTO customer VALUES (8)")
+        job = app.submit(welcome, {"user_id": 8}, key="welcome:8")
+        assert customers(url) == []
+        assert app.jobs() == [] or app.jobs()[0].id == job.id
+    assert customers(url) == [8]
+    app.drain()
+    assert job.output == 8
+
+
+def test_a_submit_is_rolled_back_together_with_the_callers_rows(app, welcome, connection, url):
+    class Regret(Exception):
+        pass
+
+    with pytest.raises(Regret), app.transaction(connection):
+        connection.execute("INSERT INTO customer VALUES (8)")
+        app.submit(welcome, {"user_id": 8}, key="welcome:8")
+        raise Regret
+    assert customers(url) == []
+    assert app.jobs() == []
+    assert rows(url, "SELECT count(*) FROM event") == [(0,)]
+    assert welcome.submit({"user_id": 9}, key="welcome:8").payload == {"user_id": 9}
+
+
+def test_a_worker_finds_a_job_submitted_in_a_transaction(app, welcome, connection, crew):
+    crew.start()
+    with app.transaction(connection):
+        connection.execute("INSERT INTO customer VALUES (1)")
+        job = app.submit("quick", {"number": 1})
+    assert job.wait(timeout=60).status == "DONE"
+
+
+def test_a_pipeline_is_submitted_with_its_stages_or_not_at_all(app, connection, url):
+    film = app.pipeline("film")
+
+    @film.stage
+    def first(): ...
+
+    @film.stage(after=first)
+    def second(): ...
+
+    with pytest.raises(ZeroDivisionError), app.transaction(connection):
+        app.submit(film)
+        raise ZeroDivisionError
+    assert rows(url, "SELECT count(*) FROM task") == [(0,)]
+    with app.transaction(connection):
+        job = app.submit(film)
+    app.drain()
+    assert job.status == "DONE"
+
+
+def test_a_conflict_inside_a_transaction_leaves_the_caller_to_decide(app, welcome, connection, url):
+    welcome.submit({"user_id": 1}, key="k")
+    with app.transaction(connection):
+        connection.execute("INSERT INTO customer VALUES (5)")
+        with pytest.raises(KeyConflict):
+            app.submit(welcome, {"user_id": 2}, key="k")
+    assert customers(url) == [5]
+
+
+def test_a_connection_to_something_else_is_refused(app, welcome, url, tmp_path):
+    foreign = apsw.Connection(str(tmp_path / "other.db"))
+    with pytest.raises(ConnectionForeign) as refused, app.transaction(foreign):
+        app.submit(welcome, {"user_id": 1})
+    assert refused.value.code == "CONNECTION_FOREIGN"
+    foreign.close()
+    with pytest.raises(ConnectionForeign), app.transaction("not a connection"):
+        app.submit(welcome, {"user_id": 1})
+    assert app.jobs() == []
+
+
+def test_the_callers_own_outer_transaction_decides_in_the_end(app, welcome, url):
+    with connected(url) as connection:
+        connection.execute("CREATE TABLE customer (id bigint)")
+        connection.execute("BEGIN")
+        with app.transaction(connection):
+            app.submit(welcome, {"user_id": 1})
+        connection.execute("ROLLBACK")
+        assert app.jobs() == []
+        connection.execute("BEGIN")
+        with app.transaction(connection):
+            app.submit(welcome, {"user_id": 2})
+        connection.execute("COMMIT")
+    assert [job.payload for job in app.jobs()] == [{"user_id": 2}]
+    assert isinstance(connection, apsw.Connection | psycopg.Connection)

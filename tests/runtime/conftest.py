@@ -1,0 +1,5 @@
+"""What these tests share: worker processes, and an app in the test's own process."""
+
+from tests.workshop.crew import app, crew
+
+__all__ = ["app", "crew"]

@@ -1,0 +1,186 @@
+"""The app that worker processes of the tests serve. Its handlers keep a journal of their own, beside the database.
+
+A line of that journal is one `write` to a file opened for appending, so the order of the lines is the order in which
+things happened. A handler that waits does so at a gate: a file that a test makes when it wants the handler to go on.
+"""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+from leasehold import Cancelled, Leasehold, Permanent, Retry, Task
+
+FOLDER = Path(os.environ["WORKSHOP_FOLDER"])
+LEASE = float(os.environ.get("WORKSHOP_LEASE", "30"))
+AT_ONCE = Retry(attempts=5, delay_initial=0)
+
+app = Leasehold()
+
+
+def note(*words: object) -> None:
+    journal = os.open(FOLDER / "journal", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    os.write(journal, (" ".join(str(word) for word in words) + "\n").encode())
+    os.close(journal)
+
+
+def is_open(name: str) -> bool:
+    return (FOLDER / f"gate-{name}").exists()
+
+
+def wait_at(name: str, task: Task | None = None) -> None:
+    pause = threading.Event()
+    while not is_open(name):
+        if task is not None and task.cancelled:
+            note("told", name, task.attempt)
+            raise Cancelled("asked to stop")
+        pause.wait(0.02)
+
+
+@app.job(retry=AT_ONCE)
+async def quick(number: int):
+    note("ran", number)
+    return number
+
+
+@app.job(retry=AT_ONCE)
+async def slow(number: int):
+    """Long enough that a kill finds it running."""
+    note("ran", number)
+    await asyncio.to_thread(threading.Event().wait, 0.01)
+    return number
+
+
+@app.job(queue="hold", lease=LEASE, retry=AT_ONCE)
+def hold(task, name: str):
+    note("start", name, task.attempt, os.getpid())
+    wait_at(name, task)
+    note("end", name, task.attempt, os.getpid())
+    return {"attempt": task.attempt, "pid": os.getpid()}
+
+
+@app.job(queue="hold", lease=LEASE, retry=AT_ONCE)
+def stubborn(task, name: str):
+    """Never looks whether it shall stop."""
+    note("start", name, task.attempt, os.getpid())
+    wait_at(f"{name}-{task.attempt}")
+    note("end", name, task.attempt, os.getpid())
+    return {"attempt": task.attempt, "pid": os.getpid()}
+
+
+@app.job(queue="hold", lease=LEASE, on_lost="bury")
+def fragile(task, name: str):
+    note("start", name, task.attempt, os.getpid())
+    wait_at(name, task)
+
+
+@app.job(queue="loop", retry=AT_ONCE)
+async def block(task, name: str):
+    """Blocks the event loop, so that what was claimed with it cannot start."""
+    note("start", name, task.attempt, os.getpid())
+    wait_at(name, task)
+    note("end", name, task.attempt, os.getpid())
+    return {"attempt": task.attempt}
+
+
+@app.job(queue="narrow", retry=AT_ONCE)
+def narrow(number: int):
+    note("in", number)
+    threading.Event().wait(0.005)
+    note("out", number)
+
+
+@app.job(isolated=True, lease=LEASE, retry=Retry(attempts=2, delay_initial=0))
+def apart(task, act: str = "answer"):
+    """Everything an isolated handler may do, chosen by name."""
+    note("start", act, task.attempt, os.getpid(), os.getppid())
+    return ACTS[act](task)
+
+
+@app.job(isolated=True)
+async def apart_async(number: int):
+    await asyncio.to_thread(note, "ran", number)
+    return number + 1
+
+
+def answer(task):
+    for number in range(50):
+        task.progress(number, total=50)
+    assert task.inputs == {}
+    sys.stdout.write("said by the child\n")
+    return {"pid": os.getpid(), "parent": os.getppid(), "attempt": task.attempt, "payload": task.payload}
+
+
+def read_input(task):
+    """A program that reads its standard input finds it empty, and does not take what is meant for the engine."""
+    done = subprocess.run(["/bin/cat"], check=True, stdout=subprocess.PIPE)
+    return {"heard": done.stdout.decode(), "inputs": task.inputs}
+
+
+def breed(task):
+    """Start a program that leaves for a session of its own, and one of that program's."""
+    program = "import os, subprocess, sys; os.setsid(); child = subprocess.Popen(['sleep', '600']); print(os.getpid(), child.pid, flush=True); child.wait()"  # noqa: E501
+    daemon = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert daemon.stdout is not None
+    note("bred", os.getpid(), *daemon.stdout.readline().split())
+    wait_at("breed")
+
+
+def die_once(task):
+    if task.attempt == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return {"attempt": task.attempt}
+
+
+def exit_once(task):
+    if task.attempt == 1:
+        os._exit(3)
+    return {"attempt": task.attempt}
+
+
+def refuse(task):
+    raise Permanent("not with me")
+
+
+def obey(task):
+    wait_at("nobody opens this", task)
+
+
+def return_nothing_json(task):
+    return {"bad": float("nan")}
+
+
+ACTS = {
+    "answer": answer,
+    "read_input": read_input,
+    "breed": breed,
+    "die_once": die_once,
+    "exit_once": exit_once,
+    "refuse": refuse,
+    "obey": obey,
+    "nan": return_nothing_json,
+}
+
+film = app.pipeline("film")
+
+
+@film.stage(retry=AT_ONCE)
+def script(scenes: int):
+    note("ran", "script")
+    return {"scenes": list(range(scenes))}
+
+
+@film.stage(after=script, each="scenes", retry=AT_ONCE)
+def audio(task, scenes: int):
+    note("ran", "audio", task.segment)
+    return task.segment * 10
+
+
+@film.stage(after=audio, isolated=True, retry=AT_ONCE)
+def render(task, scenes: int):
+    task.progress(1)
+    note("ran", "render")
+    return {"audio": task.inputs["audio"]}

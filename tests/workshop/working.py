@@ -1,0 +1,28 @@
+"""A worker inside the test's own process, for handlers that are closures of the test."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+
+from leasehold.app.kinds import Kind, Pipeline
+from leasehold.app.planning import make_plan
+from leasehold.runtime.worker import Plan, Worker
+from leasehold.store import open_store
+
+Queues = list[str] | Mapping[str, int | None] | None
+
+
+def plan_of(*kinds: Kind | Pipeline, queues: Queues = None, concurrency: int = 10, grace: float = 30.0) -> Plan:
+    handlers = {handler.route: handler for kind in kinds for handler in kind.handlers()}
+    return make_plan(handlers, queues, concurrency, grace)
+
+
+@contextmanager
+def working(url: str, *kinds: Kind | Pipeline, queues: Queues = None, concurrency: int = 10) -> Iterator[Worker]:
+    """Run a worker for these kinds until the block ends."""
+    with closing(open_store(url)) as store:
+        worker = Worker(store, plan_of(*kinds, queues=queues, concurrency=concurrency))
+        worker.start()
+        try:
+            yield worker
+        finally:
+            worker.stop()
