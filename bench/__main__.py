@@ -1,4 +1,4 @@
-"""Measure everything the project makes claims about, on both databases, in one run: `make bench` or `python -m bench --quick`."""
+"""Measure everything the project makes claims about, on both databases, in one run: `make bench`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is measured on: a fresh database of either kind with default durable settings, and SQL that only a benchmark needs."""
+"""What is measured on: fresh databases with default durable settings, and SQL that only a benchmark needs."""
 
 from __future__ import annotations
 

@@ -188,21 +188,16 @@ def bare_latency(bed: Bed, count: int) -> list[float]:
 
 def make_history(bed: Bed, settled: int) -> None:
     """Put settled tasks into the tables."""
-    numbers = (
-        f"generate_series(1, {settled}) AS n (n)"
-        if bed.name == "postgres"
-        else f"(WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < {settled}) SELECT n FROM c) AS n"
-    )
-    p = bed.prefix
-    bed.sql(
-        f"INSERT INTO {p}task (id, job_id, kind, key, payload, queue, priority, attempts_max, lease_ms, on_lost, created_at) "  # noqa: S608
-        f"SELECT n, n, 'noop', 'old-' || n, '{{}}', 'default', 0, 5, 30000, 'requeue', 1 FROM {numbers}"
-    )
-    bed.sql(
-        f"INSERT INTO {p}outcome (task_id, epoch, fence, status, output, finished_at) "  # noqa: S608
-        f"SELECT n, 1, 1, 'DONE', 'null', 1 FROM {numbers}"
-    )
-    bed.sql(f"INSERT INTO {p}event (task_id, at, name) SELECT n, 1, 'done' FROM {numbers}")  # noqa: S608
+    numbers = f"generate_series(1, {settled}) AS n (n)"
+    if bed.name == "sqlite":
+        counting = f"SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < {settled}"  # noqa: S608
+        numbers = f"(WITH RECURSIVE c(n) AS ({counting}) SELECT n FROM c) AS n"
+    columns = "id, job_id, kind, key, payload, queue, priority, attempts_max, lease_ms, on_lost, created_at"
+    facts = "n, n, 'noop', 'old-' || n, '{}', 'default', 0, 5, 30000, 'requeue', 1"
+    ends = "task_id, epoch, fence, status, output, finished_at"
+    bed.sql(f"INSERT INTO {bed.prefix}task ({columns}) SELECT {facts} FROM {numbers}")  # noqa: S608
+    bed.sql(f"INSERT INTO {bed.prefix}outcome ({ends}) SELECT n, 1, 1, 'DONE', 'null', 1 FROM {numbers}")  # noqa: S608
+    bed.sql(f"INSERT INTO {bed.prefix}event (task_id, at, name) SELECT n, 1, 'done' FROM {numbers}")  # noqa: S608
     if bed.name == "postgres":
         bed.sql(f"SELECT setval('leasehold.task_id_seq', {settled})")
         bed.sql("ANALYZE")

@@ -8,6 +8,7 @@ from typing import Any
 
 import apsw
 import psycopg
+from msgspec import structs
 
 from leasehold import canonical, clock
 from leasehold.model.failure import Failure
@@ -18,6 +19,7 @@ from leasehold.model.limits import PRIORITY_MAX, PRIORITY_MIN
 from leasehold.model.owner import Owner
 from leasehold.model.task import Submission, Submitted, Terms
 from leasehold.store import Store
+from leasehold.store.workers import Question
 
 REASON = Failure("CANCELLED", "called off by a test").text()
 BROKEN = Failure("PERMANENT", "it cannot work")
@@ -128,3 +130,9 @@ def at_once(count: int, act) -> list[Any]:
     """Run `act(number)` in as many threads at the same time; raise what any of them raised."""
     with ThreadPoolExecutor(count) as threads:
         return list(threads.map(act, range(count)))
+
+
+def question(worker: int, **changes) -> Question:
+    """What a quiet worker asks."""
+    asked = Question(worker, '["default"]', '["a"]', look=True, since=0, boot="boot", namespace="namespace")
+    return structs.replace(asked, **changes)

@@ -7,17 +7,17 @@ import click
 from leasehold import Status
 from leasehold.cli.exits import Exit
 from leasehold.cli.table import echo
-from leasehold.cli.verbs import lesson, opened, url_option
+from leasehold.cli.verbs import JOB_ID, lesson, opened, url_option
 
 
 @click.command(
     help=lesson(
-        "Call a job off, with all its tasks: what has not started ends at once, what runs is asked to stop and ends when its"
-        " handler does. A job that has ended otherwise stays as it is, and the exit code is 1.",
+        "Call a job off, with all its tasks.\n\nWhat has not started ends at once; what runs is asked to stop and ends"
+        " when its handler does. A job that has ended otherwise stays as it is, and the exit code is 1.",
         ["leasehold cancel 4711 --reason 'ordered twice'"],
     )
 )
-@click.argument("job_id", metavar="JOB", type=int)
+@click.argument("job_id", metavar="JOB", type=JOB_ID)
 @click.option("--reason", default="", help="Kept with the job.")
 @url_option
 def cancel(job_id: int, reason: str) -> None:

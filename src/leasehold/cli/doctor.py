@@ -20,9 +20,9 @@ COLUMNS = (Column("CHECK"), Column("GRADE"), Column("FOUND", flexible=True))
 
 @click.command(
     help=lesson(
-        "Look at this installation and its database: versions, whether the database answers, its schema, its clock against"
-        " this host's, how much stands where, who is at work, leases that nobody takes back. Changes nothing. 'warn'"
-        " deserves a look; 'wrong' comes with what to do, and makes the exit code 1. Passwords are not shown.",
+        "Look at this installation and its database.\n\nVersions, whether the database answers, its schema, its clock"
+        " against this host's, how much stands where, who is at work, leases that nobody takes back. Changes nothing."
+        " 'warn' deserves a look; 'wrong' comes with what to do, and makes the exit code 1. Passwords are not shown.",
         ["leasehold doctor", "leasehold doctor --url postgresql://db/shop --json"],
     )
 )

@@ -8,7 +8,7 @@ import click
 
 from leasehold import Status
 from leasehold.cli.table import Column, echo, print_table
-from leasehold.cli.verbs import json_option, lesson, opened, url_option
+from leasehold.cli.verbs import JOB_ID, json_option, lesson, opened, url_option
 from leasehold.cli.words import ago, document, span
 from leasehold.insight import jobs as insight
 from leasehold.insight.jobs import Snapshot
@@ -36,7 +36,7 @@ COLUMNS = (
 @click.option("--kind", help="Only jobs of this kind.")
 @click.option("--queue", help="Only jobs of this queue.")
 @click.option("--limit", type=click.IntRange(1, PAGE_MAX), default=50, show_default=True)
-@click.option("--before", type=int, metavar="ID", help="Only jobs older than this one.")
+@click.option("--before", type=JOB_ID, metavar="ID", help="Only jobs older than this one.")
 @json_option
 @url_option
 def jobs(

@@ -13,8 +13,8 @@ from leasehold.cli.verbs import given_url, lesson, url_option
 
 @click.command(
     help=lesson(
-        "Make or upgrade the schema, under a lock; print its version before and after. Forward only. Running it again"
-        " changes nothing. A schema that is newer than this Leasehold is refused.",
+        "Make or upgrade the database's schema.\n\nUnder a lock, forward only; prints its version before and after."
+        " Running it again changes nothing. A schema that is newer than this Leasehold is refused.",
         ["leasehold migrate --url sqlite:///shop.db"],
     )
 )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import importlib
-import os
 import sys
+from pathlib import Path
 from types import ModuleType
 
 from leasehold import Leasehold
@@ -18,8 +18,8 @@ def find_app(name: str) -> Leasehold:
     if not (found and module_name and attribute):
         raise AppInvalid(f"Got '{name}'; write it like shop.jobs:app.")
     adopt_url()
-    if os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.insert(0, here)
     module = _import(module_name)
     app = getattr(module, attribute, None)
     if not isinstance(app, Leasehold):

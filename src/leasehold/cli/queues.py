@@ -7,7 +7,7 @@ from msgspec import to_builtins
 
 from leasehold.cli.table import Column, echo, print_table
 from leasehold.cli.verbs import json_option, lesson, opened, url_option
-from leasehold.cli.words import document
+from leasehold.cli.words import document, parse_count
 from leasehold.errors import OptionInvalid
 
 COLUMNS = (
@@ -23,7 +23,7 @@ COLUMNS = (
 @click.group(
     invoke_without_command=True,
     help=lesson(
-        "List the queues that hold work or have been set; pause, resume or limit one.",
+        "List, pause, resume and limit queues.\n\nListed are those that hold work or have been set.",
         ["leasehold queues", "leasehold queues pause mail", "leasehold queues limit mail 4"],
     ),
 )
@@ -45,7 +45,9 @@ def list_queues(*, as_json: bool) -> None:
 
 
 @queues.command(
-    help=lesson("Have nobody claim from a queue; what runs goes on, and submits are taken.", ["leasehold queues pause mail"])
+    help=lesson(
+        "Have nobody claim from a queue.\n\nWhat runs goes on, and submits are taken.", ["leasehold queues pause mail"]
+    )
 )
 @click.argument("name")
 @url_option
@@ -68,8 +70,8 @@ def resume(name: str) -> None:
 
 @queues.command(
     help=lesson(
-        "Let at most N tasks of a queue run at once, over all workers; 'none' lifts the limit. What runs now is counted, not"
-        " stopped.",
+        "Limit how many tasks run at once.\n\nAt most N of the queue, over all workers; 'none' lifts the limit."
+        " What runs now is counted, not stopped.",
         ["leasehold queues limit mail 4", "leasehold queues limit mail none"],
     )
 )
@@ -88,9 +90,9 @@ def parse_limit(text: str) -> int | None:
     """Read a number or 'none'."""
     if text.lower() == "none":
         return None
-    if not (text.isascii() and text.isdigit()):
-        raise OptionInvalid(f"A queue's limit is a whole number or 'none'; got '{text}'.")
-    return int(text)
+    if (number := parse_count(text)) is None:
+        raise OptionInvalid(f"A queue's limit is a whole number or 'none'; got '{text[:80]}'.")
+    return number
 
 
 def print_queues(*, as_json: bool) -> None:

@@ -13,7 +13,7 @@ from leasehold.app.facade import DEFAULT_URL
 from leasehold.cli import cancel, doctor, jobs, migrate, queues, show, submit, worker
 from leasehold.cli.exits import MEANINGS, Exit, exit_of
 from leasehold.cli.table import echo
-from leasehold.cli.tour import command as tour
+from leasehold.cli.tour.command import tour
 from leasehold.cli.verbs import URL_KEY, lesson, url_option
 from leasehold.cli.words import safe
 from leasehold.errors import LeaseholdError
@@ -70,7 +70,7 @@ def root() -> None:
 
 
 for verb in (
-    tour.tour,
+    tour,
     worker.worker,
     worker.orchestrate,
     submit.submit,

@@ -9,7 +9,7 @@ from typing import Any, Final
 import click
 
 from leasehold.cli.table import Column, echo, print_table
-from leasehold.cli.verbs import json_option, lesson, opened, url_option
+from leasehold.cli.verbs import JOB_ID, json_option, lesson, opened, url_option
 from leasehold.cli.words import ago, compact, count, document, safe, span
 from leasehold.insight import timeline
 from leasehold.insight.jobs import Snapshot
@@ -38,12 +38,12 @@ MOMENTS: Final = (
 
 @click.command(
     help=lesson(
-        "Show a job: what it was given and what came of it; its stages and segments with attempts, leases, progress and"
-        " failures; and its journal as a time line, counted from the submit.",
+        "Show a job in full.\n\nWhat it was given and what came of it; its stages and segments with attempts, leases,"
+        " progress and failures; and its journal as a time line, counted from the submit.",
         ["leasehold show 4711", "leasehold show 4711 --events 1000 --json"],
     )
 )
-@click.argument("job_id", metavar="JOB", type=int)
+@click.argument("job_id", metavar="JOB", type=JOB_ID)
 @click.option(
     "--events", type=click.IntRange(0, 50_000), default=200, show_default=True, help="How many of the latest lines."
 )
@@ -87,7 +87,9 @@ def _print_parts(found: Timeline) -> None:
         shown += sorted(_pressing(segments), key=lambda part: part.id)
         if len(segments) > SEGMENTS_SHOWN:
             tally = ", ".join(f"{groups[stage, status]} {status}" for status in URGENCY if groups[stage, status])
-            echo(f"{safe(stage)}: {count(len(segments), 'segment')}: {tally}; {SEGMENTS_SHOWN} are shown, --json has all")
+            echo(
+                f"{safe(stage)}: {count(len(segments), 'segment')}: {tally}; {SEGMENTS_SHOWN} are shown, --json has all"
+            )
     print_table(PARTS, [_part_row(part) for part in _in_order(shown)])
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import closing, nullcontext
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 
 import click
 
@@ -14,17 +16,19 @@ from leasehold.cli.verbs import json_option, lesson, opened, url_option
 from leasehold.cli.words import compact, document, safe
 from leasehold.errors import PayloadInvalid
 from leasehold.insight import jobs
+from leasehold.model.limits import DELAY_SECONDS_MAX
+from leasehold.model.names import check_range
 
 
 @click.command(
     help=lesson(
-        "Submit a job and print its id.\n\nPAYLOAD is a JSON object whose fields become the handler's arguments; '-' reads it"
-        " from standard input. KIND must be known: a worker of its app has started once on this database, or --app names the"
-        " app. With --key the same job is submitted only once, however often this is run. With --wait the exit code is 1"
-        " unless the job ends DONE, and 3 if it takes longer than --timeout.",
+        "Submit a job and print its id.\n\nPAYLOAD is a JSON object whose fields become the handler's arguments; '-'"
+        " reads it from standard input. KIND must be known: a worker of its app has started once on this database, or"
+        " --app names the app. With --key the same job is submitted only once, however often this is run. With --wait"
+        " the exit code is 1 unless the job ends DONE, and 3 if it takes longer than --timeout.",
         [
             "leasehold submit welcome '{\"user_id\": 7}' --key welcome:7",
-            "echo '{\"path\": \"a.md\"}' | leasehold submit film - --app shop.films:app --wait --timeout 60",
+            'echo \'{"path": "a.md"}\' | leasehold submit film - --app shop.films:app --wait --timeout 60',
         ],
     )
 )
@@ -53,8 +57,10 @@ def submit(  # noqa: PLR0913 — one parameter for each option
     """Submit a job."""
     if timeout is not None and not wait:
         raise click.UsageError("--timeout needs --wait.")
+    if timeout is not None:
+        check_range(timeout, 0, DELAY_SECONDS_MAX, "timeout (seconds)")
     fields = canonical.parse(read_payload(payload))
-    with closing(find_app(app_name)) if app_name else nullcontext() as named, opened_or(named) as app:
+    with app_or_database(app_name) as app:
         job = app.submit(kind, fields, key=key, priority=priority, delay=delay)
         if not as_json:
             echo(str(job.id))
@@ -67,9 +73,11 @@ def submit(  # noqa: PLR0913 — one parameter for each option
         click.get_current_context().exit(Exit.CHECK_FAILED)
 
 
-def opened_or(app: Leasehold | None) -> nullcontext[Leasehold]:
-    """Use the app that was named, or open the database alone."""
-    return nullcontext(app) if app is not None else opened()  # type: ignore[return-value]
+@contextmanager
+def app_or_database(name: str | None) -> Iterator[Leasehold]:
+    """Use the app that is named, or open the database alone."""
+    with closing(find_app(name)) if name else opened() as app:
+        yield app
 
 
 def ending(job: Job) -> str:
@@ -84,7 +92,7 @@ def read_payload(given: str) -> str:
     """Return the payload's text; no more of standard input is read than a payload may have."""
     if given != "-":
         return given
-    found = click.get_binary_stream("stdin").read(4 * canonical.VALUE_BYTES_MAX + 1)
+    found = sys.stdin.buffer.read(4 * canonical.VALUE_BYTES_MAX + 1)
     try:
         return found.decode("utf-8")
     except UnicodeDecodeError as error:

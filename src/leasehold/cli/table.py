@@ -66,7 +66,14 @@ def lay_out(columns: Sequence[Column], rows: Sequence[Sequence[object]], width: 
         widths = _squeeze(columns, widths, kept, width)
     head, *body = ([_fit(row[index], widths[index], columns[index]) for index in kept] for row in texts)
     lines = [click.style(GAP.join(head).rstrip(), bold=True)]
-    return lines + [GAP.join(_tint(cell) for cell in row).rstrip() for row in body]
+    return lines + [_join(row) for row in body]
+
+
+def _join(row: Sequence[str]) -> str:
+    """Join cells, in colours, with nothing left blank at the end."""
+    while len(row) > 1 and not row[-1].strip():
+        row = row[:-1]
+    return GAP.join(_tint(cell) for cell in (*row[:-1], row[-1].rstrip()))
 
 
 def _keep(columns: Sequence[Column], widths: Sequence[int], width: int) -> list[int]:

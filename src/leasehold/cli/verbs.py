@@ -14,11 +14,12 @@ from leasehold.errors import SchemaMissing
 from leasehold.store.sqlite import SqliteDialect
 
 URL_KEY: Final = "leasehold.url"
+JOB_ID: Final = click.IntRange(1, 2**63 - 1)
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def lesson(text: str, examples: Sequence[str]) -> str:
-    """Return help: what the verb does, then lines to copy. `\\b` keeps click from joining them."""
+    """Return help: what the verb does, then lines to copy, marked so that click does not join them."""
     head = "Example:" if len(examples) == 1 else "Examples:"
     return "\n\n".join((text, "\b\n" + "\n".join((head, *(f"  {line}" for line in examples)))))
 
@@ -31,7 +32,7 @@ def url_option(function: F) -> F:
         expose_value=False,
         callback=_remember,
         help="The database: sqlite:///file.db or postgresql://host/name. Default: LEASEHOLD_URL, else"
-        " sqlite:///leasehold.db. Other users of this machine can read a command line: keep passwords in LEASEHOLD_URL.",
+        " sqlite:///leasehold.db. Others can read a command line: keep passwords in LEASEHOLD_URL.",
     )(function)
 
 

@@ -15,6 +15,7 @@ MINUTE: Final = 60
 HOUR: Final = 60 * MINUTE
 DAY: Final = 24 * HOUR
 CUT: Final = "…"
+DIGITS_MAX: Final = 9
 
 
 def safe(text: object) -> str:
@@ -78,6 +79,11 @@ def ago(moment: datetime, now: datetime | None = None) -> str:
 def count(number: int, noun: str) -> str:
     """Say how many: 1 job, 2,000 jobs."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def parse_count(text: str) -> int | None:
+    """Read a whole number as people write one; None if it is not one."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= DIGITS_MAX else None
 
 
 def _cells_of(character: str) -> int:

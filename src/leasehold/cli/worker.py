@@ -10,6 +10,7 @@ import click
 
 from leasehold.cli.modules import find_app
 from leasehold.cli.verbs import lesson, opened, url_option
+from leasehold.cli.words import parse_count
 from leasehold.errors import OptionInvalid
 from leasehold.runtime import service
 
@@ -22,10 +23,10 @@ level_option = click.option(
 
 @click.command(
     help=lesson(
-        "Run the jobs of an app until SIGTERM or SIGINT (Ctrl-C).\n\nMODULE:APP names a Leasehold object; this folder is on"
-        " the path. The first signal stops claiming, gives back what has not started and lets the rest finish within its"
-        " grace; then the exit code is 0. A second signal leaves at once: what still ran is run again elsewhere when its"
-        " lease expires.",
+        "Run the jobs of an app until a signal.\n\nMODULE:APP names a Leasehold object; this folder is on the path."
+        " SIGTERM or SIGINT (Ctrl-C) stops claiming, gives back what has not started and lets the rest finish within"
+        " its grace; then the exit code is 0. A second signal leaves at once, with exit code 1: what still ran is run"
+        " again elsewhere once its lease has expired.",
         [
             "leasehold worker shop.jobs:app",
             "leasehold worker shop.jobs:app --queue mail=10 --queue default --concurrency 50",
@@ -39,7 +40,7 @@ level_option = click.option(
     "queues",
     metavar="NAME[=N]",
     multiple=True,
-    help="Serve this queue, at most N of its tasks at once in this process. Repeatable. Default: every queue of the app.",
+    help="Serve this queue, at most N of its tasks at once in this process. Repeatable. Default: all of the app's.",
 )
 @click.option("--concurrency", metavar="N", type=int, default=50, show_default=True, help="Tasks at once, in all.")
 @click.option(
@@ -57,9 +58,9 @@ def worker(app: str, queues: tuple[str, ...], concurrency: int, grace: float, lo
 
 @click.command(
     help=lesson(
-        "Keep work moving without running any: make waiting tasks ready, take expired leases back.\n\nEvery worker does this"
-        " too; run it alone where workers come and go. Needs none of your code. Any number may run. Ends with exit code 0 on"
-        " SIGTERM or SIGINT.",
+        "Keep work moving without running any.\n\nMakes waiting tasks ready and takes expired leases back. Every worker"
+        " does this too; run it alone where workers come and go. Needs none of your code; any number may run. Ends"
+        " with exit code 0 on SIGTERM or SIGINT.",
         ["leasehold orchestrate --url postgresql://db/shop"],
     )
 )
@@ -77,9 +78,9 @@ def parse_queue(text: str) -> tuple[str, int | None]:
     name, found, cap = text.partition("=")
     if not found:
         return name, None
-    if not (cap.isascii() and cap.isdigit()):
-        raise OptionInvalid(f"--queue is written name or name=10; got '{text}'.")
-    return name, int(cap)
+    if (number := parse_count(cap)) is None:
+        raise OptionInvalid(f"--queue is written name or name=10; got '{text[:80]}'.")
+    return name, number
 
 
 def log_to_stderr(level: str) -> None:

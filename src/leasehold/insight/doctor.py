@@ -81,10 +81,7 @@ def _signs(store: Store, owner: Owner, is_gone: IsGone, wall: Callable[[], int])
     live = vitals.workers - _ended(store, owner, is_gone)
     yield _server(vitals, store.database.dialect.name)
     yield judge_clock((vitals.now - host) / clock.SECOND)
-    yield _ok(
-        "tasks",
-        f"{vitals.waiting} NEW, {vitals.ready} READY, {vitals.running} RUNNING, {vitals.unsettled} ends to be looked at",
-    )
+    yield _ok("tasks", _places(vitals))
     yield judge_workers(live, vitals.ready + vitals.unsettled)
     expired = None if vitals.expired_at is None else (vitals.now - vitals.expired_at) / clock.SECOND
     yield judge_expired(expired, live)
@@ -128,6 +125,11 @@ def judge_expired(seconds: float | None, live: int) -> Finding:
     nobody = "Nobody takes it back; start a worker or `leasehold orchestrate`."
     others = "Workers are registered but none takes it back; read their logs, or start `leasehold orchestrate`."
     return Finding("expired leases", Grade.WRONG, text, others if live else nobody)
+
+
+def _places(vitals: Vitals) -> str:
+    places = f"{vitals.waiting} NEW, {vitals.ready} READY, {vitals.running} RUNNING"
+    return f"{places}; {vitals.unsettled} ends that the orchestrator has not seen"
 
 
 def _server(vitals: Vitals, dialect: str) -> Finding:

@@ -7,6 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from leasehold.model.event import Event
+from leasehold.model.status import Status
 from leasehold.store.database import Database
 from leasehold.store.documents import document
 
@@ -71,7 +72,7 @@ class Remaining(Struct, frozen=True):
 
 
 class History(Struct, frozen=True):
-    """One task's journal, counted. `fence` is that of the attempt that settled it; `endings` are events, `outcomes` rows."""
+    """One task's journal, counted. `fence`: of the attempt that settled it; `outcomes`: rows, all others: lines."""
 
     task_id: int
     job_id: int
@@ -105,7 +106,8 @@ class Reports:
         most: int = 50,
     ) -> list[JobRow]:
         """List jobs, newest first."""
-        rows = self._database.read("jobs", status=status, kind=kind, queue=queue, before=before, most=most)
+        name = "jobs_recent" if status in (None, Status.DONE) else "jobs"
+        rows = self._database.read(name, status=status, kind=kind, queue=queue, before=before, most=most)
         return [_job(row) for row in rows]
 
     def tasks(self, job_id: int, most: int = 1_000) -> list[TaskRow]:

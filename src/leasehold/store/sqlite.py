@@ -181,10 +181,12 @@ class SqliteSession:
     def _tell_time(self, *, write: bool) -> None:
         host = sqlite_clock.read_host(_BOOT)
         try:
-            found: list[Row] = self._connection.execute(statements.steps("session", "clock_read")[0]).fetchall()
+            self._now = self._read_clock(host, write=write)
         except apsw.SQLError:  # before the first migration there is no anchor
             self._now = host.wall
-            return
+
+    def _read_clock(self, host: sqlite_clock.Reading, *, write: bool) -> int:
+        found: list[Row] = self._connection.execute(statements.steps("session", "clock_read")[0]).fetchall()
         anchor = sqlite_clock.decode(found[0][0]) if found else None
         if anchor is None or sqlite_clock.is_stale(anchor, host):
             last: list[Row] = self._connection.execute(statements.steps("session", "clock_last")[0]).fetchall()
@@ -192,7 +194,7 @@ class SqliteSession:
             if write:
                 stored = {"value": sqlite_clock.encode(anchor)}
                 self._connection.execute(statements.steps("session", "clock_write")[0], stored)
-        self._now = sqlite_clock.now(anchor, host)
+        return sqlite_clock.now(anchor, host)
 
     def set_clock(self, now: int) -> None:
         """Stop this file's clock at `now`, for tests."""

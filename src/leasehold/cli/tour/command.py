@@ -26,27 +26,31 @@ from leasehold.cli.verbs import given_url, lesson, url_option
 from leasehold.cli.words import safe
 from leasehold.insight.addresses import masked
 
+KILLS = 5
 JOBS_PER_KILL = 20
 LOG_LINES = 40
 
 
 @click.command(
     help=lesson(
-        "See Leasehold survive kill -9: small jobs and one film in three stages (script, 20 sounds, render) are put on a new"
-        " SQLite file; worker processes run them; about every second one is killed with SIGKILL in the middle of its work and"
-        " replaced.\n\nThe table at the end is computed from the database and from a journal that the handlers wrote"
-        " themselves. The exit code is 1 if a job was lost, a task was settled twice, the two disagree, or fewer kills than"
-        " wished hit work. With --url the jobs stay in that database; without, everything is removed (see --keep).",
+        "See Leasehold survive kill -9.\n\nSmall jobs and one film in three stages (script, 20 sounds, render) are put"
+        " on a new SQLite file; worker processes run them; about every second one is killed with SIGKILL in the middle"
+        " of its work and replaced.\n\nThe table at the end is computed from the database and from a journal that the"
+        " handlers wrote themselves. The exit code is 1 if a job was lost, a task was settled twice, the two disagree,"
+        " or fewer kills than wished hit work. With --url the jobs stay in that database; without, everything is"
+        " removed (see --keep).",
         ["leasehold tour", "leasehold tour --jobs 10000 --kills 20 --url postgresql://localhost/test"],
     )
 )
 @click.option("--jobs", type=click.IntRange(1, 1_000_000), default=2_000, show_default=True, help="Small jobs.")
-@click.option("--kills", type=click.IntRange(0, 1_000), default=5, show_default=True, help="At least so many.")
+@click.option("--kills", type=click.IntRange(0, 1_000), help="At least so many.  [default: 5, fewer for few jobs]")
 @click.option("--workers", type=click.IntRange(1, 64), default=3, show_default=True, help="Processes at once.")
 @click.option("--keep", is_flag=True, help="Keep the folder with the SQLite file, the journal and the workers' log.")
 @url_option
-def tour(*, jobs: int, kills: int, workers: int, keep: bool) -> None:
+def tour(*, jobs: int, kills: int | None, workers: int, keep: bool) -> None:
     """See Leasehold survive kill -9."""
+    if kills is None:
+        kills = min(KILLS, jobs // JOBS_PER_KILL)
     if kills * JOBS_PER_KILL > jobs:
         raise click.UsageError(f"{kills} kills need at least {kills * JOBS_PER_KILL} jobs to hit.")
     with _terminable(), _folder(keep=keep) as folder:

@@ -1,4 +1,4 @@
-"""How a tour goes: submit, start workers, kill one after another while they work, replace them, wait, gather evidence."""
+"""How a tour goes: submit, start workers, kill and replace one after another while they work, gather evidence."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
 from typing import Final, Protocol
 
 from leasehold import Job, Status
@@ -22,6 +21,7 @@ KILL_SECONDS: Final = 1.0
 LOOK_SECONDS: Final = 0.1
 STUCK_SECONDS: Final = 60.0
 PAUSE_MIN: Final = 0.003
+FILM_SHARE: Final = 0.25
 PAGE: Final = 1_000
 
 
@@ -35,8 +35,18 @@ class Wish:
 
     @property
     def pause(self) -> float:
-        """How long a small job takes, so that there is work for a second before, between and after the kills."""
-        return max(PAUSE_MIN, (self.kills + 1) * KILL_SECONDS * self.workers * CONCURRENCY / self.jobs)
+        """How long a small job takes."""
+        return max(PAUSE_MIN, (1 - FILM_SHARE) * self._work / self.jobs)
+
+    @property
+    def film_pause(self) -> float:
+        """How long a task of the film takes: long enough to be there when workers are killed."""
+        return max(PAUSE_MIN, FILM_SHARE * self._work / SCENES)
+
+    @property
+    def _work(self) -> float:
+        """Seconds of work to hand out, so that there is some before, between and after the kills."""
+        return (self.kills + 1) * KILL_SECONDS * self.workers * CONCURRENCY
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +111,7 @@ class Course:
 
     def _submit(self) -> Job:
         wish, tour = self._wish, self._tour
-        film = tour.app.submit(tour.film, {"scenes": SCENES, "pause": 5 * wish.pause})
+        film = tour.app.submit(tour.film, {"scenes": SCENES, "pause": wish.film_pause})
         payloads = [{"number": number, "pause": wish.pause} for number in range(wish.jobs)]
         self._jobs = [film, *tour.app.submit_many(tour.step, payloads)]
         return film
@@ -153,11 +163,12 @@ class Course:
 
     def call_off(self) -> None:
         """Leave nothing ready behind on a database that is not the tour's own."""
-        app = self._tour.app
-        places = [(queue, status) for queue in self._tour.queues for status in (Status.READY, Status.RUNNING)]
-        left = chain.from_iterable(app.jobs(queue=queue, status=status, limit=PAGE) for queue, status in places)
-        for job in chain(left, self._jobs[:1]):
-            job.cancel("the tour was interrupted")
+        reason = "the tour was interrupted"
+        for film in self._jobs[:1]:
+            film.cancel(reason)
+        while left := self._tour.app.jobs(queue=self._tour.queues[0], status=Status.READY, limit=PAGE):
+            for job in left:
+                job.cancel(reason)
 
 
 def is_kill_due(progress: Progress, wish: Wish, since: float) -> bool:

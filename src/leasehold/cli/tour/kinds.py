@@ -24,35 +24,44 @@ class Tour:
     queues: tuple[str, str]
 
 
-def make_tour(run: str, marks: str, url: str | None = None) -> Tour:
-    """Make the app of one run of the tour; its attempts are noted in the file `marks`."""
-    app = Leasehold(url)
-    steps, films = f"tour.{run}.steps", f"tour.{run}.film"
+class Acts:
+    """The handlers. Each attempt is noted in the file `marks` when it begins."""
 
-    @app.job(name="tour.step", queue=steps, retry=RETRY)
-    def step(task: Task, number: int, pause: float) -> dict[str, Any]:
-        leave_mark(marks, task)
-        time.sleep(pause)
+    def __init__(self, marks: str) -> None:
+        self._marks = marks
+
+    def step(self, task: Task, number: int, pause: float) -> dict[str, Any]:
+        """Do a small job."""
+        self._begin(task, pause)
         return {"square": number * number}
 
-    film = app.pipeline("tour.film")
-
-    @film.stage(queue=films, retry=RETRY)
-    def script(task: Task, scenes: int, pause: float) -> dict[str, Any]:
-        leave_mark(marks, task)
-        time.sleep(pause)
+    def script(self, task: Task, scenes: int, pause: float) -> dict[str, Any]:
+        """Write the film's script."""
+        self._begin(task, pause)
         return {"scenes": [f"scene {number}" for number in range(scenes)]}
 
-    @film.stage(after=script, each="scenes", queue=films, retry=RETRY)
-    def audio(task: Task, scenes: int, pause: float) -> dict[str, Any]:
-        leave_mark(marks, task)
-        time.sleep(pause)
+    def audio(self, task: Task, scenes: int, pause: float) -> dict[str, Any]:
+        """Record the sound of one scene."""
+        self._begin(task, pause)
         return {"sound": f"the sound of {task.segment}, one of {scenes}"}
 
-    @film.stage(after=audio, queue=films, retry=RETRY)
-    def render(task: Task, scenes: int, pause: float) -> dict[str, Any]:
-        leave_mark(marks, task)
-        time.sleep(pause)
+    def render(self, task: Task, scenes: int, pause: float) -> dict[str, Any]:
+        """Put everything together."""
+        self._begin(task, pause)
         return {"scenes": scenes, "sounds": len(task.inputs["audio"])}
 
+    def _begin(self, task: Task, pause: float) -> None:
+        leave_mark(self._marks, task)
+        time.sleep(pause)
+
+
+def make_tour(run: str, marks: str, url: str | None = None) -> Tour:
+    """Make the app of one run of the tour."""
+    app, acts = Leasehold(url), Acts(marks)
+    steps, films = f"tour.{run}.steps", f"tour.{run}.film"
+    step = app.job(acts.step, name="tour.step", queue=steps, retry=RETRY)
+    film = app.pipeline("tour.film")
+    film.stage(acts.script, queue=films, retry=RETRY)
+    film.stage(acts.audio, after="script", each="scenes", queue=films, retry=RETRY)
+    film.stage(acts.render, after="audio", queue=films, retry=RETRY)
     return Tour(app, step, film, (steps, films))

@@ -75,14 +75,13 @@ def _told(progress: Progress) -> str:
 
 def print_verdict(verdict: Verdict) -> None:
     """Print what the tour has shown; the numbers are counted, none is assumed."""
-    begun = verdict.repeated_begun
-    rows = [
-        ["submitted", verdict.submitted, ""],
-        ["done", verdict.done, verdict.seen],
+    rows: list[list[object]] = [
+        ["submitted", f"{verdict.submitted:,}", ""],
+        ["done", f"{verdict.done:,}", f"{verdict.seen:,}"],
         ["lost", len(verdict.lost), ""],
         ["settled twice", len(verdict.settled_twice), ""],
         ["workers killed at work", "", verdict.kills],
-        ["attempts repeated because of kills", verdict.repeated, begun],
+        ["attempts repeated because of kills", verdict.repeated, verdict.repeated_begun],
         ["time", f"{verdict.seconds:.1f} s", ""],
     ]
     echo()

@@ -60,18 +60,13 @@ def judge(evidence: Evidence) -> Verdict:
         seen=len(seen & set(evidence.jobs)),
         lost=sorted(job for job in evidence.jobs if job not in done or job not in seen),
         settled_twice=sorted(history.task_id for history in own if history.endings > 1 or history.outcomes > 1),
-        repeated=sum(_repeats(history) for history in own),
+        repeated=sum(history.reclaims for history in own),
         repeated_begun=sum(times - 1 for times in begun.values()),
         contradictions=list(_contradictions(own, evidence.marks)),
         kills_wanted=evidence.kills_wanted,
         kills=evidence.kills,
         seconds=evidence.seconds,
     )
-
-
-def _repeats(history: History) -> int:
-    """Count the attempts of a task beyond its first; one that was released before it began does not count."""
-    return max(0, history.claims - history.releases - 1)
 
 
 def _contradictions(histories: Sequence[History], marks: Sequence[Mark]) -> Iterable[str]:

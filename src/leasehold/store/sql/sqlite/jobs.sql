@@ -1,4 +1,4 @@
--- jobs: List jobs, newest first, by status, kind, queue and where the last page ended.
+-- jobs: List jobs of one status that few have, newest first, by kind, queue and where the last page ended.
 WITH page AS MATERIALIZED (
     SELECT id, status FROM task_status
     WHERE parent_id IS NULL

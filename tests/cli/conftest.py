@@ -1,0 +1,99 @@
+"""What the command's tests share: the command in this process, and as processes of its own."""
+
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from leasehold import Leasehold, Permanent, Task
+from leasehold.cli.root import root
+from tests.workshop.crew import ROOT, Hand
+
+Command = Callable[..., Result]
+
+
+@pytest.fixture
+def command(url, tmp_path) -> Command:
+    """Runs the command in this process on the test's database: `command("jobs", "--json")`."""
+    return lambda *words, text=None: CliRunner().invoke(
+        root, [str(word) for word in words], input=text, env={"LEASEHOLD_URL": url}, prog_name="leasehold"
+    )
+
+
+@pytest.fixture
+def app(url) -> Iterator[Leasehold]:
+    """An app with a few kinds on the same database."""
+    with contextlib.closing(Leasehold(url)) as app:
+        add_kinds(app)
+        yield app
+
+
+def add_kinds(app: Leasehold) -> None:
+    @app.job(queue="mail")
+    def greet(task: Task, name: str):
+        return {"greeting": f"hello {name}"}
+
+    @app.job
+    def refuse(why: str):
+        raise Permanent(why)
+
+    film = app.pipeline("film")
+
+    @film.stage
+    def script(scenes: int):
+        return {"scenes": list(range(scenes))}
+
+    @film.stage(after=script, each="scenes")
+    def audio(task: Task, scenes: int):
+        return task.segment * 10
+
+    @film.stage(after=audio)
+    def render(task: Task, scenes: int):
+        return sum(task.inputs["audio"])
+
+
+class Processes:
+    """The command as processes of its own; none is left behind."""
+
+    def __init__(self, url: str, folder: Path) -> None:
+        self._folder = folder
+        self._hands: list[Hand] = []
+        self.environment = {**os.environ, "LEASEHOLD_URL": url, "WORKSHOP_FOLDER": str(folder)}
+
+    def start(self, *words: object, **options: object) -> Hand:
+        """Start `leasehold …`; what it says, on either stream, is its log."""
+        log = self._folder / f"said-{len(self._hands)}"
+        with log.open("wb") as lines:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "leasehold", *map(str, words)],
+                **{"cwd": ROOT, "env": self.environment, "stdout": lines, "stderr": lines, **options},
+            )
+        self._hands.append(Hand(process, log))
+        return self._hands[-1]
+
+    def run(self, *words: object, **options: object) -> subprocess.CompletedProcess[str]:
+        """Run `leasehold …` to its end."""
+        return self.python("-m", "leasehold", *words, **options)
+
+    def python(self, *words: object, **options: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, *map(str, words)],
+            check=False,
+            **{"cwd": ROOT, "env": self.environment, "capture_output": True, "text": True, "timeout": 120, **options},
+        )
+
+    def close(self) -> None:
+        for hand in self._hands:
+            if hand.running:
+                hand.kill()
+
+
+@pytest.fixture
+def processes(url, tmp_path) -> Iterator[Processes]:
+    with contextlib.closing(Processes(url, tmp_path)) as processes:
+        yield processes

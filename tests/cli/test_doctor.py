@@ -1,0 +1,67 @@
+"""`doctor` and `migrate`: is this installation well?"""
+
+import json
+
+from click.testing import CliRunner
+
+from leasehold.cli.exits import Exit
+from leasehold.cli.root import root
+from leasehold.testing import Clock
+
+
+def test_a_healthy_database_gets_a_clean_bill(command):
+    result = command("doctor")
+    names = [line.split("  ")[0] for line in result.stdout.splitlines()]
+    assert result.exit_code == 0
+    assert names == [
+        "CHECK",
+        "leasehold",
+        "python",
+        "apsw",
+        "psycopg",
+        "database",
+        "schema",
+        "server",
+        "clock",
+        "tasks",
+        "workers",
+        "expired leases",
+    ]
+    assert "wrong" not in result.stdout
+
+
+def test_a_clock_that_is_off_is_warned_of_and_a_database_without_schema_is_wrong(empty_url, command):
+    result = CliRunner().invoke(root, ["doctor", "--url", empty_url, "--json"])
+    assert result.exit_code == Exit.CHECK_FAILED
+    wrong = [finding for finding in json.loads(result.stdout) if finding["grade"] == "wrong"]
+    assert len(wrong) == 1
+    assert "leasehold migrate" in wrong[0]["advice"]
+
+
+def test_a_clock_that_differs_from_the_host_is_only_warned_of(store, command):
+    Clock(store).advance(3600)
+    result = command("doctor")
+    assert result.exit_code == 0
+    assert "clock           warn   the database is 36" in result.stdout
+
+
+def test_the_doctor_never_shows_a_password():
+    result = CliRunner().invoke(root, ["doctor", "--url", "postgresql://clerk:hunter22@127.0.0.1:1/shop"])
+    assert result.exit_code == Exit.CHECK_FAILED
+    assert "postgresql://clerk:***@127.0.0.1:1/shop" in result.stdout
+    assert "DATABASE_UNAVAILABLE" in result.stdout
+    assert "hunter22" not in result.output
+
+
+def test_the_doctor_makes_no_file(tmp_path):
+    result = CliRunner().invoke(root, ["doctor", "--url", f"sqlite:///{tmp_path}/shop.db"])
+    assert result.exit_code == Exit.CHECK_FAILED
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_migrate_prints_the_versions_before_and_after(empty_url):
+    first = CliRunner().invoke(root, ["migrate", "--url", empty_url])
+    again = CliRunner().invoke(root, ["migrate", "--url", empty_url])
+    assert first.exit_code == again.exit_code == 0
+    assert first.stdout.startswith("schema version 0 -> ")
+    assert again.stdout.endswith(": nothing to do\n")

@@ -1,0 +1,49 @@
+"""Help teaches: every verb has an example, and the exit codes are written down."""
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from leasehold.cli.exits import MEANINGS
+from leasehold.cli.root import root
+
+
+def verbs(group: click.Group, *before: str) -> list[tuple[str, ...]]:
+    found: list[tuple[str, ...]] = []
+    for name, verb in group.commands.items():
+        found.append((*before, name))
+        if isinstance(verb, click.Group):
+            found += verbs(verb, *before, name)
+    return found
+
+
+def help_of(*words: str) -> str:
+    result = CliRunner().invoke(root, [*words, "--help"], prog_name="leasehold")
+    assert result.exit_code == 0
+    return result.output
+
+
+@pytest.mark.parametrize("words", verbs(root), ids=" ".join)
+def test_every_verb_shows_an_example_of_itself_and_takes_a_url(words):
+    shown = help_of(*words)
+    _, _, examples = shown.partition("Example")
+    assert f"leasehold {' '.join(words)}" in examples
+    assert "--url URL" in shown
+
+
+def test_the_command_lists_its_verbs_whole_and_its_exit_codes():
+    shown = help_of()
+    assert {words[0] for words in verbs(root) if f"\n  {words[0]} " in shown} == set(root.commands)
+    assert "..." not in shown.partition("Commands:")[2]
+    codes = shown.partition("Exit codes:")[2]
+    assert all(f"\n  {code.value} " in codes for code in MEANINGS)
+
+
+def test_the_version_is_that_of_the_package():
+    result = CliRunner().invoke(root, ["--version"], prog_name="leasehold")
+    assert result.output.startswith("leasehold, version ")
+
+
+def test_drawing_is_imported_only_where_something_is_drawn(processes):
+    code = "import sys; from leasehold.cli import main; sys.exit('rich' in sys.modules)"
+    assert processes.python("-c", code).returncode == 0

@@ -1,0 +1,130 @@
+"""`jobs`, `show`, `cancel` and `queues`: what operators see and do."""
+
+import json
+
+import pytest
+
+from leasehold.cli.exits import Exit
+from tests.waiting import until
+
+
+def ids(result) -> list[int]:
+    return [job["id"] for job in json.loads(result.stdout)]
+
+
+def test_jobs_are_listed_newest_first_and_filtered(app, command):
+    made = [app.submit("greet", {"name": "Ada"}).id, app.submit("refuse", {"why": "no"}).id]
+    app.drain(timeout=60)
+    made.append(app.submit("greet", {"name": "Bob"}).id)
+    assert ids(command("jobs", "--json")) == made[::-1]
+    assert ids(command("jobs", "--json", "--kind", "greet")) == [made[2], made[0]]
+    assert ids(command("jobs", "--json", "--status", "error")) == [made[1]]
+    assert ids(command("jobs", "--json", "--queue", "mail", "--status", "DONE")) == [made[0]]
+
+
+def test_a_page_of_jobs_continues_where_the_last_one_ended(app, command):
+    made = [job.id for job in app.submit_many("greet", [{"name": str(number)} for number in range(5)])]
+    first = ids(command("jobs", "--json", "--limit", 2))
+    second = ids(command("jobs", "--json", "--limit", 2, "--before", first[-1]))
+    assert first + second == made[:0:-1]
+
+
+def test_the_list_for_people_shows_status_key_and_failure(app, command):
+    app.submit("refuse", {"why": "not with me"}, key="order 7")
+    app.drain(timeout=60)
+    head, line = command("jobs").stdout.splitlines()
+    assert head.split() == ["ID", "STATUS", "KIND", "KEY", "SUBMITTED", "TOOK", "FAILURE"]
+    assert "ERROR   refuse  order 7" in line
+    assert "PERMANENT: Permanent: not with me" in line
+
+
+def test_a_pipeline_is_shown_with_its_stages_segments_and_time_line(app, command):
+    job = app.submit("film", {"scenes": 3}, key="a.md")
+    app.drain(timeout=60)
+    shown = command("show", job.id).stdout
+    assert f"job {job.id}  film  DONE" in shown
+    assert '  output     {"render": 30}' in shown
+    stages = [line.split()[1:3] for line in shown.splitlines() if " DONE " in line and "audio" in line]
+    assert stages == [["audio", "[0]"], ["audio", "[1]"], ["audio", "[2]"]]
+    assert "+0.000 s" in shown
+    assert [word in shown for word in ("submitted", "advanced", "claimed", "done")] == [True] * 4
+
+
+def test_a_job_is_shown_whole_to_programs(app, command):
+    job = app.submit("film", {"scenes": 2})
+    app.drain(timeout=60)
+    answer = json.loads(command("show", job.id, "--json").stdout)
+    parts = [(task["stage"], task["segment"], task["status"], task["attempt"]) for task in answer["tasks"]]
+    assert parts == [
+        (None, None, "DONE", 0),
+        ("script", None, "DONE", 1),
+        ("audio", None, "DONE", 0),
+        ("render", None, "DONE", 1),
+        ("audio", 0, "DONE", 1),
+        ("audio", 1, "DONE", 1),
+    ]
+    assert answer["output"] == {"render": 10}
+    assert answer["events_left_out"] == 0
+    since = [event["since"] for event in answer["events"]]
+    assert since == sorted(since)
+
+
+def test_a_long_time_line_keeps_its_latest_lines(app, command):
+    job = app.submit("film", {"scenes": 60})
+    app.drain(timeout=60)
+    shown = command("show", job.id, "--events", 3).stdout
+    assert "earlier lines left out" in shown
+    assert "audio: 60 segments: 60 DONE; 40 are shown" in shown
+    assert shown.splitlines()[-1].split()[2:4] == [str(job.id), "done"]
+
+
+def test_a_running_task_is_shown_with_who_holds_it_and_until_when(command, processes):
+    worker = processes.start("worker", "tests.workshop.app:app", "--queue", "hold=1")
+    until(lambda: worker.said("worker_started"))
+    job = int(command("submit", "hold", '{"name": "gate"}').stdout)
+    shown = until(lambda: (found := command("show", job).stdout) if "expires in" in command("show", job).stdout else "")
+    assert f":{worker.pid}, expires in " in shown
+    assert "1/5" in shown
+    asked = command("cancel", job, "--reason", "enough")
+    assert asked.stdout == f"job {job} is asked to stop\n"
+    until(lambda: "CANCELLED" in command("jobs").stdout)
+    assert "enough" in command("show", job).stdout
+
+
+def test_a_cancelled_job_stays_cancelled_and_a_settled_one_as_it_is(app, command):
+    waiting, done = app.submit("film", {"scenes": 1}, delay=60), app.submit("greet", {"name": "Ada"})
+    result = command("cancel", waiting.id, "--reason", "ordered twice")
+    assert (result.exit_code, result.stdout) == (0, f"job {waiting.id} is CANCELLED\n")
+    assert "ordered twice" in command("show", waiting.id).stdout
+    assert command("cancel", waiting.id).exit_code == 0
+    app.drain(timeout=60)
+    late = command("cancel", done.id)
+    assert (late.exit_code, done.status) == (Exit.CHECK_FAILED, "DONE")
+    assert "nothing was changed" in late.stderr
+
+
+def test_queues_are_listed_paused_resumed_and_limited(app, command):
+    app.submit("greet", {"name": "Ada"})
+    assert command("queues", "pause", "mail").exit_code == 0
+    assert command("queues", "limit", "mail", 4).exit_code == 0
+    head, line = command("queues").stdout.splitlines()
+    assert head.split() == ["QUEUE", "STATE", "LIMIT", "NEW", "READY", "RUNNING"]
+    assert line.split() == ["mail", "paused", "4", "0", "1", "0"]
+    assert command("queues", "resume", "mail").exit_code == 0
+    assert command("queues", "limit", "mail", "none").exit_code == 0
+    (queue,) = json.loads(command("queues", "list", "--json").stdout)
+    assert queue == {"name": "mail", "paused": False, "capacity": None, "waiting": 0, "ready": 1, "running": 0}
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["pause", "Mail Queue"], "NAME_INVALID"),
+        (["limit", "mail", "many"], "OPTION_INVALID"),
+        (["limit", "mail", "0"], "OPTION_INVALID"),
+        (["limit", "mail", "9" * 5000], "OPTION_INVALID"),
+    ],
+)
+def test_a_queue_is_not_set_to_what_it_cannot_be(command, words, code):
+    result = command("queues", *words)
+    assert (result.exit_code, result.stderr.partition(":")[0]) == (Exit.MISUSE, f"error {code}")

@@ -1,0 +1,85 @@
+"""`leasehold submit`: strict JSON in, a job id out."""
+
+import json
+
+import pytest
+
+from leasehold.cli.exits import Exit
+from tests.waiting import until
+from tests.workshop.crew import ROOT
+
+
+@pytest.fixture(autouse=True)
+def published(app):
+    """The kinds of the app are known on the database, as after a worker has started once."""
+    app.drain(timeout=60)
+
+
+def test_a_submit_prints_the_id_of_the_job_it_made(app, command):
+    result = command("submit", "greet", '{"name": "Ada"}', "--priority", 3)
+    job = app.get(int(result.stdout))
+    assert (result.exit_code, job.kind, job.payload) == (0, "greet", {"name": "Ada"})
+
+
+def test_a_submit_with_the_same_key_finds_the_job_that_is_there(command):
+    first = command("submit", "greet", '{"name": "Ada"}', "--key", "ada")
+    again = command("submit", "greet", '{"name": "Ada"}', "--key", "ada")
+    other = command("submit", "greet", '{"name": "Bob"}', "--key", "ada")
+    assert first.stdout == again.stdout
+    assert (other.exit_code, other.stderr[:19]) == (Exit.MISUSE, "error KEY_CONFLICT:")
+
+
+def test_a_payload_may_come_from_standard_input(app, command):
+    result = command("submit", "greet", "-", text='{"name": "Zoë"}')
+    assert app.get(int(result.stdout)).payload == {"name": "Zoë"}
+
+
+def test_a_job_is_printed_whole_for_programs(command):
+    answer = json.loads(command("submit", "film", '{"scenes": 2}', "--delay", 60, "--json").stdout)
+    assert (answer["kind"], answer["status"], answer["payload"]) == ("film", "NEW", {"scenes": 2})
+
+
+@pytest.mark.parametrize(
+    ("words", "text", "code"),
+    [
+        (["greet", "{'name': 1}"], None, "PAYLOAD_INVALID"),
+        (["greet", '{"name": NaN}'], None, "PAYLOAD_INVALID"),
+        (["greet", '{"name": 1, "name": 2}'], None, "PAYLOAD_INVALID"),
+        (["greet", '{"name": "\\u0000"}'], None, "PAYLOAD_INVALID"),
+        (["greet", "[1]"], None, "PAYLOAD_INVALID"),
+        (["greet", "[" * 100_000], None, "PAYLOAD_TOO_DEEP"),
+        (["greet", "-"], b'{"name": "\xff"}', "PAYLOAD_INVALID"),
+        (["greet", "-"], b" " * 5_000_000, "PAYLOAD_TOO_LARGE"),
+        (["nobody"], None, "KIND_UNKNOWN"),
+        (["Greet!"], None, "NAME_INVALID"),
+        (["greet", "--priority", "40000"], None, "OPTION_INVALID"),
+        (["greet", "--delay", "nan"], None, "OPTION_INVALID"),
+        (["greet", "--wait", "--timeout", "nan"], None, "OPTION_INVALID"),
+    ],
+)
+def test_bad_input_is_refused_with_a_code_and_nothing_is_submitted(app, command, words, text, code):
+    result = command("submit", *words, text=text)
+    assert (result.exit_code, result.stderr.partition(":")[0]) == (Exit.MISUSE, f"error {code}")
+    assert app.jobs() == []
+
+
+def test_waiting_for_a_job_tells_how_it_ended(app, processes, command):
+    worker = processes.start("worker", "tests.workshop.app:app", "--queue", "default")
+    until(lambda: worker.said("worker_started"))
+    done = command("submit", "quick", '{"number": 5}', "--wait", "--timeout", 60)
+    assert (done.exit_code, done.stdout.splitlines()[1:]) == (0, ["DONE 5"])
+    failed = command("submit", "film", '{"scenes": "many"}', "--wait", "--timeout", 60)
+    assert failed.exit_code == Exit.CHECK_FAILED
+    assert failed.stdout.splitlines()[1].startswith("ERROR BUG: ")
+
+
+def test_a_wait_that_takes_too_long_has_an_exit_code_of_its_own(command):
+    result = command("submit", "greet", '{"name": "Ada"}', "--wait", "--timeout", 0.05)
+    assert (result.exit_code, result.stderr.partition(":")[0]) == (Exit.UNAVAILABLE, "error WAIT_TIMEOUT")
+
+
+def test_an_app_that_is_named_brings_its_kinds_and_checks_their_arguments(processes):
+    good = processes.run("submit", "quick", '{"number": 5}', "--app", "tests.workshop.app:app", cwd=ROOT)
+    bad = processes.run("submit", "quick", '{"numbers": 5}', "--app", "tests.workshop.app:app", cwd=ROOT)
+    assert (good.returncode, good.stdout.strip().isdigit()) == (0, True)
+    assert (bad.returncode, bad.stderr.partition(":")[0]) == (Exit.MISUSE, "error ARGUMENTS_INVALID")

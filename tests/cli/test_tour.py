@@ -1,0 +1,90 @@
+"""The tour, with real processes and real kills; and what is left behind when it is stopped: nothing."""
+
+import re
+import signal
+import tempfile
+from pathlib import Path
+
+import psutil
+import pytest
+
+from leasehold import Leasehold
+from leasehold.cli.exits import Exit
+from tests.waiting import until
+
+
+@pytest.fixture
+def folder(processes, tmp_path) -> Path:
+    """Where the tour makes its temporary folder."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    processes.environment["TMPDIR"] = str(folder)
+    assert tempfile.gettempdir() != str(folder)
+    return folder
+
+
+def row(table: str, name: str) -> list[int]:
+    (line,) = (line for line in table.splitlines() if line.startswith(name + "  "))
+    return [int(word.replace(",", "")) for word in line.removeprefix(name).split()]
+
+
+def test_a_tour_loses_nothing_and_settles_nothing_twice_while_workers_are_killed(processes, url, folder):
+    """S3, S5, S12: on both databases."""
+    result = processes.run("tour", "--jobs", 200, "--kills", 2, "--url", url)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert row(result.stdout, "submitted") == [201]
+    assert row(result.stdout, "done") == [201, 201]
+    assert row(result.stdout, "lost") == [0]
+    assert row(result.stdout, "settled twice") == [0]
+    (kills,) = row(result.stdout, "workers killed at work")
+    repeated, begun = row(result.stdout, "attempts repeated because of kills")
+    assert 2 <= kills <= repeated
+    assert 0 < begun <= repeated
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_a_tour_by_itself_uses_a_file_of_its_own_and_keeps_it_only_when_asked(processes, folder):
+    result = processes.run("tour", "--jobs", 20, "--kills", 0, "--keep")
+    assert result.returncode == 0
+    (kept,) = folder.iterdir()
+    assert {"tour.db", "handlers.journal", "workers.log"} <= {path.name for path in kept.iterdir()}
+    assert f"kept: {kept}" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, Exit.INTERRUPTED), (signal.SIGTERM, Exit.TERMINATED)], ids=["INT", "TERM"]
+)
+def test_a_tour_that_is_stopped_leaves_no_process_no_folder_and_no_work(processes, url, folder, number, code):
+    tour = processes.start("tour", "--jobs", 4000, "--kills", 100, "--url", url)
+    workers = busy_workers(tour)
+    tour.signal(number)
+    assert tour.end() == code
+    assert [worker for worker in workers if worker.is_running()] == []
+    assert list(folder.iterdir()) == []
+    app = Leasehold(url)
+    assert app.jobs(status="READY", limit=1) == []
+    app.close()
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_workers_of_a_tour_that_was_killed_end_by_themselves(processes, folder):
+    tour = processes.start("tour", "--jobs", 4000, "--kills", 100)
+    workers = busy_workers(tour)
+    tour.kill()
+    until(lambda: not any(worker.is_running() and worker.status() != "zombie" for worker in workers))
+
+
+def busy_workers(tour) -> list[psutil.Process]:
+    """Wait until a worker has been killed and replaced, and return those there are."""
+    until(lambda: tour.said("killed worker"))
+    workers = tour.system.children()
+    assert re.search(r"killed worker \d+ with \d+ of its attempts", tour.log)
+    return workers
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_more_kills_than_there_is_work_for_are_refused(processes):
+    result = processes.run("tour", "--jobs", 10, "--kills", 5)
+    assert result.returncode == Exit.MISUSE
+    assert "5 kills need at least 100 jobs" in result.stderr

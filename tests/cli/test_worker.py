@@ -1,0 +1,98 @@
+"""`leasehold worker` and `leasehold orchestrate` as real processes, with real signals."""
+
+import signal
+
+import pytest
+
+from leasehold import Leasehold
+from leasehold.cli.exits import Exit
+from tests.waiting import until
+
+
+def started(processes, *words):
+    worker = processes.start("worker", "tests.workshop.app:app", *words)
+    until(lambda: worker.said("worker_started"))
+    return worker
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_worker_finishes_what_runs_and_ends_well_on_a_signal(processes, app, tmp_path, number):
+    worker = started(processes, "--queue", "hold=2")
+    job = app.submit("hold", {"name": "gate"})
+    until(lambda: job.status == "RUNNING")
+    worker.signal(number)
+    until(lambda: worker.said("worker_stopping"))
+    (tmp_path / "gate-gate").touch()
+    assert (worker.end(), job.status) == (0, "DONE")
+
+
+def test_a_second_signal_makes_a_worker_leave_at_once(processes, app):
+    worker = started(processes, "--queue", "hold", "--grace", 600)
+    job = app.submit("stubborn", {"name": "nobody opens this"})
+    until(lambda: job.status == "RUNNING")
+    worker.signal(signal.SIGTERM)
+    until(lambda: worker.said("worker_stopping"))
+    worker.signal(signal.SIGTERM)
+    assert (worker.end(), job.status) == (1, "RUNNING")
+
+
+def test_an_orchestrator_moves_work_without_running_any_and_ends_well(processes, app):
+    orchestrator = processes.start("orchestrate", "--log-level", "debug")
+    job = app.submit("greet", {"name": "Ada"}, delay=0.05)
+    until(lambda: job.status == "READY")
+    orchestrator.signal(signal.SIGTERM)
+    assert orchestrator.end() == 0
+
+
+def test_the_url_of_the_command_line_is_the_one_the_module_gets(processes, tmp_path):
+    (tmp_path / "shop.py").write_text("from leasehold import Leasehold\napp = Leasehold()\n@app.job\ndef act(): ...\n")
+    url = f"sqlite:///{tmp_path}/other.db"
+    worker = processes.start("worker", "shop:app", "--url", url, cwd=tmp_path)
+    until(lambda: worker.said("worker_started"))
+    other = Leasehold(url)
+    assert other.submit("act").wait(60).status == "DONE"
+    other.close()
+    worker.signal(signal.SIGTERM)
+    assert worker.end() == 0
+
+
+BAD_APPS = {
+    "no colon": ("shop", "write it like shop.jobs:app"),
+    "no module": ("nowhere.jobs:app", "There is no module 'nowhere'"),
+    "no attribute": ("shop:queue", "'shop' has no 'queue'. Its apps: app, second."),
+    "no app": ("shop:number", "is of type int"),
+    "import inside fails": ("needy:app", "No module named 'nowhere_at_all'; install what is missing"),
+    "module raises": ("broken:app", "broken.py, line 1: ZeroDivisionError: division by zero"),
+}
+MODULES = {
+    "shop": "from leasehold import Leasehold\nnumber, app, second = 1, Leasehold(), Leasehold()\n",
+    "needy": "import nowhere_at_all\n",
+    "broken": "1 / 0\n",
+    "empty": "from leasehold import Leasehold\napp = Leasehold()\n",
+}
+
+
+@pytest.mark.parametrize(("name", "hint"), BAD_APPS.values(), ids=BAD_APPS)
+def test_an_app_that_cannot_be_had_is_refused_with_what_to_do(processes, tmp_path, name, hint):
+    for module, text in MODULES.items():
+        (tmp_path / f"{module}.py").write_text(text)
+    result = processes.run("worker", name, cwd=tmp_path)
+    assert (result.returncode, result.stderr.partition(":")[0]) == (Exit.MISUSE, "error APP_INVALID")
+    assert hint in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["--queue", "nobody"], "QUEUE_UNSERVED"),
+        (["--queue", "hold=many"], "OPTION_INVALID"),
+        (["--queue", "hold=0"], "OPTION_INVALID"),
+        (["--queue", "Hold It"], "NAME_INVALID"),
+        (["--concurrency", "0"], "OPTION_INVALID"),
+        (["--grace", "-1"], "OPTION_INVALID"),
+    ],
+)
+def test_a_worker_that_cannot_work_as_asked_does_not_start(processes, words, code):
+    result = processes.run("worker", "tests.workshop.app:app", *words)
+    assert (result.returncode, result.stderr.partition(":")[0]) == (Exit.MISUSE, f"error {code}")

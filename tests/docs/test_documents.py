@@ -1,0 +1,41 @@
+"""The documents' code runs, and prints what they say it prints."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PRINTED = re.compile(r"^\s*print\(.*\)\s+# (.*)$", re.MULTILINE)
+
+
+def blocks():
+    """Yield every Python block of every document."""
+    for document in DOCUMENTS:
+        for number, block in enumerate(BLOCK.findall(document.read_text(encoding="utf-8")), 1):
+            yield pytest.param(block, id=f"{document.name}-{number}")
+
+
+@pytest.mark.parametrize("block", list(blocks()))
+def test_a_code_block_of_the_documents_runs_and_prints_what_it_says(block, url, tmp_path):
+    (tmp_path / "block.py").write_text(block, encoding="utf-8")
+    ran = subprocess.run(
+        [sys.executable, "block.py"],
+        cwd=tmp_path,
+        env=os.environ | {"LEASEHOLD_URL": url},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.splitlines() == PRINTED.findall(block)
+
+
+def test_the_readme_shows_code_within_its_first_120_words():
+    before, _, _ = (ROOT / "README.md").read_text(encoding="utf-8").partition("```python")
+    assert len(before.split()) <= 120

@@ -1,0 +1,66 @@
+"""What the doctor says of each sign, and of a database whose workers died."""
+
+import pytest
+
+from leasehold.insight import doctor
+from leasehold.insight.doctor import Grade, examine
+from leasehold.model.lanes import Lane
+from leasehold.model.owner import Owner
+from leasehold.model.task import Submission, Terms
+from leasehold.runtime.identity import is_gone, this_process
+from leasehold.testing import Clock
+
+
+@pytest.mark.parametrize(
+    ("finding", "grade", "hint"),
+    [
+        (doctor.judge_schema(2, 2), Grade.OK, ""),
+        (doctor.judge_schema(1, 2), Grade.WRONG, "leasehold migrate"),
+        (doctor.judge_schema(3, 2), Grade.WRONG, "upgrade this one"),
+        (doctor.judge_clock(-2.0), Grade.OK, ""),
+        (doctor.judge_clock(2.1), Grade.WARN, "synchronise"),
+        (doctor.judge_workers(0, 0), Grade.OK, ""),
+        (doctor.judge_workers(0, 5), Grade.WARN, "5 tasks wait"),
+        (doctor.judge_workers(1, 5), Grade.OK, ""),
+        (doctor.judge_expired(None, 0), Grade.OK, ""),
+        (doctor.judge_expired(5.0, 0), Grade.OK, ""),
+        (doctor.judge_expired(5.1, 0), Grade.WRONG, "Nobody takes it back"),
+        (doctor.judge_expired(5.1, 1), Grade.WRONG, "read their logs"),
+    ],
+)
+def test_each_sign_is_graded_and_what_is_wrong_comes_with_advice(finding, grade, hint):
+    assert finding.grade is grade
+    assert hint in finding.advice
+    assert bool(finding.advice) == (grade is not Grade.OK)
+
+
+def found(url, *, gone=is_gone) -> dict[str, doctor.Finding]:
+    return {finding.name: finding for finding in examine(url, this_process(), gone)}
+
+
+def test_a_lease_that_nobody_takes_back_is_wrong_and_a_dead_worker_is_not_counted(store):
+    clock = Clock(store)
+    me = this_process()
+    worker = store.workers.register(Owner(me.host, me.boot, me.namespace, me.pid, me.birth))
+    store.tasks.submit([Submission("act", "a", "{}", Terms(lease_ms=1000))])
+    store.leases.claim(worker, [Lane("default", 0, 0, 0)], '["act"]', 1)
+    assert found(store.url)["expired leases"].grade is Grade.OK
+    clock.advance(10)
+    alive = found(store.url)
+    assert (alive["workers"].text, alive["expired leases"].text) == ("1 at work", "the oldest expired 9.0 s ago")
+    dead = found(store.url, gone=lambda _pid, _birth: True)
+    assert dead["workers"].text == "0 at work"
+    assert "Nobody takes it back" in dead["expired leases"].advice
+
+
+def test_the_clocks_are_compared_in_the_middle_of_the_question(store):
+    clock = Clock(store)
+    ticks = iter([clock.now - 1_000_000, clock.now + 1_000_000])
+    findings = examine(store.url, this_process(), is_gone, wall=lambda: next(ticks))
+    assert "the database is 0.000 s ahead of this host" in [finding.text for finding in findings]
+
+
+def test_the_doctor_names_the_server_and_for_sqlite_the_version_it_needs(store, dialect):
+    text = found(store.url)["server"].text
+    assert text.startswith({"sqlite": "SQLite 3.", "postgres": "PostgreSQL "}[dialect])
+    assert ("at least 3.51.3" in text) == (dialect == "sqlite")
