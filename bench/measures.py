@@ -191,7 +191,7 @@ def make_history(bed: Bed, settled: int) -> None:
     numbers = f"generate_series(1, {settled}) AS n (n)"
     if bed.name == "sqlite":
         counting = f"SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < {settled}"  # noqa: S608
-        numbers = f"(WITH RECURSIVE c(n) AS ({counting}) SELECT n FROM c) AS n"
+        numbers = f"(WITH RECURSIVE c(n) AS ({counting}) SELECT n FROM c) AS n"  # noqa: S608
     columns = "id, job_id, kind, key, payload, queue, priority, attempts_max, lease_ms, on_lost, created_at"
     facts = "n, n, 'noop', 'old-' || n, '{}', 'default', 0, 5, 30000, 'requeue', 1"
     ends = "task_id, epoch, fence, status, output, finished_at"

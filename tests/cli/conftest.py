@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -65,27 +66,28 @@ class Processes:
         self._hands: list[Hand] = []
         self.environment = {**os.environ, "LEASEHOLD_URL": url, "WORKSHOP_FOLDER": str(folder)}
 
-    def start(self, *words: object, **options: object) -> Hand:
+    def start(self, *words: object, **options: Any) -> Hand:
         """Start `leasehold …`; what it says, on either stream, is its log."""
         log = self._folder / f"said-{len(self._hands)}"
         with log.open("wb") as lines:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "leasehold", *map(str, words)],
-                **{"cwd": ROOT, "env": self.environment, "stdout": lines, "stderr": lines, **options},
-            )
+            settings: dict[str, Any] = {
+                "cwd": ROOT,
+                "env": self.environment,
+                "stdout": lines,
+                "stderr": lines,
+            } | options
+            process = subprocess.Popen([sys.executable, "-m", "leasehold", *map(str, words)], **settings)
         self._hands.append(Hand(process, log))
         return self._hands[-1]
 
-    def run(self, *words: object, **options: object) -> subprocess.CompletedProcess[str]:
+    def run(self, *words: object, **options: Any) -> subprocess.CompletedProcess[str]:
         """Run `leasehold …` to its end."""
         return self.python("-m", "leasehold", *words, **options)
 
-    def python(self, *words: object, **options: object) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, *map(str, words)],
-            check=False,
-            **{"cwd": ROOT, "env": self.environment, "capture_output": True, "text": True, "timeout": 120, **options},
-        )
+    def python(self, *words: object, **options: Any) -> subprocess.CompletedProcess[str]:
+        settings: dict[str, Any] = {"cwd": ROOT, "env": self.environment, "capture_output": True, "timeout": 120}
+        command = [sys.executable, *map(str, words)]
+        return subprocess.run(command, check=False, text=True, **(settings | options))
 
     def close(self) -> None:
         for hand in self._hands:

@@ -30,7 +30,7 @@ def test_a_healthy_database_gets_a_clean_bill(command):
     assert "wrong" not in result.stdout
 
 
-def test_a_clock_that_is_off_is_warned_of_and_a_database_without_schema_is_wrong(empty_url, command):
+def test_a_database_without_schema_is_wrong_and_the_advice_is_to_migrate(empty_url):
     result = CliRunner().invoke(root, ["doctor", "--url", empty_url, "--json"])
     assert result.exit_code == Exit.CHECK_FAILED
     wrong = [finding for finding in json.loads(result.stdout) if finding["grade"] == "wrong"]
@@ -42,7 +42,7 @@ def test_a_clock_that_differs_from_the_host_is_only_warned_of(store, command):
     Clock(store).advance(3600)
     result = command("doctor")
     assert result.exit_code == 0
-    assert "clock           warn   the database is 36" in result.stdout
+    assert "\nclock           warn   the database is " in result.stdout
 
 
 def test_the_doctor_never_shows_a_password():

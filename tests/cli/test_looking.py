@@ -82,7 +82,8 @@ def test_a_running_task_is_shown_with_who_holds_it_and_until_when(command, proce
     worker = processes.start("worker", "tests.workshop.app:app", "--queue", "hold=1")
     until(lambda: worker.said("worker_started"))
     job = int(command("submit", "hold", '{"name": "gate"}').stdout)
-    shown = until(lambda: (found := command("show", job).stdout) if "expires in" in command("show", job).stdout else "")
+    until(lambda: "expires in" in command("show", job).stdout)
+    shown = command("show", job).stdout
     assert f":{worker.pid}, expires in " in shown
     assert "1/5" in shown
     asked = command("cancel", job, "--reason", "enough")

@@ -3,6 +3,7 @@
 import re
 import signal
 import tempfile
+from contextlib import closing
 from pathlib import Path
 
 import psutil
@@ -10,6 +11,12 @@ import pytest
 
 from leasehold import Leasehold
 from leasehold.cli.exits import Exit
+from leasehold.cli.tour.course import Course, Wish
+from leasehold.cli.tour.crew import Crew
+from leasehold.cli.tour.kinds import make_tour
+from leasehold.cli.tour.marks import MarkReader
+from leasehold.cli.tour.screen import Lines
+from leasehold.cli.tour.verdict import judge
 from tests.waiting import until
 
 
@@ -40,12 +47,14 @@ def test_a_tour_loses_nothing_and_settles_nothing_twice_while_workers_are_killed
     repeated, begun = row(result.stdout, "attempts repeated because of kills")
     assert 2 <= kills <= repeated
     assert 0 < begun <= repeated
-    assert list(folder.iterdir()) == []
+    assert list(folder.glob("leasehold-tour-*")) == []
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
 def test_a_tour_by_itself_uses_a_file_of_its_own_and_keeps_it_only_when_asked(processes, folder):
-    result = processes.run("tour", "--jobs", 20, "--kills", 0, "--keep")
+    assert processes.run("tour", "--jobs", 40, "--kills", 1).returncode == 0
+    assert list(folder.iterdir()) == []
+    result = processes.run("tour", "--jobs", 20, "--keep")
     assert result.returncode == 0
     (kept,) = folder.iterdir()
     assert {"tour.db", "handlers.journal", "workers.log"} <= {path.name for path in kept.iterdir()}
@@ -61,7 +70,7 @@ def test_a_tour_that_is_stopped_leaves_no_process_no_folder_and_no_work(processe
     tour.signal(number)
     assert tour.end() == code
     assert [worker for worker in workers if worker.is_running()] == []
-    assert list(folder.iterdir()) == []
+    assert list(folder.glob("leasehold-tour-*")) == []
     app = Leasehold(url)
     assert app.jobs(status="READY", limit=1) == []
     app.close()
@@ -88,3 +97,16 @@ def test_more_kills_than_there_is_work_for_are_refused(processes):
     result = processes.run("tour", "--jobs", 10, "--kills", 5)
     assert result.returncode == Exit.MISUSE
     assert "5 kills need at least 100 jobs" in result.stderr
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_a_tour_whose_workers_cannot_work_says_that_everything_was_lost(url, tmp_path, capsys):
+    marks = tmp_path / "marks"
+    made = make_tour("x", str(marks), url)
+    environment = {"LEASEHOLD_URL": "nowhere:", "LEASEHOLD_TOUR_RUN": "x", "LEASEHOLD_TOUR_MARKS": str(marks)}
+    with closing(made.app), closing(Crew(environment, tmp_path / "log")) as crew:
+        course = Course(made, crew, MarkReader(marks), Wish(jobs=20, kills=1, workers=1), Lines())
+        verdict = judge(course.run())
+    assert (len(verdict.lost), verdict.holds) == (21, False)
+    assert "workers ended by themselves, with exit codes [2]" in capsys.readouterr().out
+    assert "error URL_INVALID: " in (tmp_path / "log").read_text()

@@ -83,6 +83,10 @@ def test_kills_come_every_second_and_early_enough_to_hit_work(left, kills, since
     assert is_kill_due(Progress(1.0, 100, left, 0, kills), WISH, since) is due
 
 
+def test_a_tour_that_wishes_for_no_kills_has_none():
+    assert not is_kill_due(Progress(9.0, 100, 50, 0, 0), Wish(jobs=100, kills=0, workers=3), 9.0)
+
+
 def test_marks_are_read_as_they_come_and_damage_is_not_overlooked(tmp_path):
     path, whole = tmp_path / "journal", b'{"job_id":1,"task_id":1,"attempt":1,"fence":1,"pid":7}\n'
     reader = MarkReader(path)

@@ -23,10 +23,9 @@ def test_a_running_task_is_read_with_its_holder_and_its_progress(store):
     (part,) = found.parts
     assert (part.status, part.attempt, part.attempts_max, part.progress) == ("RUNNING", 1, 5, {"done": 1, "total": 4})
     assert part.holder == timeline.Holder(me.host, me.pid, fence=1, expires_in=18.0, held_for=12.0)
-    assert timeline.held_by(found.parts, me.pid) == [part]
-    assert timeline.held_by(found.parts, 1) == []
     clock.advance(20)
-    assert timeline.read(store, job.id).parts[0].holder.expires_in == -2.0
+    (late,) = timeline.read(store, job.id).parts
+    assert (late.holder and late.holder.expires_in) == -2.0
 
 
 def test_the_journal_counts_from_the_submit_and_its_latest_lines_are_kept(store):

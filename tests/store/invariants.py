@@ -26,7 +26,9 @@ def check_everything(store: Store, before: dict[Any, Any] | None = None) -> dict
     tasks = [row[0] for row in look(store, "SELECT id FROM task")]
     for task in tasks:
         check_place(task, standing.get(task, []), journal.get(task, []))
-    settled = {row[:2]: row for row in look(store, "SELECT task_id, epoch, fence, status, output, failure FROM outcome")}
+    settled = {
+        row[:2]: row for row in look(store, "SELECT task_id, epoch, fence, status, output, failure FROM outcome")
+    }
     for key, row in (before or {}).items():
         assert settled[key] == row, "S5: an outcome was changed"
     assert all(unmet >= 0 for (unmet,) in look(store, "SELECT unmet FROM waiting"))

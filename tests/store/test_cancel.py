@@ -2,7 +2,19 @@
 
 from tests.store import work
 from tests.store.invariants import check_everything
-from tests.store.work import advance, claim, claim_one, finish, look, pipeline, routes_of, stage, status, statuses, submit
+from tests.store.work import (
+    advance,
+    claim,
+    claim_one,
+    finish,
+    look,
+    pipeline,
+    routes_of,
+    stage,
+    status,
+    statuses,
+    submit,
+)
 
 
 def counts(store, job_id) -> tuple[int, int]:

@@ -131,7 +131,7 @@ def put_back(connection, lease) -> None:
     overriding = "" if not schema else "OVERRIDING SYSTEM VALUE "
     connection.execute(f"DELETE FROM {schema}lease")  # noqa: S608
     connection.execute(
-        f"INSERT INTO {schema}ready (position, task_id, queue, priority, route, attempt, fence, epoch) "  # noqa: S608
+        f"INSERT INTO {schema}ready (position, task_id, queue, priority, route, attempt, fence, epoch) "
         f"{overriding}VALUES ({lease.position}, {lease.task_id}, 'default', 0, 'a', 1, 1, 1)"
     )
 

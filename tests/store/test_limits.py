@@ -193,12 +193,11 @@ def test_a_claim_under_way_when_the_limit_comes_is_counted(postgres, postgres_te
     store = open_store(url)
     worker = register(store)
     submit(store, *MANY)
-    with psycopg.connect(url) as slow:
-        with store.transaction(slow):
-            assert len(claim(store, worker, 3)) == 3
-            setting = threading.Thread(target=store.queues.limit, args=("default", 3))
-            setting.start()
-            until(lambda: look(store, "SELECT count(*) FROM pg_locks WHERE NOT granted")[0][0] > 0)
+    with psycopg.connect(url) as slow, store.transaction(slow):
+        assert len(claim(store, worker, 3)) == 3
+        setting = threading.Thread(target=store.queues.limit, args=("default", 3))
+        setting.start()
+        until(lambda: look(store, "SELECT count(*) FROM pg_locks WHERE NOT granted")[0][0] > 0)
     setting.join()
     assert claim_limited(store, worker, "default") == []
     assert slots_taken(store, "default") == 3

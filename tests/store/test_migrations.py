@@ -11,7 +11,9 @@ from leasehold.store import migrate, open_store, statements
 from tests.store.work import at_once, connect, look, submit
 
 CATALOG = {
-    "sqlite": ["SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY type, name"],
+    "sqlite": [
+        "SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY type, name"
+    ],
     "postgres": [
         """SELECT table_name, column_name, data_type, is_nullable, column_default, is_identity, identity_generation
            FROM information_schema.columns WHERE table_schema = 'leasehold' ORDER BY table_name, ordinal_position""",
@@ -19,7 +21,7 @@ CATALOG = {
         """SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid) FROM pg_constraint
            WHERE connamespace = 'leasehold'::regnamespace ORDER BY 1, 2""",
         "SELECT viewname, definition FROM pg_views WHERE schemaname = 'leasehold' ORDER BY 1",
-        "SELECT proname, pg_get_functiondef(oid) FROM pg_proc WHERE pronamespace = 'leasehold'::regnamespace ORDER BY 1",
+        "SELECT pg_get_functiondef(oid) FROM pg_proc WHERE pronamespace = 'leasehold'::regnamespace ORDER BY 1",
     ],
 }
 

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from leasehold.model.lease import Settlement
+from leasehold.model.lease import done, failed
 from tests.store import work
 from tests.store.invariants import check_everything
 from tests.store.work import at_once, claim, look, pipeline, register, routes_of, stage, statuses
@@ -23,7 +23,7 @@ ROUTES = routes_of("script", "audio", "image", "join", "render")
 def drain(store, worker, over, jobs: int) -> None:
     while not over.is_set():
         leases = claim(store, worker, 5, routes=ROUTES)
-        store.leases.settle([work.done(lease, '{"scenes":[1,2,3,4,5,6,7,8]}') for lease in leases])
+        store.leases.settle([done(lease, '{"scenes":[1,2,3,4,5,6,7,8]}') for lease in leases])
         if not leases:
             settled = "SELECT count(*) FROM outcome JOIN task ON task.id = task_id WHERE parent_id IS NULL"
             if look(store, settled)[0][0] == jobs:
@@ -40,7 +40,7 @@ def test_orchestrators_at_once_make_each_segment_and_each_end_once(store, orches
     def act(number):
         if number < 3:
             drain(store, workers[number], over, len(films))
-        while not over.is_set():
+        while not over.wait(0.001):
             store.stages.advance()
 
     at_once(3 + orchestrators, act)
@@ -70,9 +70,8 @@ def test_a_failure_and_many_successes_at_once_cancel_what_waits_once(store, work
     leases = claim(store, worker, 100, routes=routes_of(*names))
 
     def act(number):
-        status = "ERROR" if number % 3 == 0 else "DONE"
         lease = leases[number]
-        store.leases.settle([Settlement(lease.task_id, lease.fence, status, failure=work.BROKEN.text())])
+        store.leases.settle([done(lease, None) if number % 3 else failed(lease, work.BROKEN)])
         work.advance(store)
 
     at_once(30, act)
@@ -88,7 +87,7 @@ def test_a_cancel_that_meets_a_fan_out_leaves_nothing_that_could_still_run(store
     stages = (stage("script"), stage("audio", "script", each="scenes"), stage("render", "audio"))
     film = pipeline(store, "k", *stages)
     (lease,) = claim(store, worker, routes=ROUTES)
-    store.leases.settle([work.done(lease, '{"scenes":[' + ",".join("1" * 300) + "]}")])
+    store.leases.settle([done(lease, '{"scenes":[' + ",".join("1" * 300) + "]}")])
     start = threading.Barrier(4)
     held = []
 

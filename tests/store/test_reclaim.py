@@ -183,7 +183,8 @@ def test_settling_and_sweeping_at_once_end_every_lease_one_way(store, worker, cl
     def act(number):
         return finish(store, leases) if number % 2 else store.leases.vacate(owner_gone)
 
-    settled, vacated = [], []
+    settled: list[int] = []
+    vacated: list[int] = []
     for number, answers in enumerate(at_once(4, act)):
         (settled if number % 2 else vacated).extend(one.task_id for one in answers)
     assert len(settled) + len(vacated) == len({*settled, *vacated}) == 200

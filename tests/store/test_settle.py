@@ -6,7 +6,7 @@ import pytest
 
 from leasehold import clock as time
 from leasehold.model.failure import Failure
-from leasehold.model.lease import Settlement, Vacancy, cancelled, done
+from leasehold.model.lease import Settlement, Vacancy, cancelled, done, failed
 from tests.store import work
 from tests.store.invariants import check_everything
 from tests.store.work import at_once, claim, claim_one, fail, finish, look, register, retry, status, submit
@@ -87,7 +87,7 @@ def test_each_of_a_batch_is_answered_by_itself(store, worker, clock):
             done(good, "1"),
             done(stale, "2"),
             Settlement(lost.task_id, lost.fence + 1, "DONE"),
-            work.failed(failing, work.BROKEN),
+            failed(failing, work.BROKEN),
             Settlement(999_999, 1, "DONE"),
         ]
     )

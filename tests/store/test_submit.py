@@ -176,7 +176,9 @@ def test_a_published_kind_is_known_to_processes_without_its_handlers(store):
     assert store.tasks.definition("film") == Definition("film", Terms())
 
 
-@pytest.mark.parametrize("key", ["'; DROP TABLE task; --", "ключ", "%s %(x)s :x ?", "a" * 512, "\u2028\x1b[31m", "0", " "])
+@pytest.mark.parametrize(
+    "key", ["'; DROP TABLE task; --", "ключ", "%s %(x)s :x ?", "a" * 512, "\u2028\x1b[31m", "0", " "]
+)
 def test_any_key_that_may_be_chosen_is_kept_as_it_is(store, worker, key):
     made = store.tasks.submit([job(key, payload={"key": key})])[0]
     assert store.tasks.submit([job(key, payload={"key": key})])[0].id == made.id

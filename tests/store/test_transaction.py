@@ -43,7 +43,7 @@ def test_rows_and_jobs_are_committed_together(store, connection, worker):
 
 
 def test_rows_and_jobs_are_rolled_back_together(store, connection):
-    with pytest.raises(ZeroDivisionError), store.transaction(connection):
+    with pytest.raises(ZeroDivisionError), store.transaction(connection):  # noqa: PT012
         add_customer(connection)
         submit(store, "welcome")
         raise ZeroDivisionError
@@ -70,7 +70,7 @@ def test_a_transaction_the_caller_began_is_left_for_the_caller_to_end(store, con
 def test_a_nested_transaction_that_fails_takes_only_its_own_with_it(store, connection):
     with store.transaction(connection):
         submit(store, "outer")
-        with pytest.raises(ZeroDivisionError), store.transaction(connection):
+        with pytest.raises(ZeroDivisionError), store.transaction(connection):  # noqa: PT012
             add_customer(connection)
             submit(store, "inner")
             raise ZeroDivisionError
@@ -175,7 +175,7 @@ def test_a_failed_transaction_of_the_callers_gives_errors_of_ours(postgres, post
         with pytest.raises(Misuse), store.transaction(connection):
             submit(store, "k")
         connection.rollback()
-        with pytest.raises(Misuse, match="cannot be committed"), store.transaction(connection):
+        with pytest.raises(Misuse, match="cannot be committed"), store.transaction(connection):  # noqa: PT012
             submit(store, "k")
             with contextlib.suppress(psycopg.Error):
                 connection.execute("SELECT * FROM missing")
@@ -196,7 +196,7 @@ def test_a_connection_without_autocommit_is_left_idle_after_the_commit(postgres,
 def test_a_backend_that_dies_in_the_callers_transaction_is_not_retried_behind_its_back(postgres, postgres_template):
     url = postgres.create_database(postgres_template)
     with contextlib.closing(open_store(url)) as store, contextlib.closing(psycopg.connect(url)) as connection:
-        with pytest.raises(DatabaseUnavailable), store.transaction(connection):
+        with pytest.raises(DatabaseUnavailable), store.transaction(connection):  # noqa: PT012
             submit(store, "k")
             with psycopg.connect(url, autocommit=True) as killer:
                 killer.execute("SELECT pg_terminate_backend(%s)", [connection.info.backend_pid])

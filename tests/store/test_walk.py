@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from leasehold.model.lease import Lease, Renewal, Vacancy, done
+from leasehold.model.lease import Lease, Renewal, Vacancy, done, failed
 from tests.store import work
 from tests.store.invariants import check_everything
 from tests.store.work import look
@@ -48,7 +48,7 @@ class Walk:
     def settle(self) -> None:
         leases = self.some()
         settlements = [
-            self.dice.choice([done(lease, '{"list":[1,2]}'), work.retry(lease, 3), work.failed(lease, work.BROKEN)])
+            self.dice.choice([done(lease, '{"list":[1,2]}'), work.retry(lease, 3), failed(lease, work.BROKEN)])
             for lease in leases
         ]
         standing = self.standing()

@@ -120,10 +120,18 @@ def read_input(task):
     return {"heard": done.stdout.decode(), "inputs": task.inputs}
 
 
+DAEMON = """
+import os, subprocess
+os.setsid()
+child = subprocess.Popen(["sleep", "600"])
+print(os.getpid(), child.pid, flush=True)
+child.wait()
+"""
+
+
 def breed(task):
     """Start a program that leaves for a session of its own, and one of that program's."""
-    program = "import os, subprocess, sys; os.setsid(); child = subprocess.Popen(['sleep', '600']); print(os.getpid(), child.pid, flush=True); child.wait()"  # noqa: E501
-    daemon = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    daemon = subprocess.Popen([sys.executable, "-c", DAEMON], stdout=subprocess.PIPE, text=True)
     assert daemon.stdout is not None
     note("bred", os.getpid(), *daemon.stdout.readline().split())
     wait_at("breed")

@@ -7,12 +7,14 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 import pytest
 
 from leasehold import Leasehold
+from tests.servers.postgres import PostgresServer
 from tests.waiting import until
 
 ROOT = Path(__file__).parents[2]
@@ -109,3 +111,23 @@ def app(url) -> Iterator[Leasehold]:
     """An app in the test's own process, on the same database as the crew."""
     with contextlib.closing(Leasehold(url)) as app:
         yield app
+
+
+@dataclass(frozen=True, slots=True)
+class Outpost:
+    """A PostgreSQL server that may be stopped, with a crew and an app of its own."""
+
+    server: PostgresServer
+    crew: Crew
+    app: Leasehold
+
+
+@pytest.fixture
+def outpost(private_postgres, tmp_path) -> Iterator[Outpost]:
+    server = private_postgres()
+    url = server.create_database()
+    folder = tmp_path / "workshop"
+    folder.mkdir()
+    with contextlib.closing(Leasehold(url)) as app, contextlib.closing(Crew(url, folder)) as crew:
+        app.migrate()
+        yield Outpost(server, crew, app)

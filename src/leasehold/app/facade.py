@@ -5,22 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from leasehold.app import submitting
+from leasehold.app.decorator import JobDecorator
 from leasehold.app.job import Job
-from leasehold.app.kinds import Function, Kind, Pipeline, Registry, make_terms
+from leasehold.app.kinds import Pipeline, Registry
 from leasehold.app.nouns import Journal, Queues
 from leasehold.app.opening import Opening
 from leasehold.app.planning import make_plan
 from leasehold.app.submitting import Options
 from leasehold.errors import OptionInvalid
 from leasehold.insight import jobs
-from leasehold.model.limits import LEASE_SECONDS, PAGE_MAX
+from leasehold.model.limits import PAGE_MAX
 from leasehold.model.names import check_name, check_range
-from leasehold.model.retry import Retry
 from leasehold.model.status import Status
-from leasehold.runtime.handlers import Handler, make_handler
+from leasehold.runtime.handlers import Handler
 from leasehold.runtime.service import drain, serve
 from leasehold.store import Store, open_store
 from leasehold.store.wake import ATTENTION
@@ -37,31 +36,9 @@ class Leasehold:
         self.store: Store = open_store(self.url)
         self._registry = Registry()
         self._opening = Opening(self.store, self._registry)
+        self.job = JobDecorator(self, self._registry)
         self.queues = Queues(self._opening)
         self.journal = Journal(self._opening)
-
-    def job(
-        self,
-        function: Function | None = None,
-        *,
-        name: str | None = None,
-        queue: str = "default",
-        retry: Retry | None = None,
-        lease: float = LEASE_SECONDS,
-        on_lost: str = "requeue",
-        isolated: bool = False,
-    ) -> Any:
-        """Register a function as the handler of a kind: `@app.job` or `@app.job(queue="mail", lease=30)`."""
-        policy = retry or Retry()
-        terms = make_terms(queue, policy, lease, on_lost)
-
-        def register(decorated: Function) -> Kind:
-            kind = check_name(name or decorated.__name__, "kind")
-            made = Kind(self, make_handler(kind, None, decorated, terms, policy, isolated=isolated))
-            self._registry.add(made)
-            return made
-
-        return register if function is None else register(function)
 
     def pipeline(self, name: str) -> Pipeline:
         """Register a pipeline; add its stages with `@pipeline.stage`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from typing import Any, Protocol, overload
 
 from leasehold.app.job import Job
 from leasehold.errors import GraphInvalid, KindTaken, KindUnknown, OptionInvalid
@@ -83,6 +83,23 @@ class Pipeline:
         self._stages: dict[str, Stage] = {}
         self._handlers: dict[str, Handler] = {}
 
+    @overload
+    def stage(self, function: Function) -> StageHandle: ...
+
+    @overload
+    def stage(
+        self,
+        *,
+        after: After = None,
+        each: str | None = None,
+        name: str | None = None,
+        queue: str = "default",
+        retry: Retry | None = None,
+        lease: float = LEASE_SECONDS,
+        on_lost: str = "requeue",
+        isolated: bool = False,
+    ) -> Callable[[Function], StageHandle]: ...
+
     def stage(  # noqa: PLR0913 — every option is named at the call
         self,
         function: Function | None = None,
@@ -95,7 +112,7 @@ class Pipeline:
         lease: float = LEASE_SECONDS,
         on_lost: str = "requeue",
         isolated: bool = False,
-    ) -> Any:
+    ) -> StageHandle | Callable[[Function], StageHandle]:
         """Add a stage that runs when those in `after` are done; with `each`, once per item of that output field."""
         policy = retry or Retry()
         terms = make_terms(queue, policy, lease, on_lost)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from leasehold.errors import KindUnknown, QueueUnserved
+from leasehold.errors import KindUnknown, OptionInvalid, QueueUnserved
 from leasehold.model.limits import CONCURRENCY_MAX
 from leasehold.model.names import check_name, check_range
 from leasehold.runtime.handlers import Handler
@@ -35,6 +35,8 @@ def make_plan(
 def _chosen(served: set[str], queues: Sequence[str] | Mapping[str, int | None] | None) -> dict[str, int | None]:
     if queues is None:
         return dict.fromkeys(sorted(served))
+    if isinstance(queues, str) or not queues:
+        raise OptionInvalid(f"queues is a list of names, or a mapping of names to caps; got {queues!r}.")
     if isinstance(queues, Mapping):
         return dict(queues)
     return dict.fromkeys(queues)

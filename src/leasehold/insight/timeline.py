@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final
 
 from msgspec import Struct, to_builtins
@@ -88,11 +88,6 @@ def read(store: Store, job_id: int, *, lines: int = PAGE_MAX) -> Timeline:
     now = store.reports.vitals().now
     parts = [_part(row, now, attempts) for row in store.reports.tasks(job_id, TASKS_MAX)]
     return Timeline(job, parts, [_moment(event, start) for event in kept], seen - len(kept))
-
-
-def held_by(parts: Iterable[Part], pid: int) -> list[Part]:
-    """Return the parts whose lease a process holds."""
-    return [part for part in parts if part.holder is not None and part.holder.pid == pid]
 
 
 def _journal(store: Store, job_id: int) -> Iterator[Event]:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from leasehold import canonical
 from leasehold.errors import LeaseholdError, Permanent, Transient, Unavailable
-from leasehold.model.limits import MESSAGE_LENGTH_MAX, STACK_LENGTH_MAX
+from leasehold.model.limits import DELAY_SECONDS_MAX, MESSAGE_LENGTH_MAX, STACK_LENGTH_MAX
 from leasehold.model.names import clean
 
 BUGS: Final = (
@@ -75,8 +75,9 @@ def classify(error: BaseException) -> Failure:
 
 
 def _pause(retry_after: object) -> float:
-    usable = isinstance(retry_after, int | float) and 0 <= retry_after < float("inf")
-    return float(retry_after) if usable else 0.0  # type: ignore[arg-type]
+    if isinstance(retry_after, int | float) and retry_after >= 0:
+        return float(min(retry_after, DELAY_SECONDS_MAX))
+    return 0.0
 
 
 def _text_of(error: BaseException) -> str:

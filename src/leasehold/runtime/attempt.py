@@ -114,7 +114,10 @@ class Attempt:
 
     def fail(self, error: BaseException) -> Settlement:
         """Judge a failure: try again, or end the task."""
-        failure = classify(error)
+        try:
+            failure = classify(error)
+        except Exception:  # noqa: BLE001 — whatever was raised, the attempt ends
+            failure = Failure("UNCLASSIFIED", "an exception that cannot be described", retryable=True)
         if isinstance(error, Cancelled):
             return endings.cancelled(self.lease, Failure("CANCELLED", failure.message))
         return judge(self.lease, self.handler, failure)

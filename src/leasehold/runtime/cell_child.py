@@ -25,7 +25,7 @@ class PipeLine:
     """How the child speaks to its worker."""
 
     def __init__(self, words: int) -> None:
-        os.set_inheritable(words, False)
+        os.set_inheritable(words, False)  # noqa: FBT003 — the standard library has it by position
         self._words = words
         # The pipe is the engine's alone: a program that the handler starts finds nothing on its standard input.
         self._ear = os.fdopen(os.dup(0), "rb")

@@ -3,36 +3,23 @@
 from __future__ import annotations
 
 import logging
-from typing import Any
+from collections.abc import MutableMapping
+from typing import Any, Final
+
+_STANDARD: Final = ("exc_info", "stack_info", "stacklevel", "extra")
 
 
-class Log:
-    """A logger that knows its context. Values are written so that a line stays one line."""
+class Log(logging.LoggerAdapter[logging.Logger]):
+    """A logger that knows its context and takes fields by name: `log.info("rendered", frames=24)`."""
 
     def __init__(self, name: str, **context: object) -> None:
-        self._logger = logging.getLogger(name)
-        self._context = context
+        super().__init__(logging.getLogger(name), context)
 
-    def debug(self, event: str, **fields: Any) -> None:
-        """Say what only a developer wants to know."""
-        self._say(logging.DEBUG, event, fields)
-
-    def info(self, event: str, **fields: Any) -> None:
-        """Say what is going on."""
-        self._say(logging.INFO, event, fields)
-
-    def warning(self, event: str, **fields: Any) -> None:
-        """Say what did not go as planned."""
-        self._say(logging.WARNING, event, fields)
-
-    def error(self, event: str, **fields: Any) -> None:
-        """Say what somebody should look at."""
-        self._say(logging.ERROR, event, fields)
-
-    def _say(self, level: int, event: str, fields: dict[str, Any]) -> None:
-        if self._logger.isEnabledFor(level):
-            line = " ".join([event, *(f"{key}={_plain(value)}" for key, value in (self._context | fields).items())])
-            self._logger.log(level, "%s", line)
+    def process(self, msg: Any, kwargs: MutableMapping[str, Any]) -> tuple[Any, MutableMapping[str, Any]]:
+        """Write context and fields behind the event, each so that the line stays one line."""
+        fields = {**(self.extra or {}), **{key: value for key, value in kwargs.items() if key not in _STANDARD}}
+        line = " ".join([str(msg), *(f"{key}={_plain(value)}" for key, value in fields.items())])
+        return line, {key: kwargs[key] for key in _STANDARD if key in kwargs}
 
 
 def _plain(value: object) -> str:

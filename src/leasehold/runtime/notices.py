@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from leasehold import canonical
 from leasehold.model.lease import Lease, Settlement
 from leasehold.runtime.logs import Log
@@ -45,5 +47,5 @@ class Notices:
         self._log.error("part_failed", part=part, error=f"{type(error).__name__}: {error}"[:500])
 
 
-def _facts(lease: Lease) -> dict[str, object]:
+def _facts(lease: Lease) -> dict[str, Any]:
     return {"task": lease.task_id, "route": lease.route, "attempt": lease.attempt, "fence": lease.fence}

@@ -22,6 +22,7 @@ from leasehold.store.workers import Question
 LOOK_SECONDS: Final = 0.02
 LOOK_MAX: Final = 0.25
 FORCED_EXIT: Final = 1
+SIGNAL_SECONDS: Final = 0.25
 
 
 def serve(store: Store, plan: Plan) -> int:
@@ -29,7 +30,7 @@ def serve(store: Store, plan: Plan) -> int:
     with _Signals() as stopped:
         worker = Worker(store, plan)
         worker.start()
-        stopped.wait()
+        _await_signal(stopped)
         return worker.stop()
 
 
@@ -40,7 +41,7 @@ def orchestrate(store: Store) -> None:
         worker = store.workers.register(owner)
         upkeep = Upkeep(store, worker, owner, Notices(worker=worker), on_ready=store.wake)
         upkeep.start()
-        stopped.wait()
+        _await_signal(stopped)
         upkeep.close()
         store.workers.gone([worker])
 
@@ -53,6 +54,12 @@ def drain(store: Store, plan: Plan, timeout: float | None = None, *, wait_for_du
         _await(lambda: _is_done(store, plan, worker, wait_for_due=wait_for_due), timeout)
     finally:
         worker.stop()
+
+
+def _await_signal(stopped: threading.Event) -> None:
+    """Wait for a signal. A wait without end could sleep through one that the kernel gave to another thread."""
+    while not stopped.wait(SIGNAL_SECONDS):
+        pass
 
 
 def _await(done: Callable[[], bool], timeout: float | None) -> None:

@@ -198,9 +198,9 @@ class Database:
 
     def _pause_or_give_up(self, error: Exception, started: float, pause: float) -> None:
         patience = self.patience if self._reached else min(self.patience, FIRST_PATIENCE_SECONDS)
-        if time.monotonic() - started >= patience or self._closing.is_set():
+        spent = time.monotonic() - started >= patience
+        if spent or self._closing.wait(pause * random.uniform(0.5, 1.0)):
             raise DatabaseUnavailable(f"Last trouble: {_one_line(error)}.") from error
-        self._closing.wait(pause * random.uniform(0.5, 1.0))
 
     def _ours(self, error: Exception) -> Exception:
         trouble = self.dialect.judge(error)

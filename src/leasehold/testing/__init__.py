@@ -1,8 +1,10 @@
 """What users may use in their own tests.
 
-A clock that is set by hand, and (as a pytest plugin) the `leasehold_app` fixture.
+A clock that is set by hand, `drain` which moves it, and (as a pytest plugin) the fixtures `leasehold_app` and
+`leasehold_clock`.
 """
 
 from leasehold.testing.clock import Clock
+from leasehold.testing.draining import drain
 
-__all__ = ["Clock"]
+__all__ = ["Clock", "drain"]

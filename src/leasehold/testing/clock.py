@@ -5,14 +5,16 @@ from __future__ import annotations
 from datetime import datetime
 
 from leasehold import clock
+from leasehold.app import Leasehold
 from leasehold.store import Store
 
 
 class Clock:
     """The database's `leasehold_now()`, stopped. Leases and due times follow it; nothing else does."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, of: Leasehold | Store) -> None:
+        self._store = of.store if isinstance(of, Leasehold) else of
+        self._store.prepare()
         self._now = clock.wall()
         self.set(self._now)
 

@@ -25,7 +25,9 @@ from leasehold.cli.tour.verdict import Verdict, judge
 from leasehold.cli.verbs import given_url, lesson, url_option
 from leasehold.cli.words import safe
 from leasehold.insight.addresses import masked
+from leasehold.store.sqlite_wake import folder_of
 
+DATABASE = "tour.db"
 KILLS = 5
 JOBS_PER_KILL = 20
 LOG_LINES = 40
@@ -64,7 +66,7 @@ def tour(*, jobs: int, kills: int | None, workers: int, keep: bool) -> None:
 
 def _go(folder: Path, wish: Wish) -> Verdict:
     run, marks = secrets.token_hex(4), folder / "handlers.journal"
-    url = given_url() or f"sqlite:///{folder}/tour.db"
+    url = given_url() or f"sqlite:///{folder}/{DATABASE}"
     echo(f"{wish.jobs:,} jobs and a film, {wish.workers} workers, on {safe(masked(url))}")
     environment = {"LEASEHOLD_URL": url, "LEASEHOLD_TOUR_RUN": run, "LEASEHOLD_TOUR_MARKS": str(marks)}
     made = make_tour(run, str(marks), url)
@@ -90,6 +92,7 @@ def _folder(*, keep: bool) -> Iterator[Path]:
             echo(f"kept: {folder}")
         else:
             shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(folder_of(folder / DATABASE), ignore_errors=True)  # what killed workers listened on
 
 
 @contextmanager

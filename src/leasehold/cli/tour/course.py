@@ -173,7 +173,7 @@ class Course:
 
 def is_kill_due(progress: Progress, wish: Wish, since: float) -> bool:
     """Choose when to kill: every second, and in time to have as many kills as wished before the work runs out."""
-    if progress.left == 0:
+    if progress.left == 0 or wish.kills == 0:
         return False
     behind = progress.done >= wish.jobs * (progress.kills + 1) / (wish.kills + 1)
     return since >= KILL_SECONDS or (progress.kills < wish.kills and behind)

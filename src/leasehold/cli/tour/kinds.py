@@ -59,9 +59,9 @@ def make_tour(run: str, marks: str, url: str | None = None) -> Tour:
     """Make the app of one run of the tour."""
     app, acts = Leasehold(url), Acts(marks)
     steps, films = f"tour.{run}.steps", f"tour.{run}.film"
-    step = app.job(acts.step, name="tour.step", queue=steps, retry=RETRY)
+    step = app.job(name="tour.step", queue=steps, retry=RETRY)(acts.step)
     film = app.pipeline("tour.film")
-    film.stage(acts.script, queue=films, retry=RETRY)
-    film.stage(acts.audio, after="script", each="scenes", queue=films, retry=RETRY)
-    film.stage(acts.render, after="audio", queue=films, retry=RETRY)
+    film.stage(queue=films, retry=RETRY)(acts.script)
+    film.stage(after="script", each="scenes", queue=films, retry=RETRY)(acts.audio)
+    film.stage(after="audio", queue=films, retry=RETRY)(acts.render)
     return Tour(app, step, film, (steps, films))

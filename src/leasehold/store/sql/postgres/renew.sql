@@ -1,4 +1,5 @@
 -- renew: Extend leases that still stand, and tell which of them shall stop.
+-- The time is compared as a difference, so that no plan looks leases up by their expiry.
 WITH clock AS MATERIALIZED (SELECT leasehold.leasehold_now() AS now),
 item AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(%(renewals)s::jsonb) AS i (task_id bigint, fence integer, lease_ms integer)
@@ -6,5 +7,5 @@ item AS MATERIALIZED (
 UPDATE leasehold.lease SET expires_at = clock.now + item.lease_ms::bigint * 1000
 FROM item, clock
 WHERE lease.task_id = ANY(ARRAY(SELECT task_id FROM item)) AND lease.task_id = item.task_id AND lease.fence = item.fence
-  AND lease.expires_at > clock.now
+  AND lease.expires_at - clock.now > 0
 RETURNING lease.task_id, lease.fence, lease.cancel_reason

@@ -1,4 +1,5 @@
 -- settle: End leased attempts, each only while its own lease stands; a cancelled task ends CANCELLED whatever came of it.
+-- The time is compared as a difference, so that no plan looks leases up by their expiry.
 WITH clock AS MATERIALIZED (SELECT leasehold.leasehold_now() AS now),
 item AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(%(settlements)s::jsonb) AS i (
@@ -7,7 +8,7 @@ item AS MATERIALIZED (
 ended AS (
     DELETE FROM leasehold.lease USING item, clock
     WHERE lease.task_id = ANY(ARRAY(SELECT task_id FROM item)) AND lease.task_id = item.task_id AND lease.fence = item.fence
-      AND lease.expires_at > clock.now
+      AND lease.expires_at - clock.now > 0
     RETURNING lease.task_id, lease.fence, lease.epoch, lease.attempt, lease.worker, lease.onward, lease.limited,
         CASE WHEN lease.cancel_reason IS NULL THEN item.status ELSE 'CANCELLED' END AS status,
         item.output, coalesce(lease.cancel_reason, item.failure) AS failure, item.delay_us,

@@ -10,4 +10,4 @@ part AS MATERIALIZED (
     SELECT task.id FROM source JOIN task ON task.parent_id = source.on_task_id
 )
 SELECT coalesce(sum(octet_length(outcome.output)), 0) AS bytes
-FROM part JOIN outcome ON outcome.task_id = part.task_id
+FROM part CROSS JOIN outcome ON outcome.task_id = part.task_id

@@ -1,0 +1,58 @@
+"""`app.job`: the decorator that makes a function the handler of a kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import overload
+
+from leasehold.app.kinds import Function, Kind, Registry, Submitter, make_terms
+from leasehold.model.limits import LEASE_SECONDS
+from leasehold.model.names import check_name
+from leasehold.model.retry import Retry
+from leasehold.runtime.handlers import make_handler
+
+
+class JobDecorator:
+    """Registers functions: `@app.job`, or `@app.job(queue="mail", retry=Retry(attempts=3), lease=30)`."""
+
+    def __init__(self, app: Submitter, registry: Registry) -> None:
+        self._app = app
+        self._registry = registry
+
+    @overload
+    def __call__(self, function: Function) -> Kind: ...
+
+    @overload
+    def __call__(
+        self,
+        *,
+        name: str | None = None,
+        queue: str = "default",
+        retry: Retry | None = None,
+        lease: float = LEASE_SECONDS,
+        on_lost: str = "requeue",
+        isolated: bool = False,
+    ) -> Callable[[Function], Kind]: ...
+
+    def __call__(
+        self,
+        function: Function | None = None,
+        *,
+        name: str | None = None,
+        queue: str = "default",
+        retry: Retry | None = None,
+        lease: float = LEASE_SECONDS,
+        on_lost: str = "requeue",
+        isolated: bool = False,
+    ) -> Kind | Callable[[Function], Kind]:
+        """Register a function as the handler of the kind it is named after, or of `name`."""
+        policy = retry or Retry()
+        terms = make_terms(queue, policy, lease, on_lost)
+
+        def register(decorated: Function) -> Kind:
+            kind = check_name(name or decorated.__name__, "kind")
+            made = Kind(self._app, make_handler(kind, None, decorated, terms, policy, isolated=isolated))
+            self._registry.add(made)
+            return made
+
+        return register if function is None else register(function)

@@ -1,0 +1,61 @@
+"""What the journal says of each task, counted by the database: the ground under the tour's verdict."""
+
+from leasehold import canonical
+from leasehold.model import lease as endings
+from leasehold.model.failure import Failure
+from leasehold.model.lanes import Lane
+from leasehold.model.lease import Lease, Vacancy
+from leasehold.model.task import Submission, Terms
+from leasehold.runtime.identity import this_process
+from leasehold.store import Store
+from leasehold.store.reports import History
+
+LANE = [Lane("default", 0, 0, 0)]
+
+
+def claimed(store: Store) -> Lease:
+    (lease,) = store.leases.claim(store.workers.register(this_process()), LANE, '["act"]', 1).leases
+    return lease
+
+
+def vacated(store: Store, lease: Lease, why: str) -> None:
+    assert store.leases.vacate([Vacancy(lease.task_id, lease.fence, why)])  # type: ignore[arg-type]
+
+
+def submitted(store: Store, key: str, **terms) -> int:
+    return store.tasks.submit([Submission("act", key, "{}", Terms(**terms))])[0].id
+
+
+def test_claims_releases_reclaims_and_the_end_are_counted_once_each(store):
+    job = submitted(store, "a")
+    vacated(store, claimed(store), "released")
+    vacated(store, claimed(store), "owner gone")
+    store.leases.settle([endings.done(claimed(store), "null")])
+    (history,) = store.reports.histories()
+    assert history == History(job, job, "DONE", 3, outcomes=1, claims=3, releases=1, reclaims=1, endings=1)
+
+
+def test_a_lease_that_was_lost_for_good_counts_as_an_end(store):
+    job = submitted(store, "a", attempts_max=1)
+    vacated(store, claimed(store), "owner gone")
+    (history,) = store.reports.histories()
+    assert history == History(job, job, "ERROR", 1, outcomes=1, claims=1, releases=0, reclaims=1, endings=1)
+
+
+def test_a_cancel_is_an_end_and_what_has_not_ended_has_none(store):
+    cancelled, waiting = submitted(store, "a"), submitted(store, "b")
+    store.tasks.cancel(cancelled, canonical.encode({"error_class": "CANCELLED", "message": ""}))
+    assert [(one.task_id, one.status, one.endings) for one in store.reports.histories()] == [
+        (cancelled, "CANCELLED", 1),
+        (waiting, None, 0),
+    ]
+
+
+def test_a_retry_is_no_end_and_histories_come_in_pages(store):
+    jobs = [submitted(store, key) for key in "abc"]
+    store.leases.settle([endings.retried(claimed(store), Failure("TRANSIENT", "later"), 0, "{}")])
+    first = store.reports.histories(most=2)
+    rest = store.reports.histories(first[-1].task_id, most=2)
+    assert [one.task_id for one in first + rest] == jobs
+    assert (first[0].claims, first[0].endings, first[0].status) == (1, 0, None)
+    assert store.reports.histories(jobs[-1]) == []

@@ -1,0 +1,99 @@
+"""When a failed attempt is tried again: the policy's table, repeatable from its seed."""
+
+import itertools
+import statistics
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from leasehold.errors import OptionInvalid
+from leasehold.model.failure import Failure
+from leasehold.model.retry import Bury, Retry, RetryAt, decide, seed_of, spread_of
+
+AGAIN = Failure("UNCLASSIFIED", "x", retryable=True)
+
+
+def after(attempt: int, policy: Retry | None = None, spread=1.0, failure=AGAIN) -> float:
+    decision = decide(failure, attempt, 1000, policy or Retry(), spread)
+    assert isinstance(decision, RetryAt)
+    return decision.delay
+
+
+def test_the_default_policy_is_the_documents_table():
+    policy = Retry()
+    assert (policy.attempts, policy.delay_initial, policy.multiplier) == (5, 1, 2)
+    assert (policy.delay_max, policy.delay_ceiling) == (60, 300)
+    assert [after(attempt) for attempt in range(1, 10)] == [1, 2, 4, 8, 16, 32, 60, 60, 60]
+
+
+def test_the_jitter_spreads_over_the_whole_delay():
+    assert [after(4, spread=spread) for spread in (0.0, 0.25, 1.0)] == [0, 2, 8]
+
+
+def test_the_fifth_attempt_is_the_last():
+    for attempt in range(1, 5):
+        assert isinstance(decide(AGAIN, attempt, 5, Retry(), 0.5), RetryAt)
+    assert decide(AGAIN, 5, 5, Retry(), 0.5) == Bury("attempts exhausted")
+
+
+def test_what_is_not_retryable_is_buried_at_the_first_attempt():
+    assert decide(Failure("PERMANENT", "x"), 1, 5, Retry(), 0.5) == Bury("not retryable")
+
+
+def test_retry_after_is_a_floor_and_five_minutes_are_the_ceiling():
+    def asking(seconds: float) -> Failure:
+        return Failure("TRANSIENT", "x", retryable=True, retry_after=seconds)
+
+    assert after(1, spread=0.0, failure=asking(7)) == 7
+    assert after(5, spread=1.0, failure=asking(7)) == 16
+    assert after(1, failure=asking(10_000)) == 300
+    assert after(1, Retry(delay_ceiling=20), failure=asking(30)) == 20
+
+
+def test_a_huge_multiplier_does_not_overflow():
+    assert after(999, Retry(attempts=1000, multiplier=1000)) == 60
+
+
+@settings(derandomize=True)
+@given(
+    st.integers(1, 999),
+    st.floats(0, 1),
+    st.floats(0, 1e6),
+    st.builds(Retry, delay_initial=st.floats(0, 1e5), multiplier=st.floats(1, 100), delay_max=st.floats(0, 1e5)),
+)
+def test_a_delay_always_lies_between_its_floor_and_the_ceiling(attempt, spread, floor, policy):
+    failure = Failure("TRANSIENT", "x", retryable=True, retry_after=floor)
+    delay = after(attempt, policy, spread, failure)
+    assert min(floor, policy.delay_ceiling) <= delay <= policy.delay_ceiling
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"attempts": 0}, {"attempts": 1001}, {"attempts": 2.5}, {"attempts": True}, {"attempts": "5"},
+        {"multiplier": 0.5}, {"delay_initial": -1}, {"delay_max": float("nan")}, {"delay_ceiling": float("inf")},
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_a_policy_that_could_never_work_is_refused(options):
+    with pytest.raises(OptionInvalid) as refused:
+        Retry(**options)
+    assert refused.value.code == "OPTION_INVALID"
+
+
+def test_the_same_attempt_has_the_same_jitter_on_any_machine():
+    seed = seed_of("key", "film/audio", 3, 1, 2)
+    assert seed == "film/audio|key|3|1|2"
+    assert spread_of(seed) == 0x5F76016E75901C29 / 2**64  # the first eight bytes of its sha256
+
+
+def test_every_attempt_has_a_jitter_of_its_own():
+    seeds = itertools.starmap(seed_of, itertools.product("ab", ("x", "x/y"), (None, 0, 1), (1, 2), (1, 2)))
+    assert len({spread_of(seed) for seed in seeds}) == 48
+
+
+def test_the_jitter_is_spread_evenly():
+    drawn = [spread_of(seed_of(str(number), "a", None, 1, 1)) for number in range(2000)]
+    assert all(0 <= spread < 1 for spread in drawn)
+    assert statistics.mean(drawn) == pytest.approx(0.5, abs=0.03)

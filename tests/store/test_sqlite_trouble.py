@@ -1,0 +1,143 @@
+"""Trouble on SQLite: another process holds the write lock, and nobody ever reads `database is locked`."""
+
+import contextlib
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from leasehold.errors import DatabaseUnavailable, LeaseholdError, Misuse, UrlInvalid
+from leasehold.store import open_store
+from leasehold.store.sqlite import BUSY_SECONDS
+from tests.conftest import sqlite_url
+from tests.store.work import at_once, claim, finish, look, register, submit
+
+HOLD = """
+import apsw, sys
+connection = apsw.Connection(sys.argv[1])
+connection.execute(sys.argv[2])
+print("held", flush=True)
+sys.stdin.read()
+connection.execute("ROLLBACK")
+"""
+SUBMIT = """
+import sys
+from leasehold.store import open_store
+from leasehold.model.task import Submission, Terms
+store = open_store(sys.argv[1])
+for number in range(60):
+    store.tasks.submit([Submission("a", f"{sys.argv[2]}-{number}", "{}", Terms())])
+store.close()
+"""
+
+
+@pytest.fixture
+def sqlite_store(tmp_path):
+    with contextlib.closing(open_store(sqlite_url(tmp_path))) as store:
+        store.migrate()
+        yield store
+
+
+@contextlib.contextmanager
+def held_by_another_process(path, how="BEGIN IMMEDIATE"):
+    """Yield a function that lets the lock go."""
+    command = [sys.executable, "-c", HOLD, str(path), how]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        assert holder.stdin is not None
+        assert holder.stdout.readline() == b"held\n"
+        yield holder.stdin.close
+        holder.stdin.close()
+
+
+@pytest.mark.parametrize("how", ["BEGIN IMMEDIATE", "BEGIN EXCLUSIVE"])
+def test_a_write_waits_for_a_lock_that_another_process_holds(sqlite_store, tmp_path, how):
+    with held_by_another_process(tmp_path / "leasehold.db", how) as let_go:
+        writing = threading.Thread(target=submit, args=(sqlite_store, "k"))
+        writing.start()
+        writing.join(0.3)
+        assert writing.is_alive()
+        assert sqlite_store.reports.vitals().ready == 0
+        let_go()
+        writing.join()
+    assert sqlite_store.reports.vitals().ready == 1
+
+
+def test_the_first_operation_of_a_store_waits_for_the_lock_too(sqlite_store, tmp_path):
+    late = open_store(sqlite_url(tmp_path))
+    with contextlib.closing(late), held_by_another_process(tmp_path / "leasehold.db") as let_go:
+        writing = threading.Thread(target=submit, args=(late, "k"))
+        writing.start()
+        writing.join(0.3)
+        let_go()
+        writing.join()
+        assert late.reports.vitals().ready == 1
+
+
+def test_many_processes_and_threads_write_and_none_is_refused(sqlite_store, tmp_path):
+    """S3: all that was acknowledged is there."""
+    commands = [[sys.executable, "-c", SUBMIT, sqlite_url(tmp_path), str(number)] for number in range(3)]
+    with contextlib.ExitStack() as stack:
+        others = [stack.enter_context(subprocess.Popen(command)) for command in commands]
+        at_once(4, lambda number: [submit(sqlite_store, f"mine-{number}-{turn}") for turn in range(30)])
+    assert [other.returncode for other in others] == [0, 0, 0]
+    assert sqlite_store.reports.vitals().ready == 3 * 60 + 4 * 30
+
+
+def test_patience_has_an_end_that_is_told_in_our_own_words(tmp_path):
+    assert BUSY_SECONDS >= 30
+    with contextlib.closing(open_store(sqlite_url(tmp_path), patience=0)) as store:
+        store.migrate()
+        worker = register(store)
+        submit(store, "k")
+
+        def close_soon(_):
+            store.close()
+
+        with held_by_another_process(tmp_path / "leasehold.db"):
+            at_once(1, close_soon)
+            with pytest.raises(LeaseholdError):
+                claim(store, worker)
+
+
+def test_a_reader_sees_the_state_before_a_write_that_is_under_way(sqlite_store, tmp_path):
+    worker = register(sqlite_store)
+    submit(sqlite_store, "k")
+    with held_by_another_process(tmp_path / "leasehold.db"):
+        assert look(sqlite_store, "SELECT count(*) FROM ready") == [(1,)]
+        assert sqlite_store.reports.vitals().ready == 1
+    finish(sqlite_store, claim(sqlite_store, worker))
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path):
+    store = open_store(f"sqlite:///{tmp_path}/missing/x.db")
+    with contextlib.closing(store), pytest.raises(UrlInvalid, match="missing does not exist"):
+        store.prepare()
+
+
+def test_a_folder_instead_of_a_file_is_refused(tmp_path):
+    with contextlib.closing(open_store(f"sqlite:///{tmp_path}")) as store, pytest.raises(UrlInvalid):
+        store.prepare()
+
+
+def test_a_closed_store_says_so(tmp_path):
+    store = open_store(sqlite_url(tmp_path))
+    store.migrate()
+    store.close()
+    with pytest.raises(Misuse, match="closed"):
+        submit(store, "k")
+    store.close()
+
+
+def test_a_write_that_fails_half_way_leaves_no_scratch_behind(sqlite_store):
+    """The scratch tables stand in for one statement; what failed must not be written by the next."""
+
+    def work(session):
+        session._connection.execute("INSERT INTO temp.added (id, kind, key) VALUES (77, 'a', 'ghost')")  # noqa: SLF001
+        raise DatabaseUnavailable
+
+    with pytest.raises(DatabaseUnavailable):
+        sqlite_store.database.transact(work)
+    submit(sqlite_store, "k")
+    assert look(sqlite_store, "SELECT key FROM task") == [("k",)]
