@@ -261,7 +261,8 @@ def test_the_url_comes_from_the_environment_or_is_a_file_here(tmp_path, monkeypa
 
 
 def test_every_error_has_a_code_of_its_own_and_the_public_names_are_there():
-    todo, codes = [LeaseholdError], {}
+    todo = [LeaseholdError]
+    codes: dict[str, set] = {}
     while todo:
         error = todo.pop()
         todo.extend(error.__subclasses__())

@@ -202,7 +202,8 @@ def test_a_cancelled_pipeline_ends_with_all_its_tasks_and_the_cancel_comes_first
     assert {failure for (failure,) in rows(url, "SELECT failure FROM outcome")} == {
         '{"error_class":"CANCELLED","message":"the customer left","retryable":false}'
     }
-    script_id, job_id = (rows(url, f"SELECT id FROM task WHERE {which}")[0][0] for which in ("stage='script'", "stage IS NULL"))
+    [(job_id,)] = rows(url, "SELECT id FROM task WHERE stage IS NULL")
+    [(script_id,)] = rows(url, "SELECT id FROM task WHERE stage = 'script'")
     ended = {task: line for line, task in rows(url, "SELECT id, task_id FROM event WHERE name = 'cancelled'")}
     assert ended[job_id] < ended[script_id]
     assert names(url, script_id) == ["submitted", "claimed", "cancelled"]

@@ -21,7 +21,7 @@ from tests.workshop.looking import rows
 
 
 def nested(depth):
-    value = []
+    value: list = []
     for _ in range(depth):
         value = [value]
     return value
@@ -83,8 +83,9 @@ def test_a_handler_known_elsewhere_ends_wrong_arguments_with_the_same_code(app, 
     stranger = Leasehold(url)
     job = stranger.submit("take", {"valeu": 1})
     app.drain()
-    assert (job.status, job.failure["error_class"]) == ("ERROR", "ARGUMENTS_INVALID")
-    assert "missing: value" in job.failure["message"]
+    failure = job.failure or {}
+    assert (job.status, failure["error_class"]) == ("ERROR", "ARGUMENTS_INVALID")
+    assert "missing: value" in failure["message"]
     stranger.close()
 
 

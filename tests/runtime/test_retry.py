@@ -74,13 +74,15 @@ def test_retry_after_is_a_floor_and_the_ceiling_holds(app, clock, url):
 
 
 def test_permanent_ends_a_task_at_once_and_so_does_a_bug(app, url):
+    known: dict[str, int] = {}
+
     @app.job
     def refuses():
         raise Permanent("unknown customer")
 
     @app.job
     async def wrong():
-        return {}["missing"]
+        return known["missing"]
 
     first, second = refuses.submit(), wrong.submit()
     app.drain()
@@ -184,6 +186,19 @@ def test_any_exception_can_be_recorded(app, name, colour):
     assert len(job.failure["message"]) < 5_000
 
 
+def nested(depth):
+    value: list = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+def ring():
+    value: list = []
+    value.append(value)
+    return value
+
+
 RESULTS = {
     "not a number": (lambda: float("nan"), "PAYLOAD_INVALID"),
     "nul": (lambda: "a\0b", "PAYLOAD_INVALID"),
@@ -191,21 +206,8 @@ RESULTS = {
     "an object": (object, "PAYLOAD_INVALID"),
     "50 MB": (lambda: "x" * 50_000_000, "PAYLOAD_TOO_LARGE"),
     "depth 100,000": (lambda: nested(100_000), "PAYLOAD_TOO_DEEP"),
-    "itself": (lambda: ring(), "PAYLOAD_TOO_DEEP"),
+    "itself": (ring, "PAYLOAD_TOO_DEEP"),
 }
-
-
-def nested(depth):
-    value = []
-    for _ in range(depth):
-        value = [value]
-    return value
-
-
-def ring():
-    value = []
-    value.append(value)
-    return value
 
 
 @pytest.mark.parametrize("name", RESULTS)

@@ -1,11 +1,16 @@
 """Claim: priority first, then append order; never more than asked; only what this worker can run."""
 
+import contextlib
 import json
+from concurrent.futures import ThreadPoolExecutor
 
+import psycopg
 import pytest
 
 from leasehold.model.lanes import Hints
+from leasehold.store import open_store
 from tests.store.work import at_once, claim, claim_one, connect, finish, job, lane, look, register, submit
+from tests.waiting import until
 
 
 def keys(leases) -> list[str]:
@@ -39,6 +44,27 @@ def test_one_claim_over_several_queues_takes_no_more_than_it_asked_for(store, wo
     leases = claim(store, worker, 5, queues=("mail", "film", "default"))
     assert sorted(lease.queue for lease in leases) == ["film", "film", "mail", "mail", "mail"]
     assert look(store, "SELECT count(*) FROM lease") == [(5,)]
+
+
+def test_what_is_left_of_a_claim_goes_to_the_best_of_the_next_queue(store, worker):
+    submit(store, "only", queue="first")
+    submit(store, "low", queue="second")
+    submit(store, "high", queue="second", priority=9)
+    assert sorted(keys(claim(store, worker, 2, queues=("first", "second")))) == ["high", "only"]
+
+
+def test_a_claim_does_not_wait_for_one_that_is_under_way(postgres, postgres_template):
+    """L3: rows that another transaction has locked are passed over, not waited for."""
+    url = postgres.create_database(postgres_template)
+    with contextlib.closing(open_store(url)) as store, psycopg.connect(url) as slow, ThreadPoolExecutor(1) as thread:
+        worker = register(store)
+        submit(store, *"abcde")
+        with store.transaction(slow):
+            assert keys(claim(store, worker, 2)) == ["a", "b"]
+            other = thread.submit(claim, store, worker, 2)
+            until(other.done)
+        assert keys(other.result()) == ["c", "d"]
+    postgres.drop_database(url)
 
 
 def test_a_lease_carries_what_the_attempt_needs(store, worker, clock):

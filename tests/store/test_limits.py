@@ -83,7 +83,6 @@ def test_sixteen_claimers_on_a_limit_of_four_never_exceed_it(store):
     workers = [register(store, number) for number in range(16)]
     finished: list[int] = []
     seen: list[int] = []
-    over = threading.Event()
 
     def work_off(number):
         while not over.is_set():
@@ -96,7 +95,8 @@ def test_sixteen_claimers_on_a_limit_of_four_never_exceed_it(store):
         while not over.is_set():
             seen.append(running(store))
 
-    at_once(17, lambda number: watch() if number == 16 else work_off(number))
+    with work.ending() as over:
+        at_once(17, lambda number: watch() if number == 16 else work_off(number))
     assert len(finished) == len(set(finished)) == 160
     assert max(seen) <= 4
     assert slots_taken(store, "default") == 0

@@ -35,7 +35,6 @@ def test_orchestrators_at_once_make_each_segment_and_each_end_once(store, orches
     """S3, S5, S6: two and eight orchestrators, three workers, nothing twice and nothing left."""
     films = [pipeline(store, str(number), *STAGES).id for number in range(6)]
     workers = [register(store, number) for number in range(3)]
-    over = threading.Event()
 
     def act(number):
         if number < 3:
@@ -43,7 +42,8 @@ def test_orchestrators_at_once_make_each_segment_and_each_end_once(store, orches
         while not over.wait(0.001):
             store.stages.advance()
 
-    at_once(3 + orchestrators, act)
+    with work.ending() as over:
+        at_once(3 + orchestrators, act)
     for film in films:
         found = statuses(store, film)
         assert set(found.values()) == {"DONE"}

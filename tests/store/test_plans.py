@@ -45,13 +45,11 @@ def test_a_claim_of_one_returns_one_under_hostile_planner_settings(hostile_url, 
     set_for_all(hostile_url, names)
     with contextlib.closing(open_store(hostile_url)) as store:
         worker = register(store)
-        for moment in ("empty", "stale", "fresh"):
-            if moment == statistics != "stale":
-                with psycopg.connect(hostile_url, autocommit=True) as connection:
-                    connection.execute("ANALYZE")
-            if moment == "empty":
-                keys = [f"{statistics}-{names}-{number}" for number in range(30)]
-                submit(store, *keys)
+        if statistics == "empty":
+            analyse(hostile_url)
+        submit(store, *[f"{statistics}-{names}-{number}" for number in range(30)])
+        if statistics == "fresh":
+            analyse(hostile_url)
         before = look(store, "SELECT count(*) FROM ready")[0][0]
         for expected in range(1, 9):  # past the fifth the server keeps one plan for all
             leases = claim(store, worker, 1)

@@ -9,7 +9,6 @@ import pytest
 
 from leasehold.errors import DatabaseUnavailable, LeaseholdError, Misuse, UrlInvalid
 from leasehold.store import open_store
-from leasehold.store.sqlite import BUSY_SECONDS
 from tests.conftest import sqlite_url
 from tests.store.work import at_once, claim, finish, look, register, submit
 
@@ -85,8 +84,7 @@ def test_many_processes_and_threads_write_and_none_is_refused(sqlite_store, tmp_
     assert sqlite_store.reports.vitals().ready == 3 * 60 + 4 * 30
 
 
-def test_patience_has_an_end_that_is_told_in_our_own_words(tmp_path):
-    assert BUSY_SECONDS >= 30
+def test_a_store_closed_while_its_file_is_locked_says_so_in_our_own_words(tmp_path):
     with contextlib.closing(open_store(sqlite_url(tmp_path), patience=0)) as store:
         store.migrate()
         worker = register(store)

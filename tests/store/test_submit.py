@@ -109,7 +109,7 @@ def test_batches_that_overlap_in_opposite_order_do_not_fail_each_other(store):
     check_everything(store)
 
 
-def test_sixty_four_pipelines_at_once_make_one_with_its_stages(store):
+def test_sixteen_pipelines_at_once_make_one_with_its_stages(store):
     answers = at_once(16, lambda _: pipeline(store, "k", stage("one"), stage("two", "one")))
     assert len({one.id for one in answers}) == 1
     assert count(store) == 3

@@ -24,70 +24,70 @@ class Walk:
         self.jobs: list[int] = []
 
     def step(self) -> None:
-        acts = [self.submit, self.submit_film, self.claim, self.claim, self.settle, self.settle, self.renew]
-        acts += [self.release, self.sweep, self.cancel, self.advance, self.advance, self.due, self.pass_time]
+        acts = [self._submit, self._submit_film, self._claim, self._claim, self._settle, self._settle, self._renew]
+        acts += [self._release, self._sweep, self._cancel, self._advance, self._advance, self._due, self._pass_time]
         self.dice.choice(acts)()
 
-    def submit(self) -> None:
+    def _submit(self) -> None:
         key = str(self.dice.randrange(30))
         on_lost = "bury" if int(key) % 3 == 0 else "requeue"
         options = {"priority": int(key) % 3, "delay": int(key) % 2 * 5.0, "attempts_max": 2, "on_lost": on_lost}
         self.jobs += work.submit(self.store, key, **options)
 
-    def submit_film(self) -> None:
+    def _submit_film(self) -> None:
         stages = (work.stage("first"), work.stage("each", "first", each="list"), work.stage("last", "each", "first"))
         self.jobs.append(work.pipeline(self.store, str(self.dice.randrange(5)), *stages).id)
 
-    def claim(self) -> None:
+    def _claim(self) -> None:
         routes = ["a", *work.routes_of("first", "each", "last")]
         self.held += work.claim(self.store, self.dice.choice(self.workers), self.dice.randrange(1, 4), routes=routes)
 
-    def some(self) -> list[Lease]:
+    def _some(self) -> list[Lease]:
         return self.dice.sample(self.held, min(len(self.held), self.dice.randrange(1, 4)))
 
-    def settle(self) -> None:
-        leases = self.some()
+    def _settle(self) -> None:
+        leases = self._some()
         settlements = [
             self.dice.choice([done(lease, '{"list":[1,2]}'), work.retry(lease, 3), failed(lease, work.BROKEN)])
             for lease in leases
         ]
-        standing = self.standing()
+        standing = self._standing()
         landed = {(one.task_id, one.fence) for one in self.store.leases.settle(settlements)}
         assert landed == {(lease.task_id, lease.fence) for lease in leases} & standing, "S2"
 
-    def renew(self) -> None:
-        leases = self.some()
-        standing = self.standing()
+    def _renew(self) -> None:
+        leases = self._some()
+        standing = self._standing()
         renewed = self.store.leases.renew([Renewal(one.task_id, one.fence, 30_000) for one in leases])
         assert {(one.task_id, one.fence) for one in renewed} == {(one.task_id, one.fence) for one in leases} & standing
 
-    def standing(self) -> set[tuple[int, int]]:
+    def _standing(self) -> set[tuple[int, int]]:
         rows = look(self.store, "SELECT task_id, fence, expires_at FROM lease")
         return {(task, fence) for task, fence, expires_at in rows if expires_at > self.clock.now}
 
-    def release(self) -> None:
-        self.store.leases.vacate([Vacancy(one.task_id, one.fence, "released") for one in self.some()])
+    def _release(self) -> None:
+        self.store.leases.vacate([Vacancy(one.task_id, one.fence, "released") for one in self._some()])
 
-    def sweep(self) -> None:
+    def _sweep(self) -> None:
         self.store.leases.vacate(self.store.leases.expired())
 
-    def cancel(self) -> None:
+    def _cancel(self) -> None:
         if self.jobs and self.dice.random() < 0.3:
             self.store.tasks.cancel(self.dice.choice(self.jobs), work.REASON)
 
-    def advance(self) -> None:
+    def _advance(self) -> None:
         work.advance(self.store)
 
-    def due(self) -> None:
+    def _due(self) -> None:
         self.store.stages.make_due()
 
-    def pass_time(self) -> None:
+    def _pass_time(self) -> None:
         self.clock.advance(self.dice.choice([1, 4, 29, 31]))
 
     def finish(self) -> None:
         """Give everything the time it needs."""
         for _ in range(200):
-            for act in (self.pass_time, self.sweep, self.due, self.advance):
+            for act in (self._pass_time, self._sweep, self._due, self._advance):
                 act()
             routes = ["a", *work.routes_of("first", "each", "last")]
             leases = work.claim(self.store, self.workers[0], 100, routes=routes)

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -130,6 +131,20 @@ def at_once(count: int, act) -> list[Any]:
     """Run `act(number)` in as many threads at the same time; raise what any of them raised."""
     with ThreadPoolExecutor(count) as threads:
         return list(threads.map(act, range(count)))
+
+
+@contextlib.contextmanager
+def ending(seconds: float = 120) -> Iterator[threading.Event]:
+    """An event for loops in threads to end by; the time is only a guard against hanging."""
+    over = threading.Event()
+    timer = threading.Timer(seconds, over.set)
+    timer.start()
+    try:
+        yield over
+    finally:
+        over.set()
+        timer.cancel()
+        timer.join()
 
 
 def question(worker: int, **changes) -> Question:

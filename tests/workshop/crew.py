@@ -65,11 +65,21 @@ class Crew:
 
     def start(self, *, environment: dict[str, str] | None = None, **options: object) -> Hand:
         """Start a worker and return when it takes work."""
+        hand = self.run("tests.workshop.start", json.dumps(options), environment=environment)
+        until(lambda: hand.said("worker_started"))
+        return hand
+
+    def orchestrate(self) -> Hand:
+        """Start a process that does upkeep and runs no tasks."""
+        return self.run("tests.workshop.orchestrate")
+
+    def run(self, module: str, *arguments: str, environment: dict[str, str] | None = None) -> Hand:
+        """Start a Python module as a process of this crew."""
         log = self.folder / f"worker-{len(self.hands)}.log"
         known = {"LEASEHOLD_URL": self.url, "WORKSHOP_FOLDER": str(self.folder)}
         with log.open("wb") as lines:
             process = subprocess.Popen(
-                [sys.executable, "-m", "tests.workshop.start", json.dumps(options)],
+                [sys.executable, "-m", module, *arguments],
                 cwd=ROOT,
                 env=os.environ | known | (environment or {}),
                 stdin=subprocess.DEVNULL,
@@ -78,7 +88,6 @@ class Crew:
             )
         hand = Hand(process, log)
         self.hands.append(hand)
-        until(lambda: hand.said("worker_started"))
         return hand
 
     def open(self, name: str) -> None:

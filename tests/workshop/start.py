@@ -1,4 +1,4 @@
-"""Starts one worker process: `python -m tests.workshop.start '{"concurrency": 5}'`. Its notices go to standard error."""
+"""Starts one worker process: `python -m tests.workshop.start '{"concurrency": 5}'`. Notices go to standard error."""
 
 import json
 import logging

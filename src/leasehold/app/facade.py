@@ -20,7 +20,7 @@ from leasehold.model.limits import PAGE_MAX
 from leasehold.model.names import check_name, check_range
 from leasehold.model.status import Status
 from leasehold.runtime.handlers import Handler
-from leasehold.runtime.service import drain, serve
+from leasehold.runtime.serving import drain, serve
 from leasehold.store import Store, open_store
 from leasehold.store.wake import ATTENTION
 

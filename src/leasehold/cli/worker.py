@@ -12,7 +12,7 @@ from leasehold.cli.modules import find_app
 from leasehold.cli.verbs import lesson, opened, url_option
 from leasehold.cli.words import parse_count
 from leasehold.errors import OptionInvalid
-from leasehold.runtime import service
+from leasehold.runtime import serving
 
 LEVELS = ("debug", "info", "warning", "error")
 
@@ -70,7 +70,7 @@ def orchestrate(log_level: str) -> None:
     """Keep work moving."""
     log_to_stderr(log_level)
     with opened(must_exist=False) as app:
-        service.orchestrate(app.store)
+        serving.orchestrate(app.store)
 
 
 def parse_queue(text: str) -> tuple[str, int | None]:

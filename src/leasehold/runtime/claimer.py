@@ -73,18 +73,18 @@ class Claimer:
     @property
     def idle(self) -> bool:
         """Whether the last look found nothing and there is room."""
-        return not self._awake.is_set() and self._holdings.free() > 0
+        return not self._awake.is_set() and self._holdings.room.free() > 0
 
     def know_limits(self, limited: frozenset[str]) -> None:
         """Learn which queues are limited; those are claimed from with slots."""
         self._limited = limited
-        self._holdings.watch_over(limited, self.wake)
+        self._holdings.room.watch_over(limited, self.wake)
 
     def close(self) -> None:
         """Claim no more; a claim under way is finished first, unless the database is away."""
         self._stopped.set()
         self._awake.set()
-        self._holdings.stir()
+        self._holdings.room.close()
         if self._thread.is_alive():
             self._thread.join(timeout=PARTING_SECONDS)
             self._store.close()
@@ -107,7 +107,7 @@ class Claimer:
         while not self._stopped.is_set():
             if not self._await_room(more=more):
                 return
-            asked = min(self._holdings.free(), CLAIM_MAX)
+            asked = min(self._holdings.room.free(), CLAIM_MAX)
             found = self.claim(asked)
             if found == 0:
                 return
@@ -119,17 +119,17 @@ class Claimer:
         while self._committer.backlog() > BACKLOG_MAX and not self._stopped.is_set():
             self._stopped.wait(GATHER_SECONDS)
         if more:
-            worthwhile = max(1, min(CLAIM_MAX, self._holdings.concurrency // 2))
-            self._holdings.await_room(worthwhile, GATHER_SECONDS)
-        while self._holdings.free() <= 0 and not self._stopped.is_set():
-            self._holdings.await_room(1, 1.0)
+            worthwhile = max(1, min(CLAIM_MAX, self._holdings.room.concurrency // 2))
+            self._holdings.room.await_free(worthwhile, GATHER_SECONDS)
+        while self._holdings.room.free() <= 0 and not self._stopped.is_set():
+            self._holdings.room.await_free(1, 1.0)
         return not self._stopped.is_set()
 
     def claim(self, most: int) -> int:
         """Claim up to `most` tasks once, and start them."""
         count = 0
         for queues in self._turns():
-            room = min(most - count, *(self._holdings.free_in(queue) for queue in queues))
+            room = min(most - count, *(self._holdings.room.free_in(queue) for queue in queues))
             if room > 0:
                 count += self._claim_from(queues, room)
         return count
@@ -146,7 +146,7 @@ class Claimer:
         return turns
 
     def _is_apart(self, queue: str) -> bool:
-        return queue in self._limited or self._holdings.is_capped(queue)
+        return queue in self._limited or self._holdings.room.is_capped(queue)
 
     def _claim_from(self, queues: list[str], most: int) -> int:
         asked_at = clock.uptime()
@@ -161,7 +161,8 @@ class Claimer:
                 took = time.monotonic() - started
                 self._rescan_at = started + max(RESCAN_SECONDS, RESCAN_SHARE * took)
             self._hints.saw(claimed.leases)
-        # crash here: leased but not started, so the lease runs out or the owner is found gone
+        # crash here: leased but not started
+        # The lease runs out, or its owner is found gone; another worker takes the task.
         self._take_up(claimed.leases, asked_at)
         if claimed.doubtful:
             self._release_strays()
@@ -175,10 +176,7 @@ class Claimer:
 
     def _release_strays(self) -> None:
         """Give back what a claim leased whose answer was lost: nobody here knows of it."""
-        held = {(attempt.lease.task_id, attempt.lease.fence) for attempt in self._holdings.all()}
-        strays = [
-            Vacancy(*lease, "released") for lease in self._store.leases.held_by(self._worker) if lease not in held
-        ]
+        strays = self._holdings.unknown_of(self._store.leases.held_by(self._worker))
         if strays:
-            self._store.leases.vacate(strays)
+            self._store.leases.vacate([Vacancy(*lease, "released") for lease in strays])
             self._notices.leases_reclaimed(len(strays), "claimed without an answer")

@@ -96,7 +96,8 @@ class Committer:
     def _write_ends(self, group: list[tuple[Attempt, Settlement]]) -> None:
         if not group:
             return
-        # crash here: results computed but not written are computed again by the next attempt
+        # crash here: ended but not written
+        # The result is gone; the next attempt makes it again.
         try:
             landed = self._store.leases.settle([settlement for _, settlement in group])
         except Unavailable as error:
@@ -105,7 +106,8 @@ class Committer:
         except LeaseholdError as error:
             self._one_by_one(group, error)
             return
-        # crash here: written but not answered, so the task is settled and nobody here needs to know
+        # crash here: written but not answered
+        # The task is settled, and nobody here needs to know.
         self._answer(group, landed)
 
     def _answer(self, group: list[tuple[Attempt, Settlement]], landed: list[Landed]) -> None:
@@ -119,6 +121,7 @@ class Committer:
         known = {(one.task_id, one.fence) for one in landed}
         for attempt, settlement in group:
             if (settlement.task_id, settlement.fence) not in known and attempt.lose():
+                self._holdings.drop(attempt)
                 self._notices.lease_lost(attempt.lease, "settled too late")
 
     def _one_by_one(self, group: list[tuple[Attempt, Settlement]], error: LeaseholdError) -> None:
@@ -135,9 +138,9 @@ class Committer:
 
     def _give_up(self, group: list[tuple[Attempt, Settlement]], error: LeaseholdError) -> None:
         for attempt, _ in group:
-            self._holdings.drop(attempt)
             if attempt.lose():
                 self._notices.lease_lost(attempt.lease, error.code)
+            self._holdings.drop(attempt)
 
     def _write_notes(self) -> None:
         with self._changed:

@@ -1,69 +1,50 @@
-"""The leases this worker holds, and the room it has for more."""
+"""The leases this worker holds, from claim to answer, and the room it has for more."""
 
 from __future__ import annotations
 
-import threading
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from leasehold.runtime.attempt import Attempt, State
+from leasehold.runtime.room import Room
 
 Identity = tuple[int, int]
 
 
 class Holdings:
-    """Attempts from claim to answer. A place is free again when the handler has ended, before the end is written."""
+    """Attempts by task and fence. A place is free again when the handler has ended, before the end is written."""
 
     def __init__(self, concurrency: int, queues: Mapping[str, int | None]) -> None:
-        self.concurrency = concurrency
-        self._queues = dict(queues)
+        self.room = Room(concurrency, queues)
         self._held: dict[Identity, Attempt] = {}
-        self._busy = 0
-        self._busy_by_queue: Counter[str] = Counter()
-        self._changed = threading.Condition()
-        self._wanted = 0
-        self._scarce = frozenset(queue for queue, cap in queues.items() if cap is not None)
-        self._on_room: Callable[[], None] = _nobody
+        self._lost: set[Identity] = set()
 
     def add(self, attempts: Iterable[Attempt]) -> None:
         """Take up attempts that were claimed."""
-        with self._changed:
-            for attempt in attempts:
-                lease = attempt.lease
-                self._held[lease.task_id, lease.fence] = attempt
-                self._busy += 1
-                self._busy_by_queue[lease.queue] += 1
-
-    def watch_over(self, limited: Iterable[str], on_room: Callable[[], None]) -> None:
-        """Have it told at once when a place in a limited or capped queue is free again."""
-        self._scarce = frozenset(limited).union(queue for queue in self._queues if self.is_capped(queue))
-        self._on_room = on_room
-
-    def leave(self, attempt: Attempt) -> None:
-        """Free the place of an attempt whose handler has ended."""
-        with self._changed:
-            self._busy -= 1
-            self._busy_by_queue[attempt.lease.queue] -= 1
-            if self._wanted and self.concurrency - self._busy >= self._wanted:
-                self._changed.notify_all()
-        if attempt.lease.queue in self._scarce:
-            self._on_room()
+        taken = list(attempts)
+        self._held.update(((attempt.lease.task_id, attempt.lease.fence), attempt) for attempt in taken)
+        self.room.take(attempt.lease.queue for attempt in taken)
 
     def drop(self, attempt: Attempt) -> None:
         """Forget an attempt whose end has been answered."""
-        self._held.pop((attempt.lease.task_id, attempt.lease.fence), None)
-        if attempt.lease.queue in self._scarce:
-            self._on_room()
+        self.drop_all([attempt])
+        if attempt.state is State.LOST:
+            self._lost.add((attempt.lease.task_id, attempt.lease.fence))
 
     def drop_all(self, attempts: Iterable[Attempt]) -> None:
         """Forget attempts whose ends have been answered."""
         pop = self._held.pop
-        scarce = False
+        queues = set()
         for attempt in attempts:
-            pop((attempt.lease.task_id, attempt.lease.fence), None)
-            scarce = scarce or attempt.lease.queue in self._scarce
-        if scarce:
-            self._on_room()
+            lease = attempt.lease
+            pop((lease.task_id, lease.fence), None)
+            queues.add(lease.queue)
+        self.room.stir(queues)
+
+    def unknown_of(self, leases: Iterable[Identity]) -> list[Identity]:
+        """Return those this worker never took up. One it took up and lost may have run, so it is not among them."""
+        given = list(leases)
+        self._lost.intersection_update(given)
+        return [lease for lease in given if lease not in self._held and lease not in self._lost]
 
     def get(self, task_id: int, fence: int) -> Attempt | None:
         """Return a held attempt."""
@@ -76,46 +57,3 @@ class Holdings:
     def running(self) -> int:
         """Count attempts that have begun and not ended."""
         return sum(attempt.state is State.RUNNING for attempt in self.all())
-
-    @property
-    def busy(self) -> int:
-        """Count occupied places."""
-        return self._busy
-
-    def free(self) -> int:
-        """Count free places."""
-        return self.concurrency - self._busy
-
-    def free_in(self, queue: str) -> int:
-        """Count free places for one queue, which may have a cap of its own here."""
-        cap = self._queues.get(queue)
-        free = self.free()
-        return free if cap is None else min(free, cap - self._busy_by_queue[queue])
-
-    def is_capped(self, queue: str) -> bool:
-        """Whether a queue has a cap of its own here."""
-        return self._queues.get(queue) is not None
-
-    def await_room(self, places: int, seconds: float) -> None:
-        """Wait until so many places are free, or so long."""
-        with self._changed:
-            self._wanted = places
-            self._changed.wait_for(lambda: self.free() >= places, timeout=seconds)
-            self._wanted = 0
-
-    def await_idle(self, seconds: float) -> bool:
-        """Wait until nothing is held any more; False if that takes longer."""
-        with self._changed:
-            self._wanted = self.concurrency
-            done = self._changed.wait_for(lambda: self._busy == 0, timeout=seconds)
-            self._wanted = 0
-            return done
-
-    def stir(self) -> None:
-        """Wake whoever waits for room, to look again."""
-        with self._changed:
-            self._changed.notify_all()
-
-
-def _nobody() -> None:
-    """Nobody waits for room yet."""

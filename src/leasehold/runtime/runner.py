@@ -97,7 +97,7 @@ class Runner:
     def _add_thread(self) -> None:
         with self._lock:
             self._assigned += 1
-            if self._assigned <= self._threads or self._threads >= self._holdings.concurrency:
+            if self._assigned <= self._threads or self._threads >= self._holdings.room.concurrency:
                 return
             self._threads += 1
         threading.Thread(target=self._run_on, name="leasehold-handler", daemon=True).start()
@@ -138,9 +138,9 @@ class Runner:
             self._committer.settle(attempt, settlement)
         else:
             self._holdings.drop(attempt)
-        self._holdings.leave(attempt)
+        self._holdings.room.leave(attempt.lease.queue)
 
     def _leave(self, attempt: Attempt) -> None:
         if attempt.state is State.LOST:
             self._holdings.drop(attempt)
-        self._holdings.leave(attempt)
+        self._holdings.room.leave(attempt.lease.queue)

@@ -56,7 +56,8 @@ class Sweeper:
                 vacated = self._store.leases.vacate([Vacancy(*lease, "owner gone") for lease in held]) if held else []
                 self._report(vacated, "owner gone")
                 queues |= _queues(vacated)
-                # crash here: reclaimed but not noted as gone, so the next sweep finds nothing left to reclaim
+                # crash here: reclaimed but not noted as gone
+                # The next sweep finds nothing left to reclaim, and notes it.
                 self._store.workers.gone([neighbour.worker])
         return queues
 

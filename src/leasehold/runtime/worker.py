@@ -114,7 +114,7 @@ class Worker:
         self._claimer.close()
         released = self._release_unstarted()
         self._notices.stopping(released, self._holdings.running())
-        self._holdings.await_idle(self._plan.grace if grace is None else grace)
+        self._holdings.room.await_idle(self._plan.grace if grace is None else grace)
         self._committer.close(10.0)
         left = self._abandon()
         self._stopped.set()
@@ -129,7 +129,7 @@ class Worker:
     @property
     def busy(self) -> int:
         """How many attempts are under way."""
-        return self._holdings.busy
+        return self._holdings.room.busy
 
     def _run(self, attempts: list[Attempt]) -> None:
         self._heartbeat.attend(min(attempt.lease.lease_ms for attempt in attempts))

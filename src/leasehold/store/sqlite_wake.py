@@ -13,6 +13,7 @@ import socket
 import tempfile
 import uuid
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +21,7 @@ from leasehold.store.wake import ATTENTION
 
 WORDS_MAX: Final = 8_192
 EARS_MAX: Final = 256
+TRIES: Final = 3
 
 
 def folder_of(path: Path) -> Path:
@@ -50,17 +52,21 @@ class SocketEar:
     def __init__(self, path: Path) -> None:
         self._place: Path | None = None
         self._socket, self._poke = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
-        folder = folder_of(path)
+        for _ in range(TRIES):  # another ear that leaves may take the empty folder away meanwhile
+            if self._settle_in(folder_of(path)):
+                break
+
+    def _settle_in(self, folder: Path) -> bool:
+        place = folder / uuid.uuid4().hex[:12]
         try:
             folder.mkdir(mode=0o700, exist_ok=True)
-            if not is_ours(folder):
-                return
-            place = folder / uuid.uuid4().hex[:12]
-            heard = _bound(place)
+            heard = _bound(place) if is_ours(folder) else None
         except OSError:
-            return
-        self._socket.close()
-        self._socket, self._place = heard, place
+            return False
+        if heard is not None:
+            self._socket.close()
+            self._socket, self._place = heard, place
+        return True
 
     def wait(self, seconds: float) -> set[str]:
         """Return the words heard within `seconds`."""
@@ -77,6 +83,8 @@ class SocketEar:
         """Stop listening and take the socket away."""
         if self._place is not None:
             self._place.unlink(missing_ok=True)
+            with suppress(OSError):  # others are still there
+                self._place.parent.rmdir()
         self._socket.close()
         self._poke.close()
 

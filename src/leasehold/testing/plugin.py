@@ -1,4 +1,4 @@
-"""The pytest plugin: fixtures for users' tests. Importing it costs nothing; the engine is imported by who asks for it."""
+"""The pytest plugin: fixtures for users' tests. The engine is imported by the test that asks for it."""
 
 from __future__ import annotations
 

@@ -1,0 +1,92 @@
+"""The places a worker has for attempts: how many are free, in all and for each queue, and who waits for one."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+
+
+class Room:
+    """So many places, some queues with caps of their own. A place is taken by claiming and left by ending."""
+
+    def __init__(self, concurrency: int, caps: Mapping[str, int | None]) -> None:
+        self.concurrency = concurrency
+        self._caps = {queue: cap for queue, cap in caps.items() if cap is not None}
+        self._scarce = frozenset(self._caps)
+        self._busy = 0
+        self._busy_by_queue: Counter[str] = Counter()
+        self._wanted = 0
+        self._closed = False
+        self._changed = threading.Condition()
+        self._on_room: Callable[[], None] = _nobody
+
+    def watch_over(self, limited: Iterable[str], on_room: Callable[[], None]) -> None:
+        """Have it told at once when there may be room in a limited or capped queue again."""
+        self._scarce = frozenset(limited).union(self._caps)
+        self._on_room = on_room
+
+    def take(self, queues: Iterable[str]) -> None:
+        """Take a place for each of these."""
+        with self._changed:
+            for queue in queues:
+                self._busy += 1
+                self._busy_by_queue[queue] += 1
+
+    def leave(self, queue: str) -> None:
+        """Free a place: its handler has ended."""
+        with self._changed:
+            self._busy -= 1
+            self._busy_by_queue[queue] -= 1
+            if self._wanted and self.concurrency - self._busy >= self._wanted:
+                self._changed.notify_all()
+        self.stir({queue})
+
+    def stir(self, queues: Iterable[str]) -> None:
+        """Tell who waits for room in a limited or capped queue that an end was written, which frees its slot."""
+        if self._scarce and not self._scarce.isdisjoint(queues):
+            self._on_room()
+
+    @property
+    def busy(self) -> int:
+        """Count occupied places."""
+        return self._busy
+
+    def free(self) -> int:
+        """Count free places."""
+        return self.concurrency - self._busy
+
+    def free_in(self, queue: str) -> int:
+        """Count free places for one queue, which may have a cap of its own here."""
+        cap = self._caps.get(queue)
+        free = self.free()
+        return free if cap is None else min(free, cap - self._busy_by_queue[queue])
+
+    def is_capped(self, queue: str) -> bool:
+        """Whether a queue has a cap of its own here."""
+        return queue in self._caps
+
+    def await_free(self, places: int, seconds: float) -> None:
+        """Wait until so many places are free, or so long; not at all once closed."""
+        with self._changed:
+            self._wanted = places
+            self._changed.wait_for(lambda: self._closed or self.free() >= places, timeout=seconds)
+            self._wanted = 0
+
+    def close(self) -> None:
+        """Let nobody wait for a place any more."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+    def await_idle(self, seconds: float) -> bool:
+        """Wait until no place is occupied any more; False if that takes longer."""
+        with self._changed:
+            self._wanted = self.concurrency
+            done = self._changed.wait_for(lambda: self._busy == 0, timeout=seconds)
+            self._wanted = 0
+            return done
+
+
+def _nobody() -> None:
+    """Nobody waits for room yet."""

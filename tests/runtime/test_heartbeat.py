@@ -1,0 +1,168 @@
+"""Leases are kept alive whatever the handler does, and given up in time by a worker that cannot keep them alive."""
+
+import asyncio
+import threading
+import time
+
+import pytest
+
+from leasehold import clock
+from leasehold.errors import LeaseLost
+from leasehold.model import lease as endings
+from leasehold.runtime.attempt import Attempt, State
+from leasehold.runtime.heartbeat import Heartbeat
+from leasehold.runtime.holdings import Holdings
+from leasehold.runtime.notices import Notices
+from leasehold.runtime.sweeper import Sweeper
+from leasehold.testing import Clock
+from tests.waiting import until
+from tests.workshop.claiming import claim, enrol
+from tests.workshop.looking import check_journal, check_places, connected, names, rows
+from tests.workshop.working import working
+
+LEASE = 1.5
+
+
+def test_a_lease_is_kept_while_handlers_block_the_loop_and_compute_for_five_times_its_length(app, url):
+    @app.job(lease=LEASE)
+    async def block(task):
+        threading.Event().wait(5 * LEASE)
+        return task.attempt
+
+    @app.job(lease=LEASE)
+    def compute(task):
+        end, number = time.monotonic() + 5 * LEASE, 0
+        while time.monotonic() < end:
+            number = (number * 31 + 7) % 1_000_003
+        return task.attempt
+
+    jobs = [block.submit(), compute.submit()]
+    with working(url, block, compute), working(url, block, compute):
+        assert [job.wait(timeout=120).output for job in jobs] == [1, 1]
+    assert {tuple(names(url, job.id)) for job in jobs} == {("submitted", "claimed", "done")}
+
+
+def lock_out(connection, url):
+    """Keep everybody from writing leases, as a long transaction of another program would."""
+    connection.execute("BEGIN IMMEDIATE" if url.startswith("sqlite") else "BEGIN")
+    if not url.startswith("sqlite"):
+        connection.execute("LOCK TABLE lease IN EXCLUSIVE MODE")
+
+
+def test_s2_a_worker_that_cannot_renew_stops_acting_and_its_end_changes_nothing(app, url):
+    """The async handler is cancelled, the sync one is told, and neither settles the attempt that was lost."""
+    stopped, told, started = threading.Event(), threading.Event(), threading.Barrier(3)
+
+    @app.job(lease=2)
+    async def on_the_loop(task):
+        if task.attempt == 1:
+            started.wait(60)
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                stopped.set()
+        return task.attempt
+
+    @app.job(lease=2)
+    def on_a_thread(task):
+        if task.attempt == 1:
+            started.wait(60)
+            until(lambda: task.cancelled)
+            with pytest.raises(LeaseLost):
+                task.progress(1)
+            told.set()
+        return task.attempt
+
+    jobs = [on_the_loop.submit(), on_a_thread.submit()]
+    with working(url, on_the_loop, on_a_thread):
+        started.wait(60)
+        with connected(url) as connection:
+            lock_out(connection, url)
+            assert stopped.wait(60)
+            assert told.wait(60)
+            assert rows(url, "SELECT count(*) FROM outcome") == [(0,)]
+            connection.execute("ROLLBACK")
+        assert [job.wait(timeout=60).output for job in jobs] == [2, 2]
+    check_places(url)
+    check_journal(url)
+
+
+def test_s2_a_worker_whose_server_went_away_stops_acting_before_the_lease_can_be_taken(outpost):
+    hand = outpost.crew.start(environment={"WORKSHOP_LEASE": "2"})
+    job = outpost.app.submit("hold", {"name": "a"})
+    until(lambda: outpost.crew.journal("start"))
+    outpost.server.stop("immediate")
+    until(lambda: outpost.crew.journal("told", "a", 1))
+    assert hand.said("lease_lost")
+    outpost.crew.open("a")
+    outpost.server.start()
+    assert job.wait(timeout=120).output["attempt"] >= 2
+    assert hand.running
+
+
+def held(app, count, lease_ms):
+    """Lease `count` tasks and return them as a worker holds them, past a third of their time."""
+    holdings = Holdings(count, {"default": None})
+    worker = enrol(app.store)
+    asked_at = clock.uptime() - lease_ms * clock.MILLISECOND // 2
+    handler = app.job(lambda: None, name="kept", lease=lease_ms / 1000)
+    app.submit_many(handler, [{}] * count)
+    while len(holdings.all()) < count:
+        found = claim(app.store, worker, "kept", most=1_000)
+        holdings.add([Attempt(lease, handler.handler, asked_at) for lease in found])
+    return holdings
+
+
+def check_pass(app, url, count):
+    """S1: one pass of the heartbeat renews every lease; none is reported lost and none expires."""
+    manual = Clock(app)
+    holdings = held(app, count, 600_000)
+    manual.advance(500)
+    Heartbeat(app.store, holdings, Notices()).renew()
+    assert {attempt.state for attempt in holdings.all()} == {State.CLAIMED}
+    assert all(attempt.renew_at > clock.uptime() for attempt in holdings.all())
+    manual.advance(599)
+    assert app.store.leases.expired() == []
+    assert rows(url, "SELECT count(*), min(expires_at) FROM lease") == [(count, manual.now + 1_000_000)]
+
+
+def test_twenty_thousand_live_leases_are_renewed_in_one_pass(app, url):
+    check_pass(app, url, 20_000)
+
+
+@pytest.mark.soak
+def test_a_hundred_thousand_live_leases_are_renewed_in_one_pass(app, url):
+    check_pass(app, url, 100_000)
+
+
+def test_a_lease_that_went_to_another_is_lost_at_the_next_renewal(app, url):
+    manual = Clock(app)
+    holdings = held(app, 3, 60_000)
+    manual.advance(61)
+    Sweeper(app.store, Notices()).sweep_expired()
+    [taken] = claim(app.store, enrol(app.store), "kept")
+    Heartbeat(app.store, holdings, Notices()).renew()
+    assert {attempt.state for attempt in holdings.all()} == {State.LOST}
+    assert rows(url, "SELECT task_id, fence FROM lease") == [(taken.task_id, 2)]
+
+
+def test_s2_the_same_worker_holding_attempt_two_cannot_settle_with_attempt_one(app, url):
+    """Owner names never decide: both leases are of one worker."""
+    manual = Clock(app)
+    kind = app.job(lambda: None, name="kept", lease=60)
+    job = kind.submit()
+    worker = enrol(app.store)
+    [first] = claim(app.store, worker, "kept")
+    manual.advance(61)
+    assert app.store.leases.settle([endings.done(first, '"late"')]) == []
+    Sweeper(app.store, Notices()).sweep_expired()
+    [second] = claim(app.store, worker, "kept")
+    assert (second.task_id, second.attempt, second.fence) == (first.task_id, 2, 2)
+    assert app.store.leases.settle([endings.done(first, '"first"')]) == []
+    assert app.store.leases.renew([]) == []
+    assert job.status == "RUNNING"
+    [landed] = app.store.leases.settle([endings.done(second, '"second"')])
+    assert landed.status == "DONE"
+    assert app.store.leases.settle([endings.done(second, '"again"')]) == []
+    assert job.output == "second"
+    assert names(url, job.id) == ["submitted", "claimed", "reclaimed", "claimed", "done"]
