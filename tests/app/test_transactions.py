@@ -1,5 +1,7 @@
 """A submit inside the caller's own transaction lives and dies with it."""
 
+import asyncio
+
 import apsw
 import psycopg
 import pytest
@@ -118,3 +120,41 @@ def test_the_callers_own_outer_transaction_decides_in_the_end(app, welcome, url)
         connection.execute("COMMIT")
     assert [job.payload for job in app.jobs()] == [{"user_id": 2}]
     assert isinstance(connection, apsw.Connection | psycopg.Connection)
+
+
+def test_a_coroutine_in_a_transaction_does_not_draw_others_of_its_thread_into_it(app, welcome, connection):
+    begun, looked = asyncio.Event(), asyncio.Event()
+
+    async def regret():
+        with app.transaction(connection):
+            app.submit(welcome, {"user_id": 1}, key="inside")
+            begun.set()
+            await looked.wait()
+            raise ZeroDivisionError
+
+    async def look_beside():
+        await begun.wait()
+        assert not app.store.database.is_bound
+        looked.set()
+
+    async def both():
+        return await asyncio.gather(regret(), look_beside(), return_exceptions=True)
+
+    assert [type(end) for end in asyncio.run(both())] == [ZeroDivisionError, type(None)]
+    assert app.jobs() == []
+
+
+def test_a_constraint_that_fails_at_commit_fails_in_the_callers_own_words(app, welcome, connection):
+    connection.execute("CREATE TABLE parent (id integer PRIMARY KEY)")
+    connection.execute("CREATE TABLE child (parent_id integer REFERENCES parent (id) DEFERRABLE INITIALLY DEFERRED)")
+    if isinstance(connection, apsw.Connection):
+        connection.execute("PRAGMA foreign_keys = ON")
+
+    def break_a_promise():
+        with app.transaction(connection):
+            app.submit(welcome, {"user_id": 1}, key="inside")
+            connection.execute("INSERT INTO child VALUES (7)")
+
+    with pytest.raises((apsw.ConstraintError, psycopg.errors.ForeignKeyViolation)):
+        break_a_promise()
+    assert app.jobs() == []

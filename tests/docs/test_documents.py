@@ -39,3 +39,17 @@ def test_a_code_block_of_the_documents_runs_and_prints_what_it_says(block, url, 
 def test_the_readme_shows_code_within_its_first_120_words():
     before, _, _ = (ROOT / "README.md").read_text(encoding="utf-8").partition("```python")
     assert len(before.split()) <= 120
+
+
+@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)
+def test_an_example_runs_to_its_end(example, url, tmp_path):
+    ran = subprocess.run(
+        [sys.executable, str(example)],
+        cwd=tmp_path,
+        env=os.environ | {"LEASEHOLD_URL": url},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.startswith("DONE ")

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from enum import Enum, auto
 from typing import Any, Final, Protocol, TypeVar
 
@@ -26,6 +27,10 @@ PATIENCE_SECONDS: Final = 60.0
 FIRST_PATIENCE_SECONDS: Final = 3.0
 PAUSE_FIRST: Final = 0.005
 PAUSE_MAX: Final = 1.0
+
+
+# Which caller's connection operations run on, by database; a coroutine's binding is not seen by others of its thread.
+_bound: Final[ContextVar[dict[int, Session]]] = ContextVar("leasehold_bound", default={})  # noqa: B039 — never changed
 
 
 class Trouble(Enum):
@@ -86,7 +91,6 @@ class Database:
         self.dialect = dialect
         self.patience = patience
         self._pool: Pool[Session] = Pool(dialect.connect, connections)
-        self._bound = threading.local()
         self._closing = threading.Event()
         self._reached = False
 
@@ -116,29 +120,31 @@ class Database:
 
     @contextmanager
     def bound(self, connection: object) -> Iterator[None]:
-        """Have this thread's operations run on the caller's connection, inside one transaction of it."""
-        outer = getattr(self._bound, "session", None)
+        """Have operations of this thread or coroutine run on the caller's connection, inside one transaction of it."""
         theirs: Exception | None = None
+        token = None
         try:
             session = self.dialect.adopt(connection)
             with session.atomic(write=True):
-                self._bound.session = session
+                token = _bound.set({**_bound.get(), id(self): session})
                 try:
                     yield
                 except Exception as error:
                     theirs = error
                     raise
         except Exception as error:
-            if error is theirs:  # the caller's own statements fail in the caller's own words
+            # The caller's own statements, and constraints checked at COMMIT, fail in the caller's own words.
+            if error is theirs or (token is not None and self.dialect.judge(error) is Trouble.FINAL):
                 raise
             raise self._ours(error) from error
         finally:
-            self._bound.session = outer
+            if token is not None:
+                _bound.reset(token)
 
     @property
     def is_bound(self) -> bool:
-        """Whether this thread works inside a transaction of the caller's."""
-        return getattr(self._bound, "session", None) is not None
+        """Whether this thread or coroutine works inside a transaction of the caller's."""
+        return id(self) in _bound.get()
 
     def close(self) -> None:
         """Close all connections; operations that wait for the database give up."""
@@ -146,7 +152,7 @@ class Database:
         self._pool.close()
 
     def _persist(self, work: Callable[[Session], T], *, write: bool, alone: bool) -> tuple[T, bool]:
-        session: Session | None = getattr(self._bound, "session", None)
+        session = _bound.get().get(id(self))
         if session is not None:
             return self._once(session, work, write=write), False
         doubtful = False
