@@ -12,13 +12,13 @@ newsletter = app.pipeline("newsletter")
 
 
 @newsletter.stage
-def readers(issue: int) -> dict[str, list[str]]:
+def readers() -> dict[str, list[str]]:
     """Find out who gets it."""
     return {"readers": [f"reader-{number}@example.org" for number in range(1, 6)]}
 
 
 @newsletter.stage(after=readers, each="readers", queue="mail", retry=Retry(attempts=3, delay_initial=0.1), lease=60)
-def send(task: Task, issue: int) -> dict[str, str]:
+def send(task: Task) -> dict[str, str]:
     """Send to one reader; one of them needs a second attempt."""
     if task.segment == "reader-3@example.org" and task.attempt == 1:
         raise Transient("mailbox busy", retry_after=0.2)

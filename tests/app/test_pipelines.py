@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from leasehold import Permanent, Retry, Transient
-from leasehold.errors import GraphInvalid, KindTaken, KindUnknown
+from leasehold.errors import ArgumentsInvalid, GraphInvalid, KindTaken, KindUnknown
 from tests.waiting import until
 from tests.workshop.looking import check_journal, check_places, names, rows
 from tests.workshop.working import working
@@ -248,3 +248,20 @@ def test_a_pipeline_that_cannot_run_is_refused_when_it_is_written_or_submitted(a
         app.pipeline("film")
     with pytest.raises(KindUnknown):
         app.submit(script)
+
+
+def test_a_stage_takes_the_payload_fields_it_asks_for_and_no_less_than_it_needs(app):
+    film = app.pipeline("film")
+
+    @film.stage
+    def little(path): ...
+
+    @film.stage(after=little)
+    def all_of_it(**fields):
+        return fields
+
+    job = film.submit({"path": "a.md", "size": 3})
+    app.drain()
+    assert job.output == {"all_of_it": {"path": "a.md", "size": 3}}
+    with pytest.raises(ArgumentsInvalid, match="missing: path"):
+        film.submit({"size": 3})

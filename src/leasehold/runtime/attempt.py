@@ -97,8 +97,7 @@ class Attempt:
     def call(self, line: Callable[[Attempt], Line]) -> Any:
         """Call the user's function; `line` gives its task a way to speak to the engine."""
         handler = self.handler
-        fields = canonical.decode(self.lease.payload)
-        handler.check(fields)
+        fields = handler.arguments(canonical.decode(self.lease.payload))
         if handler.wants_task:
             return handler.function(Task(self.lease, line(self)), **fields)
         return handler.function(**fields)

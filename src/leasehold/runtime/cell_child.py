@@ -18,6 +18,7 @@ from leasehold import canonical
 from leasehold.errors import Cancelled
 from leasehold.model.failure import Failure, classify
 from leasehold.model.lease import Lease
+from leasehold.runtime.handlers import Handler
 from leasehold.runtime.task import Task
 
 
@@ -94,22 +95,23 @@ def main(words: int) -> None:
 
 def _call(spec: dict[str, Any], line: PipeLine) -> object:
     sys.path[:], sys.argv[:] = spec["sys_path"], spec["argv"]
-    function, wants_task = _find(spec)
+    handler = _find(spec)
     lease = msgspec.convert(spec["lease"], type=Lease)
-    fields = canonical.decode(lease.payload)
-    result = function(Task(lease, line), **fields) if wants_task else function(**fields)
+    fields = handler.arguments(canonical.decode(lease.payload))
+    given = (Task(lease, line),) if handler.wants_task else ()
+    result = handler.function(*given, **fields)
     return asyncio.run(result) if asyncio.iscoroutine(result) else result
 
 
-def _find(spec: dict[str, Any]) -> tuple[Any, bool]:
+def _find(spec: dict[str, Any]) -> Handler:
     if spec["path"]:
         found: Any = runpy.run_path(spec["path"], run_name="__leasehold_cell__")[spec["name"]]
     else:
         found = getattr(importlib.import_module(spec["module"]), spec["name"])
     handler = getattr(found, "handler", None)
-    if handler is None:
+    if not isinstance(handler, Handler):
         raise TypeError(f"{spec['name']} is not the decorated function it was")
-    return handler.function, handler.wants_task
+    return handler
 
 
 def _plain(failure: Failure) -> dict[str, Any]:

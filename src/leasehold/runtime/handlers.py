@@ -35,12 +35,20 @@ class Handler:
         """The name tasks find it by."""
         return route_of(self.kind, self.stage)
 
+    def arguments(self, payload: dict[str, Any]) -> dict[str, Any]:
+        """Return the function's arguments: all fields for a plain job, for a stage those it asks for."""
+        self.check(payload)
+        if self.stage is None or self.accepted is None or payload.keys() <= self.accepted:
+            return payload
+        return {name: value for name, value in payload.items() if name in self.accepted}
+
     def check(self, payload: Mapping[str, object]) -> None:
-        """Raise `ArgumentsInvalid` unless the payload's fields are the function's arguments."""
+        """Raise `ArgumentsInvalid` unless the function can be called with the payload's fields."""
         if not payload and not self.required:
             return
         missing = self.required - payload.keys()
-        unknown = payload.keys() - self.accepted if self.accepted is not None else frozenset()
+        takes_all = self.stage is not None or self.accepted is None
+        unknown = frozenset() if takes_all else payload.keys() - (self.accepted or frozenset())
         if missing or unknown:
             said = [f"missing: {', '.join(sorted(missing))}"] if missing else []
             said += [f"unknown: {', '.join(sorted(unknown))}"[:200]] if unknown else []
