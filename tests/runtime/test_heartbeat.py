@@ -146,6 +146,28 @@ def test_a_lease_that_went_to_another_is_lost_at_the_next_renewal(app, url):
     assert rows(url, "SELECT task_id, fence FROM lease") == [(taken.task_id, 2)]
 
 
+def test_a_renewal_that_was_asked_before_the_cancel_does_not_take_it_back(app):
+    holdings = held(app, 2, 60_000)
+    first, second = holdings.all()
+    first.cancel_reason = "heard from the pulse meanwhile"
+    app.store.tasks.cancel(second.lease.job_id, "found by the renewal")
+    Heartbeat(app.store, holdings, Notices()).renew()
+    assert [one.cancel_reason for one in holdings.all()] == ["heard from the pulse meanwhile", "found by the renewal"]
+
+
+def test_s12_a_lease_that_was_taken_up_and_lost_is_not_released_as_if_it_had_never_begun(app):
+    """A release takes the attempt back, so only what nobody here ever knew of may be released as a stray."""
+    holdings = held(app, 3, 60_000)
+    kept, lost, ended = holdings.all()
+    assert lost.begin()
+    assert lost.lose()
+    holdings.drop(lost)
+    holdings.drop_all([ended])
+    standing = [(one.lease.task_id, one.lease.fence) for one in (kept, lost)]
+    assert holdings.unknown_of([*standing, (999, 1)]) == [(999, 1)]
+    assert holdings.unknown_of([(999, 2), *standing]) == [(999, 2)]
+
+
 def test_s2_the_same_worker_holding_attempt_two_cannot_settle_with_attempt_one(app, url):
     """Owner names never decide: both leases are of one worker."""
     manual = Clock(app)
