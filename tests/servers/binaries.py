@@ -44,9 +44,7 @@ def reachable_binaries(binaries: Path, copies: Path) -> Path:
     install = binaries.parent
     copy = copies / WHEEL / install.name
     shutil.copytree(install, copy, symlinks=True, ignore=shutil.ignore_patterns("include"))
-    libraries = (
-        install.parent.parent / f"{WHEEL}.libs"
-    )  # the wheel's programs look for these beside themselves
+    libraries = install.parent.parent / f"{WHEEL}.libs"  # the wheel's programs look for these beside themselves
     if libraries.is_dir():
         shutil.copytree(libraries, copies / libraries.name, symlinks=True)
     if not runs(copy / "bin"):

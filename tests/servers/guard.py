@@ -17,9 +17,7 @@ def main(folder: Path) -> None:
     sys.stdin.read()
     for process in _processes_inside(folder):
         with contextlib.suppress(psutil.NoSuchProcess):
-            process.send_signal(
-                signal.SIGQUIT
-            )  # PostgreSQL's immediate shutdown: it removes its shared memory
+            process.send_signal(signal.SIGQUIT)  # PostgreSQL's immediate shutdown: it removes its shared memory
     for process in _processes_inside(folder):
         with contextlib.suppress(psutil.NoSuchProcess, psutil.TimeoutExpired):
             process.wait(timeout=30)

@@ -76,9 +76,7 @@ class PostgresServer:
             raise RuntimeError("the server is running already")
         if not self.cluster.exists():
             self._make_cluster()
-        options = itertools.chain.from_iterable(
-            ("-c", f"{name}={value}") for name, value in self.settings.items()
-        )
+        options = itertools.chain.from_iterable(("-c", f"{name}={value}") for name, value in self.settings.items())
         with (self.folder / "log").open("ab") as log:
             self._process = self._run("postgres", "-D", str(self.cluster), *options, log=log)
         until(self._accepts_connections)
@@ -133,9 +131,7 @@ class PostgresServer:
 
     def drop_database(self, url: str) -> None:
         """Drop the database of that URL and end its connections."""
-        statement = sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(
-            sql.Identifier(database_name(url))
-        )
+        statement = sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(database_name(url)))
         with psycopg.connect(self.url(), autocommit=True) as connection:
             connection.execute(statement)
 

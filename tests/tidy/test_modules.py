@@ -31,11 +31,7 @@ def dangerous_code(source: Source) -> Iterator[str]:
         if isinstance(node, ast.Call):
             yield from dangerous_call(source, node)
         if isinstance(node, ast.Import | ast.ImportFrom):
-            names = (
-                [node.module or ""]
-                if isinstance(node, ast.ImportFrom)
-                else [alias.name for alias in node.names]
-            )
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
             for name in BANNED_MODULES.intersection(names):
                 yield source.at(node, f"imports {name}")
 

@@ -48,9 +48,7 @@ def test_every_invariant_is_cited_by_a_test():
 
 
 def test_every_place_to_crash_has_a_test_of_its_name():
-    assert crash_places("x()  # crash here: after the claim, before the run.\n") == {
-        "after_the_claim_before_the_run"
-    }
+    assert crash_places("x()  # crash here: after the claim, before the run.\n") == {"after_the_claim_before_the_run"}
     assert unproven({"after_the_claim"}, {"test_a_kill_before_the_claim"}) == {"after_the_claim"}
     assert unproven({"after_the_claim"}, {"test_a_kill_after_the_claim_is_healed"}) == set()
     texts = [(ROOT / path).read_text() for path in files() if path.is_relative_to("src")]

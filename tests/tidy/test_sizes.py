@@ -31,13 +31,9 @@ def long_functions(source: Source) -> Iterator[str]:
 
 def wide_classes(source: Source) -> Iterator[str]:
     for klass in source.classes():
-        public = [
-            node.name for node in klass.body if isinstance(node, Function) and not node.name.startswith("_")
-        ]
+        public = [node.name for node in klass.body if isinstance(node, Function) and not node.name.startswith("_")]
         if len(public) > PUBLIC_METHODS_MAX:
-            yield source.at(
-                klass, f"{klass.name} has {len(public)} public methods, at most {PUBLIC_METHODS_MAX}"
-            )
+            yield source.at(klass, f"{klass.name} has {len(public)} public methods, at most {PUBLIC_METHODS_MAX}")
 
 
 def branchy_functions(source: Source) -> Iterator[str]:

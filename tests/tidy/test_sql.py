@@ -69,12 +69,10 @@ def built_sql(source: Source) -> Iterator[str]:
         match node:
             case ast.JoinedStr(values=[ast.Constant(value=str(text)), *_]) if STATEMENT.match(text):
                 yield source.at(node, "SQL in an f-string")
-            case ast.BinOp(op=ast.Mod() | ast.Add(), left=ast.Constant(value=str(text))) if STATEMENT.match(
-                text
-            ):
+            case ast.BinOp(op=ast.Mod() | ast.Add(), left=ast.Constant(value=str(text))) if STATEMENT.match(text):
                 yield source.at(node, "SQL built with an operator")
-            case ast.Call(func=ast.Attribute(value=ast.Constant(value=str(text)), attr="format")) if (
-                STATEMENT.match(text)
+            case ast.Call(func=ast.Attribute(value=ast.Constant(value=str(text)), attr="format")) if STATEMENT.match(
+                text
             ):
                 yield source.at(node, "SQL built with format")
 
@@ -98,9 +96,7 @@ def misnumbered(names: list[str]) -> Iterator[str]:
 
 
 def each_statement() -> list[tuple[str, str, str]]:
-    return [
-        (dialect, name, text) for dialect in DIALECTS for name, text in sorted(statements(dialect).items())
-    ]
+    return [(dialect, name, text) for dialect in DIALECTS for name, text in sorted(statements(dialect).items())]
 
 
 def test_sql_is_written_only_below_the_store():
@@ -132,9 +128,7 @@ def test_every_statement_opens_with_its_name_and_a_sentence():
     assert list(poor_heading("claim", "-- claims: Lease tasks.\nSELECT 1"))
     assert list(poor_heading("claim", "-- claim: Lease tasks\nSELECT 1"))
     assert not list(poor_heading("claim", "-- claim: Lease tasks.\nSELECT 1"))
-    assert [
-        finding for _, name, text in each_statement() for finding in poor_heading(Path(name).name, text)
-    ] == []
+    assert [finding for _, name, text in each_statement() for finding in poor_heading(Path(name).name, text)] == []
 
 
 def test_every_file_holds_one_statement_or_says_why_not():
