@@ -90,6 +90,20 @@ def test_a_worker_killed_with_sigkill_takes_the_whole_tree_with_it(app, crew):
     until(lambda: not any(process.is_running() for process in tree))
 
 
+def test_programs_that_are_started_while_the_tree_is_being_ended_are_ended_too(app, crew):
+    mark = str(os.getpid())
+    hand = crew.start(environment={"WORKSHOP_SWARM": mark})
+    app.submit("apart", {"act": "swarm"})
+    until(lambda: len(crew.journal("bred")) >= 20)
+    assert sleepers(mark)
+    hand.kill()
+    until(lambda: not sleepers(mark))
+
+
+def sleepers(mark):
+    return [one for one in psutil.process_iter(["cmdline"]) if one.info["cmdline"] == ["/bin/sleep", f"600.{mark}"]]
+
+
 def test_a_lost_lease_ends_the_whole_tree(app, crew, url):
     job = run(app, crew, "breed", lease=6)
     tree = family(crew)

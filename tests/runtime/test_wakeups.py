@@ -1,5 +1,6 @@
 """Wake-ups are hints: they make work start at once, they may all be lost, and they heal by themselves."""
 
+import signal
 import statistics
 import time
 
@@ -68,6 +69,16 @@ def test_the_socket_of_a_killed_worker_is_cleared_away_by_the_next_hint(app, cre
     assert not psutil.pid_exists(hand.pid)
 
 
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_a_worker_that_leaves_takes_its_socket_with_it(app, crew, url):
+    hand = crew.start()
+    folder = folder_of(app.store.database.dialect.path)
+    until(lambda: list(folder.iterdir()))
+    hand.signal(signal.SIGTERM)
+    assert hand.end() == 0
+    assert not folder.exists() or list(folder.iterdir()) == []
+
+
 def test_a_process_that_only_orchestrates_moves_pipelines_and_due_work(app, crew, url):
     """Jobs become ready with nobody at work who could run them."""
     hand = crew.start()
@@ -77,5 +88,5 @@ def test_a_process_that_only_orchestrates_moves_pipelines_and_due_work(app, crew
     alone = crew.orchestrate()
     until(lambda: rows(url, "SELECT count(*) FROM ready") == [(2,)])
     assert (first.status, second.status) == ("NEW", "READY")
-    alone.signal(15)
+    alone.signal(signal.SIGTERM)
     assert alone.end() == 0

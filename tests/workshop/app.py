@@ -137,6 +137,13 @@ def breed(task):
     wait_at("breed")
 
 
+def swarm(task):
+    """Go on starting programs in sessions of their own until somebody ends it."""
+    while not is_open("swarm"):
+        subprocess.Popen(["/bin/sleep", f"600.{os.environ['WORKSHOP_SWARM']}"], start_new_session=True)
+        note("bred")
+
+
 def die_once(task):
     if task.attempt == 1:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -165,6 +172,7 @@ ACTS = {
     "answer": answer,
     "read_input": read_input,
     "breed": breed,
+    "swarm": swarm,
     "die_once": die_once,
     "exit_once": exit_once,
     "refuse": refuse,

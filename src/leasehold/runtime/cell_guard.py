@@ -13,10 +13,12 @@ import pathlib
 import select
 import signal
 import sys
+import time
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 LOOK_SECONDS = 0.2
+REAP_SECONDS = 0.002
 
 
 def main() -> None:
@@ -59,14 +61,18 @@ def watch(child: int, life: int) -> int | None:
 
 
 def end_all() -> None:
-    """Kill every process below, until none is left, then this one's group."""
+    """Kill every process below, until none is left, then this one's group.
+
+    One that was made after the look is found by the next: nothing here waits for a process that was not killed.
+    """
     while below := descendants(os.getpid()):
         for pid in below:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
         with contextlib.suppress(ChildProcessError):
-            while os.waitpid(-1, 0)[0]:
+            while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
+        time.sleep(REAP_SECONDS)
     os.killpg(os.getpgrp(), signal.SIGKILL)
 
 

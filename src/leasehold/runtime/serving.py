@@ -31,7 +31,9 @@ def serve(store: Store, plan: Plan) -> int:
         worker = Worker(store, plan)
         worker.start()
         _await_signal(stopped)
-        return worker.stop()
+        left = worker.stop()
+        worker.await_silence()
+        return left
 
 
 def orchestrate(store: Store) -> None:

@@ -126,6 +126,10 @@ class Worker:
         self._notices.stopped(left)
         return left
 
+    def await_silence(self) -> None:
+        """Wait until nobody listens for wake-ups any more, so that a process that ends leaves no socket behind."""
+        self._ear_thread.join(timeout=10 * EAR_SECONDS)
+
     @property
     def busy(self) -> int:
         """How many attempts are under way."""
