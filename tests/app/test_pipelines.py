@@ -206,7 +206,7 @@ def test_a_cancelled_pipeline_ends_with_all_its_tasks_and_the_cancel_comes_first
     [(script_id,)] = rows(url, "SELECT id FROM task WHERE stage = 'script'")
     ended = {task: line for line, task in rows(url, "SELECT id, task_id FROM event WHERE name = 'cancelled'")}
     assert ended[job_id] < ended[script_id]
-    assert names(url, script_id) == ["submitted", "claimed", "cancelled"]
+    assert names(url, script_id) == ["submitted", "claimed", "asked", "cancelled"]
     check_places(url)
 
 

@@ -17,7 +17,7 @@ def test_a_running_handler_in_another_process_sees_the_cancel_and_ends_cancelled
     assert job.wait(timeout=60).status == "CANCELLED"
     assert crew.journal("told")
     assert job.failure == {"error_class": "CANCELLED", "message": "not needed any more", "retryable": False}
-    assert names(url, job.id) == ["submitted", "claimed", "cancelled"]
+    assert names(url, job.id) == ["submitted", "claimed", "asked", "cancelled"]
     check_places(url)
     check_journal(url)
 
@@ -48,7 +48,7 @@ def test_a_handler_that_does_not_look_ends_cancelled_all_the_same(app, url):
             gate.set()
             job.wait(timeout=60)
         assert (job.status, job.failure["message"]) == ("CANCELLED", "stop")
-        assert names(url, job.id) == ["submitted", "claimed", "cancelled"]
+        assert names(url, job.id) == ["submitted", "claimed", "asked", "cancelled"]
 
 
 def test_a_task_once_told_to_stop_is_never_told_otherwise(app, url):

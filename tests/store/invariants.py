@@ -12,6 +12,7 @@ AFTER = {
     "submitted": {"waiting", "ready"},
     "advanced": {"ready"},
     "claimed": {"lease"},
+    "asked": {"lease"},
     "retried": {"waiting"},
     "done": {"outcome"},
     "failed": {"outcome"},

@@ -53,7 +53,7 @@ class Job:
 
     @property
     def output(self) -> Any:
-        """What the handler returned; for a pipeline, the outputs of its last stages by name. None until it is DONE."""
+        """What the handler returned; for a pipeline that is DONE, the outputs of its last stages by name."""
         return self._look().output
 
     @property

@@ -1,4 +1,4 @@
-"""The names of the journal's lines. One for every change of place; each is written in the same transaction."""
+"""The names of the journal's lines: one for every change of place, and one for a cancel that must wait for its end."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ class Name(StrEnum):
     RETRIED = "retried"
     DONE = "done"
     FAILED = "failed"
+    ASKED = "asked"
     CANCELLED = "cancelled"
 
 

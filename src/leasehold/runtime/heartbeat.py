@@ -20,6 +20,7 @@ from leasehold.store import Store
 
 TICK_MAX: Final = 1.0
 TICK_MIN: Final = 0.02
+IDLE_LEASE_MS: Final = 30_000
 
 
 class Heartbeat:
@@ -29,7 +30,7 @@ class Heartbeat:
         self._store = store
         self._holdings = holdings
         self._notices = notices
-        self._shortest_ms = 30_000
+        self._shortest_ms = IDLE_LEASE_MS
         self._closed = False
         self._changed = threading.Condition()
         self._threads = [
@@ -43,10 +44,9 @@ class Heartbeat:
             thread.start()
 
     def attend(self, shortest_ms: int) -> None:
-        """Beat fast enough for the shortest lease ever held."""
+        """Beat fast enough for a lease that was just taken up."""
         if shortest_ms < self._shortest_ms:
             with self._changed:
-                self._shortest_ms = shortest_ms
                 self._changed.notify_all()
 
     def close(self) -> None:
@@ -68,8 +68,9 @@ class Heartbeat:
 
     def _wait(self, share: int) -> bool:
         with self._changed:
-            seconds = min(TICK_MAX, max(TICK_MIN, self._shortest_ms / 1000 / share))
-            self._changed.wait(seconds)
+            held = (attempt.lease.lease_ms for attempt in self._holdings.all())
+            self._shortest_ms = min(held, default=IDLE_LEASE_MS)
+            self._changed.wait(min(TICK_MAX, max(TICK_MIN, self._shortest_ms / 1000 / share)))
             return not self._closed
 
     def renew(self) -> None:

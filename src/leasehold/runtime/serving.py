@@ -10,12 +10,12 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Final
 
-from leasehold.errors import WaitTimeout
+from leasehold.errors import LeaseholdError, WaitTimeout
 from leasehold.runtime.identity import this_process
 from leasehold.runtime.notices import Notices
 from leasehold.runtime.upkeep import Upkeep
 from leasehold.runtime.worker import Plan, Worker
-from leasehold.store import Store
+from leasehold.store import Store, open_store
 from leasehold.store.reports import Remaining
 from leasehold.store.workers import Question
 
@@ -23,6 +23,7 @@ LOOK_SECONDS: Final = 0.02
 LOOK_MAX: Final = 0.25
 FORCED_EXIT: Final = 1
 SIGNAL_SECONDS: Final = 0.25
+PARTING_PATIENCE: Final = 2.0
 
 
 def serve(store: Store, plan: Plan) -> int:
@@ -41,11 +42,23 @@ def orchestrate(store: Store) -> None:
     with _Signals() as stopped:
         owner = this_process()
         worker = store.workers.register(owner)
-        upkeep = Upkeep(store, worker, owner, Notices(worker=worker), on_ready=store.wake)
+        notices = Notices(worker=worker)
+        upkeep = Upkeep(store, worker, owner, notices, on_ready=store.wake)
         upkeep.start()
         _await_signal(stopped)
         upkeep.close()
-        store.workers.gone([worker])
+        _sign_off(store.url, worker, notices)
+
+
+def _sign_off(url: str, worker: int, notices: Notices) -> None:
+    """Note that this process holds nothing; a database that is away is not waited for."""
+    parting = open_store(url, connections=1, patience=PARTING_PATIENCE)
+    try:
+        parting.workers.gone([worker])
+    except LeaseholdError as error:
+        notices.part_failed("orchestrator", error)
+    finally:
+        parting.close()
 
 
 def drain(store: Store, plan: Plan, timeout: float | None = None, *, wait_for_due: bool = True) -> None:

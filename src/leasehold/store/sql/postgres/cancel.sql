@@ -16,7 +16,7 @@ unready AS (
 asked AS (
     UPDATE leasehold.lease SET cancel_reason = %(reason)s::text
     WHERE task_id = ANY(ARRAY(SELECT id FROM member ORDER BY id)) AND cancel_reason IS NULL
-    RETURNING task_id
+    RETURNING task_id, fence, attempt, worker
 ),
 gone AS MATERIALIZED (SELECT * FROM unwaited UNION ALL SELECT * FROM unready),
 recorded AS (
@@ -24,7 +24,9 @@ recorded AS (
     SELECT task_id, epoch, fence, 'CANCELLED', %(reason)s::text, clock.now FROM gone, clock
 ),
 logged AS (
-    INSERT INTO leasehold.event (task_id, at, name, detail)
-    SELECT task_id, clock.now, 'cancelled', %(reason)s::text FROM gone, clock
+    INSERT INTO leasehold.event (task_id, at, name, fence, attempt, worker, detail)
+    SELECT task_id, clock.now, 'cancelled', NULL, NULL, NULL, %(reason)s::text FROM gone, clock
+    UNION ALL
+    SELECT task_id, clock.now, 'asked', fence, attempt, worker, %(reason)s::text FROM asked, clock
 )
 SELECT (SELECT count(*) FROM gone) AS ended, (SELECT count(*) FROM asked) AS asked

@@ -25,6 +25,14 @@ SELECT (SELECT count(*) FROM temp.moved) AS ended, (SELECT count(*) FROM lease
         UNION ALL
         SELECT id FROM task WHERE job_id = :job AND parent_id IS NOT NULL)) AS asked;
 
+INSERT INTO event (task_id, at, name, fence, attempt, worker, detail)
+SELECT task_id, leasehold_now(), 'asked', fence, attempt, worker, :reason FROM lease
+WHERE cancel_reason IS NULL AND task_id IN (
+    SELECT id FROM task WHERE id = :job AND parent_id IS NULL
+    UNION ALL
+    SELECT id FROM task WHERE job_id = :job AND parent_id IS NOT NULL)
+ORDER BY task_id;
+
 UPDATE lease SET cancel_reason = :reason
 WHERE cancel_reason IS NULL AND task_id IN (
     SELECT id FROM task WHERE id = :job AND parent_id IS NULL
