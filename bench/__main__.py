@@ -88,12 +88,7 @@ def measure_drains(make: Callable[[str], Bed], name: str, size: Size, report: Re
 
 def measure_cost(make: Callable[[str], Bed], size: Size, report: Report) -> None:
     """Measure what a drained task costs the server."""
-    bed = make("postgres")
-    measures.fill(bed, size.jobs)
-    before = measures.server_counts(bed)
-    measures.drain(bed)
-    after = measures.server_counts(bed)
-    statements, wal = (after[0] - before[0]) / size.jobs, (after[1] - before[1]) / size.jobs
+    statements, wal = measures.drain_cost(make("postgres"), size.jobs)
     report.at_most("postgres: statements per task", report.note("postgres: statements per task", statements, ""), 0.05)
     report.at_most("postgres: WAL bytes per task", report.note("postgres: WAL bytes per task", wal, "B"), 1_200)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +16,8 @@ import psycopg
 from leasehold.store import Store, open_store
 from tests.servers.postgres import PostgresServer
 
+STATEMENT = re.compile(r"(?:statement|execute [^:\n]*): ")
+
 
 @dataclass(frozen=True, slots=True)
 class Bed:
@@ -23,6 +26,21 @@ class Bed:
     name: str
     url: str
     store: Store
+    server: PostgresServer
+
+    def log_statements(self) -> None:
+        """Have the server write down every statement of connections that are opened from now on, without parameters."""
+        database = self.sql("SELECT current_database()")[0][0]
+        self.sql(f"ALTER DATABASE {database} SET log_statement = 'all'")
+        self.sql(f"ALTER DATABASE {database} SET log_parameter_max_length = 0")
+
+    def statements(self) -> int:
+        """Return how many statements the server has written down so far."""
+        return len(STATEMENT.findall(self.server.log))
+
+    def wal(self) -> int:
+        """Return how many bytes of WAL the server has written so far."""
+        return int(self.sql("SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint")[0][0])
 
     def sql(self, text: str) -> list[tuple[Any, ...]]:
         """Run a statement of the benchmark's own."""
@@ -67,7 +85,7 @@ def beds() -> Iterator[Any]:
             store = open_store(url)
             store.prepare()
             opened.append(store)
-            return Bed(name, url, store)
+            return Bed(name, url, store, server)
 
         try:
             yield make

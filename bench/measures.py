@@ -128,10 +128,10 @@ def _worker(bed: Bed, verb: str) -> subprocess.Popen[bytes]:
 def idle_worker(bed: Bed) -> Iterator[subprocess.Popen[bytes]]:
     """Have a worker that waits for work."""
     app = _app(bed)
-    app.submit("noop", {})
+    job = app.submit("noop", {})
     worker = _worker(bed, "work")
-    until(lambda: not bed.store.reports.jobs(status="READY") and not bed.store.reports.jobs(status="RUNNING"))
-    app.close()
+    until(lambda: job.status.settled)
+    app.close()  # and with it its connections, so that the server counts what they did now and not later
     try:
         yield worker
     finally:
@@ -213,25 +213,26 @@ def pinned(bed: Bed) -> Iterator[None]:
         connection.rollback()
 
 
-def server_counts(bed: Bed) -> tuple[int, int]:
-    """Return transactions and WAL bytes so far; in autocommit a transaction is a statement."""
-    row = bed.sql(
-        "SELECT pg_stat_get_db_xact_commit(d.oid) + pg_stat_get_db_xact_rollback(d.oid), "
-        "(pg_current_wal_insert_lsn() - '0/0')::bigint FROM pg_database d WHERE datname = current_database()"
-    )[0]
-    return int(row[0]), int(row[1])
+def drain_cost(bed: Bed, count: int) -> tuple[float, float]:
+    """Return statements and WAL bytes per task of a drain, start and end of the worker included."""
+    bed.sql("CHECKPOINT")  # so that none falls into the drain and adds whole pages that a steady load shares
+    fill(bed, count)
+    bed.log_statements()
+    statements, wal = bed.statements(), bed.wal()
+    drain(bed)
+    return (bed.statements() - statements) / count, (bed.wal() - wal) / count
 
 
 def idle_cost(bed: Bed, seconds: float) -> tuple[float, float]:
-    """Return transactions a second and percent of a core of a worker with nothing to do."""
+    """Return statements a second and percent of a core of a worker with nothing to do."""
+    bed.log_statements()
     with idle_worker(bed) as worker:
         process = psutil.Process(worker.pid)
         threading.Event().wait(3)
-        before, cpu, started = server_counts(bed)[0], sum(process.cpu_times()[:2]), time.perf_counter()
+        before, cpu, started = bed.statements(), sum(process.cpu_times()[:2]), time.perf_counter()
         threading.Event().wait(seconds)
         spent = time.perf_counter() - started
-        after = server_counts(bed)[0]
-        return (after - before - 1) / spent, 100 * (sum(process.cpu_times()[:2]) - cpu) / spent
+        return (bed.statements() - before) / spent, 100 * (sum(process.cpu_times()[:2]) - cpu) / spent
 
 
 def dump(figures: dict[str, object]) -> str:

@@ -67,7 +67,7 @@ class Leasehold:
             raise OptionInvalid(f"{len(payloads)} payloads need as many keys; got {len(keys)}.")
         texts = [submitting.check_payload(what, self._registry, payload) for payload in payloads]
         store = self._opening.store
-        definition = submitting.definition_of(what, self._registry, store)
+        definition = submitting.definition_of(what, self._registry, self._opening)
         made = submitting.make_submissions(definition, texts, keys or [None] * len(texts), options)
         return [Job.submitted(store, answer) for answer in submitting.submit(store, definition, made)]
 

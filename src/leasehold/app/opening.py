@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import threading
+import time
+from typing import Final
 
 from leasehold.app.kinds import Registry
 from leasehold.model.graph import Definition
 from leasehold.store import Store
+
+BELIEF_SECONDS: Final = 5.0
 
 
 class Opening:
@@ -18,6 +22,7 @@ class Opening:
         self._lock = threading.Lock()
         self._prepared = False
         self._published: dict[str, Definition] = {}
+        self._read: dict[str, tuple[float, Definition]] = {}
 
     @property
     def store(self) -> Store:
@@ -27,6 +32,15 @@ class Opening:
                 self._store.prepare()
                 self._prepared = True
         return self._store
+
+    def definition(self, kind: str) -> Definition | None:
+        """What another process has published of a kind; believed for a few seconds."""
+        read_at, found = self._read.get(kind, (0.0, None))
+        if found is None or time.monotonic() - read_at > BELIEF_SECONDS:
+            found = self.store.tasks.definition(kind)
+            if found is not None:
+                self._read[kind] = (time.monotonic(), found)
+        return found
 
     def published(self) -> Store:
         """The store, with every kind registered here made known to processes that have no handlers."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from leasehold import canonical, clock
 from leasehold.app.kinds import Registry
+from leasehold.app.opening import Opening
 from leasehold.errors import KindUnknown, OptionInvalid, PayloadInvalid
 from leasehold.model.graph import Definition
 from leasehold.model.limits import DELAY_SECONDS_MAX, PRIORITY_MAX, PRIORITY_MIN
@@ -35,13 +36,13 @@ class Options:
             raise OptionInvalid(f"priority is a whole number; got {self.priority}.")
 
 
-def definition_of(what: object, registry: Registry, store: Store) -> Definition:
+def definition_of(what: object, registry: Registry, opening: Opening) -> Definition:
     """Return what a kind is: registered here, or published by another process."""
     known = registry.find(what)
     if known is not None:
         return known.definition
     name = check_name(what, "kind")
-    published = store.tasks.definition(name)
+    published = opening.definition(name)
     if published is None:
         raise KindUnknown(f"The kind is '{name}'. A worker publishes its kinds when it starts.")
     return published
