@@ -89,12 +89,12 @@ def _await(done: Callable[[], bool], timeout: float | None) -> None:
 
 
 def _is_done(store: Store, plan: Plan, worker: Worker, *, wait_for_due: bool) -> bool:
-    if worker.busy:
+    # First what is due, then what is left: what becomes ready in between is seen by the second look.
+    if worker.busy or (not wait_for_due and _is_due(store)):
         return False
     left: Remaining = store.reports.remaining(sorted(plan.handlers), sorted(plan.queues))
-    if left.ready or left.running or left.unsettled:
-        return False
-    return left.due == 0 or not (wait_for_due or _is_due(store))
+    due = left.due if wait_for_due else 0
+    return not (left.ready or left.running or left.unsettled or due)
 
 
 def _is_due(store: Store) -> bool:
