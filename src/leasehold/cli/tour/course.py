@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import signal
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -147,7 +148,10 @@ class Course:
     def _leave(self) -> None:
         if fallen := self._crew.deserters():
             self._screen.tell(f"workers ended by themselves, with exit codes {fallen}")
-        elif any(codes := self._crew.dismiss()):
+            return
+        # One that is told to leave while it is still starting leaves as any program does: by the signal.
+        codes = self._crew.dismiss()
+        if set(codes) - {0, -signal.SIGTERM}:
             self._screen.tell(f"workers did not end well when told to: exit codes {codes}")
 
     def _evidence(self, seconds: float) -> Evidence:
