@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
