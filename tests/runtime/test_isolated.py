@@ -72,7 +72,7 @@ def test_a_cancelled_isolated_handler_is_told_and_ends_cancelled(app, crew, url)
     app.cancel(job, reason="enough")
     assert job.wait(timeout=60).status == "CANCELLED"
     assert crew.journal("told")
-    assert names(url, job.id) == ["submitted", "claimed", "cancelled"]
+    assert names(url, job.id) == ["submitted", "claimed", "asked", "cancelled"]
 
 
 def family(crew):
