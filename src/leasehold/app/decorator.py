@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import overload
 
-from leasehold.app.kinds import Function, Kind, Registry, Submitter, make_terms
+from leasehold.app.kinds import Function, Kind, Registry, Submitter, check_retry, make_terms
 from leasehold.model.limits import LEASE_SECONDS
 from leasehold.model.names import check_name
 from leasehold.model.retry import Retry
@@ -46,11 +46,11 @@ class JobDecorator:
         isolated: bool = False,
     ) -> Kind | Callable[[Function], Kind]:
         """Register a function as the handler of the kind it is named after, or of `name`."""
-        policy = retry or Retry()
+        policy = check_retry(retry)
         terms = make_terms(queue, policy, lease, on_lost)
 
         def register(decorated: Function) -> Kind:
-            kind = check_name(name or decorated.__name__, "kind")
+            kind = check_name(name or getattr(decorated, "__name__", None), "kind")
             made = Kind(self._app, make_handler(kind, None, decorated, terms, policy, isolated=isolated))
             self._registry.add(made)
             return made

@@ -14,10 +14,11 @@ from leasehold.app.nouns import Journal, Queues
 from leasehold.app.opening import Opening
 from leasehold.app.planning import make_plan
 from leasehold.app.submitting import Options
+from leasehold.canonical import INTEGER_MAX
 from leasehold.errors import OptionInvalid
 from leasehold.insight import jobs
 from leasehold.model.limits import PAGE_MAX
-from leasehold.model.names import check_name, check_range
+from leasehold.model.names import check_name, check_whole
 from leasehold.model.status import Status
 from leasehold.runtime.handlers import Handler
 from leasehold.runtime.serving import drain, serve
@@ -81,8 +82,9 @@ class Leasehold:
 
     def get(self, job_id: int) -> Job:
         """Read a job; `JobUnknown` if there is none with this id."""
+        check_whole(job_id, 0, INTEGER_MAX, "A job's id")
         store = self._opening.store
-        return Job.of(store, jobs.find(store, job_id))
+        return Job.of(store, jobs.find(store, job_id, whole=False))
 
     def jobs(
         self, *, status: str | None = None, kind: str | None = None, queue: str | None = None, limit: int = 50
@@ -90,14 +92,17 @@ class Leasehold:
         """List jobs, newest first."""
         if status is not None and status not in tuple(Status):
             raise OptionInvalid(f"status is one of {', '.join(Status)}; got {status!r}.")
-        check_range(limit, 1, PAGE_MAX, "limit")
+        for name, what in ((kind, "kind"), (queue, "queue")):
+            if name is not None:
+                check_name(name, what)
+        check_whole(limit, 1, PAGE_MAX, "limit")
         store = self._opening.store
         found = jobs.listing(store, status=status, kind=kind, queue=queue, limit=limit)
         return [Job.of(store, seen) for seen in found]
 
     def cancel(self, job: Job | int, *, reason: str = "") -> Job:
         """Call a job off with all its tasks; see `Job.cancel`."""
-        return (self.get(job) if isinstance(job, int) else job).cancel(reason)
+        return (job if isinstance(job, Job) else self.get(job)).cancel(reason)
 
     def work(self, *, concurrency: int = 50, queues: QueueChoice = None, grace: float = 30.0) -> None:
         """Run jobs until SIGTERM or SIGINT; then finish what runs within `grace` seconds."""

@@ -54,7 +54,10 @@ class Job:
     @property
     def output(self) -> Any:
         """What the handler returned; for a pipeline that is DONE, the outputs of its last stages by name."""
-        return self._look().output
+        seen = self._look()
+        if seen.has_parts and seen.status == Status.DONE:
+            return self._store.stages.outputs(self.id)
+        return seen.output
 
     @property
     def failure(self) -> dict[str, Any] | None:
@@ -94,7 +97,7 @@ class Job:
 
     def _look(self) -> Snapshot:
         if self._seen is None or not self._seen.status.settled:
-            self._seen = jobs.find(self._store, self.id)
+            self._seen = jobs.find(self._store, self.id, whole=False)
         return self._seen
 
     def __repr__(self) -> str:

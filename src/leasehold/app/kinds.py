@@ -9,7 +9,7 @@ from leasehold.app.job import Job
 from leasehold.errors import GraphInvalid, KindTaken, KindUnknown, OptionInvalid
 from leasehold.model.graph import Definition, Stage, check_graph
 from leasehold.model.limits import LEASE_SECONDS, LEASE_SECONDS_MAX, LEASE_SECONDS_MIN
-from leasehold.model.names import check_name, check_range
+from leasehold.model.names import check_key, check_name, check_range
 from leasehold.model.retry import Retry
 from leasehold.model.status import OnLost
 from leasehold.model.task import Terms
@@ -33,6 +33,13 @@ def make_terms(queue: str, retry: Retry, lease: float, on_lost: str) -> Terms:
     if on_lost not in tuple(OnLost):
         raise OptionInvalid(f"on_lost is 'requeue' or 'bury'; got {on_lost!r}.")
     return Terms(check_name(queue, "queue"), retry.attempts, round(lease * 1000), OnLost(on_lost).value)
+
+
+def check_retry(retry: Retry | None) -> Retry:
+    """Return the policy given, or the one everybody gets."""
+    if retry is not None and not isinstance(retry, Retry):
+        raise OptionInvalid(f"retry is a Retry, such as Retry(attempts=3); got {type(retry).__name__}.")
+    return retry or Retry()
 
 
 class Kind:
@@ -114,11 +121,13 @@ class Pipeline:
         isolated: bool = False,
     ) -> StageHandle | Callable[[Function], StageHandle]:
         """Add a stage that runs when those in `after` are done; with `each`, once per item of that output field."""
-        policy = retry or Retry()
+        policy = check_retry(retry)
         terms = make_terms(queue, policy, lease, on_lost)
+        if each is not None:
+            check_key(each, "each")
 
         def add(decorated: Function) -> StageHandle:
-            stage = Stage(check_name(name or decorated.__name__, "stage"), terms, _names(after), each)
+            stage = Stage(check_name(name or getattr(decorated, "__name__", None), "stage"), terms, _names(after), each)
             if stage.name in self._stages:
                 raise KindTaken(f"Pipeline '{self.name}' has a stage '{stage.name}'.")
             check_graph(self.name, (*self._stages.values(), stage))
@@ -148,6 +157,8 @@ class Pipeline:
 def _names(after: After) -> tuple[str, ...]:
     if after is None:
         return ()
+    if not isinstance(after, str | StageHandle | Iterable):
+        raise OptionInvalid(f"after is a stage, the name of one, or several; got {type(after).__name__}.")
     several = [after] if isinstance(after, str | StageHandle) else list(after)
     return tuple(one.name if isinstance(one, StageHandle) else check_name(one, "stage") for one in several)
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from leasehold.app.opening import Opening
+from leasehold.canonical import INTEGER_MAX
 from leasehold.model.event import Event
 from leasehold.model.limits import PAGE_MAX, QUEUE_LIMIT_MAX
-from leasehold.model.names import check_name, check_range
+from leasehold.model.names import check_name, check_whole
 from leasehold.store.queues import Queue
 from leasehold.store.wake import ATTENTION
 
@@ -32,7 +33,7 @@ class Queues:
     def limit(self, name: str, capacity: int | None) -> None:
         """Let at most `capacity` tasks of a queue run at once, over all workers; None lifts the limit."""
         if capacity is not None:
-            check_range(capacity, 1, QUEUE_LIMIT_MAX, "A queue's limit")
+            check_whole(capacity, 1, QUEUE_LIMIT_MAX, "A queue's limit")
         self._opening.store.queues.limit(check_name(name, "queue"), capacity)
         self._opening.store.wake([ATTENTION])
 
@@ -45,4 +46,7 @@ class Journal:
 
     def of(self, job_id: int, *, after: int = 0, limit: int = PAGE_MAX) -> list[Event]:
         """Return the lines of a job and its tasks, in order, after the line `after`."""
+        check_whole(job_id, 0, INTEGER_MAX, "A job's id")
+        check_whole(after, 0, INTEGER_MAX, "after")
+        check_whole(limit, 1, PAGE_MAX, "limit")
         return self._opening.store.reports.events(job_id, after, limit)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from leasehold.errors import KindUnknown, OptionInvalid, QueueUnserved
 from leasehold.model.limits import CONCURRENCY_MAX
-from leasehold.model.names import check_name, check_range
+from leasehold.model.names import check_name, check_range, check_whole
 from leasehold.runtime.handlers import Handler
 from leasehold.runtime.worker import Plan
 
@@ -20,7 +20,7 @@ def make_plan(
     """Check and complete the options: without queues, every queue that a handler here is for."""
     if not handlers:
         raise KindUnknown("This app has no handlers; decorate a function with @app.job before it works.")
-    check_range(concurrency, 1, CONCURRENCY_MAX, "concurrency")
+    check_whole(concurrency, 1, CONCURRENCY_MAX, "concurrency")
     check_range(grace, 0, 24 * 3600, "grace (seconds)")
     served = {handler.terms.queue for handler in handlers.values()}
     chosen = _chosen(served, queues)
@@ -28,7 +28,7 @@ def make_plan(
         if check_name(name, "queue") not in served:
             raise QueueUnserved(f"The queue is '{name}'; handlers here are for {', '.join(sorted(served))}.")
         if cap is not None:
-            check_range(cap, 1, CONCURRENCY_MAX, f"The cap of queue '{name}'")
+            check_whole(cap, 1, CONCURRENCY_MAX, f"The cap of queue '{name}'")
     return Plan(handlers, chosen, int(concurrency), float(grace))
 
 

@@ -19,6 +19,7 @@ from leasehold.model.limits import DELAY_SECONDS_MAX, PRIORITY_MAX, PRIORITY_MIN
 from leasehold.model.names import check_key, check_name, check_range
 from leasehold.model.task import Submission, Submitted
 from leasehold.store import Store
+from leasehold.store.wake import ATTENTION
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ def submit(store: Store, definition: Definition, submissions: list[Submission]) 
         answers = store.tasks.submit(submissions)
         queues = {definition.terms.queue}
     if not store.database.is_bound and any(answer.created for answer in answers):
-        store.wake(queues)
+        store.wake(queues | ({ATTENTION} if any(one.delay_us for one in submissions) else set()))
     return answers
 
 

@@ -26,6 +26,7 @@ class Snapshot(Struct, frozen=True):
     failure: dict[str, Any] | None
     created_at: datetime
     finished_at: datetime | None
+    has_parts: bool = False
 
     def plain(self) -> dict[str, Any]:
         """Return the job as JSON-able fields, times in ISO 8601 (UTC)."""
@@ -42,12 +43,12 @@ class Snapshot(Struct, frozen=True):
         }
 
 
-def find(store: Store, job_id: int) -> Snapshot:
-    """Read one job, or raise `JobUnknown`."""
+def find(store: Store, job_id: int, *, whole: bool = True) -> Snapshot:
+    """Read one job, or raise `JobUnknown`. Not `whole`: without a pipeline's outputs, which may be large."""
     row = store.reports.job(job_id)
     if row is None:
         raise JobUnknown(f"The id is {job_id}.")
-    return _snapshot(store, row)
+    return _snapshot(store, row, whole=whole)
 
 
 def listing(
@@ -61,12 +62,12 @@ def listing(
 ) -> list[Snapshot]:
     """List jobs, newest first."""
     rows = store.reports.jobs(status=status, kind=kind, queue=queue, before=before, most=limit)
-    return [_snapshot(store, row) for row in rows]
+    return [_snapshot(store, row, whole=False) for row in rows]
 
 
-def _snapshot(store: Store, row: JobRow) -> Snapshot:
+def _snapshot(store: Store, row: JobRow, *, whole: bool) -> Snapshot:
     output = None if row.output is None else canonical.decode(row.output)
-    if row.has_parts and row.status == Status.DONE:
+    if whole and row.has_parts and row.status == Status.DONE:
         output = store.stages.outputs(row.id)
     created_at = clock.moment(row.created_at)
     assert created_at is not None
@@ -80,4 +81,5 @@ def _snapshot(store: Store, row: JobRow) -> Snapshot:
         failure=None if row.failure is None else canonical.decode(row.failure),
         created_at=created_at,
         finished_at=clock.moment(row.finished_at),
+        has_parts=bool(row.has_parts),
     )

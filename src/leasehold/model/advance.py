@@ -14,7 +14,8 @@ from msgspec import Struct
 from leasehold import canonical
 from leasehold.errors import EachInvalid, FanOutTooLarge, LeaseholdError
 from leasehold.model.failure import Failure
-from leasehold.model.limits import SEGMENTS_MAX
+from leasehold.model.limits import MESSAGE_LENGTH_MAX, SEGMENTS_MAX
+from leasehold.model.names import clean
 from leasehold.model.status import Status
 from leasehold.model.task import Child, Facts
 
@@ -137,7 +138,7 @@ def fan_out(group: Facts) -> list[Child] | Failure:
             for number, item in enumerate(items)
         ]
     except LeaseholdError as error:
-        return Failure(error.code, str(error))
+        return Failure(error.code, clean(str(error), MESSAGE_LENGTH_MAX))
 
 
 def _items(group: Facts) -> list[object]:

@@ -18,10 +18,10 @@ def check_name(name: object, what: str) -> str:
     raise NameInvalid(f"This {what} is {str(name)[:80]!r}.")
 
 
-def check_key(key: object) -> str:
+def check_key(key: object, what: str = "A key") -> str:
     """Return `key` if a job may have it: a text of 1 to 512 characters that both databases can keep."""
     if not isinstance(key, str) or not 1 <= len(key) <= KEY_LENGTH_MAX or _unprintable.search(key):
-        raise OptionInvalid(f"A key is a text of 1 to {KEY_LENGTH_MAX} characters without NUL; got {str(key)[:80]!r}.")
+        raise OptionInvalid(f"{what} is a text of 1 to {KEY_LENGTH_MAX} characters without NUL; got {str(key)[:80]!r}.")
     return key
 
 

@@ -41,12 +41,13 @@ class State(Enum):
 class Attempt:
     """A held lease and what this process does with it. `deadline` is in uptime microseconds."""
 
-    __slots__ = ("cancel_reason", "deadline", "handler", "lease", "renew_at", "state", "stop")
+    __slots__ = ("cancel_reason", "deadline", "handler", "lease", "occupies", "renew_at", "state", "stop")
 
     def __init__(self, lease: Lease, handler: Handler, asked_at: int) -> None:
         self.lease = lease
         self.handler = handler
         self.state = State.CLAIMED
+        self.occupies = True
         self.cancel_reason: str | None = None
         self.stop: Callable[[], object] | None = None
         self.deadline = 0
@@ -93,6 +94,11 @@ class Attempt:
         if running and self.stop is not None:
             self.stop()
         return True
+
+    def leave(self) -> bool:
+        """Give up the place this attempt occupies; False if that was done before."""
+        occupied, self.occupies = self.occupies, False
+        return occupied
 
     def call(self, line: Callable[[Attempt], Line]) -> Any:
         """Call the user's function; `line` gives its task a way to speak to the engine."""

@@ -40,14 +40,18 @@ def fields_of(lease: Lease) -> dict[str, Any]:
 
 def run(attempt: Attempt, line: Line) -> Value | Failure:
     """Run an attempt in a child process and return what came of it."""
-    life_read, life_write = os.pipe()
-    word_read, word_write = os.pipe()
-    child = subprocess.Popen(
-        [sys.executable, "-P", GUARD, str(life_read), str(word_write)],
-        stdin=subprocess.PIPE,
-        pass_fds=(life_read, word_write),
-        start_new_session=True,
-    )
+    (life_read, life_write), (word_read, word_write) = _pipes()
+    try:
+        child = subprocess.Popen(
+            [sys.executable, "-P", GUARD, str(life_read), str(word_write)],
+            stdin=subprocess.PIPE,
+            pass_fds=(life_read, word_write),
+            start_new_session=True,
+        )
+    except BaseException:
+        for descriptor in (life_read, life_write, word_read, word_write):
+            os.close(descriptor)
+        raise
     os.close(life_read)
     os.close(word_write)
     ending = _once(life_write)
@@ -83,6 +87,16 @@ class _Words:
             self._heard += more
         line, _, self._heard = self._heard.partition(b"\n")
         return bytes(line)
+
+
+def _pipes() -> tuple[tuple[int, int], tuple[int, int]]:
+    first = os.pipe()
+    try:
+        return first, os.pipe()
+    except BaseException:
+        for descriptor in first:
+            os.close(descriptor)
+        raise
 
 
 def _once(descriptor: int) -> Any:

@@ -19,6 +19,7 @@ from leasehold.errors import Cancelled
 from leasehold.model.failure import Failure, classify
 from leasehold.model.lease import Lease
 from leasehold.runtime.handlers import Handler
+from leasehold.runtime.serving import run_inside_a_cell
 from leasehold.runtime.task import Task
 
 
@@ -78,6 +79,7 @@ class PipeLine:
 
 def main(words: int) -> None:
     """Run the handler the worker names, and send what came of it."""
+    run_inside_a_cell()
     line = PipeLine(words)
     spec = line.spec()
     threading.Thread(target=line.listen, daemon=True).start()

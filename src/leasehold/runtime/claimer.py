@@ -172,7 +172,19 @@ class Claimer:
         if leases:
             attempts = [Attempt(lease, self._handlers[lease.route], asked_at) for lease in leases]
             self._holdings.add(attempts)
-            self._on_claimed(attempts)
+            try:
+                self._on_claimed(attempts)
+            except BaseException:
+                self._give_back([attempt for attempt in attempts if attempt.release()])
+                raise
+
+    def _give_back(self, unstarted: list[Attempt]) -> None:
+        """Release what could not be started, so that others can."""
+        for attempt in unstarted:
+            self._holdings.drop(attempt)
+            self._holdings.leave(attempt)
+        leases = [attempt.lease for attempt in unstarted]
+        self._store.leases.vacate([Vacancy(lease.task_id, lease.fence, "released") for lease in leases])
 
     def _release_strays(self) -> None:
         """Give back what a claim leased whose answer was lost: nobody here knows of it."""

@@ -114,7 +114,7 @@ class Committer:
         self._holdings.drop_all(attempt for attempt, _ in group)
         if len(landed) < len(group):
             self._mourn(group, landed)
-        if any(one.onward for one in landed):
+        if any(one.onward or one.status == "RETRY" for one in landed):
             self._on_onward()
 
     def _mourn(self, group: list[tuple[Attempt, Settlement]], landed: list[Landed]) -> None:

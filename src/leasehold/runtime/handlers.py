@@ -62,8 +62,9 @@ def make_handler(
     parameters = list(inspect.signature(function).parameters.values())
     wants_task = bool(parameters) and parameters[0].name == "task"
     fields = parameters[1:] if wants_task else parameters
-    if isolated and "<" in function.__qualname__:
-        raise OptionInvalid(f"isolated=True needs a function at the top of a module; '{function.__qualname__}' is not.")
+    place = getattr(function, "__qualname__", "<no name>")
+    if isolated and "<" in place:
+        raise OptionInvalid(f"isolated=True needs a function at the top of a module; '{place}' is not.")
     return Handler(
         kind=kind,
         stage=stage,
@@ -71,7 +72,7 @@ def make_handler(
         terms=terms,
         retry=retry,
         isolated=isolated,
-        is_async=inspect.iscoroutinefunction(function),
+        is_async=inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__),
         wants_task=wants_task,
         required=frozenset(p.name for p in fields if p.kind in _KEYWORD and p.default is p.empty),
         accepted=_accepted(fields, kind),

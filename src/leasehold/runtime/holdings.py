@@ -24,6 +24,11 @@ class Holdings:
         self._held.update(((attempt.lease.task_id, attempt.lease.fence), attempt) for attempt in taken)
         self.room.take(attempt.lease.queue for attempt in taken)
 
+    def leave(self, attempt: Attempt) -> None:
+        """Free the place of an attempt, once."""
+        if attempt.leave():
+            self.room.leave(attempt.lease.queue)
+
     def drop(self, attempt: Attempt) -> None:
         """Forget an attempt whose end has been answered."""
         self.drop_all([attempt])

@@ -24,8 +24,10 @@ Run = Callable[[Attempt], Awaitable[None]]
 class Lanes:
     """The event loop of a worker, in a thread of its own."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, on_trouble: Callable[[BaseException], None]) -> None:
         self._run = run
+        self._on_trouble = on_trouble
+        self._closed = threading.Event()
         self._loop = asyncio.new_event_loop()
         self._waiting: deque[Attempt] = deque()
         self._lanes: set[asyncio.Task[None]] = set()
@@ -43,10 +45,15 @@ class Lanes:
 
     def close(self) -> None:
         """Stop the loop; what runs on it is not waited for."""
+        self._closed.set()
         self._loop.call_soon_threadsafe(self._loop.stop)
 
     def _run_loop(self) -> None:
-        self._loop.run_forever()
+        while not self._closed.is_set():
+            try:
+                self._loop.run_forever()  # a handler's task may end it with SystemExit, or stop it: it goes on
+            except BaseException as error:  # noqa: BLE001
+                self._on_trouble(error)
         if left := list(self._lanes):
             for lane in left:
                 lane.cancel()

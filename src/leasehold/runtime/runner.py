@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
+from functools import partial
 from queue import SimpleQueue
 from typing import Any
 
@@ -60,7 +61,7 @@ class Runner:
         self._threads = 0
         self._assigned = 0
         self._lock = threading.Lock()
-        self._lanes = Lanes(self._run_async)
+        self._lanes = Lanes(self._run_async, partial(notices.part_failed, "loop"))
 
     def start(self) -> None:
         """Begin taking attempts."""
@@ -100,7 +101,12 @@ class Runner:
             if self._assigned <= self._threads or self._threads >= self._holdings.room.concurrency:
                 return
             self._threads += 1
-        threading.Thread(target=self._run_on, name="leasehold-handler", daemon=True).start()
+        try:
+            threading.Thread(target=self._run_on, name="leasehold-handler", daemon=True).start()
+        except BaseException:
+            with self._lock:
+                self._threads -= 1
+            raise
 
     def _run_on(self) -> None:
         while (attempt := self._waiting.get()) is not None:
@@ -138,9 +144,9 @@ class Runner:
             self._committer.settle(attempt, settlement)
         else:
             self._holdings.drop(attempt)
-        self._holdings.room.leave(attempt.lease.queue)
+        self._holdings.leave(attempt)
 
     def _leave(self, attempt: Attempt) -> None:
         if attempt.state is State.LOST:
             self._holdings.drop(attempt)
-        self._holdings.room.leave(attempt.lease.queue)
+        self._holdings.leave(attempt)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Final
 
-from leasehold.errors import LeaseholdError, WaitTimeout
+from leasehold.errors import LeaseholdError, Misuse, WaitTimeout
 from leasehold.runtime.identity import this_process
 from leasehold.runtime.notices import Notices
 from leasehold.runtime.upkeep import Upkeep
@@ -24,10 +24,12 @@ LOOK_MAX: Final = 0.25
 FORCED_EXIT: Final = 1
 SIGNAL_SECONDS: Final = 0.25
 PARTING_PATIENCE: Final = 2.0
+_in_cell = False
 
 
 def serve(store: Store, plan: Plan) -> int:
     """Work until SIGTERM or SIGINT; return how many attempts the grace was too short for."""
+    _refuse_inside()
     with _Signals() as stopped:
         worker = Worker(store, plan)
         worker.start()
@@ -63,12 +65,29 @@ def _sign_off(url: str, worker: int, notices: Notices) -> None:
 
 def drain(store: Store, plan: Plan, timeout: float | None = None, *, wait_for_due: bool = True) -> None:
     """Work until nothing is left for these handlers; `WaitTimeout` if that takes longer than `timeout` seconds."""
+    _refuse_inside()
     worker = Worker(store, plan)
     worker.start()
+    grace = 0.0
     try:
         _await(lambda: _is_done(store, plan, worker, wait_for_due=wait_for_due), timeout)
+        grace = plan.grace
     finally:
-        worker.stop()
+        worker.stop(grace)
+
+
+def run_inside_a_cell() -> None:
+    """Note that this process runs one isolated handler and nothing else."""
+    global _in_cell  # noqa: PLW0603 — a fact about the process
+    _in_cell = True
+
+
+def _refuse_inside() -> None:
+    """Refuse to work from within a handler: it would wait for its own end."""
+    if _in_cell:
+        raise Misuse("An isolated handler's module is run anew: work and drain under `if __name__ == '__main__':`.")
+    if threading.current_thread().name in ("leasehold-handler", "leasehold-loop"):
+        raise Misuse("A handler cannot work or drain: it would wait for its own end.")
 
 
 def _await_signal(stopped: threading.Event) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Final
 
 from leasehold import clock
@@ -100,14 +101,22 @@ class Upkeep:
         return pause
 
     def _act(self, pulse: Pulse) -> set[str]:
-        queues: set[str] = set()
-        if pulse.unsettled:
-            queues |= self._orchestrator.advance()
-        if pulse.due_at is not None and pulse.due_at <= pulse.now:
-            queues |= self._orchestrator.make_due()
+        steps: list[Callable[[], set[str]]] = [partial(self._sweeper.sweep_gone, pulse.neighbours)]
         if pulse.expired:
-            queues |= self._sweeper.sweep_expired()
-        return queues | self._sweeper.sweep_gone(pulse.neighbours)
+            steps.append(self._sweeper.sweep_expired)
+        if pulse.due_at is not None and pulse.due_at <= pulse.now:
+            steps.append(self._orchestrator.make_due)
+        if pulse.unsettled:
+            steps.append(self._orchestrator.advance)
+        return {queue for step in steps for queue in self._take(step)}
+
+    def _take(self, step: Callable[[], set[str]]) -> set[str]:
+        """Do one thing; its trouble must not keep the others from being done."""
+        try:
+            return step()
+        except Exception as error:  # noqa: BLE001
+            self._notices.part_failed("upkeep", error)
+            return set()
 
     def _question(self) -> Question:
         return Question(

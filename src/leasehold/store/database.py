@@ -11,8 +11,9 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
+from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, Final, Protocol, TypeVar
 
@@ -29,8 +30,16 @@ PAUSE_FIRST: Final = 0.005
 PAUSE_MAX: Final = 1.0
 
 
+@dataclass(slots=True)
+class _Binding:
+    """The caller's connection for as long as its transaction is open."""
+
+    session: Session
+    is_open: bool = True
+
+
 # Which caller's connection operations run on, by database; a coroutine's binding is not seen by others of its thread.
-_bound: Final[ContextVar[dict[int, Session]]] = ContextVar("leasehold_bound", default={})  # noqa: B039 — never changed
+_bound: Final[ContextVar[dict[int, _Binding]]] = ContextVar("leasehold_bound", default={})  # noqa: B039 — never changed
 
 
 class Trouble(Enum):
@@ -122,11 +131,12 @@ class Database:
     def bound(self, connection: object) -> Iterator[None]:
         """Have operations of this thread or coroutine run on the caller's connection, inside one transaction of it."""
         theirs: Exception | None = None
-        token = None
+        token = binding = None
         try:
             session = self.dialect.adopt(connection)
             with session.atomic(write=True):
-                token = _bound.set({**_bound.get(), id(self): session})
+                binding = _Binding(session)
+                token = _bound.set({**_bound.get(), id(self): binding})
                 try:
                     yield
                 except Exception as error:
@@ -138,13 +148,20 @@ class Database:
                 raise
             raise self._ours(error) from error
         finally:
+            if binding is not None:
+                binding.is_open = False  # for whoever inherited it: a task or thread begun inside
             if token is not None:
-                _bound.reset(token)
+                with suppress(ValueError):  # left in another context than it was entered in
+                    _bound.reset(token)
 
     @property
     def is_bound(self) -> bool:
         """Whether this thread or coroutine works inside a transaction of the caller's."""
-        return id(self) in _bound.get()
+        return self._binding() is not None
+
+    def _binding(self) -> Session | None:
+        binding = _bound.get().get(id(self))
+        return binding.session if binding is not None and binding.is_open else None
 
     def close(self) -> None:
         """Close all connections; operations that wait for the database give up."""
@@ -152,7 +169,7 @@ class Database:
         self._pool.close()
 
     def _persist(self, work: Callable[[Session], T], *, write: bool, alone: bool) -> tuple[T, bool]:
-        session = _bound.get().get(id(self))
+        session = self._binding()
         if session is not None:
             return self._once(session, work, write=write), False
         doubtful = False
