@@ -64,6 +64,15 @@ def test_a_password_that_breaks_its_url_is_not_quoted_in_the_error():
     assert "secret" not in result.output
 
 
+@pytest.mark.parametrize("verb", ["jobs", "doctor"])
+def test_a_password_with_an_at_sign_is_not_quoted_as_the_host(verb):
+    result = CliRunner().invoke(root, [verb, "--url", "postgresql://u:sec@ret@host.invalid/shop"])
+    assert result.exit_code in (Exit.CHECK_FAILED, Exit.UNAVAILABLE)
+    assert "DATABASE_UNAVAILABLE: " in result.output
+    assert "ret@host" not in result.output
+    assert "write @ as %40" in result.output
+
+
 def test_the_url_may_stand_before_or_after_the_verb(tmp_path):
     runner, url = CliRunner(), f"sqlite:///{tmp_path}/shop.db"
     assert runner.invoke(root, ["--url", url, "migrate"]).exit_code == 0

@@ -47,3 +47,13 @@ def test_the_version_is_that_of_the_package():
 def test_drawing_is_imported_only_where_something_is_drawn(processes):
     code = "import sys; from leasehold.cli import main; sys.exit('rich' in sys.modules)"
     assert processes.python("-c", code).returncode == 0
+
+
+def test_help_says_what_becomes_of_a_url_a_cancel_and_a_second_signal():
+    words = {verb: " ".join(help_of(*verb).split()) for verb in ((), ("tour",), ("worker",))}
+    assert "a new SQLite file; LEASEHOLD_URL is not used" in words["tour",]
+    assert "Default: LEASEHOLD_URL" not in words["tour",]
+    assert "Default: LEASEHOLD_URL" in words["worker",]
+    assert "at once by a worker on the same host" in words["worker",]
+    assert "the job to cancel had ended otherwise" in words[()]
+    assert "a second signal made a worker leave at once" in words[()]

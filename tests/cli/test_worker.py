@@ -56,6 +56,20 @@ def test_the_url_of_the_command_line_is_the_one_the_module_gets(processes, tmp_p
     assert worker.end() == 0
 
 
+@pytest.mark.parametrize("words", [["worker", "own:app"], ["submit", "act", "--app", "own:app"]])
+def test_a_url_that_the_app_would_ignore_is_refused(processes, tmp_path, words):
+    own = f"sqlite:///{tmp_path}/own.db"
+    (tmp_path / "own.py").write_text(
+        f"from leasehold import Leasehold\napp = Leasehold({own!r})\n@app.job\ndef act(): ...\n"
+    )
+    result = processes.run(*words, "--url", f"sqlite:///{tmp_path}/other.db", cwd=tmp_path)
+    assert (result.returncode, result.stderr.partition(":")[0]) == (Exit.MISUSE, "error MISUSE")
+    assert "'own:app' names its own URL" in result.stderr
+    assert "or drop --url" in result.stderr
+    assert not list(tmp_path.glob("o*.db"))
+    assert processes.run("submit", "act", "--app", "own:app", "--url", own, cwd=tmp_path).returncode == 0
+
+
 BAD_APPS = {
     "no colon": ("shop", "write it like shop.jobs:app"),
     "no module": ("nowhere.jobs:app", "There is no module 'nowhere'"),
@@ -63,11 +77,15 @@ BAD_APPS = {
     "no app": ("shop:number", "is of type int"),
     "import inside fails": ("needy:app", "No module named 'nowhere_at_all'; install what is missing"),
     "module raises": ("broken:app", "broken.py, line 1: ZeroDivisionError: division by zero"),
+    "module ends the process": ("leaving:app", "leaving.py, line 2: SystemExit: 0."),
+    "module ends the process without a word": ("silent:app", "silent.py, line 1: SystemExit."),
 }
 MODULES = {
     "shop": "from leasehold import Leasehold\nnumber, app, second = 1, Leasehold(), Leasehold()\n",
     "needy": "import nowhere_at_all\n",
     "broken": "1 / 0\n",
+    "leaving": "import sys\nsys.exit(0)\n",
+    "silent": "raise SystemExit\n",
     "empty": "from leasehold import Leasehold\napp = Leasehold()\n",
 }
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from leasehold.insight.addresses import masked, scrubbed
+from leasehold.errors import DatabaseUnavailable, KindUnknown, Misuse, UrlInvalid
+from leasehold.insight.addresses import masked, scrubbed, told
 
 
 @pytest.mark.parametrize(
@@ -16,6 +17,9 @@ from leasehold.insight.addresses import masked, scrubbed
         ("postgresql://:pw@db/shop", "postgresql://:***@db/shop"),
         ("postgresql://db/shop?user=a&password=pw&x=1", "postgresql://db/shop?user=a&password=***&x=1"),
         ("postgresql://db/shop?sslpassword=pw", "postgresql://db/shop?sslpassword=***"),
+        ("postgresql://sec@ret@db/shop", "postgresql://***"),
+        ("postgresql://clerk:secret/shop", "postgresql://***"),
+        ("shop.db", "shop.db"),
     ],
 )
 def test_a_url_is_shown_without_its_password(url, shown):
@@ -27,3 +31,43 @@ def test_a_message_is_shown_without_the_password_and_its_pieces():
     said = 'bad port "hunter22%21", password "hunter22!/more" for clerk'
     assert scrubbed(said, url) == 'bad port "***", password "***" for clerk'
     assert scrubbed(said, "sqlite:///x.db") == said
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://clerk:sec@ret@db/shop",
+        "postgresql://sec@ret@db/shop",
+        "postgresql://clerk:sec/ret@db/shop",
+        "postgresql://clerk:ret/shop",
+        "postgresql://clerk:sec%zzret@db/shop",
+        "postgresql://clerk:pw@[ret/shop",
+        "postgresql://clerk:pw@db:ret/shop",
+    ],
+)
+@pytest.mark.parametrize("error", [DatabaseUnavailable, UrlInvalid, Misuse])
+def test_nothing_a_driver_says_of_a_url_with_several_readings_is_shown(url, error):
+    said = told(error("PostgreSQL says: failed to resolve host 'ret@db'."), url)
+    assert said.startswith(f"{error.code}: {error.__doc__} The cause is not shown")
+    assert "ret@" not in said
+    assert "write @ as %40" in said
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "sqlite:////tmp/a@b@c.db",
+        "shop.db",
+        "postgresql:///shop",
+        "postgresql://db/shop",
+        "postgresql://clerk:a%40b@db:5433/shop?sslmode=require",
+        "postgresql://clerk:a?b:c@one:1,[::1]:2/shop",
+    ],
+)
+def test_what_a_driver_says_of_a_clean_url_is_shown(url):
+    assert told(DatabaseUnavailable("Nobody listens."), url).endswith(" that it is running. Nobody listens.")
+
+
+def test_an_error_that_does_not_come_from_a_driver_keeps_its_words():
+    said = told(KindUnknown("Did you mean greet?"), "postgresql://db/shop?user=clerk@db")
+    assert said.endswith("Did you mean greet?")

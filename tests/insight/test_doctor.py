@@ -3,7 +3,7 @@
 import pytest
 
 from leasehold.insight import doctor
-from leasehold.insight.doctor import Grade, examine
+from leasehold.insight.doctor import Crew, Grade, examine
 from leasehold.model.lanes import Lane
 from leasehold.model.owner import Owner
 from leasehold.model.task import Submission, Terms
@@ -19,9 +19,15 @@ from leasehold.testing import Clock
         (doctor.judge_schema(3, 2), Grade.WRONG, "upgrade this one"),
         (doctor.judge_clock(-2.0), Grade.OK, ""),
         (doctor.judge_clock(2.1), Grade.WARN, "synchronise"),
-        (doctor.judge_workers(0, 0), Grade.OK, ""),
-        (doctor.judge_workers(0, 5), Grade.WARN, "5 tasks wait"),
-        (doctor.judge_workers(1, 5), Grade.OK, ""),
+        (doctor.judge_workers(Crew(0, 0, 0), 0), Grade.OK, ""),
+        (
+            doctor.judge_workers(Crew(1, 0, 0), 5),
+            Grade.WARN,
+            "5 tasks wait for one; start `leasehold worker module:app`.",
+        ),
+        (doctor.judge_workers(Crew(2, 0, 2), 5), Grade.WARN, "unless those registered elsewhere still run"),
+        (doctor.judge_workers(Crew(2, 0, 2), 0), Grade.OK, ""),
+        (doctor.judge_workers(Crew(1, 1, 0), 5), Grade.OK, ""),
         (doctor.judge_expired(None, 0), Grade.OK, ""),
         (doctor.judge_expired(5.0, 0), Grade.OK, ""),
         (doctor.judge_expired(5.1, 0), Grade.WRONG, "Nobody takes it back"),
@@ -47,10 +53,27 @@ def test_a_lease_that_nobody_takes_back_is_wrong_and_a_dead_worker_is_not_counte
     assert found(store.url)["expired leases"].grade is Grade.OK
     clock.advance(10)
     alive = found(store.url)
-    assert (alive["workers"].text, alive["expired leases"].text) == ("1 at work", "the oldest expired 9.0 s ago")
+    assert alive["workers"].text == "1 registered, 1 known alive on this host"
+    assert alive["expired leases"].text == "the oldest expired 9.0 s ago"
     dead = found(store.url, gone=lambda _pid, _birth: True)
-    assert dead["workers"].text == "0 at work"
+    assert dead["workers"].text == "1 registered, 0 known alive on this host"
     assert "Nobody takes it back" in dead["expired leases"].advice
+
+
+def test_a_worker_of_an_earlier_boot_is_not_taken_for_one_at_work(store):
+    me = this_process()
+    store.workers.register(Owner(me.host, "an earlier boot", me.namespace, me.pid, me.birth))
+    store.tasks.submit([Submission("act", "a", "{}", Terms(lease_ms=1000))])
+    workers = found(store.url)["workers"]
+    assert workers.grade is Grade.WARN
+    assert workers.text == "1 registered, 0 known alive on this host, 1 registered elsewhere or before"
+
+
+def test_on_a_host_that_does_not_know_its_boot_nobody_is_known_to_be_alive(store):
+    stranger = Owner("here", "", "", 1, 0)
+    store.workers.register(Owner("there", "", "", 1, 0))
+    findings = {finding.name: finding for finding in examine(store.url, stranger, lambda _pid, _birth: False)}
+    assert findings["workers"].text == "1 registered, 0 known alive on this host, 1 registered elsewhere or before"
 
 
 def test_the_clocks_are_compared_in_the_middle_of_the_question(store):

@@ -132,6 +132,22 @@ def test_a_store_that_could_not_open_its_file_guards_nothing(path):
     assert path.read_text().startswith("no database")
 
 
+@pytest.mark.parametrize("suffix", ["", "-wal", "-shm"])
+@pytest.mark.parametrize("make", [Path.symlink_to, Path.hardlink_to])
+def test_a_link_of_any_name_is_refused_while_the_engine_is_open(engine, path, tmp_path, make, suffix):
+    submit(engine, "k")
+    (tmp_path / "elsewhere").mkdir()
+    link = tmp_path / "elsewhere" / "notes.txt"
+    make(link, path.with_name(path.name + suffix))
+    with pytest.raises(SecondLibrary):
+        link.open("rb")
+    with pytest.raises(SecondLibrary):
+        sqlite3.connect(link)
+    engine.close()
+    with contextlib.suppress(FileNotFoundError):  # a symbolic link to what SQLite has taken away
+        link.open("rb").close()
+
+
 @pytest.mark.parametrize("version", ["3.51.2", "3.45.0", "3.8.11.1", "2.99.99"])
 def test_a_sqlite_that_can_corrupt_is_refused(version):
     with pytest.raises(SqliteTooOld, match=version) as refused:

@@ -4,7 +4,9 @@ import contextlib
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
+import apsw
 import pytest
 
 from leasehold.errors import DatabaseUnavailable, LeaseholdError, Misuse, UrlInvalid
@@ -132,10 +134,53 @@ def test_a_write_that_fails_half_way_leaves_no_scratch_behind(sqlite_store):
     """The scratch tables stand in for one statement; what failed must not be written by the next."""
 
     def work(session):
-        session._connection.execute("INSERT INTO temp.added (id, kind, key) VALUES (77, 'a', 'ghost')")  # noqa: SLF001
+        session._connection.execute("INSERT INTO temp.leasehold_added (id, kind, key) VALUES (77, 'a', 'ghost')")  # noqa: SLF001
         raise DatabaseUnavailable
 
     with pytest.raises(DatabaseUnavailable):
         sqlite_store.database.transact(work)
     submit(sqlite_store, "k")
     assert look(sqlite_store, "SELECT key FROM task") == [("k",)]
+
+
+def test_a_file_that_stays_locked_is_told_in_our_own_words(tmp_path):
+    with contextlib.closing(open_store(sqlite_url(tmp_path), connections=1, patience=0)) as store:
+        store.migrate()
+        store.database.perform(lambda session: session._connection.set_busy_timeout(0))  # noqa: SLF001
+        with held_by_another_process(tmp_path / "leasehold.db"), pytest.raises(DatabaseUnavailable) as told:
+            submit(store, "k")
+    assert "another process is writing" in str(told.value)
+    assert "locked" not in str(told.value)
+
+
+@pytest.mark.parametrize("error", [apsw.ReadOnlyError, apsw.PermissionsError, apsw.AuthError])
+def test_a_file_that_must_not_be_written_is_for_a_person_to_look_at(sqlite_store, error):
+    def work(_):
+        raise error("attempt to write a readonly database")
+
+    with pytest.raises(UrlInvalid, match="cannot be written; check its permissions"):
+        sqlite_store.database.transact(work)
+
+
+def test_a_file_opened_for_reading_only_is_for_a_person_to_look_at(tmp_path):
+    with contextlib.closing(open_store(sqlite_url(tmp_path), connections=1)) as store:
+        store.migrate()
+        store.database.read("vitals")
+        session = store.database._pool.take()  # noqa: SLF001
+        session._connection.execute("PRAGMA query_only = 1")  # noqa: SLF001
+        store.database._pool.give(session)  # noqa: SLF001
+        with pytest.raises(UrlInvalid, match="cannot be written; check its permissions"):
+            submit(store, "k")
+
+
+def test_memory_is_refused_since_workers_share_a_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UrlInvalid, match="file is needed, because workers share it"):
+        open_store("sqlite:///:memory:")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("url", ["sqlite:///a\0b", "postgresql://a\0b/c", None, 7, b"sqlite:///a.db", Path("a.db")])
+def test_what_cannot_be_a_url_is_refused_as_one(url):
+    with pytest.raises(UrlInvalid):
+        open_store(url)

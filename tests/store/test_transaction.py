@@ -9,7 +9,19 @@ import pytest
 from leasehold.errors import ConnectionForeign, DatabaseUnavailable, KeyConflict, LeaseholdError, Misuse
 from leasehold.store import open_store
 from tests.conftest import sqlite_url
-from tests.store.work import at_once, claim, connect, job, look, submit
+from tests.store.work import (
+    REASON,
+    at_once,
+    claim,
+    connect,
+    finish,
+    job,
+    look,
+    pipeline,
+    register,
+    stage,
+    submit,
+)
 
 DRIVER_ERRORS = (apsw.Error, psycopg.Error)
 
@@ -163,6 +175,48 @@ def test_a_connection_that_makes_dictionaries_works_too(postgres, postgres_templ
             assert submit(store, "k") == first
         assert jobs(store) == ["k"]
     postgres.drop_database(url)
+
+
+@contextlib.contextmanager
+def callers_own(tmp_path):
+    with contextlib.closing(open_store(sqlite_url(tmp_path))) as store:
+        store.migrate()
+        with connect(store) as connection:
+            yield store, connection
+
+
+def test_a_traced_connection_of_sqlite_works_too(tmp_path):
+    with callers_own(tmp_path) as (store, connection):
+        connection.row_trace = lambda _, row: {"first": row[0]}
+        connection.exec_trace = lambda *_: False
+        connection.cursor_factory = lambda _: pytest.fail("the caller's cursor was used")
+        with store.transaction(connection):
+            first = submit(store, "k")
+            assert submit(store, "k") == first
+            pipeline(store, "film", stage("script"), stage("render", "script"))
+        assert jobs(store)[:2] == ["k", "film"]
+        assert connection.row_trace is not None
+
+
+def test_temporary_tables_of_the_callers_do_not_stand_in_for_ours(tmp_path):
+    with callers_own(tmp_path) as (store, connection):
+        tables = [name for (name,) in look(store, "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')")]
+        own = {*tables, "added", "taken", "ended", "moved"} - {"sqlite_sequence"}
+        for name in sorted(own):
+            connection.execute(f"CREATE TEMP TABLE {name} (number INTEGER PRIMARY KEY AUTOINCREMENT)")
+        connection.execute("INSERT INTO temp.task VALUES (700)")
+        with store.transaction(connection):
+            (first,) = submit(store, "k")
+            film = pipeline(store, "film", stage("script"), stage("render", "script"))
+            (lease,) = claim(store, register(store), 1)
+            finish(store, [lease])
+            store.tasks.cancel(film.id, REASON)
+            assert store.reports.vitals().ready == 0
+        assert first == lease.task_id == 1
+        assert jobs(store)[:2] == ["k", "film"]
+        assert {name: connection.execute(f"SELECT count(*) FROM temp.{name}").fetchall() for name in own} == {  # noqa: S608
+            name: [(int(name == "task"),)] for name in own
+        }
 
 
 def test_a_failed_transaction_of_the_callers_gives_errors_of_ours(postgres, postgres_template):

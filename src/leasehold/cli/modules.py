@@ -8,8 +8,8 @@ from pathlib import Path
 from types import ModuleType
 
 from leasehold import Leasehold
-from leasehold.cli.verbs import adopt_url
-from leasehold.errors import AppInvalid, LeaseholdError
+from leasehold.cli.verbs import adopt_url, given_url
+from leasehold.errors import AppInvalid, LeaseholdError, Misuse
 
 
 def find_app(name: str) -> Leasehold:
@@ -24,7 +24,16 @@ def find_app(name: str) -> Leasehold:
     app = getattr(module, attribute, None)
     if not isinstance(app, Leasehold):
         raise AppInvalid(_complaint(module, attribute))
+    _check_url(app, name)
     return app
+
+
+def _check_url(app: Leasehold, name: str) -> None:
+    """Raise if the app did not take the command line's URL: what was asked for would be ignored."""
+    if (url := given_url()) and app.url != url:
+        app.close()
+        remedy = "write `Leasehold()` without a URL there, or drop --url"
+        raise Misuse(f"'{name}' names its own URL, so --url would be ignored; {remedy}.")
 
 
 def _import(name: str) -> ModuleType:
@@ -36,12 +45,12 @@ def _import(name: str) -> ModuleType:
         if error.name and (name == error.name or name.startswith(f"{error.name}.")):
             raise AppInvalid(f"There is no module '{error.name}' in this folder or on the path.") from None
         raise AppInvalid(f"Importing '{name}' failed: {error}; install what is missing.") from error
-    except Exception as error:
-        where = _place(error)
-        raise AppInvalid(f"Importing '{name}' failed{where}: {type(error).__name__}: {error}.") from error
+    except (Exception, SystemExit) as error:
+        cause = f"{type(error).__name__}: {error}".removesuffix(": ")
+        raise AppInvalid(f"Importing '{name}' failed{_place(error)}: {cause}.") from error
 
 
-def _place(error: Exception) -> str:
+def _place(error: BaseException) -> str:
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

@@ -17,7 +17,7 @@ from leasehold.cli.tour.command import tour
 from leasehold.cli.verbs import URL_KEY, lesson, url_option
 from leasehold.cli.words import safe
 from leasehold.errors import LeaseholdError
-from leasehold.insight.addresses import scrubbed
+from leasehold.insight.addresses import told
 
 
 class Root(click.Group):
@@ -29,7 +29,7 @@ class Root(click.Group):
             return super().invoke(context)
         except LeaseholdError as error:
             url = context.meta.get(URL_KEY) or os.environ.get("LEASEHOLD_URL") or DEFAULT_URL
-            echo(safe(scrubbed(f"error {error.code}: {error}", url)), error=True)
+            echo(safe(f"error {told(error, url)}"), error=True)
             context.exit(exit_of(error))
         except KeyboardInterrupt:
             context.exit(Exit.INTERRUPTED)

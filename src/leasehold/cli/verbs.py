@@ -26,14 +26,21 @@ def lesson(text: str, examples: Sequence[str]) -> str:
 
 def url_option(function: F) -> F:
     """Let a verb take `--url`, before or after its name."""
+    return url_option_saying(
+        "Default: LEASEHOLD_URL, else sqlite:///leasehold.db. Others can read a command line: keep passwords in"
+        " LEASEHOLD_URL."
+    )(function)
+
+
+def url_option_saying(default: str) -> Callable[[F], F]:
+    """Let a verb take `--url` that does something else without one."""
     return click.option(
         "--url",
         metavar="URL",
         expose_value=False,
         callback=_remember,
-        help="The database: sqlite:///file.db or postgresql://host/name. Default: LEASEHOLD_URL, else"
-        " sqlite:///leasehold.db. Others can read a command line: keep passwords in LEASEHOLD_URL.",
-    )(function)
+        help=f"The database: sqlite:///file.db or postgresql://host/name. {default}",
+    )
 
 
 def json_option(function: F) -> F:

@@ -26,7 +26,7 @@ level_option = click.option(
         "Run the jobs of an app until a signal.\n\nMODULE:APP names a Leasehold object; this folder is on the path."
         " SIGTERM or SIGINT (Ctrl-C) stops claiming, gives back what has not started and lets the rest finish within"
         " its grace; then the exit code is 0. A second signal leaves at once, with exit code 1: what still ran is run"
-        " again elsewhere once its lease has expired.",
+        " again, at once by a worker on the same host, by one elsewhere once its lease has expired.",
         [
             "leasehold worker shop.jobs:app",
             "leasehold worker shop.jobs:app --queue mail=10 --queue default --concurrency 50",

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from leasehold import clock
 from leasehold.errors import LeaseholdError
-from leasehold.insight.addresses import masked, scrubbed
+from leasehold.insight.addresses import masked, told
 from leasehold.model.owner import Owner
 from leasehold.store import Store, migrate, open_store
 from leasehold.store.reports import Vitals
@@ -48,6 +48,14 @@ class Finding(Struct, frozen=True):
     advice: str = ""
 
 
+class Crew(Struct, frozen=True):
+    """Workers not noted as gone: all, those alive here, and those of other hosts or boots, who cannot be looked up."""
+
+    registered: int
+    alive: int
+    unknown: int
+
+
 def examine(url: str, owner: Owner, is_gone: IsGone, wall: Callable[[], int] = clock.wall) -> list[Finding]:
     """Look at everything, as far as one can get. `is_gone` tells which processes of this host have ended."""
     findings = [_ok("leasehold", metadata.version("leasehold")), _ok("python", platform.python_version())]
@@ -56,8 +64,7 @@ def examine(url: str, owner: Owner, is_gone: IsGone, wall: Callable[[], int] = c
         with closing(open_store(url, connections=1, patience=PATIENCE_SECONDS)) as store:
             findings += _database(store, owner, is_gone, wall)
     except LeaseholdError as error:
-        said = scrubbed(f"{error.code}: {error}", url)
-        findings.append(Finding("database", Grade.WRONG, masked(url), said))
+        findings.append(Finding("database", Grade.WRONG, masked(url), told(error, url)))
     return findings
 
 
@@ -78,13 +85,13 @@ def _signs(store: Store, owner: Owner, is_gone: IsGone, wall: Callable[[], int])
     asked_at = wall()
     vitals = store.reports.vitals()
     host = (asked_at + wall()) // 2
-    live = vitals.workers - _ended(store, owner, is_gone)
+    crew = _crew(store, owner, is_gone, vitals.workers)
     yield _server(vitals, store.database.dialect.name)
     yield judge_clock((vitals.now - host) / clock.SECOND)
     yield _ok("tasks", _places(vitals))
-    yield judge_workers(live, vitals.ready + vitals.unsettled)
+    yield judge_workers(crew, vitals.ready + vitals.unsettled)
     expired = None if vitals.expired_at is None else (vitals.now - vitals.expired_at) / clock.SECOND
-    yield judge_expired(expired, live)
+    yield judge_expired(expired, crew.alive)
 
 
 def judge_schema(found: int, known: int) -> Finding:
@@ -106,16 +113,20 @@ def judge_clock(skew: float) -> Finding:
     return Finding("clock", Grade.WARN, text, advice)
 
 
-def judge_workers(live: int, due: int) -> Finding:
-    """Tell who is at work; nobody is odd while there is something to do."""
-    text = f"{live} at work"
-    if live == 0 and due > 0:
-        advice = f"{due} tasks wait for one; start `leasehold worker module:app`."
-        return Finding("workers", Grade.WARN, text, advice)
-    return _ok("workers", text)
+def judge_workers(crew: Crew, due: int) -> Finding:
+    """Tell who is at work; nobody known to be is odd while there is something to do."""
+    text = f"{crew.registered} registered, {crew.alive} known alive on this host"
+    if crew.unknown:
+        text += f", {crew.unknown} registered elsewhere or before"
+    if crew.alive or not due:
+        return _ok("workers", text)
+    advice = f"{due} tasks wait for one; start `leasehold worker module:app`"
+    if crew.unknown:
+        advice += ", unless those registered elsewhere still run: that cannot be seen from here"
+    return Finding("workers", Grade.WARN, text, f"{advice}.")
 
 
-def judge_expired(seconds: float | None, live: int) -> Finding:
+def judge_expired(seconds: float | None, alive: int) -> Finding:
     """Look at the oldest expired lease: a sweeper takes such leases back within a second or two."""
     if seconds is None:
         return _ok("expired leases", "none")
@@ -124,7 +135,7 @@ def judge_expired(seconds: float | None, live: int) -> Finding:
         return _ok("expired leases", text)
     nobody = "Nobody takes it back; start a worker or `leasehold orchestrate`."
     others = "Workers are registered but none takes it back; read their logs, or start `leasehold orchestrate`."
-    return Finding("expired leases", Grade.WRONG, text, others if live else nobody)
+    return Finding("expired leases", Grade.WRONG, text, others if alive else nobody)
 
 
 def _places(vitals: Vitals) -> str:
@@ -139,11 +150,14 @@ def _server(vitals: Vitals, dialect: str) -> Finding:
     return _ok("server", text)
 
 
-def _ended(store: Store, owner: Owner, is_gone: IsGone) -> int:
-    """Count the workers of this host that have ended without being noted as gone."""
+def _crew(store: Store, owner: Owner, is_gone: IsGone, registered: int) -> Crew:
+    """Tell the workers whose processes can be looked up from those of other hosts, namespaces and boots."""
+    if not owner.shares_kernel_with(owner):
+        return Crew(registered, alive=0, unknown=registered)
     question = Question(NOBODY, "[]", "[]", look=False, since=0, boot=owner.boot, namespace=owner.namespace)
     neighbours = store.workers.pulse(question).neighbours
-    return sum(is_gone(one.pid, one.birth) for one in neighbours)
+    alive = sum(not is_gone(one.pid, one.birth) for one in neighbours)
+    return Crew(registered, alive, unknown=max(0, registered - len(neighbours)))
 
 
 def _driver(name: str) -> Finding:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +11,7 @@ from leasehold.errors import DriverMissing, UrlInvalid
 from leasehold.store import migrate
 from leasehold.store.database import PATIENCE_SECONDS, Database, Dialect
 from leasehold.store.leases import Leases
+from leasehold.store.pool import forsake
 from leasehold.store.queues import Queues
 from leasehold.store.reports import Reports
 from leasehold.store.sqlite import SqliteDialect
@@ -35,12 +37,19 @@ class Store:
         self.reports = Reports(database)
 
         self._mouth: Mouth | None = None
+        self._mouth_of = os.getpid()
 
     def wake(self, words: Iterable[str]) -> None:
         """Hint to every worker that these queues got work."""
+        self._forsake_the_parents_mouth()
         if self._mouth is None:
             self._mouth = self.database.dialect.mouth()
         self._mouth.send(words)
+
+    def _forsake_the_parents_mouth(self) -> None:
+        if self._mouth_of != os.getpid():  # a fork brings neither its thread nor a connection of its own
+            forsake(self._mouth)
+            self._mouth, self._mouth_of = None, os.getpid()
 
     def ear(self) -> Ear:
         """Hear such hints."""
@@ -64,6 +73,7 @@ class Store:
 
     def close(self) -> None:
         """Close all connections."""
+        self._forsake_the_parents_mouth()
         if self._mouth is not None:
             self._mouth.close()
         self.database.close()
@@ -74,7 +84,11 @@ def open_store(url: str, *, connections: int = 8, patience: float = PATIENCE_SEC
     return Store(url, Database(_dialect(url), connections=connections, patience=patience))
 
 
-def _dialect(url: str) -> Dialect:
+def _dialect(url: object) -> Dialect:
+    if not isinstance(url, str):
+        raise UrlInvalid(f"This is no text but of type {type(url).__name__}.")
+    if "\0" in url:
+        raise UrlInvalid("This one has a null character in it.")
     scheme, found, rest = url.partition("://")
     if found and scheme == "sqlite":
         return SqliteDialect(_path(rest))
@@ -90,4 +104,6 @@ def _dialect(url: str) -> Dialect:
 def _path(rest: str) -> Path:
     if not rest.startswith("/") or len(rest) == 1:
         raise UrlInvalid("The path is missing.")
+    if rest == "/:memory:":
+        raise UrlInvalid("A file is needed, because workers share it; memory belongs to one connection.")
     return Path(rest[1:]).absolute()

@@ -1,7 +1,8 @@
 """One SQLite library per process: a second one that opens and closes our file would drop our POSIX locks.
 
 An audit hook refuses the standard library's `sqlite3.connect` and plain `open` on the engine's files in this
-process. What was opened before the engine came is looked for once, in /proc/self/fd.
+process, by whatever name or link. What was opened before the engine came is looked for once, in /proc/self/fd.
+An ATTACH through the standard library's sqlite3 cannot be seen: no event tells of it.
 """
 
 from __future__ import annotations
@@ -10,15 +11,19 @@ import os
 import sys
 import threading
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 from urllib.parse import unquote, urlsplit
 
 import apsw
 
 from leasehold.errors import SecondLibrary
 
+K = TypeVar("K")
+
 _SUFFIXES: Final = ("", "-wal", "-shm")
 _guarded: Final[dict[str, int]] = {}
+_identities: Final[dict[tuple[int, int], str]] = {}  # device and number of each guarded file, and whose it is
+_unseen: Final[dict[str, str]] = {}  # companions that SQLite has not made yet, and whose they will be
 _lock: Final = threading.Lock()
 _installed = threading.Event()
 
@@ -35,6 +40,21 @@ def protect(path: Path) -> None:
             _installed.set()
 
 
+def recognise(path: Path) -> None:
+    """Note which files `path` and its companions are, to know them by other names."""
+    real = os.path.realpath(path)
+    with _lock:
+        _unseen.update(dict.fromkeys((real + suffix for suffix in _SUFFIXES), real))
+    _see()
+
+
+def _see() -> None:
+    for name, real in list(_unseen.items()):
+        if identity := _identity(name):
+            _identities[identity] = real
+            _unseen.pop(name, None)
+
+
 def release(path: Path) -> None:
     """Forget `path` when its last connection is closed."""
     with _lock:
@@ -44,6 +64,13 @@ def release(path: Path) -> None:
             _guarded[real] = left
         else:
             _guarded.pop(real, None)
+            _forget(_unseen, real)
+            _forget(_identities, real)
+
+
+def _forget(known: dict[K, str], real: str) -> None:
+    for key in [key for key, whose in list(known.items()) if whose == real]:
+        known.pop(key, None)
 
 
 def _refuse_if_open(real: str) -> None:
@@ -72,13 +99,27 @@ def _hook(event: str, arguments: tuple[object, ...]) -> None:
     if not isinstance(target, str | bytes | os.PathLike):
         return
     name = os.fsdecode(target)
+    if _unseen:
+        _see()
     if event == "sqlite3.connect":
         _refuse(unquote(urlsplit(name).path) if name.startswith("file:") else name)
-    elif any(name.endswith(Path(real).name + suffix) for real in list(_guarded) for suffix in _SUFFIXES):
+    elif _identity(name) in _identities or _is_called_alike(name):
         _refuse(name)
+
+
+def _identity(name: str) -> tuple[int, int] | None:
+    try:
+        found = os.stat(name)  # noqa: PTH116 — for every open() of the process: a Path would cost more than the call
+    except (OSError, ValueError):
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _is_called_alike(name: str) -> bool:
+    return any(name.endswith(os.path.basename(real) + suffix) for real in list(_guarded) for suffix in _SUFFIXES)  # noqa: PTH119
 
 
 def _refuse(name: str) -> None:
     real = os.path.realpath(name)
-    if any(real == guarded + suffix for guarded in list(_guarded) for suffix in _SUFFIXES):
+    if _identity(name) in _identities or any(real == kept + suffix for kept in list(_guarded) for suffix in _SUFFIXES):
         raise SecondLibrary(f"The file is {name}.")

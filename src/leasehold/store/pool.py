@@ -1,14 +1,20 @@
 """A few connections, shared. The one used last is handed out first, so idle ones stay idle.
 
 Takers are served in the order they came: one that comes back at once must not keep the others waiting for ever.
+
+A connection belongs to the process that opened it. Before a fork the idle ones are closed, since SQLite would take the
+locks of an inherited one for the child's own; a child starts with none and never touches what it inherited.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import deque
 from collections.abc import Callable
-from typing import Generic, Protocol, TypeVar
+from contextlib import suppress
+from typing import Any, Final, Generic, Protocol, TypeVar
+from weakref import WeakSet
 
 from leasehold.errors import Misuse
 
@@ -45,10 +51,14 @@ class Pool(Generic[C]):
     def __init__(self, connect: Callable[[], C], size: int) -> None:
         self._connect = connect
         self._size = size
+        self._closed = False
+        self._start_empty()
+        _pools.add(self)
+
+    def _start_empty(self) -> None:
         self._idle: list[C] = []
         self._line: deque[_Taker[C]] = deque()
         self._count = 0
-        self._closed = False
         self._lock = threading.Lock()
 
     def take(self) -> C:
@@ -109,3 +119,40 @@ class Pool(Generic[C]):
                 self._line.popleft().hand(None)
             else:
                 self._count -= 1
+
+    def part(self) -> None:
+        """Close what is idle, so that a child that is about to be forked does not inherit it."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+            self._count -= len(idle)
+        for connection in idle:
+            with suppress(Exception):  # a fork must not fail for it
+                connection.close()
+
+    def begin_anew(self) -> None:
+        """Forget, in a forked child, what the parent had open, and who was waiting there."""
+        forsake(*self._idle)
+        self._start_empty()
+
+
+_pools: Final[WeakSet[Pool[Any]]] = WeakSet()
+_forsaken: Final[list[object]] = []
+
+
+def forsake(*inherited: object) -> None:
+    """Keep what a forked child inherited, so that it is neither used nor closed there: the parent is using it."""
+    _forsaken.extend(inherited)
+
+
+def _part_all() -> None:
+    for pool in list(_pools):
+        pool.part()
+
+
+def _begin_anew() -> None:
+    for pool in list(_pools):
+        pool.begin_anew()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_part_all, after_in_child=_begin_anew)

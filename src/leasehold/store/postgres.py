@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
@@ -54,6 +55,7 @@ class PostgresDialect:
         self.conninfo = psycopg.conninfo.make_conninfo(url, **{k: v for k, v in CONNECT.items() if k not in given})
         self._home: Row | None = None
         self._known: WeakSet[psycopg.Connection[Row]] = WeakSet()
+        self._known_of = os.getpid()
 
     def connect(self) -> PostgresSession:
         """Open a connection of our own."""
@@ -70,6 +72,8 @@ class PostgresDialect:
         if not isinstance(connection, psycopg.Connection):
             raise ConnectionForeign(f"PostgreSQL needs a psycopg.Connection; this is {type(connection).__name__}.")
         session = PostgresSession(connection, own=False)
+        if self._known_of != os.getpid():  # in a forked child none is known
+            self._known, self._known_of = WeakSet(), os.getpid()
         if connection not in self._known:
             if session.home() != self._own_home():
                 raise ConnectionForeign(f"It leads to {connection.info.dbname!r} on {connection.info.host!r}.")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -33,6 +33,7 @@ from leasehold.store.sqlite_wake import SocketEar, SocketMouth
 
 VERSION_MIN: Final = (3, 51, 3)
 BUSY_SECONDS: Final = 30.0
+BUSY: Final = "another process is writing"
 _BOOT: Final = clock.boot_id()
 
 
@@ -59,7 +60,9 @@ class SqliteDialect:
     def _open(self) -> SqliteSession:
         connection = apsw.Connection(str(self.path))
         try:
-            return SqliteSession(connection, own=True, path=self.path)
+            session = SqliteSession(connection, own=True, path=self.path)
+            guard.recognise(self.path)
+            return session
         except BaseException:
             connection.close()
             raise
@@ -102,7 +105,9 @@ class SqliteDialect:
                 return SchemaMissing(said)
             case apsw.TooBigError() | apsw.MismatchError():
                 return ResultRefused(said)
-            case apsw.FullError() | apsw.IOError() | apsw.ReadOnlyError() | apsw.PermissionsError() | apsw.AuthError():
+            case apsw.ReadOnlyError() | apsw.PermissionsError() | apsw.AuthError():
+                return UrlInvalid(f"{self.path} cannot be written; check its permissions. {said}")
+            case apsw.FullError() | apsw.IOError():
                 return DatabaseUnavailable(said)
             case _:
                 return Misuse(said)
@@ -127,13 +132,11 @@ class SqliteSession:
         if own:
             self._set_up()
         connection.create_scalar_function("leasehold_now", lambda *_: self._now, 0, deterministic=True)
-        for step in statements.steps("session", "scratch"):
-            connection.execute(step)
+        self.script("session", "scratch")
 
     def _set_up(self) -> None:
         self._connection.set_busy_handler(_patient())
-        for step in statements.steps("session", "pragmas"):
-            self._connection.execute(step).fetchall()
+        self.script("session", "pragmas")
 
     def run(self, name: str, /, **values: object) -> list[Row]:
         """Run a named operation step by step and return the rows of the step that has some."""
@@ -142,15 +145,22 @@ class SqliteSession:
     def script(self, folder: str, name: str) -> None:
         """Run a file of definitions."""
         for step in statements.steps(folder, name):
-            self._connection.execute(step)
+            self._execute(step)
 
     def _steps(self, steps: tuple[str, ...], values: dict[str, object]) -> list[Row]:
         rows: list[Row] = []
         for step in steps:
-            cursor = self._connection.execute(step, values)
-            if found := cursor.fetchall():
+            if found := self._execute(step, values):
                 rows = found
         return rows
+
+    def _execute(self, statement: str, values: Mapping[str, object] | None = None) -> list[Row]:
+        cursor = apsw.Cursor(self._connection)  # whatever the caller's makes
+        cursor.row_trace = cursor.exec_trace = None  # and whatever it makes of rows
+        try:
+            return cursor.execute(statement, values).fetchall()
+        except (apsw.BusyError, apsw.LockedError) as error:
+            raise type(error)(BUSY) from error
 
     @contextmanager
     def atomic(self, *, write: bool) -> Iterator[None]:
@@ -160,19 +170,19 @@ class SqliteSession:
         try:
             self._tell_time(write=write)
             yield
-            self._connection.execute("RELEASE leasehold" if nested else "COMMIT")
+            self._execute("RELEASE leasehold" if nested else "COMMIT")
         except BaseException:
             if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK TO leasehold" if nested else "ROLLBACK")
+                self._execute("ROLLBACK TO leasehold" if nested else "ROLLBACK")
             if nested and self._connection.in_transaction:
-                self._connection.execute("RELEASE leasehold")
+                self._execute("RELEASE leasehold")
             raise
 
     def _begin(self, how: str) -> None:
         wait = _patient()
         for tries in itertools.count():  # the caller's connection may have no patience of its own
             try:
-                self._connection.execute(how)
+                self._execute(how)
                 return
             except apsw.BusyError:
                 if self._own or not wait(tries):
@@ -186,20 +196,20 @@ class SqliteSession:
             self._now = host.wall
 
     def _read_clock(self, host: sqlite_clock.Reading, *, write: bool) -> int:
-        found: list[Row] = self._connection.execute(statements.steps("session", "clock_read")[0]).fetchall()
+        found = self._execute(statements.steps("session", "clock_read")[0])
         anchor = sqlite_clock.decode(found[0][0]) if found else None
         if anchor is None or sqlite_clock.is_stale(anchor, host):
-            last: list[Row] = self._connection.execute(statements.steps("session", "clock_last")[0]).fetchall()
+            last = self._execute(statements.steps("session", "clock_last")[0])
             anchor = sqlite_clock.lay(anchor, host, last[0][0] if last else 0)
             if write:
                 stored = {"value": sqlite_clock.encode(anchor)}
-                self._connection.execute(statements.steps("session", "clock_write")[0], stored)
+                self._execute(statements.steps("session", "clock_write")[0], stored)
         return sqlite_clock.now(anchor, host)
 
     def set_clock(self, now: int) -> None:
         """Stop this file's clock at `now`, for tests."""
         stored = {"value": sqlite_clock.encode(sqlite_clock.Anchor(manual=now))}
-        self._connection.execute(statements.steps("session", "clock_write")[0], stored)
+        self._execute(statements.steps("session", "clock_write")[0], stored)
 
     def close(self) -> None:
         """Close our own connection; the caller's is left alone."""

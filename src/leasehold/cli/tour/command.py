@@ -22,7 +22,7 @@ from leasehold.cli.tour.kinds import make_tour
 from leasehold.cli.tour.marks import MarkReader
 from leasehold.cli.tour.screen import opened_screen, print_verdict
 from leasehold.cli.tour.verdict import Verdict, judge
-from leasehold.cli.verbs import given_url, lesson, url_option
+from leasehold.cli.verbs import given_url, lesson, url_option_saying
 from leasehold.cli.words import safe
 from leasehold.insight.addresses import masked
 from leasehold.store.sqlite_wake import folder_of
@@ -48,7 +48,7 @@ LOG_LINES = 40
 @click.option("--kills", type=click.IntRange(0, 1_000), help="At least so many.  [default: 5, fewer for few jobs]")
 @click.option("--workers", type=click.IntRange(1, 64), default=3, show_default=True, help="Processes at once.")
 @click.option("--keep", is_flag=True, help="Keep the folder with the SQLite file, the journal and the workers' log.")
-@url_option
+@url_option_saying("Default: a new SQLite file; LEASEHOLD_URL is not used. Others can read a command line.")
 def tour(*, jobs: int, kills: int | None, workers: int, keep: bool) -> None:
     """See Leasehold survive kill -9."""
     if kills is None:

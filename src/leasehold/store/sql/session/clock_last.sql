@@ -1,2 +1,2 @@
 -- clock_last: Read when the last journal line was written (SQLite only).
-SELECT at FROM event ORDER BY id DESC LIMIT 1
+SELECT at FROM main.event ORDER BY id DESC LIMIT 1

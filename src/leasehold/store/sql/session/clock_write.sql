@@ -1,2 +1,2 @@
 -- clock_write: Anchor this file's clock anew (SQLite only).
-INSERT INTO meta (name, value) VALUES ('clock', :value) ON CONFLICT (name) DO UPDATE SET value = excluded.value
+INSERT INTO main.meta (name, value) VALUES ('clock', :value) ON CONFLICT (name) DO UPDATE SET value = excluded.value

@@ -1,20 +1,20 @@
 -- scratch: The scratch tables that stand in for data-modifying CTEs, which SQLite does not have.
-CREATE TEMP TABLE IF NOT EXISTS added (
+CREATE TEMP TABLE IF NOT EXISTS leasehold_added (
     id INTEGER PRIMARY KEY, job_id INTEGER, parent_id INTEGER, kind TEXT, stage TEXT, segment INTEGER, key TEXT, payload TEXT,
     item TEXT, each_field TEXT, queue TEXT, priority INTEGER, attempts_max INTEGER, lease_ms INTEGER, on_lost TEXT,
     delay_us INTEGER, unmet INTEGER
 );
 
-CREATE TEMP TABLE IF NOT EXISTS taken (
+CREATE TEMP TABLE IF NOT EXISTS leasehold_taken (
     position INTEGER PRIMARY KEY, task_id INTEGER, queue TEXT, priority INTEGER, attempt INTEGER, fence INTEGER, epoch INTEGER
 );
 
-CREATE TEMP TABLE IF NOT EXISTS ended (
+CREATE TEMP TABLE IF NOT EXISTS leasehold_ended (
     task_id INTEGER PRIMARY KEY, fence INTEGER, epoch INTEGER, attempt INTEGER, worker INTEGER, onward INTEGER,
     limited INTEGER, status TEXT, output TEXT, failure TEXT, delay_us INTEGER, detail TEXT, why TEXT, queue TEXT,
     priority INTEGER, route TEXT
 );
 
-CREATE TEMP TABLE IF NOT EXISTS moved (
+CREATE TEMP TABLE IF NOT EXISTS leasehold_moved (
     number INTEGER PRIMARY KEY, task_id INTEGER, status TEXT, failure TEXT, attempt INTEGER, fence INTEGER, epoch INTEGER
 );

@@ -1,42 +1,42 @@
 -- cancel: End a job's waiting and ready tasks, and ask its running ones to stop.
 -- Differs from PostgreSQL: a scratch table carries the rows from step to step, since no CTE may write here.
-INSERT INTO temp.moved (task_id, epoch, fence)
+INSERT INTO temp.leasehold_moved (task_id, epoch, fence)
 SELECT place.task_id, place.epoch, place.fence
-FROM (SELECT task_id, epoch, fence FROM waiting UNION ALL SELECT task_id, epoch, fence FROM ready) AS place
+FROM (SELECT task_id, epoch, fence FROM main.waiting UNION ALL SELECT task_id, epoch, fence FROM main.ready) AS place
 WHERE place.task_id IN (
-    SELECT id FROM task WHERE id = :job AND parent_id IS NULL
+    SELECT id FROM main.task WHERE id = :job AND parent_id IS NULL
     UNION ALL
-    SELECT id FROM task WHERE job_id = :job AND parent_id IS NOT NULL)
+    SELECT id FROM main.task WHERE job_id = :job AND parent_id IS NOT NULL)
 ORDER BY place.task_id;
 
-DELETE FROM waiting WHERE task_id IN (SELECT task_id FROM temp.moved);
+DELETE FROM main.waiting WHERE task_id IN (SELECT task_id FROM temp.leasehold_moved);
 
-DELETE FROM ready WHERE task_id IN (SELECT task_id FROM temp.moved);
+DELETE FROM main.ready WHERE task_id IN (SELECT task_id FROM temp.leasehold_moved);
 
-INSERT INTO outcome (task_id, epoch, fence, status, failure, finished_at)
-SELECT task_id, epoch, fence, 'CANCELLED', :reason, leasehold_now() FROM temp.moved;
+INSERT INTO main.outcome (task_id, epoch, fence, status, failure, finished_at)
+SELECT task_id, epoch, fence, 'CANCELLED', :reason, leasehold_now() FROM temp.leasehold_moved;
 
-INSERT INTO event (task_id, at, name, detail)
-SELECT task_id, leasehold_now(), 'cancelled', :reason FROM temp.moved ORDER BY number;
+INSERT INTO main.event (task_id, at, name, detail)
+SELECT task_id, leasehold_now(), 'cancelled', :reason FROM temp.leasehold_moved ORDER BY number;
 
-SELECT (SELECT count(*) FROM temp.moved) AS ended, (SELECT count(*) FROM lease
+SELECT (SELECT count(*) FROM temp.leasehold_moved) AS ended, (SELECT count(*) FROM main.lease
     WHERE cancel_reason IS NULL AND task_id IN (
-        SELECT id FROM task WHERE id = :job AND parent_id IS NULL
+        SELECT id FROM main.task WHERE id = :job AND parent_id IS NULL
         UNION ALL
-        SELECT id FROM task WHERE job_id = :job AND parent_id IS NOT NULL)) AS asked;
+        SELECT id FROM main.task WHERE job_id = :job AND parent_id IS NOT NULL)) AS asked;
 
-INSERT INTO event (task_id, at, name, fence, attempt, worker, detail)
-SELECT task_id, leasehold_now(), 'asked', fence, attempt, worker, :reason FROM lease
+INSERT INTO main.event (task_id, at, name, fence, attempt, worker, detail)
+SELECT task_id, leasehold_now(), 'asked', fence, attempt, worker, :reason FROM main.lease
 WHERE cancel_reason IS NULL AND task_id IN (
-    SELECT id FROM task WHERE id = :job AND parent_id IS NULL
+    SELECT id FROM main.task WHERE id = :job AND parent_id IS NULL
     UNION ALL
-    SELECT id FROM task WHERE job_id = :job AND parent_id IS NOT NULL)
+    SELECT id FROM main.task WHERE job_id = :job AND parent_id IS NOT NULL)
 ORDER BY task_id;
 
-UPDATE lease SET cancel_reason = :reason
+UPDATE main.lease SET cancel_reason = :reason
 WHERE cancel_reason IS NULL AND task_id IN (
-    SELECT id FROM task WHERE id = :job AND parent_id IS NULL
+    SELECT id FROM main.task WHERE id = :job AND parent_id IS NULL
     UNION ALL
-    SELECT id FROM task WHERE job_id = :job AND parent_id IS NOT NULL);
+    SELECT id FROM main.task WHERE job_id = :job AND parent_id IS NOT NULL);
 
-DELETE FROM temp.moved;
+DELETE FROM temp.leasehold_moved;

@@ -1,10 +1,10 @@
 -- cancellable: Count a job's tasks that have neither ended nor been asked to stop.
 WITH member AS MATERIALIZED (
-    SELECT id FROM task WHERE id = :job AND parent_id IS NULL
+    SELECT id FROM main.task WHERE id = :job AND parent_id IS NULL
     UNION ALL
-    SELECT id FROM task WHERE job_id = :job AND parent_id IS NOT NULL
+    SELECT id FROM main.task WHERE job_id = :job AND parent_id IS NOT NULL
 )
 SELECT count(*) FROM member
-WHERE EXISTS (SELECT 1 FROM waiting WHERE waiting.task_id = member.id)
-   OR EXISTS (SELECT 1 FROM ready WHERE ready.task_id = member.id)
-   OR EXISTS (SELECT 1 FROM lease WHERE lease.task_id = member.id AND lease.cancel_reason IS NULL)
+WHERE EXISTS (SELECT 1 FROM main.waiting WHERE waiting.task_id = member.id)
+   OR EXISTS (SELECT 1 FROM main.ready WHERE ready.task_id = member.id)
+   OR EXISTS (SELECT 1 FROM main.lease WHERE lease.task_id = member.id AND lease.cancel_reason IS NULL)

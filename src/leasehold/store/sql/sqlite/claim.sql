@@ -1,34 +1,34 @@
 -- claim: Lease up to :most ready tasks to one worker, lane by lane, priority first, then append order.
 -- Differs from PostgreSQL: a scratch table carries the rows from step to step, since no CTE may write here.
-INSERT INTO temp.taken (position, task_id, queue, priority, attempt, fence, epoch)
+INSERT INTO temp.leasehold_taken (position, task_id, queue, priority, attempt, fence, epoch)
 SELECT ready.position, ready.task_id, ready.queue, ready.priority, ready.attempt + 1, ready.fence + 1, ready.epoch
-FROM json_each(:lanes) AS lane CROSS JOIN ready
+FROM json_each(:lanes) AS lane CROSS JOIN main.ready
 WHERE ready.position IN (
-    SELECT candidate.position FROM ready AS candidate
+    SELECT candidate.position FROM main.ready AS candidate
     WHERE candidate.queue = lane.value ->> 'queue'
       AND candidate.priority BETWEEN lane.value ->> 'low' AND lane.value ->> 'high'
       AND candidate.position > lane.value ->> 'after'
       AND candidate.route IN (SELECT value FROM json_each(:routes))
     ORDER BY candidate.priority DESC, candidate.position LIMIT :most)
-  AND NOT EXISTS (SELECT 1 FROM queue WHERE queue.name = lane.value ->> 'queue' AND queue.paused)
-  AND EXISTS (SELECT 1 FROM queue WHERE queue.name = lane.value ->> 'queue' AND queue.capacity IS NOT NULL) = :limited
+  AND NOT EXISTS (SELECT 1 FROM main.queue WHERE queue.name = lane.value ->> 'queue' AND queue.paused)
+  AND EXISTS (SELECT 1 FROM main.queue WHERE queue.name = lane.value ->> 'queue' AND queue.capacity IS NOT NULL) = :limited
 ORDER BY lane.key, ready.priority DESC, ready.position LIMIT :most;
 
-DELETE FROM ready WHERE position IN (SELECT position FROM temp.taken);
+DELETE FROM main.ready WHERE position IN (SELECT position FROM temp.leasehold_taken);
 
-INSERT INTO lease (task_id, fence, worker, epoch, attempt, onward, limited, expires_at, started_at)
+INSERT INTO main.lease (task_id, fence, worker, epoch, attempt, onward, limited, expires_at, started_at)
 SELECT taken.task_id, taken.fence, :worker, taken.epoch, taken.attempt, task.parent_id IS NOT NULL, :limited,
     leasehold_now() + task.lease_ms * 1000, leasehold_now()
-FROM temp.taken AS taken JOIN task ON task.id = taken.task_id;
+FROM temp.leasehold_taken AS taken JOIN main.task ON task.id = taken.task_id;
 
-INSERT INTO event (task_id, at, name, fence, attempt, worker)
-SELECT task_id, leasehold_now(), 'claimed', fence, attempt, :worker FROM temp.taken;
+INSERT INTO main.event (task_id, at, name, fence, attempt, worker)
+SELECT task_id, leasehold_now(), 'claimed', fence, attempt, :worker FROM temp.leasehold_taken;
 
 SELECT taken.task_id, taken.fence, taken.attempt, taken.epoch, taken.position, task.job_id, task.kind, task.stage, task.segment,
     coalesce(task.key, job.key) AS key, coalesce(task.payload, job.payload) AS payload, task.item,
     taken.queue, taken.priority, task.attempts_max, task.lease_ms
-FROM temp.taken AS taken JOIN task ON task.id = taken.task_id
-LEFT JOIN task AS job ON task.parent_id IS NOT NULL AND job.id = task.job_id
+FROM temp.leasehold_taken AS taken JOIN main.task ON task.id = taken.task_id
+LEFT JOIN main.task AS job ON task.parent_id IS NOT NULL AND job.id = task.job_id
 ORDER BY taken.priority DESC, taken.position;
 
-DELETE FROM temp.taken;
+DELETE FROM temp.leasehold_taken;

@@ -1,2 +1,2 @@
 -- find_kind: Read the published definition of a kind.
-SELECT definition FROM kind WHERE name = :name
+SELECT definition FROM main.kind WHERE name = :name

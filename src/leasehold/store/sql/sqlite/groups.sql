@@ -2,8 +2,8 @@
 SELECT task.id, task.job_id, task.kind, task.stage, task.priority, task.each_field, task.queue, task.attempts_max,
     task.lease_ms, task.on_lost, need.on_task_id AS source_id, outcome.output AS source_output
 FROM json_each(:tasks) AS item
-JOIN task ON task.id = item.value
-JOIN need ON need.task_id = task.id AND need.number = 0
-JOIN outcome ON outcome.task_id = need.on_task_id
-WHERE outcome.epoch = (SELECT max(epoch) FROM outcome AS newest WHERE newest.task_id = need.on_task_id)
+JOIN main.task ON task.id = item.value
+JOIN main.need ON need.task_id = task.id AND need.number = 0
+JOIN main.outcome ON outcome.task_id = need.on_task_id
+WHERE outcome.epoch = (SELECT max(epoch) FROM main.outcome AS newest WHERE newest.task_id = need.on_task_id)
 ORDER BY task.id

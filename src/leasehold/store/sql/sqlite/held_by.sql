@@ -1,2 +1,2 @@
 -- held_by: List the leases of one worker.
-SELECT task_id, fence FROM lease WHERE worker = :worker ORDER BY task_id LIMIT :most
+SELECT task_id, fence FROM main.lease WHERE worker = :worker ORDER BY task_id LIMIT :most

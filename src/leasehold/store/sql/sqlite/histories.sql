@@ -1,15 +1,15 @@
 -- histories: Count, task by task after :after, how often each was claimed, released, reclaimed and ended.
 WITH page AS MATERIALIZED (
-    SELECT id, job_id FROM task WHERE id > :after ORDER BY id LIMIT :most
+    SELECT id, job_id FROM main.task WHERE id > :after ORDER BY id LIMIT :most
 )
 SELECT page.id, page.job_id,
-    (SELECT max(outcome.status) FROM outcome WHERE outcome.task_id = page.id) AS status,
-    (SELECT max(outcome.fence) FROM outcome WHERE outcome.task_id = page.id) AS fence,
-    (SELECT count(*) FROM outcome WHERE outcome.task_id = page.id) AS outcomes,
+    (SELECT max(outcome.status) FROM main.outcome WHERE outcome.task_id = page.id) AS status,
+    (SELECT max(outcome.fence) FROM main.outcome WHERE outcome.task_id = page.id) AS fence,
+    (SELECT count(*) FROM main.outcome WHERE outcome.task_id = page.id) AS outcomes,
     count(*) FILTER (WHERE event.name = 'claimed') AS claims,
     count(*) FILTER (WHERE event.name = 'released') AS releases,
     count(*) FILTER (WHERE event.name = 'reclaimed') AS reclaims,
     count(*) FILTER (WHERE event.name IN ('done', 'failed', 'cancelled')
         OR event.name = 'reclaimed' AND event.detail ->> 'status' <> 'READY') AS endings
-FROM page LEFT JOIN event ON event.task_id = page.id
+FROM page LEFT JOIN main.event ON event.task_id = page.id
 GROUP BY page.id, page.job_id ORDER BY page.id

@@ -1,8 +1,8 @@
 -- job: Read one job with its place and its end.
 SELECT task.id, task.kind, task.key, task.payload, status.status, outcome.output, outcome.failure,
     task.created_at, outcome.finished_at,
-    EXISTS (SELECT 1 FROM task AS part WHERE part.parent_id = task.id) AS has_parts
-FROM task
-JOIN task_status AS status ON status.id = task.id
-LEFT JOIN outcome ON outcome.task_id = task.id
+    EXISTS (SELECT 1 FROM main.task AS part WHERE part.parent_id = task.id) AS has_parts
+FROM main.task
+JOIN main.task_status AS status ON status.id = task.id
+LEFT JOIN main.outcome ON outcome.task_id = task.id
 WHERE task.id = :job AND task.parent_id IS NULL

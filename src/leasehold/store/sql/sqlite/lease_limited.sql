@@ -1,4 +1,4 @@
 -- lease_limited: Note that running tasks hold a slot, so that their end frees it.
-UPDATE lease SET limited = true
+UPDATE main.lease SET limited = true
 WHERE task_id IN (SELECT value FROM json_each(:tasks))
 RETURNING task_id

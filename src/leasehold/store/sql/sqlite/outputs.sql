@@ -1,10 +1,10 @@
 -- outputs: Read the outputs of a pipeline job: those of the stages nobody waits for, segments in their order.
 SELECT stage.stage, part.segment, outcome.output, stage.each_field IS NOT NULL AS fanned
-FROM task AS stage
-LEFT JOIN task AS part
+FROM main.task AS stage
+LEFT JOIN main.task AS part
     ON (stage.each_field IS NULL AND part.id = stage.id)
     OR (stage.each_field IS NOT NULL AND part.parent_id = stage.id)
-LEFT JOIN outcome ON outcome.task_id = part.id AND outcome.status = 'DONE'
+LEFT JOIN main.outcome ON outcome.task_id = part.id AND outcome.status = 'DONE'
 WHERE stage.parent_id = :job
-  AND NOT EXISTS (SELECT 1 FROM need WHERE need.on_task_id = stage.id)
+  AND NOT EXISTS (SELECT 1 FROM main.need WHERE need.on_task_id = stage.id)
 ORDER BY stage.id, part.segment

@@ -1,16 +1,16 @@
 -- pulse: Answer in one go all that a quiet worker asks: what is ready, due, settled, expired, limited, cancelled, gone.
 SELECT leasehold_now() AS now,
-    EXISTS (SELECT 1 FROM unsettled) AS unsettled,
-    (SELECT min(due_at) FROM waiting WHERE due_at IS NOT NULL) AS due_at,
-    EXISTS (SELECT 1 FROM lease WHERE expires_at <= leasehold_now() AND expires_at > :since) AS expired,
+    EXISTS (SELECT 1 FROM main.unsettled) AS unsettled,
+    (SELECT min(due_at) FROM main.waiting WHERE due_at IS NOT NULL) AS due_at,
+    EXISTS (SELECT 1 FROM main.lease WHERE expires_at <= leasehold_now() AND expires_at > :since) AS expired,
     CASE WHEN :look THEN EXISTS (
-        SELECT 1 FROM ready
+        SELECT 1 FROM main.ready
         WHERE ready.queue IN (SELECT value FROM json_each(:queues))
           AND ready.route IN (SELECT value FROM json_each(:routes))) ELSE 0 END AS ready,
     (SELECT json_group_array(json_array(name, json(CASE WHEN paused THEN 'true' ELSE 'false' END), capacity))
-        FROM queue WHERE paused OR capacity IS NOT NULL) AS queues,
+        FROM main.queue WHERE paused OR capacity IS NOT NULL) AS queues,
     (SELECT json_group_array(json_array(task_id, fence, cancel_reason))
-        FROM lease WHERE worker = :worker AND cancel_reason IS NOT NULL) AS cancels,
+        FROM main.lease WHERE worker = :worker AND cancel_reason IS NOT NULL) AS cancels,
     (SELECT json_group_array(json_array(id, pid, birth))
-        FROM worker
+        FROM main.worker
         WHERE boot = :boot AND namespace = :namespace AND gone_at IS NULL AND id <> :worker) AS neighbours

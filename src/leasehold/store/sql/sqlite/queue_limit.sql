@@ -1,4 +1,4 @@
 -- queue_limit: Set how many tasks of a queue may run at once; null lifts the limit.
-INSERT INTO queue (name, capacity) VALUES (:queue, :capacity)
+INSERT INTO main.queue (name, capacity) VALUES (:queue, :capacity)
 ON CONFLICT (name) DO UPDATE SET capacity = excluded.capacity
 RETURNING name

@@ -1,6 +1,6 @@
 -- reclaim: Take leases back: to ready while attempts are left, else to their end; released ones spend no attempt.
 -- Differs from PostgreSQL: a scratch table carries the rows from step to step, since no CTE may write here.
-INSERT OR IGNORE INTO temp.ended (task_id, fence, epoch, attempt, worker, onward, limited, why, queue, priority, route, status, failure)
+INSERT OR IGNORE INTO temp.leasehold_ended (task_id, fence, epoch, attempt, worker, onward, limited, why, queue, priority, route, status, failure)
 SELECT lease.task_id, lease.fence, lease.epoch, lease.attempt, lease.worker, lease.onward, lease.limited,
     item.value ->> 'why', task.queue, task.priority,
     CASE WHEN task.stage IS NULL THEN task.kind ELSE task.kind || '/' || task.stage END,
@@ -10,28 +10,28 @@ SELECT lease.task_id, lease.fence, lease.epoch, lease.attempt, lease.worker, lea
          ELSE 'READY' END,
     coalesce(lease.cancel_reason, CASE WHEN task.on_lost = 'bury' THEN :lost ELSE :spent END)
 FROM json_each(:vacancies) AS item
-CROSS JOIN lease ON lease.task_id = item.value ->> 'task_id' AND lease.fence = item.value ->> 'fence'
-JOIN task ON task.id = lease.task_id
+CROSS JOIN main.lease ON lease.task_id = item.value ->> 'task_id' AND lease.fence = item.value ->> 'fence'
+JOIN main.task ON task.id = lease.task_id
 WHERE item.value ->> 'why' <> 'expired' OR lease.expires_at <= leasehold_now();
 
-DELETE FROM lease WHERE task_id IN (SELECT task_id FROM temp.ended);
+DELETE FROM main.lease WHERE task_id IN (SELECT task_id FROM temp.leasehold_ended);
 
-INSERT INTO ready (task_id, queue, priority, route, attempt, fence, epoch)
+INSERT INTO main.ready (task_id, queue, priority, route, attempt, fence, epoch)
 SELECT task_id, queue, priority, route, CASE WHEN why = 'released' THEN attempt - 1 ELSE attempt END, fence, epoch
-FROM temp.ended WHERE status = 'READY' ORDER BY task_id;
+FROM temp.leasehold_ended WHERE status = 'READY' ORDER BY task_id;
 
-INSERT INTO outcome (task_id, epoch, fence, status, failure, finished_at)
-SELECT task_id, epoch, fence, status, failure, leasehold_now() FROM temp.ended WHERE status <> 'READY';
+INSERT INTO main.outcome (task_id, epoch, fence, status, failure, finished_at)
+SELECT task_id, epoch, fence, status, failure, leasehold_now() FROM temp.leasehold_ended WHERE status <> 'READY';
 
-INSERT INTO unsettled (task_id) SELECT task_id FROM temp.ended WHERE onward AND status <> 'READY';
+INSERT INTO main.unsettled (task_id) SELECT task_id FROM temp.leasehold_ended WHERE onward AND status <> 'READY';
 
-UPDATE slot SET task_id = NULL WHERE task_id IN (SELECT task_id FROM temp.ended WHERE limited);
+UPDATE main.slot SET task_id = NULL WHERE task_id IN (SELECT task_id FROM temp.leasehold_ended WHERE limited);
 
-INSERT INTO event (task_id, at, name, fence, attempt, worker, detail)
+INSERT INTO main.event (task_id, at, name, fence, attempt, worker, detail)
 SELECT task_id, leasehold_now(), CASE why WHEN 'released' THEN 'released' ELSE 'reclaimed' END, fence, attempt, worker,
     '{"status":"' || status || '","why":"' || why || '"}'
-FROM temp.ended;
+FROM temp.leasehold_ended;
 
-SELECT task_id, fence, queue, status FROM temp.ended;
+SELECT task_id, fence, queue, status FROM temp.leasehold_ended;
 
-DELETE FROM temp.ended;
+DELETE FROM temp.leasehold_ended;

@@ -1,4 +1,4 @@
 -- register: Add a worker process and return its number.
-INSERT INTO worker (host, boot, namespace, pid, birth, started_at)
+INSERT INTO main.worker (host, boot, namespace, pid, birth, started_at)
 VALUES (:host, :boot, :namespace, :pid, :birth, leasehold_now())
 RETURNING id

@@ -1,5 +1,5 @@
 -- renew: Extend leases that still stand, and tell which of them shall stop.
-UPDATE lease SET expires_at = leasehold_now() + (item.value ->> 'lease_ms') * 1000
+UPDATE main.lease SET expires_at = leasehold_now() + (item.value ->> 'lease_ms') * 1000
 FROM json_each(:renewals) AS item
 WHERE lease.task_id = item.value ->> 'task_id' AND lease.fence = item.value ->> 'fence' AND lease.expires_at > leasehold_now()
 RETURNING lease.task_id, lease.fence, lease.cancel_reason

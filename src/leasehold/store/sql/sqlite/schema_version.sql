@@ -1,2 +1,2 @@
 -- schema_version: Read how far the schema has been migrated.
-SELECT value FROM meta WHERE name = 'schema_version'
+SELECT value FROM main.meta WHERE name = 'schema_version'

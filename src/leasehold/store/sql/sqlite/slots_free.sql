@@ -1,13 +1,13 @@
 -- slots_free: Reserve free slots of a limited queue; those of a lowered limit count as long as tasks above it run.
 WITH top AS MATERIALIZED (
-    SELECT coalesce(:ceiling, (SELECT capacity FROM queue WHERE name = :queue)) AS number
+    SELECT coalesce(:ceiling, (SELECT capacity FROM main.queue WHERE name = :queue)) AS number
 )
-SELECT slot.number FROM slot, top
+SELECT slot.number FROM main.slot, top
 WHERE slot.queue = :queue AND slot.task_id IS NULL AND slot.number <= top.number
   AND (NOT EXISTS (
-        SELECT 1 FROM slot AS excess
+        SELECT 1 FROM main.slot AS excess
         WHERE excess.queue = :queue AND excess.task_id IS NOT NULL AND excess.number > (SELECT number FROM top))
     OR slot.number + (
-        SELECT count(*) FROM slot AS above
+        SELECT count(*) FROM main.slot AS above
         WHERE above.queue = :queue AND above.task_id IS NOT NULL AND above.number > slot.number) <= top.number)
 ORDER BY slot.number LIMIT :most

@@ -7,7 +7,7 @@ WITH part AS MATERIALIZED (
         count(*) FILTER (WHERE outcome.status = 'ERROR') OVER (PARTITION BY task.parent_id) AS errors,
         count(*) OVER (PARTITION BY task.parent_id) AS troubles
     FROM json_each(:tasks) AS item
-    JOIN task ON task.parent_id = item.value
-    JOIN outcome ON outcome.task_id = task.id AND outcome.status <> 'DONE'
+    JOIN main.task ON task.parent_id = item.value
+    JOIN main.outcome ON outcome.task_id = task.id AND outcome.status <> 'DONE'
 )
 SELECT parent_id, errors, troubles - errors AS cancels, stage, segment, failure FROM part WHERE number = 1

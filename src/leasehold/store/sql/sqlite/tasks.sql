@@ -2,12 +2,12 @@
 SELECT status.id, status.parent_id, status.stage, status.segment, status.queue, status.status, status.attempt,
     status.attempts_max, status.due_at, lease.fence, lease.expires_at, lease.started_at, lease.progress,
     worker.host, worker.pid, outcome.failure, status.finished_at
-FROM task_status AS status
-LEFT JOIN lease ON lease.task_id = status.id
-LEFT JOIN worker ON worker.id = lease.worker
-LEFT JOIN outcome ON outcome.task_id = status.id
+FROM main.task_status AS status
+LEFT JOIN main.lease ON lease.task_id = status.id
+LEFT JOIN main.worker ON worker.id = lease.worker
+LEFT JOIN main.outcome ON outcome.task_id = status.id
 WHERE status.id IN (
-        SELECT id FROM task WHERE id = :job AND parent_id IS NULL
+        SELECT id FROM main.task WHERE id = :job AND parent_id IS NULL
         UNION ALL
-        SELECT id FROM task WHERE job_id = :job AND parent_id IS NOT NULL)
+        SELECT id FROM main.task WHERE job_id = :job AND parent_id IS NOT NULL)
 ORDER BY status.id LIMIT :most
