@@ -4,6 +4,7 @@ A test that asks for `url`, `empty_url` or `store` runs twice: on SQLite and on 
 """
 
 import contextlib
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -16,6 +17,9 @@ from tests.servers.postgres import PostgresServer, database_name
 # A busy machine is not a failure.
 hypothesis.settings.register_profile("leasehold", deadline=None)
 hypothesis.settings.load_profile("leasehold")
+
+# A shell starts what runs in the background with SIGINT ignored, and so would be every program the tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
