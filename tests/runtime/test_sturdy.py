@@ -138,7 +138,7 @@ def test_leases_that_a_claim_took_without_an_answer_are_given_back(app, url):
     plan = plan_of(work)
     with closing(open_store(url)) as store:
         worker = store.workers.register(_nobody())
-        store.leases = _Deaf(store.leases)
+        store.leases = _Deaf(store.leases)  # type: ignore[assignment]
         holdings = Holdings(10, {})
         committer = Committer(store, holdings, Notices(), lambda: None)
         claimer = Claimer(store, worker, plan.handlers, ["default"], holdings, committer, Notices(), lambda _: None)
@@ -175,7 +175,7 @@ def test_a_lane_runs_many_attempts_that_do_not_wait():
 
     lanes = Lanes(run, lambda _: None)
     lanes.start()
-    lanes.take([Named() for _ in range(100)])
+    lanes.take([Named() for _ in range(100)])  # type: ignore[misc]
     assert done.wait(60)
     lanes.close()
     assert len({task for _, task in ran}) == 1
