@@ -1,0 +1,13 @@
+"""Takes secrets out of text before it is kept, logged or sent: the same text always gives the same result.
+
+`scrub` is for this process (default policy and the values given to `register`); a `Redactor` follows its own policy.
+Whatever goes wrong inside raises `RedactionFailed`: the raw text is never handed back, so a failure blocks what it was
+to clean. Pure text work: no I/O, no clock, no randomness.
+"""
+
+from leasehold.redact.failed import RedactionFailed
+from leasehold.redact.policy import Policy
+from leasehold.redact.process import guarded, register, scrub
+from leasehold.redact.redactor import Redacted, Redactor
+
+__all__ = ["Policy", "Redacted", "RedactionFailed", "Redactor", "guarded", "register", "scrub"]

@@ -1,0 +1,9 @@
+"""The one error of redaction. It never carries the text that was to be cleaned."""
+
+from leasehold.errors import Broken
+
+
+class RedactionFailed(Broken):
+    """The text could not be cleaned; do not store, log or send it."""
+
+    code = "REDACTION_FAILED"

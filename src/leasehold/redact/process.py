@@ -1,0 +1,53 @@
+"""The redactor of this process: the default policy, and the values that were registered when it started."""
+
+from __future__ import annotations
+
+from leasehold.redact.failed import RedactionFailed
+from leasehold.redact.policy import Policy
+from leasehold.redact.redactor import Redactor
+
+
+class _Process:
+    """Needs no lock, so logging may call it from anywhere: values are only ever added, one atomic store each.
+
+    How many there are tells whether a redactor knows them all. One that was built from fewer is built anew, whoever
+    stored it last.
+    """
+
+    def __init__(self) -> None:
+        self._values: dict[str, None] = {}
+        self._latest = (0, Redactor())
+
+    def register(self, values: tuple[str, ...]) -> None:
+        for value in Policy(secrets=values).secrets:
+            self._values[value] = None
+
+    def redactor(self) -> Redactor:
+        count, redactor = self._latest
+        if count != len(self._values):
+            known = tuple(self._values)
+            redactor = Redactor(Policy(secrets=known))
+            self._latest = (len(known), redactor)
+        return redactor
+
+
+_process = _Process()
+
+
+def register(*values: str) -> None:
+    """Hide these exact values from now on, wherever this process calls `scrub`."""
+    _process.register(values)
+
+
+def scrub(text: str) -> str:
+    """Return the text without secrets, or raise `RedactionFailed`."""
+    return _process.redactor().redact(text).text
+
+
+def guarded(text: str, redactor: Redactor | None = None) -> str:
+    """Clean a text that leaves the process, and look again: nothing may be left to find and no line may be lost."""
+    chosen = redactor or _process.redactor()
+    clean = chosen.redact(text).text
+    if clean.count("\n") != text.count("\n") or chosen.redact(clean).text != clean:
+        raise RedactionFailed("The clean text did not pass the second look.")
+    return clean

@@ -1,0 +1,98 @@
+"""Applies every pattern to one text until nothing is left to find; that is what makes the result idempotent.
+
+A text that keeps changing after a few turns loses the whole lines that do; one that never settles is refused.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Final
+
+from leasehold.errors import Misuse
+from leasehold.redact.assignments import find_assignments
+from leasehold.redact.commands import find_command_passwords
+from leasehold.redact.entropy import find_random_tokens
+from leasehold.redact.exact import ExactValues
+from leasehold.redact.failed import RedactionFailed
+from leasehold.redact.headers import find_credentials_in_headers
+from leasehold.redact.identity import ConfidentialHosts, find_addresses, find_emails
+from leasehold.redact.page import Detector, Page
+from leasehold.redact.pem import find_private_keys
+from leasehold.redact.placeholder import PLACEHOLDER, RANK, Numbers, write
+from leasehold.redact.policy import Policy
+from leasehold.redact.spans import Span, merged, whole_lines
+from leasehold.redact.uris import find_uri_passwords
+from leasehold.redact.vendors import find_jwts, find_vendor_tokens
+
+PATIENT_TURNS: Final = 3
+TURNS_MAX: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Redacted:
+    """A clean text, and how many places of each class were hidden in it by this call."""
+
+    text: str
+    counts: dict[str, int] = field(default_factory=dict)
+
+
+class Redactor:
+    """Cleans texts by one policy. It keeps nothing between calls and may be shared by threads."""
+
+    def __init__(self, policy: Policy | None = None) -> None:
+        self._detectors = tuple(_detectors(policy or Policy()))
+
+    def redact(self, text: str) -> Redacted:
+        """Return the text without its secrets, or raise `RedactionFailed`; the raw text is never returned instead."""
+        if not isinstance(text, str):
+            raise Misuse(f"Only text can be redacted, not {type(text).__name__}.")
+        try:
+            return self._settled(text)
+        except RedactionFailed:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever broke, the raw text must not go on
+            raise RedactionFailed(f"Stopped by {type(error).__name__}.") from None
+
+    def _settled(self, text: str) -> Redacted:
+        numbers = Numbers(text)
+        counts: Counter[str] = Counter()
+        for turn in range(TURNS_MAX):
+            spans = self._findings(text)
+            if not spans:
+                return Redacted(text, dict(counts))
+            if turn >= PATIENT_TURNS:
+                spans = whole_lines(text, spans)
+            counts.update(span.name for span in spans if not span.blank)
+            text = write(text, spans, numbers)
+        raise RedactionFailed("It does not settle.")
+
+    def _findings(self, text: str) -> list[Span]:
+        page = Page.of(text)
+        spans = [span for detect in self._detectors for span in detect(page)]
+        if not spans:
+            return []
+        return merged(text, spans, [found.span() for found in PLACEHOLDER.finditer(text)], RANK)
+
+
+def _detectors(policy: Policy) -> list[Detector]:
+    found: list[Detector] = [
+        find_private_keys,
+        find_vendor_tokens,
+        find_jwts,
+        find_credentials_in_headers,
+        find_uri_passwords,
+        find_assignments,
+        find_command_passwords,
+    ]
+    if policy.secrets:
+        found.append(ExactValues(policy.secrets).find)
+    if policy.entropy:
+        found.append(find_random_tokens)
+    if policy.emails:
+        found.append(find_emails)
+    if policy.hosts:
+        found.append(ConfidentialHosts(policy.hosts).find)
+    if policy.addresses:
+        found.append(find_addresses)
+    return found
