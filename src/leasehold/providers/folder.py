@@ -1,0 +1,140 @@
+"""Letters as files in a folder, for local use: `<token>.json`, there completely or not at all, and never overwritten.
+
+A letter is written beside its name and made durable, then linked to its name: the link is the moment of sending. A
+file that is there was sent, one that is not there was not, so this provider is exactly-once. What a crash leaves
+behind is a hidden file ending in `.tmp`, which may be deleted. Whoever takes letters out of the folder leaves copies:
+a letter whose file is gone is taken for one that was never sent.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from leasehold import canonical
+from leasehold.errors import PayloadInvalid
+from leasehold.model.delivery import Absent, Letter, NotSent, Refused, Sent, Unknown
+from leasehold.providers.verdicts import MaybeSent, quoted
+
+_TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder that letters are put into; made with mode 0700 if it is not there, the files with 0600."""
+
+    path: Path | str
+
+    def send(self, letter: Letter) -> Sent:
+        """Put the letter there, or find that it is there already; the id is the file's name."""
+        name, content = _name(letter), _content(letter)
+        with contextlib.ExitStack() as stack:
+            with _nothing_sent():
+                _make(Path(self.path))
+                folder = stack.enter_context(_opened(self.path))
+                draft = stack.enter_context(_draft(folder, name, content))
+            _link(folder, draft, name)
+            _confirm(folder, name)
+        return Sent(name)
+
+    def find(self, letter: Letter, notification_id: str | None) -> Sent | Absent | Unknown:  # noqa: ARG002
+        """Look whether the file is there."""
+        try:
+            name = _name(letter)
+            with _opened(self.path) as folder:
+                _confirm(folder, name)
+        except (FileNotFoundError, Refused):
+            return Absent()
+        except (OSError, MaybeSent) as error:
+            return Unknown(quoted(error))
+        return Sent(name)
+
+
+def _make(path: Path) -> None:
+    if path.is_dir():
+        return
+    _make(path.parent)
+    with contextlib.suppress(FileExistsError):
+        path.mkdir(mode=0o700)
+    with _opened(path.parent) as above:
+        os.fsync(above)
+
+
+@contextlib.contextmanager
+def _opened(path: Path | str) -> Iterator[int]:
+    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield folder
+    finally:
+        os.close(folder)
+
+
+def _link(folder: int, draft: str, name: str) -> None:
+    try:
+        os.link(draft, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+    except FileExistsError:
+        return
+    except OSError as error:
+        if not _is_there(folder, name):
+            raise NotSent(f"The folder takes no letter: {quoted(error)}") from None
+
+
+def _name(letter: Letter) -> str:
+    if not _TOKEN.fullmatch(letter.token):
+        raise Refused("The token does not fit into a file's name.")
+    return f"{letter.token}.json"
+
+
+def _content(letter: Letter) -> bytes:
+    fields = ("message", "recipient", "subject", "token", "version")
+    try:
+        return canonical.encode({name: getattr(letter, name) for name in fields}).encode() + b"\n"
+    except PayloadInvalid as error:
+        raise Refused(str(error)) from None
+
+
+@contextlib.contextmanager
+def _draft(folder: int, name: str, content: bytes) -> Iterator[str]:
+    """Yield the name of a complete, durable file that is gone afterwards."""
+    draft = f".{name}.{secrets.token_hex(8)}.tmp"
+    opened = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder)
+    try:
+        with open(opened, "wb") as file:  # noqa: PTH123
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        yield draft
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(draft, dir_fd=folder)
+
+
+def _confirm(folder: int, name: str) -> None:
+    """Make sure that the letter is there and stays there: whoever linked it may have died before this."""
+    status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    if not stat.S_ISREG(status.st_mode):
+        raise MaybeSent(f"{name} is in the folder, but is not a file.")
+    os.fsync(folder)
+
+
+def _is_there(folder: int, name: str) -> bool:
+    try:
+        os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+@contextlib.contextmanager
+def _nothing_sent() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise NotSent(f"The folder takes no letter: {quoted(error)}") from None

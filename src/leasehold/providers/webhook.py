@@ -1,0 +1,193 @@
+"""Letters as HTTP requests: POST of canonical JSON with the token as idempotency key, and a look-up by that token.
+
+| answer | means |
+| --- | --- |
+| 2xx | taken |
+| 408, 421, 425, 429, 503 with Retry-After | not processed: again later |
+| 401 | the credential is for the operator to repair: again later |
+| 409 that names the token | taken by an earlier try |
+| any other 5xx, 1xx, 302, 303, 409 | may have been processed: a proxy or a form answers so after the work was done |
+| any other 3xx or 4xx | refused |
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import ipaddress
+import json
+import re
+import ssl
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any, Final
+from urllib.parse import quote
+
+from leasehold import canonical
+from leasehold.errors import OptionInvalid, PayloadInvalid
+from leasehold.model.delivery import Absent, Letter, NotSent, Refused, Sent, Unknown
+from leasehold.providers.dial import Permit, Resolver, anywhere, is_public, resolve
+from leasehold.providers.retry_after import seconds_to_wait
+from leasehold.providers.target import Answer, Reach, Request, Target, ask
+from leasehold.providers.verdicts import REPAIR_SECONDS, MaybeSent, check_timeout, hide, one_line, quoted
+
+SIGNATURE: Final = "X-Leasehold-Signature"
+ID_HEADERS: Final = ("X-Message-Id", "Location")
+NOT_PROCESSED: Final = {408, 421, 425, 429}
+MAYBE_PROCESSED: Final = {302, 303, 409}
+_NAME: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
+_VALUE: Final = re.compile(r"[!-~](?:[ -~]{0,4000}[!-~])?")
+_CREDENTIAL: Final = re.compile(r"auth|cookie|key|secret|token", re.IGNORECASE)
+_TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")
+_OURS: Final = {
+    "host", "connection", "content-length", "content-type", "transfer-encoding", "expect", "upgrade", "te", "trailer",
+    SIGNATURE.lower(),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Webhook:
+    """A receiver of letters at a URL. Only public addresses are connected to, unless `allow_private`.
+
+    `lookup_url` holds `{token}`: 200 with JSON `{"id": …}` means taken, 404 means certainly not taken. Without it
+    nothing can be looked up, unless `idempotent`: the receiver promises to take a token once, so that sending again
+    is safe and `find` says `Absent`. `secret` signs the body: HMAC-SHA256 in X-Leasehold-Signature.
+    """
+
+    url: str
+    secret: str | None = field(default=None, kw_only=True)
+    lookup_url: str | None = field(default=None, kw_only=True)
+    idempotent: bool = field(default=False, kw_only=True)
+    header: str = field(default="Idempotency-Key", kw_only=True)
+    headers: Mapping[str, str] = field(default_factory=dict, kw_only=True)
+    timeout: float = field(default=30.0, kw_only=True)
+    allow_private: bool = field(default=False, kw_only=True)
+    context: ssl.SSLContext | None = field(default=None, kw_only=True)
+    resolver: Resolver = field(default=resolve, kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Refuse at once what could never be sent, or to a place where nothing may be sent."""
+        hide(self.secret or "", *_credentials(self.headers))
+        check_timeout(self.timeout)
+        self._check_headers()
+        if self.lookup_url is not None and "{token}" not in self.lookup_url:
+            raise OptionInvalid("A look-up URL holds {token}.")
+        self._check_address(Target.parse(self.url))
+        if (lookup := self._lookup("0")) is not None:
+            self._check_address(Target.parse(lookup))
+
+    def send(self, letter: Letter) -> Sent:
+        """Post the letter; the id is the receiver's, or the token if it names none."""
+        body = _body(letter)
+        headers = {**self.headers, self.header: letter.token, "Content-Type": "application/json"}
+        if self.secret is not None:
+            signature = hmac.new(self.secret.encode(), body, hashlib.sha256).hexdigest()
+            headers[SIGNATURE] = f"sha256={signature}"
+        answer = ask(Target.parse(self.url), Request("POST", headers, body), self._reach)
+        return _verdict(answer, letter.token, self.header)
+
+    def find(self, letter: Letter, notification_id: str | None) -> Sent | Absent | Unknown:  # noqa: ARG002
+        """Ask the look-up URL about the token."""
+        url = self._lookup(letter.token)
+        if url is None:
+            return Absent() if self.idempotent else Unknown("The webhook has no look-up URL.")
+        try:
+            answer = ask(Target.parse(url), Request("GET", self.headers), self._reach)
+        except (NotSent, Refused, MaybeSent) as error:
+            return Unknown(f"The look-up failed: {error}")
+        return _finding(answer)
+
+    def __repr__(self) -> str:
+        target = Target.parse(self.url)
+        return f"Webhook('{'https' if target.is_secure else 'http'}://{target.authority}/…')"
+
+    def _lookup(self, token: str) -> str | None:
+        return self.lookup_url.replace("{token}", quote(token, safe="")) if self.lookup_url is not None else None
+
+    @property
+    def _reach(self) -> Reach:
+        return Reach(self._permit, self.resolver, self.context, self.timeout)
+
+    @property
+    def _permit(self) -> Permit:
+        return anywhere if self.allow_private else is_public
+
+    def _check_address(self, target: Target) -> None:
+        try:
+            address = ipaddress.ip_address(target.host)
+        except ValueError:
+            return
+        if not self._permit(address):
+            raise OptionInvalid("A webhook's address is public; allow_private lifts this for local use.")
+
+    def _check_headers(self) -> None:
+        for name, value in {**self.headers, self.header: "0"}.items():
+            if not _NAME.fullmatch(name) or not _VALUE.fullmatch(value):
+                raise OptionInvalid("A header is one line of printable ASCII.")
+            if name.lower() in _OURS:
+                raise OptionInvalid(f"The header {name} is not yours to set.")
+        if self.header.lower() in {name.lower() for name in self.headers}:
+            raise OptionInvalid(f"The header {self.header} carries the token.")
+
+
+def _credentials(headers: Mapping[str, str]) -> Iterator[str]:
+    for name, value in headers.items():
+        if _CREDENTIAL.search(name):
+            yield from (value, value.rpartition(" ")[2])
+
+
+def _body(letter: Letter) -> bytes:
+    if not _TOKEN.fullmatch(letter.token):
+        raise Refused("The token does not fit into a header.")
+    fields = ("message", "recipient", "subject", "version")
+    try:
+        return canonical.encode({name: getattr(letter, name) for name in fields}).encode()
+    except PayloadInvalid as error:
+        raise Refused(str(error)) from None
+
+
+def _verdict(answer: Answer, token: str, header: str) -> Sent:
+    """Decide what an answer to a letter means: the table above."""
+    status = answer.status
+    if _is_taken(answer, token, header):
+        return Sent(_id(answer) or token)
+    said = f"The webhook answered {status}: {quoted(answer.body)}"
+    if status in NOT_PROCESSED or (status == HTTPStatus.SERVICE_UNAVAILABLE and "Retry-After" in answer.headers):
+        raise NotSent(said, retry_after=seconds_to_wait(answer.headers))
+    if status == HTTPStatus.UNAUTHORIZED:
+        raise NotSent(said, retry_after=REPAIR_SECONDS)
+    if status in MAYBE_PROCESSED or not HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.INTERNAL_SERVER_ERROR:
+        raise MaybeSent(said)
+    if status < HTTPStatus.BAD_REQUEST:
+        raise Refused(f"The webhook redirects ({status}), and redirects are not followed; configure its final URL.")
+    raise Refused(said)
+
+
+def _is_taken(answer: Answer, token: str, header: str) -> bool:
+    if answer.status == HTTPStatus.CONFLICT:
+        return token in (answer.headers.get(header), _fields(answer.body).get("token"))
+    return HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES
+
+
+def _finding(answer: Answer) -> Sent | Absent | Unknown:
+    if answer.status == HTTPStatus.NOT_FOUND:
+        return Absent()
+    found = _id(answer) if answer.status == HTTPStatus.OK else ""
+    return Sent(found) if found else Unknown(f"The look-up answered {answer.status} without an id.")
+
+
+def _id(answer: Answer) -> str:
+    named = _fields(answer.body).get("id")
+    if isinstance(named, str | int) and not isinstance(named, bool):
+        return one_line(str(named))
+    headers = (answer.headers.get(name) for name in ID_HEADERS)
+    return next((one_line(str(value)) for value in headers if value), "")
+
+
+def _fields(body: bytes) -> dict[str, Any]:
+    try:
+        fields = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    return fields if isinstance(fields, dict) else {}

@@ -1,0 +1,287 @@
+"""Letters to a real HTTP server: what each answer means, and that a lost answer is never taken for a no."""
+
+import hashlib
+import hmac
+import json
+import socket
+
+import pytest
+
+from leasehold.errors import OptionInvalid
+from leasehold.model.delivery import Absent, Letter, NotSent, Refused, Sent, Unknown
+from leasehold.providers import MaybeSent, Webhook
+from leasehold.providers.deadline import Deadline
+from tests.providers.letters import client_context, letter, server_context
+from tests.providers.listener import Listener, free_port
+from tests.providers.receiver import Receiver, Says
+
+TOKEN = letter().token
+SHARED = "known to two"
+
+
+def hook(receiver, path="/letters", **options) -> Webhook:
+    return Webhook(receiver.url + path, **{"allow_private": True} | options)
+
+
+def here(url, context) -> Webhook:
+    return Webhook(url, allow_private=True, resolver=lambda *_: ["127.0.0.1"], context=context)
+
+
+def test_a_letter_is_posted_as_canonical_json_under_its_token():
+    with Receiver(Says(202, b'{"id": "m-1"}')) as receiver:
+        assert hook(receiver, "/letters?team=a%20b").send(letter()) == Sent("m-1")
+    [heard] = receiver.heard
+    assert (heard.method, heard.path) == ("POST", "/letters?team=a%20b")
+    assert heard.headers["Idempotency-Key"] == TOKEN
+    assert heard.headers["Host"] == f"127.0.0.1:{receiver.port}"
+    assert heard.body == (
+        b'{"message":{"text":"Three findings.\\n","title":"Review of change 17"},'
+        b'"recipient":"ada@example.org","subject":"change-17","version":3}'
+    )
+
+
+def test_a_letter_is_signed_with_the_secret_and_carries_the_headers_given():
+    with Receiver(Says()) as receiver:
+        options = {"secret": SHARED, "header": "X-Once", "headers": {"Authorization": "Bearer abcdefgh"}}
+        hook(receiver, **options).send(letter())
+    [heard] = receiver.heard
+    expected = hmac.new(SHARED.encode(), heard.body, hashlib.sha256).hexdigest()
+    assert heard.headers["X-Leasehold-Signature"] == f"sha256={expected}"
+    assert heard.headers["X-Once"] == TOKEN
+    assert heard.headers["Authorization"] == "Bearer abcdefgh"
+
+
+@pytest.mark.parametrize(
+    ("says", "notification_id"),
+    [
+        (Says(200, b'{"id": 17}'), "17"),
+        (Says(200, b"taken", {"X-Message-Id": "h-1"}), "h-1"),
+        (Says(201, b"", {"Location": "/letters/9"}), "/letters/9"),
+        (Says(204, b""), TOKEN),
+        (Says(200, b'{"id": true}'), TOKEN),
+        (Says(200, b"[" * 60_000), TOKEN),
+        (Says(200, b'{"id": "big"}' + b" " * 200_000), TOKEN),
+        (Says(200, b'{"id": "short"}', {"Content-Length": "500"}), "short"),
+        (Says(409, b"", {"Idempotency-Key": TOKEN}), TOKEN),
+        (Says(409, json.dumps({"token": TOKEN, "id": "m-1"}).encode()), "m-1"),
+    ],
+)
+def test_a_yes_is_a_yes_whatever_its_body_is(says, notification_id):
+    with Receiver(says) as receiver:
+        assert hook(receiver).send(letter()) == Sent(notification_id)
+
+
+@pytest.mark.parametrize(
+    ("says", "seconds"),
+    [
+        (Says(429, headers={"Retry-After": "120"}), 120),
+        (Says(429, headers={"Retry-After": "99999999999999999999"}), 86_400),
+        (Says(429, headers={"Retry-After": "soon"}), 0),
+        (Says(429, headers={"Retry-After": "-5"}), 0),
+        (Says(429), 0),
+        (Says(503, headers={"Retry-After": "7"}), 7),
+        (Says(408), 0),
+        (Says(425), 0),
+    ],
+)
+def test_a_receiver_that_asks_to_wait_is_asked_again_after_that_time(says, seconds):
+    """S14: nothing was processed, so the letter waits, as long as the receiver wants."""
+    with Receiver(says) as receiver, pytest.raises(NotSent) as caught:
+        hook(receiver).send(letter())
+    assert caught.value.retry_after == seconds
+
+
+def test_a_date_to_wait_for_counts_from_the_receivers_own_clock():
+    later = {"Retry-After": "Sun, 06 Nov 2094 08:50:37 GMT", "Date": "Sun, 06 Nov 2094 08:49:37 GMT"}
+    with slow_down(later) as receiver, pytest.raises(NotSent) as caught:
+        Webhook(f"http://127.0.0.1:{receiver.port}/", allow_private=True).send(letter())
+    assert caught.value.retry_after == 60
+
+
+@pytest.mark.parametrize("status", [400, 403, 404, 405, 410, 413, 422, 451])
+def test_a_no_to_the_letter_refuses_that_letter(status):
+    """S14: a permanent refusal fails that row alone."""
+    with Receiver(Says(status, b"nobody")) as receiver, pytest.raises(Refused, match=f"{status}: nobody"):
+        hook(receiver).send(letter())
+
+
+def test_a_credential_that_is_not_accepted_fails_no_row():
+    with Receiver(Says(401)) as receiver, pytest.raises(NotSent) as caught:
+        hook(receiver).send(letter())
+    assert caught.value.retry_after >= 60
+
+
+@pytest.mark.parametrize("status", [500, 502, 503, 504, 550, 599, 302, 303, 409])
+def test_an_answer_that_can_follow_the_work_leaves_the_letter_in_doubt(status):
+    """S14: a proxy answers so when the receiver behind it took the letter and died."""
+    with Receiver(Says(status)) as receiver, pytest.raises(MaybeSent):
+        hook(receiver).send(letter())
+
+
+@pytest.mark.parametrize("status", [301, 307, 308])
+def test_a_redirect_is_not_followed_and_says_what_to_configure(status):
+    with Receiver(Says()) as other:
+        elsewhere = Says(status, headers={"Location": other.url})
+        with Receiver(elsewhere) as receiver, pytest.raises(Refused, match="redirects are not followed"):
+            hook(receiver).send(letter())
+    assert other.heard == []
+
+
+@pytest.mark.parametrize("says", [Says(drops=True), Says(hangs=True)])
+def test_a_receiver_that_reads_the_letter_and_says_nothing_leaves_it_in_doubt(says):
+    """S14: it accepted the request and dropped the connection, or fell silent."""
+    with Receiver(says) as receiver, pytest.raises(MaybeSent):
+        hook(receiver, timeout=2 if says.hangs else 60).send(letter())
+    assert len(receiver.heard) == 1
+
+
+@pytest.mark.parametrize(
+    "answer", [b"", b"nonsense\r\n\r\n", b"HTTP/1.1 2xx\r\n\r\n", b"HTTP/1.1 200 " + b"x" * 70_000]
+)
+def test_an_answer_that_cannot_be_read_leaves_the_letter_in_doubt(answer):
+    with Raw(answer) as receiver, pytest.raises(MaybeSent):
+        Webhook(f"http://127.0.0.1:{receiver.port}/", allow_private=True).send(letter())
+
+
+def test_a_receiver_that_sends_a_byte_now_and_then_cannot_hold_a_worker():
+    with Dripping() as receiver, pytest.raises(MaybeSent):
+        Webhook(f"http://127.0.0.1:{receiver.port}/", allow_private=True, timeout=2).send(letter())
+
+
+def test_a_receiver_that_cannot_be_reached_has_certainly_not_taken_it():
+    with pytest.raises(NotSent):
+        Webhook(f"http://127.0.0.1:{free_port()}/", allow_private=True).send(letter())
+    with pytest.raises(NotSent):
+        Webhook("https://hooks.invalid/").send(letter())
+
+
+def test_an_answer_that_breaks_off_after_its_yes_is_a_yes():
+    start = b"HTTP/1.1 200 OK\r\nX-Message-Id: h-1\r\nTransfer-Encoding: chunked\r\n\r\nzz"
+    with Raw(start) as receiver:
+        provider = Webhook(f"http://127.0.0.1:{receiver.port}/", allow_private=True)
+        assert provider.send(letter()) == Sent("h-1")
+
+
+def test_a_secret_that_a_receiver_repeats_is_not_in_the_reason():
+    with Receiver(Says(400, b"x" * 495 + SHARED.encode())) as receiver, pytest.raises(Refused) as caught:
+        hook(receiver, secret=SHARED).send(letter())
+    assert SHARED[:5] not in str(caught.value)
+
+
+def test_a_time_that_is_over_before_anything_is_said_means_not_sent():
+    with socket.socket() as connection, pytest.raises(NotSent), Deadline(0).guard(connection):
+        raise AssertionError("nothing may be said")
+
+
+def test_a_letter_goes_by_tls_only_to_the_host_that_the_certificate_names():
+    with Receiver(Says(), server_context()) as receiver:
+        for host, context in [("other.example", client_context()), ("hooks.example", None)]:
+            with pytest.raises(NotSent, match="certificate verify failed"):
+                here(f"https://{host}:{receiver.port}/", context).send(letter())
+        here(f"https://hooks.example:{receiver.port}/", client_context()).send(letter())
+    assert [heard.headers["Host"] for heard in receiver.heard] == [f"hooks.example:{receiver.port}"]
+
+
+def test_a_handshake_that_fails_has_certainly_sent_nothing():
+    with Raw(b"") as receiver, pytest.raises(NotSent, match="TLS"):
+        Webhook(f"https://127.0.0.1:{receiver.port}/", allow_private=True).send(letter())
+
+
+@pytest.mark.parametrize(
+    ("says", "found"),
+    [
+        (Says(200, b'{"id": "m-1"}'), Sent("m-1")),
+        (Says(404), Absent()),
+        (Says(200, b"{}"), Unknown),
+        (Says(410), Unknown),
+        (Says(500), Unknown),
+        (Says(401), Unknown),
+        (Says(302, headers={"Location": "/"}), Unknown),
+        (Says(drops=True), Unknown),
+    ],
+)
+def test_a_look_up_tells_only_what_the_receiver_knows_for_certain(says, found):
+    """S14: what a provider cannot answer becomes in doubt."""
+    with Receiver(says) as receiver:
+        answer = hook(receiver, lookup_url=receiver.url + "/letters/{token}").find(letter(), None)
+    assert answer == found or type(answer) is found
+    assert [(heard.method, heard.path) for heard in receiver.heard] == [("GET", f"/letters/{TOKEN}")]
+
+
+def test_a_token_cannot_change_the_path_of_a_look_up():
+    strange = Letter("s", "r", 1, {}, "../a?b#c d/é")
+    with Receiver(Says(404)) as receiver:
+        hook(receiver, lookup_url=receiver.url + "/letters/{token}").find(strange, None)
+    assert receiver.heard[0].path == "/letters/..%2Fa%3Fb%23c%20d%2F%C3%A9"
+
+
+def test_without_a_look_up_only_a_promise_to_deduplicate_makes_sending_again_safe():
+    """S14: an idempotent receiver takes a token once, so the same letter may be sent again."""
+    assert isinstance(Webhook("https://hooks.example/").find(letter(), None), Unknown)
+    assert Webhook("https://hooks.example/", idempotent=True).find(letter(), None) == Absent()
+
+
+def test_a_letter_that_is_no_json_or_has_a_strange_token_is_refused_unsent():
+    with Receiver(Says()) as receiver:
+        for strange in (
+            letter(text=float("nan")),
+            Letter("s", "r", 1, {}, "a\r\nX-Evil: 1"),
+            Letter("s", "r", 1, {}, ""),
+        ):
+            with pytest.raises(Refused):
+                hook(receiver).send(strange)
+    assert receiver.heard == []
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"headers": {"X-A": "a\r\nX-B: b"}},
+        {"headers": {"X-A\n": "a"}},
+        {"headers": {"X-A": "ä"}},
+        {"headers": {"host": "other.example"}},
+        {"headers": {"idempotency-key": "1"}},
+        {"header": "Content-Length"},
+        {"header": "X A"},
+        {"lookup_url": "https://hooks.example/letters"},
+        {"lookup_url": "ftp://hooks.example/{token}"},
+        {"timeout": -1},
+    ],
+)
+def test_options_that_could_forge_a_request_are_refused_at_once(options):
+    with pytest.raises(OptionInvalid):
+        Webhook("https://hooks.example/", **options)
+
+
+def test_a_webhook_shows_neither_its_secret_nor_the_path_that_may_be_one():
+    shown = repr(
+        Webhook("https://hooks.example/T0/B0/xyzzy", secret=SHARED, headers={"Authorization": "Bearer abc123"})
+    )
+    assert shown == "Webhook('https://hooks.example/…')"
+
+
+class Raw(Listener):
+    """Answers every connection with the same bytes and hangs up."""
+
+    def __init__(self, answer: bytes) -> None:
+        self._answer = answer
+        super().__init__()
+
+    def serve(self, connection):
+        connection.recv(65_536)
+        connection.sendall(self._answer)
+
+
+def slow_down(headers) -> Raw:
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    return Raw(f"HTTP/1.1 429 Slow down\r\n{lines}Content-Length: 0\r\n\r\n".encode())
+
+
+class Dripping(Listener):
+    """Sends one byte of its first line after another, each in time for a time-out that starts anew."""
+
+    def serve(self, connection):
+        connection.recv(65_536)
+        connection.sendall(b"HTTP/1.1 ")
+        while not self.closing.wait(0.05):
+            connection.sendall(b" ")
