@@ -12,7 +12,10 @@ The three signals at the end are what a user's handler raises; they are not erro
 
 from __future__ import annotations
 
-from typing import ClassVar
+import re
+from typing import ClassVar, Final
+
+_error_class: Final = re.compile(r"[A-Z][A-Z0-9_]{2,62}\Z")
 
 
 class LeaseholdError(Exception):
@@ -212,16 +215,34 @@ class WaitTimeout(Unavailable):
     code = "WAIT_TIMEOUT"
 
 
+def check_error_class(name: object) -> str:
+    """Return `name` if a failure may be classed so."""
+    if isinstance(name, str) and _error_class.match(name):
+        return name
+    raise OptionInvalid(f"An error class is named ^[A-Z][A-Z0-9_]{{2,62}}$; got {str(name)[:80]!r}.")
+
+
 class Permanent(Exception):
-    """Raised by a handler: this task fails for good, at once."""
+    """Raised by a handler: this task fails for good, at once. `error_class` names it."""
+
+    error_class: str = "PERMANENT"
+
+    def __init__(self, *said: object, error_class: str | None = None) -> None:
+        super().__init__(*said)
+        if error_class is not None:
+            self.error_class = check_error_class(error_class)
 
 
 class Transient(Exception):
-    """Raised by a handler: try again, no sooner than `retry_after` seconds from now."""
+    """Raised by a handler: try again, no sooner than `retry_after` seconds from now. `error_class` names it."""
 
-    def __init__(self, message: str = "", *, retry_after: float = 0.0) -> None:
+    error_class: str = "TRANSIENT"
+
+    def __init__(self, message: str = "", *, retry_after: float = 0.0, error_class: str | None = None) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+        if error_class is not None:
+            self.error_class = check_error_class(error_class)
 
 
 class Cancelled(Exception):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import overload
 
 from leasehold.app.kinds import Function, Kind, Registry, Submitter, check_retry, make_terms
+from leasehold.model.failures.rules import Failures, make_rules
 from leasehold.model.limits import LEASE_SECONDS
 from leasehold.model.names import check_name
 from leasehold.model.retry import Retry
@@ -32,6 +33,7 @@ class JobDecorator:
         lease: float = LEASE_SECONDS,
         on_lost: str = "requeue",
         isolated: bool = False,
+        failures: Failures = None,
     ) -> Callable[[Function], Kind]: ...
 
     def __call__(
@@ -44,14 +46,16 @@ class JobDecorator:
         lease: float = LEASE_SECONDS,
         on_lost: str = "requeue",
         isolated: bool = False,
+        failures: Failures = None,
     ) -> Kind | Callable[[Function], Kind]:
         """Register a function as the handler of the kind it is named after, or of `name`."""
         policy = check_retry(retry)
         terms = make_terms(queue, policy, lease, on_lost)
+        rules = make_rules(failures)
 
         def register(decorated: Function) -> Kind:
             kind = check_name(name or getattr(decorated, "__name__", None), "kind")
-            made = Kind(self._app, make_handler(kind, None, decorated, terms, policy, isolated=isolated))
+            made = Kind(self._app, make_handler(kind, None, decorated, terms, policy, isolated=isolated, rules=rules))
             self._registry.add(made)
             return made
 

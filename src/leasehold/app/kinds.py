@@ -7,6 +7,7 @@ from typing import Any, Protocol, overload
 
 from leasehold.app.job import Job
 from leasehold.errors import GraphInvalid, KindTaken, KindUnknown, OptionInvalid
+from leasehold.model.failures.rules import Failures, make_rules
 from leasehold.model.graph import Definition, Stage, check_graph
 from leasehold.model.limits import LEASE_SECONDS, LEASE_SECONDS_MAX, LEASE_SECONDS_MIN
 from leasehold.model.names import check_key, check_name, check_range
@@ -84,9 +85,10 @@ After = str | StageHandle | Iterable[str | StageHandle] | None
 class Pipeline:
     """A pipeline's kind: stages are added with `@pipeline.stage`."""
 
-    def __init__(self, app: Submitter, name: str) -> None:
+    def __init__(self, app: Submitter, name: str, failures: Failures = None) -> None:
         self._app = app
         self.name = name
+        self._rules = make_rules(failures)
         self._stages: dict[str, Stage] = {}
         self._handlers: dict[str, Handler] = {}
 
@@ -131,7 +133,9 @@ class Pipeline:
             if stage.name in self._stages:
                 raise KindTaken(f"Pipeline '{self.name}' has a stage '{stage.name}'.")
             check_graph(self.name, (*self._stages.values(), stage))
-            handler = make_handler(self.name, stage.name, decorated, terms, policy, isolated=isolated)
+            handler = make_handler(
+                self.name, stage.name, decorated, terms, policy, isolated=isolated, rules=self._rules
+            )
             self._stages[stage.name] = stage
             self._handlers[stage.name] = handler
             return StageHandle(stage.name, handler)

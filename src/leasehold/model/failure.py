@@ -1,39 +1,34 @@
-"""A user's failed attempt as a value: what kind of failure, whether to try again, and what a person needs to read."""
+"""A user's failed attempt as a value: what kind of failure, whether to try again, and what a person needs to read.
+
+`classify` is the one classifier. It is pure: whatever was raised goes in, a `Failure` that can be stored comes out.
+A pipeline's own rules are asked first, then an HTTP answer or another code that the error carries, then what it wraps,
+then the names of its classes (`failures/named.py`), then the error number; what nobody knows is tried again.
+"""
 
 from __future__ import annotations
 
-import traceback
 from typing import Any, Final
 
 from msgspec import Struct
 
 from leasehold import canonical
-from leasehold.errors import LeaseholdError, Permanent, Transient, Unavailable
-from leasehold.model.limits import DELAY_SECONDS_MAX, MESSAGE_LENGTH_MAX, STACK_LENGTH_MAX
-from leasehold.model.names import clean
-
-BUGS: Final = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    ImportError,
-    LookupError,
-    NameError,
-    NotImplementedError,
-    RecursionError,
-    SyntaxError,
-    TypeError,
-)
+from leasehold.model.failures.facts import Facts, facts_of, trouble_of
+from leasehold.model.failures.judgement import Judgement, judge
+from leasehold.model.failures.rules import Rule
+from leasehold.model.failures.verdict import pause
+from leasehold.model.failures.wording import Redactor, describe
+from leasehold.redact import scrub
 
 
 class Failure(Struct, frozen=True, omit_defaults=True):
-    """Why an attempt failed. `error_class` is stable; `message` and `stack` are for people."""
+    """Why an attempt failed. `error_class` is stable; `message` and `stack` are for people, `context` for both."""
 
     error_class: str
     message: str
     retryable: bool = False
     retry_after: float = 0.0
     stack: str = ""
+    context: Facts = {}
 
     def text(self) -> str:
         """Return the failure as canonical JSON, as it is stored."""
@@ -42,6 +37,8 @@ class Failure(Struct, frozen=True, omit_defaults=True):
             fields["retry_after"] = self.retry_after
         if self.stack:
             fields["stack"] = self.stack
+        if self.context:
+            fields["context"] = self.context
         return canonical.encode(fields)
 
 
@@ -51,46 +48,28 @@ ATTEMPTS_SPENT: Final = Failure(
 )
 
 
-def classify(error: BaseException) -> Failure:
-    """Turn what a handler raised into a `Failure`. Texts are cut and cleaned, so that any exception can be recorded."""
-    message = clean(_text_of(error), MESSAGE_LENGTH_MAX)
-    stack = clean("".join(_stack_of(error)), STACK_LENGTH_MAX)
-    match error:
-        case Permanent():
-            return Failure("PERMANENT", message, stack=stack)
-        case Transient():
-            return Failure("TRANSIENT", message, retryable=True, retry_after=_pause(error.retry_after), stack=stack)
-        case Unavailable():
-            return Failure(error.code, message, retryable=True, stack=stack)
-        case LeaseholdError():
-            return Failure(error.code, message, stack=stack)
-        case TimeoutError():
-            return Failure("NETWORK_TIMEOUT", message, retryable=True, stack=stack)
-        case ConnectionError():
-            return Failure("NETWORK_RESET", message, retryable=True, stack=stack)
-        case _ if isinstance(error, BUGS):
-            return Failure("BUG", message, stack=stack)
-        case _:
-            return Failure("UNCLASSIFIED", message, retryable=True, stack=stack)
+def classify(
+    error: BaseException, rules: tuple[Rule, ...] = (), now: int | None = None, *, redact: Redactor = scrub
+) -> Failure:
+    """Turn what a handler raised into a `Failure`; any exception can be recorded.
+
+    `now` (microseconds since 1970) is for a `Retry-After` that is a date, in an answer that does not tell its own.
+    """
+    judgement, troubles = judge(error, rules, now)
+    found = judgement.verdict
+    words = describe(error, redact)
+    return Failure(
+        found.error_class,
+        words.message,
+        retryable=found.retryable,
+        retry_after=pause(found.retry_after) if found.retryable else 0.0,
+        stack=words.stack,
+        context=_context(judgement, troubles, redact),
+    )
 
 
-def _pause(retry_after: object) -> float:
-    if isinstance(retry_after, int | float) and retry_after >= 0:
-        return float(min(retry_after, DELAY_SECONDS_MAX))
-    return 0.0
-
-
-def _text_of(error: BaseException) -> str:
-    name = type(error).__name__
-    try:
-        said = str(error)
-    except Exception:  # noqa: BLE001 — a broken __str__ must not hide the failure itself
-        said = "(its text cannot be read)"
-    return f"{name}: {said}" if said else name
-
-
-def _stack_of(error: BaseException) -> list[str]:
-    try:
-        return traceback.format_tb(error.__traceback__, limit=-20)
-    except Exception:  # noqa: BLE001
-        return []
+def _context(judgement: Judgement, troubles: list[BaseException], redact: Redactor) -> Facts:
+    found = facts_of(judgement.about, redact)
+    if troubles:
+        found["rule_error"] = trouble_of(troubles[0], redact)
+    return found

@@ -120,7 +120,7 @@ class Attempt:
     def fail(self, error: BaseException) -> Settlement:
         """Judge a failure: try again, or end the task."""
         try:
-            failure = classify(error)
+            failure = classify(error, self.handler.rules, clock.wall())
         except Exception:  # noqa: BLE001 — whatever was raised, the attempt ends
             failure = Failure("UNCLASSIFIED", "an exception that cannot be described", retryable=True)
         if isinstance(error, Cancelled):

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from leasehold import canonical
+from leasehold import canonical, clock
 from leasehold.errors import Cancelled
 from leasehold.model.failure import Failure, classify
 from leasehold.model.lease import Lease
@@ -88,7 +88,7 @@ def main(words: int) -> None:
     except Cancelled as error:
         line.say(stopped=classify(error).message)
     except BaseException as error:  # noqa: BLE001 — every end of the handler is sent
-        line.say(failure=_plain(classify(error)))
+        line.say(failure=_plain(classify(error, spec.get("rules", ()), clock.wall())))
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):
             stream.flush()
@@ -98,6 +98,7 @@ def main(words: int) -> None:
 def _call(spec: dict[str, Any], line: PipeLine) -> object:
     sys.path[:], sys.argv[:] = spec["sys_path"], spec["argv"]
     handler = _find(spec)
+    spec["rules"] = handler.rules
     lease = msgspec.convert(spec["lease"], type=Lease)
     fields = handler.arguments(canonical.decode(lease.payload))
     given = (Task(lease, line),) if handler.wants_task else ()

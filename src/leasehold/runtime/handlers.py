@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from leasehold.errors import ArgumentsInvalid, OptionInvalid
+from leasehold.model.failures.rules import Rule
 from leasehold.model.names import route as route_of
 from leasehold.model.retry import Retry
 from leasehold.model.task import Terms
@@ -29,6 +30,7 @@ class Handler:
     wants_task: bool = False
     required: frozenset[str] = field(default_factory=frozenset)
     accepted: frozenset[str] | None = None
+    rules: tuple[Rule, ...] = ()
 
     @property
     def route(self) -> str:
@@ -56,7 +58,14 @@ class Handler:
 
 
 def make_handler(
-    kind: str, stage: str | None, function: Callable[..., Any], terms: Terms, retry: Retry, *, isolated: bool
+    kind: str,
+    stage: str | None,
+    function: Callable[..., Any],
+    terms: Terms,
+    retry: Retry,
+    *,
+    isolated: bool,
+    rules: tuple[Rule, ...] = (),
 ) -> Handler:
     """Look at a function once, so that calling it is cheap."""
     parameters = list(inspect.signature(function).parameters.values())
@@ -76,6 +85,7 @@ def make_handler(
         wants_task=wants_task,
         required=frozenset(p.name for p in fields if p.kind in _KEYWORD and p.default is p.empty),
         accepted=_accepted(fields, kind),
+        rules=rules,
     )
 
 

@@ -1,0 +1,99 @@
+"""What is written down of an error for people: its text and where it happened, sanitised first and then cut.
+
+A text longer than a window is looked at only that far, and the window's last part is dropped after it was sanitised, so
+that a secret which the window cut in half is not taken for harmless. What cannot be sanitised is withheld.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+from leasehold.model.limits import MESSAGE_LENGTH_MAX, STACK_LENGTH_MAX
+from leasehold.model.names import clean
+
+WINDOW_LENGTH: Final = 256 * 1024
+WINDOW_MARGIN: Final = 8 * 1024
+FRAMES_MAX: Final = 20
+LINKS_MAX: Final = 6
+LINK_LENGTH_MAX: Final = 500
+WITHHELD: Final = "(withheld: it could not be redacted)"
+UNREADABLE: Final = "(its text cannot be read)"
+
+Redactor = Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """An error as people read it."""
+
+    message: str
+    stack: str
+
+
+def describe(error: BaseException, redact: Redactor) -> Words:
+    """Return an error's words, fit to be stored."""
+    try:
+        return Words(fit(_text_of(error), MESSAGE_LENGTH_MAX, redact), _stack_of(error, redact))
+    except Exception:  # noqa: BLE001 — whatever stops the redactor, nothing unredacted is kept
+        return Words(clean(f"{type(error).__name__}: {WITHHELD}", MESSAGE_LENGTH_MAX), "")
+
+
+def fit(text: str, limit: int, redact: Redactor) -> str:
+    """Return a text without what must not be stored, and cut to its limit."""
+    window = text[:WINDOW_LENGTH]
+    safe = redact(clean(window, WINDOW_LENGTH))
+    if len(text) > WINDOW_LENGTH:
+        safe = safe[:-WINDOW_MARGIN]
+        return f"{safe[:limit]}… ({len(text):,} characters in all)"
+    return clean(safe, limit)
+
+
+def _text_of(error: BaseException) -> str:
+    name = type(error).__name__
+    try:
+        said = str(error)
+    except Exception:  # noqa: BLE001 — a broken __str__ must not hide the failure itself
+        said = UNREADABLE
+    return f"{name}: {said}" if said else name
+
+
+def _stack_of(error: BaseException, redact: Redactor) -> str:
+    """Return where it happened, and the chain of errors before it: the latest first, so that cutting keeps it."""
+    parts = [fit(_frames_of(error), STACK_LENGTH_MAX, redact)]
+    for relation, link in islice(_links(error), LINKS_MAX):
+        parts.append(f"{relation} {fit(_text_of(link), LINK_LENGTH_MAX, redact)}\n")
+        parts.append(fit(_frames_of(link), STACK_LENGTH_MAX, redact))
+    return clean("".join(parts), STACK_LENGTH_MAX)
+
+
+def _frames_of(error: BaseException) -> str:
+    try:
+        return "".join(traceback.format_tb(error.__traceback__, limit=-FRAMES_MAX))
+    except Exception:  # noqa: BLE001 — frames that cannot be shown are left out
+        return ""
+
+
+def _links(error: BaseException) -> Iterator[tuple[str, BaseException]]:
+    """Yield what stands behind an error, each once: the members of a group, then causes and contexts."""
+    seen = {id(error)}
+    left = _behind(error)
+    while left:
+        relation, link = left.pop(0)
+        if id(link) not in seen:
+            seen.add(id(link))
+            yield relation, link
+            left.extend(_behind(link))
+
+
+def _behind(error: BaseException) -> list[tuple[str, BaseException]]:
+    members = error.exceptions[:LINKS_MAX] if isinstance(error, BaseExceptionGroup) else ()
+    found = [("member", one) for one in members]
+    if error.__cause__ is not None:
+        found.append(("caused by", error.__cause__))
+    elif error.__context__ is not None and not error.__suppress_context__:
+        found.append(("while handling", error.__context__))
+    return found
