@@ -197,6 +197,34 @@ class ResultRefused(Misuse):
     code = "RESULT_REFUSED"
 
 
+class EffectBusy(Misuse):
+    """This effect is under way already in the same attempt; wait for it, or give each its own fields."""
+
+    code = "EFFECT_BUSY"
+
+
+class EffectSettled(Overtaken):
+    """The effect has a result, its task is running, or there is none with this key; list them with `leasehold effects`."""
+
+    code = "EFFECT_SETTLED"
+
+
+class EffectTooLarge(Misuse):
+    """The act was done, but its result is larger than its limit and was not recorded; return a reference instead."""
+
+    code = "EFFECT_TOO_LARGE"
+
+    def __init__(self, detail: str = "", result: object = None) -> None:
+        super().__init__(detail)
+        self.result = result
+
+
+class EffectInDoubt(Broken):
+    """An earlier attempt may have done this and was never heard of again; a person must tell: `leasehold dead list`."""
+
+    code = "EFFECT_IN_DOUBT"
+
+
 class LeaseLost(Overtaken):
     """The lease no longer stands: it expired or went to another; stop and touch nothing."""
 
@@ -243,6 +271,10 @@ class Transient(Exception):
         self.retry_after = retry_after
         if error_class is not None:
             self.error_class = check_error_class(error_class)
+
+
+class InDoubt(Exception):
+    """Raised by an effect's act: it may or may not have happened. The next attempt looks it up, or asks a person."""
 
 
 class Cancelled(Exception):

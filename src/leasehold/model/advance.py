@@ -50,11 +50,12 @@ class Tally(Struct, frozen=True):
 
 
 class Ended(Struct, frozen=True):
-    """A waiting task that ends without having run."""
+    """A waiting task that ends without having run. `buried`: by a failure of its own, not of a part or prerequisite."""
 
     task_id: int
     status: str
     failure: str | None = None
+    buried: bool = False
 
 
 @dataclass(slots=True)

@@ -6,7 +6,19 @@ import hashlib
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from msgspec import Struct
+
 from leasehold import canonical
+
+
+class Post(Struct, frozen=True):
+    """A message to be posted with the end of its task. `message` is canonical JSON; `provider` names who carries it."""
+
+    subject: str
+    recipient: str
+    version: int
+    message: str
+    provider: str
 
 
 @dataclass(frozen=True, slots=True)

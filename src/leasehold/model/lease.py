@@ -6,6 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from leasehold.model.delivery import Post
 from leasehold.model.failure import Failure
 
 Ending = Literal["DONE", "ERROR", "CANCELLED", "RETRY"]
@@ -47,6 +48,7 @@ class Settlement(Struct, frozen=True, omit_defaults=True):
     failure: str | None = None
     delay_us: int = 0
     detail: str | None = None
+    deliveries: list[Post] | None = None
 
 
 class Landed(Struct, frozen=True):

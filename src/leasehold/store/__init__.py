@@ -10,6 +10,7 @@ from pathlib import Path
 from leasehold.errors import DriverMissing, UrlInvalid
 from leasehold.store import migrate
 from leasehold.store.database import PATIENCE_SECONDS, Database, Dialect
+from leasehold.store.effects import Effects
 from leasehold.store.leases import Leases
 from leasehold.store.pool import forsake
 from leasehold.store.queues import Queues
@@ -24,13 +25,14 @@ __all__ = ["Store", "open_store"]
 
 
 class Store:
-    """Work as it is kept: `tasks`, `leases`, `stages`, `queues`, `workers`, `reports`."""
+    """Work as it is kept: `tasks`, `leases`, `effects`, `stages`, `queues`, `workers`, `reports`."""
 
     def __init__(self, url: str, database: Database) -> None:
         self.url = url
         self.database = database
         self.tasks = Tasks(database)
         self.leases = Leases(database)
+        self.effects = Effects(database)
         self.stages = Stages(database)
         self.queues = Queues(database)
         self.workers = Workers(database)

@@ -53,6 +53,10 @@ class Trouble(Enum):
 class Session(Protocol):
     """One connection."""
 
+    @property
+    def raw(self) -> object:
+        """The driver's own connection, for statements of the caller's."""
+
     def run(self, name: str, /, **values: object) -> list[Row]:
         """Run a named operation and return its rows."""
 

@@ -135,6 +135,11 @@ class PostgresSession:
         self._connection = connection
         self._own = own
 
+    @property
+    def raw(self) -> object:
+        """The driver's own connection."""
+        return self._connection
+
     def run(self, name: str, /, **values: object) -> list[Row]:
         """Run a named operation and return its rows."""
         with psycopg.Cursor(self._connection, row_factory=tuple_row) as cursor:  # whatever the caller's makes

@@ -138,6 +138,11 @@ class SqliteSession:
         self._connection.set_busy_handler(_patient())
         self.script("session", "pragmas")
 
+    @property
+    def raw(self) -> object:
+        """The driver's own connection."""
+        return self._connection
+
     def run(self, name: str, /, **values: object) -> list[Row]:
         """Run a named operation step by step and return the rows of the step that has some."""
         return self._steps(statements.steps("sqlite", name), values)

@@ -99,7 +99,7 @@ def _groups(session: Session, tasks: list[int]) -> list[Facts]:
 def _fan_out(session: Session, group: Facts, ends: list[Ended], counts: dict[int, int], queues: set[str]) -> None:
     segments = advance.fan_out(group)
     if isinstance(segments, Failure):
-        ends.append(Ended(group.id, Status.ERROR, segments.text()))
+        ends.append(Ended(group.id, Status.ERROR, segments.text(), buried=True))
     elif not segments:
         ends.append(Ended(group.id, Status.DONE))
     else:

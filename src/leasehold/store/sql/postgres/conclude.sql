@@ -1,15 +1,31 @@
 -- conclude: End waiting tasks that will not run: those whose parts have all ended, and those that can no longer run.
 WITH clock AS MATERIALIZED (SELECT leasehold.leasehold_now() AS now),
 item AS MATERIALIZED (
-    SELECT * FROM jsonb_to_recordset(%(ends)s::jsonb) AS i (task_id bigint, status text, failure text)
+    SELECT * FROM jsonb_to_recordset(%(ends)s::jsonb) AS i (
+        task_id bigint, status text, failure text, buried boolean)
 ),
 gone AS (
     DELETE FROM leasehold.waiting USING item WHERE waiting.task_id = item.task_id
-    RETURNING waiting.task_id, waiting.epoch, waiting.fence, item.status, item.failure
+    RETURNING waiting.task_id, waiting.epoch, waiting.fence, waiting.attempt, item.status, item.failure, item.buried
 ),
 recorded AS (
     INSERT INTO leasehold.outcome (task_id, epoch, fence, status, failure, finished_at)
     SELECT task_id, epoch, fence, status, failure, clock.now FROM gone, clock
+),
+buried AS (
+    INSERT INTO leasehold.dead_letter (task_id, epoch, fence, error_class, failure, attempts, first_failure_at, last_failure_at, escalated)
+    SELECT dead.task_id, dead.epoch, dead.fence, dead.error_class, dead.failure, dead.attempt,
+        coalesce((SELECT min(event.at) FROM leasehold.event WHERE event.task_id = dead.task_id
+            AND event.name IN ('retried', 'reclaimed') AND event.fence > coalesce(earlier.fence, 0)), clock.now),
+        clock.now, coalesce(earlier.error_class = dead.error_class AND NOT dead.retryable, false)
+    FROM (
+        SELECT *, coalesce(failure::jsonb ->> 'error_class', 'UNCLASSIFIED') AS error_class,
+            coalesce((failure::jsonb ->> 'retryable')::boolean, false) AS retryable
+        FROM gone WHERE status = 'ERROR' AND buried
+    ) AS dead CROSS JOIN clock
+    LEFT JOIN LATERAL (
+        SELECT fence, error_class FROM leasehold.dead_letter WHERE task_id = dead.task_id ORDER BY epoch DESC LIMIT 1
+    ) AS earlier ON true
 ),
 noted AS (
     INSERT INTO leasehold.unsettled (task_id)

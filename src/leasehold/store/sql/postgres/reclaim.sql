@@ -31,6 +31,21 @@ recorded AS (
     INSERT INTO leasehold.outcome (task_id, epoch, fence, status, failure, finished_at)
     SELECT task_id, epoch, fence, status, coalesce(cancel_reason, failure), clock.now FROM gone, clock WHERE status <> 'READY'
 ),
+buried AS (
+    INSERT INTO leasehold.dead_letter (task_id, epoch, fence, error_class, failure, attempts, first_failure_at, last_failure_at, escalated)
+    SELECT dead.task_id, dead.epoch, dead.fence, dead.error_class, dead.failure, dead.attempt,
+        coalesce((SELECT min(event.at) FROM leasehold.event WHERE event.task_id = dead.task_id
+            AND event.name IN ('retried', 'reclaimed') AND event.fence > coalesce(earlier.fence, 0)), clock.now),
+        clock.now, coalesce(earlier.error_class = dead.error_class AND NOT dead.retryable, false)
+    FROM (
+        SELECT *, coalesce(failure::jsonb ->> 'error_class', 'UNCLASSIFIED') AS error_class,
+            coalesce((failure::jsonb ->> 'retryable')::boolean, false) AS retryable
+        FROM gone WHERE status = 'ERROR'
+    ) AS dead CROSS JOIN clock
+    LEFT JOIN LATERAL (
+        SELECT fence, error_class FROM leasehold.dead_letter WHERE task_id = dead.task_id ORDER BY epoch DESC LIMIT 1
+    ) AS earlier ON true
+),
 noted AS (
     INSERT INTO leasehold.unsettled (task_id) SELECT task_id FROM gone WHERE onward AND status <> 'READY'
 ),

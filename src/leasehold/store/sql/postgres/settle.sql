@@ -3,7 +3,8 @@
 WITH clock AS MATERIALIZED (SELECT leasehold.leasehold_now() AS now),
 item AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(%(settlements)s::jsonb) AS i (
-        task_id bigint, fence integer, status text, output text, failure text, delay_us bigint, detail text)
+        task_id bigint, fence integer, status text, output text, failure text, delay_us bigint, detail text,
+        deliveries jsonb)
 ),
 ended AS (
     DELETE FROM leasehold.lease USING item, clock
@@ -12,7 +13,7 @@ ended AS (
     RETURNING lease.task_id, lease.fence, lease.epoch, lease.attempt, lease.worker, lease.onward, lease.limited,
         CASE WHEN lease.cancel_reason IS NULL THEN item.status ELSE 'CANCELLED' END AS status,
         item.output, coalesce(lease.cancel_reason, item.failure) AS failure, item.delay_us,
-        coalesce(lease.cancel_reason, item.detail, item.failure) AS detail, clock.now
+        coalesce(lease.cancel_reason, item.detail, item.failure) AS detail, item.deliveries, clock.now
 ),
 recorded AS (
     INSERT INTO leasehold.outcome (task_id, epoch, fence, status, output, failure, finished_at)
@@ -21,6 +22,29 @@ recorded AS (
 retried AS (
     INSERT INTO leasehold.waiting (task_id, due_at, unmet, attempt, fence, epoch)
     SELECT task_id, now + coalesce(delay_us, 0), 0, attempt, fence, epoch FROM ended WHERE status = 'RETRY'
+),
+buried AS (
+    INSERT INTO leasehold.dead_letter (task_id, epoch, fence, error_class, failure, attempts, first_failure_at, last_failure_at, escalated)
+    SELECT dead.task_id, dead.epoch, dead.fence, dead.error_class, dead.failure, dead.attempt,
+        coalesce((SELECT min(event.at) FROM leasehold.event WHERE event.task_id = dead.task_id
+            AND event.name IN ('retried', 'reclaimed') AND event.fence > coalesce(earlier.fence, 0)), dead.now),
+        dead.now, coalesce(earlier.error_class = dead.error_class AND NOT dead.retryable, false)
+    FROM (
+        SELECT *, coalesce(failure::jsonb ->> 'error_class', 'UNCLASSIFIED') AS error_class,
+            coalesce((failure::jsonb ->> 'retryable')::boolean, false) AS retryable
+        FROM ended WHERE status = 'ERROR'
+    ) AS dead
+    LEFT JOIN LATERAL (
+        SELECT fence, error_class FROM leasehold.dead_letter WHERE task_id = dead.task_id ORDER BY epoch DESC LIMIT 1
+    ) AS earlier ON true
+),
+posted AS (
+    INSERT INTO leasehold.delivery (task_id, subject, recipient, version, message, provider, due_at, created_at)
+    SELECT ended.task_id, post.subject, post.recipient, post.version, post.message, post.provider, ended.now, ended.now
+    FROM ended CROSS JOIN LATERAL jsonb_to_recordset(ended.deliveries) AS post (
+        subject text, recipient text, version integer, message text, provider text)
+    WHERE ended.status = 'DONE' AND ended.deliveries IS NOT NULL
+    ON CONFLICT (subject, recipient, version) DO NOTHING
 ),
 noted AS (
     INSERT INTO leasehold.unsettled (task_id) SELECT task_id FROM ended WHERE onward AND status <> 'RETRY'

@@ -12,9 +12,15 @@ CREATE TEMP TABLE IF NOT EXISTS leasehold_taken (
 CREATE TEMP TABLE IF NOT EXISTS leasehold_ended (
     task_id INTEGER PRIMARY KEY, fence INTEGER, epoch INTEGER, attempt INTEGER, worker INTEGER, onward INTEGER,
     limited INTEGER, status TEXT, output TEXT, failure TEXT, delay_us INTEGER, detail TEXT, why TEXT, queue TEXT,
-    priority INTEGER, route TEXT
+    priority INTEGER, route TEXT, deliveries TEXT
 );
 
 CREATE TEMP TABLE IF NOT EXISTS leasehold_moved (
-    number INTEGER PRIMARY KEY, task_id INTEGER, status TEXT, failure TEXT, attempt INTEGER, fence INTEGER, epoch INTEGER
+    number INTEGER PRIMARY KEY, task_id INTEGER, status TEXT, failure TEXT, attempt INTEGER, fence INTEGER, epoch INTEGER,
+    buried INTEGER
+);
+
+CREATE TEMP TABLE IF NOT EXISTS leasehold_ledger (
+    number INTEGER PRIMARY KEY, job_id INTEGER, key TEXT, task_id INTEGER, fence INTEGER, attempt INTEGER, ordinal INTEGER,
+    kind TEXT, fields TEXT, verdict TEXT, result TEXT, failure TEXT, known_result TEXT
 );

@@ -1,13 +1,25 @@
 -- conclude: End waiting tasks that will not run: those whose parts have all ended, and those that can no longer run.
 -- Differs from PostgreSQL: a scratch table carries the rows from step to step, since no CTE may write here.
-INSERT INTO temp.leasehold_moved (task_id, epoch, fence, status, failure)
-SELECT waiting.task_id, waiting.epoch, waiting.fence, item.value ->> 'status', item.value ->> 'failure'
+INSERT INTO temp.leasehold_moved (task_id, epoch, fence, attempt, status, failure, buried)
+SELECT waiting.task_id, waiting.epoch, waiting.fence, waiting.attempt, item.value ->> 'status', item.value ->> 'failure', item.value ->> 'buried'
 FROM json_each(:ends) AS item JOIN main.waiting ON waiting.task_id = item.value ->> 'task_id';
 
 DELETE FROM main.waiting WHERE task_id IN (SELECT task_id FROM temp.leasehold_moved);
 
 INSERT INTO main.outcome (task_id, epoch, fence, status, failure, finished_at)
 SELECT task_id, epoch, fence, status, failure, leasehold_now() FROM temp.leasehold_moved;
+
+INSERT INTO main.dead_letter (task_id, epoch, fence, error_class, failure, attempts, first_failure_at, last_failure_at, escalated)
+SELECT dead.task_id, dead.epoch, dead.fence, coalesce(dead.failure ->> 'error_class', 'UNCLASSIFIED'), dead.failure, dead.attempt,
+    coalesce((SELECT min(event.at) FROM main.event WHERE event.task_id = dead.task_id
+        AND event.name IN ('retried', 'reclaimed') AND event.fence > coalesce(earlier.fence, 0)), leasehold_now()),
+    leasehold_now(),
+    coalesce(earlier.error_class = coalesce(dead.failure ->> 'error_class', 'UNCLASSIFIED')
+        AND NOT coalesce(dead.failure ->> 'retryable', 0), 0)
+FROM temp.leasehold_moved AS dead
+LEFT JOIN main.dead_letter AS earlier ON earlier.task_id = dead.task_id
+    AND earlier.epoch = (SELECT max(epoch) FROM main.dead_letter AS newest WHERE newest.task_id = dead.task_id)
+WHERE dead.status = 'ERROR' AND dead.buried;
 
 INSERT INTO main.unsettled (task_id)
 SELECT moved.task_id FROM temp.leasehold_moved AS moved JOIN main.task ON task.id = moved.task_id WHERE task.parent_id IS NOT NULL;

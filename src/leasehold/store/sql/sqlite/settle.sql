@@ -1,10 +1,10 @@
 -- settle: End leased attempts, each only while its own lease stands; a cancelled task ends CANCELLED whatever came of it.
 -- Differs from PostgreSQL: a scratch table carries the rows from step to step, since no CTE may write here.
-INSERT OR IGNORE INTO temp.leasehold_ended (task_id, fence, epoch, attempt, worker, onward, limited, status, output, failure, delay_us, detail)
+INSERT OR IGNORE INTO temp.leasehold_ended (task_id, fence, epoch, attempt, worker, onward, limited, status, output, failure, delay_us, detail, deliveries)
 SELECT lease.task_id, lease.fence, lease.epoch, lease.attempt, lease.worker, lease.onward, lease.limited,
     CASE WHEN lease.cancel_reason IS NULL THEN item.value ->> 'status' ELSE 'CANCELLED' END,
     item.value ->> 'output', coalesce(lease.cancel_reason, item.value ->> 'failure'), item.value ->> 'delay_us',
-    coalesce(lease.cancel_reason, item.value ->> 'detail', item.value ->> 'failure')
+    coalesce(lease.cancel_reason, item.value ->> 'detail', item.value ->> 'failure'), item.value -> 'deliveries'
 FROM json_each(:settlements) AS item
 CROSS JOIN main.lease ON lease.task_id = item.value ->> 'task_id' AND lease.fence = item.value ->> 'fence'
 WHERE lease.expires_at > leasehold_now();
@@ -16,6 +16,24 @@ SELECT task_id, epoch, fence, status, output, failure, leasehold_now() FROM temp
 
 INSERT INTO main.waiting (task_id, due_at, unmet, attempt, fence, epoch)
 SELECT task_id, leasehold_now() + coalesce(delay_us, 0), 0, attempt, fence, epoch FROM temp.leasehold_ended WHERE status = 'RETRY';
+
+INSERT INTO main.dead_letter (task_id, epoch, fence, error_class, failure, attempts, first_failure_at, last_failure_at, escalated)
+SELECT dead.task_id, dead.epoch, dead.fence, coalesce(dead.failure ->> 'error_class', 'UNCLASSIFIED'), dead.failure, dead.attempt,
+    coalesce((SELECT min(event.at) FROM main.event WHERE event.task_id = dead.task_id
+        AND event.name IN ('retried', 'reclaimed') AND event.fence > coalesce(earlier.fence, 0)), leasehold_now()),
+    leasehold_now(),
+    coalesce(earlier.error_class = coalesce(dead.failure ->> 'error_class', 'UNCLASSIFIED')
+        AND NOT coalesce(dead.failure ->> 'retryable', 0), 0)
+FROM temp.leasehold_ended AS dead
+LEFT JOIN main.dead_letter AS earlier ON earlier.task_id = dead.task_id
+    AND earlier.epoch = (SELECT max(epoch) FROM main.dead_letter AS newest WHERE newest.task_id = dead.task_id)
+WHERE dead.status = 'ERROR';
+
+INSERT OR IGNORE INTO main.delivery (task_id, subject, recipient, version, message, provider, due_at, created_at)
+SELECT ended.task_id, post.value ->> 'subject', post.value ->> 'recipient', post.value ->> 'version', post.value ->> 'message',
+    post.value ->> 'provider', leasehold_now(), leasehold_now()
+FROM temp.leasehold_ended AS ended CROSS JOIN json_each(ended.deliveries) AS post
+WHERE ended.status = 'DONE' AND ended.deliveries IS NOT NULL;
 
 INSERT INTO main.unsettled (task_id) SELECT task_id FROM temp.leasehold_ended WHERE onward AND status <> 'RETRY';
 
