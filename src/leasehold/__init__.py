@@ -4,6 +4,7 @@ from leasehold.app import Job, Leasehold
 from leasehold.errors import (
     Broken,
     Cancelled,
+    InDoubt,
     KeyConflict,
     LeaseholdError,
     LeaseLost,
@@ -13,6 +14,7 @@ from leasehold.errors import (
     Transient,
     Unavailable,
 )
+from leasehold.model.failures.verdict import Verdict
 from leasehold.model.retry import Retry
 from leasehold.model.status import Status
 from leasehold.runtime.task import Task
@@ -20,6 +22,7 @@ from leasehold.runtime.task import Task
 __all__ = [
     "Broken",
     "Cancelled",
+    "InDoubt",
     "Job",
     "KeyConflict",
     "LeaseLost",
@@ -33,4 +36,5 @@ __all__ = [
     "Task",
     "Transient",
     "Unavailable",
+    "Verdict",
 ]

@@ -4,8 +4,10 @@ import os
 import signal
 import sys
 
+from leasehold.runtime import points
 from leasehold.runtime.claimer import Claimer
 from leasehold.runtime.committer import Committer
+from leasehold.runtime.points import Point
 from leasehold.store.leases import Leases
 from leasehold.store.workers import Workers
 
@@ -17,11 +19,24 @@ NEXT_STEPS = {
 }
 
 
+EFFECT_POINTS = {
+    "intended but not done": Point.AFTER_INTENT,
+    "done but not recorded": Point.AFTER_ACT,
+    "recorded but not returned": Point.AFTER_RESULT,
+}
+
+
 def die(*_: object) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 def main(place: str) -> None:
+    if place in EFFECT_POINTS:
+        points.watch(lambda point, _: die() if point is EFFECT_POINTS[place] else None)
+        from tests.workshop.app import app
+
+        app.work()
+        return
     owner, step = NEXT_STEPS[place]
     assert callable(getattr(owner, step))
     setattr(owner, step, die)

@@ -123,7 +123,7 @@ def test_the_tree_is_gone_when_the_handler_has_ended(app, crew):
     until(lambda: not any(process.is_running() for process in tree))
 
 
-def test_a_lease_lost_while_the_child_is_being_started_still_ends_it(app):
+def test_a_lease_lost_while_the_child_is_being_started_still_ends_it(app, url):
     """The order to end may come before there is anybody to give it to."""
     kind = app.job(on_top, name="on-top", isolated=True)
     kind.submit()
@@ -131,7 +131,7 @@ def test_a_lease_lost_while_the_child_is_being_started_still_ends_it(app):
     attempt = Attempt(lease, kind.handler, clock.uptime())
     assert attempt.begin()
     assert attempt.lose()
-    ended = cell.run(attempt, Silence())
+    ended = cell.run(attempt, Silence(), url)
     assert isinstance(ended, Failure)
     assert ended.error_class == "WORKER_CRASHED"
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = Path("src/leasehold")
-UNTRACKED_FOLDERS = {".git", ".venv", "__pycache__", "dist", "build"}
+UNTRACKED_FOLDERS = {".git", ".venv", "__pycache__", "dist", "build", ".peers"}
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -12,7 +12,7 @@ import sys
 import threading
 from pathlib import Path
 
-from leasehold import Cancelled, Leasehold, Permanent, Retry, Task
+from leasehold import Cancelled, Leasehold, Permanent, Retry, Task, Transient
 
 FOLDER = Path(os.environ["WORKSHOP_FOLDER"])
 LEASE = float(os.environ.get("WORKSHOP_LEASE", "30"))
@@ -168,7 +168,21 @@ def return_nothing_json(task):
     return {"bad": float("nan")}
 
 
+def buy(task):
+    """Buy in the first attempt, fail, and get the receipt from the ledger in the second."""
+
+    def act():
+        note("bought", task.attempt)
+        return {"bought": task.attempt}
+
+    found = task.effect("BUY", act)
+    if task.attempt == 1:
+        raise Transient
+    return found
+
+
 ACTS = {
+    "buy": buy,
     "answer": answer,
     "read_input": read_input,
     "breed": breed,
@@ -179,6 +193,24 @@ ACTS = {
     "obey": obey,
     "nan": return_nothing_json,
 }
+
+
+@app.job(queue="pay", lease=LEASE, retry=AT_ONCE)
+def pay(task, name: str, care: str):
+    """One effect; the journal is the outside world. `care` says what it does about an act that may have happened."""
+
+    def act(key: str):
+        note("paid", name, key)
+        return {"receipt": key[:8]}
+
+    def lookup(key: str):
+        found = [line for line in (FOLDER / "journal").read_text().splitlines() if line == f"paid {name} {key}"]
+        return {"receipt": key[:8]} if found else None
+
+    note("asked", name, task.attempt)
+    chosen = {"lookup": {"lookup": lookup}, "idempotent": {"idempotent": True}, "none": {}}[care]
+    return task.effect("PAY", act, name=name, **chosen)
+
 
 film = app.pipeline("film")
 

@@ -50,6 +50,12 @@ class Settlement(Struct, frozen=True, omit_defaults=True):
     detail: str | None = None
     deliveries: list[Post] | None = None
 
+    @property
+    def size(self) -> int:
+        """How many characters it brings to a group."""
+        posts = sum(len(post.message) for post in self.deliveries) if self.deliveries else 0
+        return len(self.output or "") + len(self.failure or "") + posts
+
 
 class Landed(Struct, frozen=True):
     """The store's answer to one settlement: what was recorded, and whether somebody waits for it."""
@@ -101,9 +107,11 @@ class Vacated(Struct, frozen=True):
     status: str
 
 
-def done(lease: Lease, output: str | None) -> Settlement:
-    """End an attempt well."""
-    return Settlement(lease.task_id, lease.fence, "DONE", output)
+def done(
+    lease: Lease, output: str | None, detail: str | None = None, deliveries: list[Post] | None = None
+) -> Settlement:
+    """End an attempt well; its messages are written with its end."""
+    return Settlement(lease.task_id, lease.fence, "DONE", output, detail=detail, deliveries=deliveries)
 
 
 def failed(lease: Lease, failure: Failure) -> Settlement:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 from leasehold.errors import NameInvalid, OptionInvalid
-from leasehold.model.limits import KEY_LENGTH_MAX, NAME_PATTERN, REASON_LENGTH_MAX
+from leasehold.model.limits import EFFECT_PATTERN, KEY_LENGTH_MAX, NAME_PATTERN, REASON_LENGTH_MAX
 
 _name = re.compile(NAME_PATTERN)
+_effect = re.compile(EFFECT_PATTERN)
 _unprintable = re.compile(r"[\x00\ud800-\udfff]")
 
 
@@ -18,11 +19,27 @@ def check_name(name: object, what: str) -> str:
     raise NameInvalid(f"This {what} is {str(name)[:80]!r}.")
 
 
+def check_effect(kind: object) -> str:
+    """Return an effect's kind if it may be called so."""
+    if isinstance(kind, str) and _effect.match(kind):
+        return kind
+    raise NameInvalid(
+        f"An effect's kind is a letter, then up to 62 letters, digits or _.-; this is {str(kind)[:80]!r}."
+    )
+
+
 def check_key(key: object, what: str = "A key") -> str:
     """Return `key` if a job may have it: a text of 1 to 512 characters that both databases can keep."""
     if not isinstance(key, str) or not 1 <= len(key) <= KEY_LENGTH_MAX or _unprintable.search(key):
         raise OptionInvalid(f"{what} is a text of 1 to {KEY_LENGTH_MAX} characters without NUL; got {str(key)[:80]!r}.")
     return key
+
+
+def check_text(text: object, most: int, what: str) -> str:
+    """Return `text` if both databases can keep it and it has 1 to `most` characters; `what` names it in the error."""
+    if not isinstance(text, str) or not 1 <= len(text) <= most or _unprintable.search(text):
+        raise OptionInvalid(f"{what} is a text of 1 to {most} characters without NUL; got {str(text)[:80]!r}.")
+    return text
 
 
 def clean(text: str, limit: int) -> str:

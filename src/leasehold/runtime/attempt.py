@@ -19,6 +19,7 @@ from typing import Any, Final
 from leasehold import canonical, clock
 from leasehold.errors import Cancelled, PayloadInvalid
 from leasehold.model import lease as endings
+from leasehold.model.delivery import Post
 from leasehold.model.failure import Failure, classify
 from leasehold.model.lease import Lease, Settlement
 from leasehold.model.retry import Bury, decide, seed_of, spread_of
@@ -41,7 +42,7 @@ class State(Enum):
 class Attempt:
     """A held lease and what this process does with it. `deadline` is in uptime microseconds."""
 
-    __slots__ = ("cancel_reason", "deadline", "handler", "lease", "occupies", "renew_at", "state", "stop")
+    __slots__ = ("cancel_reason", "deadline", "handler", "lease", "occupies", "renew_at", "state", "stop", "task")
 
     def __init__(self, lease: Lease, handler: Handler, asked_at: int) -> None:
         self.lease = lease
@@ -50,6 +51,7 @@ class Attempt:
         self.occupies = True
         self.cancel_reason: str | None = None
         self.stop: Callable[[], object] | None = None
+        self.task: Task | None = None
         self.deadline = 0
         self.renew_at = 0
         self.extend(asked_at)
@@ -105,15 +107,21 @@ class Attempt:
         handler = self.handler
         fields = handler.arguments(canonical.decode(self.lease.payload))
         if handler.wants_task:
-            return handler.function(Task(self.lease, line(self)), **fields)
+            self.task = Task(self.lease, line(self), is_async=handler.is_async)
+            return handler.function(self.task, **fields)
         return handler.function(**fields)
 
-    def succeed(self, result: object) -> Settlement:
+    def succeed(
+        self, result: object, trace: dict[str, Any] | None = None, posts: list[Post] | None = None
+    ) -> Settlement:
         """Judge a result: it ends the task, unless it cannot be kept."""
+        if self.task is not None:
+            trace, posts = self.task.trace, self.task.posts.all()
+        detail = None if trace is None else canonical.encode(trace)
         if result is None:
-            return endings.done(self.lease, "null")
+            return endings.done(self.lease, "null", detail, posts)
         try:
-            return endings.done(self.lease, canonical.encode(result))
+            return endings.done(self.lease, canonical.encode(result), detail, posts)
         except PayloadInvalid as error:
             return endings.failed(self.lease, classify(error))
 

@@ -13,10 +13,11 @@ import sys
 from pathlib import Path
 from typing import IO, Any, Final
 
-from msgspec import Struct, json
+from msgspec import Struct, convert, json
 
 from leasehold import canonical
 from leasehold.errors import Cancelled
+from leasehold.model.delivery import Post
 from leasehold.model.failure import Failure
 from leasehold.model.lease import Lease
 from leasehold.runtime.attempt import Attempt, State
@@ -27,9 +28,11 @@ LOOK_SECONDS: Final = 0.2
 
 
 class Value(Struct, frozen=True):
-    """What the handler returned."""
+    """What the handler returned, the trace of its effects, and the messages to be delivered."""
 
     value: Any
+    trace: dict[str, Any] | None = None
+    posts: list[Post] | None = None
 
 
 def fields_of(lease: Lease) -> dict[str, Any]:
@@ -38,8 +41,8 @@ def fields_of(lease: Lease) -> dict[str, Any]:
     return found
 
 
-def run(attempt: Attempt, line: Line) -> Value | Failure:
-    """Run an attempt in a child process and return what came of it."""
+def run(attempt: Attempt, line: Line, url: str) -> Value | Failure:
+    """Run an attempt in a child process and return what came of it. Its effects reach the database at `url`."""
     (life_read, life_write), (word_read, word_write) = _pipes()
     try:
         child = subprocess.Popen(
@@ -59,7 +62,8 @@ def run(attempt: Attempt, line: Line) -> Value | Failure:
     if attempt.state is State.LOST:  # while the child was being started
         ending()
     try:
-        return _converse(child, _Words(word_read), attempt, line)
+        _say(child, {"spec": {**_spec(attempt), "url": url}})
+        return _converse(child, _Words(word_read), line)
     finally:
         ending()
         os.close(word_read)
@@ -120,8 +124,7 @@ def _close(pipe: IO[bytes] | None) -> None:
         return
 
 
-def _converse(child: subprocess.Popen[bytes], words: _Words, attempt: Attempt, line: Line) -> Value | Failure:
-    _say(child, {"spec": _spec(attempt)})
+def _converse(child: subprocess.Popen[bytes], words: _Words, line: Line) -> Value | Failure:
     told = False
     while True:
         text = words.next(LOOK_SECONDS)
@@ -139,7 +142,7 @@ def _converse(child: subprocess.Popen[bytes], words: _Words, attempt: Attempt, l
 def _heed(child: subprocess.Popen[bytes], word: dict[str, Any], line: Line) -> Value | Failure | None:
     match word:
         case {"result": value}:
-            return Value(value)
+            return Value(value, word.get("trace"), convert(word.get("posts"), list[Post] | None))
         case {"failure": fields}:
             return Failure(**fields)
         case {"stopped": said}:

@@ -18,9 +18,11 @@ from leasehold import canonical, clock
 from leasehold.errors import Cancelled
 from leasehold.model.failure import Failure, classify
 from leasehold.model.lease import Lease
+from leasehold.runtime.effects import Ledger, StoreLedger
 from leasehold.runtime.handlers import Handler
 from leasehold.runtime.serving import run_inside_a_cell
 from leasehold.runtime.task import Task
+from leasehold.store import Store, open_store
 
 
 class PipeLine:
@@ -35,6 +37,8 @@ class PipeLine:
         self._lock = threading.Lock()
         self._answers: SimpleQueue[dict[str, Any]] = SimpleQueue()
         self._cancelled = False
+        self._url = ""
+        self._store: Store | None = None
 
     def say(self, **word: object) -> None:
         """Send one line."""
@@ -46,7 +50,15 @@ class PipeLine:
     def spec(self) -> dict[str, Any]:
         """Hear what to run."""
         found: dict[str, Any] = msgspec.json.decode(self._ear.readline())["spec"]
+        self._url = found["url"]
         return found
+
+    @property
+    def ledger(self) -> Ledger:
+        """The way to the ledger: a connection of this process's own, used only by handlers with effects."""
+        if self._store is None:
+            self._store = open_store(self._url, connections=2)
+        return StoreLedger(self._store.effects.enter, self._store.effects.transact)
 
     def listen(self) -> None:
         """Hear what the worker says, until it hangs up."""
@@ -84,7 +96,8 @@ def main(words: int) -> None:
     spec = line.spec()
     threading.Thread(target=line.listen, daemon=True).start()
     try:
-        line.say(result=canonical.decode(canonical.encode(_call(spec, line))))
+        result, task = _call(spec, line)
+        line.say(result=canonical.decode(canonical.encode(result)), trace=task.trace, posts=task.posts.all())
     except Cancelled as error:
         line.say(stopped=classify(error).message)
     except BaseException as error:  # noqa: BLE001 — every end of the handler is sent
@@ -95,15 +108,15 @@ def main(words: int) -> None:
     os._exit(0)
 
 
-def _call(spec: dict[str, Any], line: PipeLine) -> object:
+def _call(spec: dict[str, Any], line: PipeLine) -> tuple[object, Task]:
     sys.path[:], sys.argv[:] = spec["sys_path"], spec["argv"]
     handler = _find(spec)
     spec["rules"] = handler.rules
     lease = msgspec.convert(spec["lease"], type=Lease)
     fields = handler.arguments(canonical.decode(lease.payload))
-    given = (Task(lease, line),) if handler.wants_task else ()
-    result = handler.function(*given, **fields)
-    return asyncio.run(result) if asyncio.iscoroutine(result) else result
+    task = Task(lease, line, is_async=handler.is_async)
+    result = handler.function(*((task,) if handler.wants_task else ()), **fields)
+    return (asyncio.run(result) if asyncio.iscoroutine(result) else result), task
 
 
 def _find(spec: dict[str, Any]) -> Handler:

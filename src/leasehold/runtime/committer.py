@@ -9,20 +9,44 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 
-from leasehold.errors import LeaseholdError, Unavailable
+from leasehold.errors import LeaseholdError, LeaseLost, Unavailable
 from leasehold.model import lease as endings
+from leasehold.model.effect import Intent, Record
 from leasehold.model.failure import classify
 from leasehold.model.lease import Landed, Progress, Settlement
 from leasehold.model.limits import GROUP_BYTES_MAX, GROUP_MAX
 from leasehold.runtime.attempt import Attempt
 from leasehold.runtime.holdings import Holdings
 from leasehold.runtime.notices import Notices
+from leasehold.runtime.replies import AnyReply, answer_all
 from leasehold.store import Store
 
 
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """An intent or a record of an effect, and who waits for it."""
+
+    attempt: Attempt
+    item: Intent | Record
+    reply: AnyReply
+
+    @property
+    def identity(self) -> tuple[int, int, str]:
+        """What the ledger's answer is found by."""
+        return self.item.task_id, self.item.fence, self.item.key
+
+    @property
+    def size(self) -> int:
+        """How many characters it brings to a group."""
+        if isinstance(self.item, Intent):
+            return len(self.item.fields)
+        return len(self.item.result or "") + len(self.item.failure or "")
+
+
 class Committer:
-    """Writes settlements and progress, in groups."""
+    """Writes settlements, effects and progress, in groups."""
 
     def __init__(self, store: Store, holdings: Holdings, notices: Notices, on_onward: Callable[[], None]) -> None:
         self._store = store
@@ -30,6 +54,7 @@ class Committer:
         self._notices = notices
         self._on_onward = on_onward
         self._ends: deque[tuple[Attempt, Settlement]] = deque()
+        self._asks: deque[Ask] = deque()
         self._notes: dict[tuple[int, int], Progress] = {}
         self._changed = threading.Condition()
         self._idle = True
@@ -43,6 +68,13 @@ class Committer:
     def settle(self, attempt: Attempt, settlement: Settlement) -> None:
         """Hand over the end of an attempt."""
         self._ends.append((attempt, settlement))
+        if self._idle:
+            with self._changed:
+                self._changed.notify()
+
+    def ask(self, attempt: Attempt, item: Intent | Record, reply: AnyReply) -> None:
+        """Hand over an intent or a record of an effect; the reply is answered once it is committed or refused."""
+        self._asks.append(Ask(attempt, item, reply))
         if self._idle:
             with self._changed:
                 self._changed.notify()
@@ -67,6 +99,7 @@ class Committer:
     def _run(self) -> None:
         while self._await_work():
             try:
+                self._write_asks(self._gather_asks())
                 self._write_ends(self._gather())
                 self._write_notes()
             except Unavailable as error:
@@ -75,13 +108,43 @@ class Committer:
                 self._notices.part_failed("committer", error)
 
     def _await_work(self) -> bool:
-        if self._ends or self._notes:
+        if self._ends or self._asks or self._notes:
             return True
         with self._changed:
             self._idle = True
-            self._changed.wait_for(lambda: self._ends or self._notes or self._closing)
+            self._changed.wait_for(lambda: self._ends or self._asks or self._notes or self._closing)
             self._idle = False
-            return bool(self._ends or self._notes)
+            return bool(self._ends or self._asks or self._notes)
+
+    def _gather_asks(self) -> list[Ask]:
+        group: list[Ask] = []
+        size = 0
+        while self._asks and len(group) < GROUP_MAX and size < GROUP_BYTES_MAX:
+            group.append(self._asks.popleft())
+            size += group[-1].size
+        return group
+
+    def _write_asks(self, group: list[Ask]) -> None:
+        if not group:
+            return
+        intents = [ask.item for ask in group if isinstance(ask.item, Intent)]
+        records = [ask.item for ask in group if isinstance(ask.item, Record)]
+        try:
+            entries = self._store.effects.enter(intents, records)
+        except LeaseholdError as error:
+            if isinstance(error, Unavailable) or len(group) == 1:
+                answer_all((ask.reply, error) for ask in group)
+                return
+            for ask in group:
+                self._write_asks([ask])
+            return
+        found = {(entry.task_id, entry.fence, entry.key): entry for entry in entries}
+        answer_all([(ask.reply, found.get(ask.identity) or self._lost(ask)) for ask in group])
+
+    def _lost(self, ask: Ask) -> LeaseLost:
+        if ask.attempt.lose():
+            self._notices.lease_lost(ask.attempt.lease, "found while doing an effect")
+        return LeaseLost()
 
     def _gather(self) -> list[tuple[Attempt, Settlement]]:
         group: list[tuple[Attempt, Settlement]] = []
@@ -89,7 +152,7 @@ class Committer:
         while self._ends and len(group) < GROUP_MAX and size < GROUP_BYTES_MAX:
             attempt, settlement = self._ends.popleft()
             group.append((attempt, settlement))
-            size += len(settlement.output or "") + len(settlement.failure or "")
+            size += settlement.size
         group.sort(key=_task_id)
         return group
 
@@ -114,7 +177,7 @@ class Committer:
         self._holdings.drop_all(attempt for attempt, _ in group)
         if len(landed) < len(group):
             self._mourn(group, landed)
-        if any(one.onward or one.status == "RETRY" for one in landed):
+        if any(one.onward or one.status == "RETRY" for one in landed) or any(end.deliveries for _, end in group):
             self._on_onward()
 
     def _mourn(self, group: list[tuple[Attempt, Settlement]], landed: list[Landed]) -> None:

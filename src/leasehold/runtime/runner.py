@@ -16,8 +16,10 @@ from leasehold.model.lease import Progress, Settlement
 from leasehold.runtime import cell
 from leasehold.runtime.attempt import Attempt, State, judge
 from leasehold.runtime.committer import Committer
+from leasehold.runtime.effects import Ledger
 from leasehold.runtime.holdings import Holdings
 from leasehold.runtime.lanes import Lanes
+from leasehold.runtime.ledger import AttemptLedger
 from leasehold.runtime.notices import Notices
 from leasehold.store import Store
 
@@ -37,6 +39,11 @@ class DirectLine:
     def note(self, progress: str) -> None:
         """Report progress."""
         self._committer.note(Progress(self._attempt.lease.task_id, self._attempt.lease.fence, progress))
+
+    @property
+    def ledger(self) -> Ledger:
+        """The way to the ledger: the committer, so that effects of many tasks share commits."""
+        return AttemptLedger(self._store, self._committer, self._attempt)
 
     @property
     def cancelled(self) -> bool:
@@ -129,10 +136,10 @@ class Runner:
 
     def _call_isolated(self, attempt: Attempt) -> Settlement:
         attempt.handler.check(cell.fields_of(attempt.lease))
-        outcome = cell.run(attempt, self._line(attempt))
+        outcome = cell.run(attempt, self._line(attempt), self._store.url)
         if isinstance(outcome, Failure):
             return judge(attempt.lease, attempt.handler, outcome)
-        return attempt.succeed(outcome.value)
+        return attempt.succeed(outcome.value, outcome.trace, outcome.posts)
 
     def _line(self, attempt: Attempt) -> DirectLine:
         return DirectLine(self._store, self._committer, attempt)

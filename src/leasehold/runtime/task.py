@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, Protocol
 
 from leasehold import canonical
 from leasehold.errors import LeaseLost
+from leasehold.model.delivery import Posts, make_post
 from leasehold.model.lease import Lease
 from leasehold.model.limits import PROGRESS_BYTES_MAX
 from leasehold.model.names import clean
+from leasehold.runtime.effects import Act, Effects, Ledger
 from leasehold.runtime.logs import Log
 
 
@@ -22,6 +25,10 @@ class Line(Protocol):
         """Report progress (canonical JSON)."""
 
     @property
+    def ledger(self) -> Ledger:
+        """The way to the ledger of effects."""
+
+    @property
     def cancelled(self) -> bool:
         """Whether the task shall stop."""
 
@@ -33,10 +40,13 @@ class Line(Protocol):
 class Task:
     """One attempt, as its handler sees it."""
 
-    def __init__(self, lease: Lease, line: Line) -> None:
+    def __init__(self, lease: Lease, line: Line, *, is_async: bool = False) -> None:
         self.lease = lease
         self._line = line
+        self._is_async = is_async
+        self._effects: Effects | None = None
         self._inputs: dict[str, Any] | None = None
+        self.posts = Posts()
 
     @property
     def payload(self) -> dict[str, Any]:
@@ -76,6 +86,57 @@ class Task:
         if message:
             fields["message"] = clean(message, 500)
         self._line.note(canonical.encode(fields, limit=PROGRESS_BYTES_MAX))
+
+    def effect(self, kind: str, act: Act, *, lookup: Act | None = None, idempotent: bool = False, **fields: Any) -> Any:
+        """Do something to the outside world, recorded once under a key made of kind, task and fields.
+
+        Found on record: the result is returned and `act` does not run. Found intended but never heard of again:
+        `lookup()` tells the result (None: it did not happen), or `idempotent=True` says that acting again is safe,
+        else the task is buried for a person. `act` and `lookup` get the key if they take an argument.
+        In an async handler: `await task.effect(…)`, and both may be async.
+        """
+        effects = self.effects
+        intent = effects.intend(kind, fields)
+        if self._line.lost:
+            raise LeaseLost
+        run = effects.run_async if self._is_async else effects.run
+        return run(intent, act, lookup, idempotent=idempotent)
+
+    def transaction(self, kind: str, act: Act, **fields: Any) -> Any:
+        """Run `act(connection)` in a transaction of the engine's own database: rows and result commit together.
+
+        That makes it exactly-once without conditions. The connection is psycopg's or apsw's; `act` does not commit.
+        In an async handler: `await task.transaction(…)`; `act` runs on a thread.
+        """
+        effects = self.effects
+        intent = effects.intend(kind, fields)
+        if self._line.lost:
+            raise LeaseLost
+        if self._is_async:
+            return asyncio.to_thread(effects.transact, intent, act)
+        return effects.transact(intent, act)
+
+    @property
+    def effects(self) -> Effects:
+        """What this attempt has done to the outside world so far."""
+        if self._effects is None:
+            self._effects = Effects(self.lease, self._line.ledger)
+        return self._effects
+
+    @property
+    def trace(self) -> dict[str, Any] | None:
+        """What the journal keeps of this attempt's effects; None without any."""
+        return None if self._effects is None else self._effects.trace
+
+    def deliver(
+        self, subject: str, recipient: str, version: int, message: dict[str, Any], *, provider: str = "default"
+    ) -> None:
+        """Have a message sent once: written with the end of this task, if it is DONE, and sent by a relay after that.
+
+        A recipient gets a subject's version once, whatever is delivered again; `provider` names who carries it, as
+        registered with `app.deliveries.provider` in this process or another.
+        """
+        self.posts.add(make_post(subject, recipient, version, message, provider))
 
     @property
     def log(self) -> Any:

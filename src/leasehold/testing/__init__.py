@@ -1,10 +1,11 @@
 """What users may use in their own tests.
 
-A clock that is set by hand, `drain` which moves it, and (as a pytest plugin) the fixtures `leasehold_app` and
-`leasehold_clock`.
+A clock that is set by hand, `drain` which moves it, `crash_at` and `crash_matrix` which crash attempts at each point of
+their effects, and (as a pytest plugin) the fixtures `leasehold_app`, `leasehold_clock` and `leasehold_crash_matrix`.
 """
 
 from leasehold.testing.clock import Clock
+from leasehold.testing.crashing import Crash, Matrix, crash_at, crash_matrix
 from leasehold.testing.draining import drain
 
-__all__ = ["Clock", "drain"]
+__all__ = ["Clock", "Crash", "Matrix", "crash_at", "crash_matrix", "drain"]

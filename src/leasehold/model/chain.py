@@ -1,0 +1,33 @@
+"""The hash chain over a task's events: each event's mark covers its own fields and the mark before it.
+
+Both databases compute the same bytes when they write an event; `link` is what a reader checks them with. The chain of
+a task begins with its facts, so that a changed payload shows as well, and its head stands where the task stands.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Final
+
+from leasehold.model.event import Event
+
+MARK_BYTES: Final = 16
+
+
+def root(
+    kind: str, stage: str | None, segment: int | None, key: str | None, payload: str | None, item: str | None
+) -> bytes:
+    """Return what a task's first mark follows: a digest of its facts."""
+    facts = (kind, stage or "", "" if segment is None else str(segment), key or "", payload or "", item or "")
+    return _digest("\x1f".join(facts).encode("utf-8"))
+
+
+def link(before: bytes, event: Event) -> bytes:
+    """Return the mark of an event that follows the mark `before`."""
+    fields = (event.at, event.name, event.fence, event.attempt, event.worker, event.detail)
+    line = "|".join("" if field is None else str(field) for field in fields)
+    return _digest(before + line.encode("utf-8"))
+
+
+def _digest(content: bytes) -> bytes:
+    return hashlib.sha256(content).digest()[:MARK_BYTES]

@@ -1,0 +1,261 @@
+"""The effects of one attempt: intent committed, act run with no transaction open, result committed.
+
+    found in the ledger      then
+    nothing, or a failure    act
+    a result                 return it; nothing is done
+    an intent, no result     look it up; or act again if that is safe; or stop: a person must tell
+
+The steps are written once, as a generator; a sync and an async driver run it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import inspect
+import threading
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from leasehold import canonical
+from leasehold.errors import (
+    EffectBusy,
+    EffectInDoubt,
+    EffectTooLarge,
+    InDoubt,
+    LeaseLost,
+    OptionInvalid,
+    PayloadTooLarge,
+)
+from leasehold.model import effect
+from leasehold.model.effect import Entry, Intent, Record, Verdict
+from leasehold.model.failure import classify
+from leasehold.model.lease import Lease
+from leasehold.model.limits import EFFECTS_MAX
+from leasehold.model.names import check_effect
+from leasehold.runtime.points import Point, passing
+
+Act = Callable[..., Any]
+
+
+class Ledger(Protocol):
+    """How an attempt reaches the ledger; `LeaseLost` if its lease no longer stands."""
+
+    def enter(self, item: Intent | Record) -> Entry:
+        """Commit an intent or a record and wait for the answer."""
+
+    async def enter_async(self, item: Intent | Record) -> Entry:
+        """Commit an intent or a record and await the answer."""
+
+    def transact(self, intent: Intent, act: Callable[[object], Record]) -> Entry:
+        """Run `act` on a connection of the ledger's database; its rows and its record commit together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Enter:
+    """A step: commit this."""
+
+    item: Intent | Record
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A step: call this function of the user's."""
+
+    function: Act
+    key: str
+
+    def run(self) -> Any:
+        """Call it, with the key if it asks for one."""
+        return self.function(self.key) if takes_key(self.function) else self.function()
+
+
+Steps = Generator[Enter | Call, Any, Any]
+
+
+class Effects:
+    """What one attempt does to the outside world, in order."""
+
+    def __init__(self, lease: Lease, ledger: Ledger) -> None:
+        self._lease = lease
+        self._ledger = ledger
+        self._lock = threading.Lock()
+        self._under_way: set[str] = set()
+        self._number = 0
+        self._seen = 0
+        self._digest = hashlib.sha256()
+
+    @property
+    def trace(self) -> dict[str, Any] | None:
+        """How many effects this attempt got results of, and a digest over them in that order; None without any."""
+        return {"effects": self._seen, "effects_sha256": self._digest.hexdigest()} if self._seen else None
+
+    def intend(self, kind: str, fields: dict[str, Any]) -> Intent:
+        """Make the intent of the next effect."""
+        check_effect(kind)
+        with self._lock:
+            self._number += 1
+            number = self._number
+        if number > EFFECTS_MAX:
+            raise OptionInvalid(f"A task has at most {EFFECTS_MAX:,} effects; split it into segments.")
+        return effect.intend(self._lease, kind, fields, number)
+
+    def run(self, intent: Intent, act: Act, lookup: Act | None, *, idempotent: bool) -> Any:
+        """Do an effect from a sync handler."""
+        self._begin(intent)
+        try:
+            return self._drive(self._steps(intent, act, lookup, idempotent=idempotent))
+        finally:
+            self._under_way.discard(intent.key)
+
+    async def run_async(self, intent: Intent, act: Act, lookup: Act | None, *, idempotent: bool) -> Any:
+        """Do an effect from an async handler; `act` and `lookup` may be async."""
+        self._begin(intent)
+        try:
+            return await self._drive_async(self._steps(intent, act, lookup, idempotent=idempotent))
+        finally:
+            self._under_way.discard(intent.key)
+
+    def transact(self, intent: Intent, act: Act) -> Any:
+        """Run `act` on a connection of the ledger's database: its rows and its result in one commit."""
+        self._begin(intent)
+        try:
+            passing(Point.BEFORE_INTENT, intent)
+            entry = self._ledger.transact(intent, lambda connection: effect.done(intent, _text(act(connection))))
+            passing(Point.AFTER_RESULT, intent)
+            return self._saw(intent, entry.result or "null")
+        finally:
+            self._under_way.discard(intent.key)
+
+    def _begin(self, intent: Intent) -> None:
+        with self._lock:
+            if intent.key in self._under_way:
+                raise EffectBusy(f"It is {intent.kind}.")
+            self._under_way.add(intent.key)
+
+    def _steps(self, intent: Intent, act: Act, lookup: Act | None, *, idempotent: bool) -> Steps:
+        passing(Point.BEFORE_INTENT, intent)
+        entry = yield Enter(intent)
+        if entry.verdict == Verdict.DONE:
+            return self._saw(intent, entry.result)
+        # crash here: intended but not done
+        # The next attempt finds the intent and cannot know that nothing happened: it looks it up, or asks.
+        passing(Point.AFTER_INTENT, intent)
+        value = (yield from _find(intent, lookup, idempotent=idempotent)) if entry.verdict == Verdict.DOUBT else None
+        if value is None:
+            value = yield from _act(intent, act)
+        # crash here: done but not recorded
+        # The same: an intent without a result.
+        passing(Point.AFTER_ACT, intent)
+        text = _text(value)
+        yield Enter(effect.done(intent, text))
+        # crash here: recorded but not returned
+        # The next attempt gets the result from the ledger.
+        passing(Point.AFTER_RESULT, intent)
+        return self._saw(intent, text)
+
+    def _saw(self, intent: Intent, text: str) -> Any:
+        with self._lock:
+            self._seen += 1
+            self._digest.update(f"{intent.key}:{hashlib.sha256(text.encode('utf-8')).hexdigest()}\n".encode())
+        return canonical.decode(text)
+
+    def _drive(self, steps: Steps) -> Any:
+        answer: Any = None
+        trouble: BaseException | None = None
+        while True:
+            try:
+                step = steps.send(answer) if trouble is None else steps.throw(trouble)
+            except StopIteration as end:
+                return end.value
+            answer, trouble = None, None
+            try:
+                answer = self._ledger.enter(step.item) if isinstance(step, Enter) else step.run()
+            except BaseException as error:  # noqa: BLE001 — the steps decide what it means
+                trouble = error
+
+    async def _drive_async(self, steps: Steps) -> Any:
+        answer: Any = None
+        trouble: BaseException | None = None
+        while True:
+            try:
+                step = steps.send(answer) if trouble is None else steps.throw(trouble)
+            except StopIteration as end:
+                return end.value
+            answer, trouble = None, None
+            try:
+                answer = await self._take(step)
+            except BaseException as error:  # noqa: BLE001 — the steps decide what it means
+                trouble = error
+
+    async def _take(self, step: Enter | Call) -> Any:
+        if isinstance(step, Enter):
+            return await self._ledger.enter_async(step.item)
+        answer = step.run()
+        return await answer if inspect.isawaitable(answer) else answer
+
+
+def _find(intent: Intent, lookup: Act | None, *, idempotent: bool) -> Steps:
+    """Learn what came of an intent that was never heard of again; None: it may be done (again)."""
+    if lookup is not None:
+        return (yield Call(lookup, intent.key))
+    if idempotent:
+        return None
+    raise EffectInDoubt(f"It is {intent.kind}, key {intent.key}, fields {intent.fields[:200]}.")
+
+
+def _act(intent: Intent, act: Act) -> Steps:
+    try:
+        return (yield Call(act, intent.key))
+    except (InDoubt, LeaseLost):
+        raise
+    except Exception as error:
+        yield Enter(effect.failed(intent, classify(error).text()))
+        raise
+
+
+def _text(value: object) -> str:
+    """Return a result as it is kept. One that cannot be kept leaves the effect in doubt: it was done."""
+    try:
+        return canonical.encode(value)
+    except PayloadTooLarge as error:
+        raise EffectTooLarge(error.detail, result=value) from None
+
+
+def takes_key(function: Act) -> bool:
+    """Tell whether a function wants the effect's key: it has a parameter that needs a value, or one named `key`."""
+    code = getattr(function, "__code__", None)
+    if code is not None and code.co_argcount == 0 and code.co_kwonlyargcount == 0:
+        return False
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return any(p.kind in positional and (p.default is p.empty or p.name == "key") for p in parameters)
+
+
+class StoreLedger:
+    """The ledger of a process without a committer: each entry is a commit of its own."""
+
+    def __init__(
+        self, enter: Callable[[list[Intent], list[Record]], list[Entry]], transact: Callable[..., Entry]
+    ) -> None:
+        self._enter = enter
+        self._transact = transact
+
+    def enter(self, item: Intent | Record) -> Entry:
+        """Commit an intent or a record."""
+        found = self._enter([item], []) if isinstance(item, Intent) else self._enter([], [item])
+        if not found:
+            raise LeaseLost
+        return found[0]
+
+    async def enter_async(self, item: Intent | Record) -> Entry:
+        """Commit an intent or a record, without holding up the loop."""
+        return await asyncio.to_thread(self.enter, item)
+
+    def transact(self, intent: Intent, act: Callable[[object], Record]) -> Entry:
+        """Run `act` on a connection of the database."""
+        return self._transact(intent, act)

@@ -1,0 +1,34 @@
+"""The points of an effect at which a test may crash an attempt. Without such a test they cost one comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+
+from leasehold.model.effect import Intent
+
+
+class Point(StrEnum):
+    """How far an effect has come."""
+
+    BEFORE_INTENT = "before_intent"
+    AFTER_INTENT = "after_intent"
+    AFTER_ACT = "after_act"
+    AFTER_RESULT = "after_result"
+
+
+Watcher = Callable[[Point, Intent], None]
+_watchers: list[Watcher] = []
+
+
+def passing(point: Point, intent: Intent) -> None:
+    """Tell whoever watches that an effect comes by this point."""
+    if _watchers:
+        for watcher in tuple(_watchers):
+            watcher(point, intent)
+
+
+def watch(watcher: Watcher) -> Callable[[], None]:
+    """Watch the effects of this process; the answer ends it."""
+    _watchers.append(watcher)
+    return lambda: _watchers.remove(watcher)

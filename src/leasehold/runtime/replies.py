@@ -1,0 +1,81 @@
+"""Answers to what attempts entered into the ledger: for a thread that waits, or for an event loop, many in one call."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterable
+
+from leasehold.model.effect import Entry
+
+
+class Reply:
+    """The answer to one entry, awaited by a thread."""
+
+    __slots__ = ("_arrived", "_trouble", "_value")
+    loop: asyncio.AbstractEventLoop | None = None
+
+    def __init__(self) -> None:
+        self._arrived = threading.Lock()
+        self._arrived.acquire()
+        self._value: Entry | None = None
+        self._trouble: BaseException | None = None
+
+    def answer(self, value: Entry | BaseException) -> None:
+        """Give the answer, once."""
+        if isinstance(value, BaseException):
+            self._trouble = value
+        else:
+            self._value = value
+        self._arrived.release()
+
+    def wait(self) -> Entry:
+        """Return the answer when it has come."""
+        with self._arrived:
+            if self._trouble is not None:
+                raise self._trouble
+            assert self._value is not None
+            return self._value
+
+
+class AsyncReply:
+    """The answer to one entry, awaited on an event loop; `answer` is called there."""
+
+    __slots__ = ("future", "loop")
+
+    def __init__(self) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.future: asyncio.Future[Entry] = self.loop.create_future()
+
+    def answer(self, value: Entry | BaseException) -> None:
+        """Give the answer; nobody may wait for it any more."""
+        if self.future.done():
+            return
+        if isinstance(value, BaseException):
+            self.future.set_exception(value)
+        else:
+            self.future.set_result(value)
+
+
+AnyReply = Reply | AsyncReply
+Answer = tuple[AnyReply, Entry | BaseException]
+
+
+def answer_all(answers: Iterable[Answer]) -> None:
+    """Give answers, those of one event loop in one call."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[Answer]] = {}
+    for reply, value in answers:
+        if reply.loop is None:
+            reply.answer(value)
+        else:
+            by_loop.setdefault(reply.loop, []).append((reply, value))
+    for loop, pairs in by_loop.items():
+        try:
+            loop.call_soon_threadsafe(_answer_here, pairs)
+        except RuntimeError:  # the loop is closed: nobody waits any more
+            continue
+
+
+def _answer_here(pairs: list[Answer]) -> None:
+    for reply, value in pairs:
+        reply.answer(value)

@@ -1,0 +1,329 @@
+"""Effects as handlers do them: sync, async and isolated, through the committer."""
+
+import asyncio
+import threading
+
+import pytest
+
+from leasehold import InDoubt, Leasehold, LeaseLost, Permanent, Retry, Transient
+from leasehold.errors import EffectTooLarge, NameInvalid, PayloadInvalid
+from leasehold.model.lease import Vacancy
+from leasehold.store.effects import Effects
+from leasehold.testing import Crash, crash_at, crash_matrix
+from tests.waiting import until
+from tests.workshop.looking import rows
+from tests.workshop.working import working
+
+AT_ONCE = Retry(attempts=3, delay_initial=0)
+
+
+def ended(app, job, timeout=60):
+    app.drain(timeout=timeout)
+    return job
+
+
+def test_an_act_runs_once_and_later_attempts_get_its_result(app):
+    acts = []
+
+    @app.job(retry=AT_ONCE)
+    def buy(task):
+        bought = task.effect("BUY", lambda: acts.append(1) or {"id": 7}, item="x")
+        if task.attempt == 1:
+            raise Transient
+        return bought
+
+    assert ended(app, buy.submit()).output == {"id": 7}
+    assert acts == [1]
+
+
+def test_an_async_handler_awaits_its_effects_and_may_have_async_acts_and_look_ups(app):
+    async def act(key: str):
+        await asyncio.to_thread(len, key)
+        return [key]
+
+    @app.job(retry=AT_ONCE)
+    async def buy(task):
+        first = await task.effect("BUY", act, item=1)
+        second = await task.effect("BUY", lambda: "plain", item=2)
+        both = await asyncio.gather(*(task.effect("BUY", act, item=number) for number in (3, 4)))
+        return [len(first[0]), second, len(both)]
+
+    job = buy.submit()
+    with crash_at(app, "after_act"):
+        assert ended(app, job).failure is not None
+    again = buy.submit()
+    assert ended(app, again).output == [64, "plain", 2]
+
+
+def test_the_same_key_twice_in_one_attempt_returns_the_recorded_result(app):
+    acts = []
+
+    @app.job
+    def buy(task):
+        return [task.effect("BUY", lambda: acts.append(1) or len(acts), item="x") for _ in range(3)]
+
+    assert ended(app, buy.submit()).output == [1, 1, 1]
+
+
+def test_an_effect_that_is_under_way_cannot_be_started_a_second_time_beside_itself(app):
+    @app.job
+    async def buy(task):
+        found = await asyncio.gather(
+            *(task.effect("BUY", lambda: asyncio.to_thread(str, 1)) for _ in range(2)), return_exceptions=True
+        )
+        return [getattr(one, "code", one) for one in found]
+
+    assert sorted(ended(app, buy.submit()).output) == ["1", "EFFECT_BUSY"]
+
+
+def test_an_effect_that_failed_is_done_again_by_the_next_attempt(app, url):
+    acts = []
+
+    def act():
+        acts.append(1)
+        if len(acts) == 1:
+            raise Transient("not now, password=hunter2secret")
+        return "bought"
+
+    @app.job(retry=AT_ONCE)
+    def buy(task):
+        return task.effect("BUY", act)
+
+    assert ended(app, buy.submit()).output == "bought"
+    assert len(acts) == 2
+    assert "hunter2secret" not in str(rows(url, "SELECT * FROM event"))
+
+
+def test_no_transaction_is_open_while_an_act_runs(app, url):
+    seen = []
+
+    @app.job
+    def buy(task):
+        return task.effect("BUY", lambda: seen.extend(rows(url, "SELECT kind, result FROM effect")))
+
+    ended(app, buy.submit())
+    assert seen == [("BUY", None)]
+
+
+def test_an_act_that_cannot_tell_leaves_its_effect_in_doubt(app):
+    acts = []
+
+    def act():
+        acts.append(1)
+        raise InDoubt("the line broke after the last byte")
+
+    @app.job(retry=AT_ONCE)
+    def buy(task):
+        return task.effect("BUY", act)
+
+    job = ended(app, buy.submit())
+    assert job.failure["error_class"] == "EFFECT_IN_DOUBT"
+    assert acts == [1]
+
+
+def test_a_result_too_large_is_refused_with_the_result_in_hand_and_the_act_not_repeated(app):
+    acts, caught = [], []
+
+    @app.job(retry=AT_ONCE)
+    def buy(task):
+        try:
+            return task.effect("BUY", lambda: acts.append(1) or "x" * 2_000_000)
+        except EffectTooLarge as error:
+            caught.append(len(error.result))
+            raise
+
+    job = ended(app, buy.submit())
+    assert (job.status, job.failure["error_class"]) == ("ERROR", "EFFECT_TOO_LARGE")
+    assert (acts, caught) == ([1], [2_000_000])
+
+
+@pytest.mark.parametrize(("kind", "fields", "refusal"), [("", {}, NameInvalid), ("A B", {}, NameInvalid)])
+def test_an_effect_with_a_bad_name_is_refused_before_it_is_done(app, kind, fields, refusal):
+    acts, raised = [], []
+
+    @app.job
+    def buy(task):
+        try:
+            task.effect(kind, lambda: acts.append(1), **fields)
+        except refusal as error:
+            raised.append(error.code)
+
+    ended(app, buy.submit())
+    assert (acts, raised) == ([], [refusal.code])
+
+
+def test_fields_that_are_not_json_are_refused_before_the_act(app):
+    acts, raised = [], []
+
+    @app.job
+    def buy(task):
+        try:
+            task.effect("BUY", lambda: acts.append(1), item=object())
+        except PayloadInvalid as error:
+            raised.append(error.code)
+
+    ended(app, buy.submit())
+    assert (acts, raised) == ([], ["PAYLOAD_INVALID"])
+
+
+def test_s2_an_effect_of_a_zombie_is_refused(app, url):
+    gate, acts, fate = threading.Event(), [], []
+
+    @app.job(retry=AT_ONCE)
+    def buy(task):
+        if task.attempt == 1:
+            gate.wait(60)
+            try:
+                task.effect("BUY", lambda: acts.append("zombie"))
+            except LeaseLost as error:
+                fate.append(error.code)
+                raise
+        return task.effect("BUY", lambda: acts.append("second"))
+
+    with working(url, buy):
+        job = buy.submit()
+        until(lambda: rows(url, "SELECT fence FROM lease") == [(1,)])
+        app.store.leases.vacate([Vacancy(job.id, 1, "owner gone")])
+        assert job.wait(timeout=60).status == "DONE"
+        gate.set()
+        until(lambda: fate)
+    assert (acts, fate) == (["second"], ["LEASE_LOST"])
+
+
+def test_users_rows_and_the_result_commit_together_exactly_once(app, url):
+    @app.job(retry=AT_ONCE)
+    def credit(task, amount: int):
+        def act(connection):
+            connection.execute("CREATE TABLE IF NOT EXISTS money (amount integer)")
+            connection.execute("INSERT INTO money VALUES (5)")
+            return {"credited": amount}
+
+        found = task.transaction("CREDIT", act, amount=amount)
+        if task.attempt == 1:
+            raise Transient
+        return [found, task.attempt]
+
+    job = credit.submit({"amount": 5})
+    assert ended(app, job).output == [{"credited": 5}, 2]
+
+    @app.job
+    def count(task):
+        return task.transaction(
+            "COUNT", lambda connection: connection.execute("SELECT count(*) FROM money").fetchall()[0][0]
+        )
+
+    assert ended(app, count.submit()).output == 1
+
+
+def test_an_async_handler_awaits_its_transactions(app):
+    @app.job
+    async def read(task):
+        return await task.transaction("READ", lambda connection: connection.execute("SELECT 41 + 1").fetchall()[0][0])
+
+    assert ended(app, read.submit()).output == 42
+
+
+def test_effects_of_many_tasks_share_commits(app, url, monkeypatch):
+    calls = []
+    enter = Effects.enter
+    monkeypatch.setattr(Effects, "enter", lambda *given: calls.append(1) or enter(*given))
+
+    @app.job
+    async def buy(task):
+        await task.effect("BUY", lambda: 1)
+
+    app.submit_many(buy, [{} for _ in range(300)])
+    ended(app, app.submit("buy"))
+    assert rows(url, "SELECT count(*) FROM effect WHERE result = '1'") == [(301,)]
+    assert 2 <= len(calls) < 301
+
+
+def test_a_failing_lookup_is_a_failed_attempt_and_the_effect_stays_in_doubt(app):
+    acts, looks = [], []
+
+    def lookup():
+        looks.append(1)
+        if len(looks) == 1:
+            raise Transient
+        return "found"
+
+    @app.job(retry=AT_ONCE)
+    def buy(task):
+        return task.effect("BUY", lambda: acts.append(1), lookup=lookup)
+
+    job = buy.submit()
+    with crash_at(app, "after_act"):
+        ended(app, job)
+    assert (job.output, acts, looks) == ("found", [1], [1, 1])
+
+
+def test_crash_at_ends_the_attempt_as_a_kill_would(app):
+    caught = []
+
+    @app.job(retry=AT_ONCE)
+    def buy(task):
+        try:
+            return task.effect("BUY", lambda: 1, idempotent=True)
+        except Exception as error:  # noqa: BLE001
+            caught.append(error)
+
+    job = buy.submit()
+    with crash_at(app, "before_intent", kind="BUY"):
+        assert ended(app, job).output == 1
+    assert caught == []
+    assert issubclass(Crash, BaseException)
+    assert not issubclass(Crash, Exception)
+
+
+def test_the_crash_matrix_accepts_a_careful_job_and_names_the_point_where_a_careless_one_differs(url, tmp_path):
+    world: dict[str, int] = {}
+    numbers = iter(range(1_000))
+
+    def make(**care):
+        def register():
+            world.clear()
+            app = Leasehold(f"sqlite:///{tmp_path}/matrix-{next(numbers)}.db")
+
+            @app.job(retry=AT_ONCE)
+            def two(task):
+                def act(key):
+                    world[key] = world.get(key, 0) + 1
+                    return len(key)
+
+                return [task.effect(kind, act, **care) for kind in ("A", "B")]
+
+            return app
+
+        return register
+
+    matrix = crash_matrix(
+        make(lookup=lambda key: 64 if key in world else None),
+        lambda app: app.submit("two"),
+        lambda: sum(world.values()),
+    )
+    assert len(matrix.runs) == 1 + 2 * 4
+    with pytest.raises(AssertionError, match=r"crash after act of B \(the 2\. effect\): ERROR"):
+        crash_matrix(make(), lambda app: app.submit("two"), lambda: sum(world.values()))
+
+
+def test_a_permanent_failure_of_an_act_ends_the_task_and_is_on_record(app, url):
+    @app.job(retry=AT_ONCE)
+    def buy(task):
+        def act():
+            raise Permanent("no such item")
+
+        return task.effect("BUY", act)
+
+    assert ended(app, buy.submit()).failure["error_class"] == "PERMANENT"
+    ((failure,),) = rows(url, "SELECT failure FROM effect")
+    assert "no such item" in failure
+
+
+def test_an_isolated_handlers_effects_are_recorded_from_the_child(app, crew, url):
+    crew.start()
+    job = app.submit("apart", {"act": "buy"})
+    assert job.wait(timeout=60).output == {"bought": 1}
+    assert crew.journal("bought") == [["bought", "1"]]
+    assert rows(url, "SELECT kind, result FROM effect") == [("BUY", '{"bought":1}')]
+    ((detail,),) = rows(url, "SELECT detail FROM event WHERE name = 'done'")
+    assert '"effects":1' in detail
