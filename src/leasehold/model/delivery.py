@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from msgspec import Struct
 
 from leasehold import canonical
+from leasehold.errors import DeliveryConflict, OptionInvalid, PayloadInvalid
+from leasehold.model.limits import (
+    DELIVERIES_BYTES_MAX,
+    DELIVERIES_MAX,
+    DELIVERY_KEY_BYTES_MAX,
+    RECIPIENT_LENGTH_MAX,
+    SUBJECT_LENGTH_MAX,
+    VERSION_MAX,
+)
+from leasehold.model.names import check_name, check_text, check_whole
 
 
 class Post(Struct, frozen=True):
@@ -71,6 +82,47 @@ class Provider(Protocol):
 
     def find(self, letter: Letter, notification_id: str | None) -> Sent | Absent | Unknown:
         """Look up whether the message was taken, by token or by the id an earlier try captured. Sends nothing."""
+
+
+def make_post(subject: object, recipient: object, version: object, message: object, provider: object) -> Post:
+    """Check a message that a task delivers; its fields are an object of strict JSON."""
+    subject = check_text(subject, SUBJECT_LENGTH_MAX, "A delivery's subject")
+    recipient = check_text(recipient, RECIPIENT_LENGTH_MAX, "A recipient")
+    if len(f"{subject}{recipient}".encode()) > DELIVERY_KEY_BYTES_MAX:
+        raise OptionInvalid(
+            f"A delivery's subject and recipient together have at most {DELIVERY_KEY_BYTES_MAX:,} bytes."
+        )
+    if not isinstance(message, Mapping):
+        raise PayloadInvalid(f"A message is an object whose fields the provider reads; got {type(message).__name__}.")
+    whole = check_whole(version, 1, VERSION_MAX, "A delivery's version")
+    return Post(subject, recipient, whole, canonical.encode(dict(message)), check_name(provider, "provider"))
+
+
+class Posts:
+    """The messages of one attempt, written with its end: each recipient of a subject's version once."""
+
+    def __init__(self) -> None:
+        self._posts: dict[tuple[str, str, int], Post] = {}
+        self._size = 0
+
+    def add(self, post: Post) -> None:
+        """Take up a message; the very same one again is the same one."""
+        identity = (post.subject, post.recipient, post.version)
+        known = self._posts.setdefault(identity, post)
+        if known is not post:
+            if known != post:
+                raise DeliveryConflict(f"Subject {post.subject!r}, version {post.version}.")
+            return
+        self._size += len(post.message)
+        if len(self._posts) > DELIVERIES_MAX or self._size > DELIVERIES_BYTES_MAX:
+            del self._posts[identity]
+            self._size -= len(post.message)
+            most = f"{DELIVERIES_MAX:,} messages of {DELIVERIES_BYTES_MAX:,} bytes in all"
+            raise OptionInvalid(f"One task delivers at most {most}; fan out into segments.")
+
+    def all(self) -> list[Post] | None:
+        """Return the messages in the order in which they came; None without any."""
+        return list(self._posts.values()) or None
 
 
 def token_of(subject: str, recipient: str, version: int) -> str:

@@ -1,0 +1,117 @@
+"""The façade's noun `app.deliveries`: providers, and what became of the messages that tasks deliver."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from leasehold.app.opening import Opening
+from leasehold.app.principals import principal_of
+from leasehold.canonical import INTEGER_MAX
+from leasehold.errors import KindTaken, OptionInvalid
+from leasehold.insight import deliveries as insight
+from leasehold.insight.deliveries import Delivery
+from leasehold.model.delivery import Provider
+from leasehold.model.limits import NOTIFICATION_ID_LENGTH_MAX, PAGE_MAX, VERSION_MAX
+from leasehold.model.names import check_name, check_text, check_whole, reason_of
+from leasehold.model.outbox import POLICY, DeliveryStatus
+from leasehold.model.retry import Retry
+from leasehold.runtime import serving
+from leasehold.runtime.courier import Carrier
+from leasehold.runtime.notices import Notices
+from leasehold.runtime.relay import look_again
+from leasehold.store.deliveries import Answer
+
+
+class Deliveries:
+    """What a process needs to send, and what operators do with deliveries."""
+
+    def __init__(self, opening: Opening) -> None:
+        self._opening = opening
+        self._carriers: dict[str, Carrier] = {}
+
+    @property
+    def carriers(self) -> Mapping[str, Carrier]:
+        """The providers registered here, by name."""
+        return MappingProxyType(self._carriers)
+
+    def provider(self, name: str, provider: Provider, *, retry: Retry = POLICY) -> None:
+        """Have this process send what tasks deliver with `provider=name`; a task that names none means `default`.
+
+        Tasks may name providers that only other processes have, so that those who run handlers need no credentials;
+        `leasehold doctor` shows deliveries that nobody sends.
+        """
+        if check_name(name, "provider") in self._carriers:
+            raise KindTaken(f"It is the provider '{name}'.")
+        if not (callable(getattr(provider, "send", None)) and callable(getattr(provider, "find", None))):
+            raise OptionInvalid(f"A provider has the methods send and find; {type(provider).__name__} lacks one.")
+        self._carriers[name] = Carrier(provider, retry)
+
+    def list(
+        self, *, status: str | None = None, subject: str | None = None, limit: int = 50
+    ) -> builtins.list[Delivery]:
+        """List deliveries, newest first."""
+        if status is not None and status not in tuple(DeliveryStatus):
+            raise OptionInvalid(f"status is one of {', '.join(DeliveryStatus)}; got {status!r}.")
+        check_whole(limit, 1, PAGE_MAX, "limit")
+        return insight.listing(self._opening.store, status=status, subject=subject, limit=limit)
+
+    def get(self, delivery_id: int) -> Delivery:
+        """Read a delivery; `DeliveryUnknown` if there is none with this id."""
+        return insight.find(self._opening.store, _id(delivery_id))
+
+    def reconcile(self, delivery_id: int | None = None) -> builtins.list[Delivery]:
+        """Look up once more what is in doubt or reconciling, one delivery or all, and return how they stand then.
+
+        Only deliveries of the providers registered here; what a provider never got is sent like a new one.
+        """
+        store = self._opening.store
+        if delivery_id is not None:
+            found = store.deliveries.get(_id(delivery_id))
+            if found.provider not in self._carriers:
+                raise OptionInvalid(f"Delivery {delivery_id} is for the provider '{found.provider}', not known here.")
+        looked = look_again(store, self._carriers, Notices(), delivery_id)
+        return [insight.find(store, one) for one in looked]
+
+    def answer(
+        self,
+        delivery_id: int,
+        *,
+        sent: bool,
+        notification_id: str | None = None,
+        principal: str | None = None,
+        notes: str = "",
+    ) -> Delivery:
+        """Tell what a person knows of a delivery in doubt, reconciling or failed, on the audit trail.
+
+        Sent: it is marked so; without the provider's id the person's word stands as evidence. Not sent: it is sent
+        like a new one. `principal` is the user of this process unless given. `DeliverySettled` if nobody waits for it.
+        """
+        who = principal_of(principal)
+        evidence = f"said by {who}" if notification_id is None else notification_id
+        known = check_text(evidence, NOTIFICATION_ID_LENGTH_MAX, "A notification id")
+        told = Answer(bool(sent), known if sent else None, who, reason_of(notes))
+        return insight.view(self._opening.store.deliveries.answer(_id(delivery_id), told))
+
+    def counts(self, subject: str, version: int, recipients: Sequence[str] | None = None) -> dict[str, int]:
+        """Count the deliveries of a subject's version by status, of these recipients or of all."""
+        check_whole(version, 1, VERSION_MAX, "version")
+        return self._opening.store.deliveries.counts(subject, version, recipients)
+
+    def complete(self, subject: str, version: int, recipients: Sequence[str] | None = None) -> bool:
+        """Tell whether every one of these recipients, or everybody written to at all, has got this version."""
+        wanted = None if recipients is None else sorted(set(recipients))
+        counts = self.counts(subject, version, wanted)
+        done = counts.get(DeliveryStatus.SENT, 0)
+        return done == sum(counts.values()) and (done > 0 if wanted is None else done == len(wanted))
+
+    def relay(self) -> None:
+        """Send deliveries, without running jobs, until SIGTERM or SIGINT."""
+        if not self._carriers:
+            raise OptionInvalid("This app has no providers; register one with app.deliveries.provider(name, provider).")
+        serving.relay(self._opening.store, self._carriers)
+
+
+def _id(delivery_id: int) -> int:
+    return check_whole(delivery_id, 1, INTEGER_MAX, "A delivery's id")

@@ -1,0 +1,156 @@
+"""The outbox: a delivery as it stands, and what is written of it after each step. Pure.
+
+    pending ──claim──▶ sending ──send──▶ sent | failed | pending again | looked up later
+                                                    look-up: sent | sent anew | in_doubt, for a person
+    marked without evidence ──▶ reconciling ──look-up──▶ sent | pending | in_doubt
+
+The claim commits the intent. What stands claimed beyond its time, or carries an id without a time, may have been
+sent: it is looked up before anything else. `failed` is written only where it is certain that nothing was sent.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final, Literal
+
+from msgspec import Struct
+
+from leasehold import canonical
+from leasehold.model.delivery import Letter, token_of
+from leasehold.model.failure import Failure
+from leasehold.model.limits import NOTIFICATION_ID_LENGTH_MAX
+from leasehold.model.names import clean
+from leasehold.model.retry import Bury, Retry, decide, spread_of
+
+# About four hours with full jitter; a refused row fails at once, a mail server that is away does not fail a row soon.
+POLICY: Final = Retry(attempts=100, delay_initial=1, multiplier=2, delay_max=300, delay_ceiling=300)
+LOOKS_MAX: Final = 3
+SECOND: Final = 1_000_000
+
+
+class DeliveryStatus(StrEnum):
+    """How far a delivery has come."""
+
+    PENDING = "pending"
+    SENDING = "sending"
+    SENT = "sent"
+    FAILED = "failed"
+    IN_DOUBT = "in_doubt"
+    RECONCILING = "reconciling"
+
+
+STUCK: Final = (DeliveryStatus.FAILED, DeliveryStatus.IN_DOUBT, DeliveryStatus.RECONCILING)
+
+
+class DeliveryRow(Struct, frozen=True):
+    """A delivery as it is stored; `message` and `failure` are canonical JSON. `looks`: look-ups that could not tell."""
+
+    id: int
+    task_id: int
+    subject: str
+    recipient: str
+    version: int
+    message: str
+    provider: str
+    status: str
+    fence: int
+    attempts: int
+    looks: int
+    due_at: int | None
+    notification_id: str | None
+    notified_at: int | None
+    failure: str | None
+    created_at: int
+
+    @property
+    def letter(self) -> Letter:
+        """What its provider is given."""
+        token = token_of(self.subject, self.recipient, self.version)
+        return Letter(self.subject, self.recipient, self.version, canonical.decode(self.message), token)
+
+
+class Taken(DeliveryRow, frozen=True):
+    """A delivery that a relay has claimed; `was` is its status before."""
+
+    was: str
+
+    @property
+    def may_be_sent(self) -> bool:
+        """Whether it must be looked up before it is sent: an earlier relay, or an earlier try, may have sent it."""
+        return self.was != DeliveryStatus.PENDING or self.notification_id is not None or self.notified_at is not None
+
+
+class Mark(Struct, frozen=True):
+    """What one write says of a delivery. `evidence`: whether id and time are given, kept or cleared."""
+
+    id: int
+    fence: int
+    status: str
+    evidence: Literal["given", "kept", "cleared"]
+    notification_id: str | None = None
+    delay_us: int | None = None
+    spent: int = 1
+    looks: int = 0
+    failure: str | None = None
+
+
+def sent(taken: Taken, notification_id: str) -> Mark:
+    """Mark sent, with the provider's id, in one write."""
+    known = clean(notification_id, NOTIFICATION_ID_LENGTH_MAX)
+    return Mark(taken.id, taken.fence, DeliveryStatus.SENT, "given", known)
+
+
+def refused(taken: Taken, failure: Failure) -> Mark:
+    """Fail this row alone: its provider will never take it, and nothing was sent."""
+    return Mark(taken.id, taken.fence, DeliveryStatus.FAILED, "cleared", failure=failure.text())
+
+
+def not_sent(taken: Taken, failure: Failure, policy: Retry) -> Mark:
+    """Nothing was sent: try again later. When no attempts are left it fails, which is safe because that is certain."""
+    seed = _seed(taken, "attempt", taken.attempts)
+    decision = decide(failure, taken.attempts, policy.attempts, policy, spread_of(seed))
+    if isinstance(decision, Bury):
+        return refused(taken, failure)
+    delay_us = round(decision.delay * SECOND)
+    text = _with(failure, seed, delay_us)
+    return Mark(taken.id, taken.fence, DeliveryStatus.PENDING, "cleared", delay_us=delay_us, failure=text)
+
+
+def may_be_sent(taken: Taken, failure: Failure) -> Mark:
+    """It may have been sent: stay claimed, and be looked up soon."""
+    return _look_later(taken, failure, looks=0)
+
+
+def untold(taken: Taken, failure: Failure) -> Mark:
+    """The look-up could not tell: ask again soon, a few times; then only a person can."""
+    looks = taken.looks + 1
+    if looks >= LOOKS_MAX:
+        return Mark(taken.id, taken.fence, DeliveryStatus.IN_DOUBT, "kept", looks=looks, failure=failure.text())
+    return _look_later(taken, failure, looks)
+
+
+def cleared(taken: Taken) -> Mark:
+    """It was marked, but its provider never had it: clear the marks and let it be sent like a new one."""
+    return Mark(taken.id, taken.fence, DeliveryStatus.PENDING, "cleared", delay_us=0)
+
+
+def released(taken: Taken) -> Mark:
+    """Give it back untouched; what had to be looked up still has to."""
+    return Mark(taken.id, taken.fence, taken.was, "kept", delay_us=0, spent=0, looks=taken.looks, failure=taken.failure)
+
+
+def _look_later(taken: Taken, failure: Failure, looks: int) -> Mark:
+    seed = _seed(taken, "look", looks)
+    delay_us = round(2**looks * spread_of(seed) * SECOND)
+    text = _with(failure, seed, delay_us)
+    return Mark(taken.id, taken.fence, taken.status, "kept", delay_us=delay_us, looks=looks, failure=text)
+
+
+def _seed(taken: Taken, what: str, number: int) -> str:
+    return f"delivery|{token_of(taken.subject, taken.recipient, taken.version)}|{taken.fence}|{what}|{number}"
+
+
+def _with(failure: Failure, seed: str, delay_us: int) -> str:
+    """Return a failure as it is stored, with the jitter's seed and the delay drawn from it."""
+    found = canonical.decode(failure.text())
+    return canonical.encode({**found, "delay_us": delay_us, "seed": seed})

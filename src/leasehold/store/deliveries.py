@@ -1,0 +1,129 @@
+"""Deliveries: the outbox. Rows are claimed by their state; every write after a claim names the row and the fence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+
+from leasehold import clock
+from leasehold.errors import DeliverySettled, DeliveryUnknown
+from leasehold.model.outbox import LOOKS_MAX, STUCK, DeliveryRow, Mark, Taken
+from leasehold.store import audit
+from leasehold.store.database import Database, Session
+from leasehold.store.documents import document
+
+
+class Answer(Struct, frozen=True):
+    """What a person says of a delivery, and who says it."""
+
+    sent: bool
+    notification_id: str | None
+    principal: str
+    notes: str
+
+
+class Backlog(Struct, frozen=True):
+    """What one provider's deliveries wait for. `late`: due by now, the oldest since `late_at`."""
+
+    now: int
+    provider: str
+    late: int
+    late_at: int | None
+    in_doubt: int
+    reconciling: int
+    failed: int
+    odd: int
+
+
+class Deliveries:
+    """The noun `store.deliveries`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def claim(self, provider: str, lease_seconds: float, most: int, *, only: str | None = None) -> list[Taken]:
+        """Take due deliveries of a provider, so that nobody else does for `lease_seconds`. `only`: of this status."""
+        lease_us = clock.microseconds(lease_seconds)
+        rows = self._database.write("delivery_claim", provider=provider, lease_us=lease_us, most=most, only=only)
+        return [Taken(*row) for row in rows]
+
+    def mark(self, mark: Mark) -> bool:
+        """Write what came of a delivery, in one write; False if the claim no longer stands."""
+        rows, doubtful = self._database.write_doubting("delivery_mark", marks=document([mark]))
+        return bool(rows) or (doubtful and self._stands(mark))
+
+    def _stands(self, mark: Mark) -> bool:
+        """Tell whether an earlier try of this very write was committed without an answer."""
+        found = self.get(mark.id)
+        return found.fence == mark.fence and found.status == mark.status
+
+    def renew(self, taken: Iterable[Taken], lease_seconds: float) -> set[tuple[int, int]]:
+        """Keep what is still being carried; the answer names the claims that still stood."""
+        claims = document([{"id": one.id, "fence": one.fence} for one in taken])
+        rows = self._database.write("delivery_renew", claims=claims, lease_us=clock.microseconds(lease_seconds))
+        return {(row[0], row[1]) for row in rows}
+
+    def suspect(self, providers: Sequence[str]) -> list[DeliveryRow]:
+        """Move what is marked sent without evidence to reconciliation, before anything more is sent."""
+        rows = self._database.write("delivery_suspect", providers=document(providers))
+        return [DeliveryRow(*row) for row in rows]
+
+    def reconcile(self, providers: Sequence[str], delivery_id: int | None = None) -> list[DeliveryRow]:
+        """Have what is in doubt or reconciling looked up once more."""
+        rows = self._database.write(
+            "delivery_reconcile", providers=document(providers), delivery=delivery_id, looks=LOOKS_MAX - 1
+        )
+        return [DeliveryRow(*row) for row in rows]
+
+    def answer(self, delivery_id: int, answer: Answer) -> DeliveryRow:
+        """Write what a person knows, with a line of the audit trail; `DeliverySettled` if nobody asked."""
+
+        def work(session: Session) -> DeliveryRow | None:
+            rows = session.run(
+                "delivery_answer", delivery=delivery_id, sent=answer.sent, notification_id=answer.notification_id
+            )
+            if not rows:
+                return None
+            detail = {"notes": answer.notes, "notification_id": answer.notification_id, "sent": answer.sent}
+            audit.note(session, answer.principal, "answer", "delivery", delivery_id, detail)
+            return DeliveryRow(*rows[0])
+
+        written, doubtful = self._database.transact_doubting(work)
+        found = written or self.get(delivery_id)
+        if written is None and not (doubtful and found.status == ("sent" if answer.sent else "pending")):
+            raise DeliverySettled(f"Delivery {delivery_id} is {found.status}.")
+        return found
+
+    def get(self, delivery_id: int) -> DeliveryRow:
+        """Read one delivery; `DeliveryUnknown` if there is none."""
+        rows = self._database.read("delivery_get", delivery=delivery_id)
+        if not rows:
+            raise DeliveryUnknown(f"The id is {delivery_id}.")
+        return DeliveryRow(*rows[0])
+
+    def list(
+        self, *, status: str | None = None, subject: str | None = None, before: int | None = None, most: int = 50
+    ) -> list[DeliveryRow]:
+        """List deliveries, newest first."""
+        name = "deliveries_stuck" if status in STUCK else "deliveries"
+        rows = self._database.read(name, status=status, subject=subject, before=before, most=most)
+        return [DeliveryRow(*row) for row in rows]
+
+    def counts(self, subject: str, version: int, recipients: Sequence[str] | None = None) -> dict[str, int]:
+        """Count the deliveries of a subject's version by status, of these recipients or of all."""
+        among = None if recipients is None else document(recipients)
+        rows = self._database.read("delivery_counts", subject=subject, version=version, recipients=among)
+        return {status: int(count) for status, count in rows}
+
+    def backlogs(self) -> Sequence[Backlog]:
+        """Tell for each provider what its deliveries wait for."""
+        return [
+            Backlog(now, provider, int(late), late_at, int(doubt), int(reconciling), int(failed), int(odd))
+            for now, provider, late, late_at, doubt, reconciling, failed, odd in self._database.read("deliveries_open")
+        ]
+
+    def left(self, providers: Sequence[str]) -> tuple[int, int]:
+        """Count what these providers have yet to carry: in all, and due now."""
+        count, due = self._database.read("deliveries_left", providers=document(providers))[0]
+        return int(count), int(due)

@@ -1,0 +1,30 @@
+"""Versioned reruns: the newest version asked for of each job, kept under a row lock while a version is submitted."""
+
+from __future__ import annotations
+
+from leasehold.errors import VersionStale
+from leasehold.model.graph import Definition
+from leasehold.model.task import Submission, Submitted
+from leasehold.store.database import Database, Session
+from leasehold.store.tasks import add_jobs
+
+
+class Reruns:
+    """The noun `store.reruns`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def submit(self, submission: Submission, definition: Definition, key: str, version: int) -> Submitted:
+        """Add a version of a job, or return the job of that version; `VersionStale` if a newer one was asked for.
+
+        `submission.key` is the key of this version; `key` the one that all versions share.
+        """
+
+        def work(session: Session) -> Submitted:
+            newest = session.run("rerun", kind=submission.kind, key=key, version=version)[0][0]
+            if newest > version:
+                raise VersionStale(f"Kind '{submission.kind}', key {key!r}: {newest} is the newest, this is {version}.")
+            return add_jobs(session, [submission], definition)[0]
+
+        return self._database.transact(work)

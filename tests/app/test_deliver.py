@@ -1,0 +1,144 @@
+"""`task.deliver` and `app.deliveries`: what they refuse, before anything is written."""
+
+import pytest
+
+from leasehold.errors import (
+    DeliveryConflict,
+    DeliverySettled,
+    DeliveryUnknown,
+    KindTaken,
+    NameInvalid,
+    OptionInvalid,
+    PayloadInvalid,
+    PayloadTooLarge,
+)
+from leasehold.model.delivery import Posts, make_post
+from leasehold.model.limits import DELIVERIES_MAX
+from leasehold.providers import Folder
+from tests.workshop.looking import rows
+from tests.workshop.mailing import change
+
+GOOD = {
+    "subject": "change-17",
+    "recipient": "ada@example.org",
+    "version": 1,
+    "message": {"text": "a"},
+    "provider": "mail",
+}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error"),
+    [
+        ({"subject": ""}, OptionInvalid),
+        ({"subject": "a" * 513}, OptionInvalid),
+        ({"subject": 7}, OptionInvalid),
+        ({"recipient": "a" * 321}, OptionInvalid),
+        ({"recipient": "a\0"}, OptionInvalid),
+        ({"recipient": "\ud800"}, OptionInvalid),
+        ({"subject": "\N{PILE OF POO}" * 512}, OptionInvalid),
+        ({"version": 0}, OptionInvalid),
+        ({"version": 1.5}, OptionInvalid),
+        ({"version": True}, OptionInvalid),
+        ({"version": 2**31}, OptionInvalid),
+        ({"message": ["text"]}, PayloadInvalid),
+        ({"message": {"text": float("nan")}}, PayloadInvalid),
+        ({"message": {"text": "a" * 1_048_576}}, PayloadTooLarge),
+        ({"provider": "Mail Server"}, NameInvalid),
+    ],
+)
+def test_a_delivery_that_could_not_be_kept_is_refused(wrong, error):
+    assert make_post(**GOOD).recipient == "ada@example.org"
+    with pytest.raises(error):
+        make_post(**GOOD | wrong)
+
+
+def test_the_longest_subject_and_recipient_fit_both_databases(app, url):
+    @app.job
+    def write(task):
+        task.deliver("é" * 512, "é" * 320, 2**31 - 1, {"text": "a"})
+
+    job = write.submit()
+    app.drain(timeout=60)
+    assert job.status == "DONE"
+    assert rows(url, "SELECT length(subject), length(recipient), version FROM delivery") == [(512, 320, 2**31 - 1)]
+
+
+def test_one_task_delivers_to_a_recipient_once_and_refuses_to_say_two_things():
+    posts = Posts()
+    posts.add(make_post(**GOOD))
+    posts.add(make_post(**GOOD))
+    with pytest.raises(DeliveryConflict):
+        posts.add(make_post(**GOOD | {"message": {"text": "b"}}))
+    assert posts.all() == [make_post(**GOOD)]
+    assert Posts().all() is None
+
+
+def test_one_task_delivers_a_limited_number_of_messages_and_bytes():
+    posts = Posts()
+    for number in range(DELIVERIES_MAX):
+        posts.add(make_post(**GOOD | {"recipient": str(number)}))
+    with pytest.raises(OptionInvalid, match="fan out"):
+        posts.add(make_post(**GOOD))
+    assert len(posts.all() or []) == DELIVERIES_MAX
+    heavy = Posts()
+    large = {"message": {"text": "a" * 1_000_000}}
+    for number in range(8):
+        heavy.add(make_post(**GOOD | large | {"recipient": str(number)}))
+    with pytest.raises(OptionInvalid, match="fan out"):
+        heavy.add(make_post(**GOOD | large))
+    assert len(heavy.all() or []) == 8
+
+
+def test_a_refused_delivery_fails_the_task_and_nothing_of_it_is_sent(app, url):
+    @app.job
+    def write(task):
+        task.deliver("change-17", "ada@example.org", 1, {"text": "a"})
+        task.deliver("change-17", "ada@example.org", 1, {"text": "b"})
+
+    job = write.submit()
+    app.drain(timeout=60, wait_for_due=False)
+    assert job.status != "DONE"
+    assert rows(url, "SELECT count(*) FROM delivery") == [(0,)]
+
+
+def test_a_provider_has_a_name_of_its_own_and_the_two_methods(app, tmp_path):
+    app.deliveries.provider("mail", Folder(tmp_path))
+    with pytest.raises(KindTaken):
+        app.deliveries.provider("mail", Folder(tmp_path))
+    with pytest.raises(OptionInvalid):
+        app.deliveries.provider("other", object())
+    with pytest.raises(NameInvalid):
+        app.deliveries.provider("No Name", Folder(tmp_path))
+
+
+def test_what_is_asked_of_deliveries_is_checked_at_the_edge(app):
+    for ask in (
+        lambda: app.deliveries.list(status="SENT"),
+        lambda: app.deliveries.list(limit=0),
+        lambda: app.deliveries.get(0),
+        lambda: app.deliveries.answer(1, sent=True, principal=""),
+        lambda: app.deliveries.answer(1, sent=True, principal="ada", notification_id=""),
+        lambda: app.deliveries.complete("change-17", 0),
+        app.deliveries.relay,
+    ):
+        with pytest.raises(OptionInvalid):
+            ask()
+    with pytest.raises(DeliveryUnknown):
+        app.deliveries.get(1)
+
+
+def test_a_delivery_that_waits_for_no_answer_cannot_be_answered(app, tmp_path):
+    app.deliveries.provider("default", Folder(tmp_path / "letters"))
+
+    @app.job
+    def write(task):
+        task.deliver("change-17", "ada@example.org", 1, {"text": "a"})
+
+    write.submit()
+    app.drain(timeout=60)
+    with pytest.raises(DeliverySettled, match="is sent"):
+        app.deliveries.answer(1, sent=False, principal="ada")
+    change(app.store, 1, "provider = 'other'")
+    with pytest.raises(OptionInvalid, match="not known here"):
+        app.deliveries.reconcile(1)

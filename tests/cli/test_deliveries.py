@@ -1,0 +1,105 @@
+"""`deliveries` and `relay`: what operators see of the outbox, and what they say."""
+
+import json
+import signal
+
+import pytest
+
+from leasehold.app.principals import system_user
+from leasehold.cli.exits import Exit
+from tests.waiting import until
+from tests.workshop.mailing import change, post, write
+
+
+@pytest.fixture
+def ids(app):
+    """Three deliveries: pending, in doubt, failed."""
+    made = write(app.store, *(post(f"{name}@example.org") for name in ("ada", "bob", "eve")))
+    doubt = '{"error_class":"DELIVERY_IN_DOUBT","message":"nobody can tell"}'
+    change(app.store, made[1], f"status = 'in_doubt', due_at = NULL, failure = '{doubt}'")
+    change(app.store, made[2], "status = 'failed', due_at = NULL")
+    return made
+
+
+def found(result):
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def test_deliveries_are_listed_newest_first_and_filtered(command, ids):
+    assert [one["id"] for one in found(command("deliveries", "list", "--json"))] == ids[::-1]
+    assert [one["id"] for one in found(command("deliveries", "--json"))] == ids[::-1]
+    assert [one["id"] for one in found(command("deliveries", "list", "--status", "in_doubt", "--json"))] == [ids[1]]
+    page = command("deliveries", "list", "--subject", "change-17", "--limit", 1, "--before", ids[2], "--json")
+    assert [one["id"] for one in found(page)] == [ids[1]]
+
+
+def test_the_list_for_people_shows_what_waits_for_them_and_what_nobody_sends(app, command, ids):
+    change(app.store, ids[0], "due_at = 1")
+    result = command("deliveries")
+    head, *lines = result.stdout.splitlines()
+    assert head.split()[:4] == ["ID", "STATUS", "SUBJECT", "RECIPIENT"]
+    assert "DELIVERY_IN_DOUBT: nobody can tell" in lines[1]
+    assert "no relay seems to have it" in result.stderr
+
+
+def test_one_delivery_is_shown_with_its_message_and_the_answers_given(command, ids):
+    command("deliveries", "answer", ids[1], "--sent", "--notification-id", "4XyZ", "--notes", "in the log")
+    shown = command("deliveries", "show", ids[1]).stdout
+    assert f"delivery {ids[1]}  sent" in shown
+    assert "id there   4XyZ" in shown
+    assert f"answered   sent, by {system_user()} at " in shown
+    assert "Review of change 17" in shown
+    plain = found(command("deliveries", "show", ids[1], "--json"))
+    assert [one["notes"] for one in plain["answers"]] == ["in the log"]
+    assert plain["message"]["title"] == "Review of change 17"
+
+
+def test_an_answer_is_given_once_and_only_where_one_is_waited_for(command, ids):
+    assert command("deliveries", "answer", ids[2], "--not-sent").stdout == f"delivery {ids[2]} is pending\n"
+    assert found(command("deliveries", "answer", ids[1], "--sent", "--json"))["notification_id"].startswith("said by ")
+    refused = command("deliveries", "answer", ids[1], "--not-sent")
+    assert (refused.exit_code, refused.stderr.startswith("error DELIVERY_SETTLED:")) == (Exit.OVERTAKEN, True)
+    for words in (["answer", ids[1]], ["answer", ids[1], "--not-sent", "--notification-id", "x"]):
+        assert command("deliveries", *words).exit_code == Exit.MISUSE
+    assert command("deliveries", "show", 99).exit_code == Exit.MISUSE
+
+
+APP = """
+from leasehold import Leasehold
+from leasehold.providers import Folder
+
+app = Leasehold()
+app.deliveries.provider("mail", Folder("letters"))
+bare = Leasehold()
+"""
+
+
+@pytest.fixture
+def shop(processes, tmp_path):
+    """A folder with the module `shop`, whose app has a provider."""
+    (tmp_path / "shop.py").write_text(APP)
+    return {"cwd": tmp_path}
+
+
+def test_a_relay_sends_until_a_signal_and_reconcile_asks_the_providers(app, ids, processes, shop, tmp_path):
+    looked = processes.run("deliveries", "reconcile", "shop:app", "--json", **shop)
+    assert [(one["id"], one["status"]) for one in json.loads(looked.stdout)] == [(ids[1], "pending")]
+    relay = processes.start("relay", "shop:app", **shop)
+    until(lambda: [app.deliveries.get(one).status.value for one in ids] == ["sent", "sent", "failed"])
+    relay.signal(signal.SIGTERM)
+    assert relay.end() == 0
+    assert len(list((tmp_path / "letters").iterdir())) == 2
+    again = processes.run("deliveries", "reconcile", "shop:app", ids[0], **shop)
+    assert (again.returncode, again.stdout) == (0, "0 look-ups done\n")
+    assert processes.run("relay", "shop:bare", **shop).returncode == Exit.MISUSE
+
+
+def test_the_doctor_tells_of_deliveries_in_doubt_and_of_those_nobody_sends(app, command, ids):
+    def finding():
+        return {one["name"]: one for one in json.loads(command("doctor", "--json").stdout)}["deliveries"]
+
+    assert (finding()["grade"], finding()["text"]) == ("warn", "1 in doubt, 1 failed")
+    change(app.store, ids[0], "due_at = 1")
+    assert finding()["grade"] == "wrong"
+    assert "leasehold relay" in finding()["advice"]
