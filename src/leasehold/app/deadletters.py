@@ -1,0 +1,191 @@
+"""The façade's noun `app.deadletters`: the operator's workflow, in its order.
+
+Look (`list`, `get`), remedy and write it down (`evidence`, `answer`), see what would happen (`plan`), `revive`, and
+close what ended well (`resolve`). Every action names its principal in the audit trail.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from typing import TypedDict, Unpack
+
+from msgspec import Struct
+
+from leasehold import canonical
+from leasehold.app.opening import Opening
+from leasehold.app.principals import principal_of
+from leasehold.canonical import INTEGER_MAX
+from leasehold.errors import EffectSettled, LeaseholdError, OptionInvalid, Unavailable, check_error_class
+from leasehold.insight import deadletters as insight
+from leasehold.insight import effects, plans
+from leasehold.insight.deadletters import Dossier, Letter
+from leasehold.insight.plans import Plan
+from leasehold.model.limits import EVIDENCE_LENGTH_MAX, PAGE_MAX, REVIVALS_MAX, TICKET_LENGTH_MAX
+from leasehold.model.names import check_name, check_text, check_whole
+from leasehold.model.revival import State, refusal
+from leasehold.store.deadletters import LetterRow, Revived, Where
+
+KEY_PREFIX_MIN = 8
+
+
+class Filters(TypedDict, total=False):
+    """Which letters: those that match all that is given."""
+
+    kind: str | None
+    stage: str | None
+    error_class: str | None
+    state: str | None
+    escalated: bool | None
+
+
+class Refused(Struct, frozen=True):
+    """A letter that was left as it was, and why."""
+
+    letter_id: int
+    code: str
+    reason: str
+
+
+class Report(Struct, frozen=True):
+    """What came of an action on many letters. After a dry run `done` holds those it would be done to."""
+
+    done: list[int]
+    refused: list[Refused]
+
+
+class DeadLetters:
+    """What operators do with tasks that failed for good."""
+
+    def __init__(self, opening: Opening) -> None:
+        self._opening = opening
+
+    def list(self, *, before: int | None = None, limit: int = 50, **filters: Unpack[Filters]) -> builtins.list[Letter]:
+        """List letters, newest first; `before` continues where the last page ended."""
+        check_whole(limit, 1, PAGE_MAX, "limit")
+        return insight.listing(self._opening.store, _where(filters, before), limit)
+
+    def get(self, letter_id: int) -> Dossier:
+        """Read a letter in full, with every burial of its task; `LetterUnknown` if there is none with this id."""
+        return insight.find(self._opening.store, _id(letter_id))
+
+    def evidence(self, letter_id: int, text: str, *, ticket: str | None = None, principal: str | None = None) -> None:
+        """Write down what was done to remedy an open letter; without it none is revived."""
+        detail = _remedy(text, ticket)
+        self._opening.store.deadletters.evidence(_id(letter_id), principal_of(principal), detail)
+
+    def evidence_many(
+        self,
+        text: str,
+        *,
+        ticket: str | None = None,
+        principal: str | None = None,
+        limit: int = REVIVALS_MAX,
+        **filters: Unpack[Filters],
+    ) -> Report:
+        """Write the same down for every open letter that matches, newest first."""
+        detail, who = _remedy(text, ticket), principal_of(principal)
+        store = self._opening.store
+        return self._each(filters, limit, lambda letter: store.deadletters.evidence(letter.id, who, detail))
+
+    def plan(self, letter_id: int, *, from_start: bool = False) -> Plan:
+        """Tell what a revival would do, and change nothing."""
+        return plans.make(self._opening.store, _id(letter_id), from_start=from_start)
+
+    def revive(self, letter_id: int, *, from_start: bool = False, principal: str | None = None) -> Revived:
+        """Have the failed task run again, in a new epoch, from the stage that failed or (`from_start`) all of its job.
+
+        Of many who press at once one succeeds; the others get `LetterRevived`.
+        """
+        store = self._opening.store
+        done = store.deadletters.revive(_id(letter_id), principal_of(principal), from_start=from_start)
+        # crash here: revived but not woken
+        # The new epoch stands; workers find it when they look.
+        store.wake(done.queues)
+        return done
+
+    def revive_many(
+        self,
+        *,
+        from_start: bool = False,
+        dry_run: bool = False,
+        principal: str | None = None,
+        limit: int = REVIVALS_MAX,
+        **filters: Unpack[Filters],
+    ) -> Report:
+        """Revive every open letter that matches, newest first, each in a transaction of its own."""
+
+        def act(letter: LetterRow) -> None:
+            if not dry_run:
+                self.revive(letter.id, from_start=from_start, principal=principal)
+            elif (refused := refusal(letter.case)) is not None:
+                raise refused
+
+        return self._each(filters, limit, act)
+
+    def resolve(self, letter_id: int, notes: str, *, principal: str | None = None) -> None:
+        """Close a letter that was revived and whose job is DONE, with notes for those who come later."""
+        told = check_text(notes, EVIDENCE_LENGTH_MAX, "Notes")
+        self._opening.store.deadletters.resolve(_id(letter_id), principal_of(principal), told)
+
+    def answer(
+        self, letter_id: int, key: str, *, happened: bool, result: object = None, principal: str | None = None
+    ) -> None:
+        """Tell what came of an effect in doubt: it happened, with this result, or it did not and is done again.
+
+        `key` may be cut short, as long as only one effect of the job begins so.
+        """
+        if not happened and result is not None:
+            raise OptionInvalid("What did not happen has no result.")
+        store = self._opening.store
+        letter = store.deadletters.get(_id(letter_id)).letter
+        whole = self._effect_key(letter, key)
+        text = canonical.encode(result) if happened else None
+        store.deadletters.answer(letter.id, whole, principal_of(principal), text)
+
+    def _effect_key(self, letter: LetterRow, key: str) -> str:
+        if len(key) < KEY_PREFIX_MIN:
+            raise OptionInvalid(f"Give at least {KEY_PREFIX_MIN} characters of the effect's key.")
+        found = [row.key for row in effects.rows_of(self._opening.store, letter.job_id) if row.key.startswith(key)]
+        if not found:
+            raise EffectSettled(f"Job {letter.job_id} has no effect whose key begins with {key[:64]!r}.")
+        if len(found) > 1:
+            raise OptionInvalid(f"{len(found)} effects begin with {key[:64]!r}; give more of the key.")
+        return found[0]
+
+    def _each(self, filters: Filters, limit: int, act: Callable[[LetterRow], object]) -> Report:
+        check_whole(limit, 1, REVIVALS_MAX, "limit")
+        if filters.get("state") not in (None, State.OPEN):
+            raise OptionInvalid("Only open letters can be remedied and revived; leave state out.")
+        where = _where({**filters, "state": State.OPEN.value}, None)
+        report = Report([], [])
+        for letter in self._opening.store.deadletters.list(where, limit):
+            try:
+                act(letter)
+                report.done.append(letter.id)
+            except Unavailable:
+                raise
+            except LeaseholdError as error:
+                report.refused.append(Refused(letter.id, error.code, str(error)))
+        return report
+
+
+def _id(letter_id: int) -> int:
+    return check_whole(letter_id, 1, INTEGER_MAX, "A letter's id")
+
+
+def _remedy(text: str, ticket: str | None) -> dict[str, str]:
+    found = {"text": check_text(text, EVIDENCE_LENGTH_MAX, "Evidence")}
+    return found if ticket is None else {**found, "ticket": check_text(ticket, TICKET_LENGTH_MAX, "A ticket")}
+
+
+def _where(filters: Filters, before: int | None) -> Where:
+    state, error_class = filters.get("state"), filters.get("error_class")
+    if state is not None and state not in tuple(State):
+        raise OptionInvalid(f"state is one of {', '.join(State)}; got {state!r}.")
+    if error_class is not None:
+        check_error_class(error_class)
+    for what in (("kind", filters.get("kind")), ("stage", filters.get("stage"))):
+        if what[1] is not None:
+            check_name(what[1], what[0])
+    return Where(filters.get("kind"), filters.get("stage"), error_class, state, filters.get("escalated"), before)

@@ -1,0 +1,194 @@
+"""What a revival moves: a pure plan over one job's tasks, from how each of them ended.
+
+The task that failed starts a new epoch; what contains it waits for it again; what could not run because of it waits
+again too, unless another failed prerequisite still forbids it. Nothing that is DONE is touched, unless all starts anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from msgspec import Struct
+
+from leasehold.errors import (
+    EffectInDoubt,
+    EffectUnanswered,
+    EvidenceMissing,
+    JobCancelled,
+    JobUnfinished,
+    LeaseholdError,
+    LetterRevived,
+)
+from leasehold.model.status import Status
+
+PREREQUISITE_FAILED: Final = "PREREQUISITE_FAILED"
+
+
+class State(StrEnum):
+    """How far an operator has come with a letter."""
+
+    OPEN = "open"
+    REVIVED = "revived"
+    RESOLVED = "resolved"
+
+
+class Case(Struct, frozen=True):
+    """What decides whether a letter may be revived. `unanswered`: its task's effects without result or failure."""
+
+    letter_id: int
+    state: str
+    error_class: str
+    job_status: str | None
+    evidenced: bool
+    unanswered: int
+
+
+def refusal(case: Case) -> LeaseholdError | None:
+    """Say why a letter may not be revived now, in the order in which an operator would find out."""
+    if case.state != State.OPEN:
+        return LetterRevived(f"Letter {case.letter_id} is {case.state}.")
+    if case.job_status == Status.CANCELLED:
+        return JobCancelled(f"Letter {case.letter_id} stays as it is.")
+    if not case.evidenced:
+        return EvidenceMissing(f"Write it down with `leasehold dead evidence {case.letter_id} --text …`.")
+    if case.error_class == EffectInDoubt.code and case.unanswered:
+        return EffectUnanswered(f"See `leasehold dead plan {case.letter_id}`; {case.unanswered} to answer.")
+    return None
+
+
+class Member(Struct, frozen=True):
+    """One task of the job. `status`: None while it is under way; `pending`: nobody has looked at its end yet."""
+
+    id: int
+    parent_id: int | None
+    stage: str | None
+    segment: int | None
+    fans_out: bool
+    epoch: int | None
+    status: str | None
+    error_class: str | None
+    pending: bool
+
+
+class Need(Struct, frozen=True):
+    """One stage waits for another."""
+
+    task_id: int
+    on_task_id: int
+
+
+class Place(StrEnum):
+    """Where a task goes. `grown`: it waits already, and now for `unmet` more."""
+
+    READY = "ready"
+    WAITING = "waiting"
+    GROWN = "grown"
+
+
+class Move(Struct, frozen=True):
+    """One task that changes."""
+
+    task_id: int
+    place: str
+    unmet: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A job's tasks as far as a revival is concerned: itself, its stages, and the task that failed."""
+
+    members: Sequence[Member]
+    needs: Sequence[Need]
+
+    @property
+    def root(self) -> Member:
+        """The job itself."""
+        return next(one for one in self.members if one.parent_id is None)
+
+    @property
+    def stages(self) -> list[Member]:
+        """Its stages; none for a plain job."""
+        return [one for one in self.members if one.parent_id == self.root.id]
+
+    def member(self, task_id: int) -> Member:
+        """One of its tasks."""
+        return next(one for one in self.members if one.id == task_id)
+
+    def needs_of(self, task_id: int) -> list[Member]:
+        """What a stage waits for."""
+        return [self.member(need.on_task_id) for need in self.needs if need.task_id == task_id]
+
+    def above(self, member: Member) -> list[Member]:
+        """What contains a task, nearest first."""
+        found: list[Member] = []
+        while member.parent_id is not None:
+            member = self.member(member.parent_id)
+            found.append(member)
+        return found
+
+
+def revive(job: Job, task_id: int) -> list[Move]:
+    """Plan the revival of one failed task, at the stage that failed; `JobCancelled` if its job was called off."""
+    _check_wanted(job)
+    subject = job.member(task_id)
+    above = job.above(subject)
+    freed = {subject.id} | {one.id for one in above}
+    after = _dependents(job, freed)
+    live = freed | {one.id for one in after}
+    # A stage that could not fan out is never run itself: it waits for nothing, and fans out at once.
+    moves = [Move(subject.id, Place.WAITING if subject.fans_out else Place.READY)]
+    moves += [Move(one.id, Place.WAITING, _unmet(job, one, live)) for one in after]
+    begun = [subject, *after, *(one for one in above if one.status is not None)]
+    return moves + [move for one in above if (move := _wait_again(one, begun)) is not None]
+
+
+def restart(job: Job) -> list[Move]:
+    """Plan the whole job anew; `JobUnfinished` while a part of it is under way, `JobCancelled` as above."""
+    _check_wanted(job)
+    if any(one.status is None for one in job.members):
+        raise JobUnfinished("Wait for its end, or revive at the stage that failed.")
+    stages = job.stages
+    moves = [Move(job.root.id, Place.WAITING if stages else Place.READY, len(stages))]
+    for stage in stages:
+        unmet = len(job.needs_of(stage.id))
+        moves.append(Move(stage.id, Place.WAITING if unmet else Place.READY, unmet))
+    return moves
+
+
+def _check_wanted(job: Job) -> None:
+    if job.root.status == Status.CANCELLED:
+        raise JobCancelled
+
+
+def _dependents(job: Job, freed: Collection[int]) -> list[Member]:
+    """Return the stages that can run again, and those that can because of them."""
+    found: list[Member] = []
+    live = set(freed)
+    while more := [one for one in job.stages if one.id not in live and _may_run_again(job, one, live)]:
+        found += more
+        live |= {one.id for one in more}
+    return found
+
+
+def _may_run_again(job: Job, stage: Member, live: Collection[int]) -> bool:
+    if stage.status != Status.CANCELLED or stage.error_class != PREREQUISITE_FAILED:
+        return False
+    needs = job.needs_of(stage.id)
+    hopeful = all(one.id in live or one.status in (None, Status.DONE) for one in needs)
+    return hopeful and any(one.id in live for one in needs)
+
+
+def _unmet(job: Job, stage: Member, live: Collection[int]) -> int:
+    """Count what an orchestrator will yet report as done: what runs, and ends that it has not looked at."""
+    return sum(one.id in live or one.status is None or one.pending for one in job.needs_of(stage.id))
+
+
+def _wait_again(container: Member, begun: Sequence[Member]) -> Move | None:
+    parts = [one for one in begun if one.parent_id == container.id]
+    if container.status is not None:
+        return Move(container.id, Place.WAITING, len(parts))
+    more = sum(not one.pending for one in parts)  # an end that was not looked at is still counted
+    return Move(container.id, Place.GROWN, more) if more else None

@@ -1,0 +1,57 @@
+"""The audit trail: who did what to which row. Lines are only ever added, in the transaction of what they tell of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from leasehold import canonical
+from leasehold.model.limits import PAGE_MAX
+from leasehold.model.names import clean
+from leasehold.store.database import Database, Session
+
+PRINCIPAL_LENGTH_MAX = 200
+
+
+class AuditLine(Struct, frozen=True):
+    """One line: `noun` and `noun_id` name the row, as in ('delivery', 7); `detail` is canonical JSON."""
+
+    id: int
+    at: int
+    principal: str
+    action: str
+    noun: str
+    noun_id: int
+    detail: str
+
+
+class Audit:
+    """The noun `store.audit`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def write(self, principal: str, action: str, noun: str, noun_id: int, detail: dict[str, Any] | None = None) -> int:
+        """Add a line, in a transaction of its own or the caller's; return its number."""
+        return self._database.transact(lambda session: note(session, principal, action, noun, noun_id, detail))
+
+    def list(self, noun: str, noun_id: int, most: int = PAGE_MAX) -> list[AuditLine]:
+        """Read the lines of one row, oldest first."""
+        rows = self._database.read("audit_list", noun=noun, noun_id=noun_id, most=most)
+        return [AuditLine(*row) for row in rows]
+
+
+def note(
+    session: Session, principal: str, action: str, noun: str, noun_id: int, detail: dict[str, Any] | None = None
+) -> int:
+    """Add a line inside the transaction of the change it tells of; return its number."""
+    rows = session.run(
+        "audit_add",
+        principal=clean(principal, PRINCIPAL_LENGTH_MAX),
+        action=action,
+        noun=noun,
+        noun_id=noun_id,
+        detail=canonical.encode(detail or {}),
+    )
+    return int(rows[0][0])

@@ -1,0 +1,266 @@
+"""Dead letters: listed, remedied, revived, resolved. Each action and its line in the audit trail are one transaction.
+
+A revival moves the old outcome, as it is, to the past, and puts the task into its next epoch. It keeps every
+orchestrator out while it counts, so that no end is counted twice or never.
+"""
+
+from __future__ import annotations
+
+import builtins
+import secrets
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Struct, structs
+
+from leasehold import canonical
+from leasehold.errors import EffectSettled, JobUnfinished, LetterOpen, LetterRevived, LetterUnknown, Misuse
+from leasehold.model import revival
+from leasehold.model.failure import Failure
+from leasehold.model.limits import PAGE_MAX
+from leasehold.model.revival import Case, Job, Member, Move, Need, State
+from leasehold.model.status import Status
+from leasehold.store import audit, stages
+from leasehold.store.audit import AuditLine
+from leasehold.store.database import Database, Row, Session
+from leasehold.store.documents import document
+
+NOUN = "dead_letter"
+DID_NOT_HAPPEN = Failure("DID_NOT_HAPPEN", "an operator found that this did not happen").text()
+
+
+class LetterRow(Struct, frozen=True):
+    """One dead letter; `job_status` is None while its job is under way."""
+
+    id: int
+    task_id: int
+    job_id: int
+    kind: str
+    stage: str | None
+    segment: int | None
+    epoch: int
+    fence: int
+    error_class: str
+    attempts: int
+    attempts_max: int
+    first_failure_at: int
+    last_failure_at: int
+    escalated: bool
+    state: str
+    job_status: str | None
+    evidenced: bool
+    unanswered: int
+
+    @property
+    def case(self) -> Case:
+        """What decides whether it may be revived."""
+        return Case(self.id, self.state, self.error_class, self.job_status, self.evidenced, self.unanswered)
+
+
+class Papers(Struct, frozen=True):
+    """What a letter was made from; texts are canonical JSON."""
+
+    letter: LetterRow
+    failure: str
+    key: str
+    payload: str
+
+
+class Where(Struct, frozen=True):
+    """Which letters: those that match all that is given."""
+
+    kind: str | None = None
+    stage: str | None = None
+    error_class: str | None = None
+    state: str | None = None
+    escalated: bool | None = None
+    before: int | None = None
+
+
+class Revived(Struct, frozen=True):
+    """What a revival did: the new epoch of the task (of the job, from start), how much moved, who got work."""
+
+    letter_id: int
+    job_id: int
+    task_id: int
+    epoch: int
+    tasks: int
+    queues: frozenset[str]
+
+
+class Press(Struct, frozen=True):
+    """One wish to revive. `nonce` tells it from all others, should its COMMIT stay without an answer."""
+
+    letter_id: int
+    principal: str
+    from_start: bool
+    nonce: str
+
+
+class DeadLetters:
+    """The noun `store.deadletters`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def list(self, where: Where, most: int = 50) -> builtins.list[LetterRow]:
+        """List letters, newest first."""
+        rows = self._database.read("dead_list", **structs.asdict(where), most=most)
+        return [_letter(row) for row in rows]
+
+    def get(self, letter_id: int) -> Papers:
+        """Read one letter, or raise `LetterUnknown`."""
+        return _papers(self._database.read("dead_get", letter=letter_id), letter_id)
+
+    def of(self, job_id: int, task_id: int | None = None, most: int = PAGE_MAX) -> builtins.list[LetterRow]:
+        """List the letters of a job, or of one task of it, oldest first."""
+        return [_letter(row) for row in self._database.read("dead_of", job=job_id, task=task_id, most=most)]
+
+    def count(self) -> tuple[int, int]:
+        """Count the open letters, and those of them that are escalated."""
+        row = self._database.read("dead_count")[0]
+        return int(row[0]), int(row[1])
+
+    def scope(self, letter: LetterRow) -> Job:
+        """Read the tasks that a revival of this letter is about."""
+        return self._database.transact(lambda session: _scope(session, letter))
+
+    def segments(self, job_id: int) -> dict[str, dict[str, int]]:
+        """Count how the segments of each stage ended."""
+        found: dict[str, dict[str, int]] = {}
+        for stage, status, count in self._database.read("dead_segments", job=job_id):
+            found.setdefault(stage, {})[status] = count
+        return found
+
+    def evidence(self, letter_id: int, principal: str, detail: dict[str, Any]) -> None:
+        """Write down what was done to remedy an open letter."""
+
+        def work(session: Session) -> None:
+            letter = _read(session, letter_id)
+            if letter.state != State.OPEN:
+                raise LetterRevived(f"Letter {letter_id} is {letter.state}.")
+            audit.note(session, principal, "evidence", NOUN, letter_id, detail)
+
+        self._database.transact(work)
+
+    def answer(self, letter_id: int, key: str, principal: str, result: str | None) -> None:
+        """Record what an operator knows of an effect in doubt: it happened with this result, or (None) it did not."""
+
+        def work(session: Session) -> None:
+            letter = _read(session, letter_id)
+            failure = DID_NOT_HAPPEN if result is None else None
+            if not session.run("effect_answer", job=letter.job_id, key=key, result=result, failure=failure):
+                raise EffectSettled(f"The effect is {key[:16]} of job {letter.job_id}.")
+            detail = {"effect": key, "happened": result is not None}
+            audit.note(session, principal, "answer", NOUN, letter_id, detail)
+
+        self._database.transact(work)
+
+    def revive(self, letter_id: int, principal: str, *, from_start: bool = False) -> Revived:
+        """Start the failed task's next epoch; `LetterRevived` for all but one of those who press at once."""
+        if self._database.is_bound:
+            raise Misuse("A revival keeps orchestrators out, so it is a transaction of its own and not part of yours.")
+        press = Press(letter_id, principal, from_start, secrets.token_hex(8))
+        return self._database.transact(lambda session: _revive(session, press))
+
+    def resolve(self, letter_id: int, principal: str, notes: str) -> None:
+        """Close a letter that was revived and whose job is DONE."""
+
+        def work(session: Session) -> None:
+            _check_resolvable(_read(session, letter_id))
+            if not session.run("dead_resolve", letter=letter_id):
+                raise LetterRevived(f"Letter {letter_id} was resolved by another.")
+            audit.note(session, principal, "resolve", NOUN, letter_id, {"notes": notes})
+
+        self._database.transact(work)
+
+
+def _letter(row: Row) -> LetterRow:
+    return structs.replace(LetterRow(*row), escalated=bool(row[13]), evidenced=bool(row[16]))
+
+
+def _papers(rows: Sequence[Row], letter_id: int) -> Papers:
+    if not rows:
+        raise LetterUnknown(f"The id is {letter_id}.")
+    return Papers(_letter(rows[0][:-3]), *rows[0][-3:])
+
+
+def _read(session: Session, letter_id: int) -> LetterRow:
+    return _papers(session.run("dead_get", letter=letter_id), letter_id).letter
+
+
+def _check_resolvable(letter: LetterRow) -> None:
+    if letter.state == State.OPEN:
+        raise LetterOpen(f"Letter {letter.id} is open: revive it, and resolve it once its job is DONE.")
+    if letter.state == State.RESOLVED:
+        raise LetterRevived(f"Letter {letter.id} is resolved.")
+    if letter.job_status != Status.DONE:
+        where = f"is {letter.job_status}" if letter.job_status else "is still under way"
+        raise JobUnfinished(f"Job {letter.job_id} {where}; a letter is resolved when its job is DONE.")
+
+
+def _scope(session: Session, letter: LetterRow) -> Job:
+    members = session.run("revive_scope", job=letter.job_id, task=letter.task_id)
+    needs = session.run("revive_needs", job=letter.job_id)
+    return Job([_member(row) for row in members], [Need(*row) for row in needs])
+
+
+def _member(row: Row) -> Member:
+    return structs.replace(Member(*row), fans_out=bool(row[4]), pending=bool(row[8]))
+
+
+def _revive(session: Session, press: Press) -> Revived:
+    session.run("revive_lock")
+    letter = _read(session, press.letter_id)
+    if letter.state != State.OPEN and (landed := _landed(session, press)) is not None:
+        return landed
+    if (refused := revival.refusal(letter.case)) is not None:
+        raise refused
+    if not session.run("dead_take", letter=letter.id):
+        raise LetterRevived(f"Letter {letter.id} was revived by another.")
+    # crash here: taken but not placed
+    # Nothing is committed: the letter is open again.
+    done = _place(session, letter, press)
+    # crash here: placed but not noted
+    # The same: the new epoch and its line in the audit trail come together.
+    _note(session, press, done)
+    return done
+
+
+def _landed(session: Session, press: Press) -> Revived | None:
+    """Return what this very press has done already, if its COMMIT stayed without an answer."""
+    lines = [AuditLine(*row) for row in session.run("audit_list", noun=NOUN, noun_id=press.letter_id, most=PAGE_MAX)]
+    for detail in (canonical.decode(line.detail) for line in lines if line.action == "revive"):
+        if detail["nonce"] == press.nonce:
+            return Revived(**{**detail["did"], "queues": frozenset(detail["did"]["queues"])})
+    return None
+
+
+def _note(session: Session, press: Press, done: Revived) -> None:
+    did = {**structs.asdict(done), "queues": sorted(done.queues)}
+    detail = {"did": did, "from_start": press.from_start, "nonce": press.nonce}
+    audit.note(session, press.principal, "revive", NOUN, press.letter_id, detail)
+
+
+def _place(session: Session, letter: LetterRow, press: Press) -> Revived:
+    session.run("revive_hold", job=letter.job_id)
+    job = _scope(session, letter)
+    subject = job.member(letter.task_id)
+    if (subject.status, subject.epoch) != (Status.ERROR, letter.epoch):
+        raise LetterRevived(f"The task of letter {letter.id} has moved on since.")
+    moves = revival.restart(job) if press.from_start else revival.revive(job, letter.task_id)
+    detail = {"letter": letter.id, "principal": press.principal}
+    if press.from_start:
+        session.run("revive_supersede", job=letter.job_id, detail=canonical.encode(detail))
+    items = [_item(job, move, detail) for move in moves]
+    rows = session.run("revive", moves=document(items), letter=letter.id)
+    queues = {queue for _, _, place, queue in rows if place == revival.Place.READY}
+    if subject.fans_out and not press.from_start:
+        queues |= stages.fan_out(session, subject.id)
+    begun = job.root if press.from_start else subject
+    return Revived(letter.id, letter.job_id, begun.id, (begun.epoch or 0) + 1, len(rows), frozenset(queues))
+
+
+def _item(job: Job, move: Move, detail: dict[str, Any]) -> dict[str, Any]:
+    epoch = job.member(move.task_id).epoch or 0
+    return {**structs.asdict(move), "detail": canonical.encode({**detail, "epoch": epoch + 1})}

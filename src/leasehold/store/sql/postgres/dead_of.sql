@@ -1,0 +1,4 @@
+-- dead_of: List the dead letters of a job, or of one task of it, oldest first.
+SELECT * FROM leasehold.letter
+WHERE job_id = %(job)s::bigint AND (%(task)s::bigint IS NULL OR task_id = %(task)s::bigint)
+ORDER BY id LIMIT %(most)s::integer

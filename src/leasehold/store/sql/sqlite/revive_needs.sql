@@ -1,0 +1,3 @@
+-- revive_needs: List which stages of a job wait for which.
+SELECT need.task_id, need.on_task_id FROM main.task JOIN main.need ON need.task_id = task.id
+WHERE task.parent_id = :job ORDER BY need.task_id, need.number
