@@ -36,7 +36,7 @@ check: setup-dev
 	$(PY) -m ruff format --check .
 	$(PY) -m ruff check .
 	$(PY) -m mypy
-	$(BIN)/lint-imports --no-logo
+	$(BIN)/lint-imports --no-logo --no-cache
 	$(PY) -m pytest -q tests/tidy
 
 soak: setup-dev

@@ -13,6 +13,7 @@ from leasehold.errors import (
     Permanent,
     Transient,
     Unavailable,
+    VersionStale,
 )
 from leasehold.model.failures.verdict import Verdict
 from leasehold.model.retry import Retry
@@ -37,4 +38,5 @@ __all__ = [
     "Transient",
     "Unavailable",
     "Verdict",
+    "VersionStale",
 ]

@@ -204,7 +204,7 @@ class EffectBusy(Misuse):
 
 
 class EffectSettled(Overtaken):
-    """The effect has a result, its task is running, or there is none with this key; list them with `leasehold effects`."""
+    """The effect has a result, its task is running, or there is no such key; see `leasehold effects`."""
 
     code = "EFFECT_SETTLED"
 
@@ -223,6 +223,96 @@ class EffectInDoubt(Broken):
     """An earlier attempt may have done this and was never heard of again; a person must tell: `leasehold dead list`."""
 
     code = "EFFECT_IN_DOUBT"
+
+
+class VersionStale(Misuse):
+    """A newer version of this job was submitted; ask for a strictly higher one."""
+
+    code = "VERSION_STALE"
+
+
+class DeliveryUnknown(Misuse):
+    """There is no delivery with this id; list them with `leasehold deliveries list`."""
+
+    code = "DELIVERY_UNKNOWN"
+
+
+class DeliveryConflict(Misuse):
+    """One task delivers two different messages to the same recipient under one subject and version."""
+
+    code = "DELIVERY_CONFLICT"
+
+
+class DeliverySettled(Overtaken):
+    """Only a delivery that is in doubt, reconciling or failed waits for an answer; this one does not, or no longer."""
+
+    code = "DELIVERY_SETTLED"
+
+
+class LetterUnknown(Misuse):
+    """There is no dead letter with this id; list them with `leasehold dead list`."""
+
+    code = "LETTER_UNKNOWN"
+
+
+class EvidenceMissing(Misuse):
+    """A letter is revived only after somebody wrote down what was done to remedy it."""
+
+    code = "EVIDENCE_MISSING"
+
+
+class EffectUnanswered(Misuse):
+    """An effect of this task may or may not have happened; tell which with `leasehold dead answer`, then revive."""
+
+    code = "EFFECT_UNANSWERED"
+
+
+class JobCancelled(Misuse):
+    """The job was called off, so nothing of it is revived; submit it under another key."""
+
+    code = "JOB_CANCELLED"
+
+
+class JobUnfinished(Misuse):
+    """The job has not ended as this needs it to."""
+
+    code = "JOB_UNFINISHED"
+
+
+class LetterOpen(Misuse):
+    """Only a letter that was revived can be resolved."""
+
+    code = "LETTER_OPEN"
+
+
+class LetterRevived(Overtaken):
+    """The letter is no longer open: somebody revived or resolved it; look at it with `leasehold dead show`."""
+
+    code = "LETTER_REVIVED"
+
+
+class RecordDamaged(Misuse):
+    """The file is not a whole, unchanged record; export the job again."""
+
+    code = "RECORD_DAMAGED"
+
+
+class ProjectionDamaged(Misuse):
+    """The file is damaged before its last line; move it away, and a new one will be written from the beginning."""
+
+    code = "PROJECTION_DAMAGED"
+
+
+class ProjectionForeign(Misuse):
+    """The file's last line is not in this database's journal; name another file, or the database it came from."""
+
+    code = "PROJECTION_FOREIGN"
+
+
+class ProjectionBusy(Unavailable):
+    """Another process writes to this file; end it first, or name another file."""
+
+    code = "PROJECTION_BUSY"
 
 
 class LeaseLost(Overtaken):

@@ -25,7 +25,9 @@ def test_a_healthy_database_gets_a_clean_bill(command):
         "clock",
         "tasks",
         "workers",
+        "dead letters",
         "expired leases",
+        "deliveries",
     ]
     assert "wrong" not in result.stdout
 

@@ -64,6 +64,12 @@ def test_a_task_of_a_pipeline_counts_for_its_job_and_a_task_of_others_not_at_all
     assert (verdict.submitted, verdict.done) == (2, 2)
 
 
+def test_a_revived_task_may_end_once_more_and_not_twice_more():
+    revived = replace(TWICE, endings=2, outcomes=2, revivals=1)
+    assert judge(doctored(histories=[ONCE, revived])).holds
+    assert judge(doctored(histories=[ONCE, replace(revived, endings=3)])).settled_twice == [2]
+
+
 WISH = Wish(jobs=100, kills=3, workers=3)
 
 

@@ -59,3 +59,15 @@ def test_a_retry_is_no_end_and_histories_come_in_pages(store):
     assert [one.task_id for one in first + rest] == jobs
     assert (first[0].claims, first[0].endings, first[0].status) == (1, 0, None)
     assert store.reports.histories(jobs[-1]) == []
+
+
+def test_each_epoch_of_a_revived_task_ends_once_and_the_revival_is_counted(store):
+    job = submitted(store, "a")
+    store.leases.settle([endings.failed(claimed(store), Failure("BUG", "no"))])
+    (letter,) = store.deadletters.of(job)
+    store.deadletters.evidence(letter.id, "ada", {"text": "fixed"})
+    store.deadletters.revive(letter.id, "ada")
+    store.leases.settle([endings.done(claimed(store), "null")])
+    (history,) = store.reports.histories()
+    counts = {"outcomes": 2, "claims": 2, "releases": 0, "reclaims": 0, "endings": 2, "revivals": 1}
+    assert history == History(job, job, "DONE", 2, **counts)

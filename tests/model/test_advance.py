@@ -21,7 +21,7 @@ def ended(task: int, status="DONE") -> Settled:
 
 def facts(output: object, each="list") -> Facts:
     text = None if output is None else json.dumps(output)
-    return Facts(9, 1, "film", "audio", 3, each, "q", 2, 7_000, "bury", 8, text)
+    return Facts(9, 1, "film", "audio", 3, each, "q", 2, 7_000, "bury", 1, 8, text)
 
 
 def test_what_still_waits_for_others_is_counted_down():

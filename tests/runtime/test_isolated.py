@@ -2,6 +2,7 @@
 
 import os
 import threading
+from typing import Any
 
 import psutil
 import pytest
@@ -146,6 +147,7 @@ class Silence:
 
     cancelled = False
     lost = True
+    ledger: Any = None
 
     def inputs(self):
         return {}

@@ -17,6 +17,7 @@ AFTER = {
     "done": {"outcome"},
     "failed": {"outcome"},
     "cancelled": {"outcome"},
+    "revived": {"waiting", "ready"},
 }
 
 
@@ -26,14 +27,25 @@ def check_everything(store: Store, before: dict[Any, Any] | None = None) -> dict
     journal = events(store)
     tasks = [row[0] for row in look(store, "SELECT id FROM task")]
     for task in tasks:
-        check_place(task, standing.get(task, []), journal.get(task, []))
-    settled = {
-        row[:2]: row for row in look(store, "SELECT task_id, epoch, fence, status, output, failure FROM outcome")
-    }
+        if journal[task][-1][0] == "superseded":
+            assert task not in standing, f"S3: task {task} was superseded and stands in {standing[task]}"
+        else:
+            check_place(task, standing.get(task, []), journal.get(task, []))
+    settled = outcomes(store)
     for key, row in (before or {}).items():
         assert settled[key] == row, "S5: an outcome was changed"
     assert all(unmet >= 0 for (unmet,) in look(store, "SELECT unmet FROM waiting"))
     return settled
+
+
+def outcomes(store: Store) -> dict[Any, Any]:
+    """Every outcome there ever was, by task and epoch: a revival moves it to the past as it is."""
+    found: dict[Any, Any] = {}
+    for table in ("outcome", "outcome_past"):
+        for row in look(store, f"SELECT task_id, epoch, fence, status, output, failure, finished_at FROM {table}"):  # noqa: S608
+            assert row[:2] not in found, "S5: an epoch has two outcomes"
+            found[row[:2]] = row
+    return found
 
 
 def check_place(task: int, standing: list[tuple[str, int]], journal: list[tuple[Any, ...]]) -> None:

@@ -181,7 +181,14 @@ def buy(task):
     return found
 
 
+def deliver(task):
+    for name in ("ada", "bob"):
+        task.deliver("change-17", f"{name}@example.org", 1, {"text": "é"}, provider="mail")
+    return {"attempt": task.attempt}
+
+
 ACTS = {
+    "deliver": deliver,
     "buy": buy,
     "answer": answer,
     "read_input": read_input,
@@ -208,8 +215,8 @@ def pay(task, name: str, care: str):
         return {"receipt": key[:8]} if found else None
 
     note("asked", name, task.attempt)
-    chosen = {"lookup": {"lookup": lookup}, "idempotent": {"idempotent": True}, "none": {}}[care]
-    return task.effect("PAY", act, name=name, **chosen)
+    found = lookup if care == "lookup" else None
+    return task.effect("PAY", act, lookup=found, idempotent=care == "idempotent", name=name)
 
 
 film = app.pipeline("film")
@@ -232,3 +239,24 @@ def render(task, scenes: int):
     task.progress(1)
     note("ran", "render")
     return {"audio": task.inputs["audio"]}
+
+
+@app.job
+def refused():
+    raise Permanent("not with me")
+
+
+brittle = app.pipeline("brittle")
+
+
+@brittle.stage(retry=AT_ONCE)
+def first(gate: str):
+    note("ran", "first")
+
+
+@brittle.stage(after=first, retry=AT_ONCE)
+def second(gate: str):
+    """Fails for good until somebody opens the gate."""
+    if not is_open(gate):
+        raise Permanent("the gate is shut")
+    note("ran", "second")

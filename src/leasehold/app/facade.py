@@ -7,16 +7,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from leasehold.app import submitting
+from leasehold.app.deadletters import DeadLetters
 from leasehold.app.decorator import JobDecorator
+from leasehold.app.deliveries import Deliveries
 from leasehold.app.job import Job
+from leasehold.app.journal import Journal
 from leasehold.app.kinds import Pipeline, Registry
-from leasehold.app.nouns import Journal, Queues
+from leasehold.app.nouns import Queues
 from leasehold.app.opening import Opening
 from leasehold.app.planning import make_plan
 from leasehold.app.submitting import Options
 from leasehold.canonical import INTEGER_MAX
 from leasehold.errors import OptionInvalid
 from leasehold.insight import jobs
+from leasehold.model.failures.rules import Failures
 from leasehold.model.limits import PAGE_MAX
 from leasehold.model.names import check_name, check_whole
 from leasehold.model.status import Status
@@ -40,18 +44,39 @@ class Leasehold:
         self.job = JobDecorator(self, self._registry)
         self.queues = Queues(self._opening)
         self.journal = Journal(self._opening)
+        self.deadletters = DeadLetters(self._opening)
+        self.deliveries = Deliveries(self._opening)
 
-    def pipeline(self, name: str) -> Pipeline:
-        """Register a pipeline; add its stages with `@pipeline.stage`."""
-        made = Pipeline(self, check_name(name, "kind"))
+    def pipeline(self, name: str, *, failures: Failures = None) -> Pipeline:
+        """Register a pipeline; add stages with `@pipeline.stage`. `failures`: rules that judge exceptions first."""
+        made = Pipeline(self, check_name(name, "kind"), failures)
         self._registry.add(made)
         return made
 
     def submit(
-        self, what: object, payload: object = None, *, key: str | None = None, priority: int = 0, delay: float = 0.0
+        self,
+        what: object,
+        payload: object = None,
+        *,
+        key: str | None = None,
+        priority: int = 0,
+        delay: float = 0.0,
+        version: int | None = None,
     ) -> Job:
-        """Submit one job. The same kind and key again returns that job; with another payload it is a `KeyConflict`."""
-        return self.submit_many(what, [payload], keys=[key], priority=priority, delay=delay)[0]
+        """Submit one job. The same kind and key again returns that job; with another payload it is a `KeyConflict`.
+
+        With `version`, each version of the key is a job of its own, under the key `key@version`. The same version
+        again returns its job and what came of it; a strictly higher one runs anew, even while the one before still
+        runs; one lower than the newest asked for is refused as `VersionStale`.
+        """
+        if version is None:
+            return self.submit_many(what, [payload], keys=[key], priority=priority, delay=delay)[0]
+        if key is None:
+            raise OptionInvalid("A version is one of a key; pass both.")
+        text = submitting.check_payload(what, self._registry, payload)
+        store, definition = self._opening.store, submitting.definition_of(what, self._registry, self._opening)
+        made = submitting.make_submissions(definition, [text], [key], Options(priority, delay))
+        return Job.submitted(store, submitting.submit_version(store, definition, made[0], version))
 
     def submit_many(
         self,
@@ -105,8 +130,8 @@ class Leasehold:
         return (job if isinstance(job, Job) else self.get(job)).cancel(reason)
 
     def work(self, *, concurrency: int = 50, queues: QueueChoice = None, grace: float = 30.0) -> None:
-        """Run jobs until SIGTERM or SIGINT; then finish what runs within `grace` seconds."""
-        plan = make_plan(self._handlers(), queues, concurrency, grace)
+        """Run jobs and send deliveries until SIGTERM or SIGINT; then finish what runs within `grace` seconds."""
+        plan = make_plan(self._handlers(), queues, concurrency, grace, self.deliveries.carriers)
         serve(self._opening.published(), plan)
 
     def drain(
@@ -117,8 +142,8 @@ class Leasehold:
         timeout: float | None = None,
         wait_for_due: bool = True,
     ) -> None:
-        """Run jobs until nothing is left that this app can run; without `wait_for_due`, that it can run now."""
-        plan = make_plan(self._handlers(), queues, concurrency, 30.0)
+        """Run jobs and send deliveries until nothing is left that this app can do; without `wait_for_due`, now."""
+        plan = make_plan(self._handlers(), queues, concurrency, 30.0, self.deliveries.carriers)
         drain(self._opening.published(), plan, timeout, wait_for_due=wait_for_due)
 
     def migrate(self) -> tuple[int, int]:

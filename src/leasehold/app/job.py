@@ -21,6 +21,7 @@ from leasehold.store.wake import ATTENTION
 
 LOOK_FIRST: Final = 0.005
 LOOK_MAX: Final = 0.25
+FINAL: Final = (Status.DONE, Status.CANCELLED)  # what ended in ERROR can be revived
 
 
 class Job:
@@ -96,7 +97,7 @@ class Job:
         return self
 
     def _look(self) -> Snapshot:
-        if self._seen is None or not self._seen.status.settled:
+        if self._seen is None or self._seen.status not in FINAL:
             self._seen = jobs.find(self._store, self.id, whole=False)
         return self._seen
 

@@ -23,7 +23,14 @@ class Submitter(Protocol):
     """Whoever submits: the app."""
 
     def submit(
-        self, what: object, payload: object = None, *, key: str | None = None, priority: int = 0, delay: float = 0.0
+        self,
+        what: object,
+        payload: object = None,
+        *,
+        key: str | None = None,
+        priority: int = 0,
+        delay: float = 0.0,
+        version: int | None = None,
     ) -> Job:
         """Submit a job."""
 
@@ -57,9 +64,17 @@ class Kind:
         """Call the function itself, outside the engine."""
         return self.handler.function(*arguments, **fields)
 
-    def submit(self, payload: object = None, *, key: str | None = None, priority: int = 0, delay: float = 0.0) -> Job:
+    def submit(
+        self,
+        payload: object = None,
+        *,
+        key: str | None = None,
+        priority: int = 0,
+        delay: float = 0.0,
+        version: int | None = None,
+    ) -> Job:
         """Submit a job of this kind; see `Leasehold.submit`."""
-        return self._app.submit(self, payload, key=key, priority=priority, delay=delay)
+        return self._app.submit(self, payload, key=key, priority=priority, delay=delay, version=version)
 
     def handlers(self) -> list[Handler]:
         """Return what runs it."""
@@ -149,9 +164,17 @@ class Pipeline:
             raise GraphInvalid(f"Pipeline '{self.name}' has no stages; add one with @{self.name}.stage.")
         return Definition(self.name, Terms(), tuple(self._stages.values()))
 
-    def submit(self, payload: object = None, *, key: str | None = None, priority: int = 0, delay: float = 0.0) -> Job:
+    def submit(
+        self,
+        payload: object = None,
+        *,
+        key: str | None = None,
+        priority: int = 0,
+        delay: float = 0.0,
+        version: int | None = None,
+    ) -> Job:
         """Submit a job of this pipeline; see `Leasehold.submit`."""
-        return self._app.submit(self, payload, key=key, priority=priority, delay=delay)
+        return self._app.submit(self, payload, key=key, priority=priority, delay=delay, version=version)
 
     def handlers(self) -> list[Handler]:
         """Return what runs its stages."""

@@ -1,11 +1,9 @@
-"""The façade's nouns: `app.queues` and `app.journal`."""
+"""The façade's noun `app.queues`."""
 
 from __future__ import annotations
 
 from leasehold.app.opening import Opening
-from leasehold.canonical import INTEGER_MAX
-from leasehold.model.event import Event
-from leasehold.model.limits import PAGE_MAX, QUEUE_LIMIT_MAX
+from leasehold.model.limits import QUEUE_LIMIT_MAX
 from leasehold.model.names import check_name, check_whole
 from leasehold.store.queues import Queue
 from leasehold.store.wake import ATTENTION
@@ -36,17 +34,3 @@ class Queues:
             check_whole(capacity, 1, QUEUE_LIMIT_MAX, "A queue's limit")
         self._opening.store.queues.limit(check_name(name, "queue"), capacity)
         self._opening.store.wake([ATTENTION])
-
-
-class Journal:
-    """The journal, read back."""
-
-    def __init__(self, opening: Opening) -> None:
-        self._opening = opening
-
-    def of(self, job_id: int, *, after: int = 0, limit: int = PAGE_MAX) -> list[Event]:
-        """Return the lines of a job and its tasks, in order, after the line `after`."""
-        check_whole(job_id, 0, INTEGER_MAX, "A job's id")
-        check_whole(after, 0, INTEGER_MAX, "after")
-        check_whole(limit, 1, PAGE_MAX, "limit")
-        return self._opening.store.reports.events(job_id, after, limit)

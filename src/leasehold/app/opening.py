@@ -8,6 +8,7 @@ from typing import Final
 
 from leasehold.app.kinds import Registry
 from leasehold.model.graph import Definition
+from leasehold.runtime.handlers import Handler
 from leasehold.store import Store
 
 BELIEF_SECONDS: Final = 5.0
@@ -32,6 +33,10 @@ class Opening:
                 self._store.prepare()
                 self._prepared = True
         return self._store
+
+    def handlers(self) -> dict[str, Handler]:
+        """What this app can run, by route; the database is not asked."""
+        return self._registry.handlers()
 
     def definition(self, kind: str) -> Definition | None:
         """What another process has published of a kind; believed for a few seconds."""

@@ -10,13 +10,15 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from msgspec import structs
+
 from leasehold import canonical, clock
 from leasehold.app.kinds import Registry
 from leasehold.app.opening import Opening
 from leasehold.errors import KindUnknown, OptionInvalid, PayloadInvalid
 from leasehold.model.graph import Definition
-from leasehold.model.limits import DELAY_SECONDS_MAX, PRIORITY_MAX, PRIORITY_MIN
-from leasehold.model.names import check_key, check_name, check_range
+from leasehold.model.limits import DELAY_SECONDS_MAX, PRIORITY_MAX, PRIORITY_MIN, VERSION_MAX
+from leasehold.model.names import check_key, check_name, check_range, check_whole
 from leasehold.model.task import Submission, Submitted
 from leasehold.store import Store
 from leasehold.store.wake import ATTENTION
@@ -84,13 +86,28 @@ def submit(store: Store, definition: Definition, submissions: list[Submission]) 
     """Write jobs, all or none, and hint to workers that they are there."""
     if definition.stages:
         answers = store.tasks.submit_pipelines(submissions, definition)
-        queues = {stage.terms.queue for stage in definition.stages if not stage.after}
     else:
         answers = store.tasks.submit(submissions)
-        queues = {definition.terms.queue}
-    if not store.database.is_bound and any(answer.created for answer in answers):
-        store.wake(queues | ({ATTENTION} if any(one.delay_us for one in submissions) else set()))
+    _announce(store, definition, submissions, answers)
     return answers
+
+
+def submit_version(store: Store, definition: Definition, submission: Submission, version: int) -> Submitted:
+    """Write a version of a job: what is submitted under `key` stands under `key@version`."""
+    check_whole(version, 1, VERSION_MAX, "version")
+    own = structs.replace(submission, key=check_key(f"{submission.key}@{version}"))
+    answer = store.reruns.submit(own, definition, submission.key, version)
+    _announce(store, definition, [own], [answer])
+    return answer
+
+
+def _announce(
+    store: Store, definition: Definition, submissions: Sequence[Submission], answers: Sequence[Submitted]
+) -> None:
+    first = [stage.terms.queue for stage in definition.stages if not stage.after]
+    if not store.database.is_bound and any(answer.created for answer in answers):
+        hint = {ATTENTION} if any(one.delay_us for one in submissions) else set()
+        store.wake({*(first or [definition.terms.queue]), *hint})
 
 
 def _own_key() -> str:

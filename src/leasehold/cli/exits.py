@@ -24,8 +24,9 @@ class Exit(IntEnum):
 MEANINGS = {
     Exit.OK: "it worked",
     Exit.CHECK_FAILED: "the command's own check failed: the tour lost something, the doctor found trouble,"
-    " the job that was waited for did not end DONE, the job to cancel had ended otherwise; or a second signal made a"
-    " worker leave at once",
+    " verify found a difference, a replay diverged,"
+    " the job that was waited for did not end DONE, the job to cancel had ended otherwise, a letter that a filter found"
+    " was not revived; or a second signal made a worker leave at once",
     Exit.MISUSE: "the command, its input or its target must be changed",
     Exit.UNAVAILABLE: "the database cannot be reached, or a wait took too long: try again",
     Exit.OVERTAKEN: "the world moved on meanwhile; nothing was changed",

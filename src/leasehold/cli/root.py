@@ -10,7 +10,24 @@ from typing import Any
 import click
 
 from leasehold.app.facade import DEFAULT_URL
-from leasehold.cli import cancel, doctor, jobs, migrate, queues, show, submit, worker
+from leasehold.cli import (
+    cancel,
+    dead,
+    deliveries,
+    doctor,
+    effects,
+    events,
+    export,
+    jobs,
+    migrate,
+    prune,
+    queues,
+    replay,
+    show,
+    submit,
+    verify,
+    worker,
+)
 from leasehold.cli.exits import MEANINGS, Exit, exit_of
 from leasehold.cli.table import echo
 from leasehold.cli.tour.command import tour
@@ -73,12 +90,21 @@ for verb in (
     tour,
     worker.worker,
     worker.orchestrate,
+    deliveries.relay,
     submit.submit,
     jobs.jobs,
     show.show,
+    events.events,
+    export.export,
+    verify.verify,
+    replay.replay,
+    effects.effects,
     cancel.cancel,
+    dead.dead,
     queues.queues,
+    deliveries.deliveries,
     doctor.doctor,
+    prune.prune,
     migrate.migrate,
 ):
     root.add_command(verb)

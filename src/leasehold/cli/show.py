@@ -16,6 +16,7 @@ from leasehold.insight.jobs import Snapshot
 from leasehold.insight.timeline import Moment, Part, Timeline
 
 SEGMENTS_SHOWN: Final = 40
+LETTERS_SHOWN: Final = 5
 URGENCY: Final = ("ERROR", "RUNNING", "READY", "NEW", "CANCELLED", "DONE")
 PARTS: Final = (
     Column("TASK", right=True),
@@ -56,7 +57,7 @@ def show(job_id: int, *, events: int, as_json: bool) -> None:
     if as_json:
         echo(document(found.plain()))
         return
-    for line in _heading(found.job):
+    for line in (*_heading(found.job), *_letters(found)):
         echo(line)
     echo()
     _print_parts(found)
@@ -76,6 +77,13 @@ def _heading(job: Snapshot) -> Iterable[str]:
     if job.failure is not None:
         yield f"  failure    {_failure(job.failure)}"
         yield from (f"             {safe(line)}" for line in str(job.failure.get("stack", "")).splitlines())
+
+
+def _letters(found: Timeline) -> Iterable[str]:
+    shown = [f"{letter.id} {letter.state.value}" for letter in found.letters[:LETTERS_SHOWN]]
+    if shown:
+        more = f" and {len(found.letters) - LETTERS_SHOWN} more" if len(found.letters) > LETTERS_SHOWN else ""
+        yield f"  letters    {', '.join(shown)}{more}; see `leasehold dead show`"
 
 
 def _print_parts(found: Timeline) -> None:

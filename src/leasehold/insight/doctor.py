@@ -6,7 +6,7 @@ Changes nothing, makes no file, and shows no password. What it finds is a list o
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from enum import StrEnum
 from importlib import metadata
@@ -17,8 +17,10 @@ from msgspec import Struct
 from leasehold import clock
 from leasehold.errors import LeaseholdError
 from leasehold.insight.addresses import masked, told
+from leasehold.insight.deliveries import unserved
 from leasehold.model.owner import Owner
 from leasehold.store import Store, migrate, open_store
+from leasehold.store.deliveries import Backlog
 from leasehold.store.reports import Vitals
 from leasehold.store.sqlite import VERSION_MIN, SqliteDialect
 from leasehold.store.workers import Question
@@ -90,8 +92,10 @@ def _signs(store: Store, owner: Owner, is_gone: IsGone, wall: Callable[[], int])
     yield judge_clock((vitals.now - host) / clock.SECOND)
     yield _ok("tasks", _places(vitals))
     yield judge_workers(crew, vitals.ready + vitals.unsettled)
+    yield judge_letters(*store.deadletters.count())
     expired = None if vitals.expired_at is None else (vitals.now - vitals.expired_at) / clock.SECOND
     yield judge_expired(expired, crew.alive)
+    yield judge_deliveries(store.deliveries.backlogs())
 
 
 def judge_schema(found: int, known: int) -> Finding:
@@ -136,6 +140,37 @@ def judge_expired(seconds: float | None, alive: int) -> Finding:
     nobody = "Nobody takes it back; start a worker or `leasehold orchestrate`."
     others = "Workers are registered but none takes it back; read their logs, or start `leasehold orchestrate`."
     return Finding("expired leases", Grade.WRONG, text, others if alive else nobody)
+
+
+def judge_deliveries(backlogs: Sequence[Backlog]) -> Finding:
+    """Look for deliveries that nobody sends, and for those that wait for a person."""
+    late = {one.provider: waited for one in backlogs if (waited := unserved(one)) is not None}
+    if late:
+        text = ", ".join(f"{name}: due for {waited:.0f} s" for name, waited in late.items())
+        advice = "No relay serves these providers, or it is stuck; run `leasehold relay module:app` of an app that has"
+        return Finding("deliveries", Grade.WRONG, text, f"{advice} them, and check their spelling in task.deliver.")
+    open_ones = {
+        "in doubt": sum(one.in_doubt for one in backlogs),
+        "failed": sum(one.failed for one in backlogs),
+        "reconciling": sum(one.reconciling for one in backlogs),
+        "marked without evidence": sum(one.odd for one in backlogs),
+    }
+    text = ", ".join(f"{number} {what}" for what, number in open_ones.items() if number)
+    if not text:
+        return _ok("deliveries", "none waits for a person")
+    advice = "See `leasehold deliveries list --status in_doubt` (or failed); settle them with `reconcile` and `answer`."
+    return Finding("deliveries", Grade.WARN, text, advice)
+
+
+def judge_letters(waiting: int, escalated: int) -> Finding:
+    """Tell of dead letters that wait for an operator; one that failed again after a revival needs an engineer."""
+    text = f"{waiting} open, {escalated} of them escalated"
+    if not waiting:
+        return _ok("dead letters", text)
+    advice = "Tasks failed for good; see `leasehold dead list --state open`."
+    if escalated:
+        advice = "A revival did not help; see `leasehold dead list --state open --escalated`."
+    return Finding("dead letters", Grade.WARN, text, advice)
 
 
 def _places(vitals: Vitals) -> str:

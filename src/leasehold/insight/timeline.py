@@ -9,7 +9,8 @@ from typing import Any, Final
 from msgspec import Struct, to_builtins
 
 from leasehold import canonical, clock
-from leasehold.insight import jobs
+from leasehold.insight import deadletters, jobs
+from leasehold.insight.deadletters import Letter
 from leasehold.insight.jobs import Snapshot
 from leasehold.model.event import Event
 from leasehold.model.limits import PAGE_MAX, SEGMENTS_MAX, STAGES_MAX
@@ -61,17 +62,19 @@ class Moment(Struct, frozen=True):
 
 
 class Timeline(Struct, frozen=True):
-    """A job, its parts, and the latest lines of its journal; `earlier` is the number of lines before those."""
+    """A job, its parts, its dead letters, and the latest lines of its journal; `earlier` counts the lines before."""
 
     job: Snapshot
     parts: list[Part]
     moments: list[Moment]
     earlier: int
+    letters: list[Letter]
 
     def plain(self) -> dict[str, Any]:
         """Return everything as JSON-able fields."""
         found: dict[str, Any] = to_builtins({"tasks": self.parts, "events": self.moments})
-        return {**self.job.plain(), **found, "events_left_out": self.earlier}
+        letters = [letter.id for letter in self.letters]
+        return {**self.job.plain(), **found, "events_left_out": self.earlier, "dead_letters": letters}
 
 
 def read(store: Store, job_id: int, *, lines: int = PAGE_MAX) -> Timeline:
@@ -87,7 +90,8 @@ def read(store: Store, job_id: int, *, lines: int = PAGE_MAX) -> Timeline:
         attempts[event.task_id] = max(attempts.get(event.task_id, 0), event.attempt or 0)
     now = store.reports.vitals().now
     parts = [_part(row, now, attempts) for row in store.reports.tasks(job_id, TASKS_MAX)]
-    return Timeline(job, parts, [_moment(event, start) for event in kept], seen - len(kept))
+    letters = deadletters.of_job(store, job_id)
+    return Timeline(job, parts, [_moment(event, start) for event in kept], seen - len(kept), letters)
 
 
 def _journal(store: Store, job_id: int) -> Iterator[Event]:

@@ -135,6 +135,7 @@ def fan_out(group: Facts) -> list[Child] | Failure:
                 priority=group.priority,
                 segment=number,
                 item=canonical.encode(item),
+                epoch=group.epoch,
             )
             for number, item in enumerate(items)
         ]

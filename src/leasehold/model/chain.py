@@ -22,11 +22,26 @@ def root(
     return _digest("\x1f".join(facts).encode("utf-8"))
 
 
-def link(before: bytes, event: Event) -> bytes:
-    """Return the mark of an event that follows the mark `before`."""
-    fields = (event.at, event.name, event.fence, event.attempt, event.worker, event.detail)
-    line = "|".join("" if field is None else str(field) for field in fields)
-    return _digest(before + line.encode("utf-8"))
+def link(before: bytes | None, event: Event, output: str | None = None) -> bytes:
+    """Return the mark of an event that follows the mark `before`. That of an attempt's good end covers its output."""
+    detail = event.detail if output is None else f"{event.detail or ''}\x1f{output}"
+    return mark(before, event.at, event.name, event.fence, event.attempt, event.worker, detail)
+
+
+def mark(
+    before: bytes | None,
+    at: int,
+    name: str,
+    fence: int | None,
+    attempt: int | None,
+    worker: int | None,
+    detail: str | None,
+) -> bytes:
+    """Return the mark of an event with these fields."""
+    numbers = (
+        f"{'' if fence is None else fence}|{'' if attempt is None else attempt}|{'' if worker is None else worker}"
+    )
+    return _digest((before or b"") + f"{at}|{name}|{numbers}|{detail or ''}".encode())
 
 
 def _digest(content: bytes) -> bytes:

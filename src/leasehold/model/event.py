@@ -20,6 +20,8 @@ class Name(StrEnum):
     FAILED = "failed"
     ASKED = "asked"
     CANCELLED = "cancelled"
+    REVIVED = "revived"
+    SUPERSEDED = "superseded"
 
 
 class Event(Struct, frozen=True):

@@ -42,7 +42,7 @@ class Submitted(Struct, frozen=True):
 
 
 class Child(Struct, frozen=True):
-    """One stage or segment to be added below a job. `unmet` is the number of tasks it waits for."""
+    """One stage or segment to be added below a job. `unmet`: how many tasks it waits for; `epoch`: of its fan-out."""
 
     job_id: int
     parent_id: int
@@ -55,6 +55,7 @@ class Child(Struct, frozen=True):
     each_field: str | None = None
     delay_us: int = 0
     unmet: int = 0
+    epoch: int = 1
 
 
 class Facts(Struct, frozen=True):
@@ -70,6 +71,7 @@ class Facts(Struct, frozen=True):
     attempts_max: int
     lease_ms: int
     on_lost: str
+    epoch: int
     source_id: int
     source_output: str | None
 

@@ -16,18 +16,18 @@ class _Process:
 
     def __init__(self) -> None:
         self._values: dict[str, None] = {}
-        self._latest = (0, Redactor())
+        self._latest = {entropy: (0, Redactor(Policy(entropy=entropy))) for entropy in (True, False)}
 
     def register(self, values: tuple[str, ...]) -> None:
         for value in Policy(secrets=values).secrets:
             self._values[value] = None
 
-    def redactor(self) -> Redactor:
-        count, redactor = self._latest
+    def redactor(self, *, entropy: bool = True) -> Redactor:
+        count, redactor = self._latest[entropy]
         if count != len(self._values):
             known = tuple(self._values)
-            redactor = Redactor(Policy(secrets=known))
-            self._latest = (len(known), redactor)
+            redactor = Redactor(Policy(secrets=known, entropy=entropy))
+            self._latest[entropy] = (len(known), redactor)
         return redactor
 
 
@@ -39,9 +39,9 @@ def register(*values: str) -> None:
     _process.register(values)
 
 
-def scrub(text: str) -> str:
-    """Return the text without secrets, or raise `RedactionFailed`."""
-    return _process.redactor().redact(text).text
+def scrub(text: str, *, entropy: bool = True) -> str:
+    """Return the text without secrets, or raise `RedactionFailed`. Not `entropy`: opaque ids are no secrets here."""
+    return _process.redactor(entropy=entropy).redact(text).text
 
 
 def guarded(text: str, redactor: Redactor | None = None) -> str:

@@ -144,4 +144,6 @@ def judge(lease: Lease, handler: Handler, failure: Failure) -> Settlement:
         return endings.failed(lease, failure)
     delay_us = clock.microseconds(decision.delay)
     detail = {"delay_us": delay_us, "error_class": failure.error_class, "message": failure.message, "seed": seed}
+    if failure.retry_after:
+        detail["retry_after"] = failure.retry_after
     return endings.retried(lease, failure, delay_us, canonical.encode(detail))

@@ -83,13 +83,15 @@ class Effects:
         self._lock = threading.Lock()
         self._under_way: set[str] = set()
         self._number = 0
-        self._seen = 0
-        self._digest = hashlib.sha256()
+        self._seen: dict[str, tuple[int, str]] = {}
 
     @property
     def trace(self) -> dict[str, Any] | None:
-        """How many effects this attempt got results of, and a digest over them in that order; None without any."""
-        return {"effects": self._seen, "effects_sha256": self._digest.hexdigest()} if self._seen else None
+        """How many effects this attempt got results of, and a digest over them in the order asked; None without any."""
+        if not self._seen:
+            return None
+        lines = "".join(f"{key}:{digest}\n" for key, (_, digest) in sorted(self._seen.items(), key=lambda one: one[1]))
+        return {"effects": len(self._seen), "effects_sha256": hashlib.sha256(lines.encode()).hexdigest()}
 
     def intend(self, kind: str, fields: dict[str, Any]) -> Intent:
         """Make the intent of the next effect."""
@@ -156,9 +158,7 @@ class Effects:
         return self._saw(intent, text)
 
     def _saw(self, intent: Intent, text: str) -> Any:
-        with self._lock:
-            self._seen += 1
-            self._digest.update(f"{intent.key}:{hashlib.sha256(text.encode('utf-8')).hexdigest()}\n".encode())
+        self._seen.setdefault(intent.key, (intent.number, hashlib.sha256(text.encode("utf-8")).hexdigest()))
         return canonical.decode(text)
 
     def _drive(self, steps: Steps) -> Any:

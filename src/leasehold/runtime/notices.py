@@ -6,6 +6,7 @@ from typing import Any
 
 from leasehold import canonical
 from leasehold.model.lease import Lease, Settlement
+from leasehold.model.outbox import DeliveryRow, DeliveryStatus, Mark, Taken
 from leasehold.runtime.logs import Log
 
 
@@ -41,6 +42,30 @@ class Notices:
     def leases_reclaimed(self, count: int, why: str) -> None:
         """Tell that leases were taken back."""
         self._log.warning("leases_reclaimed", count=count, why=why)
+
+    def relay_started(self, providers: list[str]) -> None:
+        """Tell that deliveries are sent from here now."""
+        self._log.info("relay_started", providers=providers)
+
+    def relay_left(self, count: int) -> None:
+        """Tell that the relay ends while deliveries are being sent; they will be looked up."""
+        self._log.warning("relay_left", count=count)
+
+    def delivery_marked(self, taken: Taken, mark: Mark, *, landed: bool) -> None:
+        """Tell what came of a delivery; one in doubt or failed waits for a person."""
+        facts: dict[str, Any] = {"delivery": taken.id, "provider": taken.provider, "attempt": taken.attempts}
+        if not landed:
+            self._log.warning("delivery_overtaken", **facts, ending=mark.status)
+        elif mark.status == DeliveryStatus.SENT:
+            self._log.info("delivery_sent", **facts)
+        elif mark.delay_us is None:
+            self._log.error(f"delivery_{mark.status}", **facts)
+        else:
+            self._log.warning("delivery_put_off", **facts, ending=mark.status, delay_us=mark.delay_us)
+
+    def delivery_suspect(self, row: DeliveryRow) -> None:
+        """Raise the alarm: a delivery was marked sent without evidence, which the order of send and mark rules out."""
+        self._log.error("delivery_suspect", delivery=row.id, provider=row.provider, task=row.task_id)
 
     def part_failed(self, part: str, error: BaseException) -> None:
         """Tell that a part of the worker met trouble and goes on."""

@@ -6,16 +6,19 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
 from typing import Final
 
 from leasehold.errors import LeaseholdError, Misuse, WaitTimeout
+from leasehold.runtime.courier import Carrier
 from leasehold.runtime.identity import this_process
 from leasehold.runtime.notices import Notices
+from leasehold.runtime.relay import Relay
 from leasehold.runtime.upkeep import Upkeep
 from leasehold.runtime.worker import Plan, Worker
 from leasehold.store import Store, open_store
+from leasehold.store.documents import document
 from leasehold.store.reports import Remaining
 from leasehold.store.workers import Question
 
@@ -24,6 +27,7 @@ LOOK_MAX: Final = 0.25
 FORCED_EXIT: Final = 1
 SIGNAL_SECONDS: Final = 0.25
 PARTING_PATIENCE: Final = 2.0
+RELAY_GRACE_SECONDS: Final = 30.0
 _in_cell = False
 
 
@@ -49,6 +53,22 @@ def orchestrate(store: Store) -> None:
         upkeep.start()
         _await_signal(stopped)
         upkeep.close()
+        _sign_off(store.url, worker, notices)
+
+
+def relay(store: Store, carriers: Mapping[str, Carrier], grace: float = RELAY_GRACE_SECONDS) -> None:
+    """Send deliveries, and do upkeep, without running tasks, until SIGTERM or SIGINT."""
+    with _Signals() as stopped:
+        owner = this_process()
+        worker = store.workers.register(owner)
+        notices = Notices(worker=worker)
+        sending = Relay(store, carriers, notices)
+        upkeep = Upkeep(store, worker, owner, notices, providers=carriers, on_ready=store.wake, on_pulse=sending.heed)
+        sending.start()
+        upkeep.start()
+        _await_signal(stopped)
+        upkeep.close()
+        sending.close(grace)
         _sign_off(store.url, worker, notices)
 
 
@@ -113,7 +133,17 @@ def _is_done(store: Store, plan: Plan, worker: Worker, *, wait_for_due: bool) ->
         return False
     left: Remaining = store.reports.remaining(sorted(plan.handlers), sorted(plan.queues))
     due = left.due if wait_for_due else 0
-    return not (left.ready or left.running or left.unsettled or due)
+    if left.ready or left.running or left.unsettled or due:
+        return False
+    # After the tasks: what they posted was written with their ends.
+    return not _deliveries_left(store, plan, wait_for_due=wait_for_due) and not worker.busy
+
+
+def _deliveries_left(store: Store, plan: Plan, *, wait_for_due: bool) -> int:
+    if not plan.carriers:
+        return 0
+    left, due = store.deliveries.left(sorted(plan.carriers))
+    return left if wait_for_due else due
 
 
 def _is_due(store: Store) -> bool:
@@ -121,10 +151,12 @@ def _is_due(store: Store) -> bool:
     return due_at is not None and due_at <= now
 
 
-def next_due(store: Store) -> tuple[int, int | None]:
-    """Return the database's time, and the time at which the next waiting task becomes ready; None if none does."""
-    pulse = store.workers.pulse(Question(0, "[]", "[]", look=False, since=0, boot="", namespace=""))
-    return pulse.now, pulse.due_at
+def next_due(store: Store, providers: Sequence[str] = ()) -> tuple[int, int | None]:
+    """Return the database's time, and when the next task, or delivery of these providers, is due; None: never."""
+    served = document(sorted(providers))
+    pulse = store.workers.pulse(Question(0, "[]", "[]", look=False, since=0, boot="", namespace="", providers=served))
+    moments = [moment for moment in (pulse.due_at, pulse.delivery_due_at) if moment is not None]
+    return pulse.now, min(moments, default=None)
 
 
 class _Signals:

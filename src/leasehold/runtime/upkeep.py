@@ -39,6 +39,7 @@ class Upkeep:
         *,
         queues: Iterable[str] = (),
         routes: Iterable[str] = (),
+        providers: Iterable[str] = (),
         on_pulse: Callable[[Pulse], None] = lambda _: None,
         on_ready: Callable[[set[str]], None] = lambda _: None,
         wants_work: Callable[[], bool] = lambda: False,
@@ -49,6 +50,7 @@ class Upkeep:
         self._notices = notices
         self._queues = document(sorted(queues))
         self._routes = document(sorted(routes))
+        self._providers = document(sorted(providers))
         self._on_pulse = on_pulse
         self._on_ready = on_ready
         self._wants_work = wants_work
@@ -98,6 +100,8 @@ class Upkeep:
         pause = PULSE_SECONDS * random.uniform(0.8, 1.1)
         if pulse.due_at is not None:
             pause = min(pause, max(PULSE_MIN, (pulse.due_at - pulse.now) / clock.SECOND))
+        if pulse.delivery_due_at is not None and pulse.delivery_due_at > pulse.now:  # what is due now is on its way
+            pause = min(pause, max(PULSE_MIN, (pulse.delivery_due_at - pulse.now) / clock.SECOND))
         return pause
 
     def _act(self, pulse: Pulse) -> set[str]:
@@ -127,4 +131,5 @@ class Upkeep:
             since=self._sweeper.since,
             boot=self._owner.boot,
             namespace=self._owner.namespace,
+            providers=self._providers,
         )

@@ -11,11 +11,13 @@ from leasehold.model.lease import Vacancy
 from leasehold.runtime.attempt import Attempt, State
 from leasehold.runtime.claimer import Claimer
 from leasehold.runtime.committer import Committer
+from leasehold.runtime.courier import Carrier
 from leasehold.runtime.handlers import Handler
 from leasehold.runtime.heartbeat import Heartbeat
 from leasehold.runtime.holdings import Holdings
 from leasehold.runtime.identity import this_process
 from leasehold.runtime.notices import Notices
+from leasehold.runtime.relay import Relay
 from leasehold.runtime.runner import Runner
 from leasehold.runtime.upkeep import Upkeep
 from leasehold.store import Store, open_store
@@ -29,12 +31,16 @@ PARTING_PATIENCE = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a worker is to do: what it can run, from which queues (with caps of its own), how much at once."""
+    """What a worker is to do: what it can run, from which queues (with caps of its own), how much at once.
+
+    With `carriers` it is a relay too, for deliveries of these providers.
+    """
 
     handlers: Mapping[str, Handler]
     queues: Mapping[str, int | None]
     concurrency: int = 50
     grace: float = 30.0
+    carriers: Mapping[str, Carrier] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -87,10 +93,12 @@ class Worker:
             self._notices,
             queues=queues,
             routes=plan.handlers,
+            providers=plan.carriers,
             on_pulse=self._heed,
             on_ready=self._announce,
             wants_work=lambda: self._claimer.idle,
         )
+        self._relay = Relay(self._stores.open(), plan.carriers, self._notices) if plan.carriers else None
         self._parting = self._stores.open(PARTING_PATIENCE)
         self._ear_thread = threading.Thread(target=self._listen, name="leasehold-ear", daemon=True)
         self._stopped = threading.Event()
@@ -105,6 +113,8 @@ class Worker:
             self._ear_thread.start,
             self._claimer.start,
         ]
+        if self._relay is not None:
+            parts.append(self._relay.start)
         for start in parts:
             start()
         self._notices.started(sorted(self._plan.queues), self._plan.concurrency)
@@ -116,6 +126,8 @@ class Worker:
         self._notices.stopping(released, self._holdings.running())
         self._holdings.room.await_idle(self._plan.grace if grace is None else grace)
         self._committer.close(10.0)
+        if self._relay is not None:
+            self._relay.close(self._plan.grace if grace is None else grace)
         left = self._abandon()
         self._stopped.set()
         self._heartbeat.close()
@@ -132,8 +144,8 @@ class Worker:
 
     @property
     def busy(self) -> int:
-        """How many attempts are under way."""
-        return self._holdings.room.busy
+        """How many attempts and deliveries are under way."""
+        return self._holdings.room.busy + (0 if self._relay is None else self._relay.busy)
 
     def _run(self, attempts: list[Attempt]) -> None:
         self._heartbeat.attend(min(attempt.lease.lease_ms for attempt in attempts))
@@ -179,6 +191,8 @@ class Worker:
                 attempt.cancel_reason = reason
         if pulse.ready:
             self._claimer.wake()
+        if self._relay is not None:
+            self._relay.heed(pulse)
 
     def _announce(self, queues: set[str]) -> None:
         if queues & self._plan.queues.keys():

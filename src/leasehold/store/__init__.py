@@ -9,12 +9,17 @@ from pathlib import Path
 
 from leasehold.errors import DriverMissing, UrlInvalid
 from leasehold.store import migrate
+from leasehold.store.audit import Audit
 from leasehold.store.database import PATIENCE_SECONDS, Database, Dialect
+from leasehold.store.deadletters import DeadLetters
+from leasehold.store.deliveries import Deliveries
 from leasehold.store.effects import Effects
+from leasehold.store.history import History
 from leasehold.store.leases import Leases
 from leasehold.store.pool import forsake
 from leasehold.store.queues import Queues
 from leasehold.store.reports import Reports
+from leasehold.store.reruns import Reruns
 from leasehold.store.sqlite import SqliteDialect
 from leasehold.store.stages import Stages
 from leasehold.store.tasks import Tasks
@@ -37,6 +42,11 @@ class Store:
         self.queues = Queues(database)
         self.workers = Workers(database)
         self.reports = Reports(database)
+        self.history = History(database)
+        self.deliveries = Deliveries(database)
+        self.reruns = Reruns(database)
+        self.audit = Audit(database)
+        self.deadletters = DeadLetters(database)
 
         self._mouth: Mouth | None = None
         self._mouth_of = os.getpid()

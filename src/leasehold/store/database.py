@@ -127,6 +127,10 @@ class Database:
         """Run several operations as one transaction; `work` may be called again after trouble."""
         return self._persist(work, write=True, alone=False)[0]
 
+    def survey(self, work: Callable[[Session], T]) -> T:
+        """Run several reads as one transaction that changes nothing; `work` may be called again after trouble."""
+        return self._persist(work, write=False, alone=False)[0]
+
     def transact_doubting(self, work: Callable[[Session], T]) -> tuple[T, bool]:
         """Like `transact`; also tell whether an earlier try may have been committed without an answer."""
         return self._persist(work, write=True, alone=False)

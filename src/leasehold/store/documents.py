@@ -58,6 +58,7 @@ def children(parts: Iterable[Child]) -> str:
                 "priority": part.priority,
                 "delay_us": part.delay_us,
                 "unmet": part.unmet,
+                "epoch": part.epoch,
                 **_terms(part.terms),
             }
             for part in parts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 
 from msgspec import Struct
 
@@ -41,8 +42,8 @@ class Effects:
         """Commit intents and records together; of those missing in the answer the lease no longer stands."""
         rows = self._database.write(
             "ledger",
-            intents=document(sorted(intents, key=_task_of)),
-            records=document(sorted(records, key=_task_of)),
+            intents=document(sorted(intents, key=attrgetter("task_id"))),
+            records=document(sorted(records, key=attrgetter("task_id"))),
         )
         return [Entry(*row) for row in rows]
 
@@ -75,7 +76,3 @@ def _answer(rows: list[tuple[object, ...]]) -> Entry:
     if not rows:
         raise LeaseLost
     return Entry(*rows[0])  # type: ignore[arg-type]
-
-
-def _task_of(one: Intent | Record) -> int:
-    return one.task_id

@@ -72,7 +72,7 @@ class Remaining(Struct, frozen=True):
 
 
 class History(Struct, frozen=True):
-    """One task's journal, counted. `fence`: of the attempt that settled it; `outcomes`: rows, all others: lines."""
+    """One task's journal, counted. `fence`: of the attempt that settled it; `outcomes`: rows, also past; else lines."""
 
     task_id: int
     job_id: int
@@ -83,6 +83,7 @@ class History(Struct, frozen=True):
     releases: int
     reclaims: int
     endings: int
+    revivals: int = 0
 
 
 class Reports:

@@ -27,6 +27,7 @@ from leasehold.errors import (
     SqliteTooOld,
     UrlInvalid,
 )
+from leasehold.model import chain
 from leasehold.store import guard, sqlite_clock, statements
 from leasehold.store.database import Row, Trouble
 from leasehold.store.sqlite_wake import SocketEar, SocketMouth
@@ -132,6 +133,8 @@ class SqliteSession:
         if own:
             self._set_up()
         connection.create_scalar_function("leasehold_now", lambda *_: self._now, 0, deterministic=True)
+        connection.create_scalar_function("leasehold_link", chain.mark, 7, deterministic=True)  # type: ignore[arg-type]
+        connection.create_scalar_function("leasehold_root", chain.root, 6, deterministic=True)  # type: ignore[arg-type]
         self.script("session", "scratch")
 
     def _set_up(self) -> None:

@@ -84,12 +84,27 @@ def _advance(session: Session) -> Advanced:
     for group in _groups(session, moves.fan_out):
         _fan_out(session, group, ends, counts, queues)
     ends += _conclusions(session, moves.conclude)
+    _write(session, ends, counts)
+    return Advanced(len(settled), frozenset(queues))
+
+
+def fan_out(session: Session, task_id: int) -> set[str]:
+    """Make the segments of a stage that waits for nothing else, or bury it; return the queues that got work."""
+    ends: list[Ended] = []
+    counts: dict[int, int] = {}
+    queues: set[str] = set()
+    for group in _groups(session, [task_id]):
+        _fan_out(session, group, ends, counts, queues)
+    _write(session, ends, counts)
+    return queues
+
+
+def _write(session: Session, ends: list[Ended], counts: dict[int, int]) -> None:
     if counts:
         document_of = document([{"task_id": task_id, "unmet": unmet} for task_id, unmet in counts.items()])
         session.run("count_down", counts=document_of)
     if ends:
         session.run("conclude", ends=document(ends))
-    return Advanced(len(settled), frozenset(queues))
 
 
 def _groups(session: Session, tasks: list[int]) -> list[Facts]:

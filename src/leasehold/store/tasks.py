@@ -36,15 +36,7 @@ class Tasks:
 
     def submit_pipelines(self, submissions: Sequence[Submission], definition: Definition) -> list[Submitted]:
         """Add a pipeline's jobs with their stages, all or none; one that is there already is returned as it is."""
-
-        def work(session: Session) -> list[Submitted]:
-            jobs = _submit_all(session, submissions)
-            for job, submission in zip(jobs, submissions, strict=True):
-                if job.created:
-                    _add_stages(session, job.id, submission, definition)
-            return jobs
-
-        return self._database.transact(work)
+        return self._database.transact(lambda session: add_jobs(session, submissions, definition))
 
     def submit_pipeline(self, submission: Submission, definition: Definition) -> Submitted:
         """Add one pipeline job with its stages, or return the one that is there."""
@@ -72,6 +64,15 @@ class Tasks:
         """Return what a kind is, if anybody has published it."""
         found = self._database.read("find_kind", name=kind)
         return json.decode(found[0][0], type=Definition) if found else None
+
+
+def add_jobs(session: Session, submissions: Sequence[Submission], definition: Definition) -> list[Submitted]:
+    """Add jobs of one kind, with the stages of a pipeline; those that are there already are returned as they are."""
+    jobs = _submit_all(session, submissions)
+    for job, submission in zip(jobs, submissions, strict=True):
+        if job.created:
+            _add_stages(session, job.id, submission, definition)
+    return jobs
 
 
 def _submit_all(session: Session, submissions: Sequence[Submission]) -> list[Submitted]:

@@ -22,6 +22,7 @@ class Question(Struct, frozen=True):
     since: int
     boot: str
     namespace: str
+    providers: str = "[]"
 
 
 class Neighbour(Struct, frozen=True):
@@ -44,6 +45,8 @@ class Pulse(Struct, frozen=True):
     limited: dict[str, int]
     cancels: list[tuple[int, int, str]]
     neighbours: list[Neighbour]
+    delivery_due_at: int | None = None
+    deliveries_odd: bool = False
 
 
 class Workers:
@@ -66,7 +69,8 @@ class Workers:
     def pulse(self, question: Question) -> Pulse:
         """Ask everything a quiet worker needs to know."""
         values = {name: getattr(question, name) for name in question.__struct_fields__}
-        now, unsettled, due_at, expired, ready, queues, cancels, neighbours = self._database.read("pulse", **values)[0]
+        row = self._database.read("pulse", **values)[0]
+        now, unsettled, due_at, expired, ready, queues, cancels, neighbours, delivery_due_at, odd = row
         states: list[Any] = json.decode(queues)
         return Pulse(
             now=now,
@@ -78,4 +82,6 @@ class Workers:
             limited={name: capacity for name, _, capacity in states if capacity is not None},
             cancels=[(task_id, fence, reason) for task_id, fence, reason in json.decode(cancels)],
             neighbours=[Neighbour(*row) for row in json.decode(neighbours)],
+            delivery_due_at=delivery_due_at,
+            deliveries_odd=bool(odd),
         )

@@ -94,8 +94,8 @@ def crash_matrix(
 ) -> Matrix:
     """Run a job once without a crash and once per point of each of its effects, and check that all end alike.
 
-    `make` returns a fresh app on a fresh database with the handlers registered, `submit` submits the job, `acts` counts
-    what the outside world has seen since `make` was called.
+    `make` returns a fresh app on a fresh database with the handlers registered, `submit` submits the job (under a key,
+    so that effects have the same keys in every run), `acts` counts what the outside world has seen since `make`.
     """
     order: list[str] = []
     matrix = Matrix([_observe(make, submit, acts, order, timeout)])

@@ -59,7 +59,9 @@ def judge(evidence: Evidence) -> Verdict:
         done=len(done),
         seen=len(seen & set(evidence.jobs)),
         lost=sorted(job for job in evidence.jobs if job not in done or job not in seen),
-        settled_twice=sorted(history.task_id for history in own if history.endings > 1 or history.outcomes > 1),
+        settled_twice=sorted(
+            history.task_id for history in own if max(history.endings, history.outcomes) > 1 + history.revivals
+        ),
         repeated=sum(history.reclaims for history in own),
         repeated_begun=sum(times - 1 for times in begun.values()),
         contradictions=list(_contradictions(own, evidence.marks)),

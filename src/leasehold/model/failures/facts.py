@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -12,6 +13,7 @@ from leasehold.model.failures.named import names_of
 from leasehold.model.failures.readings import smtp_answers, sqlstate_of
 from leasehold.model.failures.wording import Redactor, fit
 from leasehold.model.names import clean
+from leasehold.redact import scrub
 
 Facts = dict[str, str | int]
 
@@ -105,6 +107,7 @@ def _checked(name: str, value: object, redact: Redactor) -> str | int | None:
     if not isinstance(value, str) or not WORDS[name].match(value):
         return None
     try:
-        return redact(value)[:FACT_LENGTH_MAX]
+        chosen = partial(scrub, entropy=False) if name == "request_id" and redact is scrub else redact
+        return chosen(value)[:FACT_LENGTH_MAX]
     except Exception:  # noqa: BLE001 — what cannot be redacted is not kept
         return None

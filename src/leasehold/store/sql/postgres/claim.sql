@@ -23,26 +23,27 @@ chosen AS MATERIALIZED (
 ),
 taken AS (
     DELETE FROM leasehold.ready WHERE ctid = ANY(ARRAY(SELECT place FROM chosen))
-    RETURNING position, task_id, queue, priority, attempt + 1 AS attempt, fence + 1 AS fence, epoch
+    RETURNING position, task_id, queue, priority, attempt + 1 AS attempt, fence + 1 AS fence, epoch, mark
 ),
 facts AS MATERIALIZED (
     SELECT taken.*, own.job_id, own.kind, own.stage, own.segment, coalesce(own.key, job.key) AS key,
         coalesce(own.payload, job.payload) AS payload, own.item, own.attempts_max, own.lease_ms,
-        own.parent_id IS NOT NULL AS onward
-    FROM taken CROSS JOIN LATERAL (SELECT * FROM leasehold.task WHERE task.id = taken.task_id OFFSET 0) AS own
+        own.parent_id IS NOT NULL AS onward,
+        leasehold.chain_link(taken.mark, clock.now, 'claimed', taken.fence, taken.attempt, %(worker)s::integer, NULL) AS link
+    FROM taken CROSS JOIN clock CROSS JOIN LATERAL (SELECT * FROM leasehold.task WHERE task.id = taken.task_id OFFSET 0) AS own
     LEFT JOIN LATERAL (
         SELECT task.key, task.payload FROM leasehold.task WHERE task.id = own.job_id AND own.parent_id IS NOT NULL OFFSET 0
     ) AS job ON true
 ),
 leased AS (
-    INSERT INTO leasehold.lease (task_id, fence, worker, epoch, attempt, onward, limited, expires_at, started_at)
+    INSERT INTO leasehold.lease (task_id, fence, worker, epoch, attempt, onward, limited, expires_at, started_at, mark)
     SELECT task_id, fence, %(worker)s::integer, epoch, attempt, onward, %(limited)s::boolean,
-        clock.now + lease_ms::bigint * 1000, clock.now
+        clock.now + lease_ms::bigint * 1000, clock.now, link
     FROM facts, clock
 ),
 logged AS (
-    INSERT INTO leasehold.event (task_id, at, name, fence, attempt, worker)
-    SELECT task_id, clock.now, 'claimed', fence, attempt, %(worker)s::integer FROM facts, clock
+    INSERT INTO leasehold.event (task_id, at, name, fence, attempt, worker, mark)
+    SELECT task_id, clock.now, 'claimed', fence, attempt, %(worker)s::integer, link FROM facts, clock
 )
 SELECT task_id, fence, attempt, epoch, position, job_id, kind, stage, segment, key, payload, item,
     queue, priority, attempts_max, lease_ms

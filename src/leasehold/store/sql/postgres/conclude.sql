@@ -6,11 +6,17 @@ item AS MATERIALIZED (
 ),
 gone AS (
     DELETE FROM leasehold.waiting USING item WHERE waiting.task_id = item.task_id
-    RETURNING waiting.task_id, waiting.epoch, waiting.fence, waiting.attempt, item.status, item.failure, item.buried
+    RETURNING waiting.task_id, waiting.epoch, waiting.fence, waiting.attempt, item.status, item.failure, item.buried, waiting.mark
+),
+linked AS MATERIALIZED (
+    SELECT *, leasehold.chain_link(mark, now, name, NULL, NULL, NULL, failure) AS link FROM (
+        SELECT gone.*, clock.now, CASE status WHEN 'DONE' THEN 'done' WHEN 'ERROR' THEN 'failed' ELSE 'cancelled' END AS name
+        FROM gone, clock
+    ) AS named
 ),
 recorded AS (
-    INSERT INTO leasehold.outcome (task_id, epoch, fence, status, failure, finished_at)
-    SELECT task_id, epoch, fence, status, failure, clock.now FROM gone, clock
+    INSERT INTO leasehold.outcome (task_id, epoch, fence, status, failure, finished_at, mark)
+    SELECT task_id, epoch, fence, status, failure, now, link FROM linked
 ),
 buried AS (
     INSERT INTO leasehold.dead_letter (task_id, epoch, fence, error_class, failure, attempts, first_failure_at, last_failure_at, escalated)
@@ -32,8 +38,6 @@ noted AS (
     SELECT gone.task_id FROM gone JOIN leasehold.task ON task.id = gone.task_id WHERE task.parent_id IS NOT NULL
 ),
 logged AS (
-    INSERT INTO leasehold.event (task_id, at, name, detail)
-    SELECT task_id, clock.now, CASE status WHEN 'DONE' THEN 'done' WHEN 'ERROR' THEN 'failed' ELSE 'cancelled' END, failure
-    FROM gone, clock
+    INSERT INTO leasehold.event (task_id, at, name, detail, mark) SELECT task_id, now, name, failure, link FROM linked
 )
 SELECT task_id, status FROM gone

@@ -16,10 +16,11 @@ standing AS MATERIALIZED (
     ORDER BY lease.task_id FOR KEY SHARE OF lease
 ),
 asked AS MATERIALIZED (
-    SELECT intent.*, known.key IS NOT NULL AS known, known.fence AS known_fence, known.result, known.failure
+    SELECT intent.*, known.key IS NOT NULL AS known,
+        known.task_id = intent.task_id AND known.fence = intent.fence AS own, known.result, known.failure
     FROM intent JOIN standing ON standing.task_id = intent.task_id AND standing.fence = intent.fence
     LEFT JOIN LATERAL (
-        SELECT effect.key, effect.fence, effect.result, effect.failure FROM leasehold.effect
+        SELECT effect.key, effect.task_id, effect.fence, effect.result, effect.failure FROM leasehold.effect
         WHERE effect.job_id = intent.job_id AND effect.key = intent.key OFFSET 0
     ) AS known ON true
 ),
@@ -28,7 +29,7 @@ added AS (
     SELECT job_id, key, task_id, number, kind, fields, fence, attempt, clock.now FROM asked, clock WHERE NOT known
 ),
 again AS (
-    UPDATE leasehold.effect SET failure = NULL, recorded_at = NULL, fence = asked.fence, attempt = asked.attempt,
+    UPDATE leasehold.effect SET failure = NULL, recorded_at = NULL, task_id = asked.task_id, fence = asked.fence, attempt = asked.attempt,
         intended_at = clock.now
     FROM asked, clock
     WHERE asked.failure IS NOT NULL AND effect.job_id = asked.job_id AND effect.key = asked.key AND effect.result IS NULL
@@ -47,7 +48,7 @@ written AS (
     WHERE effect.job_id = ended.job_id AND effect.key = ended.key AND effect.result IS NULL
 )
 SELECT task_id, fence, key,
-    CASE WHEN result IS NOT NULL THEN 'done' WHEN failure IS NOT NULL OR NOT known OR known_fence = fence THEN 'act'
+    CASE WHEN result IS NOT NULL THEN 'done' WHEN failure IS NOT NULL OR NOT known OR own THEN 'act'
          ELSE 'doubt' END AS verdict, result
 FROM asked
 UNION ALL

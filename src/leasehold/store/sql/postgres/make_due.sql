@@ -7,17 +7,20 @@ chosen AS MATERIALIZED (
 ),
 moved AS (
     DELETE FROM leasehold.waiting WHERE task_id = ANY(ARRAY(SELECT task_id FROM chosen))
-    RETURNING task_id, due_at, attempt, fence, epoch
+    RETURNING task_id, due_at, attempt, fence, epoch, mark
+),
+linked AS MATERIALIZED (
+    SELECT moved.*, clock.now, leasehold.chain_link(mark, clock.now, 'advanced', NULL, NULL, NULL, NULL) AS link FROM moved, clock
 ),
 placed AS (
-    INSERT INTO leasehold.ready (task_id, queue, priority, route, attempt, fence, epoch)
-    SELECT moved.task_id, task.queue, task.priority,
+    INSERT INTO leasehold.ready (task_id, queue, priority, route, attempt, fence, epoch, mark)
+    SELECT linked.task_id, task.queue, task.priority,
         CASE WHEN task.stage IS NULL THEN task.kind ELSE task.kind || '/' || task.stage END,
-        moved.attempt, moved.fence, moved.epoch
-    FROM moved JOIN leasehold.task ON task.id = moved.task_id ORDER BY moved.due_at, moved.task_id
+        linked.attempt, linked.fence, linked.epoch, linked.link
+    FROM linked JOIN leasehold.task ON task.id = linked.task_id ORDER BY linked.due_at, linked.task_id
     RETURNING task_id, queue
 ),
 logged AS (
-    INSERT INTO leasehold.event (task_id, at, name) SELECT task_id, clock.now, 'advanced' FROM moved, clock
+    INSERT INTO leasehold.event (task_id, at, name, mark) SELECT task_id, now, 'advanced', link FROM linked
 )
 SELECT task_id, queue FROM placed

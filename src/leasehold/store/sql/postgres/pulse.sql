@@ -1,4 +1,4 @@
--- pulse: Answer in one go all that a quiet worker asks: what is ready, due, settled, expired, limited, cancelled, gone.
+-- pulse: Answer in one go all that a quiet worker asks: what is ready, due, settled, expired, limited, cancelled, gone, to be delivered.
 WITH clock AS MATERIALIZED (SELECT leasehold.leasehold_now() AS now)
 SELECT clock.now,
     EXISTS (SELECT 1 FROM leasehold.unsettled) AS unsettled,
@@ -13,5 +13,15 @@ SELECT clock.now,
         FROM leasehold.lease WHERE worker = %(worker)s::integer AND cancel_reason IS NOT NULL) AS cancels,
     (SELECT coalesce(json_agg(json_build_array(id, pid, birth)), '[]'::json)::text
         FROM leasehold.worker
-        WHERE boot = %(boot)s AND namespace = %(namespace)s AND gone_at IS NULL AND id <> %(worker)s::integer) AS neighbours
+        WHERE boot = %(boot)s AND namespace = %(namespace)s AND gone_at IS NULL AND id <> %(worker)s::integer) AS neighbours,
+    (SELECT min(first.due_at) FROM jsonb_array_elements_text(%(providers)s::jsonb) AS served (provider)
+        CROSS JOIN LATERAL (
+            SELECT delivery.due_at FROM leasehold.delivery
+            WHERE delivery.provider = served.provider AND delivery.due_at IS NOT NULL ORDER BY delivery.due_at LIMIT 1
+        ) AS first) AS delivery_due_at,
+    EXISTS (
+        SELECT 1 FROM leasehold.delivery
+        WHERE ((status = 'sent' AND (notified_at IS NULL OR notification_id IS NULL))
+            OR (status IN ('pending', 'sending', 'failed') AND notified_at IS NOT NULL))
+          AND provider = ANY(ARRAY(SELECT jsonb_array_elements_text(%(providers)s::jsonb)))) AS deliveries_odd
 FROM clock

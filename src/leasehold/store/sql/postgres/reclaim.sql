@@ -5,7 +5,7 @@ item AS MATERIALIZED (
 ),
 vacated AS MATERIALIZED (
     SELECT lease.task_id, lease.fence, lease.epoch, lease.attempt, lease.worker, lease.onward, lease.limited,
-        lease.cancel_reason, item.why, task.queue, task.priority, task.kind, task.stage,
+        lease.cancel_reason, lease.mark, item.why, task.queue, task.priority, task.kind, task.stage,
         CASE WHEN lease.cancel_reason IS NOT NULL THEN 'CANCELLED'
              WHEN item.why = 'released' THEN 'READY'
              WHEN task.on_lost = 'bury' OR lease.attempt >= task.attempts_max THEN 'ERROR'
@@ -21,15 +21,22 @@ gone AS (
     DELETE FROM leasehold.lease USING vacated WHERE lease.task_id = vacated.task_id AND lease.fence = vacated.fence
     RETURNING vacated.*
 ),
+linked AS MATERIALIZED (
+    SELECT *, leasehold.chain_link(mark, now, name, fence, attempt, worker, detail) AS link FROM (
+        SELECT gone.*, clock.now, CASE why WHEN 'released' THEN 'released' ELSE 'reclaimed' END AS name,
+            '{"status":"' || status || '","why":"' || why || '"}' AS detail
+        FROM gone, clock
+    ) AS named
+),
 requeued AS (
-    INSERT INTO leasehold.ready (task_id, queue, priority, route, attempt, fence, epoch)
+    INSERT INTO leasehold.ready (task_id, queue, priority, route, attempt, fence, epoch, mark)
     SELECT task_id, queue, priority, CASE WHEN stage IS NULL THEN kind ELSE kind || '/' || stage END,
-        CASE WHEN why = 'released' THEN attempt - 1 ELSE attempt END, fence, epoch
-    FROM gone WHERE status = 'READY' ORDER BY task_id
+        CASE WHEN why = 'released' THEN attempt - 1 ELSE attempt END, fence, epoch, link
+    FROM linked WHERE status = 'READY' ORDER BY task_id
 ),
 recorded AS (
-    INSERT INTO leasehold.outcome (task_id, epoch, fence, status, failure, finished_at)
-    SELECT task_id, epoch, fence, status, coalesce(cancel_reason, failure), clock.now FROM gone, clock WHERE status <> 'READY'
+    INSERT INTO leasehold.outcome (task_id, epoch, fence, status, failure, finished_at, mark)
+    SELECT task_id, epoch, fence, status, coalesce(cancel_reason, failure), now, link FROM linked WHERE status <> 'READY'
 ),
 buried AS (
     INSERT INTO leasehold.dead_letter (task_id, epoch, fence, error_class, failure, attempts, first_failure_at, last_failure_at, escalated)
@@ -53,9 +60,7 @@ freed AS (
     UPDATE leasehold.slot SET task_id = NULL WHERE task_id = ANY(ARRAY(SELECT task_id FROM gone WHERE limited))
 ),
 logged AS (
-    INSERT INTO leasehold.event (task_id, at, name, fence, attempt, worker, detail)
-    SELECT task_id, clock.now, CASE why WHEN 'released' THEN 'released' ELSE 'reclaimed' END, fence, attempt, worker,
-        '{"status":"' || status || '","why":"' || why || '"}'
-    FROM gone, clock
+    INSERT INTO leasehold.event (task_id, at, name, fence, attempt, worker, detail, mark)
+    SELECT task_id, now, name, fence, attempt, worker, detail, link FROM linked
 )
 SELECT task_id, fence, queue, status FROM gone

@@ -13,15 +13,22 @@ ended AS (
     RETURNING lease.task_id, lease.fence, lease.epoch, lease.attempt, lease.worker, lease.onward, lease.limited,
         CASE WHEN lease.cancel_reason IS NULL THEN item.status ELSE 'CANCELLED' END AS status,
         item.output, coalesce(lease.cancel_reason, item.failure) AS failure, item.delay_us,
-        coalesce(lease.cancel_reason, item.detail, item.failure) AS detail, item.deliveries, clock.now
+        coalesce(lease.cancel_reason, item.detail, item.failure) AS detail, item.deliveries, clock.now, lease.mark
+),
+linked AS MATERIALIZED (
+    SELECT *, leasehold.chain_link(mark, now, name, fence, attempt, worker,
+        CASE status WHEN 'DONE' THEN coalesce(detail, '') || chr(31) || coalesce(output, '') ELSE detail END) AS link FROM (
+        SELECT *, CASE status WHEN 'DONE' THEN 'done' WHEN 'ERROR' THEN 'failed' WHEN 'RETRY' THEN 'retried' ELSE 'cancelled' END AS name
+        FROM ended
+    ) AS named
 ),
 recorded AS (
-    INSERT INTO leasehold.outcome (task_id, epoch, fence, status, output, failure, finished_at)
-    SELECT task_id, epoch, fence, status, output, failure, now FROM ended WHERE status <> 'RETRY'
+    INSERT INTO leasehold.outcome (task_id, epoch, fence, status, output, failure, finished_at, mark)
+    SELECT task_id, epoch, fence, status, output, failure, now, link FROM linked WHERE status <> 'RETRY'
 ),
 retried AS (
-    INSERT INTO leasehold.waiting (task_id, due_at, unmet, attempt, fence, epoch)
-    SELECT task_id, now + coalesce(delay_us, 0), 0, attempt, fence, epoch FROM ended WHERE status = 'RETRY'
+    INSERT INTO leasehold.waiting (task_id, due_at, unmet, attempt, fence, epoch, mark)
+    SELECT task_id, now + coalesce(delay_us, 0), 0, attempt, fence, epoch, link FROM linked WHERE status = 'RETRY'
 ),
 buried AS (
     INSERT INTO leasehold.dead_letter (task_id, epoch, fence, error_class, failure, attempts, first_failure_at, last_failure_at, escalated)
@@ -53,10 +60,7 @@ freed AS (
     UPDATE leasehold.slot SET task_id = NULL WHERE task_id = ANY(ARRAY(SELECT task_id FROM ended WHERE limited))
 ),
 logged AS (
-    INSERT INTO leasehold.event (task_id, at, name, fence, attempt, worker, detail)
-    SELECT task_id, now,
-        CASE status WHEN 'DONE' THEN 'done' WHEN 'ERROR' THEN 'failed' WHEN 'RETRY' THEN 'retried' ELSE 'cancelled' END,
-        fence, attempt, worker, detail
-    FROM ended
+    INSERT INTO leasehold.event (task_id, at, name, fence, attempt, worker, detail, mark)
+    SELECT task_id, now, name, fence, attempt, worker, detail, link FROM linked
 )
 SELECT task_id, fence, status, onward FROM ended

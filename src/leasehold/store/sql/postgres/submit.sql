@@ -12,19 +12,22 @@ added AS (
     ON CONFLICT (kind, key) WHERE parent_id IS NULL DO NOTHING
     RETURNING id, kind, key
 ),
+marked AS MATERIALIZED (
+    SELECT item.*, leasehold.chain_link(leasehold.chain_root(item.kind, NULL, NULL, item.key, item.payload, NULL),
+        clock.now, 'submitted', NULL, NULL, NULL, NULL) AS mark
+    FROM added JOIN item USING (id), clock
+),
 placed AS (
-    INSERT INTO leasehold.ready (task_id, queue, priority, route, attempt, fence, epoch)
-    SELECT id, item.queue, item.priority, item.kind, 0, 0, 1 FROM added JOIN item USING (id)
-    WHERE item.delay_us = 0 AND item.unmet = 0 ORDER BY id
+    INSERT INTO leasehold.ready (task_id, queue, priority, route, attempt, fence, epoch, mark)
+    SELECT id, queue, priority, kind, 0, 0, 1, mark FROM marked WHERE delay_us = 0 AND unmet = 0 ORDER BY id
 ),
 held AS (
-    INSERT INTO leasehold.waiting (task_id, due_at, unmet, attempt, fence, epoch)
-    SELECT id, CASE WHEN item.unmet = 0 THEN clock.now + item.delay_us END, item.unmet, 0, 0, 1
-    FROM added JOIN item USING (id), clock
-    WHERE item.delay_us > 0 OR item.unmet > 0
+    INSERT INTO leasehold.waiting (task_id, due_at, unmet, attempt, fence, epoch, mark)
+    SELECT id, CASE WHEN unmet = 0 THEN clock.now + delay_us END, unmet, 0, 0, 1, mark FROM marked, clock
+    WHERE delay_us > 0 OR unmet > 0
 ),
 logged AS (
-    INSERT INTO leasehold.event (task_id, at, name)
-    SELECT id, clock.now, 'submitted' FROM added, clock
+    INSERT INTO leasehold.event (task_id, at, name, mark)
+    SELECT id, clock.now, 'submitted', mark FROM marked, clock
 )
 SELECT id, kind, key FROM added

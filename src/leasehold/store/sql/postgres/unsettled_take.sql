@@ -1,6 +1,9 @@
 -- unsettled_take: Take a batch of settled tasks that nobody has looked at yet.
-WITH chosen AS MATERIALIZED (
-    SELECT task_id FROM leasehold.unsettled ORDER BY task_id LIMIT %(most)s::integer FOR UPDATE SKIP LOCKED
+-- Revivals are kept out until this transaction ends: see revive_lock. Taken together with the first row, before it is locked.
+WITH kept_out AS MATERIALIZED (SELECT pg_advisory_xact_lock_shared(4774451407313060419)),
+chosen AS MATERIALIZED (
+    SELECT unsettled.task_id FROM leasehold.unsettled CROSS JOIN kept_out
+    ORDER BY unsettled.task_id LIMIT %(most)s::integer FOR UPDATE OF unsettled SKIP LOCKED
 ),
 taken AS (
     DELETE FROM leasehold.unsettled WHERE task_id = ANY(ARRAY(SELECT task_id FROM chosen)) RETURNING task_id

@@ -4,6 +4,17 @@ CREATE SCHEMA IF NOT EXISTS leasehold;
 CREATE FUNCTION leasehold.leasehold_now() RETURNS bigint LANGUAGE sql STABLE PARALLEL SAFE
 AS $$ SELECT (extract(epoch FROM statement_timestamp()) * 1000000)::bigint $$;
 
+CREATE FUNCTION leasehold.chain_root(kind text, stage text, segment integer, key text, payload text, item text)
+RETURNS bytea LANGUAGE sql STABLE PARALLEL SAFE
+AS $$ SELECT substr(sha256(convert_to(kind || chr(31) || coalesce(stage, '') || chr(31) || coalesce(segment::text, '')
+    || chr(31) || coalesce(key, '') || chr(31) || coalesce(payload, '') || chr(31) || coalesce(item, ''), 'UTF8')), 1, 16) $$;
+
+CREATE FUNCTION leasehold.chain_link(
+    mark bytea, at bigint, name text, fence integer, attempt integer, worker integer, detail text)
+RETURNS bytea LANGUAGE sql STABLE PARALLEL SAFE
+AS $$ SELECT substr(sha256(coalesce(mark, ''::bytea) || convert_to(at::text || '|' || name || '|' || coalesce(fence::text, '')
+    || '|' || coalesce(attempt::text, '') || '|' || coalesce(worker::text, '') || '|' || coalesce(detail, ''), 'UTF8')), 1, 16) $$;
+
 CREATE TABLE leasehold.meta (name text PRIMARY KEY, value text NOT NULL);
 
 CREATE TABLE leasehold.kind (name text PRIMARY KEY, definition text NOT NULL, published_at bigint NOT NULL);
@@ -24,10 +35,11 @@ CREATE TABLE leasehold.task (
     attempts_max smallint NOT NULL,
     lease_ms integer NOT NULL,
     on_lost text NOT NULL CHECK (on_lost IN ('requeue', 'bury')),
-    created_at bigint NOT NULL
+    created_at bigint NOT NULL,
+    epoch smallint NOT NULL DEFAULT 1
 );
 CREATE UNIQUE INDEX task_key ON leasehold.task (kind, key) WHERE parent_id IS NULL;
-CREATE UNIQUE INDEX task_part ON leasehold.task (parent_id, stage, coalesce(segment, -1)) WHERE parent_id IS NOT NULL;
+CREATE UNIQUE INDEX task_part ON leasehold.task (parent_id, stage, coalesce(segment, -1), epoch) WHERE parent_id IS NOT NULL;
 CREATE INDEX task_job ON leasehold.task (job_id) WHERE parent_id IS NOT NULL;
 
 CREATE TABLE leasehold.need (
@@ -44,7 +56,8 @@ CREATE TABLE leasehold.waiting (
     unmet integer NOT NULL,
     attempt smallint NOT NULL,
     fence integer NOT NULL,
-    epoch smallint NOT NULL
+    epoch smallint NOT NULL,
+    mark bytea
 );
 CREATE INDEX waiting_due ON leasehold.waiting (due_at) WHERE due_at IS NOT NULL;
 
@@ -56,7 +69,8 @@ CREATE TABLE leasehold.ready (
     route text NOT NULL,
     attempt smallint NOT NULL,
     fence integer NOT NULL,
-    epoch smallint NOT NULL
+    epoch smallint NOT NULL,
+    mark bytea
 );
 CREATE UNIQUE INDEX ready_order ON leasehold.ready (queue, priority DESC, position);
 
@@ -83,7 +97,8 @@ CREATE TABLE leasehold.lease (
     expires_at bigint NOT NULL,
     started_at bigint NOT NULL,
     cancel_reason text,
-    progress text
+    progress text,
+    mark bytea
 );
 CREATE INDEX lease_expiry ON leasehold.lease (expires_at);
 CREATE INDEX lease_cancel ON leasehold.lease (worker) WHERE cancel_reason IS NOT NULL;
@@ -96,6 +111,7 @@ CREATE TABLE leasehold.outcome (
     output text,
     failure text,
     finished_at bigint NOT NULL,
+    mark bytea,
     PRIMARY KEY (task_id, epoch)
 );
 CREATE INDEX outcome_trouble ON leasehold.outcome (status, task_id) WHERE status <> 'DONE';
@@ -111,6 +127,7 @@ CREATE TABLE leasehold.event (
     attempt smallint,
     worker integer,
     detail text,
+    mark bytea,
     PRIMARY KEY (task_id, id)
 );
 
@@ -192,6 +209,7 @@ CREATE TABLE leasehold.outcome_past (
     output text,
     failure text,
     finished_at bigint NOT NULL,
+    mark bytea,
     PRIMARY KEY (task_id, epoch)
 );
 
@@ -223,6 +241,7 @@ CREATE TABLE leasehold.delivery (
         CHECK (status IN ('pending', 'sending', 'sent', 'failed', 'in_doubt', 'reconciling')),
     fence integer NOT NULL DEFAULT 0,
     attempts integer NOT NULL DEFAULT 0,
+    looks integer NOT NULL DEFAULT 0,
     due_at bigint,
     notification_id text,
     notified_at bigint,
@@ -230,7 +249,11 @@ CREATE TABLE leasehold.delivery (
     created_at bigint NOT NULL,
     UNIQUE (subject, recipient, version)
 );
-CREATE INDEX delivery_due ON leasehold.delivery (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX delivery_due ON leasehold.delivery (provider, due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX delivery_stuck ON leasehold.delivery (status, id) WHERE status IN ('failed', 'in_doubt', 'reconciling');
+CREATE INDEX delivery_odd ON leasehold.delivery (provider)
+WHERE (status = 'sent' AND (notified_at IS NULL OR notification_id IS NULL))
+    OR (status IN ('pending', 'sending', 'failed') AND notified_at IS NOT NULL);
 CREATE INDEX delivery_task ON leasehold.delivery (task_id);
 
 CREATE TABLE leasehold.rerun (
@@ -250,3 +273,19 @@ CREATE TABLE leasehold.audit (
     detail text NOT NULL
 );
 CREATE INDEX audit_noun ON leasehold.audit (noun, noun_id);
+
+CREATE VIEW leasehold.letter AS
+SELECT dead_letter.id, dead_letter.task_id, task.job_id, task.kind, task.stage, task.segment, dead_letter.epoch, dead_letter.fence,
+    dead_letter.error_class, dead_letter.attempts, task.attempts_max, dead_letter.first_failure_at,
+    dead_letter.last_failure_at, dead_letter.escalated, dead_letter.state,
+    (SELECT outcome.status FROM leasehold.outcome WHERE outcome.task_id = task.job_id) AS job_status,
+    EXISTS (
+        SELECT 1 FROM leasehold.audit
+        WHERE audit.noun = 'dead_letter' AND audit.noun_id = dead_letter.id AND audit.action = 'evidence'
+    ) AS evidenced,
+    (
+        SELECT count(*) FROM leasehold.effect JOIN leasehold.task AS actor ON actor.id = effect.task_id
+        WHERE effect.job_id = task.job_id AND effect.result IS NULL AND effect.failure IS NULL
+          AND actor.stage IS NOT DISTINCT FROM task.stage AND actor.segment IS NOT DISTINCT FROM task.segment
+    ) AS unanswered
+FROM leasehold.dead_letter JOIN leasehold.task ON task.id = dead_letter.task_id;

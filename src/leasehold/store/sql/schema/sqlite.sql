@@ -19,10 +19,11 @@ CREATE TABLE task (
     attempts_max INTEGER NOT NULL,
     lease_ms INTEGER NOT NULL,
     on_lost TEXT NOT NULL CHECK (on_lost IN ('requeue', 'bury')),
-    created_at INTEGER NOT NULL
+    created_at INTEGER NOT NULL,
+    epoch INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE UNIQUE INDEX task_key ON task (kind, key) WHERE parent_id IS NULL;
-CREATE UNIQUE INDEX task_part ON task (parent_id, stage, coalesce(segment, -1)) WHERE parent_id IS NOT NULL;
+CREATE UNIQUE INDEX task_part ON task (parent_id, stage, coalesce(segment, -1), epoch) WHERE parent_id IS NOT NULL;
 CREATE INDEX task_job ON task (job_id) WHERE parent_id IS NOT NULL;
 
 CREATE TABLE need (
@@ -39,7 +40,8 @@ CREATE TABLE waiting (
     unmet INTEGER NOT NULL,
     attempt INTEGER NOT NULL,
     fence INTEGER NOT NULL,
-    epoch INTEGER NOT NULL
+    epoch INTEGER NOT NULL,
+    mark BLOB
 ) STRICT;
 CREATE INDEX waiting_due ON waiting (due_at) WHERE due_at IS NOT NULL;
 
@@ -51,7 +53,8 @@ CREATE TABLE ready (
     route TEXT NOT NULL,
     attempt INTEGER NOT NULL,
     fence INTEGER NOT NULL,
-    epoch INTEGER NOT NULL
+    epoch INTEGER NOT NULL,
+    mark BLOB
 ) STRICT;
 CREATE UNIQUE INDEX ready_order ON ready (queue, priority DESC, position);
 
@@ -78,7 +81,8 @@ CREATE TABLE lease (
     expires_at INTEGER NOT NULL,
     started_at INTEGER NOT NULL,
     cancel_reason TEXT,
-    progress TEXT
+    progress TEXT,
+    mark BLOB
 ) STRICT;
 CREATE INDEX lease_expiry ON lease (expires_at);
 CREATE INDEX lease_cancel ON lease (worker) WHERE cancel_reason IS NOT NULL;
@@ -91,6 +95,7 @@ CREATE TABLE outcome (
     output TEXT,
     failure TEXT,
     finished_at INTEGER NOT NULL,
+    mark BLOB,
     PRIMARY KEY (task_id, epoch)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX outcome_trouble ON outcome (status, task_id) WHERE status <> 'DONE';
@@ -105,7 +110,8 @@ CREATE TABLE event (
     fence INTEGER,
     attempt INTEGER,
     worker INTEGER,
-    detail TEXT
+    detail TEXT,
+    mark BLOB
 ) STRICT;
 CREATE INDEX event_task ON event (task_id);
 
@@ -187,6 +193,7 @@ CREATE TABLE outcome_past (
     output TEXT,
     failure TEXT,
     finished_at INTEGER NOT NULL,
+    mark BLOB,
     PRIMARY KEY (task_id, epoch)
 ) STRICT, WITHOUT ROWID;
 
@@ -218,6 +225,7 @@ CREATE TABLE delivery (
         CHECK (status IN ('pending', 'sending', 'sent', 'failed', 'in_doubt', 'reconciling')),
     fence INTEGER NOT NULL DEFAULT 0,
     attempts INTEGER NOT NULL DEFAULT 0,
+    looks INTEGER NOT NULL DEFAULT 0,
     due_at INTEGER,
     notification_id TEXT,
     notified_at INTEGER,
@@ -225,7 +233,11 @@ CREATE TABLE delivery (
     created_at INTEGER NOT NULL,
     UNIQUE (subject, recipient, version)
 ) STRICT;
-CREATE INDEX delivery_due ON delivery (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX delivery_due ON delivery (provider, due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX delivery_stuck ON delivery (status, id) WHERE status IN ('failed', 'in_doubt', 'reconciling');
+CREATE INDEX delivery_odd ON delivery (provider)
+WHERE (status = 'sent' AND (notified_at IS NULL OR notification_id IS NULL))
+    OR (status IN ('pending', 'sending', 'failed') AND notified_at IS NOT NULL);
 CREATE INDEX delivery_task ON delivery (task_id);
 
 CREATE TABLE rerun (
@@ -245,3 +257,19 @@ CREATE TABLE audit (
     detail TEXT NOT NULL
 ) STRICT;
 CREATE INDEX audit_noun ON audit (noun, noun_id);
+
+CREATE VIEW letter AS
+SELECT dead_letter.id, dead_letter.task_id, task.job_id, task.kind, task.stage, task.segment, dead_letter.epoch, dead_letter.fence,
+    dead_letter.error_class, dead_letter.attempts, task.attempts_max, dead_letter.first_failure_at,
+    dead_letter.last_failure_at, dead_letter.escalated, dead_letter.state,
+    (SELECT outcome.status FROM outcome WHERE outcome.task_id = task.job_id) AS job_status,
+    EXISTS (
+        SELECT 1 FROM audit
+        WHERE audit.noun = 'dead_letter' AND audit.noun_id = dead_letter.id AND audit.action = 'evidence'
+    ) AS evidenced,
+    (
+        SELECT count(*) FROM effect JOIN task AS actor ON actor.id = effect.task_id
+        WHERE effect.job_id = task.job_id AND effect.result IS NULL AND effect.failure IS NULL
+          AND actor.stage IS NOT DISTINCT FROM task.stage AND actor.segment IS NOT DISTINCT FROM task.segment
+    ) AS unanswered
+FROM dead_letter JOIN task ON task.id = dead_letter.task_id;

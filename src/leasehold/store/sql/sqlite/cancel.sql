@@ -1,8 +1,11 @@
 -- cancel: End a job's waiting and ready tasks, and ask its running ones to stop.
 -- Differs from PostgreSQL: a scratch table carries the rows from step to step, since no CTE may write here.
-INSERT INTO temp.leasehold_moved (task_id, epoch, fence)
-SELECT place.task_id, place.epoch, place.fence
-FROM (SELECT task_id, epoch, fence FROM main.waiting UNION ALL SELECT task_id, epoch, fence FROM main.ready) AS place
+INSERT INTO temp.leasehold_moved (task_id, epoch, fence, mark)
+SELECT place.task_id, place.epoch, place.fence,
+    leasehold_link(place.mark, leasehold_now(), 'cancelled', NULL, NULL, NULL, :reason)
+FROM (
+    SELECT task_id, epoch, fence, mark FROM main.waiting UNION ALL SELECT task_id, epoch, fence, mark FROM main.ready
+) AS place
 WHERE place.task_id IN (
     SELECT id FROM main.task WHERE id = :job AND parent_id IS NULL
     UNION ALL
@@ -13,11 +16,11 @@ DELETE FROM main.waiting WHERE task_id IN (SELECT task_id FROM temp.leasehold_mo
 
 DELETE FROM main.ready WHERE task_id IN (SELECT task_id FROM temp.leasehold_moved);
 
-INSERT INTO main.outcome (task_id, epoch, fence, status, failure, finished_at)
-SELECT task_id, epoch, fence, 'CANCELLED', :reason, leasehold_now() FROM temp.leasehold_moved;
+INSERT INTO main.outcome (task_id, epoch, fence, status, failure, finished_at, mark)
+SELECT task_id, epoch, fence, 'CANCELLED', :reason, leasehold_now(), mark FROM temp.leasehold_moved;
 
-INSERT INTO main.event (task_id, at, name, detail)
-SELECT task_id, leasehold_now(), 'cancelled', :reason FROM temp.leasehold_moved ORDER BY number;
+INSERT INTO main.event (task_id, at, name, detail, mark)
+SELECT task_id, leasehold_now(), 'cancelled', :reason, mark FROM temp.leasehold_moved ORDER BY number;
 
 SELECT (SELECT count(*) FROM temp.leasehold_moved) AS ended, (SELECT count(*) FROM main.lease
     WHERE cancel_reason IS NULL AND task_id IN (
@@ -25,15 +28,18 @@ SELECT (SELECT count(*) FROM temp.leasehold_moved) AS ended, (SELECT count(*) FR
         UNION ALL
         SELECT id FROM main.task WHERE job_id = :job AND parent_id IS NOT NULL)) AS asked;
 
-INSERT INTO main.event (task_id, at, name, fence, attempt, worker, detail)
-SELECT task_id, leasehold_now(), 'asked', fence, attempt, worker, :reason FROM main.lease
+INSERT INTO main.event (task_id, at, name, fence, attempt, worker, detail, mark)
+SELECT task_id, leasehold_now(), 'asked', fence, attempt, worker, :reason,
+    leasehold_link(mark, leasehold_now(), 'asked', fence, attempt, worker, :reason)
+FROM main.lease
 WHERE cancel_reason IS NULL AND task_id IN (
     SELECT id FROM main.task WHERE id = :job AND parent_id IS NULL
     UNION ALL
     SELECT id FROM main.task WHERE job_id = :job AND parent_id IS NOT NULL)
 ORDER BY task_id;
 
-UPDATE main.lease SET cancel_reason = :reason
+UPDATE main.lease SET cancel_reason = :reason,
+    mark = leasehold_link(mark, leasehold_now(), 'asked', fence, attempt, worker, :reason)
 WHERE cancel_reason IS NULL AND task_id IN (
     SELECT id FROM main.task WHERE id = :job AND parent_id IS NULL
     UNION ALL

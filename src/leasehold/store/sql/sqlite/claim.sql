@@ -1,7 +1,8 @@
 -- claim: Lease up to :most ready tasks to one worker, lane by lane, priority first, then append order.
 -- Differs from PostgreSQL: a scratch table carries the rows from step to step, since no CTE may write here.
-INSERT INTO temp.leasehold_taken (position, task_id, queue, priority, attempt, fence, epoch)
-SELECT ready.position, ready.task_id, ready.queue, ready.priority, ready.attempt + 1, ready.fence + 1, ready.epoch
+INSERT INTO temp.leasehold_taken (position, task_id, queue, priority, attempt, fence, epoch, mark)
+SELECT ready.position, ready.task_id, ready.queue, ready.priority, ready.attempt + 1, ready.fence + 1, ready.epoch,
+    leasehold_link(ready.mark, leasehold_now(), 'claimed', ready.fence + 1, ready.attempt + 1, :worker, NULL)
 FROM json_each(:lanes) AS lane CROSS JOIN main.ready
 WHERE ready.position IN (
     SELECT candidate.position FROM main.ready AS candidate
@@ -16,13 +17,13 @@ ORDER BY lane.key, ready.priority DESC, ready.position LIMIT :most;
 
 DELETE FROM main.ready WHERE position IN (SELECT position FROM temp.leasehold_taken);
 
-INSERT INTO main.lease (task_id, fence, worker, epoch, attempt, onward, limited, expires_at, started_at)
+INSERT INTO main.lease (task_id, fence, worker, epoch, attempt, onward, limited, expires_at, started_at, mark)
 SELECT taken.task_id, taken.fence, :worker, taken.epoch, taken.attempt, task.parent_id IS NOT NULL, :limited,
-    leasehold_now() + task.lease_ms * 1000, leasehold_now()
+    leasehold_now() + task.lease_ms * 1000, leasehold_now(), taken.mark
 FROM temp.leasehold_taken AS taken JOIN main.task ON task.id = taken.task_id;
 
-INSERT INTO main.event (task_id, at, name, fence, attempt, worker)
-SELECT task_id, leasehold_now(), 'claimed', fence, attempt, :worker FROM temp.leasehold_taken;
+INSERT INTO main.event (task_id, at, name, fence, attempt, worker, mark)
+SELECT task_id, leasehold_now(), 'claimed', fence, attempt, :worker, mark FROM temp.leasehold_taken;
 
 SELECT taken.task_id, taken.fence, taken.attempt, taken.epoch, taken.position, task.job_id, task.kind, task.stage, task.segment,
     coalesce(task.key, job.key) AS key, coalesce(task.payload, job.payload) AS payload, task.item,

@@ -4,7 +4,7 @@ INSERT INTO temp.leasehold_ledger (job_id, key, task_id, fence, attempt, ordinal
 SELECT item.value ->> 'job_id', item.value ->> 'key', item.value ->> 'task_id', item.value ->> 'fence', item.value ->> 'attempt',
     item.value ->> 'number', item.value ->> 'kind', item.value ->> 'fields',
     CASE WHEN effect.key IS NULL THEN 'new' WHEN effect.result IS NOT NULL THEN 'done' WHEN effect.failure IS NOT NULL THEN 'again'
-         WHEN effect.fence = item.value ->> 'fence' THEN 'act' ELSE 'doubt' END,
+         WHEN effect.task_id = item.value ->> 'task_id' AND effect.fence = item.value ->> 'fence' THEN 'act' ELSE 'doubt' END,
     effect.result
 FROM json_each(:intents) AS item
 CROSS JOIN main.lease ON lease.task_id = item.value ->> 'task_id' AND lease.fence = item.value ->> 'fence'
@@ -14,7 +14,8 @@ WHERE lease.expires_at > leasehold_now();
 INSERT INTO main.effect (job_id, key, task_id, number, kind, fields, fence, attempt, intended_at)
 SELECT job_id, key, task_id, ordinal, kind, fields, fence, attempt, leasehold_now() FROM temp.leasehold_ledger WHERE verdict = 'new';
 
-UPDATE main.effect SET failure = NULL, recorded_at = NULL, fence = asked.fence, attempt = asked.attempt, intended_at = leasehold_now()
+UPDATE main.effect SET failure = NULL, recorded_at = NULL, task_id = asked.task_id, fence = asked.fence, attempt = asked.attempt,
+    intended_at = leasehold_now()
 FROM temp.leasehold_ledger AS asked
 WHERE asked.verdict = 'again' AND effect.job_id = asked.job_id AND effect.key = asked.key AND effect.result IS NULL;
 

@@ -1,18 +1,19 @@
 -- make_ready: Move waiting tasks whose prerequisites are all done to ready.
 -- Differs from PostgreSQL: a scratch table carries the rows from step to step, since no CTE may write here.
-INSERT INTO temp.leasehold_moved (task_id, attempt, fence, epoch)
-SELECT waiting.task_id, waiting.attempt, waiting.fence, waiting.epoch
+INSERT INTO temp.leasehold_moved (task_id, attempt, fence, epoch, mark)
+SELECT waiting.task_id, waiting.attempt, waiting.fence, waiting.epoch,
+    leasehold_link(waiting.mark, leasehold_now(), 'advanced', NULL, NULL, NULL, NULL)
 FROM main.waiting WHERE waiting.task_id IN (SELECT value FROM json_each(:tasks)) ORDER BY waiting.task_id;
 
 DELETE FROM main.waiting WHERE task_id IN (SELECT task_id FROM temp.leasehold_moved);
 
-INSERT INTO main.ready (task_id, queue, priority, route, attempt, fence, epoch)
+INSERT INTO main.ready (task_id, queue, priority, route, attempt, fence, epoch, mark)
 SELECT moved.task_id, task.queue, task.priority,
     CASE WHEN task.stage IS NULL THEN task.kind ELSE task.kind || '/' || task.stage END,
-    moved.attempt, moved.fence, moved.epoch
+    moved.attempt, moved.fence, moved.epoch, moved.mark
 FROM temp.leasehold_moved AS moved JOIN main.task ON task.id = moved.task_id ORDER BY moved.number;
 
-INSERT INTO main.event (task_id, at, name) SELECT task_id, leasehold_now(), 'advanced' FROM temp.leasehold_moved ORDER BY number;
+INSERT INTO main.event (task_id, at, name, mark) SELECT task_id, leasehold_now(), 'advanced', mark FROM temp.leasehold_moved ORDER BY number;
 
 SELECT moved.task_id, task.queue FROM temp.leasehold_moved AS moved JOIN main.task ON task.id = moved.task_id ORDER BY moved.number;
 

@@ -3,7 +3,8 @@ SELECT stage.stage, part.segment, outcome.output, stage.each_field IS NOT NULL A
 FROM main.task AS stage
 LEFT JOIN main.task AS part
     ON (stage.each_field IS NULL AND part.id = stage.id)
-    OR (stage.each_field IS NOT NULL AND part.parent_id = stage.id)
+    OR (stage.each_field IS NOT NULL AND part.parent_id = stage.id
+        AND EXISTS (SELECT 1 FROM main.outcome WHERE outcome.task_id = part.id)) -- those of an earlier fan-out have none
 LEFT JOIN main.outcome ON outcome.task_id = part.id AND outcome.status = 'DONE'
 WHERE stage.parent_id = :job
   AND NOT EXISTS (SELECT 1 FROM main.need WHERE need.on_task_id = stage.id)

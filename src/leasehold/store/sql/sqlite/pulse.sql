@@ -1,4 +1,4 @@
--- pulse: Answer in one go all that a quiet worker asks: what is ready, due, settled, expired, limited, cancelled, gone.
+-- pulse: Answer in one go all that a quiet worker asks: what is ready, due, settled, expired, limited, cancelled, gone, to be delivered.
 SELECT leasehold_now() AS now,
     EXISTS (SELECT 1 FROM main.unsettled) AS unsettled,
     (SELECT min(due_at) FROM main.waiting WHERE due_at IS NOT NULL) AS due_at,
@@ -13,4 +13,12 @@ SELECT leasehold_now() AS now,
         FROM main.lease WHERE worker = :worker AND cancel_reason IS NOT NULL) AS cancels,
     (SELECT json_group_array(json_array(id, pid, birth))
         FROM main.worker
-        WHERE boot = :boot AND namespace = :namespace AND gone_at IS NULL AND id <> :worker) AS neighbours
+        WHERE boot = :boot AND namespace = :namespace AND gone_at IS NULL AND id <> :worker) AS neighbours,
+    (SELECT min((SELECT due_at FROM main.delivery
+            WHERE delivery.provider = served.value AND due_at IS NOT NULL ORDER BY due_at LIMIT 1))
+        FROM json_each(:providers) AS served) AS delivery_due_at,
+    EXISTS (
+        SELECT 1 FROM main.delivery
+        WHERE ((status = 'sent' AND (notified_at IS NULL OR notification_id IS NULL))
+            OR (status IN ('pending', 'sending', 'failed') AND notified_at IS NOT NULL))
+          AND provider IN (SELECT value FROM json_each(:providers))) AS deliveries_odd

@@ -1,6 +1,6 @@
 -- reclaim: Take leases back: to ready while attempts are left, else to their end; released ones spend no attempt.
 -- Differs from PostgreSQL: a scratch table carries the rows from step to step, since no CTE may write here.
-INSERT OR IGNORE INTO temp.leasehold_ended (task_id, fence, epoch, attempt, worker, onward, limited, why, queue, priority, route, status, failure)
+INSERT OR IGNORE INTO temp.leasehold_ended (task_id, fence, epoch, attempt, worker, onward, limited, why, queue, priority, route, status, failure, mark)
 SELECT lease.task_id, lease.fence, lease.epoch, lease.attempt, lease.worker, lease.onward, lease.limited,
     item.value ->> 'why', task.queue, task.priority,
     CASE WHEN task.stage IS NULL THEN task.kind ELSE task.kind || '/' || task.stage END,
@@ -8,20 +8,25 @@ SELECT lease.task_id, lease.fence, lease.epoch, lease.attempt, lease.worker, lea
          WHEN item.value ->> 'why' = 'released' THEN 'READY'
          WHEN task.on_lost = 'bury' OR lease.attempt >= task.attempts_max THEN 'ERROR'
          ELSE 'READY' END,
-    coalesce(lease.cancel_reason, CASE WHEN task.on_lost = 'bury' THEN :lost ELSE :spent END)
+    coalesce(lease.cancel_reason, CASE WHEN task.on_lost = 'bury' THEN :lost ELSE :spent END), lease.mark
 FROM json_each(:vacancies) AS item
 CROSS JOIN main.lease ON lease.task_id = item.value ->> 'task_id' AND lease.fence = item.value ->> 'fence'
 JOIN main.task ON task.id = lease.task_id
 WHERE item.value ->> 'why' <> 'expired' OR lease.expires_at <= leasehold_now();
 
+UPDATE temp.leasehold_ended SET name = CASE why WHEN 'released' THEN 'released' ELSE 'reclaimed' END,
+    detail = '{"status":"' || status || '","why":"' || why || '"}';
+
+UPDATE temp.leasehold_ended SET mark = leasehold_link(mark, leasehold_now(), name, fence, attempt, worker, detail);
+
 DELETE FROM main.lease WHERE task_id IN (SELECT task_id FROM temp.leasehold_ended);
 
-INSERT INTO main.ready (task_id, queue, priority, route, attempt, fence, epoch)
-SELECT task_id, queue, priority, route, CASE WHEN why = 'released' THEN attempt - 1 ELSE attempt END, fence, epoch
+INSERT INTO main.ready (task_id, queue, priority, route, attempt, fence, epoch, mark)
+SELECT task_id, queue, priority, route, CASE WHEN why = 'released' THEN attempt - 1 ELSE attempt END, fence, epoch, mark
 FROM temp.leasehold_ended WHERE status = 'READY' ORDER BY task_id;
 
-INSERT INTO main.outcome (task_id, epoch, fence, status, failure, finished_at)
-SELECT task_id, epoch, fence, status, failure, leasehold_now() FROM temp.leasehold_ended WHERE status <> 'READY';
+INSERT INTO main.outcome (task_id, epoch, fence, status, failure, finished_at, mark)
+SELECT task_id, epoch, fence, status, failure, leasehold_now(), mark FROM temp.leasehold_ended WHERE status <> 'READY';
 
 INSERT INTO main.dead_letter (task_id, epoch, fence, error_class, failure, attempts, first_failure_at, last_failure_at, escalated)
 SELECT dead.task_id, dead.epoch, dead.fence, coalesce(dead.failure ->> 'error_class', 'UNCLASSIFIED'), dead.failure, dead.attempt,
@@ -39,10 +44,8 @@ INSERT INTO main.unsettled (task_id) SELECT task_id FROM temp.leasehold_ended WH
 
 UPDATE main.slot SET task_id = NULL WHERE task_id IN (SELECT task_id FROM temp.leasehold_ended WHERE limited);
 
-INSERT INTO main.event (task_id, at, name, fence, attempt, worker, detail)
-SELECT task_id, leasehold_now(), CASE why WHEN 'released' THEN 'released' ELSE 'reclaimed' END, fence, attempt, worker,
-    '{"status":"' || status || '","why":"' || why || '"}'
-FROM temp.leasehold_ended;
+INSERT INTO main.event (task_id, at, name, fence, attempt, worker, detail, mark)
+SELECT task_id, leasehold_now(), name, fence, attempt, worker, detail, mark FROM temp.leasehold_ended;
 
 SELECT task_id, fence, queue, status FROM temp.leasehold_ended;
 

@@ -1,21 +1,26 @@
 -- settle: End leased attempts, each only while its own lease stands; a cancelled task ends CANCELLED whatever came of it.
 -- Differs from PostgreSQL: a scratch table carries the rows from step to step, since no CTE may write here.
-INSERT OR IGNORE INTO temp.leasehold_ended (task_id, fence, epoch, attempt, worker, onward, limited, status, output, failure, delay_us, detail, deliveries)
+INSERT OR IGNORE INTO temp.leasehold_ended (task_id, fence, epoch, attempt, worker, onward, limited, status, output, failure, delay_us, detail, deliveries, mark)
 SELECT lease.task_id, lease.fence, lease.epoch, lease.attempt, lease.worker, lease.onward, lease.limited,
     CASE WHEN lease.cancel_reason IS NULL THEN item.value ->> 'status' ELSE 'CANCELLED' END,
     item.value ->> 'output', coalesce(lease.cancel_reason, item.value ->> 'failure'), item.value ->> 'delay_us',
-    coalesce(lease.cancel_reason, item.value ->> 'detail', item.value ->> 'failure'), item.value -> 'deliveries'
+    coalesce(lease.cancel_reason, item.value ->> 'detail', item.value ->> 'failure'), item.value -> 'deliveries', lease.mark
 FROM json_each(:settlements) AS item
 CROSS JOIN main.lease ON lease.task_id = item.value ->> 'task_id' AND lease.fence = item.value ->> 'fence'
 WHERE lease.expires_at > leasehold_now();
 
+UPDATE temp.leasehold_ended SET name = CASE status WHEN 'DONE' THEN 'done' WHEN 'ERROR' THEN 'failed' WHEN 'RETRY' THEN 'retried' ELSE 'cancelled' END;
+
+UPDATE temp.leasehold_ended SET mark = leasehold_link(mark, leasehold_now(), name, fence, attempt, worker,
+    CASE status WHEN 'DONE' THEN coalesce(detail, '') || char(31) || coalesce(output, '') ELSE detail END);
+
 DELETE FROM main.lease WHERE task_id IN (SELECT task_id FROM temp.leasehold_ended);
 
-INSERT INTO main.outcome (task_id, epoch, fence, status, output, failure, finished_at)
-SELECT task_id, epoch, fence, status, output, failure, leasehold_now() FROM temp.leasehold_ended WHERE status <> 'RETRY';
+INSERT INTO main.outcome (task_id, epoch, fence, status, output, failure, finished_at, mark)
+SELECT task_id, epoch, fence, status, output, failure, leasehold_now(), mark FROM temp.leasehold_ended WHERE status <> 'RETRY';
 
-INSERT INTO main.waiting (task_id, due_at, unmet, attempt, fence, epoch)
-SELECT task_id, leasehold_now() + coalesce(delay_us, 0), 0, attempt, fence, epoch FROM temp.leasehold_ended WHERE status = 'RETRY';
+INSERT INTO main.waiting (task_id, due_at, unmet, attempt, fence, epoch, mark)
+SELECT task_id, leasehold_now() + coalesce(delay_us, 0), 0, attempt, fence, epoch, mark FROM temp.leasehold_ended WHERE status = 'RETRY';
 
 INSERT INTO main.dead_letter (task_id, epoch, fence, error_class, failure, attempts, first_failure_at, last_failure_at, escalated)
 SELECT dead.task_id, dead.epoch, dead.fence, coalesce(dead.failure ->> 'error_class', 'UNCLASSIFIED'), dead.failure, dead.attempt,
@@ -39,11 +44,8 @@ INSERT INTO main.unsettled (task_id) SELECT task_id FROM temp.leasehold_ended WH
 
 UPDATE main.slot SET task_id = NULL WHERE task_id IN (SELECT task_id FROM temp.leasehold_ended WHERE limited);
 
-INSERT INTO main.event (task_id, at, name, fence, attempt, worker, detail)
-SELECT task_id, leasehold_now(),
-    CASE status WHEN 'DONE' THEN 'done' WHEN 'ERROR' THEN 'failed' WHEN 'RETRY' THEN 'retried' ELSE 'cancelled' END,
-    fence, attempt, worker, detail
-FROM temp.leasehold_ended;
+INSERT INTO main.event (task_id, at, name, fence, attempt, worker, detail, mark)
+SELECT task_id, leasehold_now(), name, fence, attempt, worker, detail, mark FROM temp.leasehold_ended;
 
 SELECT task_id, fence, status, onward FROM temp.leasehold_ended;
 

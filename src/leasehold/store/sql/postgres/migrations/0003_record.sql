@@ -3,6 +3,10 @@ DROP TABLE leasehold.effect;
 DROP TABLE leasehold.dead_letter;
 DROP TABLE leasehold.delivery;
 
+ALTER TABLE leasehold.task ADD COLUMN epoch smallint NOT NULL DEFAULT 1;
+DROP INDEX leasehold.task_part;
+CREATE UNIQUE INDEX task_part ON leasehold.task (parent_id, stage, coalesce(segment, -1), epoch) WHERE parent_id IS NOT NULL;
+
 CREATE TABLE leasehold.effect (
     job_id bigint NOT NULL,
     key text NOT NULL,
@@ -58,6 +62,7 @@ CREATE TABLE leasehold.delivery (
         CHECK (status IN ('pending', 'sending', 'sent', 'failed', 'in_doubt', 'reconciling')),
     fence integer NOT NULL DEFAULT 0,
     attempts integer NOT NULL DEFAULT 0,
+    looks integer NOT NULL DEFAULT 0,
     due_at bigint,
     notification_id text,
     notified_at bigint,
@@ -65,7 +70,11 @@ CREATE TABLE leasehold.delivery (
     created_at bigint NOT NULL,
     UNIQUE (subject, recipient, version)
 );
-CREATE INDEX delivery_due ON leasehold.delivery (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX delivery_due ON leasehold.delivery (provider, due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX delivery_stuck ON leasehold.delivery (status, id) WHERE status IN ('failed', 'in_doubt', 'reconciling');
+CREATE INDEX delivery_odd ON leasehold.delivery (provider)
+WHERE (status = 'sent' AND (notified_at IS NULL OR notification_id IS NULL))
+    OR (status IN ('pending', 'sending', 'failed') AND notified_at IS NOT NULL);
 CREATE INDEX delivery_task ON leasehold.delivery (task_id);
 
 CREATE TABLE leasehold.rerun (
@@ -85,3 +94,19 @@ CREATE TABLE leasehold.audit (
     detail text NOT NULL
 );
 CREATE INDEX audit_noun ON leasehold.audit (noun, noun_id);
+
+CREATE VIEW leasehold.letter AS
+SELECT dead_letter.id, dead_letter.task_id, task.job_id, task.kind, task.stage, task.segment, dead_letter.epoch, dead_letter.fence,
+    dead_letter.error_class, dead_letter.attempts, task.attempts_max, dead_letter.first_failure_at,
+    dead_letter.last_failure_at, dead_letter.escalated, dead_letter.state,
+    (SELECT outcome.status FROM leasehold.outcome WHERE outcome.task_id = task.job_id) AS job_status,
+    EXISTS (
+        SELECT 1 FROM leasehold.audit
+        WHERE audit.noun = 'dead_letter' AND audit.noun_id = dead_letter.id AND audit.action = 'evidence'
+    ) AS evidenced,
+    (
+        SELECT count(*) FROM leasehold.effect JOIN leasehold.task AS actor ON actor.id = effect.task_id
+        WHERE effect.job_id = task.job_id AND effect.result IS NULL AND effect.failure IS NULL
+          AND actor.stage IS NOT DISTINCT FROM task.stage AND actor.segment IS NOT DISTINCT FROM task.segment
+    ) AS unanswered
+FROM leasehold.dead_letter JOIN leasehold.task ON task.id = dead_letter.task_id;

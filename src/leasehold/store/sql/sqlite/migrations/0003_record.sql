@@ -3,6 +3,10 @@ DROP TABLE effect;
 DROP TABLE dead_letter;
 DROP TABLE delivery;
 
+ALTER TABLE task ADD COLUMN epoch INTEGER NOT NULL DEFAULT 1;
+DROP INDEX task_part;
+CREATE UNIQUE INDEX task_part ON task (parent_id, stage, coalesce(segment, -1), epoch) WHERE parent_id IS NOT NULL;
+
 CREATE TABLE effect (
     job_id INTEGER NOT NULL,
     key TEXT NOT NULL,
@@ -58,6 +62,7 @@ CREATE TABLE delivery (
         CHECK (status IN ('pending', 'sending', 'sent', 'failed', 'in_doubt', 'reconciling')),
     fence INTEGER NOT NULL DEFAULT 0,
     attempts INTEGER NOT NULL DEFAULT 0,
+    looks INTEGER NOT NULL DEFAULT 0,
     due_at INTEGER,
     notification_id TEXT,
     notified_at INTEGER,
@@ -65,7 +70,11 @@ CREATE TABLE delivery (
     created_at INTEGER NOT NULL,
     UNIQUE (subject, recipient, version)
 ) STRICT;
-CREATE INDEX delivery_due ON delivery (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX delivery_due ON delivery (provider, due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX delivery_stuck ON delivery (status, id) WHERE status IN ('failed', 'in_doubt', 'reconciling');
+CREATE INDEX delivery_odd ON delivery (provider)
+WHERE (status = 'sent' AND (notified_at IS NULL OR notification_id IS NULL))
+    OR (status IN ('pending', 'sending', 'failed') AND notified_at IS NOT NULL);
 CREATE INDEX delivery_task ON delivery (task_id);
 
 CREATE TABLE rerun (
@@ -85,3 +94,19 @@ CREATE TABLE audit (
     detail TEXT NOT NULL
 ) STRICT;
 CREATE INDEX audit_noun ON audit (noun, noun_id);
+
+CREATE VIEW letter AS
+SELECT dead_letter.id, dead_letter.task_id, task.job_id, task.kind, task.stage, task.segment, dead_letter.epoch, dead_letter.fence,
+    dead_letter.error_class, dead_letter.attempts, task.attempts_max, dead_letter.first_failure_at,
+    dead_letter.last_failure_at, dead_letter.escalated, dead_letter.state,
+    (SELECT outcome.status FROM outcome WHERE outcome.task_id = task.job_id) AS job_status,
+    EXISTS (
+        SELECT 1 FROM audit
+        WHERE audit.noun = 'dead_letter' AND audit.noun_id = dead_letter.id AND audit.action = 'evidence'
+    ) AS evidenced,
+    (
+        SELECT count(*) FROM effect JOIN task AS actor ON actor.id = effect.task_id
+        WHERE effect.job_id = task.job_id AND effect.result IS NULL AND effect.failure IS NULL
+          AND actor.stage IS NOT DISTINCT FROM task.stage AND actor.segment IS NOT DISTINCT FROM task.segment
+    ) AS unanswered
+FROM dead_letter JOIN task ON task.id = dead_letter.task_id;

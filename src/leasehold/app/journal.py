@@ -1,0 +1,82 @@
+"""`app.journal`: the journal read back, a job's record exported, verified and replayed, and old jobs pruned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from leasehold import clock
+from leasehold.app.opening import Opening
+from leasehold.app.principals import principal_of
+from leasehold.canonical import INTEGER_MAX
+from leasehold.insight import prune
+from leasehold.insight.export import export
+from leasehold.insight.follow import Follower
+from leasehold.insight.prune import BATCH_TASKS, Notice, Retention, Swept
+from leasehold.insight.verify import Verdict, verify_file, verify_job
+from leasehold.model.event import Event
+from leasehold.model.limits import PAGE_MAX
+from leasehold.model.names import check_name, check_range, check_whole
+from leasehold.model.record import Closing
+from leasehold.runtime.replayer import Replay, replay
+from leasehold.store.history import JournalLine
+
+AGE_SECONDS_MAX = 100 * 366 * 24 * 3600.0
+BATCH_MAX = 100_000
+
+
+class Journal:
+    """What happened, and what can be told from it."""
+
+    def __init__(self, opening: Opening) -> None:
+        self._opening = opening
+
+    def of(self, job_id: int, *, after: int = 0, limit: int = PAGE_MAX) -> list[Event]:
+        """Return the lines of a job and its tasks, in order, after the line `after`."""
+        _check_job(job_id)
+        check_whole(after, 0, INTEGER_MAX, "after")
+        check_whole(limit, 1, PAGE_MAX, "limit")
+        return self._opening.store.reports.events(job_id, after, limit)
+
+    def follow(self, job_id: int | None = None, *, after: int = 0) -> Iterator[JournalLine]:
+        """Yield every line that is settled after the line `after`, of one job or of all; call it again for more."""
+        follower = Follower(self._opening.store, None if job_id is None else _check_job(job_id), after)
+        while lines := follower.read():
+            yield from lines
+
+    def export(self, job_id: int, file: IO[bytes]) -> Closing:
+        """Write everything on record of a job to an empty binary file that can be rewound."""
+        return export(self._opening.store, _check_job(job_id), file)
+
+    def verify(self, what: int | Path) -> Verdict:
+        """Check a job's journal against the tables, or an exported record against itself."""
+        return verify_job(self._opening.store, _check_job(what)) if isinstance(what, int) else verify_file(Path(what))
+
+    def replay(self, path: Path) -> Replay:
+        """Run an exported record again with this app's handlers; opens no database and does nothing outside."""
+        return replay(Path(path), self._opening.handlers())
+
+    def prune(
+        self,
+        *,
+        older_than: float,
+        kind: str | None = None,
+        dry_run: bool = False,
+        batch: int = BATCH_TASKS,
+        principal: str | None = None,
+        notice: Notice = lambda _: None,
+    ) -> Swept:
+        """Remove jobs that ended more than `older_than` seconds ago and of which nothing is open any more."""
+        check_range(older_than, 0, AGE_SECONDS_MAX, "older_than (seconds)")
+        check_whole(batch, 1, BATCH_MAX, "batch")
+        kind = None if kind is None else check_name(kind, "kind")
+        retention = Retention(clock.microseconds(older_than), kind, batch)
+        store = self._opening.store
+        if dry_run:
+            return prune.plan(store, retention)
+        return prune.prune(store, retention, principal_of(principal), notice)
+
+
+def _check_job(job_id: int) -> int:
+    return check_whole(job_id, 0, INTEGER_MAX, "A job's id")

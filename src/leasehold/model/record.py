@@ -1,0 +1,278 @@
+"""A job's record as lines of canonical JSON: UTF-8, keys sorted, absent fields left out, nothing of one machine. Pure.
+
+The first line names the job. Then comes task after task, a task after what it waits for: its facts, its events in the
+order they were written, its effects, ends, letters and deliveries. Tasks and workers are numbered as they appear, so no
+number of a database is in it. The last line counts them. Each line's `hash` covers the line and the hash before it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType, to_builtins
+
+from leasehold.errors import RecordDamaged
+
+FORMAT: Final = "leasehold-record"
+VERSION: Final = 1
+GENESIS: Final = "0" * 64
+NOT_PORTABLE: Final = ("letter", "stack")  # a number of one database; paths of one machine
+
+_encoder: Final = msgspec.json.Encoder(order="sorted")
+_decoder: Final = msgspec.json.Decoder()
+
+Value = Any | UnsetType
+
+
+class _Line(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, tag_field="line"):
+    """One line; a field that is absent is left out."""
+
+
+class Opening(_Line, frozen=True, kw_only=True, tag="record"):
+    """The first line: what was asked for."""
+
+    format: str
+    version: int
+    kind: str
+    key: str
+    payload: Any
+
+
+class TaskLine(_Line, frozen=True, kw_only=True, tag="task"):
+    """A task's facts. `epoch`: of the fan-out that made a segment; `after`: the stages it waited for."""
+
+    task: int
+    stage: str | None = None
+    segment: int | None = None
+    epoch: int = 1
+    item: Value = UNSET
+    each: str | None = None
+    after: list[str] = []
+    queue: str
+    priority: int
+    attempts_max: int
+    lease_ms: int
+    on_lost: str
+    created_at: int
+
+    @property
+    def title(self) -> str:
+        """Name the task for people: task 3 (audio [0])."""
+        part = "" if self.segment is None else f" [{self.segment}]"
+        return f"task {self.task}" if self.stage is None else f"task {self.task} ({self.stage}{part})"
+
+
+class EventLine(_Line, frozen=True, kw_only=True, tag="event"):
+    """One line of the journal."""
+
+    task: int
+    at: int
+    name: str
+    fence: int | None = None
+    attempt: int | None = None
+    worker: int | None = None
+    detail: Value = UNSET
+
+
+class EffectLine(_Line, frozen=True, kw_only=True, tag="effect"):
+    """One act on the outside world; without result and failure it was only intended."""
+
+    task: int
+    number: int
+    kind: str
+    key: str
+    fields: Any
+    fence: int
+    attempt: int
+    result: Value = UNSET
+    failure: Value = UNSET
+    intended_at: int
+    recorded_at: int | None = None
+
+
+class OutcomeLine(_Line, frozen=True, kw_only=True, tag="outcome"):
+    """How one epoch of a task ended; `past` if another epoch followed."""
+
+    task: int
+    epoch: int
+    fence: int
+    status: str
+    output: Value = UNSET
+    failure: Value = UNSET
+    finished_at: int
+    past: bool = False
+
+
+class LetterLine(_Line, frozen=True, kw_only=True, tag="letter"):
+    """A dead letter."""
+
+    task: int
+    epoch: int
+    fence: int
+    error_class: str
+    failure: Any
+    attempts: int
+    first_failure_at: int
+    last_failure_at: int
+    escalated: bool = False
+    state: str
+
+
+class DeliveryLine(_Line, frozen=True, kw_only=True, tag="delivery"):
+    """One message that one recipient is to get once."""
+
+    task: int
+    subject: str
+    recipient: str
+    version: int
+    message: Any
+    provider: str
+    status: str
+    attempts: int = 0
+    notification_id: str | None = None
+    notified_at: int | None = None
+    failure: Value = UNSET
+    created_at: int
+
+
+class Closing(_Line, frozen=True, kw_only=True, tag="end"):
+    """The last line: how much there is, and the head of the chain over the events alone."""
+
+    tasks: int
+    events: int
+    effects: int
+    outcomes: int
+    letters: int
+    deliveries: int
+    events_sha256: str
+
+
+Line = Opening | TaskLine | EventLine | EffectLine | OutcomeLine | LetterLine | DeliveryLine | Closing
+
+
+@dataclass(slots=True)
+class Story:
+    """One task with everything on record about it."""
+
+    task: TaskLine
+    events: list[EventLine] = field(default_factory=list)
+    effects: list[EffectLine] = field(default_factory=list)
+    outcomes: list[OutcomeLine] = field(default_factory=list)
+    letters: list[LetterLine] = field(default_factory=list)
+    deliveries: list[DeliveryLine] = field(default_factory=list)
+
+    def lines(self) -> Iterator[Line]:
+        """Return its lines in the order of a record."""
+        yield self.task
+        yield from self.events
+        yield from self.effects
+        yield from self.outcomes
+        yield from self.letters
+        yield from self.deliveries
+
+    def add(self, line: Line) -> None:
+        """Take up the next line; `RecordDamaged` if it does not belong here."""
+        match line:
+            case EventLine() if not (self.effects or self.outcomes or self.letters or self.deliveries):
+                self.events.append(line)
+            case EffectLine() if not (self.outcomes or self.letters or self.deliveries):
+                self.effects.append(line)
+            case OutcomeLine() if not (self.letters or self.deliveries):
+                self.outcomes.append(line)
+            case LetterLine() if not self.deliveries:
+                self.letters.append(line)
+            case DeliveryLine():
+                self.deliveries.append(line)
+            case _:
+                raise RecordDamaged("It stands in the wrong place.")
+
+
+class Tally:
+    """Counts the lines of a record, and chains its events."""
+
+    def __init__(self) -> None:
+        self._counts = dict.fromkeys(("tasks", "events", "effects", "outcomes", "letters", "deliveries"), 0)
+        self._head = GENESIS
+
+    def see(self, story: Story) -> None:
+        """Count one task and what belongs to it."""
+        self._counts["tasks"] += 1
+        for name in ("events", "effects", "outcomes", "letters", "deliveries"):
+            self._counts[name] += len(getattr(story, name))
+        for event in story.events:
+            self._head = _link(self._head, _encoder.encode(to_builtins(event)))
+
+    def closing(self) -> Closing:
+        """Return the last line of a record with these."""
+        return Closing(**self._counts, events_sha256=self._head)
+
+
+class Seal:
+    """Writes lines, each with the hash that covers it and all before."""
+
+    def __init__(self) -> None:
+        self.head = GENESIS
+
+    def close(self, line: Line) -> bytes:
+        """Return the line as bytes, sealed."""
+        fields: dict[str, Any] = to_builtins(line)
+        self.head = _link(self.head, _encoder.encode(fields))
+        return _encoder.encode({**fields, "hash": self.head}) + b"\n"
+
+    def open(self, raw: bytes) -> Line:
+        """Return the line that these bytes hold; `RecordDamaged` says what is wrong with them."""
+        fields = _object(raw)
+        told = fields.pop("hash", None)
+        self.head = _link(self.head, _encoder.encode(fields))
+        if told != self.head:
+            raise RecordDamaged(
+                "Its hash does not fit it and the lines before: something was edited, moved or removed."
+            )
+        if raw != _encoder.encode({**fields, "hash": told}) + b"\n":
+            raise RecordDamaged("It is not canonical JSON.")
+        try:
+            found: Line = msgspec.convert(fields, type=Line)
+            return found
+        except msgspec.ValidationError as error:
+            raise RecordDamaged(f"It cannot be understood: {error}.") from None
+
+
+def _object(raw: bytes) -> dict[str, Any]:
+    try:
+        found = _decoder.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise RecordDamaged("It is not JSON.") from None
+    if not isinstance(found, dict):
+        raise RecordDamaged("It is not a JSON object.")
+    return found
+
+
+def _link(before: str, text: bytes) -> str:
+    return hashlib.sha256(before.encode("ascii") + text).hexdigest()
+
+
+def value_of(text: str | None) -> Value:
+    """Return what a stored text holds; a text that is not JSON stands for itself."""
+    if text is None:
+        return UNSET
+    try:
+        return _decoder.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return text
+
+
+def portable(text: str | None) -> Value:
+    """Return a stored failure or detail without what only one machine or database knows."""
+    found = value_of(text)
+    if isinstance(found, dict):
+        return {name: value for name, value in found.items() if name not in NOT_PORTABLE}
+    return found
+
+
+def text_of(value: Value) -> str | None:
+    """Return a value of a line as canonical text, as it was stored; None if it is absent."""
+    return None if value is UNSET else _encoder.encode(value).decode("utf-8")

@@ -1,0 +1,167 @@
+"""The ledger of a replay: every effect is answered from the record, or the replay has diverged. It never acts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from msgspec import UNSET, Struct
+
+from leasehold import canonical
+from leasehold.errors import EffectInDoubt, OptionInvalid, Permanent, Transient
+from leasehold.model.effect import Entry, Intent, Record, Verdict
+from leasehold.model.event import Name
+from leasehold.model.lease import Settlement
+from leasehold.model.record import EffectLine, EventLine, Story, TaskLine, text_of
+
+SHOWN_MAX: Final = 500
+
+
+class Divergence(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The first thing that was not as recorded."""
+
+    task: int
+    stage: str | None = None
+    segment: int | None = None
+    what: str
+    expected: str | None = None
+    found: str | None = None
+
+
+class Diverged(BaseException):
+    """Raised through a handler; not an `Exception`, so that no handler takes it for a failure of its own."""
+
+    def __init__(self, task: TaskLine, what: str, expected: str | None, found: str | None) -> None:
+        super().__init__(what)
+        self.divergence = Divergence(
+            task=task.task,
+            stage=task.stage,
+            segment=task.segment,
+            what=what,
+            expected=_cut(expected),
+            found=_cut(found),
+        )
+
+
+class Answers:
+    """What the record answers to the effects of one attempt, and what it was asked."""
+
+    def __init__(self, story: Story, ending: EventLine, effects: Mapping[str, EffectLine]) -> None:
+        self._story = story
+        self._ending = ending
+        self._effects = effects
+        self._stop: Diverged | None = None
+        self._disorder: Diverged | None = None
+        self._raised: list[BaseException] = []
+        self.failed_as_recorded = False
+        self.asked = 0
+
+    def enter(self, item: Intent | Record) -> Entry:
+        """Answer an intent from the record."""
+        if isinstance(item, Record):
+            raise self._diverge("effect", "answered from the record", "done again")
+        return self._answer(item)
+
+    async def enter_async(self, item: Intent | Record) -> Entry:
+        """Answer an intent from the record."""
+        return self.enter(item)
+
+    def transact(self, intent: Intent, act: Callable[[object], Record]) -> Entry:  # noqa: ARG002 — it never acts
+        """Answer a transaction from the record."""
+        return self._answer(intent)
+
+    def _answer(self, intent: Intent) -> Entry:
+        found = self._effects.get(intent.key)
+        if found is None:
+            raise self._diverge(f"effect {intent.number}", self._recorded(intent.number), _named(intent))
+        self.asked += 1
+        if found.number != intent.number and self._disorder is None:
+            said = (f"effect {intent.number}", self._recorded(intent.number), _named(intent))
+            self._disorder = Diverged(self._story.task, *said)
+        result = text_of(found.result)
+        if result is None:
+            raise self._again(found)
+        return Entry(intent.task_id, intent.fence, intent.key, Verdict.DONE, result)
+
+    def _recorded(self, number: int) -> str | None:
+        """Name the effect that the record has at this place."""
+        return next(
+            (_shown(one.kind, text_of(one.fields)) for one in self._story.effects if one.number == number), None
+        )
+
+    def _diverge(self, what: str, expected: str | None, found: str | None) -> Diverged:
+        if self._stop is None:
+            self._stop = Diverged(self._story.task, what, expected, found)
+        return self._stop
+
+    def _again(self, effect: EffectLine) -> BaseException:
+        """Make the failure that the effect ended with; only its class and its words are on record."""
+        error: BaseException = EffectInDoubt(f"It is {effect.kind}, key {effect.key}.")
+        if effect.failure is not UNSET:
+            error = _raised(effect.failure if isinstance(effect.failure, dict) else {})
+        self._raised.append(error)
+        return error
+
+    def propagated(self, error: BaseException) -> Settlement | None:
+        """Return the recorded end if it is a recorded failure of an effect that ended the attempt, now as then."""
+        outcome = self._story.outcomes[-1]
+        if outcome.status != "ERROR" or not any(error is one for one in self._raised):
+            return None
+        self.failed_as_recorded = True
+        failure = outcome.failure if isinstance(outcome.failure, dict) else {}
+        return Settlement(self._story.task.task, outcome.fence, "ERROR", failure=canonical.encode(failure))
+
+    def check(self) -> None:
+        """Raise what a handler may have caught."""
+        if self._stop is not None:
+            raise self._stop
+
+    def judge(self, settlement: Settlement) -> None:
+        """Raise unless the effects were asked for as then: all of them, in the same order."""
+        if settlement.status != "DONE" or self._ending.name != Name.DONE:
+            return  # which effects a failed attempt asked for is not on record; a status that differs says more
+        told = self._ending.detail if isinstance(self._ending.detail, dict) else {}
+        trace = canonical.decode(settlement.detail) if settlement.detail else {}
+        if told.get("effects_sha256") == trace.get("effects_sha256"):
+            return
+        if told.get("effects", 0) != trace.get("effects", 0):
+            counts = (str(told.get("effects", 0)), str(trace.get("effects", 0)))
+            raise self._disorder or Diverged(self._story.task, "number of effects", *counts)
+        if self._disorder is not None:
+            raise self._disorder
+        # Asked for in the same order, but answered in another: they were under way at the same time.
+
+
+class ReplayLine:
+    """How a replayed attempt speaks to the engine: there is none."""
+
+    cancelled = False
+    lost = False
+
+    def __init__(self, inputs: Callable[[], dict[str, Any]], answers: Answers) -> None:
+        self.inputs = inputs
+        self.ledger = answers
+
+    def note(self, progress: str) -> None:
+        """Let progress go nowhere."""
+
+
+def _raised(failure: dict[str, Any]) -> BaseException:
+    said, error_class = str(failure.get("message", "")), str(failure.get("error_class", ""))
+    kind = Transient if failure.get("retryable") else Permanent
+    try:
+        return kind(said, error_class=error_class)
+    except OptionInvalid:
+        return kind(said)
+
+
+def _named(intent: Intent) -> str:
+    return _shown(intent.kind, intent.fields)
+
+
+def _shown(kind: str, fields: str | None) -> str:
+    return f"{kind} {fields or ''}".rstrip()
+
+
+def _cut(text: str | None) -> str | None:
+    return text if text is None or len(text) <= SHOWN_MAX else f"{text[:SHOWN_MAX]}…"

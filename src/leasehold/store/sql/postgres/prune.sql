@@ -1,0 +1,21 @@
+-- prune: Remove jobs that have ended, with everything on record of them.
+WITH gone AS (
+    DELETE FROM leasehold.outcome
+    WHERE task_id = ANY(ARRAY(SELECT value::bigint FROM jsonb_array_elements_text(%(jobs)s::jsonb)))
+    RETURNING task_id
+),
+part AS MATERIALIZED (
+    SELECT id FROM leasehold.task WHERE job_id = ANY(ARRAY(SELECT task_id FROM gone)) AND parent_id IS NOT NULL
+),
+member AS MATERIALIZED (SELECT task_id AS id FROM gone UNION ALL SELECT id FROM part),
+outcomes AS (DELETE FROM leasehold.outcome WHERE task_id = ANY(ARRAY(SELECT id FROM part))),
+past AS (DELETE FROM leasehold.outcome_past WHERE task_id = ANY(ARRAY(SELECT id FROM member))),
+needs AS (DELETE FROM leasehold.need WHERE task_id = ANY(ARRAY(SELECT id FROM part))),
+letters AS (DELETE FROM leasehold.dead_letter WHERE task_id = ANY(ARRAY(SELECT id FROM member))),
+deliveries AS (DELETE FROM leasehold.delivery WHERE task_id = ANY(ARRAY(SELECT id FROM member))),
+budgets AS (DELETE FROM leasehold.budget WHERE task_id = ANY(ARRAY(SELECT id FROM member))),
+effects AS (DELETE FROM leasehold.effect WHERE job_id = ANY(ARRAY(SELECT task_id FROM gone)) RETURNING 1),
+events AS (DELETE FROM leasehold.event WHERE task_id = ANY(ARRAY(SELECT id FROM member)) RETURNING 1),
+tasks AS (DELETE FROM leasehold.task WHERE id = ANY(ARRAY(SELECT id FROM member)) RETURNING 1)
+SELECT (SELECT count(*) FROM gone) AS jobs, (SELECT count(*) FROM tasks) AS tasks,
+    (SELECT count(*) FROM events) AS events, (SELECT count(*) FROM effects) AS effects

@@ -1,0 +1,8 @@
+-- prune_workers: Remove worker processes that ended long ago and hold nothing.
+DELETE FROM leasehold.worker
+WHERE id = ANY(ARRAY(
+    SELECT worker.id FROM leasehold.worker
+    WHERE worker.gone_at < leasehold.leasehold_now() - %(age)s::bigint
+      AND NOT EXISTS (SELECT 1 FROM leasehold.lease WHERE lease.worker = worker.id)
+    ORDER BY worker.id LIMIT %(most)s::integer))
+RETURNING id

@@ -1,0 +1,6 @@
+-- record_letters: Read the dead letters of these tasks.
+SELECT letter.task_id, letter.epoch, letter.fence, letter.error_class, letter.failure, letter.attempts, letter.first_failure_at,
+    letter.last_failure_at, letter.escalated, letter.state
+FROM leasehold.dead_letter AS letter
+WHERE letter.task_id = ANY(ARRAY(SELECT value::bigint FROM jsonb_array_elements_text(%(tasks)s::jsonb)))
+ORDER BY letter.task_id, letter.epoch

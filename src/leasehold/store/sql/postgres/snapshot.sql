@@ -1,0 +1,2 @@
+-- snapshot: Have every read of this transaction see one moment.
+SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY

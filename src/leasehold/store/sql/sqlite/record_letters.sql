@@ -1,0 +1,6 @@
+-- record_letters: Read the dead letters of these tasks.
+SELECT letter.task_id, letter.epoch, letter.fence, letter.error_class, letter.failure, letter.attempts, letter.first_failure_at,
+    letter.last_failure_at, letter.escalated, letter.state
+FROM main.dead_letter AS letter
+WHERE letter.task_id IN (SELECT value FROM json_each(:tasks))
+ORDER BY letter.task_id, letter.epoch

@@ -1,0 +1,155 @@
+"""`verify JOB`: the tables hold what the events tell, and whoever edits either is found out."""
+
+import contextlib
+
+import psycopg
+import pytest
+
+from leasehold import Leasehold, Permanent, Retry, Transient
+from leasehold.errors import JobUnknown
+from leasehold.insight.verify import verify_job
+from leasehold.testing import Clock, drain
+from tests.store.work import connect, look
+
+
+@pytest.fixture
+def app(url):
+    with contextlib.closing(Leasehold(url)) as app:
+
+        @app.job(retry=Retry(attempts=3, delay_initial=10))
+        def order(task, item: str):
+            if task.attempt == 1:
+                raise Transient("not yet")
+            return task.effect("PAY", lambda: {"paid": item}, item=item)
+
+        @app.job
+        def refuse():
+            raise Permanent("no")
+
+        film = app.pipeline("film")
+
+        @film.stage
+        def script(scenes: int):
+            return {"scenes": list(range(scenes))}
+
+        @film.stage(after=script, each="scenes")
+        def audio(task, scenes: int):
+            return task.segment
+
+        yield app
+
+
+@pytest.fixture
+def jobs(app) -> dict[str, int]:
+    """One job of each kind, ended; and one that waits."""
+    clock = Clock(app)
+    made = {
+        "order": app.submit("order", {"item": "tea"}).id,
+        "refuse": app.submit("refuse").id,
+        "film": app.submit("film", {"scenes": 3}).id,
+    }
+    drain(app, clock)
+    made["later"] = app.submit("order", {"item": "tea"}, delay=60).id
+    return made
+
+
+def edit(store, statement: str) -> None:
+    with connect(store) as connection:
+        if isinstance(connection, psycopg.Connection):
+            connection.execute("SET search_path = leasehold")
+        connection.execute(statement)
+
+
+def task_of(store, job: int, segment: int) -> int:
+    return look(store, f"SELECT id FROM task WHERE job_id = {job} AND segment = {segment}")[0][0]  # noqa: S608
+
+
+def test_jobs_that_nobody_touched_are_equal(app, jobs):
+    """S6: the events of every task tell its place."""
+    found = {kind: verify_job(app.store, job) for kind, job in jobs.items()}
+    assert {kind: (one.equal, one.difference) for kind, one in found.items()} == dict.fromkeys(jobs, (True, ""))
+    assert (found["film"].tasks, found["order"].effects, found["later"].events) == (6, 1, 1)
+    assert len({one.head for one in found.values()}) == 4
+
+
+def test_a_job_that_runs_right_now_is_equal_too(app):
+    seen = []
+
+    @app.job
+    def watched(task):
+        seen.append(verify_job(app.store, task.lease.job_id))
+
+    app.submit(watched)
+    app.drain(timeout=60)
+    assert [(one.equal, one.events) for one in seen] == [(True, 2)]
+
+
+def test_a_job_that_is_not_there_is_said_to_be_unknown(app):
+    with pytest.raises(JobUnknown):
+        app.journal.verify(4711)
+
+
+@pytest.mark.parametrize(
+    ("kind", "statement", "said"),
+    [
+        ("order", "UPDATE event SET at = at + 1 WHERE task_id = {job} AND name = 'submitted'", "created_at"),
+        (
+            "order",
+            "UPDATE event SET fence = 7 WHERE task_id = {job} AND name = 'done'",
+            "its fence should be 2 and is 7",
+        ),
+        ("order", "UPDATE event SET name = 'failed' WHERE task_id = {job} AND name = 'done'", "status of the outcome"),
+        ("order", "DELETE FROM event WHERE task_id = {job} AND name = 'retried'", "the place before 'advanced'"),
+        ("order", "DELETE FROM event WHERE task_id = {job} AND name = 'done'", "the number of its outcomes"),
+        ("order", "DELETE FROM event WHERE task_id = {job}", "its first event should be submitted and is missing"),
+        ("order", "UPDATE outcome SET status = 'CANCELLED' WHERE task_id = {job}", "should be DONE and is CANCELLED"),
+        ("order", "UPDATE outcome SET finished_at = 0 WHERE task_id = {job}", "finished_at of the outcome of epoch 1"),
+        ("order", "UPDATE outcome SET epoch = 2 WHERE task_id = {job}", "epoch of the outcome"),
+        ("order", "DELETE FROM outcome WHERE task_id = {job}", "the number of its outcomes should be 1 and is 0"),
+        ("order", "UPDATE effect SET result = '1' WHERE job_id = {job}", "the digest of its effects"),
+        ("order", "UPDATE task SET created_at = 1 WHERE id = {job}", "created_at should be"),
+        ("refuse", "UPDATE outcome SET failure = '{{}}' WHERE task_id = {job}", "the failure of epoch 1 should be"),
+        ("film", "DELETE FROM task WHERE job_id = {job} AND segment = 1", "segment 1 of 'audio' is missing"),
+        ("later", "UPDATE waiting SET fence = 1 WHERE task_id = {job}", "its fence in 'waiting' should be 0 and is 1"),
+        ("later", "UPDATE waiting SET attempt = 3 WHERE task_id = {job}", "its attempt in 'waiting' should be 0"),
+        ("later", "UPDATE waiting SET epoch = 2 WHERE task_id = {job}", "its epoch in 'waiting' should be 1 and is 2"),
+        ("later", "DELETE FROM waiting WHERE task_id = {job}", "its place should be ready or waiting and is nowhere"),
+        (
+            "later",
+            "INSERT INTO ready (task_id, queue, priority, route, attempt, fence, epoch) VALUES ({job},'',0,'',0,0,1)",
+            "its place should be ready or waiting and is waiting and ready",
+        ),
+    ],
+)
+def test_whatever_is_edited_is_named(app, jobs, kind, statement, said):
+    """S6: a row that the journal does not tell is found."""
+    edit(app.store, statement.format(job=jobs[kind]))
+    found = verify_job(app.store, jobs[kind])
+    assert not found.equal
+    assert said in found.difference, found.difference
+    assert found.difference.startswith("task ")
+
+
+def test_events_that_changed_places_are_found(app, jobs):
+    job = jobs["order"]
+    ids = [row[0] for row in look(app.store, f"SELECT id FROM event WHERE task_id = {job} ORDER BY id")]  # noqa: S608
+    names = look(app.store, f"SELECT name FROM event WHERE task_id = {job} ORDER BY id")  # noqa: S608
+    edit(app.store, f"UPDATE event SET name = '{names[2][0]}' WHERE id = {ids[3]}")  # noqa: S608
+    edit(app.store, f"UPDATE event SET name = '{names[3][0]}' WHERE id = {ids[2]}")  # noqa: S608
+    found = verify_job(app.store, job)
+    assert not found.equal
+    assert f"(id {ids[2]})" in found.difference
+
+
+def test_one_bad_segment_among_good_ones_is_named(app, jobs):
+    task = task_of(app.store, jobs["film"], 2)
+    edit(app.store, f"UPDATE outcome SET fence = 9 WHERE task_id = {task}")  # noqa: S608
+    found = verify_job(app.store, jobs["film"])
+    assert found.difference == "task 5 (audio [2]), fence of the outcome of epoch 1 should be 1 and is 9"
+
+
+def test_the_head_of_a_settled_job_stays_what_it_was(app, jobs):
+    before = verify_job(app.store, jobs["order"]).head
+    assert verify_job(app.store, jobs["order"]).head == before
+    edit(app.store, f"UPDATE event SET worker = NULL WHERE task_id = {jobs['order']}")  # noqa: S608
+    assert verify_job(app.store, jobs["order"]).head != before
