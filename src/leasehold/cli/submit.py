@@ -28,6 +28,7 @@ from leasehold.model.names import check_range
         " the exit code is 1 unless the job ends DONE, and 3 if it takes longer than --timeout.",
         [
             "leasehold submit welcome '{\"user_id\": 7}' --key welcome:7",
+            "leasehold submit review '{\"change\": 4711}' --key cl-4711 --version 2",
             'echo \'{"path": "a.md"}\' | leasehold submit film - --app shop.films:app --wait --timeout 60',
         ],
     )
@@ -35,6 +36,7 @@ from leasehold.model.names import check_range
 @click.argument("kind")
 @click.argument("payload", default="{}", metavar="[PAYLOAD|-]")
 @click.option("--key", help="Makes the job unique among those of its kind.")
+@click.option("--version", type=int, metavar="N", help="A version of the key: N must be the newest, or higher.")
 @click.option("--priority", type=int, default=0, show_default=True, help="Higher goes first.")
 @click.option("--delay", type=float, default=0.0, metavar="S", help="Not before S seconds from now.")
 @click.option("--wait", is_flag=True, help="Wait until the job has settled and print what came of it.")
@@ -47,6 +49,7 @@ def submit(  # noqa: PLR0913 — one parameter for each option
     payload: str,
     *,
     key: str | None,
+    version: int | None,
     priority: int,
     delay: float,
     wait: bool,
@@ -61,7 +64,7 @@ def submit(  # noqa: PLR0913 — one parameter for each option
         check_range(timeout, 0, DELAY_SECONDS_MAX, "timeout (seconds)")
     fields = canonical.parse(read_payload(payload))
     with app_or_database(app_name) as app:
-        job = app.submit(kind, fields, key=key, priority=priority, delay=delay)
+        job = app.submit(kind, fields, key=key, version=version, priority=priority, delay=delay)
         if not as_json:
             echo(str(job.id))
         status = job.wait(timeout).status if wait else None

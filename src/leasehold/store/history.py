@@ -197,10 +197,10 @@ class History:
 
     def follow(self, job_id: int | None, after: int, upto: int, most: int = PAGE_MAX) -> list[JournalLine]:
         """Read the journal of one job, or of all, after the line `after` as far as `upto`."""
-        if job_id is None:
-            rows = self._database.read("follow", after=after, upto=upto, most=most)
-        else:
+        if job_id is not None:
             rows = self._database.read("follow_job", job=job_id, after=after, upto=upto, most=most)
+        else:
+            rows = self._database.survey(lambda session: _follow(session, after, upto, most))
         return [JournalLine(*row) for row in rows]
 
     def old(self, age_us: int, kind: str | None, after: int, most: int = JOBS_PAGE) -> list[Old]:
@@ -222,6 +222,11 @@ class History:
     def prune_workers(self, age_us: int) -> int:
         """Remove a batch of worker processes that ended longer ago than that; tell how many."""
         return len(self._database.write("prune_workers", age=age_us, most=PAGE_MAX))
+
+
+def _follow(session: Session, after: int, upto: int, most: int) -> list[Row]:
+    session.run("follow_plan")
+    return session.run("follow", after=after, upto=upto, most=most)
 
 
 def _parts(session: Session, job_id: int) -> Iterator[Part]:

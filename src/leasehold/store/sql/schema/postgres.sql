@@ -130,6 +130,7 @@ CREATE TABLE leasehold.event (
     mark bytea,
     PRIMARY KEY (task_id, id)
 );
+CREATE INDEX event_order ON leasehold.event USING brin (id) WITH (pages_per_range = 16, autosummarize = on);
 
 CREATE TABLE leasehold.queue (
     name text PRIMARY KEY,

@@ -1,5 +1,9 @@
--- effect_answer: Record what a person knows of an effect without a result, while no lease of its task stands.
+-- effect_answer: Record what a person knows of an effect without a result, while no lease of its task stands, nor of one made anew in its place.
 UPDATE main.effect SET result = :result, failure = :failure, recorded_at = leasehold_now()
 WHERE effect.job_id = :job AND effect.key = :key AND effect.result IS NULL
-  AND NOT EXISTS (SELECT 1 FROM main.lease WHERE lease.task_id = effect.task_id)
+  AND NOT EXISTS (
+    SELECT 1 FROM main.lease JOIN main.task AS running ON running.id = lease.task_id
+    JOIN main.task AS own ON own.id = effect.task_id
+    WHERE running.job_id = effect.job_id AND running.stage IS NOT DISTINCT FROM own.stage
+      AND running.segment IS NOT DISTINCT FROM own.segment)
 RETURNING effect.task_id

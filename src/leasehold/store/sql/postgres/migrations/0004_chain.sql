@@ -16,3 +16,5 @@ ALTER TABLE leasehold.lease ADD COLUMN mark bytea;
 ALTER TABLE leasehold.outcome ADD COLUMN mark bytea;
 ALTER TABLE leasehold.event ADD COLUMN mark bytea;
 ALTER TABLE leasehold.outcome_past ADD COLUMN mark bytea;
+
+CREATE INDEX event_order ON leasehold.event USING brin (id) WITH (pages_per_range = 16, autosummarize = on);
