@@ -6,40 +6,12 @@ import argparse
 import statistics
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-from bench import measures
+from bench import measures, steps
 from bench.bed import Bed, beds
-
-
-@dataclass(slots=True)
-class Report:
-    """Figures as they come, and which of the goals they reach."""
-
-    figures: dict[str, float] = field(default_factory=dict)
-    goals: list[tuple[str, float, str, float, bool]] = field(default_factory=list)
-
-    def note(self, name: str, value: float, unit: str = "/s") -> float:
-        """Keep and print one figure."""
-        self.figures[name] = value
-        print(f"  {name:<58}{value:>14,.2f} {unit}", flush=True)
-        return value
-
-    def at_least(self, name: str, value: float, goal: float) -> None:
-        """Compare with a goal that is to be reached."""
-        self.goals.append((name, value, "≥", goal, value >= goal))
-
-    def at_most(self, name: str, value: float, goal: float) -> None:
-        """Compare with a goal that is not to be passed."""
-        self.goals.append((name, value, "≤", goal, value <= goal))
-
-    def close(self) -> int:
-        """Print the goals; return how many were missed."""
-        print("\ngoals (ratios of this run)")
-        for name, value, sign, goal, reached in self.goals:
-            print(f"  {'reached' if reached else 'MISSED ':<8}{name:<62}{value:>9.3f} {sign} {goal}")
-        return sum(not goal[-1] for goal in self.goals)
+from bench.report import Report
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +131,7 @@ def main() -> int:
             measure_big(make, name, size, rates[name], report)
         measure_latency(make, size, report)
         measure_idle(make, size, report)
+        steps.measure(make, steps.QUICK if options.quick else steps.FULL, report)
     if options.json:
         options.json.write_text(measures.dump(dict(report.figures)), encoding="utf-8")
     return 1 if report.close() else 0

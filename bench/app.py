@@ -1,4 +1,4 @@
-"""The app whose jobs are measured: one that does nothing, and one that tells when it started."""
+"""The app whose jobs are measured: one does nothing, one tells when it started, one has ten effects."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import sys
 import time
 
-from leasehold import Leasehold
+from leasehold import Leasehold, Task
 
 app = Leasehold(os.environ["LEASEHOLD_URL"])
 
@@ -20,6 +20,18 @@ async def noop() -> None:
 async def stamp() -> dict[str, int]:
     """Tell when it started."""
     return {"started": time.time_ns()}
+
+
+def act() -> int:
+    """Do nothing to the outside world."""
+    return 1
+
+
+@app.job
+async def ten(task: Task) -> None:
+    """Have ten effects, one after the other."""
+    for number in range(10):
+        await task.effect("STEP", act, i=number)
 
 
 if __name__ == "__main__":

@@ -60,12 +60,12 @@ class Bed:
         """How this database spells our schema."""
         return "leasehold." if self.name == "postgres" else ""
 
-    def span(self) -> tuple[int, float]:
-        """Return how many tasks of the default queue settled, and seconds from the first claim to the last end."""
+    def span(self, kind: str = "noop") -> tuple[int, float]:
+        """Return how many tasks of a kind settled, and seconds from the first claim to the last end."""
         rows = self.sql(
             f"SELECT count(*), min(e.at), max(o.finished_at) FROM {self.prefix}outcome o "  # noqa: S608
             f"JOIN {self.prefix}event e ON e.task_id = o.task_id AND e.name = 'claimed' "
-            f"JOIN {self.prefix}task t ON t.id = o.task_id WHERE t.kind = 'noop' AND t.key NOT LIKE 'old-%'"
+            f"JOIN {self.prefix}task t ON t.id = o.task_id WHERE t.kind = '{kind}' AND t.key NOT LIKE 'old-%'"
         )
         count, first, last = rows[0]
         return count, (last - first) / 1_000_000 if count else 0.0

@@ -28,9 +28,9 @@ GROUP = 500
 CONCURRENCY = 1_000
 
 
-def fill(bed: Bed, count: int, prefix: str = "k") -> float:
-    """Submit no-op jobs in bulk and return the rate."""
-    submissions = [Submission("noop", f"{prefix}-{number:08d}", "{}", Terms()) for number in range(count)]
+def fill(bed: Bed, count: int, prefix: str = "k", kind: str = "noop") -> float:
+    """Submit jobs in bulk and return the rate."""
+    submissions = [Submission(kind, f"{prefix}-{number:08d}", "{}", Terms()) for number in range(count)]
     started = time.perf_counter()
     bed.store.tasks.submit(submissions)
     return count / (time.perf_counter() - started)
@@ -119,8 +119,20 @@ def drain(bed: Bed, processes: int = 1) -> float:
     return count / seconds
 
 
-def _worker(bed: Bed, verb: str) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "bench.app", verb, str(CONCURRENCY)]
+def effects(bed: Bed, jobs: int, concurrency: int = CONCURRENCY) -> float:
+    """Drain jobs of ten effects each with one worker process; return effects a second."""
+    fill(bed, jobs, kind="ten")
+    if _worker(bed, "drain", concurrency).wait() != 0:
+        raise RuntimeError("a worker failed")
+    count, seconds = bed.span("ten")
+    recorded = bed.sql(f"SELECT count(*) FROM {bed.prefix}effect WHERE result = '1'")[0][0]  # noqa: S608
+    if (count, recorded) != (jobs, 10 * jobs):
+        raise RuntimeError(f"{count} of {jobs} jobs settled, {recorded} of {10 * jobs} effects on record")
+    return recorded / seconds
+
+
+def _worker(bed: Bed, verb: str, concurrency: int = CONCURRENCY) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "bench.app", verb, str(concurrency)]
     return subprocess.Popen(command, env=os.environ | {"LEASEHOLD_URL": bed.url})
 
 

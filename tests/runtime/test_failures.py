@@ -182,16 +182,19 @@ def test_a_job_has_rules_of_its_own(app, clock):
 
 
 def test_the_rules_of_a_pipeline_are_those_of_all_its_stages(app):
-    film = Pipeline(app, "film", failures=[lambda error: None, {Declined: "POLICY_REJECTED"}])
+    film = app.pipeline("film", failures=[lambda error: None, {Declined: "POLICY_REJECTED"}])
 
     @film.stage
     def first(): ...
 
     @film.stage(after=first)
-    def second(): ...
+    def second():
+        raise Declined("not this one")
 
-    assert [len(handler.rules) for handler in film.handlers()] == [2, 2]
     assert first.handler.rules == second.handler.rules
+    job = film.submit()
+    app.drain(timeout=60)
+    assert job.failure["error_class"] == "POLICY_REJECTED"
 
 
 def test_a_broken_rule_ends_nothing_and_is_told(app, clock):
