@@ -1,6 +1,7 @@
 """Effects as handlers do them: sync, async and isolated, through the committer."""
 
 import asyncio
+import contextlib
 import threading
 
 import pytest
@@ -76,15 +77,130 @@ def test_the_same_key_twice_in_one_attempt_returns_the_recorded_result(app):
     assert ended(app, buy.submit()).output == [1, 1, 1]
 
 
-def test_an_effect_that_is_under_way_cannot_be_started_a_second_time_beside_itself(app):
+def test_the_same_effect_asked_for_twice_at_once_is_done_once(app):
+    shop = Shop()
+
     @app.job
     async def buy(task):
-        found = await asyncio.gather(
-            *(task.effect("BUY", lambda: asyncio.to_thread(str, 1)) for _ in range(2)), return_exceptions=True
-        )
-        return [getattr(one, "code", one) for one in found]
+        return await asyncio.gather(*(task.effect("BUY", lambda: asyncio.to_thread(shop.sell)) for _ in range(3)))
 
-    assert sorted(ended(app, buy.submit()).output) == ["1", "EFFECT_BUSY"]
+    assert ended(app, buy.submit()).output == [1, 1, 1]
+    assert shop.acts == 1
+
+
+def test_an_effect_asked_for_inside_itself_is_refused_and_does_not_wait_for_itself(app):
+    @app.job
+    def buy(task):
+        return task.effect("BUY", lambda: task.effect("BUY", lambda: 1))
+
+    assert ended(app, buy.submit()).failure["error_class"] == "EFFECT_BUSY"
+
+
+def test_an_act_that_was_cut_off_is_not_repeated_blindly_by_the_same_attempt(app):
+    acts = []
+
+    async def act():
+        acts.append(1)
+        await asyncio.Event().wait()
+
+    @app.job(retry=AT_ONCE)
+    async def buy(task):
+        for _ in range(3):
+            try:
+                async with asyncio.timeout(0.05):
+                    return await task.effect("BUY", act)
+            except TimeoutError:
+                continue
+        return "gave up"
+
+    job = ended(app, buy.submit())
+    assert (job.failure["error_class"], acts) == ("EFFECT_IN_DOUBT", [1])
+
+
+def test_an_effect_in_doubt_that_a_handler_swallows_still_waits_for_a_person(app):
+    def act():
+        raise InDoubt
+
+    @app.job(retry=AT_ONCE)
+    def buy(task):
+        with contextlib.suppress(InDoubt):
+            task.effect("BUY", act)
+        try:
+            task.effect("BUY", act)
+        except Exception:  # noqa: BLE001
+            return "all well"
+
+    assert ended(app, buy.submit()).failure["error_class"] == "EFFECT_IN_DOUBT"
+
+
+def test_a_users_own_database_error_reaches_the_handler_in_its_own_words(app):
+    said = []
+
+    @app.job
+    def read(task):
+        try:
+            task.transaction("READ", lambda connection: connection.execute("SELECT * FROM nowhere"))
+        except Exception as error:
+            said.append(type(error).__module__.split(".")[0])
+            raise
+
+    assert ended(app, read.submit()).status == "ERROR"
+    assert said[0] in ("apsw", "psycopg")
+
+
+def test_a_submit_inside_a_transaction_commits_or_vanishes_with_it(app):
+    @app.job
+    def child(number: int):
+        return number
+
+    @app.job(retry=AT_ONCE)
+    def parent(task):
+        def act(connection):
+            app.submit(child, {"number": task.attempt}, key=f"child-{task.attempt}")
+            if task.attempt == 1:
+                raise Transient
+            return "submitted"
+
+        return task.transaction("SUBMIT", act)
+
+    assert ended(app, parent.submit()).output == "submitted"
+    assert [job.key for job in app.jobs(kind="child")] == ["child-2"]
+
+
+def test_an_act_that_commits_by_itself_is_found_out_and_not_run_again(app):
+    acts = []
+
+    @app.job(retry=AT_ONCE)
+    def rude(task):
+        def act(connection):
+            acts.append(1)
+            connection.execute("COMMIT")
+
+        return task.transaction("RUDE", act)
+
+    job = ended(app, rude.submit())
+    assert job.status == "ERROR"
+    assert acts == [1]
+
+
+def test_an_effect_inside_a_transaction_is_refused_at_once(app):
+    @app.job
+    def nested(task):
+        return task.transaction("OUTER", lambda connection: task.effect("INNER", lambda: 1))
+
+    assert ended(app, nested.submit()).failure["error_class"] == "MISUSE"
+
+
+def test_an_exception_that_raises_when_it_is_looked_at_still_ends_its_attempt(app):
+    class Hostile(Exception):
+        def __str__(self):
+            raise SystemExit
+
+    @app.job(retry=Retry(attempts=1))
+    def buy(task):
+        raise Hostile
+
+    assert ended(app, buy.submit()).status == "ERROR"
 
 
 def test_an_effect_that_failed_is_done_again_by_the_next_attempt(app, url):

@@ -116,6 +116,8 @@ class Attempt:
     ) -> Settlement:
         """Judge a result: it ends the task, unless it cannot be kept."""
         if self.task is not None:
+            if self.task.doubt is not None:  # whatever the handler made of it, a person must tell
+                return endings.failed(self.lease, classify(self.task.doubt))
             trace, posts = self.task.trace, self.task.posts.all()
         detail = None if trace is None else canonical.encode(trace)
         if result is None:
@@ -129,7 +131,7 @@ class Attempt:
         """Judge a failure: try again, or end the task."""
         try:
             failure = classify(error, self.handler.rules, clock.wall())
-        except Exception:  # noqa: BLE001 — whatever was raised, the attempt ends
+        except BaseException:  # noqa: BLE001 — whatever was raised, the attempt ends
             failure = Failure("UNCLASSIFIED", "an exception that cannot be described", retryable=True)
         if isinstance(error, Cancelled):
             return endings.cancelled(self.lease, Failure("CANCELLED", failure.message))

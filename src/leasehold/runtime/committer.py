@@ -118,9 +118,13 @@ class Committer:
 
     def _gather_asks(self) -> list[Ask]:
         group: list[Ask] = []
+        seen: set[tuple[int, int, str]] = set()
         size = 0
         while self._asks and len(group) < GROUP_MAX and size < GROUP_BYTES_MAX:
+            if self._asks[0].identity in seen:  # asked again before its record was written: after it
+                break
             group.append(self._asks.popleft())
+            seen.add(group[-1].identity)
             size += group[-1].size
         return group
 

@@ -109,13 +109,13 @@ def _send(taken: Taken, carrier: Carrier) -> Mark:
 
 def _is_id(answer: Sent) -> bool:
     found: object = answer.notification_id  # whatever somebody's own provider puts there
-    return isinstance(found, str) and found != ""
+    return isinstance(found, str) and found.strip() != ""
 
 
 def _told(why: object) -> str:
     try:
         return fit(str(why), MESSAGE_LENGTH_MAX, scrub)
-    except Exception:  # noqa: BLE001 — nothing unredacted is kept
+    except BaseException:  # noqa: BLE001 — nothing unredacted is kept, and the row is marked whatever its text does
         return WITHHELD
 
 
@@ -126,7 +126,7 @@ def _strange(answer: object) -> str:
 def _failure(error_class: str, error: BaseException) -> Failure:
     try:
         found = classify(error)
-    except Exception:  # noqa: BLE001 — whatever was raised, it is put on record
+    except BaseException:  # noqa: BLE001 — whatever was raised, even by its text, it is put on record
         return Failure(error_class, type(error).__name__)
     stack = "" if isinstance(error, Refused | NotSent) else found.stack
     return structs.replace(found, error_class=error_class, stack=stack, retryable=False, retry_after=0.0)

@@ -15,8 +15,9 @@ import hashlib
 import inspect
 import threading
 from collections.abc import Callable, Generator
+from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from leasehold import canonical
 from leasehold.errors import (
@@ -25,6 +26,7 @@ from leasehold.errors import (
     EffectTooLarge,
     InDoubt,
     LeaseLost,
+    Misuse,
     OptionInvalid,
     PayloadTooLarge,
 )
@@ -37,6 +39,10 @@ from leasehold.model.names import check_effect
 from leasehold.runtime.points import Point, passing
 
 Act = Callable[..., Any]
+
+# What the running code is inside of: keys of effects under way, and a mark for a transaction.
+_inside: Final[ContextVar[frozenset[str]]] = ContextVar("leasehold_inside", default=frozenset())
+TRANSACTION: Final = "transaction"
 
 
 class Ledger(Protocol):
@@ -81,7 +87,9 @@ class Effects:
         self._lease = lease
         self._ledger = ledger
         self._lock = threading.Lock()
-        self._under_way: set[str] = set()
+        self._under_way: dict[str, threading.Event] = {}
+        self._open: set[str] = set()
+        self._doubts: dict[str, EffectInDoubt] = {}
         self._number = 0
         self._seen: dict[str, tuple[int, str]] = {}
 
@@ -96,6 +104,10 @@ class Effects:
     def intend(self, kind: str, fields: dict[str, Any]) -> Intent:
         """Make the intent of the next effect."""
         check_effect(kind)
+        if TRANSACTION in _inside.get():
+            raise Misuse(
+                "Inside the act of task.transaction there is one open transaction: end it before other effects."
+            )
         with self._lock:
             self._number += 1
             number = self._number
@@ -103,61 +115,108 @@ class Effects:
             raise OptionInvalid(f"A task has at most {EFFECTS_MAX:,} effects; split it into segments.")
         return effect.intend(self._lease, kind, fields, number)
 
+    @property
+    def doubt(self) -> EffectInDoubt | None:
+        """An effect that this attempt found in doubt and never got a result of, however its handler ended."""
+        return next(iter(self._doubts.values()), None)
+
     def run(self, intent: Intent, act: Act, lookup: Act | None, *, idempotent: bool) -> Any:
-        """Do an effect from a sync handler."""
-        self._begin(intent)
+        """Do an effect from a sync handler; one that is under way already is waited for."""
+        while (other := self._begin(intent)) is not None:
+            other.wait()
+        token = _inside.set(_inside.get() | {intent.key})
         try:
             return self._drive(self._steps(intent, act, lookup, idempotent=idempotent))
         finally:
-            self._under_way.discard(intent.key)
+            _inside.reset(token)
+            self._end(intent)
 
     async def run_async(self, intent: Intent, act: Act, lookup: Act | None, *, idempotent: bool) -> Any:
         """Do an effect from an async handler; `act` and `lookup` may be async."""
-        self._begin(intent)
+        while (other := self._begin(intent)) is not None:
+            await asyncio.to_thread(other.wait)
+        token = _inside.set(_inside.get() | {intent.key})
         try:
             return await self._drive_async(self._steps(intent, act, lookup, idempotent=idempotent))
         finally:
-            self._under_way.discard(intent.key)
+            _inside.reset(token)
+            self._end(intent)
 
     def transact(self, intent: Intent, act: Act) -> Any:
         """Run `act` on a connection of the ledger's database: its rows and its result in one commit."""
-        self._begin(intent)
+        if self._begin(intent) is not None:
+            raise EffectBusy(f"It is {intent.kind}.")
+        token = _inside.set(_inside.get() | {TRANSACTION})
         try:
             passing(Point.BEFORE_INTENT, intent)
             entry = self._ledger.transact(intent, lambda connection: effect.done(intent, _text(act(connection))))
             passing(Point.AFTER_RESULT, intent)
             return self._saw(intent, entry.result or "null")
         finally:
-            self._under_way.discard(intent.key)
+            _inside.reset(token)
+            self._end(intent)
 
-    def _begin(self, intent: Intent) -> None:
+    def _begin(self, intent: Intent) -> threading.Event | None:
+        """Start an effect; or return what tells that the same effect, under way in this attempt, has ended."""
+        if intent.key in _inside.get():
+            raise EffectBusy(f"It is {intent.kind}, inside itself.")
         with self._lock:
-            if intent.key in self._under_way:
-                raise EffectBusy(f"It is {intent.kind}.")
-            self._under_way.add(intent.key)
+            other = self._under_way.get(intent.key)
+            if other is None:
+                self._under_way[intent.key] = threading.Event()
+            return other
+
+    def _end(self, intent: Intent) -> None:
+        with self._lock:
+            self._under_way.pop(intent.key).set()
 
     def _steps(self, intent: Intent, act: Act, lookup: Act | None, *, idempotent: bool) -> Steps:
         passing(Point.BEFORE_INTENT, intent)
         entry = yield Enter(intent)
         if entry.verdict == Verdict.DONE:
             return self._saw(intent, entry.result)
+        # Asked again by the attempt that intended it: the ledger takes it for a repeated COMMIT, but it may be done.
+        doubtful = entry.verdict == Verdict.DOUBT or intent.key in self._open
+        self._open.add(intent.key)
         # crash here: intended but not done
         # The next attempt finds the intent and cannot know that nothing happened: it looks it up, or asks.
         passing(Point.AFTER_INTENT, intent)
-        value = (yield from _find(intent, lookup, idempotent=idempotent)) if entry.verdict == Verdict.DOUBT else None
+        value = (yield from self._find(intent, lookup, idempotent=idempotent)) if doubtful else None
         if value is None:
-            value = yield from _act(intent, act)
+            value = yield from self._act(intent, act)
         # crash here: done but not recorded
         # The same: an intent without a result.
         passing(Point.AFTER_ACT, intent)
         text = _text(value)
         yield Enter(effect.done(intent, text))
+        self._open.discard(intent.key)
         # crash here: recorded but not returned
         # The next attempt gets the result from the ledger.
         passing(Point.AFTER_RESULT, intent)
         return self._saw(intent, text)
 
+    def _find(self, intent: Intent, lookup: Act | None, *, idempotent: bool) -> Steps:
+        """Learn what came of an intent that was never heard of again; None: it may be done (again)."""
+        if lookup is not None:
+            return (yield Call(lookup, intent.key))
+        if idempotent:
+            return None
+        doubt = EffectInDoubt(f"It is {intent.kind}, key {intent.key}, fields {intent.fields[:200]}.")
+        self._doubts[intent.key] = doubt
+        raise doubt
+
+    def _act(self, intent: Intent, act: Act) -> Steps:
+        try:
+            return (yield Call(act, intent.key))
+        except (InDoubt, LeaseLost):
+            raise
+        except Exception as error:
+            yield Enter(effect.failed(intent, classify(error).text()))
+            self._open.discard(intent.key)
+            raise
+
     def _saw(self, intent: Intent, text: str) -> Any:
+        self._doubts.pop(intent.key, None)
         self._seen.setdefault(intent.key, (intent.number, hashlib.sha256(text.encode("utf-8")).hexdigest()))
         return canonical.decode(text)
 
@@ -194,25 +253,6 @@ class Effects:
             return await self._ledger.enter_async(step.item)
         answer = step.run()
         return await answer if inspect.isawaitable(answer) else answer
-
-
-def _find(intent: Intent, lookup: Act | None, *, idempotent: bool) -> Steps:
-    """Learn what came of an intent that was never heard of again; None: it may be done (again)."""
-    if lookup is not None:
-        return (yield Call(lookup, intent.key))
-    if idempotent:
-        return None
-    raise EffectInDoubt(f"It is {intent.kind}, key {intent.key}, fields {intent.fields[:200]}.")
-
-
-def _act(intent: Intent, act: Act) -> Steps:
-    try:
-        return (yield Call(act, intent.key))
-    except (InDoubt, LeaseLost):
-        raise
-    except Exception as error:
-        yield Enter(effect.failed(intent, classify(error).text()))
-        raise
 
 
 def _text(value: object) -> str:

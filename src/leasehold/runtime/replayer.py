@@ -22,6 +22,7 @@ from leasehold import canonical, clock
 from leasehold.errors import RecordDamaged
 from leasehold.insight.recording import Recording, read_lines
 from leasehold.insight.verify import check_story
+from leasehold.insight.verify_effects import Effects
 from leasehold.model.delivery import Post
 from leasehold.model.event import Name
 from leasehold.model.failure import Failure
@@ -95,8 +96,9 @@ def load(lines: Iterable[bytes]) -> Book:
     """Read a record whole; `RecordDamaged` if its hashes, its order, or its events and outcomes do not fit."""
     recording = Recording(lines)
     book = Book(recording.opening)
+    effects = Effects(recording.opening.kind, recording.opening.key)
     for story in recording.stories():
-        if said := check_story(story):
+        if said := check_story(story, effects):
             raise RecordDamaged(f"Before line {recording.line}: {said}.")
         book.add(story)
     return book

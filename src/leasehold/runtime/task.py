@@ -6,7 +6,7 @@ import asyncio
 from typing import Any, Protocol
 
 from leasehold import canonical
-from leasehold.errors import LeaseLost
+from leasehold.errors import EffectInDoubt, LeaseLost
 from leasehold.model.delivery import Posts, make_post
 from leasehold.model.lease import Lease
 from leasehold.model.limits import PROGRESS_BYTES_MAX
@@ -122,6 +122,11 @@ class Task:
         if self._effects is None:
             self._effects = Effects(self.lease, self._line.ledger)
         return self._effects
+
+    @property
+    def doubt(self) -> EffectInDoubt | None:
+        """An effect found in doubt that this attempt got no result of."""
+        return None if self._effects is None else self._effects.doubt
 
     @property
     def trace(self) -> dict[str, Any] | None:

@@ -57,6 +57,10 @@ class Session(Protocol):
     def raw(self) -> object:
         """The driver's own connection, for statements of the caller's."""
 
+    @property
+    def usable(self) -> bool:
+        """Whether the connection is open."""
+
     def run(self, name: str, /, **values: object) -> list[Row]:
         """Run a named operation and return its rows."""
 
@@ -162,6 +166,17 @@ class Database:
                 with suppress(ValueError):  # left in another context than it was entered in
                     _bound.reset(token)
 
+    @contextmanager
+    def lent(self, session: Session) -> Iterator[None]:
+        """Have operations of this thread take part in the transaction that this session has open."""
+        binding = _Binding(session)
+        token = _bound.set({**_bound.get(), id(self): binding})
+        try:
+            yield
+        finally:
+            binding.is_open = False
+            _bound.reset(token)
+
     @property
     def is_bound(self) -> bool:
         """Whether this thread or coroutine works inside a transaction of the caller's."""
@@ -221,8 +236,7 @@ class Database:
         return result
 
     def _let_go(self, session: Session, error: Exception) -> None:
-        trouble = self.dialect.judge(error)
-        if trouble is Trouble.RECONNECT:
+        if self.dialect.judge(error) is Trouble.RECONNECT or not session.usable:
             self._pool.drop(session)
         else:
             self._pool.give(session)

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from operator import attrgetter
+from typing import Final
 
 from msgspec import Struct
 
-from leasehold.errors import EffectSettled, LeaseLost
-from leasehold.model.effect import Entry, Intent, Record
-from leasehold.store.database import Database, Session
+from leasehold.errors import EffectInDoubt, EffectSettled, LeaseLost, Misuse
+from leasehold.model.effect import Entry, Intent, Record, Verdict
+from leasehold.store.database import Database, Session, Trouble
 from leasehold.store.documents import document
+
+
+# How long a process may hold a transaction of the ledger without speaking, before the server ends it.
+IDLE_MS_MAX: Final = 120_000
 
 
 class EffectRow(Struct, frozen=True):
@@ -32,6 +37,14 @@ class EffectRow(Struct, frozen=True):
     segment: int | None
 
 
+class _Theirs(Exception):
+    """An error of the caller's own part of a transaction, on its way through ours."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
 class Effects:
     """The noun `store.effects`."""
 
@@ -51,14 +64,45 @@ class Effects:
         """Run `act` on a connection of this database; its rows and its record commit together, or neither does."""
 
         def work(session: Session) -> Entry:
+            session.run("idle_limit", limit=str(IDLE_MS_MAX))
             found = _answer(session.run("ledger", intents=document([intent]), records="[]"))
-            if found.verdict == "done":
+            if found.verdict == Verdict.DONE:
                 return found
-            record = act(session.raw)
+            if found.verdict == Verdict.DOUBT:
+                raise EffectInDoubt(f"It is {intent.kind}: its act has ended a transaction that was not its own.")
+            record = self._act(session, act)
             _answer(session.run("ledger", intents="[]", records=document([record])))
             return Entry(record.task_id, record.fence, record.key, "recorded", record.result)
 
-        return self._database.transact(work)
+        try:
+            return self._database.transact(work)
+        except _Theirs as error:
+            raise error.error from error.error.__cause__
+
+    def _act(self, session: Session, act: Callable[[object], Record]) -> Record:
+        """Run the caller's part inside a savepoint: an `act` that commits or rolls back is found out by its loss."""
+        record: Record | None = None
+        try:
+            with session.atomic(write=True), self._database.lent(session):
+                record = self._theirs(act, session)
+        except _Theirs:
+            raise
+        except Exception as error:
+            if record is not None and self._database.dialect.judge(error) is Trouble.FINAL:
+                raise Misuse(
+                    "The act of a transaction must not commit or roll back; leave that to the engine."
+                ) from error
+            raise
+        return record
+
+    def _theirs(self, act: Callable[[object], Record], session: Session) -> Record:
+        """Let the caller's own errors through in the caller's own words; only what a repeat can heal is ours."""
+        try:
+            return act(session.raw)
+        except Exception as error:
+            if self._database.dialect.judge(error) is Trouble.AGAIN:
+                raise
+            raise _Theirs(error) from error
 
     def of(self, job_id: int, after: EffectRow | None = None, most: int = 1_000) -> list[EffectRow]:
         """List a job's effects, task by task, in the order in which they were first intended."""

@@ -140,6 +140,11 @@ class PostgresSession:
         """The driver's own connection."""
         return self._connection
 
+    @property
+    def usable(self) -> bool:
+        """Whether the connection is open."""
+        return not self._connection.closed
+
     def run(self, name: str, /, **values: object) -> list[Row]:
         """Run a named operation and return its rows."""
         with psycopg.Cursor(self._connection, row_factory=tuple_row) as cursor:  # whatever the caller's makes

@@ -146,6 +146,14 @@ class SqliteSession:
         """The driver's own connection."""
         return self._connection
 
+    @property
+    def usable(self) -> bool:
+        """Whether the connection is open."""
+        try:
+            return not self._connection.is_interrupted
+        except apsw.ConnectionClosedError:
+            return False
+
     def run(self, name: str, /, **values: object) -> list[Row]:
         """Run a named operation step by step and return the rows of the step that has some."""
         return self._steps(statements.steps("sqlite", name), values)
@@ -222,7 +230,7 @@ class SqliteSession:
     def close(self) -> None:
         """Close our own connection; the caller's is left alone."""
         if self._own:
-            self._connection.close()
+            self._connection.close(force=True)  # what a statement that failed still has to say matters to nobody now
             guard.release(self._path)
 
 

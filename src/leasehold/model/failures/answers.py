@@ -56,7 +56,7 @@ def look(thing: object, name: str) -> Any:
     """Read an attribute of something foreign, which may be a property that raises."""
     try:
         return getattr(thing, name, None)
-    except Exception:  # noqa: BLE001 — what cannot be read is not there
+    except BaseException:  # noqa: BLE001 — what cannot be read is not there
         return None
 
 
@@ -99,7 +99,7 @@ def _headers(headers: object) -> dict[str, str]:
         for name, value in islice(look(headers, "items")(), HEADERS_MAX):
             if (lower := _text(name).lower()) in KEPT:
                 found.setdefault(lower, _text(value).strip()[:HEADER_LENGTH_MAX])
-    except Exception:  # noqa: BLE001 — headers that cannot be read say nothing
+    except BaseException:  # noqa: BLE001 — headers that cannot be read say nothing
         return found
     return found
 

@@ -40,7 +40,7 @@ def facts_of(errors: Iterable[BaseException], redact: Redactor) -> Facts:
 def _facts(error: BaseException, redact: Redactor) -> Facts:
     try:
         checked = [(name, _checked(name, value, redact)) for name, value in _told(error)]
-    except Exception:  # noqa: BLE001 — an error that cannot be looked at has no facts
+    except BaseException:  # noqa: BLE001 — an error that cannot be looked at has no facts
         return {}
     return {name: value for name, value in checked if value is not None}
 
@@ -50,7 +50,7 @@ def trouble_of(error: BaseException, redact: Redactor) -> str:
     name = type(error).__name__
     try:
         return fit(f"{name}: {error}", FACT_LENGTH_MAX, redact)[:FACT_LENGTH_MAX]
-    except Exception:  # noqa: BLE001 — its name says enough
+    except BaseException:  # noqa: BLE001 — its name says enough
         return clean(name, FACT_LENGTH_MAX)
 
 
@@ -91,7 +91,7 @@ def _place(error: BaseException) -> Iterator[tuple[str, Any]]:
 def _host(url: object) -> str | None:
     try:
         return urlsplit(str(url)).hostname
-    except Exception:  # noqa: BLE001 — what is not a URL has no host
+    except BaseException:  # noqa: BLE001 — what is not a URL has no host
         return None
 
 
@@ -109,5 +109,5 @@ def _checked(name: str, value: object, redact: Redactor) -> str | int | None:
     try:
         chosen = partial(scrub, entropy=False) if name == "request_id" and redact is scrub else redact
         return chosen(value)[:FACT_LENGTH_MAX]
-    except Exception:  # noqa: BLE001 — what cannot be redacted is not kept
+    except BaseException:  # noqa: BLE001 — what cannot be redacted is not kept
         return None

@@ -123,5 +123,5 @@ def judge(error: BaseException, rules: Iterable[Rule], now: int | None) -> tuple
     classifier = Classifier(tuple(rules), now)
     try:
         return classifier.judge(error), classifier.troubles
-    except Exception:  # noqa: BLE001 — an error that cannot be looked at is still a failure
+    except BaseException:  # noqa: BLE001 — an error that cannot be looked at is still a failure
         return Judgement(UNKNOWN, (error,)), classifier.troubles

@@ -38,7 +38,7 @@ def describe(error: BaseException, redact: Redactor) -> Words:
     """Return an error's words, fit to be stored."""
     try:
         return Words(fit(_text_of(error), MESSAGE_LENGTH_MAX, redact), _stack_of(error, redact))
-    except Exception:  # noqa: BLE001 — whatever stops the redactor, nothing unredacted is kept
+    except BaseException:  # noqa: BLE001 — whatever stops the redactor, nothing unredacted is kept
         return Words(clean(f"{type(error).__name__}: {WITHHELD}", MESSAGE_LENGTH_MAX), "")
 
 
@@ -56,7 +56,7 @@ def _text_of(error: BaseException) -> str:
     name = type(error).__name__
     try:
         said = str(error)
-    except Exception:  # noqa: BLE001 — a broken __str__ must not hide the failure itself
+    except BaseException:  # noqa: BLE001 — a broken __str__ must not hide the failure itself
         said = UNREADABLE
     return f"{name}: {said}" if said else name
 
@@ -73,7 +73,7 @@ def _stack_of(error: BaseException, redact: Redactor) -> str:
 def _frames_of(error: BaseException) -> str:
     try:
         return "".join(traceback.format_tb(error.__traceback__, limit=-FRAMES_MAX))
-    except Exception:  # noqa: BLE001 — frames that cannot be shown are left out
+    except BaseException:  # noqa: BLE001 — frames that cannot be shown are left out
         return ""
 
 
