@@ -141,3 +141,16 @@ def test_a_number_that_was_rolled_back_holds_nobody_up(postgres_store):
         raise RuntimeError
     submit(store, "early")
     assert len(Follower(store, None, 0).read()) == 1
+
+
+def test_a_file_that_is_no_projection_is_refused_and_left_alone(store, path):
+    path.write_bytes(b"my precious notes, without a line break")
+    with pytest.raises(ProjectionDamaged):
+        Projection(path)
+    assert path.read_bytes() == b"my precious notes, without a line break"
+
+
+def test_a_file_that_is_ahead_of_the_database_is_refused(store, path):
+    path.write_bytes(b'{"at":1,"id":999999,"job_id":1,"kind":"a","name":"submitted","task_id":1}\n')
+    with Projection(path) as file, pytest.raises(ProjectionForeign, match="has not reached"):
+        check_tail(store, file)

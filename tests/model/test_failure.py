@@ -138,13 +138,16 @@ def test_libraries_are_known_by_name_without_being_imported(name, error_class):
     assert classify(stand_in(name)).error_class == error_class
 
 
-def test_only_the_wrappers_that_are_listed_are_opened():
+def test_wrappers_are_opened_where_they_keep_what_happened_and_others_by_their_cause():
     inner = stand_in("urllib3.exceptions.MaxRetryError")
     inner.reason = FileNotFoundError(errno.ENOENT, "absent")  # type: ignore[attr-defined]
     wrapped = classify(stand_in("requests.exceptions.ConnectionError", inner))
     assert (wrapped.error_class, wrapped.context) == ("NOT_FOUND", {"errno": errno.ENOENT})
     other = RuntimeError("mine")
     other.__cause__ = inner
+    assert classify(other).error_class == "NOT_FOUND"
+    other.__cause__ = None
+    other.__context__ = inner
     assert classify(other).error_class == "UNCLASSIFIED"
     inner.reason = inner  # type: ignore[attr-defined]
     assert classify(inner).retryable

@@ -159,3 +159,12 @@ def test_numbers_that_the_databases_cannot_keep_are_left_out():
     assert classify(OSError(10**30, "x")).context == {}
     assert classify(OSError("five", "x")).context == {}
     assert classify(OSError(5, "x")).context == {"errno": 5}
+
+
+def test_an_error_that_nobody_knows_is_judged_by_what_it_was_raised_from():
+    wrapped = RuntimeError("fetch failed")
+    wrapped.__cause__ = Refused(SimpleNamespace(status_code=429, headers={"Retry-After": "90"}))
+    assert (classify(wrapped).error_class, classify(wrapped).retry_after) == ("RATE_LIMITED", 90)
+    wrapped.__cause__ = ValueError("between")
+    wrapped.__cause__.__cause__ = Refused(SimpleNamespace(status_code=403, headers={}))
+    assert (classify(wrapped).error_class, classify(wrapped).retryable) == ("AUTH_DENIED", False)

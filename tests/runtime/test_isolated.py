@@ -154,3 +154,10 @@ class Silence:
 
     def note(self, progress):
         return None
+
+
+def test_s16_what_is_registered_as_secret_in_the_worker_is_hidden_in_the_child_too(app, crew):
+    crew.start(environment={"WORKSHOP_SECRET": "correct-horse-battery"})
+    job = app.submit("apart", {"act": "login"}).wait(timeout=60)
+    assert job.failure is not None
+    assert job.failure["message"].startswith("Permanent: cannot log in with [REDACTED:")

@@ -59,3 +59,20 @@ def test_a_message_whose_arguments_do_not_fit_is_logged_all_the_same(log, caplog
     log.info("%d of", "many")
     assert "%d of ('many',)" in caplog.text
     assert caplog.records[0].filename == "test_logs.py"
+
+
+def test_s16_extra_fields_and_stacks_are_redacted_too(log, caplog):
+    log.info("called", extra={"header": TOKEN}, stack_info=True)
+    assert TOKEN not in caplog.text
+    assert TOKEN not in vars(caplog.records[0])["header"]
+    assert "test_logs.py" in caplog.messages[0]
+    assert caplog.records[0].stack_info is None
+
+
+def test_a_field_that_cannot_be_read_does_not_end_the_attempt_that_logs_it(log, caplog):
+    class Broken:
+        def __str__(self):
+            raise ValueError
+
+    log.info("odd", field=Broken())
+    assert "which cannot be read" in caplog.text

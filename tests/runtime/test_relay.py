@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import pytest
 
 from leasehold import Retry, Transient, canonical
-from leasehold.model.delivery import Absent, NotSent, Sent, Unknown
+from leasehold.model.delivery import Absent, NotSent, Refused, Sent, Unknown
 from leasehold.providers import Folder, Smtp, Webhook
 from leasehold.testing import Clock, drain
 from tests.providers.mail_server import DROP, MailServer
@@ -205,7 +205,16 @@ def _act(script):
     return step
 
 
-@pytest.mark.parametrize("answer", [None, "4XyZ", Sent(""), SystemExit("stop"), ValueError("what?")])
+class Mute(Exception):
+    """An error, or a reason, whose text ends the process."""
+
+    def __str__(self):
+        raise SystemExit("mute")
+
+
+@pytest.mark.parametrize(
+    "answer", [None, "4XyZ", Sent(""), Sent(" \n "), SystemExit("stop"), ValueError("what?"), Mute()]
+)
 def test_a_provider_that_answers_anything_else_has_maybe_sent_it(app, answer):
     provider = Scripted([answer], [Unknown("one"), ValueError("two"), "three"])
     app.deliveries.provider(PROVIDER, provider)
@@ -213,6 +222,23 @@ def test_a_provider_that_answers_anything_else_has_maybe_sent_it(app, answer):
     app.drain(timeout=60)
     assert statuses(app) == {"ada@example.org": "in_doubt"}
     assert provider.sent == 1
+
+
+def test_a_look_up_whose_words_cannot_be_read_tells_nothing(app):
+    provider = Scripted([Mute()], [Mute(), Unknown(Mute()), Sent("  ")])
+    app.deliveries.provider(PROVIDER, provider)
+    mailing(app).submit({"recipients": ["ada@example.org"]})
+    app.drain(timeout=60)
+    assert (statuses(app), provider.sent) == ({"ada@example.org": "in_doubt"}, 1)
+
+
+@pytest.mark.parametrize("kind", [Refused, NotSent])
+def test_a_refusal_whose_words_cannot_be_read_is_marked_all_the_same(app, kind):
+    silent = type("Silent", (Mute, kind), {})
+    provide(app, Scripted([silent("a")]), attempts=1)
+    mailing(app).submit({"recipients": ["ada@example.org"]})
+    app.drain(timeout=60)
+    assert statuses(app) == {"ada@example.org": "failed"}
 
 
 def test_a_look_up_that_fails_for_a_moment_is_repeated(app):

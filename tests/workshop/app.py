@@ -187,7 +187,12 @@ def deliver(task):
     return {"attempt": task.attempt}
 
 
+def login(task):
+    raise Permanent(f"cannot log in with {os.environ['WORKSHOP_SECRET']}")
+
+
 ACTS = {
+    "login": login,
     "deliver": deliver,
     "buy": buy,
     "answer": answer,

@@ -16,6 +16,7 @@ from leasehold.model.failure import Failure
 from leasehold.model.names import reason_of
 from leasehold.model.status import Status
 from leasehold.model.task import Submitted
+from leasehold.redact import scrub
 from leasehold.store import Store
 from leasehold.store.wake import ATTENTION
 
@@ -89,7 +90,7 @@ class Job:
 
     def cancel(self, reason: str = "") -> Job:
         """Call the job off: what has not started ends at once, what runs is asked to stop. No effect once settled."""
-        failure = Failure("CANCELLED", reason_of(reason) or "cancelled by its submitter")
+        failure = Failure("CANCELLED", reason_of(scrub(str(reason))) or "cancelled by its submitter")
         count = self._store.tasks.cancel(self.id, failure.text())
         if count.asked:
             self._store.wake([ATTENTION])

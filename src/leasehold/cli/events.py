@@ -96,7 +96,9 @@ def settled(follower: Follower) -> Iterator[list[JournalLine]]:
 
 
 def check_tail(store: Store, file: Projection) -> None:
-    """Raise if the file's last line is another one in this database; one that was pruned cannot be compared."""
+    """Raise if the file's last line is another one here, or is not here yet; one that was pruned cannot be compared."""
+    if file.last > store.history.horizon().newest:
+        raise ProjectionForeign(f"{file.path} ends with id {file.last}, which this database has not reached.")
     found = store.history.follow(None, file.last - 1, file.last) if file.last else []
     if found and encode(found[0]) != file.tail:
         raise ProjectionForeign(f"The line is {file.path}: id {file.last}.")

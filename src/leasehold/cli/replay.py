@@ -13,6 +13,7 @@ from leasehold.cli.modules import find_app
 from leasehold.cli.table import echo
 from leasehold.cli.verbs import json_option, lesson, url_option
 from leasehold.cli.words import count, safe
+from leasehold.redact import scrub
 from leasehold.runtime.replay_ledger import Divergence
 from leasehold.runtime.replayer import Replay
 
@@ -44,7 +45,7 @@ def replay(file: Path, name: str, *, as_json: bool) -> None:
 
 def _print(found: Replay) -> None:
     if found.divergence is not None:
-        echo(safe(f"diverged: {_sentence(found.divergence)}"))
+        echo(safe(scrub(f"diverged: {_sentence(found.divergence)}")))
         return
     ran = f"{count(found.tasks, 'task')} run again, {found.told} told by the journal alone"
     echo(f"equal: {ran}, {count(found.effects, 'effect')} answered from the record")

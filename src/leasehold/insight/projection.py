@@ -11,11 +11,13 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Self
+from typing import BinaryIO, Final, Self
 
 import msgspec
 
 from leasehold.errors import OptionInvalid, ProjectionBusy, ProjectionDamaged
+
+START: Final = b'{"at":'  # how every line of the journal begins: keys are sorted
 
 
 class Projection:
@@ -38,7 +40,7 @@ class Projection:
         end = 0
         for number, line in enumerate(self._file, 1):
             if not line.endswith(b"\n"):
-                self._cut(end, len(line))
+                self._cut(number, end, line)
                 return
             self._check(number, line)
             end += len(line)
@@ -54,12 +56,14 @@ class Projection:
             raise ProjectionDamaged(f"{self.path}:{number}: {why}.")
         self.last, self.tail = line_id, line
 
-    def _cut(self, end: int, torn: int) -> None:
-        """Take a torn line off: what a crash in the middle of a write left."""
+    def _cut(self, number: int, end: int, torn: bytes) -> None:
+        """Take a torn line off: what a crash in the middle of a write left. Anything else is not ours to cut."""
+        if end == 0 and not torn.startswith(START[: len(torn)]):
+            raise ProjectionDamaged(f"{self.path}:{number}: it is not a line of the journal.")
         self._file.truncate(end)
         self._file.seek(end)
         os.fsync(self._file.fileno())
-        self.repaired = torn
+        self.repaired = len(torn)
 
     def append(self, lines: Iterable[bytes]) -> None:
         """Add lines; they are on the disk when this returns."""

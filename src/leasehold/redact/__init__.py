@@ -7,7 +7,7 @@ to clean. Pure text work: no I/O, no clock, no randomness.
 
 from leasehold.redact.failed import RedactionFailed
 from leasehold.redact.policy import Policy
-from leasehold.redact.process import guarded, register, scrub
+from leasehold.redact.process import guarded, register, registered, scrub
 from leasehold.redact.redactor import Redacted, Redactor
 
-__all__ = ["Policy", "Redacted", "RedactionFailed", "Redactor", "guarded", "register", "scrub"]
+__all__ = ["Policy", "Redacted", "RedactionFailed", "Redactor", "guarded", "register", "registered", "scrub"]

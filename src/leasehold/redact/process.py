@@ -22,6 +22,9 @@ class _Process:
         for value in Policy(secrets=values).secrets:
             self._values[value] = None
 
+    def values(self) -> tuple[str, ...]:
+        return tuple(self._values)
+
     def redactor(self, *, entropy: bool = True) -> Redactor:
         count, redactor = self._latest[entropy]
         if count != len(self._values):
@@ -37,6 +40,11 @@ _process = _Process()
 def register(*values: str) -> None:
     """Hide these exact values from now on, wherever this process calls `scrub`."""
     _process.register(values)
+
+
+def registered() -> tuple[str, ...]:
+    """Return what was registered, for a child process that is to hide the same."""
+    return _process.values()
 
 
 def scrub(text: str, *, entropy: bool = True) -> str:

@@ -20,6 +20,7 @@ from leasehold.errors import Cancelled
 from leasehold.model.delivery import Post
 from leasehold.model.failure import Failure
 from leasehold.model.lease import Lease
+from leasehold.redact import registered
 from leasehold.runtime.attempt import Attempt, State
 from leasehold.runtime.task import Line
 
@@ -62,7 +63,7 @@ def run(attempt: Attempt, line: Line, url: str) -> Value | Failure:
     if attempt.state is State.LOST:  # while the child was being started
         ending()
     try:
-        _say(child, {"spec": {**_spec(attempt), "url": url}})
+        _say(child, {"spec": {**_spec(attempt), "url": url, "secrets": registered()}})
         return _converse(child, _Words(word_read), line)
     finally:
         ending()

@@ -18,6 +18,7 @@ from leasehold import canonical, clock
 from leasehold.errors import Cancelled
 from leasehold.model.failure import Failure, classify
 from leasehold.model.lease import Lease
+from leasehold.redact import register
 from leasehold.runtime.effects import Ledger, StoreLedger
 from leasehold.runtime.handlers import Handler
 from leasehold.runtime.serving import run_inside_a_cell
@@ -94,6 +95,7 @@ def main(words: int) -> None:
     run_inside_a_cell()
     line = PipeLine(words)
     spec = line.spec()
+    register(*spec["secrets"])
     threading.Thread(target=line.listen, daemon=True).start()
     try:
         result, task = _call(spec, line)

@@ -11,12 +11,11 @@ import traceback
 from collections.abc import Callable, MutableMapping
 from typing import Any, Final
 
-from leasehold.errors import LeaseholdError
 from leasehold.redact import scrub
 
 _STANDARD: Final = ("exc_info", "stack_info", "stacklevel", "extra")
-_KEPT: Final = ("stack_info", "stacklevel", "extra")
 LINE_LENGTH_MAX: Final = 64 * 1024
+STACK_OWN: Final = 3  # frames of this module and of logging, which say nothing
 
 
 class Log(logging.LoggerAdapter[logging.Logger]):
@@ -36,7 +35,12 @@ class Log(logging.LoggerAdapter[logging.Logger]):
         fields = {**(self.extra or {}), **{key: value for key, value in kwargs.items() if key not in _STANDARD}}
         line = " ".join([str(msg), *(f"{key}={_plain(value)}" for key, value in fields.items())])
         line += _trace(kwargs.get("exc_info"))
-        return clean(line), {key: kwargs[key] for key in _KEPT if key in kwargs}
+        if kwargs.get("stack_info"):
+            line += "\n" + "".join(traceback.format_stack()[:-STACK_OWN]).rstrip()
+        kept: dict[str, Any] = {"stacklevel": kwargs["stacklevel"]} if "stacklevel" in kwargs else {}
+        if extra := kwargs.get("extra"):
+            kept["extra"] = {key: clean(value) if isinstance(value, str) else value for key, value in extra.items()}
+        return clean(line), kept
 
 
 def _said(msg: object, args: tuple[object, ...]) -> str:
@@ -47,7 +51,10 @@ def _said(msg: object, args: tuple[object, ...]) -> str:
 
 
 def _plain(value: object) -> str:
-    text = str(value)
+    try:
+        text = str(value)
+    except Exception:  # noqa: BLE001 — a field that cannot be read must not end the attempt that logs it
+        text = f"({type(value).__name__}, which cannot be read)"
     return text if text.isprintable() and " " not in text and text else repr(text)
 
 
@@ -62,5 +69,5 @@ def clean(line: str, redact: Callable[[str], str] = scrub) -> str:
     """Redact first, then cut; what lies beyond the limit is redacted too, so that no secret is cut in half."""
     try:
         return redact(line[: 2 * LINE_LENGTH_MAX])[:LINE_LENGTH_MAX]
-    except LeaseholdError:
+    except Exception:  # noqa: BLE001 — whatever stops the redactor, nothing unredacted is logged
         return "(withheld: a line that could not be redacted)"

@@ -52,6 +52,8 @@ class Answers:
         self._effects = effects
         self._stop: Diverged | None = None
         self._disorder: Diverged | None = None
+        self._turned: Diverged | None = None
+        self._asked: dict[str, int] = {}
         self._raised: list[BaseException] = []
         self.failed_as_recorded = False
         self.asked = 0
@@ -75,13 +77,22 @@ class Answers:
         if found is None:
             raise self._diverge(f"effect {intent.number}", self._recorded(intent.number), _named(intent))
         self.asked += 1
-        if found.number != intent.number and self._disorder is None:
-            said = (f"effect {intent.number}", self._recorded(intent.number), _named(intent))
-            self._disorder = Diverged(self._story.task, *said)
+        self._follow(intent, found.number)
         result = text_of(found.result)
         if result is None:
             raise self._again(found)
         return Entry(intent.task_id, intent.fence, intent.key, Verdict.DONE, result)
+
+    def _follow(self, intent: Intent, number: int) -> None:
+        """Note the first effect that has another number than then, and the first asked for after one that followed."""
+        if intent.key in self._asked:
+            return
+        said = Diverged(self._story.task, f"effect {intent.number}", self._recorded(intent.number), _named(intent))
+        if number != intent.number:
+            self._disorder = self._disorder or said
+        if self._turned is None and number < max(self._asked.values(), default=0):
+            self._turned = self._disorder or said
+        self._asked[intent.key] = number
 
     def _recorded(self, number: int) -> str | None:
         """Name the effect that the record has at this place."""
@@ -118,6 +129,8 @@ class Answers:
 
     def judge(self, settlement: Settlement) -> None:
         """Raise unless the effects were asked for as then: all of them, in the same order."""
+        if settlement.status == "ERROR" and self._ending.name == Name.FAILED:
+            self._judge_failed()
         if settlement.status != "DONE" or self._ending.name != Name.DONE:
             return  # which effects a failed attempt asked for is not on record; a status that differs says more
         told = self._ending.detail if isinstance(self._ending.detail, dict) else {}
@@ -130,6 +143,12 @@ class Answers:
         if self._disorder is not None:
             raise self._disorder
         # Asked for in the same order, but answered in another: they were under way at the same time.
+
+    def _judge_failed(self) -> None:
+        """Raise if a failed attempt asked in another order, where no other attempt numbered its effects."""
+        own = all(one.fence == self._ending.fence for one in self._story.effects)
+        if own and self._turned is not None:
+            raise self._turned
 
 
 class ReplayLine:

@@ -13,7 +13,6 @@ from leasehold.model.effect import Entry, Intent, Record, Verdict
 from leasehold.store.database import Database, Session, Trouble
 from leasehold.store.documents import document
 
-
 # How long a process may hold a transaction of the ledger without speaking, before the server ends it.
 IDLE_MS_MAX: Final = 120_000
 

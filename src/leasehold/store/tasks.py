@@ -78,13 +78,19 @@ def add_jobs(session: Session, submissions: Sequence[Submission], definition: De
 def _submit_all(session: Session, submissions: Sequence[Submission]) -> list[Submitted]:
     answers: dict[tuple[str, str], Submitted] = {}
     for batch in _batches(submissions):
-        rows = session.run("submit", jobs=documents.jobs(batch))
-        new = {(kind, key): task_id for task_id, kind, key in rows}
-        for one in batch:
-            if (one.kind, one.key) in new:
-                answers.setdefault((one.kind, one.key), _created(one, new[one.kind, one.key]))
+        _add(session, batch, answers)
         answers |= _existing(session, [one for one in batch if (one.kind, one.key) not in answers])
+        if gone := [one for one in batch if (one.kind, one.key) not in answers]:  # pruned between the two looks
+            _add(session, gone, answers)
     return _in_order(submissions, answers)
+
+
+def _add(session: Session, batch: Sequence[Submission], answers: dict[tuple[str, str], Submitted]) -> None:
+    rows = session.run("submit", jobs=documents.jobs(batch))
+    new = {(kind, key): task_id for task_id, kind, key in rows}
+    for one in batch:
+        if (one.kind, one.key) in new:
+            answers.setdefault((one.kind, one.key), _created(one, new[one.kind, one.key]))
 
 
 def _batches(submissions: Sequence[Submission]) -> Iterator[list[Submission]]:

@@ -43,7 +43,19 @@ class Classifier:
         return self._judge_one(error)
 
     def _judge_one(self, error: BaseException) -> Judgement:
-        return self._ruled(error) or self._known(error) or Judgement(UNKNOWN, (error,))
+        return self._ruled(error) or self._known(error) or self._caused(error) or Judgement(UNKNOWN, (error,))
+
+    def _caused(self, error: BaseException) -> Judgement | None:
+        """Judge an error that nobody knows by what it was raised from."""
+        link = error.__cause__
+        for _ in range(DEPTH_MAX):
+            if link is None:
+                break
+            found = self._ruled(link) or self._known(link)
+            if found is not None:
+                return Judgement(found.verdict, (error, *found.about))
+            link = link.__cause__
+        return None
 
     def _judge_group(self, group: BaseExceptionGroup[BaseException]) -> Judgement:
         """Judge a group: it is final if one of its members is, for that one would fail again."""
