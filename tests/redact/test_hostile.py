@@ -28,7 +28,11 @@ BRICKS = [
     "cookie:a=b;", "cookie:a=b;password==", "bearer ", "basic a", "mysql ", "mysql -p", "curl -u a", "[REDACTED:",
     "[REDACTED:password#1]", "[REDACTED:password#1", "hunter2-", "aaaaaaa ", "\n", "\r\n", "\r", " ", "=", "-", "/",
     "a/", "A1/", "a", "aB3", "\x00", "\ud800", "\ue000", "İ", "://a:bcookie:a=b;password=a(authorization:",
-    "password=secret: the password=$#1]",
+    "password=secret: the password=$#1]", "mysql', '", "mysql', '-pa ", "curl','-u','a:", 'mysql", \'-pa',
+    "password=a&", "password=a;",
+    "password=a;1&", '"passwords":["', '"passwords":["a",', 'password:["","', "auth=('", "auth=(a,'", "basicauth('a','",
+    "key (password)=(", "key (a", "set(a,'password','", "set(", "://" + LETTERS, "://a1", "pw=", '"password":\n',
+    "-----BEGIN%20PRIVATE%20KEY-----", "BEGIN+PRIVATE+KEY", PRIVATE + "&#10;", PRIVATE + "\n" + LETTERS[:12] + "\n",
 ]  # fmt: skip
 
 

@@ -76,6 +76,6 @@ def test_the_guard_blocks_a_redactor_that_loses_lines():
 
 
 def test_everything_that_others_use_is_exported():
-    assert {"Policy", "Redacted", "RedactionFailed", "Redactor", "guarded", "register", "scrub"} == set(
+    assert {"Policy", "Redacted", "RedactionFailed", "Redactor", "guarded", "register", "registered", "scrub"} == set(
         leasehold.redact.__all__
     )

@@ -22,7 +22,8 @@ PIECES = (
     "db.corp.example", "vault", "10.0.0.1", "fd00::1", *SECRETS,
     *(base64.b64encode(secret.encode()).decode() for secret in SECRETS), *(quote(secret) for secret in SECRETS),
     *(f"[REDACTED:{name}#{number}]" for name in CLASSES[::6] for number in (1, 12)), "[REDACTED:", "#1]", "\x00",
-    "\ud800", "\ue000", "ü", "\u2028", "İ",
+    "\ud800", "\ue000", "ü", "', '", '["', "auth=('", "pw", "set(a, '", "Key (password)=(", "PRIVATE%20KEY", "&#10;",
+    "\u2028", "İ",
 )  # fmt: skip
 pieced = st.lists(st.sampled_from(PIECES), max_size=24).map("".join)
 texts = st.one_of(pieced, st.text(max_size=80), st.tuples(pieced, st.text(max_size=20), pieced).map("".join))

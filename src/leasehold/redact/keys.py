@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from leasehold.redact.page import Page
 
-TRIGGERS: Final = ("pass", "pwd", "secret", "key", "token", "credential", "auth", "sess", "signature")
+TRIGGERS: Final = ("pass", "pw", "secret", "key", "token", "credential", "auth", "sess", "signature")
 NAME_CHARACTERS: Final = string.ascii_lowercase + string.digits + "_-"
 NAME_LENGTH_MAX: Final = 64
 REST_OF_NAME: Final = re.compile(r"[a-z0-9_-]{0,64}")
@@ -24,16 +24,16 @@ KINDS: Final = (
     (
         "password",
         re.compile(
-            r"passw|passphrase|passcode|pwd"
+            r"passw|passphrase|passcode|pwd|(?:^|[_-]|db|user|root|admin)pw$"
             r"|(?:^|(?<!to)[_-]|db|smtp|imap|mail|user|root|admin|ftp|pg|redis|proxy|ldap|sql|require)pass[0-9]{0,2}$"
         ),
     ),
-    ("secret", re.compile("secret")),
+    ("secret", re.compile(r"secret(?!ar(?:y|ies|iat))")),
     (
         "api_key",
         re.compile(
             r"(?:api|access|private|encryption|signing|auth|master|account|shared|service|license|consumer|client"
-            r"|storage|deploy|ssh|admin|webhook)[_-]?key(?:$|[_0-9-])"
+            r"|storage|deploy|ssh|admin|webhook|hmac|jwt|aes|crypto)[_-]?key(?:$|[_0-9-])"
         ),
     ),
 )
@@ -48,7 +48,7 @@ HARMLESS: Final = re.compile(
     r"|^(?:is|has|no|num|max|min|use|require|requires|invalid|wrong|bad|forgot|forgotten|reset|change|check|verify"
     r"|validate|get|find|read|parse|ask|prompt|need|needs|allow|without)[_-]"
 )
-NOT_HARMLESS: Final = re.compile(r"(?:password|passwd|passphrase|pwd|secret|keyword)$")
+NOT_HARMLESS: Final = re.compile(r"(?:passwords?|passwd|passphrases?|pwd|secret|keyword)$")
 
 
 class Kind(NamedTuple):

@@ -15,18 +15,20 @@ from typing import Final, NamedTuple
 from leasehold.redact.page import Page, places
 from leasehold.redact.spans import Span
 
-BEFORE: Final = re.compile(r"-{4,5} ?(BEGIN|END) [A-Z0-9 ]{0,40}$")
-AFTER: Final = re.compile(r"(?: BLOCK)?(?: ?-{1,5})?")
+BEFORE: Final = re.compile(r"-{4,5} ?(BEGIN|END)(?:[ +]|%20)[A-Z0-9 +%]{0,40}$")
+AFTER: Final = re.compile(r"(?:(?:[ +]|%20)BLOCK)?(?: ?-{1,5})?")
+NAMES: Final = ("PRIVATE KEY", "PRIVATE%20KEY", "PRIVATE+KEY")
 PUTTY: Final = re.compile(r"[0-9]{1,5}")
-MARKER_REACH: Final = 52
+MARKER_REACH: Final = 56
 
 CORE: Final = string.ascii_letters + string.digits + "+/="
 FULL_LINE: Final = 16  # what is shorter can only be the end of a key
+NARROW_LINE: Final = 10  # the same between two markers
 INLINE_RUN: Final = re.compile(r"[A-Za-z0-9+/]{24,}")
-INLINE: Final = re.compile(r"[A-Za-z0-9+/=\\%:,. \t-]*")
-INLINE_ESCAPED: Final = re.compile(r"(?:\\+[nr]|%0[ADad])+[A-Za-z0-9+/]")
+INLINE: Final = re.compile(r"[A-Za-z0-9+/=\\%&#;:,. \t-]*")
+INLINE_ESCAPED: Final = re.compile(r"(?:\\+[nr]|%0[ADad]|&#(?:1[03]|x[ADad]);)+[A-Za-z0-9+/]")
 TAIL: Final = r"(?:\\{1,2}[nr])*+[\"'`]?+[ \t]*+[,+\\;.)]*+[ \t]*+\r?$"
-MARGIN: Final = r"[ \t]*+(?:[-+>|#*:]{1,3}+[ \t]*+|//[ \t]*+|[0-9]{1,5}[:|][ \t]*+)?+[brf]?[\"'`]?+"
+MARGIN: Final = r"[ \t]*+(?:[-+>|#*:]{1,3}+[ \t]*+|//[ \t]*+|[0-9]{1,5}[:|][ \t]*+)?+(?:[brf]?[\"'`])?+"
 BODY: Final = re.compile(MARGIN + r"([A-Za-z0-9+/=]++)" + TAIL)
 EMPTY: Final = re.compile(MARGIN + TAIL)
 FIELD: Final = re.compile(MARGIN + r"[A-Z][A-Za-z0-9-]{1,30}: ")
@@ -63,10 +65,15 @@ def find_private_keys(page: Page) -> Iterator[Span]:
         done = found.end
 
 
+def _named(text: str) -> Iterator[tuple[str, int]]:
+    for name in NAMES:
+        yield from ((name, place) for place in places(text, name))
+
+
 def _markers(text: str) -> Iterator[Marker]:
-    for place in places(text, "PRIVATE KEY"):
+    for name, place in _named(text):
         before = BEFORE.search(text, max(0, place - MARKER_REACH), place)
-        after = AFTER.match(text, place + len("PRIVATE KEY"))
+        after = AFTER.match(text, place + len(name))
         if before and after:
             yield Marker(before.start(), after.end(), opens=before[1] == "BEGIN")
     for place in places(text, "Private-Lines: "):
@@ -89,7 +96,7 @@ def _after(text: str, marker: Marker, closing: Marker | None, limit: int) -> Fou
         return Found([(marker.start, closing.end)] if whole else [], closing.end)
     if not REST_OF_MARKER.match(text, marker.end, line_end):
         return _beside(text, marker, line_end)
-    cores, end = _walk_down(text, line_end + 1, limit)
+    cores, end = _walk_down(text, line_end + 1, limit, NARROW_LINE if closing else FULL_LINE)
     if not cores:
         return Found([], marker.end)
     if closing and not text[end : closing.start].strip("-+>|#* \t\"'`/"):
@@ -106,7 +113,7 @@ def _beside(text: str, marker: Marker, line_end: int) -> Found:
     return Found([(marker.start, end)], end) if is_key else Found([], marker.end)
 
 
-def _walk_down(text: str, position: int, limit: int) -> tuple[list[tuple[int, int]], int]:
+def _walk_down(text: str, position: int, limit: int, full: int) -> tuple[list[tuple[int, int]], int]:
     """Collect the lines of a key from here on; return them and where the first line after them starts."""
     cores: list[tuple[int, int]] = []
     while position < limit:
@@ -114,7 +121,7 @@ def _walk_down(text: str, position: int, limit: int) -> tuple[list[tuple[int, in
         if line_end == limit < len(text):  # the margin of the next marker
             break
         body = BODY.match(text, position, line_end)
-        if body and _belongs(body, cores, is_last=line_end + 1 >= len(text)):
+        if body and _belongs(body, cores, full, is_last=line_end + 1 >= len(text)):
             cores.append(body.span(1))
         elif not EMPTY.match(text, position, line_end) and (cores or not FIELD.match(text, position, line_end)):
             break
@@ -122,11 +129,11 @@ def _walk_down(text: str, position: int, limit: int) -> tuple[list[tuple[int, in
     return cores, position
 
 
-def _belongs(body: re.Match[str], cores: list[tuple[int, int]], *, is_last: bool) -> bool:
+def _belongs(body: re.Match[str], cores: list[tuple[int, int]], full: int, *, is_last: bool) -> bool:
     """A full line belongs; a short one does if it ends a key that has begun, or if the text ends with it."""
-    if len(body[1]) >= FULL_LINE:
+    if len(body[1]) >= full:
         return True
-    after_full_line = bool(cores) and cores[-1][1] - cores[-1][0] >= FULL_LINE
+    after_full_line = bool(cores) and cores[-1][1] - cores[-1][0] >= full
     return after_full_line or (is_last and not cores)
 
 
@@ -134,7 +141,7 @@ def _before(text: str, marker: Marker, done: int) -> Found:
     """Find what is left of a key whose beginning was cut off, above or beside its closing marker."""
     line_start = max(done, text.rfind("\n", done, marker.start) + 1)
     ahead = text[line_start : marker.start]
-    start = line_start + len(ahead.rstrip(CORE + "\\% "))
+    start = line_start + len(ahead.rstrip(CORE + "\\%&#; "))
     if INLINE_RUN.search(text, start, marker.start):
         return Found([(start, marker.end)], marker.end)
     cores = _walk_up(text, line_start, done)

@@ -17,6 +17,7 @@ from leasehold.redact.exact import ExactValues
 from leasehold.redact.failed import RedactionFailed
 from leasehold.redact.headers import find_credentials_in_headers
 from leasehold.redact.identity import ConfidentialHosts, find_addresses, find_emails
+from leasehold.redact.nested import find_nested
 from leasehold.redact.page import Detector, Page
 from leasehold.redact.pem import find_private_keys
 from leasehold.redact.placeholder import PLACEHOLDER, RANK, Numbers, write
@@ -83,6 +84,7 @@ def _detectors(policy: Policy) -> list[Detector]:
         find_credentials_in_headers,
         find_uri_passwords,
         find_assignments,
+        find_nested,
         find_command_passwords,
     ]
     if policy.secrets:

@@ -15,9 +15,9 @@ from leasehold.redact.page import Page
 AFTER: Final = re.compile(
     r"""(?P<close>(?:\\{0,3}["'`]|&quot;|&\#34;)?\]?)[ \t]{0,8}(?:
       (?P<typed>:[ ]?[a-z_][a-z0-9_.\[\]|, ]{0,60}?[ ]=[ ])               # password: str = "..."
-    | (?P<pair>,?(?:[ \t\r\n]|\\{1,3}[nr]){1,80}\\{0,3}["']?value\\{0,3}["']?[ \t]{0,4}[:=][ \t]{0,4})
+    | (?P<pair>(?:,?(?:[ \t\r\n]|\\{1,3}[nr]){1,80}\\{0,3}["']?|,\\{0,3}["'])value\\{0,3}["']?[ \t]{0,4}[:=][ \t]{0,4})
                                                                           # name: PASSWORD, value: ...
-    | (?P<sign>:=|=>|={1,3}|!={1,2}|\?=|:(?!:)|%3d)(?P<room>[ \t]{0,8})
+    | (?P<sign>:=|=>|={1,3}|!={1,2}|\?=|:(?!:)|%3d)(?P<room>[ \t]{0,8}\r?\n[ \t]{0,40}(?=\\{0,3}["'])|[ \t]{0,8})
     | (?P<comma>,)[ \t]{0,8}                                              # setenv("PASSWORD", "...")
     | (?P<element>>)                                                      # <password>...</password>
     | (?P<call>\()                                                        # setPassword("...")
@@ -52,10 +52,18 @@ TIGHT: Final = re.compile(r"(?:(?![&;][A-Za-z_][A-Za-z0-9_ ]{0,40}=)\S)+")
 REST_OF_LINE: Final = re.compile(r"[^\r\n]+")
 COMMENT: Final = re.compile(r"[ \t]+(?:#|//|--[ \t]).*")
 # A backslash belongs to a value, unless an escape starts there: this may all be a string of JSON.
-INLINE: Final = re.compile(r"(?:[^\s\"'`,;&<>(){}\[\]|\\]|\\(?![nrtu\"'\\]))+")
+# So does an ampersand or a semicolon, unless the next field, an entity or a statement starts there.
+PLAIN: Final = r"[^\s\"'`,;&<>(){}\[\]|\\]"
+NEXT_FIELD: Final = r"(?:amp;)?[A-Za-z_][A-Za-z0-9_. %-]{0,40}=|(?:[a-z]{2,6}|#[0-9a-fx]{2,6});"
+INLINE: Final = re.compile(
+    rf"(?:{PLAIN}|\\(?![nrtu\"'\\])|&(?={PLAIN})(?!{NEXT_FIELD})|;(?={PLAIN}{{0,40}}[0-9])(?!{NEXT_FIELD}))+"
+)
 ENCODED: Final = re.compile(r"(?:[^\s\"'`,;&<>(){}\[\]|\\%]|%(?!26))+")
 ARGUMENT: Final = re.compile(r"(?:[^\s\"'`|;&<>\\]|\\(?![nrtu\"'\\]))+")
 CONTENT: Final = re.compile(r"[^<\r\n]++(?=</|\r|\n|$)")
+# As in: setattr(self, "password", "hunter2"), or config.set("smtp", "password", "hunter2").
+SETTER: Final = re.compile(r"(?:set|put|setattr|setattr__)\([^()\r\n]{1,60},[ ]?[\"']$")
+SETTER_REACH: Final = 80
 ALPHABETIC: Final = re.compile(r"[A-Za-z_-]+")
 
 
@@ -87,13 +95,15 @@ def value_after(page: Page, key: Key) -> Value | None:
     if not after:
         return _spoken(page, key)
     start = after.end()
+    if "\n" in (after["room"] or "") and not after["close"]:
+        return None
     if after["call"]:
-        return _quoted(page.text, start) if key.name.startswith(("set", "with")) else None
+        return quoted(page.text, start) if key.name.startswith(("set", "with")) else None
     if after["comma"]:
         return _next_item(page.text, key, start) if after["close"] else None
     if after["element"]:
         return _element(page, key, start)
-    if value := _quoted(page.text, start):
+    if value := quoted(page.text, start):
         return None if _was_closing(page.text, key, value, after) else value
     return None if after["sign"] in COMPARISONS else _unquoted(page, key, after)
 
@@ -104,12 +114,12 @@ def _spoken(page: Page, key: Key) -> Value | None:
     is_option = key.name.startswith("--")
     if not gap or not (is_option or key.name in SPOKEN):
         return None
-    if value := _quoted(page.text, gap.end()):
+    if value := quoted(page.text, gap.end()):
         return value if is_option or not SPACE.search(page.text, value.start, value.end) else None
     return _bare(page.text, gap.end(), ARGUMENT if is_option else LAST_OF_LINE, Way.ARGUMENT)
 
 
-def _quoted(text: str, start: int) -> Value | None:
+def quoted(text: str, start: int) -> Value | None:
     """Return what is between the quotes that open here; without a closing one, up to the end of the line."""
     opening = OPENING.match(text, start)
     if not opening:
@@ -135,8 +145,8 @@ def _was_closing(text: str, key: Key, value: Value, after: re.Match[str]) -> boo
 
 def _next_item(text: str, key: Key, start: int) -> Value | None:
     """Return the item after the name in `("PASSWORD", "hunter2")` or `["--password", "hunter2"]`, not in any list."""
-    value = _quoted(text, start)
-    if value is None or key.name.startswith("--"):
+    value = quoted(text, start)
+    if value is None or key.name.startswith("--") or SETTER.search(text, max(0, key.start - SETTER_REACH), key.start):
         return value
     is_pair = text[max(0, key.start - 2) : key.start - 1] in {"(", "["}
     return None if not is_pair or ALPHABETIC.fullmatch(text, value.start, value.end) else value
