@@ -222,7 +222,12 @@ def test_what_cannot_be_meant_is_refused_with_a_reason(app, shop):
         (lambda: app.deadletters.list(limit=0), OptionInvalid),
         (lambda: app.deadletters.evidence(letter.id, ""), OptionInvalid),
         (lambda: app.deadletters.evidence(letter.id, "x" * 2_001), OptionInvalid),
+        (lambda: app.deadletters.evidence(letter.id, " \n "), OptionInvalid),
         (lambda: app.deadletters.evidence(letter.id, "x", ticket=""), OptionInvalid),
+        (lambda: app.deadletters.evidence(letter.id, "x", ticket=" "), OptionInvalid),
+        (lambda: app.deadletters.evidence_many("  ", kind="review"), OptionInvalid),
+        (lambda: app.deadletters.resolve(letter.id, "  "), OptionInvalid),
+        (lambda: app.deadletters.answer(letter.id, "f" * 64, happened="no"), OptionInvalid),
         (lambda: app.deadletters.revive_many(limit=1_001), OptionInvalid),
         (lambda: app.deadletters.revive_many(state="revived"), OptionInvalid),
         (lambda: app.deadletters.resolve(letter.id, ""), OptionInvalid),
@@ -243,3 +248,48 @@ def test_a_job_that_was_held_in_hand_while_it_was_revived_is_seen_as_it_is(app, 
     assert (job.wait(timeout=60).status, job.failure) == ("DONE", None)
     with pytest.raises(LetterRevived):
         app.deadletters.revive(letter.id)
+
+
+def test_s16_a_secret_in_what_operators_write_is_not_kept(app, shop):
+    secret = "sk-" + "a1B2" * 12
+    _, letter = shop.fail()
+    shop.broken.clear()
+    app.deadletters.evidence(letter.id, f"rotated {secret}", ticket=f"OPS-7 {secret}")
+    app.deadletters.revive(letter.id)
+    app.drain(timeout=60)
+    app.deadletters.resolve(letter.id, f"{secret} is gone")
+    told = str([deed.detail for deed in app.deadletters.get(letter.id).history[0].deeds])
+    assert ("rotated " in told, "OPS-7 " in told, " is gone" in told) == (True, True, True)
+    assert secret[:8] not in told
+
+
+def two_branches(app):
+    """Run a job of which two stages fail; return its letters, newest first."""
+    twin = app.pipeline("twin")
+
+    @twin.stage
+    def left():
+        raise Permanent("no", error_class="LEFT")
+
+    @twin.stage
+    def right():
+        raise Permanent("no", error_class="RIGHT")
+
+    app.submit("twin")
+    app.drain(timeout=60)
+    app.deadletters.evidence_many("done", kind="twin")
+    return [letter.id for letter in app.deadletters.list(kind="twin")]
+
+
+@pytest.mark.parametrize("first_alone", [True, False])
+def test_a_dry_run_from_the_start_refuses_what_the_real_run_refuses(app, first_alone):
+    """A job that is under way, or starts anew with the letter before, cannot be started anew."""
+    newest, oldest = two_branches(app)
+    if first_alone:
+        app.deadletters.revive(newest)
+    dry, real = (
+        app.deadletters.revive_many(kind="twin", from_start=True, dry_run=dry_run) for dry_run in (True, False)
+    )
+    assert (dry.done, [one.code for one in dry.refused]) == (real.done, [one.code for one in real.refused])
+    code = "JOB_UNFINISHED" if first_alone else "LETTER_REVIVED"
+    assert [(one.letter_id, one.code) for one in dry.refused] == [(oldest, code)]

@@ -16,7 +16,7 @@ from leasehold.model.delivery import Posts, make_post
 from leasehold.model.limits import DELIVERIES_MAX
 from leasehold.providers import Folder
 from tests.workshop.looking import rows
-from tests.workshop.mailing import change
+from tests.workshop.mailing import change, post, write
 
 GOOD = {
     "subject": "change-17",
@@ -119,6 +119,10 @@ def test_what_is_asked_of_deliveries_is_checked_at_the_edge(app):
         lambda: app.deliveries.get(0),
         lambda: app.deliveries.answer(1, sent=True, principal=""),
         lambda: app.deliveries.answer(1, sent=True, principal="ada", notification_id=""),
+        lambda: app.deliveries.answer(1, sent=True, notification_id="  "),
+        lambda: app.deliveries.answer(1, sent="no"),
+        lambda: app.deliveries.answer(1, sent=1),
+        lambda: app.deliveries.answer(1, sent=False, notes="  "),
         lambda: app.deliveries.complete("change-17", 0),
         app.deliveries.relay,
     ):
@@ -142,3 +146,13 @@ def test_a_delivery_that_waits_for_no_answer_cannot_be_answered(app, tmp_path):
     change(app.store, 1, "provider = 'other'")
     with pytest.raises(OptionInvalid, match="not known here"):
         app.deliveries.reconcile(1)
+
+
+def test_s16_a_secret_in_the_notes_of_an_answer_is_not_kept_even_where_they_are_cut(app, url):
+    (one,) = write(app.store, post())
+    change(app.store, one, "status = 'in_doubt', due_at = NULL")
+    secret = "sk-" + "a1B2" * 12
+    app.deliveries.answer(one, sent=False, notes=f"{'seen ' * 98}{secret}")
+    ((detail,),) = rows(url, "SELECT detail FROM audit WHERE noun = 'delivery'")
+    assert "seen seen" in detail
+    assert secret[:8] not in detail

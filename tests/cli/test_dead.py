@@ -88,6 +88,7 @@ def test_a_letter_is_shown_whole_to_programs(letter, command):
 
 def test_many_are_tried_dry_then_remedied_and_revived_by_filter(app, letter, command):
     other = fail(app, 2)
+    assert command("dead", "revive", letter.id, "--dry-run").exit_code == Exit.CHECK_FAILED
     dry = command("dead", "revive", "--kind", "deliver", "--dry-run")
     assert (dry.exit_code, dry.stdout) == (Exit.CHECK_FAILED, "0 letters would be revived\n")
     assert dry.stderr.count("EVIDENCE_MISSING") == 2
@@ -105,6 +106,8 @@ def test_many_are_tried_dry_then_remedied_and_revived_by_filter(app, letter, com
         ("revive",),
         ("revive", 1, "--kind", "deliver"),
         ("evidence", "--text", "all of them"),
+        ("evidence", 1, "--text", "   "),
+        ("resolve", 1, "--notes", " "),
         ("answer", 1, "f" * 64),
         ("answer", 1, "f" * 64, "--happened", "1", "--did-not-happen"),
         ("answer", 1, "f" * 64, "--happened", "not json"),

@@ -60,9 +60,16 @@ def test_an_answer_is_given_once_and_only_where_one_is_waited_for(command, ids):
     assert found(command("deliveries", "answer", ids[1], "--sent", "--json"))["notification_id"].startswith("said by ")
     refused = command("deliveries", "answer", ids[1], "--not-sent")
     assert (refused.exit_code, refused.stderr.startswith("error DELIVERY_SETTLED:")) == (Exit.OVERTAKEN, True)
-    for words in (["answer", ids[1]], ["answer", ids[1], "--not-sent", "--notification-id", "x"]):
-        assert command("deliveries", *words).exit_code == Exit.MISUSE
+    for words in ([], ["--not-sent", "--notification-id", "x"]):
+        assert command("deliveries", "answer", ids[1], *words).exit_code == Exit.MISUSE
     assert command("deliveries", "show", 99).exit_code == Exit.MISUSE
+
+
+@pytest.mark.parametrize("words", [(), ("--sent", "--not-sent"), ("--not-sent", "--sent")], ids=str)
+def test_an_answer_says_one_thing(app, command, ids, words):
+    refused = command("deliveries", "answer", ids[1], *words)
+    assert (refused.exit_code, "either --sent or --not-sent" in refused.stderr) == (Exit.MISUSE, True)
+    assert app.deliveries.get(ids[1]).status == "in_doubt"
 
 
 APP = """

@@ -11,6 +11,12 @@ from leasehold.insight.verify import verify_job
 from leasehold.testing import Clock, drain
 from tests.store.work import connect, look
 
+# An effect that no attempt got a result of, so that the journal does not miss it.
+STRAY = """
+INSERT INTO effect (job_id, key, task_id, number, kind, fields, fence, attempt, intended_at)
+SELECT job_id, 'f' || key, 4711, number, kind, fields, fence, attempt, intended_at FROM effect WHERE job_id = {job}
+"""
+
 
 @pytest.fixture
 def app(url):
@@ -107,9 +113,44 @@ def test_a_job_that_is_not_there_is_said_to_be_unknown(app):
         ("order", "UPDATE outcome SET epoch = 2 WHERE task_id = {job}", "epoch of the outcome"),
         ("order", "DELETE FROM outcome WHERE task_id = {job}", "the number of its outcomes should be 1 and is 0"),
         ("order", "UPDATE effect SET result = '1' WHERE job_id = {job}", "the digest of its effects"),
+        ("order", "DELETE FROM effect WHERE job_id = {job}", "(one is missing) should be 1 and is 0"),
+        ("order", "UPDATE effect SET result = NULL WHERE job_id = {job}", "(one is missing) should be 1 and is 0"),
+        ("order", "UPDATE effect SET kind = 'LOOK' WHERE job_id = {job}", "the key of its effect 1 (LOOK) should be"),
+        ("order", "UPDATE effect SET fields = '{{}}' WHERE job_id = {job}", "the key of its effect 1 (PAY) should be"),
+        ("order", "UPDATE effect SET fields = 'tea' WHERE job_id = {job}", "the key of its effect 1 (PAY) should be"),
+        ("order", "UPDATE effect SET key = 'tea' WHERE job_id = {job}", "and is tea"),
         ("order", "UPDATE task SET created_at = 1 WHERE id = {job}", "created_at should be"),
         ("refuse", "UPDATE outcome SET failure = '{{}}' WHERE task_id = {job}", "the failure of epoch 1 should be"),
+        ("refuse", "UPDATE outcome SET failure = failure || ' ' WHERE task_id = {job}", "the text of the failure of"),
+        ("refuse", "UPDATE outcome SET output = '1' WHERE task_id = {job}", "should be absent and is 1"),
+        ("refuse", "DELETE FROM dead_letter WHERE task_id = {job}", "letter of epoch 1 should be there and is missing"),
+        ("refuse", "UPDATE dead_letter SET fence = 9 WHERE task_id = {job}", "fence of the dead letter of epoch 1"),
+        ("refuse", "UPDATE dead_letter SET epoch = 2 WHERE task_id = {job}", "letter of epoch 1 should be there"),
+        ("refuse", "UPDATE dead_letter SET error_class = 'NO' WHERE task_id = {job}", "should be PERMANENT and is NO"),
+        ("refuse", "UPDATE dead_letter SET failure = '{{}}' WHERE task_id = {job}", "failure of the dead letter"),
+        (
+            "refuse",
+            "UPDATE dead_letter SET failure = failure || ' ' WHERE task_id = {job}",
+            "failure of the dead letter",
+        ),
+        ("refuse", "UPDATE dead_letter SET last_failure_at = 1 WHERE task_id = {job}", "last_failure_at of the dead"),
+        ("order", "UPDATE dead_letter SET task_id = {job}", "letter of epoch 1 should be absent and is there"),
         ("film", "DELETE FROM task WHERE job_id = {job} AND segment = 1", "segment 1 of 'audio' is missing"),
+        (
+            "film",
+            "DELETE FROM task WHERE job_id = {job} AND segment = 2",
+            "number of its segments should be 3 and is 2",
+        ),
+        (
+            "film",
+            "DELETE FROM task WHERE job_id = {job} AND segment >= 0",
+            "number of its segments should be 3 and is 0",
+        ),
+        (
+            "film",
+            "DELETE FROM task WHERE job_id = {job} AND stage = 'audio' AND segment IS NULL",
+            "stage 'audio' itself is missing",
+        ),
         ("later", "UPDATE waiting SET fence = 1 WHERE task_id = {job}", "its fence in 'waiting' should be 0 and is 1"),
         ("later", "UPDATE waiting SET attempt = 3 WHERE task_id = {job}", "its attempt in 'waiting' should be 0"),
         ("later", "UPDATE waiting SET epoch = 2 WHERE task_id = {job}", "its epoch in 'waiting' should be 1 and is 2"),
@@ -128,6 +169,22 @@ def test_whatever_is_edited_is_named(app, jobs, kind, statement, said):
     assert not found.equal
     assert said in found.difference, found.difference
     assert found.difference.startswith("task ")
+
+
+@pytest.mark.parametrize(
+    ("kind", "statement", "said"),
+    [
+        ("film", "DELETE FROM task WHERE id = {job}", "the row of the job itself"),
+        ("film", "DELETE FROM task WHERE job_id = {job} AND stage = 'script'", "there is a need of a task"),
+        ("film", "DELETE FROM task WHERE job_id = {job} AND stage = 'audio'", "there is a need of a task"),
+        ("order", STRAY, "of a task (id 4711) that is missing"),
+    ],
+)
+def test_what_is_left_of_a_task_that_is_missing_is_named(app, jobs, kind, statement, said):
+    edit(app.store, statement.format(job=jobs[kind]))
+    found = verify_job(app.store, jobs[kind])
+    assert not found.equal
+    assert said in found.difference, found.difference
 
 
 def test_events_that_changed_places_are_found(app, jobs):
@@ -153,3 +210,52 @@ def test_the_head_of_a_settled_job_stays_what_it_was(app, jobs):
     assert verify_job(app.store, jobs["order"]).head == before
     edit(app.store, f"UPDATE event SET worker = NULL WHERE task_id = {jobs['order']}")  # noqa: S608
     assert verify_job(app.store, jobs["order"]).head != before
+
+
+def test_attempts_that_ask_in_other_orders_are_equal_until_a_result_is_edited(app):
+    orders = ["ab", "ca", "bcad"]
+
+    @app.job(retry=Retry(attempts=3, delay_initial=10))
+    def fickle(task):
+        for name in orders[task.attempt - 1]:
+            task.effect("LOOK", lambda name=name: name, name=name)
+        if task.attempt < 3:
+            raise Transient("not yet")
+
+    job = app.submit(fickle).id
+    drain(app, Clock(app))
+    assert verify_job(app.store, job).difference == ""
+    edit(app.store, f"UPDATE effect SET result = '1' WHERE job_id = {job} AND attempt = 2")  # noqa: S608
+    assert "the digest of its effects" in verify_job(app.store, job).difference
+
+
+def test_one_of_many_effects_that_is_edited_or_missing_is_found(app):
+    @app.job
+    def many(task):
+        for number in range(20):
+            task.effect("LOOK", lambda: None, number=number)
+
+    job = app.submit(many).id
+    app.drain(timeout=60)
+    assert verify_job(app.store, job).difference == ""
+    edit(app.store, f"UPDATE effect SET result = '1' WHERE job_id = {job} AND number = 7")  # noqa: S608
+    assert "the digest of its effects" in verify_job(app.store, job).difference
+    edit(app.store, f"DELETE FROM effect WHERE job_id = {job} AND number = 7")  # noqa: S608
+    assert "should be 20 and is 19" in verify_job(app.store, job).difference
+
+
+def test_fan_outs_over_nothing_and_over_no_list_are_equal(app):
+    show = app.pipeline("show")
+
+    @show.stage
+    def cast(scenes: object):
+        return {"scenes": scenes}
+
+    @show.stage(after=cast, each="scenes")
+    def play(task, scenes: object):
+        if task.segment == 1:
+            raise Permanent("no")
+
+    made = [app.submit("show", {"scenes": scenes}).id for scenes in ([], "none", [1, 2])]
+    app.drain(timeout=60)
+    assert [verify_job(app.store, job).difference for job in made] == ["", "", ""]

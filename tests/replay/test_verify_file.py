@@ -3,7 +3,11 @@
 import json
 
 import pytest
+from click.testing import CliRunner
 
+from leasehold.cli.exits import Exit, exit_of
+from leasehold.cli.verify import verify
+from leasehold.errors import RecordDamaged
 from leasehold.insight.verify import verify_file
 from leasehold.model.record import Seal
 from tests.replay.recorder import JOBS
@@ -74,6 +78,12 @@ def test_what_is_not_a_whole_record_is_named(records, tmp_path, change, said):
     found = changed(records, tmp_path, change)
     assert not found.equal
     assert said in found.difference
+
+
+def test_the_command_refuses_a_file_that_is_not_there(tmp_path):
+    result = CliRunner().invoke(verify, [str(tmp_path / "none.ndjson")])
+    assert isinstance(result.exception, RecordDamaged)
+    assert exit_of(result.exception) == Exit.MISUSE
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path):

@@ -6,10 +6,10 @@ import threading
 
 import pytest
 
-from leasehold import InDoubt, Leasehold, LeaseLost, Permanent, Retry, Transient
+from leasehold import InDoubt, LeaseLost, Permanent, Retry, Transient
 from leasehold.errors import EffectTooLarge, NameInvalid, PayloadInvalid
 from leasehold.model.lease import Vacancy
-from leasehold.testing import Crash, crash_at, crash_matrix
+from leasehold.testing import crash_at
 from tests.waiting import until
 from tests.workshop.looking import rows
 from tests.workshop.working import working
@@ -131,64 +131,6 @@ def test_an_effect_in_doubt_that_a_handler_swallows_still_waits_for_a_person(app
             return "all well"
 
     assert ended(app, buy.submit()).failure["error_class"] == "EFFECT_IN_DOUBT"
-
-
-def test_a_users_own_database_error_reaches_the_handler_in_its_own_words(app):
-    said = []
-
-    @app.job
-    def read(task):
-        try:
-            task.transaction("READ", lambda connection: connection.execute("SELECT * FROM nowhere"))
-        except Exception as error:
-            said.append(type(error).__module__.split(".")[0])
-            raise
-
-    assert ended(app, read.submit()).status == "ERROR"
-    assert said[0] in ("apsw", "psycopg")
-
-
-def test_a_submit_inside_a_transaction_commits_or_vanishes_with_it(app):
-    @app.job
-    def child(number: int):
-        return number
-
-    @app.job(retry=AT_ONCE)
-    def parent(task):
-        def act(connection):
-            app.submit(child, {"number": task.attempt}, key=f"child-{task.attempt}")
-            if task.attempt == 1:
-                raise Transient
-            return "submitted"
-
-        return task.transaction("SUBMIT", act)
-
-    assert ended(app, parent.submit()).output == "submitted"
-    assert [job.key for job in app.jobs(kind="child")] == ["child-2"]
-
-
-def test_an_act_that_commits_by_itself_is_found_out_and_not_run_again(app):
-    acts = []
-
-    @app.job(retry=AT_ONCE)
-    def rude(task):
-        def act(connection):
-            acts.append(1)
-            connection.execute("COMMIT")
-
-        return task.transaction("RUDE", act)
-
-    job = ended(app, rude.submit())
-    assert job.status == "ERROR"
-    assert acts == [1]
-
-
-def test_an_effect_inside_a_transaction_is_refused_at_once(app):
-    @app.job
-    def nested(task):
-        return task.transaction("OUTER", lambda connection: task.effect("INNER", lambda: 1))
-
-    assert ended(app, nested.submit()).failure["error_class"] == "MISUSE"
 
 
 def test_an_exception_that_raises_when_it_is_looked_at_still_ends_its_attempt(app):
@@ -317,39 +259,6 @@ def test_s2_an_effect_of_a_zombie_is_refused(app, url):
     assert (acts, fate) == (["second"], ["LEASE_LOST"])
 
 
-def test_users_rows_and_the_result_commit_together_exactly_once(app, url):
-    @app.job(retry=AT_ONCE)
-    def credit(task, amount: int):
-        def act(connection):
-            connection.execute("CREATE TABLE IF NOT EXISTS money (amount integer)")
-            connection.execute("INSERT INTO money VALUES (5)")
-            return {"credited": amount}
-
-        found = task.transaction("CREDIT", act, amount=amount)
-        if task.attempt == 1:
-            raise Transient
-        return [found, task.attempt]
-
-    job = credit.submit({"amount": 5})
-    assert ended(app, job).output == [{"credited": 5}, 2]
-
-    @app.job
-    def count(task):
-        return task.transaction(
-            "COUNT", lambda connection: connection.execute("SELECT count(*) FROM money").fetchall()[0][0]
-        )
-
-    assert ended(app, count.submit()).output == 1
-
-
-def test_an_async_handler_awaits_its_transactions(app):
-    @app.job
-    async def read(task):
-        return await task.transaction("READ", lambda connection: connection.execute("SELECT 41 + 1").fetchall()[0][0])
-
-    assert ended(app, read.submit()).output == 42
-
-
 def test_effects_of_many_tasks_share_commits(app, url):
     @app.job
     async def buy(task):
@@ -360,74 +269,6 @@ def test_effects_of_many_tasks_share_commits(app, url):
     ((effects, commits),) = rows(url, "SELECT count(*), count(DISTINCT recorded_at) FROM effect WHERE result = '1'")
     assert effects == 300
     assert commits < 300
-
-
-def test_a_failing_lookup_is_a_failed_attempt_and_the_effect_stays_in_doubt(app):
-    acts, looks = [], []
-
-    def lookup():
-        looks.append(1)
-        if len(looks) == 1:
-            raise Transient
-        return "found"
-
-    @app.job(retry=AT_ONCE)
-    def buy(task):
-        return task.effect("BUY", lambda: acts.append(1), lookup=lookup)
-
-    job = buy.submit()
-    with crash_at(app, "after_act"):
-        ended(app, job)
-    assert (job.output, acts, looks) == ("found", [1], [1, 1])
-
-
-def test_crash_at_ends_the_attempt_as_a_kill_would(app):
-    caught = []
-
-    @app.job(retry=AT_ONCE)
-    def buy(task):
-        try:
-            return task.effect("BUY", lambda: 1, idempotent=True)
-        except Exception as error:  # noqa: BLE001
-            caught.append(error)
-
-    job = buy.submit()
-    with crash_at(app, "before_intent", kind="BUY"):
-        assert ended(app, job).output == 1
-    assert caught == []
-    assert issubclass(Crash, BaseException)
-    assert not issubclass(Crash, Exception)
-
-
-def test_the_crash_matrix_accepts_a_careful_job_and_names_the_point_where_a_careless_one_differs(url, tmp_path):
-    world: dict[str, int] = {}
-    numbers = iter(range(1_000))
-
-    def make(**care):
-        def register():
-            world.clear()
-            app = Leasehold(f"sqlite:///{tmp_path}/matrix-{next(numbers)}.db")
-
-            @app.job(retry=AT_ONCE)
-            def two(task):
-                def act(key):
-                    world[key] = world.get(key, 0) + 1
-                    return len(key)
-
-                return [task.effect(kind, act, **care) for kind in ("A", "B")]
-
-            return app
-
-        return register
-
-    matrix = crash_matrix(
-        make(lookup=lambda key: 64 if key in world else None),
-        lambda app: app.submit("two"),
-        lambda: sum(world.values()),
-    )
-    assert len(matrix.runs) == 1 + 2 * 4
-    with pytest.raises(AssertionError, match=r"crash after act of B \(the 2\. effect\): ERROR"):
-        crash_matrix(make(), lambda app: app.submit("two"), lambda: sum(world.values()))
 
 
 def test_a_permanent_failure_of_an_act_ends_the_task_and_is_on_record(app, url):

@@ -116,8 +116,23 @@ def test_an_effect_in_doubt_keeps_its_job(store, clock, worker):
     assert (sweep(store).pruned.jobs, left(store)) == (1, [])
 
 
+@pytest.mark.parametrize("missing", ["notified_at", "notification_id"])
+def test_a_message_that_is_marked_sent_without_evidence_keeps_its_job(store, clock, worker, missing):
+    evidence = {"notified_at": "1", "notification_id": "'n'", missing: "NULL"}
+    posted(store, worker, ", ".join(["status = 'sent'", *(f"{name} = {one}" for name, one in evidence.items())]))
+    clock.advance(31 * DAY)
+    assert sweep(store).pruned.jobs == 0
+
+
 @pytest.mark.parametrize("status", ["pending", "sending", "failed", "in_doubt", "reconciling", "sent"])
 def test_a_message_that_is_not_delivered_keeps_its_job(store, clock, worker, status):
+    posted(store, worker, f"status = '{status}', notified_at = 1, notification_id = 'n'")
+    clock.advance(31 * DAY)
+    assert sweep(store).pruned.jobs == (1 if status == "sent" else 0)
+
+
+def posted(store, worker, assignments: str) -> None:
+    """Run a job that delivers one message, and do this to its row."""
     submit(store, "post")
     lease = claim_one(store, worker)
     post = Post("subject", "ada@example.org", 1, "{}", "default")
@@ -125,9 +140,7 @@ def test_a_message_that_is_not_delivered_keeps_its_job(store, clock, worker, sta
     assert len(store.leases.settle([ended])) == 1
     with work.connect(store) as connection:
         name = "delivery" if store.url.startswith("sqlite") else "leasehold.delivery"
-        connection.execute(f"UPDATE {name} SET status = '{status}', notified_at = 1, notification_id = 'n'")  # noqa: S608
-    clock.advance(31 * DAY)
-    assert sweep(store).pruned.jobs == (1 if status == "sent" else 0)
+        connection.execute(f"UPDATE {name} SET {assignments}")  # noqa: S608
 
 
 def test_only_the_kind_asked_for_goes(store, clock, worker):

@@ -16,14 +16,16 @@ from leasehold import canonical
 from leasehold.app.opening import Opening
 from leasehold.app.principals import principal_of
 from leasehold.canonical import INTEGER_MAX
-from leasehold.errors import EffectSettled, LeaseholdError, OptionInvalid, Unavailable, check_error_class
+from leasehold.errors import EffectSettled, LeaseholdError, LetterRevived, OptionInvalid, Unavailable, check_error_class
 from leasehold.insight import deadletters as insight
 from leasehold.insight import effects, plans
 from leasehold.insight.deadletters import Dossier, Letter
 from leasehold.insight.plans import Plan
+from leasehold.model.failures.wording import fit
 from leasehold.model.limits import EVIDENCE_LENGTH_MAX, PAGE_MAX, REVIVALS_MAX, TICKET_LENGTH_MAX
 from leasehold.model.names import check_name, check_text, check_whole
-from leasehold.model.revival import State, refusal
+from leasehold.model.revival import State
+from leasehold.redact import scrub
 from leasehold.store.deadletters import LetterRow, Revived, Where
 
 KEY_PREFIX_MIN = 8
@@ -113,19 +115,23 @@ class DeadLetters:
         limit: int = REVIVALS_MAX,
         **filters: Unpack[Filters],
     ) -> Report:
-        """Revive every open letter that matches, newest first, each in a transaction of its own."""
+        """Revive every open letter that matches, newest first, each in a transaction of its own.
+
+        A dry run changes nothing and refuses what the real run would.
+        """
+        restarted: set[int] = set()
 
         def act(letter: LetterRow) -> None:
-            if not dry_run:
+            if dry_run:
+                self._rehearse(letter, restarted, from_start=from_start)
+            else:
                 self.revive(letter.id, from_start=from_start, principal=principal)
-            elif (refused := refusal(letter.case)) is not None:
-                raise refused
 
         return self._each(filters, limit, act)
 
     def resolve(self, letter_id: int, notes: str, *, principal: str | None = None) -> None:
         """Close a letter that was revived and whose job is DONE, with notes for those who come later."""
-        told = check_text(notes, EVIDENCE_LENGTH_MAX, "Notes")
+        told = _told(notes, EVIDENCE_LENGTH_MAX, "Notes")
         self._opening.store.deadletters.resolve(_id(letter_id), principal_of(principal), told)
 
     def answer(
@@ -135,7 +141,7 @@ class DeadLetters:
 
         `key` may be cut short, as long as only one effect of the job begins so.
         """
-        if not happened and result is not None:
+        if not _flag(happened) and result is not None:
             raise OptionInvalid("What did not happen has no result.")
         store = self._opening.store
         letter = store.deadletters.get(_id(letter_id)).letter
@@ -152,6 +158,15 @@ class DeadLetters:
         if len(found) > 1:
             raise OptionInvalid(f"{len(found)} effects begin with {key[:64]!r}; give more of the key.")
         return found[0]
+
+    def _rehearse(self, letter: LetterRow, restarted: set[int], *, from_start: bool) -> None:
+        """Raise what a revival would. A job that starts anew takes its other letters with it, so they come too late."""
+        if letter.job_id in restarted:
+            raise LetterRevived(f"Letter {letter.id} would be revived with another of job {letter.job_id}.")
+        if (refused := plans.refusal(self._opening.store, letter, from_start=from_start)) is not None:
+            raise refused
+        if from_start:
+            restarted.add(letter.job_id)
 
     def _each(self, filters: Filters, limit: int, act: Callable[[LetterRow], object]) -> Report:
         check_whole(limit, 1, REVIVALS_MAX, "limit")
@@ -175,8 +190,21 @@ def _id(letter_id: int) -> int:
 
 
 def _remedy(text: str, ticket: str | None) -> dict[str, str]:
-    found = {"text": check_text(text, EVIDENCE_LENGTH_MAX, "Evidence")}
-    return found if ticket is None else {**found, "ticket": check_text(ticket, TICKET_LENGTH_MAX, "A ticket")}
+    found = {"text": _told(text, EVIDENCE_LENGTH_MAX, "Evidence")}
+    return found if ticket is None else {**found, "ticket": _told(ticket, TICKET_LENGTH_MAX, "A ticket")}
+
+
+def _told(text: str, most: int, what: str) -> str:
+    """Return what an operator wrote, without secrets."""
+    if not check_text(text, most, what).strip():
+        raise OptionInvalid(f"{what} is more than blanks.")
+    return fit(text, most, scrub)
+
+
+def _flag(happened: object) -> bool:
+    if not isinstance(happened, bool):
+        raise OptionInvalid(f"happened is True or False; got a {type(happened).__name__}.")
+    return happened
 
 
 def _where(filters: Filters, before: int | None) -> Where:

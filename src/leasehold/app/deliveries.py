@@ -13,10 +13,12 @@ from leasehold.errors import KindTaken, OptionInvalid
 from leasehold.insight import deliveries as insight
 from leasehold.insight.deliveries import Delivery
 from leasehold.model.delivery import Provider
-from leasehold.model.limits import NOTIFICATION_ID_LENGTH_MAX, PAGE_MAX, VERSION_MAX
-from leasehold.model.names import check_name, check_text, check_whole, reason_of
+from leasehold.model.failures.wording import fit
+from leasehold.model.limits import NOTIFICATION_ID_LENGTH_MAX, PAGE_MAX, REASON_LENGTH_MAX, VERSION_MAX
+from leasehold.model.names import check_name, check_text, check_whole
 from leasehold.model.outbox import POLICY, DeliveryStatus
 from leasehold.model.retry import Retry
+from leasehold.redact import scrub
 from leasehold.runtime import serving
 from leasehold.runtime.courier import Carrier
 from leasehold.runtime.notices import Notices
@@ -88,10 +90,10 @@ class Deliveries:
         Sent: it is marked so; without the provider's id the person's word stands as evidence. Not sent: it is sent
         like a new one. `principal` is the user of this process unless given. `DeliverySettled` if nobody waits for it.
         """
-        who = principal_of(principal)
+        was_sent, who = _flag(sent), principal_of(principal)
         evidence = f"said by {who}" if notification_id is None else notification_id
-        known = check_text(evidence, NOTIFICATION_ID_LENGTH_MAX, "A notification id")
-        told = Answer(bool(sent), known if sent else None, who, reason_of(notes))
+        known = _visible(check_text(evidence, NOTIFICATION_ID_LENGTH_MAX, "A notification id"), "A notification id")
+        told = Answer(was_sent, known if was_sent else None, who, _notes(notes))
         return insight.view(self._opening.store.deliveries.answer(_id(delivery_id), told))
 
     def counts(self, subject: str, version: int, recipients: Sequence[str] | None = None) -> dict[str, int]:
@@ -115,3 +117,21 @@ class Deliveries:
 
 def _id(delivery_id: int) -> int:
     return check_whole(delivery_id, 1, INTEGER_MAX, "A delivery's id")
+
+
+def _flag(sent: object) -> bool:
+    if not isinstance(sent, bool):
+        raise OptionInvalid(f"sent is True or False; got a {type(sent).__name__}.")
+    return sent
+
+
+def _visible(text: str, what: str) -> str:
+    if not text.strip():
+        raise OptionInvalid(f"{what} is more than blanks.")
+    return text
+
+
+def _notes(notes: object) -> str:
+    """Return an operator's notes without secrets, then cut; none are fine, blanks are not."""
+    text = str(notes)
+    return fit(_visible(text, "Notes"), REASON_LENGTH_MAX, scrub) if text else ""

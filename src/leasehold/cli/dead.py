@@ -15,6 +15,7 @@ from leasehold.cli.table import echo
 from leasehold.cli.verbs import JOB_ID, json_option, lesson, opened, url_option
 from leasehold.cli.words import count, document, safe
 from leasehold.errors import OptionInvalid, PayloadInvalid
+from leasehold.insight.plans import Plan
 from leasehold.model.limits import PAGE_MAX, REVIVALS_MAX
 from leasehold.model.revival import State
 
@@ -147,7 +148,7 @@ def plan(letter_id: int, *, from_start: bool, as_json: bool) -> None:
     help=lesson(
         "Have a failed task run again, from the stage that failed.\n\nOne letter, or every open one that matches."
         " However many press at once, a letter is revived once; the others exit with 4. What a filter finds and may not"
-        " be revived is left as it is and told, and the exit code is 1.",
+        " be revived is left as it is and told, and the exit code is 1; a dry run that would be refused ends so too.",
         [
             "leasehold dead revive 12",
             "leasehold dead revive 12 --from-start",
@@ -168,7 +169,7 @@ def revive(letter_id: int | None, *, from_start: bool, dry_run: bool, limit: int
         if letter_id is None:
             report = app.deadletters.revive_many(from_start=from_start, dry_run=dry_run, limit=limit, **chosen)
         elif dry_run:
-            print_plan(app.deadletters.plan(letter_id, from_start=from_start))
+            _print_rehearsal(app.deadletters.plan(letter_id, from_start=from_start))
             return
         else:
             done = app.deadletters.revive(letter_id, from_start=from_start)
@@ -233,6 +234,12 @@ def _json(text: str) -> Any:
         return json.loads(text)
     except ValueError as error:
         raise PayloadInvalid(f"The result is not JSON: {error}.") from None
+
+
+def _print_rehearsal(plan: Plan) -> None:
+    print_plan(plan)
+    if plan.refusal is not None:
+        click.get_current_context().exit(Exit.CHECK_FAILED)
 
 
 def _print_report(report: Report, one: str, many: str) -> None:

@@ -13,6 +13,7 @@ from leasehold.cli.table import Column, echo, print_table
 from leasehold.cli.verbs import JOB_ID, json_option, lesson, opened, url_option
 from leasehold.cli.words import ago, compact, count, document, safe, span
 from leasehold.cli.worker import level_option, log_to_stderr
+from leasehold.errors import OptionInvalid
 from leasehold.insight import deliveries as insight
 from leasehold.insight.deliveries import Delivery
 from leasehold.model.limits import PAGE_MAX
@@ -126,15 +127,18 @@ def reconcile(app: str, delivery_id: int | None, *, as_json: bool) -> None:
     )
 )
 @click.argument("delivery_id", metavar="ID", type=JOB_ID)
-@click.option("--sent/--not-sent", "sent", default=None, help="What you know.")
+@click.option("--sent", is_flag=True, help="It was sent.")
+@click.option("--not-sent", is_flag=True, help="It was not sent.")
 @click.option("--notification-id", metavar="TEXT", help="The provider's own id of it.")
 @click.option("--notes", default="", metavar="TEXT", help="How you know; kept with the answer.")
 @json_option
 @url_option
-def answer(delivery_id: int, *, sent: bool | None, notification_id: str | None, notes: str, as_json: bool) -> None:
+def answer(
+    delivery_id: int, *, sent: bool, not_sent: bool, notification_id: str | None, notes: str, as_json: bool
+) -> None:
     """Say whether a delivery was sent."""
-    if sent is None:
-        raise click.UsageError("Say --sent or --not-sent.")
+    if sent == not_sent:
+        raise OptionInvalid("Say either --sent or --not-sent.")
     if notification_id is not None and not sent:
         raise click.UsageError("--notification-id needs --sent.")
     with opened() as app:

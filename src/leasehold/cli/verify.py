@@ -13,7 +13,9 @@ from leasehold.cli.exits import Exit
 from leasehold.cli.table import echo
 from leasehold.cli.verbs import json_option, lesson, opened, url_option
 from leasehold.cli.words import count, safe
+from leasehold.errors import RecordDamaged
 from leasehold.insight.verify import Verdict, verify_file, verify_job
+from leasehold.redact import scrub
 
 DIGITS_MAX = 19
 
@@ -49,6 +51,8 @@ def verify(target: str, *, head: str | None, as_json: bool) -> None:
 
 def _verify(target: str) -> Verdict:
     if not (target.isascii() and target.isdigit() and len(target) <= DIGITS_MAX):
+        if not Path(target).exists():
+            raise RecordDamaged(f"{target} cannot be read: No such file or directory.")
         return verify_file(Path(target))
     with opened() as app:
         return verify_job(app.store, min(int(target), INTEGER_MAX))
@@ -56,7 +60,7 @@ def _verify(target: str) -> Verdict:
 
 def _print(found: Verdict) -> None:
     if found.difference:
-        echo(safe(f"different: {found.difference}"))
+        echo(safe(scrub(f"different: {found.difference}", entropy=False)))
         return
     parts = (count(found.tasks, "task"), count(found.events, "event"), count(found.effects, "effect"))
     echo(f"equal: {', '.join(parts)}")

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from msgspec import Struct, to_builtins
 
-from leasehold.errors import LeaseholdError
+from leasehold.errors import LeaseholdError, LetterRevived
 from leasehold.insight.effects import rows_of
 from leasehold.model import revival
 from leasehold.model.revival import Job, Member, Move, State
@@ -82,18 +82,35 @@ class Plan(Struct, frozen=True):
 def make(store: Store, letter_id: int, *, from_start: bool = False) -> Plan:
     """Plan a revival and change nothing."""
     letter = store.deadletters.get(letter_id).letter
-    refused = revival.refusal(letter.case)
     job = store.deadletters.scope(letter)
-    moves: list[Move] = []
-    try:
-        if letter.state == State.OPEN:
-            moves = revival.restart(job) if from_start else revival.revive(job, letter.task_id)
-    except LeaseholdError as error:
-        refused = refused or error
+    moves, refused = _outcome(letter, job, from_start=from_start)
     stages = list(_stages(store, letter, job, moves, from_start=from_start))
     effects = [_effect(row) for row in _asked_again(store, letter, job, moves, from_start=from_start)]
     said = (None, None) if refused is None else (str(refused), refused.code)
     return Plan(letter.id, letter.job_id, from_start, stages, effects, *said)
+
+
+def refusal(store: Store, letter: LetterRow, *, from_start: bool = False) -> LeaseholdError | None:
+    """Say why a revival would be refused; None: it would not."""
+    return _outcome(letter, store.deadletters.scope(letter), from_start=from_start)[1]
+
+
+def _outcome(letter: LetterRow, job: Job, *, from_start: bool) -> tuple[list[Move], LeaseholdError | None]:
+    """Return what would move, and the first reason why it would not."""
+    refused = revival.refusal(letter.case)
+    if letter.state != State.OPEN:
+        return [], refused
+    try:
+        return _moves(letter, job, from_start=from_start), refused
+    except LeaseholdError as error:
+        return [], refused or error
+
+
+def _moves(letter: LetterRow, job: Job, *, from_start: bool) -> list[Move]:
+    subject = job.member(letter.task_id)
+    if (subject.status, subject.epoch) != (Status.ERROR, letter.epoch):
+        raise LetterRevived(f"The task of letter {letter.id} has moved on since.")
+    return revival.restart(job) if from_start else revival.revive(job, letter.task_id)
 
 
 def _stages(store: Store, letter: LetterRow, job: Job, moves: list[Move], *, from_start: bool) -> Iterator[StagePlan]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator, Sequence
-from itertools import chain
+from collections.abc import Iterator
 from pathlib import Path
 
 from msgspec import Struct
@@ -12,10 +10,13 @@ from msgspec import Struct
 from leasehold.errors import JobUnknown, RecordDamaged
 from leasehold.insight.export import Teller
 from leasehold.insight.recording import Recording, read_lines
+from leasehold.insight.verify_effects import Effects
+from leasehold.insight.verify_ends import ends_differ, texts_differ
+from leasehold.insight.verify_rows import Rows
 from leasehold.model.chain import link, root
 from leasehold.model.event import Name
 from leasehold.model.fold import LEASE, NOWHERE, OUTCOME, READY, WAITING, Difference, State, compare
-from leasehold.model.record import EffectLine, Story, Tally, text_of
+from leasehold.model.record import Story, Tally
 from leasehold.model.status import Status
 from leasehold.store import Store
 from leasehold.store.history import Part
@@ -38,30 +39,38 @@ def verify_job(store: Store, job_id: int) -> Verdict:
 
 
 def _verify(job_id: int, parts: Iterator[Part]) -> Verdict:
-    tally, teller, rows = Tally(), Teller(), _Rows()
-    difference = ""
+    tally, teller, rows, effects = Tally(), Teller(), Rows(), Effects()
+    difference = first = ""
     number = 0
     for number, part in enumerate(parts, 1):
+        if number == 1:
+            effects = Effects(part.task.kind, part.task.key)
+            first = _first_differs(job_id, part)
         story = teller.story(number - 1, part)
         tally.see(story)
-        difference = difference or rows.follow(story) or check_part(part, story)
+        difference = difference or rows.follow(story) or check_part(part, story, effects)
     if number == 0:
         raise JobUnknown(f"The id is {job_id}.")
-    return _verdict(tally, difference)
+    return _verdict(tally, difference or rows.close() or first)
+
+
+def _first_differs(job_id: int, part: Part) -> str:
+    return part.stray if part.task.id == job_id else f"the row of the job itself (id {job_id}) is missing"
 
 
 def verify_file(path: Path) -> Verdict:
     """Check a record's hashes, its order and its counts, and that its events tell its outcomes."""
-    rows, tally = _Rows(), Tally()
+    rows, tally = Rows(), Tally()
     try:
         recording = Recording(read_lines(path))
+        effects = Effects(recording.opening.kind, recording.opening.key)
         for story in recording.stories():
             tally.see(story)
-            if said := rows.follow(story) or check_story(story):
+            if said := rows.follow(story) or check_story(story, effects):
                 return _verdict(tally, f"before line {recording.line}: {said}")
+        return _verdict(tally, rows.close())
     except RecordDamaged as error:
         return Verdict(equal=False, difference=error.detail[:1].lower() + error.detail[1:].rstrip("."))
-    return _verdict(tally, "")
 
 
 def _verdict(tally: Tally, difference: str) -> Verdict:
@@ -76,20 +85,24 @@ def _verdict(tally: Tally, difference: str) -> Verdict:
     )
 
 
-def check_part(part: Part, story: Story) -> str:
+def check_part(part: Part, story: Story, effects: Effects) -> str:
     """Compare a task's events with every table it stands in; say the first difference, or nothing."""
     state = compare(story)
-    found = (_place_differs(part, state) or _effects_differ(story)) if isinstance(state, State) else state
+    found: Difference | None
+    if isinstance(state, State):
+        found = _place_differs(part, state) or ends_differ(story) or texts_differ(part) or effects.differ(story)
+    else:
+        found = state
     if found is not None:
         return _say(story, found, part)
     said = check_marks(part)
     return f"{story.task.title}, {said}" if said else ""
 
 
-def check_story(story: Story) -> str:
+def check_story(story: Story, effects: Effects) -> str:
     """Compare a recorded task's events with its own outcomes and effects; say the first difference, or nothing."""
     state = compare(story)
-    found = state if isinstance(state, Difference) else _effects_differ(story)
+    found = state if isinstance(state, Difference) else ends_differ(story) or effects.differ(story)
     return "" if found is None else _say(story, found)
 
 
@@ -106,7 +119,7 @@ def check_marks(part: Part) -> str:
             before = None
             continue
         unmarked = False
-        output = outputs.get(event.fence or 0) if event.name == Name.DONE else None
+        output = (outputs.get(event.fence) or "") if event.name == Name.DONE and event.fence is not None else None
         if link(before, event, output) != found:
             return (
                 f"event {number} (id {event.id}, '{event.name}') does not fit the chain: it or one before was changed"
@@ -139,38 +152,3 @@ def _place_differs(part: Part, state: State) -> Difference | None:
         if expected != found:
             return Difference(f"{name} in '{stands[0]}'", expected, found)
     return None
-
-
-def _effects_differ(story: Story) -> Difference | None:
-    """Compare what the last attempt got from its effects with the ledger, where the journal tells it."""
-    last = story.events[-1]
-    told = last.detail if last.name == Name.DONE and isinstance(last.detail, dict) else {}
-    results = [one for one in story.effects if text_of(one.result) is not None]
-    if "effects_sha256" not in told or told.get("effects") != len(results):
-        return None  # an attempt need not ask for all that earlier ones did, nor is each effect of its own task
-    by_time = sorted(results, key=lambda one: (one.recorded_at or 0, one.number))
-    if told["effects_sha256"] in (_digest(results), _digest(by_time)):
-        return None
-    if len({one.recorded_at for one in results}) < len(results) or {one.attempt for one in results} != {last.attempt}:
-        return None  # their order is not certain
-    return Difference("the digest of its effects", told["effects_sha256"], _digest(results), len(story.events))
-
-
-def _digest(effects: Sequence[EffectLine]) -> str:
-    lines = (f"{one.key}:{hashlib.sha256((text_of(one.result) or '').encode()).hexdigest()}\n" for one in effects)
-    return hashlib.sha256("".join(chain(lines)).encode()).hexdigest()
-
-
-class _Rows:
-    """Sees that the segments of each fan-out are numbered without a gap."""
-
-    def __init__(self) -> None:
-        self._next: dict[tuple[str, int], int] = {}
-
-    def follow(self, story: Story) -> str:
-        task = story.task
-        if task.segment is None or task.stage is None:
-            return ""
-        due = self._next.get((task.stage, task.epoch), 0)
-        self._next[task.stage, task.epoch] = task.segment + 1
-        return "" if task.segment == due else f"{task.title}: segment {due} of '{task.stage}' is missing"

@@ -116,9 +116,9 @@ class Attempt:
     ) -> Settlement:
         """Judge a result: it ends the task, unless it cannot be kept."""
         if self.task is not None:
-            if self.task.doubt is not None:  # whatever the handler made of it, a person must tell
-                return endings.failed(self.lease, classify(self.task.doubt))
-            trace, posts = self.task.trace, self.task.posts.all()
+            if self.task.effects.doubt is not None:  # whatever the handler made of it, a person must tell
+                return endings.failed(self.lease, classify(self.task.effects.doubt))
+            trace, posts = self.task.effects.trace, self.task.posts.all()
         detail = None if trace is None else canonical.encode(trace)
         if result is None:
             return endings.done(self.lease, "null", detail, posts)

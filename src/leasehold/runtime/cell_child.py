@@ -99,7 +99,7 @@ def main(words: int) -> None:
     threading.Thread(target=line.listen, daemon=True).start()
     try:
         result, task = _call(spec, line)
-        line.say(result=canonical.decode(canonical.encode(result)), trace=task.trace, posts=task.posts.all())
+        line.say(result=canonical.decode(canonical.encode(result)), trace=task.effects.trace, posts=task.posts.all())
     except Cancelled as error:
         line.say(stopped=classify(error).message)
     except BaseException as error:  # noqa: BLE001 — every end of the handler is sent

@@ -17,6 +17,7 @@ import threading
 from collections.abc import Callable, Generator
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final, Protocol
 
 from leasehold import canonical
@@ -83,15 +84,19 @@ Steps = Generator[Enter | Call, Any, Any]
 class Effects:
     """What one attempt does to the outside world, in order."""
 
-    def __init__(self, lease: Lease, ledger: Ledger) -> None:
+    def __init__(self, lease: Lease, ledger: Callable[[], Ledger]) -> None:
         self._lease = lease
-        self._ledger = ledger
+        self._reach = ledger
         self._lock = threading.Lock()
         self._under_way: dict[str, threading.Event] = {}
         self._open: set[str] = set()
         self._doubts: dict[str, EffectInDoubt] = {}
         self._number = 0
         self._seen: dict[str, tuple[int, str]] = {}
+
+    @cached_property
+    def _ledger(self) -> Ledger:
+        return self._reach()
 
     @property
     def trace(self) -> dict[str, Any] | None:

@@ -6,8 +6,8 @@ import asyncio
 from typing import Any, Protocol
 
 from leasehold import canonical
-from leasehold.errors import EffectInDoubt, LeaseLost
-from leasehold.model.delivery import Posts, make_post
+from leasehold.errors import LeaseLost
+from leasehold.model.delivery import Posts
 from leasehold.model.lease import Lease
 from leasehold.model.limits import PROGRESS_BYTES_MAX
 from leasehold.model.names import clean
@@ -44,7 +44,7 @@ class Task:
         self.lease = lease
         self._line = line
         self._is_async = is_async
-        self._effects: Effects | None = None
+        self.effects = Effects(lease, lambda: line.ledger)
         self._inputs: dict[str, Any] | None = None
         self.posts = Posts()
 
@@ -115,33 +115,6 @@ class Task:
         if self._is_async:
             return asyncio.to_thread(effects.transact, intent, act)
         return effects.transact(intent, act)
-
-    @property
-    def effects(self) -> Effects:
-        """What this attempt has done to the outside world so far."""
-        if self._effects is None:
-            self._effects = Effects(self.lease, self._line.ledger)
-        return self._effects
-
-    @property
-    def doubt(self) -> EffectInDoubt | None:
-        """An effect found in doubt that this attempt got no result of."""
-        return None if self._effects is None else self._effects.doubt
-
-    @property
-    def trace(self) -> dict[str, Any] | None:
-        """What the journal keeps of this attempt's effects; None without any."""
-        return None if self._effects is None else self._effects.trace
-
-    def deliver(
-        self, subject: str, recipient: str, version: int, message: dict[str, Any], *, provider: str = "default"
-    ) -> None:
-        """Have a message sent once: written with the end of this task, if it is DONE, and sent by a relay after that.
-
-        A recipient gets a subject's version once, whatever is delivered again; `provider` names who carries it, as
-        registered with `app.deliveries.provider` in this process or another.
-        """
-        self.posts.add(make_post(subject, recipient, version, message, provider))
 
     @property
     def log(self) -> Any:

@@ -162,7 +162,10 @@ class Pruned(Struct, frozen=True):
 
 
 class Part(Struct, frozen=True):
-    """One task with all that is on record about it, as it is stored. `marks`: by event, then the head."""
+    """One task with all that is on record about it, as it is stored. `marks`: by event, then the head.
+
+    `stray`, of a job's first task: something of the job's whose task is not there.
+    """
 
     task: TaskFacts
     after: Sequence[str]
@@ -172,6 +175,7 @@ class Part(Struct, frozen=True):
     letters: Sequence[LetterFacts]
     deliveries: Sequence[DeliveryFacts]
     marks: Sequence[tuple[int | None, bytes | None]] = ()
+    stray: str = ""
 
 
 class History:
@@ -234,13 +238,19 @@ def _parts(session: Session, job_id: int) -> Iterator[Part]:
     while True:
         rows = session.run("record_tasks", job=job_id, trunk=trunk, fan=fan, part=part, most=TASKS_PAGE)
         tasks = [TaskFacts(*row) for row in rows]
-        yield from _filled(session, job_id, tasks)
+        stray = _stray(session, job_id) if trunk < 0 else ""
+        yield from _filled(session, job_id, tasks, stray)
         if len(tasks) < TASKS_PAGE:
             return
         trunk, fan, part = tasks[-1].trunk, tasks[-1].fan, tasks[-1].part
 
 
-def _filled(session: Session, job_id: int, tasks: Sequence[TaskFacts]) -> Iterator[Part]:
+def _stray(session: Session, job_id: int) -> str:
+    rows = session.run("record_strays", job=job_id)
+    return f"there is {rows[0][1]} of a task (id {rows[0][0]}) that is missing" if rows else ""
+
+
+def _filled(session: Session, job_id: int, tasks: Sequence[TaskFacts], stray: str) -> Iterator[Part]:
     ids = document([task.id for task in tasks])
     after = _by_task(session.run("record_needs", tasks=ids), lambda row: row[1])
     events = _by_task(session.run("record_events", tasks=ids), lambda row: Event(*row), column=1)
@@ -252,7 +262,7 @@ def _filled(session: Session, job_id: int, tasks: Sequence[TaskFacts]) -> Iterat
     for task in tasks:
         one = task.id
         told = after[one], events[one], effects[one], outcomes[one], letters[one], deliveries[one], marks[one]
-        yield Part(task, *told)
+        yield Part(task, *told, stray if task is tasks[0] else "")
 
 
 def _by_task(rows: Sequence[Row], make: Callable[[Row], Any], column: int = 0) -> dict[int, list[Any]]:

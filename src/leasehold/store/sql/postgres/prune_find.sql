@@ -20,7 +20,7 @@ busy AS MATERIALIZED (
        OR EXISTS (SELECT 1 FROM leasehold.unsettled WHERE unsettled.task_id = member.id)
        OR EXISTS (SELECT 1 FROM leasehold.dead_letter WHERE dead_letter.task_id = member.id AND dead_letter.state <> 'resolved')
        OR EXISTS (SELECT 1 FROM leasehold.delivery WHERE delivery.task_id = member.id
-            AND (delivery.status <> 'sent' OR delivery.notified_at IS NULL))
+            AND (delivery.status <> 'sent' OR delivery.notified_at IS NULL OR delivery.notification_id IS NULL))
 )
 SELECT page.id, page.old, coalesce(size.tasks, 0) AS tasks,
     coalesce(page.old
