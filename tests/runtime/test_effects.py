@@ -292,3 +292,26 @@ def test_an_isolated_handlers_effects_are_recorded_from_the_child(app, crew, url
     assert rows(url, "SELECT kind, result FROM effect") == [("BUY", '{"bought":1}')]
     ((detail,),) = rows(url, "SELECT detail FROM event WHERE name = 'done'")
     assert '"effects":1' in detail
+
+
+def test_an_act_gets_the_key_however_it_asks_for_it(app):
+    @app.job
+    def buy(task):
+        by_place = task.effect("A", len)
+        by_name = task.effect("B", lambda *, key: len(key))
+        default = task.effect("C", lambda item="x": item)
+        return [by_place, by_name, default]
+
+    assert ended(app, buy.submit()).output == [64, 64, "x"]
+
+
+def test_an_async_act_in_a_sync_handler_is_refused_before_anything_is_intended(app, url):
+    async def act():
+        return 1
+
+    @app.job
+    def buy(task):
+        return task.effect("BUY", act)
+
+    assert ended(app, buy.submit()).failure["error_class"] == "MISUSE"
+    assert rows(url, "SELECT count(*) FROM effect") == [(0,)]

@@ -18,7 +18,7 @@ from collections.abc import Callable, Generator
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, Protocol
+from typing import Any, Final, Literal, Protocol
 
 from leasehold import canonical
 from leasehold.errors import (
@@ -75,7 +75,10 @@ class Call:
 
     def run(self) -> Any:
         """Call it, with the key if it asks for one."""
-        return self.function(self.key) if takes_key(self.function) else self.function()
+        how = takes_key(self.function)
+        if how is None:
+            return self.function()
+        return self.function(self.key) if how == "by place" else self.function(key=self.key)
 
 
 Steps = Generator[Enter | Call, Any, Any]
@@ -127,6 +130,8 @@ class Effects:
 
     def run(self, intent: Intent, act: Act, lookup: Act | None, *, idempotent: bool) -> Any:
         """Do an effect from a sync handler; one that is under way already is waited for."""
+        if inspect.iscoroutinefunction(act) or inspect.iscoroutinefunction(lookup):
+            raise Misuse("A sync handler cannot await its act or lookup; make the handler `async def`.")
         while (other := self._begin(intent)) is not None:
             other.wait()
         token = _inside.set(_inside.get() | {intent.key})
@@ -268,17 +273,19 @@ def _text(value: object) -> str:
         raise EffectTooLarge(error.detail, result=value) from None
 
 
-def takes_key(function: Act) -> bool:
-    """Tell whether a function wants the effect's key: it has a parameter that needs a value, or one named `key`."""
+def takes_key(function: Act) -> Literal["by place", "by name"] | None:
+    """Tell how a function wants the effect's key: it has a parameter that needs a value, or one named `key`."""
     code = getattr(function, "__code__", None)
     if code is not None and code.co_argcount == 0 and code.co_kwonlyargcount == 0:
-        return False
+        return None
     try:
-        parameters = inspect.signature(function).parameters.values()
+        parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):
-        return False
+        return None
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return any(p.kind in positional and (p.default is p.empty or p.name == "key") for p in parameters)
+    if any(p.kind in positional and (p.default is p.empty or p.name == "key") for p in parameters.values()):
+        return "by place"
+    return "by name" if "key" in parameters else None
 
 
 class StoreLedger:
