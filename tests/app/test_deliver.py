@@ -156,3 +156,17 @@ def test_s16_a_secret_in_the_notes_of_an_answer_is_not_kept_even_where_they_are_
     ((detail,),) = rows(url, "SELECT detail FROM audit WHERE noun = 'delivery'")
     assert "seen seen" in detail
     assert secret[:8] not in detail
+
+
+def test_a_later_task_with_another_message_ends_in_conflict(app):
+    @app.job
+    def write(task, text: str):
+        task.deliver("change-1", "ada@example.org", 1, {"text": text})
+
+    first = write.submit({"text": "a"})
+    app.drain(timeout=60)
+    same, other = write.submit({"text": "a"}), write.submit({"text": "b"})
+    app.drain(timeout=60)
+    assert [job.status for job in (first, same, other)] == ["DONE", "DONE", "ERROR"]
+    assert other.failure["error_class"] == "DELIVERY_CONFLICT"
+    assert app.deadletters.list()[0].error_class == "DELIVERY_CONFLICT"

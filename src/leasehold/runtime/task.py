@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from leasehold import canonical
 from leasehold.errors import LeaseLost
-from leasehold.model.delivery import Posts
+from leasehold.model.delivery import Posts, make_post
 from leasehold.model.lease import Lease
 from leasehold.model.limits import PROGRESS_BYTES_MAX
 from leasehold.model.names import clean
@@ -115,6 +115,16 @@ class Task:
         if self._is_async:
             return asyncio.to_thread(effects.transact, intent, act)
         return effects.transact(intent, act)
+
+    def deliver(
+        self, subject: str, recipient: str, version: int, message: dict[str, Any], *, provider: str = "default"
+    ) -> None:
+        """Have a message sent once: written with the end of this task, if it is DONE, and sent by a relay after that.
+
+        A recipient gets a subject's version once, whatever is delivered again; `provider` names who carries it, as
+        registered with `app.deliveries.provider` in this process or another.
+        """
+        self.posts.add(make_post(subject, recipient, version, message, provider))
 
     @property
     def log(self) -> Any:

@@ -1,10 +1,27 @@
 -- settle: End leased attempts, each only while its own lease stands; a cancelled task ends CANCELLED whatever came of it.
 -- The time is compared as a difference, so that no plan looks leases up by their expiry.
 WITH clock AS MATERIALIZED (SELECT leasehold.leasehold_now() AS now),
-item AS MATERIALIZED (
+given AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(%(settlements)s::jsonb) AS i (
         task_id bigint, fence integer, status text, output text, failure text, delay_us bigint, detail text,
         deliveries jsonb)
+),
+item AS MATERIALIZED (
+    SELECT task_id, fence, delay_us, deliveries,
+        CASE WHEN clash THEN 'ERROR' ELSE status END AS status, CASE WHEN NOT clash THEN output END AS output,
+        CASE WHEN clash
+            THEN '{"error_class":"DELIVERY_CONFLICT","message":"another message stands under the same subject, recipient and version; deliver under a higher version","retryable":false}'
+            ELSE failure END AS failure,
+        CASE WHEN NOT clash THEN detail END AS detail
+    FROM (
+        SELECT given.*, CASE WHEN given.deliveries IS NULL THEN false ELSE EXISTS (
+            SELECT 1 FROM jsonb_to_recordset(given.deliveries) AS post (
+                subject text, recipient text, version integer, message text, provider text)
+            JOIN leasehold.delivery ON delivery.subject = post.subject AND delivery.recipient = post.recipient
+                AND delivery.version = post.version
+            WHERE delivery.message <> post.message OR delivery.provider <> post.provider) END AS clash
+        FROM given
+    ) AS judged
 ),
 ended AS (
     DELETE FROM leasehold.lease USING item, clock

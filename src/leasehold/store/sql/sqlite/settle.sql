@@ -9,6 +9,15 @@ FROM json_each(:settlements) AS item
 CROSS JOIN main.lease ON lease.task_id = item.value ->> 'task_id' AND lease.fence = item.value ->> 'fence'
 WHERE lease.expires_at > leasehold_now();
 
+UPDATE temp.leasehold_ended SET status = 'ERROR', output = NULL,
+    detail = '{"error_class":"DELIVERY_CONFLICT","message":"another message stands under the same subject, recipient and version; deliver under a higher version","retryable":false}',
+    failure = '{"error_class":"DELIVERY_CONFLICT","message":"another message stands under the same subject, recipient and version; deliver under a higher version","retryable":false}'
+WHERE status = 'DONE' AND deliveries IS NOT NULL AND EXISTS (
+    SELECT 1 FROM json_each(leasehold_ended.deliveries) AS post
+    JOIN main.delivery ON delivery.subject = post.value ->> 'subject' AND delivery.recipient = post.value ->> 'recipient'
+        AND delivery.version = post.value ->> 'version'
+    WHERE delivery.message <> post.value ->> 'message' OR delivery.provider <> post.value ->> 'provider');
+
 UPDATE temp.leasehold_ended SET name = CASE status WHEN 'DONE' THEN 'done' WHEN 'ERROR' THEN 'failed' WHEN 'RETRY' THEN 'retried' ELSE 'cancelled' END;
 
 UPDATE temp.leasehold_ended SET mark = leasehold_link(mark, leasehold_now(), name, fence, attempt, worker,
