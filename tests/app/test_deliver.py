@@ -170,3 +170,15 @@ def test_a_later_task_with_another_message_ends_in_conflict(app):
     assert [job.status for job in (first, same, other)] == ["DONE", "DONE", "ERROR"]
     assert other.failure["error_class"] == "DELIVERY_CONFLICT"
     assert app.deadletters.list()[0].error_class == "DELIVERY_CONFLICT"
+
+
+def test_two_messages_that_end_in_one_commit_are_compared_too(app):
+    @app.job
+    async def write(task, text: str):
+        task.deliver("change-1", "ada@example.org", 1, {"text": text})
+
+    jobs = app.submit_many(write, [{"text": text} for text in "abab"])
+    app.drain(timeout=60)
+    failures = [job.failure for job in jobs]
+    assert [failure and failure["error_class"] for failure in failures].count("DELIVERY_CONFLICT") == 2
+    assert len(app.deliveries.list()) == 1

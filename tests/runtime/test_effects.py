@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from leasehold import InDoubt, LeaseLost, Permanent, Retry, Transient
+from leasehold import InDoubt, LeaseholdError, LeaseLost, Permanent, Retry, Transient
 from leasehold.errors import EffectTooLarge, NameInvalid, PayloadInvalid
 from leasehold.model.lease import Vacancy
 from leasehold.testing import crash_at
@@ -117,20 +117,20 @@ def test_an_act_that_was_cut_off_is_not_repeated_blindly_by_the_same_attempt(app
     assert (job.failure["error_class"], acts) == ("EFFECT_IN_DOUBT", [1])
 
 
-def test_an_effect_in_doubt_that_a_handler_swallows_still_waits_for_a_person(app):
+@pytest.mark.parametrize("times", [1, 2])
+def test_an_effect_in_doubt_that_a_handler_swallows_still_waits_for_a_person(app, times):
     def act():
         raise InDoubt
 
     @app.job(retry=AT_ONCE)
     def buy(task):
-        with contextlib.suppress(InDoubt):
-            task.effect("BUY", act)
-        try:
-            task.effect("BUY", act)
-        except Exception:  # noqa: BLE001
-            return "all well"
+        for _ in range(times):
+            with contextlib.suppress(InDoubt, LeaseholdError):
+                task.effect("BUY", act)
+        return "all well"
 
     assert ended(app, buy.submit()).failure["error_class"] == "EFFECT_IN_DOUBT"
+    assert app.deadletters.list()[0].error_class == "EFFECT_IN_DOUBT"
 
 
 def test_an_exception_that_raises_when_it_is_looked_at_still_ends_its_attempt(app):
@@ -315,3 +315,10 @@ def test_an_async_act_in_a_sync_handler_is_refused_before_anything_is_intended(a
 
     assert ended(app, buy.submit()).failure["error_class"] == "MISUSE"
     assert rows(url, "SELECT count(*) FROM effect") == [(0,)]
+
+
+def test_an_isolated_handler_cannot_swallow_a_doubt_either(app, crew):
+    crew.start()
+    job = app.submit("apart", {"act": "shrug"}).wait(timeout=60)
+    assert job.failure is not None
+    assert job.failure["error_class"] == "EFFECT_IN_DOUBT"

@@ -71,7 +71,7 @@ def check_plans(url: str, worker: int) -> None:
         connection.execute(SETTINGS)
         lanes = document([lane()])
         claimed = plan_of(connection, "claim", worker=worker, lanes=lanes, routes='["a"]', most=300, limited=False)
-        settled = plan_of(connection, "settle", settlements="[]")
+        settled = plan_of(connection, "settle", settlements="[]", conflict="")
         renewed = plan_of(connection, "renew", renewals="[]")
     for plan in (claimed, settled, renewed):
         assert "Seq Scan" not in plan

@@ -47,6 +47,11 @@ ATTEMPTS_SPENT: Final = Failure(
     "WORKER_CRASHED", "its workers died or stopped renewing the lease; no attempts are left"
 )
 
+MESSAGE_STANDS: Final = Failure(
+    "DELIVERY_CONFLICT",
+    "another message stands under the same subject, recipient and version; deliver under a higher version",
+)
+
 
 def classify(
     error: BaseException, rules: tuple[Rule, ...] = (), now: int | None = None, *, redact: Redactor = scrub

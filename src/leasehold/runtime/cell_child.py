@@ -19,8 +19,9 @@ from leasehold.errors import Cancelled
 from leasehold.model.failure import Failure, classify
 from leasehold.model.lease import Lease
 from leasehold.redact import register
-from leasehold.runtime.effects import Ledger, StoreLedger
+from leasehold.runtime.effects import Ledger
 from leasehold.runtime.handlers import Handler
+from leasehold.runtime.ledger import StoreLedger
 from leasehold.runtime.serving import run_inside_a_cell
 from leasehold.runtime.task import Task
 from leasehold.store import Store, open_store
@@ -99,6 +100,8 @@ def main(words: int) -> None:
     threading.Thread(target=line.listen, daemon=True).start()
     try:
         result, task = _call(spec, line)
+        if task.effects.doubt is not None:  # as in the worker: whatever the handler made of it, a person must tell
+            raise task.effects.doubt
         line.say(result=canonical.decode(canonical.encode(result)), trace=task.effects.trace, posts=task.posts.all())
     except Cancelled as error:
         line.say(stopped=classify(error).message)

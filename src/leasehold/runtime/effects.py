@@ -92,8 +92,7 @@ class Effects:
         self._reach = ledger
         self._lock = threading.Lock()
         self._under_way: dict[str, threading.Event] = {}
-        self._open: set[str] = set()
-        self._doubts: dict[str, EffectInDoubt] = {}
+        self._open: dict[str, EffectInDoubt] = {}
         self._number = 0
         self._seen: dict[str, tuple[int, str]] = {}
 
@@ -125,8 +124,8 @@ class Effects:
 
     @property
     def doubt(self) -> EffectInDoubt | None:
-        """An effect that this attempt found in doubt and never got a result of, however its handler ended."""
-        return next(iter(self._doubts.values()), None)
+        """An effect that this attempt intended, or found intended, and never heard the end of."""
+        return next(iter(self._open.values()), None)
 
     def run(self, intent: Intent, act: Act, lookup: Act | None, *, idempotent: bool) -> Any:
         """Do an effect from a sync handler; one that is under way already is waited for."""
@@ -187,7 +186,7 @@ class Effects:
             return self._saw(intent, entry.result)
         # Asked again by the attempt that intended it: the ledger takes it for a repeated COMMIT, but it may be done.
         doubtful = entry.verdict == Verdict.DOUBT or intent.key in self._open
-        self._open.add(intent.key)
+        self._open[intent.key] = EffectInDoubt(f"It is {intent.kind}, key {intent.key}, fields {intent.fields[:200]}.")
         # crash here: intended but not done
         # The next attempt finds the intent and cannot know that nothing happened: it looks it up, or asks.
         passing(Point.AFTER_INTENT, intent)
@@ -199,7 +198,6 @@ class Effects:
         passing(Point.AFTER_ACT, intent)
         text = _text(value)
         yield Enter(effect.done(intent, text))
-        self._open.discard(intent.key)
         # crash here: recorded but not returned
         # The next attempt gets the result from the ledger.
         passing(Point.AFTER_RESULT, intent)
@@ -211,9 +209,7 @@ class Effects:
             return (yield Call(lookup, intent.key))
         if idempotent:
             return None
-        doubt = EffectInDoubt(f"It is {intent.kind}, key {intent.key}, fields {intent.fields[:200]}.")
-        self._doubts[intent.key] = doubt
-        raise doubt
+        raise self._open[intent.key]
 
     def _act(self, intent: Intent, act: Act) -> Steps:
         try:
@@ -222,11 +218,11 @@ class Effects:
             raise
         except Exception as error:
             yield Enter(effect.failed(intent, classify(error).text()))
-            self._open.discard(intent.key)
+            self._open.pop(intent.key)
             raise
 
     def _saw(self, intent: Intent, text: str) -> Any:
-        self._doubts.pop(intent.key, None)
+        self._open.pop(intent.key, None)
         self._seen.setdefault(intent.key, (intent.number, hashlib.sha256(text.encode("utf-8")).hexdigest()))
         return canonical.decode(text)
 
@@ -286,28 +282,3 @@ def takes_key(function: Act) -> Literal["by place", "by name"] | None:
     if any(p.kind in positional and (p.default is p.empty or p.name == "key") for p in parameters.values()):
         return "by place"
     return "by name" if "key" in parameters else None
-
-
-class StoreLedger:
-    """The ledger of a process without a committer: each entry is a commit of its own."""
-
-    def __init__(
-        self, enter: Callable[[list[Intent], list[Record]], list[Entry]], transact: Callable[..., Entry]
-    ) -> None:
-        self._enter = enter
-        self._transact = transact
-
-    def enter(self, item: Intent | Record) -> Entry:
-        """Commit an intent or a record."""
-        found = self._enter([item], []) if isinstance(item, Intent) else self._enter([], [item])
-        if not found:
-            raise LeaseLost
-        return found[0]
-
-    async def enter_async(self, item: Intent | Record) -> Entry:
-        """Commit an intent or a record, without holding up the loop."""
-        return await asyncio.to_thread(self.enter, item)
-
-    def transact(self, intent: Intent, act: Callable[[object], Record]) -> Entry:
-        """Run `act` on a connection of the database."""
-        return self._transact(intent, act)

@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 
 from msgspec import Struct
 
-from leasehold.model.failure import ATTEMPTS_SPENT, WORKER_LOST
+from leasehold.model.failure import ATTEMPTS_SPENT, MESSAGE_STANDS, WORKER_LOST
 from leasehold.model.lanes import Lane
 from leasehold.model.lease import Landed, Lease, Progress, Renewal, Renewed, Settlement, Vacancy, Vacated
 from leasehold.model.limits import PRIORITY_MAX, PRIORITY_MIN, RENEW_MAX, SWEEP_MAX
@@ -18,6 +18,7 @@ T = TypeVar("T", Settlement, Renewal, Progress, Vacancy)
 
 _LOST: Final = WORKER_LOST.text()
 _SPENT: Final = ATTEMPTS_SPENT.text()
+_CONFLICT: Final = MESSAGE_STANDS.text()
 
 
 class Claimed(Struct, frozen=True):
@@ -58,7 +59,12 @@ class Leases:
 
     def settle(self, settlements: Sequence[Settlement]) -> list[Landed]:
         """End attempts; the answer holds those that landed. Of the others the lease no longer stands."""
-        rows, doubtful = self._database.write_doubting("settle", settlements=document(_in_order(settlements)))
+        return [landed for batch in _apart(settlements) for landed in self._settle(batch)]
+
+    def _settle(self, settlements: Sequence[Settlement]) -> list[Landed]:
+        rows, doubtful = self._database.write_doubting(
+            "settle", settlements=document(_in_order(settlements)), conflict=_CONFLICT
+        )
         landed = [Landed(*row) for row in rows]
         if doubtful and len(landed) < len(settlements):
             landed += self._landed_before(settlements, landed)
@@ -98,6 +104,23 @@ class Leases:
     def held_by(self, worker: int) -> list[tuple[int, int]]:
         """List the leases of one worker as (task, fence)."""
         return [(row[0], row[1]) for row in self._database.read("held_by", worker=worker, most=100 * SWEEP_MAX)]
+
+
+def _apart(settlements: Sequence[Settlement]) -> list[Sequence[Settlement]]:
+    """Return batches in which no recipient gets a subject's version twice: the later finds the earlier's message."""
+    if not any(one.deliveries for one in settlements):
+        return [settlements]
+    batches: list[list[Settlement]] = []
+    taken: list[set[tuple[str, str, int]]] = []
+    for one in settlements:
+        posts = {(post.subject, post.recipient, post.version) for post in one.deliveries or ()}
+        number = next((n for n, known in enumerate(taken) if not posts & known), len(batches))
+        if number == len(batches):
+            batches.append([])
+            taken.append(set())
+        batches[number].append(one)
+        taken[number] |= posts
+    return list(batches)
 
 
 def _in_order(batch: Sequence[T]) -> list[T]:

@@ -9,9 +9,7 @@ given AS MATERIALIZED (
 item AS MATERIALIZED (
     SELECT task_id, fence, delay_us, deliveries,
         CASE WHEN clash THEN 'ERROR' ELSE status END AS status, CASE WHEN NOT clash THEN output END AS output,
-        CASE WHEN clash
-            THEN '{"error_class":"DELIVERY_CONFLICT","message":"another message stands under the same subject, recipient and version; deliver under a higher version","retryable":false}'
-            ELSE failure END AS failure,
+        CASE WHEN clash THEN %(conflict)s::text ELSE failure END AS failure,
         CASE WHEN NOT clash THEN detail END AS detail
     FROM (
         SELECT given.*, CASE WHEN given.deliveries IS NULL THEN false ELSE EXISTS (

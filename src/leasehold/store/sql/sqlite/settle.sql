@@ -10,8 +10,7 @@ CROSS JOIN main.lease ON lease.task_id = item.value ->> 'task_id' AND lease.fenc
 WHERE lease.expires_at > leasehold_now();
 
 UPDATE temp.leasehold_ended SET status = 'ERROR', output = NULL,
-    detail = '{"error_class":"DELIVERY_CONFLICT","message":"another message stands under the same subject, recipient and version; deliver under a higher version","retryable":false}',
-    failure = '{"error_class":"DELIVERY_CONFLICT","message":"another message stands under the same subject, recipient and version; deliver under a higher version","retryable":false}'
+    detail = :conflict, failure = :conflict
 WHERE status = 'DONE' AND deliveries IS NOT NULL AND EXISTS (
     SELECT 1 FROM json_each(leasehold_ended.deliveries) AS post
     JOIN main.delivery ON delivery.subject = post.value ->> 'subject' AND delivery.recipient = post.value ->> 'recipient'
