@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import measures, steps
+from bench import measures, redact, steps
 from bench.bed import Bed, beds
 from bench.report import Report
 
@@ -132,6 +132,7 @@ def main() -> int:
         measure_latency(make, size, report)
         measure_idle(make, size, report)
         steps.measure(make, steps.QUICK if options.quick else steps.FULL, report)
+    redact.measure(report, redact.QUICK_SIZE if options.quick else redact.SIZE)
     if options.json:
         options.json.write_text(measures.dump(dict(report.figures)), encoding="utf-8")
     return 1 if report.close() else 0

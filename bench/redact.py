@@ -14,10 +14,12 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from bench.report import Report
 from leasehold.redact import Policy, Redactor
 
 GOAL_MB_PER_SECOND = 5.0
-SIZE = 8_000_000
+SIZE, QUICK_SIZE = 8_000_000, 1_000_000
+PIECE = 65_536
 ROUNDS = 5
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 WORDS = ("lease", "expired", "worker", "claimed", "task", "attempt", "settled", "retry", "token", "queue", "paused")
@@ -71,23 +73,34 @@ def best_rate(redactor: Redactor, text: str, size: int) -> float:
     return len(text.encode()) / 1e6 / least
 
 
-def main() -> int:
-    """Print the rates; return 1 if the goal is missed."""
-    text = corpus()
+def rates(size: int = SIZE) -> dict[str, float]:
+    """Return megabytes a second by policy and by size of text; a smaller size has the same mixture."""
+    whole = corpus()
+    text = "".join(whole[start : start + PIECE] for start in range(0, len(whole), PIECE * (SIZE // size)))
     everything = Policy(
         emails=True, hosts=[".corp.example"], addresses=True, secrets=["hunter2-hunter2", "s3cr3t-value"]
     )
-    rates = {
+    return {
         "default policy, one text": best_rate(Redactor(), text, len(text)),
-        "default policy, pieces of 64 KB": best_rate(Redactor(), text, 65_536),
+        "default policy, pieces of 64 KB": best_rate(Redactor(), text, PIECE),
         "default policy, pieces of 1 KB": best_rate(Redactor(), text, 1_024),
-        "everything on, pieces of 64 KB": best_rate(Redactor(everything), text, 65_536),
+        "everything on, pieces of 64 KB": best_rate(Redactor(everything), text, PIECE),
     }
-    for name, rate in rates.items():
-        print(f"  {name:<40}{rate:>10.1f} MB/s")
-    reached = min(rates.values()) >= GOAL_MB_PER_SECOND
-    print(f"{'reached' if reached else 'MISSED'}: at least {GOAL_MB_PER_SECOND} MB/s each")
-    return 0 if reached else 1
+
+
+def measure(report: Report, size: int = SIZE) -> None:
+    """Note every rate; the slowest of them has to reach the goal."""
+    found = rates(size)
+    for name, rate in found.items():
+        report.note(f"redaction: {name}", rate, "MB/s")
+    report.at_least("redaction: the slowest, MB/s", min(found.values()), GOAL_MB_PER_SECOND)
+
+
+def main() -> int:
+    """Print the rates; return 1 if the goal is missed."""
+    report = Report()
+    measure(report)
+    return 1 if report.close() else 0
 
 
 if __name__ == "__main__":

@@ -23,7 +23,10 @@ PIECES = (
     *(base64.b64encode(secret.encode()).decode() for secret in SECRETS), *(quote(secret) for secret in SECRETS),
     *(f"[REDACTED:{name}#{number}]" for name in CLASSES[::6] for number in (1, 12)), "[REDACTED:", "#1]", "\x00",
     "\ud800", "\ue000", "ü", "', '", '["', "auth=('", "pw", "set(a, '", "Key (password)=(", "PRIVATE%20KEY", "&#10;",
-    "\u2028", "İ",
+    "\u2028", "İ", "passwords", "secrets:", "tokens:", "\n  - ", "\n- ", "kind: Secret", "data:", '("password", ',
+    "login a ", "insert into t (password) values (", ":5432:a:b:", "$6$", "%22", "%3A%2F%2F", "\\u0022", "->", " is ",
+    "identified by ", "default = ", "{", "--password ", LETTERS[: 12] + "\n", (LETTERS[: 12] + "\n") * 4, "+",
+    "input_value=", "echo ", "| chpasswd",
 )  # fmt: skip
 pieced = st.lists(st.sampled_from(PIECES), max_size=24).map("".join)
 texts = st.one_of(pieced, st.text(max_size=80), st.tuples(pieced, st.text(max_size=20), pieced).map("".join))

@@ -10,6 +10,7 @@ from leasehold.redact.placeholder import MASK
 STAND_IN_LENGTH_MAX: Final = 128  # a longer value is never taken for one
 LENGTH_MAX: Final = 256
 LABEL_LENGTH_MIN: Final = 5
+WORD_LENGTH_MIN: Final = 4  # a shorter one is no password, not even a bad one
 BESIDES_STEM_MAX: Final = 2  # new_password is another variable, topsecret is somebody's password
 
 STEM: Final = r"(?:pass|pwd|secret|token|key|cred|auth)"
@@ -50,6 +51,15 @@ STOP_WORDS: Final = frozenset((
     "the", "a", "an", "is", "are", "was", "of", "to", "for", "must", "should", "be", "been", "not", "or", "and", "in",
     "if", "with", "this", "that", "your", "it", "on", "as", "by", "from", "will", "can", "may", "when", "used", "has",
     "option", "options", "flag", "flags", "argument", "arguments", "parameter", "instead",
+))  # fmt: skip
+# Words that name a field, a kind of thing or a state, where a password could stand in a list or a pair.
+LABELS: Final = frozenset((
+    "username", "user", "users", "login", "email", "mail", "host", "hostname", "port", "database", "name", "url", "uri",
+    "path", "file", "realm", "account", "server", "service", "method", "digest", "basic", "bearer", "header", "headers",
+    "query", "body", "cookie", "cookies", "session", "plain", "prompt", "message", "stack", "address", "domain", "code",
+    "secure", "insecure", "public", "private", "local", "remote", "generic", "opaque", "enabled", "disabled", "invalid",
+    "missing", "expired", "unknown", "description", "example", "placeholder", "label", "title", "display", "yes",
+    "autocomplete", "sha", "read", "write", "delete", "create", "update", "list", "get", "post", "put",
 ))  # fmt: skip
 IDENTIFIER: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 ANY_STEM: Final = re.compile(rf"{STEM}|login|user", re.IGNORECASE)
@@ -134,3 +144,13 @@ def is_reference(value: str, *, in_code: bool) -> bool:
     if not in_code or not ANY_STEM.search(value) or any(map(str.isdigit, value)):
         return False
     return JOINED.search(value) is not None or len(ANY_STEM.sub("", value)) <= BESIDES_STEM_MAX
+
+
+def is_label(word: str) -> bool:
+    """Tell a word that names a field or another secret (`db_password`, `username`) from one that is a secret."""
+    lowered = word.lower()
+    if len(word) < WORD_LENGTH_MIN or any(lowered in known for known in (LABELS, TYPES, REFERENCES, STOP_WORDS)):
+        return True
+    if not ANY_STEM.search(word):
+        return "_" in word.strip("_") or word.count("-") > 1 or (word.isupper() and len(word) < LABEL_LENGTH_MIN)
+    return "-" in word or JOINED.search(word) is not None or len(ANY_STEM.sub("", word)) <= BESIDES_STEM_MAX + 2

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from leasehold.redact.benign import is_expression, is_stand_in
+from leasehold.redact.benign import is_expression, is_label, is_stand_in
 from leasehold.redact.entropy import looks_random
 from leasehold.redact.page import Page
 from leasehold.redact.placeholder import MASK
@@ -31,6 +31,23 @@ SPREADING: Final = r"(?:digest|aws4-hmac-sha256|hawk|oauth|signature|hmac)[ \t]"
 PARAMETERS: Final = re.compile(SPREADING + r"([^\r\n=]{1,80}=[^\r\n]+)", re.IGNORECASE)
 BARE: Final = re.compile(f"(?!{SPREADING}){VALUE}", re.IGNORECASE)
 PLAIN_WORD: Final = re.compile(r"[A-Za-z]?[a-z_.-]*|[A-Z_]*")
+SCHEME_WORDS: Final = frozenset(
+    (
+        "scheme",
+        "realm",
+        "header",
+        "flow",
+        "only",
+        "challenge",
+        "support",
+        "format",
+        "here",
+        "authentication",
+        "authorization",
+        "auth",
+        "access",
+    )
+)
 
 BEARER: Final = re.compile(r"bearer(?:[ \t]{1,4}|%20|:[ \t]{0,4})([a-z0-9._~+/=-]{16,})")
 BASIC: Final = re.compile(r"basic[ \t]{1,4}([a-z0-9+/]{8,400}={0,2})")
@@ -39,7 +56,7 @@ SMTP: Final = re.compile(
     r"auth (?:plain|login|xoauth2|oauthbearer|cram-md5)[ \t]{1,4}([a-z0-9+/]{6,}={0,2})(?![a-z0-9])"
 )
 
-COOKIE: Final = re.compile("cookie2?" + NAMED)
+COOKIE: Final = re.compile(rf"cookie2?(?:{NAMED}|(?<=--cookie)[ \t]{{1,4}}[\"']?)")
 PAIR: Final = re.compile(r"[ \t]{0,4}([A-Za-z0-9!#$%&*+.^_|~-]{1,64})=([^;\s,\"'`\\<>]*)(;?)")
 PAIRS_MAX: Final = 64
 SESSION: Final = re.compile(r"sess|sid|auth|token|csrf|xsrf|jwt|remember|login|secret|ticket", re.IGNORECASE)
@@ -91,7 +108,7 @@ def _is_credential(value: str, *, bare: bool) -> bool:
         return False
     if bare:
         return len(value) >= BARE_LENGTH_MIN and any(map(str.isdigit, value)) and any(map(str.isalpha, value))
-    return not PLAIN_WORD.fullmatch(value[:64])
+    return not PLAIN_WORD.fullmatch(value[:64]) or not (is_label(value) or value.lower() in SCHEME_WORDS)
 
 
 def _bearer(text: str, found: re.Match[str]) -> tuple[list[Span], int]:

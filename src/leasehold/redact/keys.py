@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from leasehold.redact.page import Page
 
-TRIGGERS: Final = ("pass", "pw", "secret", "key", "token", "credential", "auth", "sess", "signature")
+TRIGGERS: Final = ("pass", "pw", "secret", "key", "token", "credential", "auth", "sess", "signature", "psk")
 NAME_CHARACTERS: Final = string.ascii_lowercase + string.digits + "_-"
 NAME_LENGTH_MAX: Final = 64
 REST_OF_NAME: Final = re.compile(r"[a-z0-9_-]{0,64}")
@@ -24,7 +24,7 @@ KINDS: Final = (
     (
         "password",
         re.compile(
-            r"passw|passphrase|passcode|pwd|(?:^|[_-]|db|user|root|admin)pw$"
+            r"passw|passphrase|passcode|pwd|(?:^|[_-]|db|user|root|admin|bind)pw$|(?:^|[_-])psk$"
             r"|(?:^|(?<!to)[_-]|db|smtp|imap|mail|user|root|admin|ftp|pg|redis|proxy|ldap|sql|require)pass[0-9]{0,2}$"
         ),
     ),
@@ -33,11 +33,11 @@ KINDS: Final = (
         "api_key",
         re.compile(
             r"(?:api|access|private|encryption|signing|auth|master|account|shared|service|license|consumer|client"
-            r"|storage|deploy|ssh|admin|webhook|hmac|jwt|aes|crypto)[_-]?key(?:$|[_0-9-])"
+            r"|storage|deploy|ssh|admin|webhook|hmac|jwt|aes|crypto|subscription|functions|app|application|routing|integration)[_-]?keys?(?:$|[_0-9-])"
         ),
     ),
 )
-WEAK: Final = re.compile(r"token(?!iz)|credential|(?:^|[_-])auth$|^x-amz-signature$")
+WEAK: Final = re.compile(r"token(?!iz)|credential|(?:^|[_-]|basic)auth$|^x-amz-signature$")
 HARMLESS: Final = re.compile(
     r"(?:len|length|min|max|policy|policies|field|fields|file|files|filename|path|paths|dir|name|names|id|ids|type|types"
     r"|url|uri|urls|count|limit|expiry|expires|expiration|ttl|age|prompt|label|hint|required|enabled|env|var|vars|regex"
@@ -82,6 +82,8 @@ def find_keys(page: Page) -> Iterator[Key]:
 def _key(shadow: str, place: int) -> Key:
     before = shadow[max(0, place - NAME_LENGTH_MAX) : place]
     start = place - (len(before) - len(before.rstrip(NAME_CHARACTERS)))
+    if start < place and shadow[start] in "nrt" and shadow[start - 1 : start] == "\\":  # an escape, not a letter
+        start += 1
     rest = REST_OF_NAME.match(shadow, place)
     end = rest.end() if rest else place
     name = shadow[start:end]

@@ -1,4 +1,4 @@
-"""Passwords one level below their name: in a list, in an object, in a pair with the user, in a row of a table."""
+"""Passwords beside their user: in a pair, in a call that logs in, in a row of a table, in a rejected field."""
 
 from __future__ import annotations
 
@@ -6,61 +6,50 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from leasehold.redact.benign import is_path, is_prompt, is_stand_in
-from leasehold.redact.keys import find_keys, kind_of
+from leasehold.redact.benign import is_label, is_path, is_prompt, is_stand_in
+from leasehold.redact.keys import kind_of
 from leasehold.redact.page import Page, places
 from leasehold.redact.spans import Span
-from leasehold.redact.values import ALPHABETIC, Value, quoted
+from leasehold.redact.values import ALPHABETIC, quoted
 
 LENGTH_MIN: Final = 3
 LENGTH_JUDGED_MAX: Final = 256
 SPACE: Final = r"[ \t\r\n]{0,80}"
 SIGN: Final = r"\\{0,3}[\"'`]?\]?[ \t]{0,8}(?::|=>|=)[ \t]{0,8}"
-# "passwords": ["..."] and "password": {"value": "..."}
-OPEN: Final = re.compile(
-    rf"{SIGN}(?:[\[(]{SPACE}"
-    rf"|\{{{SPACE}\\{{0,3}}[\"']?(?:value|default|plaintext|data|s)\\{{0,3}}[\"']?[ \t]{{0,8}}[:=]{SPACE})"
-)
-NEXT: Final = re.compile(rf"\\{{0,3}}[\"'`]{SPACE},{SPACE}")
-# As in: auth=("user", "password"), or HTTPBasicAuth("user", "password").
-PAIR: Final = re.compile(
-    rf"(?:(?:auth|credentials?){SIGN}|(?<=basic)auth|(?<=basic_)auth|(?<=digest)auth|(?<=proxy)auth)[(\[]{SPACE}"
-    rf"[bru]?(?:\"[^\"\n]{{0,128}}\"|'[^'\n]{{0,128}}'|[a-z_][a-z0-9_.]{{0,64}}){SPACE},{SPACE}"
+ANY: Final = r"[bru]?(?:\\{0,3}\"[^\"\n]{0,128}\"|\\{0,3}'[^'\n]{0,128}'|[a-z_$][a-z0-9_.$]{0,64})"
+# As in: auth=("user", "password"), HTTPBasicAuth("user", "password"), smtp.login("user", "password").
+PAIRS: Final = (
+    (
+        "auth",
+        re.compile(
+            rf"(?:auth{SIGN}|(?<=basic)auth|(?<=basic_)auth|(?<=digest)auth|(?<=proxy)auth|(?<=ntlm)auth)[(\[]{SPACE}"
+            rf"{ANY}{SPACE},{SPACE}"
+        ),
+    ),
+    ("credential", re.compile(rf"credentials?(?:{SIGN})?[(\[]{SPACE}{ANY}{SPACE},{SPACE}")),
+    ("login(", re.compile(rf"login\({SPACE}{ANY}{SPACE},{SPACE}")),
+    ("ftp", re.compile(rf"ftp(?:_tls)?\({SPACE}{ANY}{SPACE},{SPACE}{ANY}{SPACE},{SPACE}")),
+    ("jwt.", re.compile(rf"jwt\.(?:en|de)code\([^,\"'\n]{{1,80}},{SPACE}")),
+    ("hmac", re.compile(r"hmac(?:\.new)?\((?=b?[\"'])")),
 )
 # PostgreSQL: Key (email, password)=(..., ...) already exists.
 ROW: Final = re.compile(r"key \(([^()\r\n]{1,200})\)=\(([^\r\n]{1,500}?)\)(?= already| is | conflicts|[.\r\n\"\\]|$)")
+# pydantic names the field on the line before: password\n  String should have ... [type=..., input_value='...'
+REJECTED: Final = re.compile(r"(?:\A|\n|\\n)(?:[\w-]{1,40}\.){0,6}([\w-]{1,60})(?:\r?\n|\\n)[^\n]{0,200}\Z")
+REJECTED_REACH: Final = 400
 
 
 def find_nested(page: Page) -> Iterator[Span]:
     """Yield the passwords that stand in a structure behind a telling name."""
-    yield from _in_structures(page)
     yield from _in_pairs(page)
     yield from _in_rows(page)
-
-
-def _in_structures(page: Page) -> Iterator[Span]:
-    done = 0
-    for key in sorted(find_keys(page)):
-        opening = OPEN.match(page.shadow, key.end) if key.kind.strong and key.start >= done else None
-        for value in _items(page, opening.end()) if opening else ():
-            done = value.end
-            if _is_secret(page.text[value.start : value.end], key.name):
-                yield Span(value.start, value.end, key.kind.name)
-
-
-def _items(page: Page, start: int) -> Iterator[Value]:
-    """Yield the quoted values from here on that only commas part."""
-    position: int | None = start
-    while position is not None and (value := quoted(page.text, position)):
-        yield value
-        following = NEXT.match(page.shadow, value.end)
-        position = following.end() if following else None
+    yield from _in_rejected_fields(page)
 
 
 def _in_pairs(page: Page) -> Iterator[Span]:
-    for literal in ("auth", "credential"):
+    for literal, pattern in PAIRS:
         for place in places(page.shadow, literal):
-            found = PAIR.match(page.shadow, place)
+            found = pattern.match(page.shadow, place)
             value = quoted(page.text, found.end()) if found else None
             if value and _is_secret(page.text[value.start : value.end], "password"):
                 yield Span(value.start, value.end, "password")
@@ -75,10 +64,19 @@ def _in_rows(page: Page) -> Iterator[Span]:
             yield Span(*found.span(2), kind.name)
 
 
+def _in_rejected_fields(page: Page) -> Iterator[Span]:
+    for place in places(page.shadow, "input_value="):
+        found = REJECTED.search(page.shadow, max(0, place - REJECTED_REACH), place)
+        kind = kind_of(found[1]) if found else None
+        value = quoted(page.text, place + len("input_value=")) if kind and kind.name else None
+        if kind and value and not is_stand_in(page.text[value.start : value.end]):
+            yield Span(value.start, value.end, kind.name)
+
+
 def _is_secret(said: str, name: str) -> bool:
-    """Tell a secret from the name of one: in lists and pairs a word of letters only is nearly always a name."""
+    """Tell a secret from the name of one or of a field."""
     if len(said) > LENGTH_JUDGED_MAX:
         return not is_stand_in(said)
-    if len(said) < LENGTH_MIN or ALPHABETIC.fullmatch(said) or is_stand_in(said):
+    if len(said) < LENGTH_MIN or is_stand_in(said) or (ALPHABETIC.fullmatch(said) and is_label(said)):
         return False
     return not is_path(said) and not is_prompt(said, name)

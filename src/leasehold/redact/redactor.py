@@ -10,11 +10,13 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from leasehold.errors import Misuse
-from leasehold.redact.assignments import find_assignments
+from leasehold.redact.announced import find_announced
 from leasehold.redact.commands import find_command_passwords
+from leasehold.redact.dialogs import find_in_dialogs
 from leasehold.redact.entropy import find_random_tokens
 from leasehold.redact.exact import ExactValues
 from leasehold.redact.failed import RedactionFailed
+from leasehold.redact.fragments import find_fragments
 from leasehold.redact.headers import find_credentials_in_headers
 from leasehold.redact.identity import ConfidentialHosts, find_addresses, find_emails
 from leasehold.redact.nested import find_nested
@@ -23,6 +25,7 @@ from leasehold.redact.pem import find_private_keys
 from leasehold.redact.placeholder import PLACEHOLDER, RANK, Numbers, write
 from leasehold.redact.policy import Policy
 from leasehold.redact.spans import Span, merged, whole_lines
+from leasehold.redact.sql import find_in_statements
 from leasehold.redact.uris import find_uri_passwords
 from leasehold.redact.vendors import find_jwts, find_vendor_tokens
 
@@ -83,14 +86,16 @@ def _detectors(policy: Policy) -> list[Detector]:
         find_jwts,
         find_credentials_in_headers,
         find_uri_passwords,
-        find_assignments,
+        find_announced,
         find_nested,
         find_command_passwords,
+        find_in_dialogs,
+        find_in_statements,
     ]
     if policy.secrets:
         found.append(ExactValues(policy.secrets).find)
     if policy.entropy:
-        found.append(find_random_tokens)
+        found += [find_random_tokens, find_fragments]
     if policy.emails:
         found.append(find_emails)
     if policy.hosts:

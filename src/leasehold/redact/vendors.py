@@ -110,6 +110,10 @@ FORMATS: Final = (
     _plain("vendor_token", "lsv2_", r"(?:pt|sk)_[A-Fa-f0-9]{32}_[A-Fa-f0-9]{8,}"),  # LangSmith
     _plain("vendor_token", "xkeysib-", r"[a-f0-9]{40,}(?:-[A-Za-z0-9]+)?"),  # Brevo
     _plain("vendor_token", "ops_eyJ", r"[A-Za-z0-9+/=_-]{40,}"),  # 1Password
+    _plain("vendor_token", "office.com/webhook/", r"([A-Za-z0-9@/-]{30,})"),  # Teams
+    _plain("vendor_token", "office.com/webhookb2/", r"([A-Za-z0-9@/-]{30,})"),
+    _plain("vendor_token", "hooks.zapier.com/hooks/catch/", r"([0-9]{4,}/[a-z0-9]{5,})"),
+    _plain("vendor_token", "pagerduty.com/integration/", r"([a-f0-9]{32})"),
     _plain("vendor_token", "fm2_", r"[A-Za-z0-9+/=]{60,}"),  # Fly.io
 )  # fmt: skip
 
