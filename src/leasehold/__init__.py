@@ -13,6 +13,7 @@ from leasehold.errors import (
     Permanent,
     Transient,
     Unavailable,
+    VersionPruned,
     VersionStale,
 )
 from leasehold.model.failures.verdict import Verdict
@@ -38,5 +39,6 @@ __all__ = [
     "Transient",
     "Unavailable",
     "Verdict",
+    "VersionPruned",
     "VersionStale",
 ]

@@ -204,7 +204,7 @@ class EffectBusy(Misuse):
 
 
 class EffectSettled(Overtaken):
-    """The effect has a result, its task is running, or there is no such key; see `leasehold effects`."""
+    """The effect has a result, is not of this letter's task, or the letter is not open; see `leasehold effects JOB`."""
 
     code = "EFFECT_SETTLED"
 
@@ -229,6 +229,12 @@ class VersionStale(Misuse):
     """A newer version of this job was submitted; ask for a strictly higher one."""
 
     code = "VERSION_STALE"
+
+
+class VersionPruned(Misuse):
+    """This version of the job ran and was pruned since, with its result; a strictly higher version runs anew."""
+
+    code = "VERSION_PRUNED"
 
 
 class DeliveryUnknown(Misuse):
@@ -262,13 +268,13 @@ class EvidenceMissing(Misuse):
 
 
 class EffectUnanswered(Misuse):
-    """An effect of this task may or may not have happened; tell which with `leasehold dead answer`, then revive."""
+    """An effect of this task may or may not have happened; tell which with `leasehold dead answer` first."""
 
     code = "EFFECT_UNANSWERED"
 
 
 class JobCancelled(Misuse):
-    """The job was called off, so nothing of it is revived; submit it under another key."""
+    """The job was called off, so nothing of it is revived; its letters can be resolved."""
 
     code = "JOB_CANCELLED"
 
@@ -280,7 +286,7 @@ class JobUnfinished(Misuse):
 
 
 class LetterOpen(Misuse):
-    """Only a letter that was revived can be resolved."""
+    """Only a letter that was revived, or whose job was cancelled, can be resolved."""
 
     code = "LETTER_OPEN"
 
@@ -298,13 +304,13 @@ class RecordDamaged(Misuse):
 
 
 class ProjectionDamaged(Misuse):
-    """The file is damaged before its last line; move it away, and a new one will be written from the beginning."""
+    """The file is not as the journal has it; move it away, and a new one will be written from the beginning."""
 
     code = "PROJECTION_DAMAGED"
 
 
 class ProjectionForeign(Misuse):
-    """The file's last line is not in this database's journal; name another file, or the database it came from."""
+    """The file is of another database or another job; name another file, or the database and the job it came from."""
 
     code = "PROJECTION_FOREIGN"
 

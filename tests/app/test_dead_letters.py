@@ -18,6 +18,7 @@ from leasehold.errors import (
     OptionInvalid,
 )
 from leasehold.insight.plans import EffectFate, Fate
+from leasehold.model.limits import PAGE_MAX
 
 SECRET = "hunter2"  # noqa: S105 — what must not be seen
 
@@ -228,7 +229,7 @@ def test_what_cannot_be_meant_is_refused_with_a_reason(app, shop):
         (lambda: app.deadletters.evidence_many("  ", kind="review"), OptionInvalid),
         (lambda: app.deadletters.resolve(letter.id, "  "), OptionInvalid),
         (lambda: app.deadletters.answer(letter.id, "f" * 64, happened="no"), OptionInvalid),
-        (lambda: app.deadletters.revive_many(limit=1_001), OptionInvalid),
+        (lambda: app.deadletters.revive_many(limit=0), OptionInvalid),
         (lambda: app.deadletters.revive_many(state="revived"), OptionInvalid),
         (lambda: app.deadletters.resolve(letter.id, ""), OptionInvalid),
         (lambda: app.deadletters.answer(letter.id, "f" * 64, happened=False, result=1), OptionInvalid),
@@ -293,3 +294,24 @@ def test_a_dry_run_from_the_start_refuses_what_the_real_run_refuses(app, first_a
     assert (dry.done, [one.code for one in dry.refused]) == (real.done, [one.code for one in real.refused])
     code = "JOB_UNFINISHED" if first_alone else "LETTER_REVIVED"
     assert [(one.letter_id, one.code) for one in dry.refused] == [(oldest, code)]
+
+
+def test_an_action_on_many_reaches_all_that_match_however_many_and_counts_what_a_limit_keeps_out(app):
+    """More letters than one page holds, and one of another kind."""
+    for name in ("many", "other"):
+
+        @app.job(name=name)
+        def fail(number: int = 0):
+            raise Permanent("no", error_class="GATE_SHUT")
+
+    count = PAGE_MAX + 3
+    app.submit_many("many", [{"number": number} for number in range(count)])
+    app.submit("other")
+    app.drain(timeout=120)
+    few = app.deadletters.evidence_many("opened it", kind="many", limit=2, principal="ada")
+    assert (len(few.done), few.refused, few.left) == (2, [], count - 2)
+    found = app.deadletters.revive_many(dry_run=True, kind="many")
+    assert (found.done, len(found.refused), found.left) == (few.done, count - 2, 0)
+    assert len({one.letter_id for one in found.refused}) == count - 2
+    newest = app.deadletters.revive_many(dry_run=True, kind="many", limit=PAGE_MAX + 1)
+    assert (len(newest.done) + len(newest.refused), newest.left) == (PAGE_MAX + 1, 2)

@@ -3,9 +3,10 @@
 import pytest
 
 from leasehold import KeyConflict, Misuse
-from leasehold.errors import OptionInvalid, VersionStale
+from leasehold.errors import OptionInvalid, VersionPruned, VersionStale
 from leasehold.model.limits import VERSION_MAX
 from leasehold.providers import Folder
+from leasehold.testing import Clock
 from tests.store.work import at_once
 from tests.workshop.looking import connected, rows
 from tests.workshop.mailing import fields
@@ -56,6 +57,27 @@ def test_a_lower_version_is_refused_with_the_newest_one_even_if_it_ran_before(ap
     assert (refused.value.code, isinstance(refused.value, Misuse)) == ("VERSION_STALE", True)
     assert rows(url, "SELECT key FROM task ORDER BY id") == [("cl-1@3",), ("cl-1@5",)]
     assert rows(url, "SELECT kind, key, version FROM rerun") == [("review", "cl-1", 5)]
+
+
+def test_a_version_that_was_pruned_does_not_run_again_and_a_higher_one_does(app, review, url, tmp_path):
+    clock = Clock(app)
+    app.deliveries.provider("default", Folder(tmp_path / "letters"))
+    review.submit({"change": "cl-1", "version": 3}, key="cl-1", version=3)
+    app.drain(timeout=60)
+    clock.advance(60)
+    assert app.journal.prune(older_than=30).pruned.jobs == 1
+    with pytest.raises(VersionPruned, match="version 3") as refused:
+        review.submit({"change": "cl-1", "version": 3}, key="cl-1", version=3)
+    assert (refused.value.code, isinstance(refused.value, Misuse)) == ("VERSION_PRUNED", True)
+    with pytest.raises(VersionStale):
+        review.submit({"change": "cl-1"}, key="cl-1", version=2)
+    app.drain(timeout=60)
+    assert rows(url, "SELECT count(*) FROM task") == [(0,)]
+    assert len(fields(tmp_path / "letters")) == 1
+    fourth = review.submit({"change": "cl-1", "version": 4}, key="cl-1", version=4)
+    app.drain(timeout=60)
+    assert (fourth.output, len(fields(tmp_path / "letters"))) == ({"version": 4}, 2)
+    assert rows(url, "SELECT version FROM rerun") == [(4,)]
 
 
 def test_the_same_version_with_another_payload_is_a_conflict(review):

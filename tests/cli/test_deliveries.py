@@ -55,6 +55,19 @@ def test_one_delivery_is_shown_with_its_message_and_the_answers_given(command, i
     assert plain["message"]["title"] == "Review of change 17"
 
 
+def test_one_delivery_is_shown_with_its_first_doubt_and_who_had_it_looked_up(app, command, ids):
+    first = '{"error_class":"DELIVERY_MAY_BE_SENT","message":"cut off"}'
+    doubt = f'{{"error_class":"DELIVERY_IN_DOUBT","message":"cannot tell","first_doubt":{first}}}'
+    change(app.store, ids[1], f"failure = '{doubt}'")
+    app.store.deliveries.reconcile(["mail"], "ada", ids[1])
+    shown = command("deliveries", "show", ids[1]).stdout
+    assert "  failure    DELIVERY_IN_DOUBT: cannot tell\n  doubt      DELIVERY_MAY_BE_SENT: cut off\n" in shown
+    assert "  looked up  by ada at " in shown
+    assert "answered" not in shown
+    plain = found(command("deliveries", "show", ids[1], "--json"))
+    assert (plain["answers"], [one["action"] for one in plain["deeds"]]) == ([], ["reconcile"])
+
+
 def test_an_answer_is_given_once_and_only_where_one_is_waited_for(command, ids):
     assert command("deliveries", "answer", ids[2], "--not-sent").stdout == f"delivery {ids[2]} is pending\n"
     assert found(command("deliveries", "answer", ids[1], "--sent", "--json"))["notification_id"].startswith("said by ")
@@ -90,8 +103,11 @@ def shop(processes, tmp_path):
 
 
 def test_a_relay_sends_until_a_signal_and_reconcile_asks_the_providers(app, ids, processes, shop, tmp_path):
+    other = processes.run("deliveries", "reconcile", "shop:app", ids[0], **shop)
+    assert (other.returncode, other.stdout, app.deliveries.get(ids[1]).status) == (0, "0 look-ups done\n", "in_doubt")
     looked = processes.run("deliveries", "reconcile", "shop:app", "--json", **shop)
     assert [(one["id"], one["status"]) for one in json.loads(looked.stdout)] == [(ids[1], "pending")]
+    assert [line.principal for line in app.store.audit.list("delivery", ids[1])] == [system_user()]
     relay = processes.start("relay", "shop:app", **shop)
     until(lambda: [app.deliveries.get(one).status.value for one in ids] == ["sent", "sent", "failed"])
     relay.signal(signal.SIGTERM)

@@ -7,7 +7,7 @@ import threading
 import psycopg
 import pytest
 
-from leasehold.cli.events import check_tail, project
+from leasehold.cli.events import project
 from leasehold.errors import ProjectionBusy, ProjectionDamaged, ProjectionForeign
 from leasehold.insight.follow import Follower
 from leasehold.insight.projection import Projection
@@ -92,8 +92,8 @@ def test_the_file_of_another_database_is_refused(store, path):
     work_through(store, "a")
     project(store, None, path, follow=False)
     path.write_bytes(path.read_bytes().replace(b'"kind":"a"', b'"kind":"b"'))
-    with Projection(path) as file, pytest.raises(ProjectionForeign):
-        check_tail(store, file)
+    with pytest.raises(ProjectionForeign, match=r"journal.ndjson:1: it is not what the journal has as id 1"):
+        project(store, None, path, follow=False)
 
 
 def test_one_job_alone_can_be_followed(store, path):
@@ -152,5 +152,5 @@ def test_a_file_that_is_no_projection_is_refused_and_left_alone(store, path):
 
 def test_a_file_that_is_ahead_of_the_database_is_refused(store, path):
     path.write_bytes(b'{"at":1,"id":999999,"job_id":1,"kind":"a","name":"submitted","task_id":1}\n')
-    with Projection(path) as file, pytest.raises(ProjectionForeign, match="has not reached"):
-        check_tail(store, file)
+    with pytest.raises(ProjectionForeign, match="has not reached"):
+        project(store, None, path, follow=False)

@@ -2,14 +2,14 @@
 
 import contextlib
 
-import psycopg
 import pytest
 
 from leasehold import Leasehold, Permanent, Retry, Transient
 from leasehold.errors import JobUnknown
 from leasehold.insight.verify import verify_job
 from leasehold.testing import Clock, drain
-from tests.store.work import connect, look
+from tests.insight.editing import edit
+from tests.store.work import look
 
 # An effect that no attempt got a result of, so that the journal does not miss it.
 STRAY = """
@@ -57,13 +57,6 @@ def jobs(app) -> dict[str, int]:
     drain(app, clock)
     made["later"] = app.submit("order", {"item": "tea"}, delay=60).id
     return made
-
-
-def edit(store, statement: str) -> None:
-    with connect(store) as connection:
-        if isinstance(connection, psycopg.Connection):
-            connection.execute("SET search_path = leasehold")
-        connection.execute(statement)
 
 
 def task_of(store, job: int, segment: int) -> int:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from leasehold.errors import DatabaseUnavailable, KeyConflict, OptionInvalid, Permanent, Transient, WaitTimeout
 from leasehold.model.failure import classify
 from leasehold.model.failures.codes import by_smtp, by_sqlstate, by_status
+from leasehold.model.failures.judgement import MEMBERS_MAX
 from leasehold.model.failures.named import NAMES
 from leasehold.model.failures.verdict import RETRYABLE, Verdict
 from leasehold.model.limits import DELAY_SECONDS_MAX
@@ -161,6 +162,31 @@ def test_a_group_is_final_if_one_of_its_members_is():
     assert (never.error_class, never.retryable, never.retry_after) == ("AUTH_DENIED", False, 0)
     assert never.context == {"errno": 13}
     assert classify(BaseExceptionGroup("odd", [KeyboardInterrupt()])).error_class == "UNCLASSIFIED"
+
+
+@pytest.mark.parametrize("before", [100, 150, MEMBERS_MAX - 1])
+def test_one_final_member_makes_a_group_final_however_many_come_before_it(before):
+    group = ExceptionGroup("many", [*(TimeoutError() for _ in range(before)), PermissionError(13, "no")])
+    failure = classify(group)
+    assert (failure.error_class, failure.retryable) == ("AUTH_DENIED", False)
+
+
+def test_a_group_waits_as_long_as_its_most_patient_member_asks_and_is_what_its_first_known_one_is():
+    members = [*(ValueError() for _ in range(120)), Transient("soon", retry_after=5), Transient("later", retry_after=9)]
+    failure = classify(ExceptionGroup("many", members))
+    assert (failure.error_class, failure.retryable, failure.retry_after) == ("TRANSIENT", True, 9)
+    assert classify(ExceptionGroup("many", members[:120])).error_class == "UNCLASSIFIED"
+
+
+def test_a_group_that_holds_itself_a_million_times_over_is_looked_at_up_to_a_limit():
+    """Thirty levels of two: a thousand million members, of which so many are judged and no more."""
+    group: ExceptionGroup[Exception] = ExceptionGroup("leaf", [TimeoutError()])
+    for _ in range(30):
+        group = ExceptionGroup("level", [group, group])
+    asked: list[BaseException] = []
+    failure = classify(group, (asked.append,))
+    assert (failure.error_class, failure.retryable) == ("NETWORK_TIMEOUT", True)
+    assert len(asked) == MEMBERS_MAX + 1
 
 
 def test_a_failure_without_facts_stores_none():

@@ -90,6 +90,21 @@ def test_an_act_that_commits_by_itself_is_found_out_and_not_run_again(app):
     assert acts == [1]
 
 
+def test_an_act_that_closes_its_connection_is_told_so_and_not_run_again(app):
+    acts = []
+
+    @app.job(retry=AT_ONCE)
+    def rude(task):
+        def act(connection):
+            acts.append(1)
+            connection.close()
+
+        return task.transaction("RUDE", act)
+
+    assert ended(app, rude.submit()).failure["error_class"] == "MISUSE"
+    assert acts == [1]
+
+
 def test_an_effect_inside_a_transaction_is_refused_at_once(app):
     @app.job
     def nested(task):

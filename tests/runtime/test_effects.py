@@ -294,6 +294,20 @@ def test_an_isolated_handlers_effects_are_recorded_from_the_child(app, crew, url
     assert '"effects":1' in detail
 
 
+def test_an_isolated_handlers_effects_are_committed_by_its_worker(app, crew, url):
+    """Those of other attempts share the commit; the child has no connection to the database."""
+    crew.start()
+    job = app.submit("apart", {"act": "buy_many"}).wait(timeout=60)
+    assert job.output == {"bought": list(range(20)), "opened": 0}
+    assert rows(url, "SELECT count(*) FROM effect WHERE result IS NOT NULL") == [(20,)]
+
+
+def test_an_isolated_handlers_transaction_has_a_connection_of_its_own(app, crew, url):
+    crew.start()
+    assert app.submit("apart", {"act": "book"}).wait(timeout=60).output == 42
+    assert rows(url, "SELECT kind, result FROM effect") == [("BOOK", "42")]
+
+
 def test_an_act_gets_the_key_however_it_asks_for_it(app):
     @app.job
     def buy(task):

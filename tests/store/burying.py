@@ -6,10 +6,12 @@ from leasehold.model.failure import Failure
 from leasehold.model.lease import Lease, failed
 from leasehold.store import Store
 from leasehold.store.deadletters import LetterRow, Revived, Where
-from tests.store.work import advance, claim, claim_one, finish, submit
+from tests.store.work import advance, claim, claim_one, finish, pipeline, routes_of, stage, submit
 
 REMEDY = {"text": "the key was rotated"}
 DENIED = Failure("AUTH_DENIED", "the key is hunter2", stack="Traceback of the failure")
+FILM = (stage("script"), stage("audio", "script", each="scenes"), stage("render", "audio"))
+SCENES = {"scenes": [1, 2, 3]}
 
 
 def bury(store: Store, leases: Sequence[Lease], failure: Failure = DENIED) -> None:
@@ -49,3 +51,13 @@ def buried_job(store: Store, worker: int, key: str = "k", failure: Failure = DEN
     (task,) = submit(store, key)
     bury(store, [claim_one(store, worker)], failure)
     return next(letter for letter in letters(store, state="open") if letter.task_id == task)
+
+
+def film_with_a_failed_segment(store: Store, worker: int) -> int:
+    """A pipeline's job of which one segment failed for good and the others ended well."""
+    film = pipeline(store, "k", *FILM)
+    run(store, worker, routes_of("script"), SCENES)
+    leases = claim(store, worker, routes=routes_of("audio"))
+    finish(store, [lease for lease in leases if lease.segment != 1], "sound")
+    bury(store, [lease for lease in leases if lease.segment == 1])
+    return film.id

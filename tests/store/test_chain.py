@@ -102,6 +102,16 @@ def test_a_payload_that_was_changed_afterwards_shows(store, job):
     assert "event 1" in difference(store, job)
 
 
+@pytest.mark.parametrize("key", ["☕", "a\x1fb", "\x1f\x1f", "'\"\\", "k" * 512])
+def test_whatever_a_key_holds_both_databases_begin_the_same_chain(store, key):
+    (job_id,) = submit(
+        store, key, payload={"text": "ü\x1f\n"}, priority=-7, queue="mail", attempts_max=1, on_lost="bury"
+    )
+    assert difference(store, job_id) == ""
+    change(store, "UPDATE task SET key = ? WHERE id = ?", f"{key}\x1f", job_id)
+    assert "event 1" in difference(store, job_id)
+
+
 def test_the_chain_fits_through_pipelines_fan_outs_cancels_and_failures(store, worker, clock):
     film = pipeline(store, "film", stage("script"), stage("audio", "script", each="scenes"), stage("cut", "audio"))
     stopped, broken = submit(store, "stopped", "broken")

@@ -227,9 +227,13 @@ def test_an_answer_that_it_was_not_sent_makes_it_like_a_new_one(store):
 
 def test_what_is_in_doubt_can_be_looked_up_again_alone_or_together(store):
     first, second = doubtful(store), doubtful(store, "bob@example.org")
-    assert [row.id for row in store.deliveries.reconcile([PROVIDER], second)] == [second]
-    assert [row.id for row in store.deliveries.reconcile(["other"])] == []
-    assert sorted(row.id for row in store.deliveries.reconcile([PROVIDER])) == [first, second]
+    assert [row.id for row in store.deliveries.reconcile([PROVIDER], "ada", second)] == [second]
+    assert [row.id for row in store.deliveries.reconcile(["other"], "ada")] == []
+    assert sorted(row.id for row in store.deliveries.reconcile([PROVIDER], "bob")) == [first, second]
+    lines = {
+        one: [(line.principal, line.action) for line in store.audit.list("delivery", one)] for one in (first, second)
+    }
+    assert lines == {first: [("bob", "reconcile")], second: [("ada", "reconcile"), ("bob", "reconcile")]}
     write(store, post("eve@example.org"))
     taken = take(store, only="reconciling")
     assert sorted(one.id for one in taken) == [first, second]
@@ -258,7 +262,7 @@ def test_a_claim_of_deliveries_reads_only_what_is_due(store):
         connection.execute("ANALYZE leasehold.delivery")
         connection.execute("SET enable_seqscan = off")
         text = f"EXPLAIN (COSTS OFF) {statements.text('postgres', 'delivery_claim')}"
-        values = {"provider": PROVIDER, "lease_us": 1, "most": 8, "only": None}
+        values = {"provider": PROVIDER, "lease_us": 1, "most": 8, "only": None, "delivery": None}
         plan = "\n".join(row[0] for row in connection.execute(text.encode(), values).fetchall())
     assert "Index Scan using delivery_due" in plan
     assert "Sort" not in plan

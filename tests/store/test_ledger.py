@@ -1,11 +1,18 @@
 """The ledger: intents and results of effects, each under its lease (S2), each result once (S4)."""
 
+import contextlib
+from concurrent.futures import ThreadPoolExecutor
+
+import psycopg
 import pytest
 
 from leasehold.errors import EffectSettled, LeaseLost
 from leasehold.model import effect
 from leasehold.model.lease import Vacancy
-from tests.store.work import at_once, claim_one, look, submit
+from leasehold.store import open_store
+from tests.store.burying import bury, only_letter, revive
+from tests.store.work import at_once, claim, claim_one, look, pipeline, routes_of, stage, submit
+from tests.waiting import until
 
 
 @pytest.fixture
@@ -165,14 +172,30 @@ def test_s2_a_zombies_transaction_leaves_no_rows(store, worker, lease):
 def test_a_person_answers_an_effect_in_doubt_once_and_only_while_its_task_does_not_run(store, worker, lease):
     asked = intent(lease)
     enter(store, asked)
+    bury(store, [lease])
+    first = only_letter(store)
+    revive(store, first)
+    with pytest.raises(EffectSettled, match="is revived"):
+        store.deadletters.answer(first.id, asked.key, "ada", "1")
+    bury(store, [claim_one(store, worker)])
+    second = only_letter(store, state="open")
+    store.deadletters.answer(second.id, asked.key, "ada", "1")
+    with pytest.raises(EffectSettled, match="is open"):
+        store.deadletters.answer(second.id, asked.key, "ada", "2")
+    revive(store, second)
+    assert enter(store, intent(claim_one(store, worker))) == [("done", "1")]
+
+
+def test_an_effect_of_another_task_is_not_answered_under_this_ones_letter(store, worker):
+    """S14: the task it belongs to may be running, and about to learn for itself what came of it."""
+    pipeline(store, "k", stage("one"), stage("two"))
+    one, two = claim(store, worker, routes=routes_of("one", "two"))
+    asked = intent(two)
+    enter(store, asked)
+    bury(store, [one])
     with pytest.raises(EffectSettled):
-        store.effects.answer(lease.job_id, asked.key, result="1", failure=None)
-    store.leases.vacate([Vacancy(lease.task_id, lease.fence, "owner gone")])
-    store.effects.answer(lease.job_id, asked.key, result="1", failure=None)
-    with pytest.raises(EffectSettled):
-        store.effects.answer(lease.job_id, asked.key, result="2", failure=None)
-    second = claim_one(store, worker)
-    assert enter(store, intent(second)) == [("done", "1")]
+        store.deadletters.answer(only_letter(store).id, asked.key, "ada", "1")
+    assert store.effects.of(two.job_id)[0].result is None
 
 
 def test_effects_are_listed_task_by_task_in_the_order_they_were_intended(store, lease):
@@ -191,8 +214,53 @@ def test_a_lease_that_ends_while_its_effect_is_entered_takes_the_effect_or_refus
         return len(store.effects.enter([intent(lease) for lease in leases], []))
 
     def vacate_all():
-        return len(store.leases.vacate([Vacancy(lease.task_id, lease.fence, "owner gone") for lease in leases]))
+        """One that is being entered is passed over; a sweep comes again."""
+        while held := store.leases.held_by(worker):
+            store.leases.vacate([Vacancy(task, fence, "owner gone") for task, fence in held])
 
-    entered, vacated = at_once(2, lambda number: (enter_all, vacate_all)[number]())
-    assert vacated == 40
+    entered, _ = at_once(2, lambda number: (enter_all, vacate_all)[number]())
     assert look(store, "SELECT count(*) FROM effect") == [(entered,)]
+    assert look(store, "SELECT count(*) FROM ready") == [(40,)]
+
+
+@pytest.mark.parametrize("dialect", ["postgres"])
+def test_l1_a_holder_that_is_frozen_inside_its_transaction_keeps_only_its_own_task(store, worker):
+    """The server ends it when it has been silent for the limit; a single SQLite file has one writer, frozen or not."""
+    submit(store, "frozen", "neighbour")
+    frozen, neighbour = claim(store, worker)
+    vacancies = [Vacancy(one.task_id, one.fence, "owner gone") for one in (frozen, neighbour)]
+    limits = []
+
+    def act(connection):
+        limits.append(connection.execute("SHOW idle_in_transaction_session_timeout").fetchone()[0])
+        with contextlib.closing(open_store(store.url)) as other, ThreadPoolExecutor(1) as thread:
+            vacated = thread.submit(other.leases.vacate, vacancies).result()
+        assert [one.task_id for one in vacated] == [neighbour.task_id]
+        return effect.done(intent(frozen), "5")
+
+    store.effects.transact(intent(frozen), act)
+    assert limits == ["2min"]
+    assert store.leases.held_by(worker) == [(frozen.task_id, frozen.fence)]
+    assert len(store.leases.vacate(vacancies)) == 1
+
+
+@pytest.mark.parametrize("dialect", ["postgres"])
+def test_a_transaction_that_is_silent_too_long_is_ended_by_the_server_and_leaves_nothing(store, lease):
+    outside(store, "CREATE TABLE money (amount integer)")
+    acts = []
+
+    def act(connection):
+        acts.append(connection.execute("INSERT INTO money VALUES (5)"))
+        connection.execute("SET LOCAL idle_in_transaction_session_timeout = '10ms'")
+        until(lambda: not backend(store, connection.info.backend_pid))
+        connection.execute("SELECT 1")
+
+    with pytest.raises(psycopg.errors.IdleInTransactionSessionTimeout):
+        store.effects.transact(intent(lease), act)
+    assert len(acts) == 1
+    assert (money(store), ledger(store)) == ([], [])
+
+
+def backend(store, pid):
+    with contextlib.closing(open_store(store.url)) as other:
+        return outside(other, f"SELECT 1 FROM pg_stat_activity WHERE pid = {int(pid)}")  # noqa: S608

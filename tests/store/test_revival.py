@@ -5,16 +5,26 @@ import random
 
 import pytest
 
-from leasehold.errors import JobCancelled, JobUnfinished, LeaseholdError, LetterRevived, Misuse
-from leasehold.model.effect import intend
-from leasehold.model.failure import Failure
+from leasehold.errors import JobCancelled, LeaseholdError, LetterRevived, Misuse
 from leasehold.model.lease import done, failed
 from leasehold.store import open_store
 from leasehold.store.deadletters import Where
 from tests.servers.postgres import database_name
 from tests.servers.proxy import Proxy
 from tests.store import work
-from tests.store.burying import DENIED, REMEDY, buried_job, bury, letters, only_letter, revive, run
+from tests.store.burying import (
+    DENIED,
+    FILM,
+    REMEDY,
+    SCENES,
+    buried_job,
+    bury,
+    film_with_a_failed_segment,
+    letters,
+    only_letter,
+    revive,
+    run,
+)
 from tests.store.invariants import check_everything
 from tests.store.work import (
     REASON,
@@ -32,18 +42,6 @@ from tests.store.work import (
     statuses,
     submit,
 )
-
-FILM = (stage("script"), stage("audio", "script", each="scenes"), stage("render", "audio"))
-SCENES = {"scenes": [1, 2, 3]}
-
-
-def film_with_a_failed_segment(store, worker):
-    film = pipeline(store, "k", *FILM)
-    run(store, worker, routes_of("script"), SCENES)
-    leases = claim(store, worker, routes=routes_of("audio"))
-    finish(store, [lease for lease in leases if lease.segment != 1], "sound")
-    bury(store, [lease for lease in leases if lease.segment == 1])
-    return film.id
 
 
 def epochs(store, job_id):
@@ -213,77 +211,6 @@ def test_a_revived_task_has_all_its_attempts_again(store, worker):
     bury(store, [claim_one(store, worker)])
     revive(store, only_letter(store))
     assert claim_one(store, worker).attempt == 1
-
-
-def test_a_restart_runs_every_stage_again_and_the_old_segments_stand_nowhere(store, worker):
-    """S5: what they once were is kept, under the epochs in which it was so."""
-    film = film_with_a_failed_segment(store, worker)
-    before = check_everything(store)
-    done_ = revive(store, only_letter(store), from_start=True)
-    assert (done_.task_id, done_.epoch) == (film, 2)
-    assert statuses(store, film) == {
-        (None, None): "NEW",
-        ("script", None): "READY",
-        ("audio", None): "NEW",
-        ("render", None): "NEW",
-    }
-    check_everything(store, before)
-    run(store, worker, routes_of("script"), {"scenes": ["new", "ones"]})
-    for lease in claim(store, worker, routes=routes_of("audio")):
-        finish(store, [lease], f"sound {lease.segment}")
-    advance(store)
-    (render,) = claim(store, worker, routes=routes_of("render"))
-    assert store.stages.inputs(render.task_id) == {"audio": ["sound 0", "sound 1"]}
-    finish(store, [render], "film")
-    advance(store)
-    assert status(store, film) == "DONE"
-    assert store.stages.outputs(film) == {"render": "film"}
-    assert store.deadletters.segments(film) == {"audio": {"DONE": 2}}
-    check_everything(store, before)
-
-
-def test_a_restart_takes_every_open_letter_of_the_job_with_it(store, worker):
-    film = pipeline(store, "k", *FILM).id
-    run(store, worker, routes_of("script"), SCENES)
-    bury(store, claim(store, worker, routes=routes_of("audio")))
-    first, *others = letters(store)
-    revive(store, first, from_start=True)
-    assert {letter.state for letter in letters(store)} == {"revived"}
-    for letter in others:
-        with pytest.raises(LetterRevived):
-            store.deadletters.revive(letter.id, "bob")
-    run(store, worker, routes_of("script"), {"scenes": []})
-    run(store, worker, routes_of("render"))
-    assert (status(store, film), store.stages.outputs(film)) == ("DONE", {"render": None})
-    check_everything(store)
-
-
-def test_a_job_of_which_something_still_runs_is_not_restarted(store, worker):
-    pipeline(store, "k", stage("one"), stage("two"))
-    one, _ = claim(store, worker, routes=routes_of("one", "two"))
-    bury(store, [one])
-    with pytest.raises(JobUnfinished):
-        revive(store, only_letter(store), from_start=True)
-    assert only_letter(store).state == "open"
-    revive(store, only_letter(store))
-
-
-def test_a_new_segment_does_not_take_the_intent_of_an_old_one_for_its_own(store, worker):
-    """S14: both are claimed for the first time, and only the old one knows whether it acted."""
-    film = pipeline(store, "k", *FILM).id
-    run(store, worker, routes_of("script"), {"scenes": [1]})
-    (old,) = claim(store, worker, routes=routes_of("audio"))
-    store.effects.enter([intend(old, "SEND", {}, 1)], [])
-    bury(store, [old])
-    revive(store, only_letter(store), from_start=True)
-    run(store, worker, routes_of("script"), {"scenes": [1]})
-    (new,) = claim(store, worker, routes=routes_of("audio"))
-    assert (new.fence, old.fence) == (1, 1)
-    (entry,) = store.effects.enter([intend(new, "SEND", {}, 1)], [])
-    assert entry.verdict == "doubt"
-    bury(store, [new], Failure("EFFECT_IN_DOUBT", "who knows"))
-    assert only_letter(store, state="open").unanswered == 1
-    assert status(store, film) == "ERROR"
 
 
 def test_a_revival_inside_a_transaction_of_the_callers_is_refused(store, worker):

@@ -1,15 +1,20 @@
 """Settle: each guarded by its own lease, each answered by itself, nothing ever settled twice."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from leasehold import clock as time
+from leasehold.model.delivery import Post
 from leasehold.model.failure import Failure
 from leasehold.model.lease import Settlement, Vacancy, cancelled, done, failed
 from tests.store import work
 from tests.store.invariants import check_everything
 from tests.store.work import at_once, claim, claim_one, fail, finish, look, register, retry, status, submit
+from tests.waiting import until
+
+WAITS = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'transactionid' AND datname = current_database()"
 
 
 def reclaim_all(store):
@@ -188,3 +193,28 @@ def test_a_far_future_and_a_zero_delay_are_kept(store, worker, clock):
     store.leases.settle([retry(first, 0), retry(second, 366 * 24 * 3600.0)])
     assert store.stages.make_due().seen == 1
     assert look(store, "SELECT due_at FROM waiting") == [(clock.now + 366 * 24 * 3600 * time.SECOND,)]
+
+
+@pytest.mark.parametrize("dialect", ["postgres"])
+@pytest.mark.parametrize(("said", "end"), [("the same", "DONE"), ("another thing", "ERROR")])
+def test_a_message_committed_while_another_for_the_same_recipient_is_written_is_not_dropped(store, worker, said, end):
+    """S13: the second waits for the first, then finds it; SQLite has one writer, so there the first stands before."""
+    submit(store, "a", "b")
+    first, second = claim(store, worker)
+
+    def settle(lease, text):
+        post = Post("report", "ada@example.org", 1, json.dumps({"text": text}), "mail")
+        return store.leases.settle([done(lease, "null", None, [post])])
+
+    with ThreadPoolExecutor(1) as thread:
+
+        def hold(session):
+            with store.database.lent(session):
+                settle(first, "the same")
+            waiting = thread.submit(settle, second, said)
+            until(lambda: look(store, WAITS))
+            return waiting
+
+        assert [one.status for one in store.database.transact(hold).result()] == [end]
+    assert look(store, "SELECT task_id FROM delivery") == [(first.task_id,)]
+    assert look(store, "SELECT error_class FROM dead_letter") == [("DELIVERY_CONFLICT",)] * (end == "ERROR")

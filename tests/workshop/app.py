@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from leasehold import Cancelled, InDoubt, Leasehold, Permanent, Retry, Task, Transient
@@ -198,6 +199,18 @@ def shrug(task):
         task.effect("BUY", act)
 
 
+def buy_many(task):
+    """Effects of several threads at once; tell how many descriptors they left open."""
+    before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208
+    with ThreadPoolExecutor(4) as threads:
+        bought = list(threads.map(lambda number: task.effect("BUY", lambda: number, number=number), range(20)))
+    return {"bought": bought, "opened": len(os.listdir("/proc/self/fd")) - before}  # noqa: PTH208
+
+
+def book(task):
+    return task.transaction("BOOK", lambda connection: connection.execute("SELECT 41 + 1").fetchall()[0][0])
+
+
 def login(task):
     raise Permanent(f"cannot log in with {os.environ['WORKSHOP_SECRET']}")
 
@@ -207,6 +220,8 @@ ACTS = {
     "shrug": shrug,
     "deliver": deliver,
     "buy": buy,
+    "buy_many": buy_many,
+    "book": book,
     "answer": answer,
     "read_input": read_input,
     "breed": breed,

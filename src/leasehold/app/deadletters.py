@@ -7,7 +7,8 @@ close what ended well (`resolve`). Every action names its principal in the audit
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import TypedDict, Unpack
 
 from msgspec import Struct
@@ -22,7 +23,7 @@ from leasehold.insight import effects, plans
 from leasehold.insight.deadletters import Dossier, Letter
 from leasehold.insight.plans import Plan
 from leasehold.model.failures.wording import fit
-from leasehold.model.limits import EVIDENCE_LENGTH_MAX, PAGE_MAX, REVIVALS_MAX, TICKET_LENGTH_MAX
+from leasehold.model.limits import EVIDENCE_LENGTH_MAX, PAGE_MAX, TICKET_LENGTH_MAX
 from leasehold.model.names import check_name, check_text, check_whole
 from leasehold.model.revival import State
 from leasehold.redact import scrub
@@ -50,10 +51,14 @@ class Refused(Struct, frozen=True):
 
 
 class Report(Struct, frozen=True):
-    """What came of an action on many letters. After a dry run `done` holds those it would be done to."""
+    """What came of an action on many letters. After a dry run `done` holds those it would be done to.
+
+    `left`: how many more match that a `limit` kept out.
+    """
 
     done: list[int]
     refused: list[Refused]
+    left: int = 0
 
 
 class DeadLetters:
@@ -82,10 +87,10 @@ class DeadLetters:
         *,
         ticket: str | None = None,
         principal: str | None = None,
-        limit: int = REVIVALS_MAX,
+        limit: int | None = None,
         **filters: Unpack[Filters],
     ) -> Report:
-        """Write the same down for every open letter that matches, newest first."""
+        """Write the same down for every open letter that matches, newest first; with `limit`, for that many."""
         detail, who = _remedy(text, ticket), principal_of(principal)
         store = self._opening.store
         return self._each(filters, limit, lambda letter: store.deadletters.evidence(letter.id, who, detail))
@@ -112,10 +117,10 @@ class DeadLetters:
         from_start: bool = False,
         dry_run: bool = False,
         principal: str | None = None,
-        limit: int = REVIVALS_MAX,
+        limit: int | None = None,
         **filters: Unpack[Filters],
     ) -> Report:
-        """Revive every open letter that matches, newest first, each in a transaction of its own.
+        """Revive every open letter that matches, newest first, each in a transaction of its own; at most `limit`.
 
         A dry run changes nothing and refuses what the real run would.
         """
@@ -130,7 +135,7 @@ class DeadLetters:
         return self._each(filters, limit, act)
 
     def resolve(self, letter_id: int, notes: str, *, principal: str | None = None) -> None:
-        """Close a letter that was revived and whose job is DONE, with notes for those who come later."""
+        """Close a letter that was revived and whose job is DONE, or one whose job was cancelled, with notes."""
         told = _told(notes, EVIDENCE_LENGTH_MAX, "Notes")
         self._opening.store.deadletters.resolve(_id(letter_id), principal_of(principal), told)
 
@@ -168,21 +173,30 @@ class DeadLetters:
         if from_start:
             restarted.add(letter.job_id)
 
-    def _each(self, filters: Filters, limit: int, act: Callable[[LetterRow], object]) -> Report:
-        check_whole(limit, 1, REVIVALS_MAX, "limit")
+    def _each(self, filters: Filters, limit: int | None, act: Callable[[LetterRow], object]) -> Report:
+        if limit is not None:
+            check_whole(limit, 1, INTEGER_MAX, "limit")
         if filters.get("state") not in (None, State.OPEN):
             raise OptionInvalid("Only open letters can be remedied and revived; leave state out.")
-        where = _where({**filters, "state": State.OPEN.value}, None)
-        report = Report([], [])
-        for letter in self._opening.store.deadletters.list(where, limit):
+        done: list[int] = []
+        refused: list[Refused] = []
+        letters = self._matching({**filters, "state": State.OPEN.value})
+        for letter in islice(letters, limit):
             try:
                 act(letter)
-                report.done.append(letter.id)
+                done.append(letter.id)
             except Unavailable:
                 raise
             except LeaseholdError as error:
-                report.refused.append(Refused(letter.id, error.code, str(error)))
-        return report
+                refused.append(Refused(letter.id, error.code, str(error)))
+        return Report(done, refused, sum(1 for _ in letters))
+
+    def _matching(self, filters: Filters) -> Iterator[LetterRow]:
+        """Walk over all letters that match, newest first, page by page; later ones are not met."""
+        before: int | None = None
+        while page := self._opening.store.deadletters.list(_where(filters, before), PAGE_MAX):
+            yield from page
+            before = page[-1].id
 
 
 def _id(letter_id: int) -> int:

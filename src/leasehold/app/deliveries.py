@@ -63,17 +63,18 @@ class Deliveries:
         """Read a delivery; `DeliveryUnknown` if there is none with this id."""
         return insight.find(self._opening.store, _id(delivery_id))
 
-    def reconcile(self, delivery_id: int | None = None) -> builtins.list[Delivery]:
+    def reconcile(self, delivery_id: int | None = None, *, principal: str | None = None) -> builtins.list[Delivery]:
         """Look up once more what is in doubt or reconciling, one delivery or all, and return how they stand then.
 
-        Only deliveries of the providers registered here; what a provider never got is sent like a new one.
+        Only deliveries of the providers registered here; what a provider never got is sent like a new one. Who asked
+        is on the audit trail of each.
         """
         store = self._opening.store
         if delivery_id is not None:
             found = store.deliveries.get(_id(delivery_id))
             if found.provider not in self._carriers:
                 raise OptionInvalid(f"Delivery {delivery_id} is for the provider '{found.provider}', not known here.")
-        looked = look_again(store, self._carriers, Notices(), delivery_id)
+        looked = look_again(store, self._carriers, Notices(), principal_of(principal), delivery_id)
         return [insight.find(store, one) for one in looked]
 
     def answer(

@@ -67,7 +67,7 @@ class Leasehold:
 
         With `version`, each version of the key is a job of its own, under the key `key@version`. The same version
         again returns its job and what came of it; a strictly higher one runs anew, even while the one before still
-        runs; one lower than the newest asked for is refused as `VersionStale`.
+        runs; one lower than the newest asked for is refused as `VersionStale`, one that was pruned as `VersionPruned`.
         """
         if version is None:
             return self.submit_many(what, [payload], keys=[key], priority=priority, delay=delay)[0]

@@ -16,7 +16,7 @@ from leasehold.cli.verbs import JOB_ID, json_option, lesson, opened, url_option
 from leasehold.cli.words import count, document, safe
 from leasehold.errors import OptionInvalid, PayloadInvalid
 from leasehold.insight.plans import Plan
-from leasehold.model.limits import PAGE_MAX, REVIVALS_MAX
+from leasehold.model.limits import PAGE_MAX
 from leasehold.model.revival import State
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -24,7 +24,7 @@ REFUSALS_SHOWN: Final = 20
 
 letter_argument = click.argument("letter_id", metavar="LETTER", type=JOB_ID)
 letter_or_filters = click.argument("letter_id", metavar="[LETTER]", type=JOB_ID, required=False)
-many_limit = click.option("--limit", type=click.IntRange(1, REVIVALS_MAX), default=REVIVALS_MAX, show_default=True)
+many_limit = click.option("--limit", type=click.IntRange(1), help="At most so many of those that match, newest first.")
 
 
 def filter_options(function: F) -> F:
@@ -111,7 +111,7 @@ def show(letter_id: int, *, as_json: bool) -> None:
 @filter_options
 @many_limit
 @url_option
-def evidence(letter_id: int | None, *, text: str, ticket: str | None, limit: int, **filters: Any) -> None:
+def evidence(letter_id: int | None, *, text: str, ticket: str | None, limit: int | None, **filters: Any) -> None:
     """Write down a remedy."""
     chosen = one_or_many(letter_id, filters)
     with opened() as app:
@@ -162,7 +162,7 @@ def plan(letter_id: int, *, from_start: bool, as_json: bool) -> None:
 @filter_options
 @many_limit
 @url_option
-def revive(letter_id: int | None, *, from_start: bool, dry_run: bool, limit: int, **filters: Any) -> None:
+def revive(letter_id: int | None, *, from_start: bool, dry_run: bool, limit: int | None, **filters: Any) -> None:
     """Revive letters."""
     chosen = one_or_many(letter_id, filters)
     with opened() as app:
@@ -181,7 +181,8 @@ def revive(letter_id: int | None, *, from_start: bool, dry_run: bool, limit: int
 
 @dead.command(
     help=lesson(
-        "Close a letter.\n\nIt was revived and its job is DONE; the notes are for those who come later.",
+        "Close a letter.\n\nIt was revived and its job is DONE, or its job was cancelled and nothing of it is revived"
+        " any more. The notes are for those who come later.",
         ["leasehold dead resolve 12 --notes 'key rotated, review was mailed'"],
     )
 )
@@ -248,6 +249,8 @@ def _print_report(report: Report, one: str, many: str) -> None:
         echo(safe(f"letter {refused.letter_id} is left as it is: {refused.code}: {refused.reason}"), error=True)
     if len(report.refused) > REFUSALS_SHOWN:
         echo(f"and {count(len(report.refused) - REFUSALS_SHOWN, 'more letter')}", error=True)
+    if report.left:
+        echo(f"{count(report.left, 'more letter')} left out, as --limit says", error=True)
     if report.refused:
         click.get_current_context().exit(Exit.CHECK_FAILED)
 

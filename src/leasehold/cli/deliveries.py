@@ -73,7 +73,8 @@ def list_deliveries(*, status: str | None, subject: str | None, limit: int, befo
 
 @deliveries.command(
     help=lesson(
-        "Show a delivery in full.\n\nIts message, its provider's id of it, why it stands there, and all answers.",
+        "Show a delivery in full.\n\nIts message, its provider's id of it, why it stands there, and what people did"
+        " about it.",
         ["leasehold deliveries show 7", "leasehold deliveries show 7 --json"],
     )
 )
@@ -84,19 +85,20 @@ def show(delivery_id: int, *, as_json: bool) -> None:
     """Show a delivery."""
     with opened() as app:
         found = insight.find(app.store, delivery_id)
-        answers = insight.answers(app.store, delivery_id)
+        deeds = insight.deeds(app.store, delivery_id)
     if as_json:
-        echo(document({**found.plain(), "answers": answers}))
+        answers = [one for one in deeds if one["action"] == "answer"]
+        echo(document({**found.plain(), "answers": answers, "deeds": deeds}))
         return
-    for line in _lines(found, answers):
+    for line in _lines(found, deeds):
         echo(line)
 
 
 @deliveries.command(
     help=lesson(
         "Look up once more what is in doubt or reconciling.\n\nAsks the providers of MODULE:APP, about one delivery or"
-        " all of them. What is found is marked sent; what a provider never got is sent like a new one; the rest stays"
-        " in doubt.",
+        " all of them; with an ID nothing else is touched. What is found is marked sent; what a provider never got is"
+        " sent like a new one; the rest stays in doubt. Who asked is kept.",
         ["leasehold deliveries reconcile shop.jobs:app", "leasehold deliveries reconcile shop.jobs:app 7"],
     )
 )
@@ -203,7 +205,7 @@ def _failure(failure: dict[str, Any] | None) -> str:
     return "" if failure is None else safe(f"{failure.get('error_class')}: {failure.get('message')}")
 
 
-def _lines(one: Delivery, answers: list[dict[str, Any]]) -> Iterable[str]:
+def _lines(one: Delivery, deeds: list[dict[str, Any]]) -> Iterable[str]:
     yield f"delivery {one.id}  {one.status.value}"
     yield f"  subject    {safe(one.subject)}, version {one.version}"
     yield f"  recipient  {safe(one.recipient)}"
@@ -217,7 +219,15 @@ def _lines(one: Delivery, answers: list[dict[str, Any]]) -> Iterable[str]:
         yield f"  id there   {safe(one.notification_id)}"
     if one.failure is not None:
         yield f"  failure    {_failure(one.failure)}"
+        if (doubt := one.failure.get("first_doubt")) is not None:
+            yield f"  doubt      {_failure(doubt)}"
     yield f"  message    {compact(one.message)}"
-    for told in answers:
-        verdict = "sent" if told.get("sent") else "not sent"
-        yield f"  answered   {verdict}, by {safe(told['principal'])} at {told['at']}: {safe(told.get('notes', ''))}"
+    yield from map(_deed, deeds)
+
+
+def _deed(told: dict[str, Any]) -> str:
+    who = f"by {safe(told['principal'])} at {told['at']}"
+    if told["action"] == "reconcile":
+        return f"  looked up  {who}"
+    verdict = "sent" if told.get("sent") else "not sent"
+    return f"  answered   {verdict}, {who}: {safe(told.get('notes', ''))}"

@@ -13,9 +13,10 @@ from leasehold import clock
 from leasehold.cli.table import echo
 from leasehold.cli.verbs import JOB_ID, json_option, lesson, opened, url_option
 from leasehold.cli.words import compact, count, safe
-from leasehold.errors import OptionInvalid, ProjectionForeign
+from leasehold.errors import OptionInvalid
 from leasehold.insight import jobs
 from leasehold.insight.follow import Follower, encode, page, plain
+from leasehold.insight.projected import compare
 from leasehold.insight.projection import Projection
 from leasehold.model.names import route
 from leasehold.store import Store
@@ -28,7 +29,8 @@ PAUSE_SECONDS: Final = 0.25
     help=lesson(
         "Show the journal.\n\nOf one job, or of all, in the order of its numbers. --follow goes on as it grows, until"
         " Ctrl-C. --out keeps it as lines of JSON in a file that survives a crash: the same command continues after its"
-        " last whole line. One process writes to a file at a time, and damage inside a file is refused.",
+        " last whole line. One process writes to a file at a time; a file that was edited, or is of another job or"
+        " database, is refused.",
         [
             "leasehold events 4711",
             "leasehold events --after 1200 --json",
@@ -78,9 +80,9 @@ def followed(follower: Follower) -> Iterator[list[JournalLine]]:
 def project(store: Store, job_id: int | None, path: Path, *, follow: bool) -> None:
     """Write the journal to a file, from its last line on."""
     with Projection(path) as file:
-        check_tail(store, file)
-        if file.repaired:
-            echo(f"{safe(path)}: a torn last line of {count(file.repaired, 'byte')} was cut off", error=True)
+        compare(store, job_id, file)
+        if torn := file.repair():
+            echo(f"{safe(path)}: a torn last line of {count(torn, 'byte')} was cut off", error=True)
         follower = Follower(store, job_id, file.last)
         written = 0
         for lines in followed(follower) if follow else settled(follower):
@@ -93,15 +95,6 @@ def settled(follower: Follower) -> Iterator[list[JournalLine]]:
     """Read what is settled now: no line can come before these any more."""
     while lines := follower.read():
         yield lines
-
-
-def check_tail(store: Store, file: Projection) -> None:
-    """Raise if the file's last line is another one here, or is not here yet; one that was pruned cannot be compared."""
-    if file.last > store.history.horizon().newest:
-        raise ProjectionForeign(f"{file.path} ends with id {file.last}, which this database has not reached.")
-    found = store.history.follow(None, file.last - 1, file.last) if file.last else []
-    if found and encode(found[0]) != file.tail:
-        raise ProjectionForeign(f"The line is {file.path}: id {file.last}.")
 
 
 def _shown(line: JournalLine) -> str:

@@ -23,13 +23,13 @@ class Exit(IntEnum):
 
 MEANINGS = {
     Exit.OK: "it worked",
-    Exit.CHECK_FAILED: "the command's own check failed: the tour lost something, the doctor found trouble,"
-    " verify found a difference, a replay diverged,"
-    " the job that was waited for did not end DONE, the job to cancel had ended otherwise, a letter that a filter found"
-    " was not revived; or a second signal made a worker leave at once",
-    Exit.MISUSE: "the command, its input or its target must be changed",
+    Exit.CHECK_FAILED: "the command ran, but not all is as it should be: the tour lost something, the doctor found"
+    " trouble, verify found a difference, a replay diverged, the job that was waited for did not end DONE, the job to"
+    " cancel had ended otherwise, a letter was refused or would be; or a second signal made a worker leave at"
+    " once",
+    Exit.MISUSE: "the command, its input, or what it is about must be changed",
     Exit.UNAVAILABLE: "the database cannot be reached, or a wait took too long: try again",
-    Exit.OVERTAKEN: "the world moved on meanwhile; nothing was changed",
+    Exit.OVERTAKEN: "somebody else was faster, or it has ended: nothing was changed",
     Exit.BROKEN: "an invariant does not hold: stop and call a person",
     Exit.INTERRUPTED: "interrupted with Ctrl-C (143: with SIGTERM; 141: nobody reads the output any more)",
 }

@@ -24,7 +24,8 @@ AGE: Final = re.compile(r"([0-9]{1,6})([smhd])")
         "Remove jobs that ended long ago, oldest first.\n\nEach with all that is on record of it, in small transactions"
         " that Ctrl-C does not harm. A job stays while anything of it is live, an effect is in doubt, a dead letter is"
         " not resolved, or a message is not delivered. A key that was removed can be submitted again: keep jobs for"
-        " longer than their senders may repeat themselves.",
+        " longer than their senders may repeat themselves. A version that was removed does not run again; a higher"
+        " one does.",
         ["leasehold prune --older-than 30d --dry-run", "leasehold prune --older-than 90d --kind welcome"],
     )
 )

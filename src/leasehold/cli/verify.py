@@ -64,4 +64,6 @@ def _print(found: Verdict) -> None:
         return
     parts = (count(found.tasks, "task"), count(found.events, "event"), count(found.effects, "effect"))
     echo(f"equal: {', '.join(parts)}")
+    if found.untold:
+        echo(safe(f"not on record, so not compared: {found.untold}"))
     echo(f"head {found.head}")

@@ -76,8 +76,8 @@ def listing(
     return [view(row) for row in store.deliveries.list(status=status, subject=subject, before=before, most=limit)]
 
 
-def answers(store: Store, delivery_id: int) -> list[dict[str, Any]]:
-    """Read what people said of a delivery, oldest first."""
+def deeds(store: Store, delivery_id: int) -> list[dict[str, Any]]:
+    """Read what people did about a delivery, oldest first: `answer` and `reconcile`."""
     return [_told(line) for line in store.audit.list("delivery", delivery_id)]
 
 

@@ -69,6 +69,7 @@ class Teller:
         task = part.task
         line = TaskLine(
             task=number,
+            stages=task.unmet if task.stage is None else 0,
             stage=task.stage,
             segment=task.segment,
             epoch=task.epoch,

@@ -8,26 +8,40 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Final, Self
 
 import msgspec
+from msgspec import Struct
 
 from leasehold.errors import OptionInvalid, ProjectionBusy, ProjectionDamaged
 
 START: Final = b'{"at":'  # how every line of the journal begins: keys are sorted
 
 
+class Written(Struct, frozen=True):
+    """A line of the file: which of the file's lines it is, what it says it is, and its bytes."""
+
+    number: int
+    id: int
+    job_id: int
+    raw: bytes
+
+
 class Projection:
-    """An open file. `last` is the number of its last line, 0 if it has none; `tail` that line as it stands there."""
+    """An open file. `last` is the number of its last line in the journal, 0 if it has none.
+
+    `job_id`: the one job whose lines it holds, None if it holds several or none.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.last = 0
-        self.tail = b""
-        self.repaired = 0
+        self.job_id: int | None = None
+        self._end = 0
+        self._torn = b""
         self._file = _open(path)
         try:
             _lock(self._file, path)
@@ -37,36 +51,48 @@ class Projection:
             raise
 
     def _read(self) -> None:
-        end = 0
-        for number, line in enumerate(self._file, 1):
-            if not line.endswith(b"\n"):
-                self._cut(number, end, line)
-                return
-            self._check(number, line)
-            end += len(line)
+        several = False
+        for line in self.lines():
+            if line.id <= self.last:
+                raise ProjectionDamaged(f"{self.path}:{line.number}: its id {line.id} follows {self.last}.")
+            several = several or self.job_id not in (None, line.job_id)
+            self.last, self.job_id = line.id, line.job_id
+            self._end += len(line.raw)
+        if several:
+            self.job_id = None
 
-    def _check(self, number: int, line: bytes) -> None:
+    def lines(self) -> Iterator[Written]:
+        """Read its whole lines from the beginning; `ProjectionDamaged` at one that is not the journal's."""
+        self._file.seek(0)
+        for number, raw in enumerate(self._file, 1):
+            if not raw.endswith(b"\n"):
+                self._torn = raw
+                if number == 1 and not raw.startswith(START[: len(raw)]):  # not ours to cut
+                    raise ProjectionDamaged(f"{self.path}:{number}: it is not a line of the journal.")
+                return
+            yield self._line(number, raw)
+
+    def _line(self, number: int, raw: bytes) -> Written:
         try:
-            found = msgspec.json.decode(line)
+            found = msgspec.json.decode(raw)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             found = None
-        line_id = found.get("id") if isinstance(found, dict) else None
-        if not isinstance(line_id, int) or line_id <= self.last:
-            why = "it is not a line of the journal" if line_id is None else f"its id {line_id} follows {self.last}"
-            raise ProjectionDamaged(f"{self.path}:{number}: {why}.")
-        self.last, self.tail = line_id, line
-
-    def _cut(self, number: int, end: int, torn: bytes) -> None:
-        """Take a torn line off: what a crash in the middle of a write left. Anything else is not ours to cut."""
-        if end == 0 and not torn.startswith(START[: len(torn)]):
+        fields = found if isinstance(found, dict) else {}
+        line_id, job_id = fields.get("id"), fields.get("job_id")
+        if not isinstance(line_id, int) or not isinstance(job_id, int):
             raise ProjectionDamaged(f"{self.path}:{number}: it is not a line of the journal.")
-        self._file.truncate(end)
-        self._file.seek(end)
-        os.fsync(self._file.fileno())
-        self.repaired = len(torn)
+        return Written(number, line_id, job_id, raw)
+
+    def repair(self) -> int:
+        """Take a torn last line off, which a crash in the middle of a write left; return how many bytes it had."""
+        if self._torn:
+            self._file.truncate(self._end)
+            os.fsync(self._file.fileno())
+        self._file.seek(self._end)
+        return len(self._torn)
 
     def append(self, lines: Iterable[bytes]) -> None:
-        """Add lines; they are on the disk when this returns."""
+        """Add lines to a file that was repaired; they are on the disk when this returns."""
         self._file.writelines(lines)
         self._file.flush()
         # crash here: a line written in part

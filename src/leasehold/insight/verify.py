@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from msgspec import Struct
@@ -12,18 +13,22 @@ from leasehold.insight.export import Teller
 from leasehold.insight.recording import Recording, read_lines
 from leasehold.insight.verify_effects import Effects
 from leasehold.insight.verify_ends import ends_differ, texts_differ
+from leasehold.insight.verify_letters import Letters, states_differ
+from leasehold.insight.verify_marks import marks_differ, waits_differ
+from leasehold.insight.verify_posts import Posts, posts_differ
 from leasehold.insight.verify_rows import Rows
-from leasehold.model.chain import link, root
-from leasehold.model.event import Name
 from leasehold.model.fold import LEASE, NOWHERE, OUTCOME, READY, WAITING, Difference, State, compare
+from leasehold.model.names import route
 from leasehold.model.record import Story, Tally
-from leasehold.model.status import Status
 from leasehold.store import Store
 from leasehold.store.history import Part
 
 
 class Verdict(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a verification found. `head` is the head of the chain over the job's events; keep it to compare later."""
+    """What a verification found. `head` is the head of the chain over the job's events; keep it to compare later.
+
+    `untold`: what the record does not tell, so that it could not be compared.
+    """
 
     equal: bool
     tasks: int = 0
@@ -31,6 +36,22 @@ class Verdict(Struct, frozen=True, kw_only=True, omit_defaults=True):
     effects: int = 0
     head: str = ""
     difference: str = ""
+    untold: str = ""
+
+
+@dataclass(slots=True)
+class _Followed:
+    """What is followed from task to task of a job."""
+
+    rows: Rows = field(default_factory=Rows)
+    effects: Effects = field(default_factory=Effects)
+    letters: Letters = field(default_factory=Letters)
+    posts: Posts = field(default_factory=Posts)
+
+    @property
+    def untold(self) -> str:
+        """What is not on record."""
+        return self.effects.untold or self.posts.untold
 
 
 def verify_job(store: Store, job_id: int) -> Verdict:
@@ -39,41 +60,52 @@ def verify_job(store: Store, job_id: int) -> Verdict:
 
 
 def _verify(job_id: int, parts: Iterator[Part]) -> Verdict:
-    tally, teller, rows, effects = Tally(), Teller(), Rows(), Effects()
+    tally, teller, followed = Tally(), Teller(), _Followed()
     difference = first = ""
     number = 0
     for number, part in enumerate(parts, 1):
         if number == 1:
-            effects = Effects(part.task.kind, part.task.key)
+            followed.effects = Effects(part.task.kind, part.task.key)
             first = _first_differs(job_id, part)
         story = teller.story(number - 1, part)
         tally.see(story)
-        difference = difference or rows.follow(story) or check_part(part, story, effects)
+        difference = difference or followed.rows.follow(story) or check_part(part, story, followed)
     if number == 0:
         raise JobUnknown(f"The id is {job_id}.")
-    return _verdict(tally, difference or rows.close() or first)
+    difference = difference or followed.rows.close() or first or followed.rows.end()
+    return _verdict(tally, difference, followed)
 
 
 def _first_differs(job_id: int, part: Part) -> str:
-    return part.stray if part.task.id == job_id else f"the row of the job itself (id {job_id}) is missing"
+    if part.task.id != job_id:
+        return f"the row of the job itself (id {job_id}) is missing"
+    waits = waits_differ(part)
+    return part.stray or ("" if waits is None else f"task 0, {waits.sentence()}")
 
 
 def verify_file(path: Path) -> Verdict:
     """Check a record's hashes, its order and its counts, and that its events tell its outcomes."""
-    rows, tally = Rows(), Tally()
+    tally, followed = Tally(), _Followed()
     try:
         recording = Recording(read_lines(path))
-        effects = Effects(recording.opening.kind, recording.opening.key)
+        followed.effects = Effects(recording.opening.kind, recording.opening.key)
         for story in recording.stories():
             tally.see(story)
-            if said := rows.follow(story) or check_story(story, effects):
-                return _verdict(tally, f"before line {recording.line}: {said}")
-        return _verdict(tally, rows.close())
+            if said := followed.rows.follow(story) or _check_letters(story, followed):
+                return _verdict(tally, f"before line {recording.line}: {said}", followed)
+        return _verdict(tally, followed.rows.end(), followed)
     except RecordDamaged as error:
         return Verdict(equal=False, difference=error.detail[:1].lower() + error.detail[1:].rstrip("."))
 
 
-def _verdict(tally: Tally, difference: str) -> Verdict:
+def _check_letters(story: Story, followed: _Followed) -> str:
+    if said := check_story(story, followed.effects):
+        return said
+    found = followed.letters.differ(story)
+    return "" if found is None else _say(story, found)
+
+
+def _verdict(tally: Tally, difference: str, followed: _Followed) -> Verdict:
     found = tally.closing()
     return Verdict(
         equal=not difference,
@@ -82,52 +114,33 @@ def _verdict(tally: Tally, difference: str) -> Verdict:
         effects=found.effects,
         head=found.events_sha256,
         difference=difference,
+        untold=followed.untold,
     )
 
 
-def check_part(part: Part, story: Story, effects: Effects) -> str:
+def check_part(part: Part, story: Story, followed: _Followed) -> str:
     """Compare a task's events with every table it stands in; say the first difference, or nothing."""
     state = compare(story)
-    found: Difference | None
-    if isinstance(state, State):
-        found = _place_differs(part, state) or ends_differ(story) or texts_differ(part) or effects.differ(story)
-    else:
-        found = state
+    found = state if isinstance(state, Difference) else _part_differs(part, story, state)
+    found = found or followed.letters.differ(story) or states_differ(part) or followed.effects.differ(story)
+    found = found or followed.posts.differ(part, story)
     if found is not None:
         return _say(story, found, part)
-    said = check_marks(part)
+    said = marks_differ(part)
     return f"{story.task.title}, {said}" if said else ""
 
 
+def _part_differs(part: Part, story: Story, state: State) -> Difference | None:
+    waits = None if part.task.stage is None else waits_differ(part)  # a job's stages are counted when all are seen
+    return _place_differs(part, state) or ends_differ(story) or texts_differ(part) or waits
+
+
 def check_story(story: Story, effects: Effects) -> str:
-    """Compare a recorded task's events with its own outcomes and effects; say the first difference, or nothing."""
+    """Compare a recorded task's events with its ends, effects and messages; say the first difference, or nothing."""
     state = compare(story)
-    found = state if isinstance(state, Difference) else ends_differ(story) or effects.differ(story)
+    found = state if isinstance(state, Difference) else ends_differ(story)
+    found = found or effects.differ(story) or posts_differ(story)
     return "" if found is None else _say(story, found)
-
-
-def check_marks(part: Part) -> str:
-    """Check the chain of marks over a task's events; say the first that does not fit, or nothing."""
-    task = part.task
-    marks = dict(part.marks)
-    outputs = {one.fence: one.output for one in part.outcomes if one.status == Status.DONE}
-    before: bytes | None = root(task.kind, task.stage, task.segment, task.key, task.payload, task.item)
-    unmarked = True
-    for number, event in enumerate(part.events, 1):
-        found = marks.get(event.id)
-        if found is None and unmarked:  # written before there were marks
-            before = None
-            continue
-        unmarked = False
-        output = (outputs.get(event.fence) or "") if event.name == Name.DONE and event.fence is not None else None
-        if link(before, event, output) != found:
-            return (
-                f"event {number} (id {event.id}, '{event.name}') does not fit the chain: it or one before was changed"
-            )
-        before = found
-    if None in marks and marks[None] != before:
-        return f"event {len(part.events) + 1} is missing: the chain goes on after the last one there is"
-    return ""
 
 
 def _say(story: Story, found: Difference, part: Part | None = None) -> str:
@@ -143,12 +156,17 @@ def _place_differs(part: Part, state: State) -> Difference | None:
         return Difference("its place", " or ".join(sorted(state.places)), " and ".join(stands))
     if stands[0] not in (WAITING, READY, LEASE):
         return None
-    for name, expected, found in (
+    facts: list[tuple[str, object, object]] = [
         ("its attempt", state.attempt, task.attempt),
         ("its fence", state.fence, task.fence),
         ("its epoch", state.epoch, task.standing_epoch),
         ("the time it waits for", state.due_at, task.due_at if state.due_at is not None else None),
-    ):
-        if expected != found:
-            return Difference(f"{name} in '{stands[0]}'", expected, found)
-    return None
+    ]
+    if stands[0] == READY:
+        facts += [
+            ("its queue", task.queue, task.ready_queue),
+            ("its priority", task.priority, task.ready_priority),
+            ("its route", route(task.kind, task.stage), task.ready_route),
+        ]
+    differing = (one for one in facts if one[1] != one[2])
+    return next((Difference(f"{name} in '{stands[0]}'", expected, found) for name, expected, found in differing), None)

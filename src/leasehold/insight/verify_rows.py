@@ -1,4 +1,4 @@
-"""Are all rows of a job there? Its own, those of its stages as far as others point to them, and every segment."""
+"""Are all rows of a job there? Its own, as many stages as it was submitted with, and every segment."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from leasehold.model.status import Status
 
 
 class Rows:
-    """Sees that each fan-out has its stage, and as many segments, without a gap, as its source has items."""
+    """Sees that a job has its stages, and each fan-out as many segments, without a gap, as its source has items."""
 
     def __init__(self) -> None:
+        self._stages_due = 0
+        self._stages: set[str] = set()
+        self._wanted: set[str] = set()
         self._outputs: dict[str, object] = {}
         self._group: Story | None = None
         self._next: dict[int, int] = {}
@@ -30,6 +33,15 @@ class Rows:
         self._last = story
         return "" if task.segment == due else f"{task.title}: segment {due} of '{task.stage}' is missing"
 
+    def end(self) -> str:
+        """Count the segments of the last fan-out, and the stages; say what is missing, or nothing."""
+        if said := self.close():
+            return said
+        if missing := sorted(self._wanted - self._stages):
+            return f"stage '{missing[0]}' itself is missing"
+        found = len(self._stages)
+        return "" if found == self._stages_due else _counted("task 0", "stages", self._stages_due, found)
+
     def close(self) -> str:
         """Count the segments of the fan-out that was told last."""
         group, last = self._group, self._last
@@ -42,10 +54,15 @@ class Rows:
         found = self._next[last.task.epoch] if made and last is not None else 0
         if expected is None or found == expected:
             return ""
-        return f"{group.task.title}: the number of its segments should be {expected} and is {found}"
+        return _counted(group.task.title, "segments", expected, found)
 
     def _open(self, story: Story) -> None:
         self._group, self._last, self._next = story, None, {}
+        self._wanted.update(story.task.after)
+        if story.task.stage is None:
+            self._stages_due = story.task.stages
+        else:
+            self._stages.add(story.task.stage)
         end = _done(story)
         if story.task.stage is not None and end is not None and story.task.each is None:
             self._outputs[story.task.stage] = end.output
@@ -60,3 +77,7 @@ class Rows:
 def _done(story: Story) -> OutcomeLine | None:
     ends = [one for one in story.outcomes if not one.past and one.status == Status.DONE]
     return ends[-1] if ends else None
+
+
+def _counted(title: str, what: str, expected: int, found: int) -> str:
+    return f"{title}: the number of its {what} should be {expected} and is {found}"

@@ -13,13 +13,31 @@ from leasehold.model.event import Event
 
 MARK_BYTES: Final = 16
 
+# What a task is submitted with and what never changes: the columns of `task`, and how many others it waited for then (a
+# job for its stages, a stage for those it comes after). The key comes last: only a key may hold any character.
+FACTS: Final = (
+    "kind",
+    "stage",
+    "segment",
+    "epoch",
+    "parent_id",
+    "each_field",
+    "queue",
+    "priority",
+    "attempts_max",
+    "lease_ms",
+    "on_lost",
+    "unmet",
+    "payload",
+    "item",
+    "key",
+)
 
-def root(
-    kind: str, stage: str | None, segment: int | None, key: str | None, payload: str | None, item: str | None
-) -> bytes:
-    """Return what a task's first mark follows: a digest of its facts."""
-    facts = (kind, stage or "", "" if segment is None else str(segment), key or "", payload or "", item or "")
-    return _digest("\x1f".join(facts).encode("utf-8"))
+
+def root(*facts: str | int | None) -> bytes:
+    """Return what a task's first mark follows: a digest of what it was submitted with, in the order of `FACTS`."""
+    assert len(facts) == len(FACTS)
+    return _digest("\x1f".join("" if fact is None else str(fact) for fact in facts).encode("utf-8"))
 
 
 def link(before: bytes | None, event: Event, output: str | None = None) -> bytes:

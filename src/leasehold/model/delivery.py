@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from msgspec import Struct
 
@@ -20,6 +20,8 @@ from leasehold.model.limits import (
     VERSION_MAX,
 )
 from leasehold.model.names import check_name, check_text, check_whole
+
+MARK_DIGITS: Final = 32
 
 
 class Post(Struct, frozen=True):
@@ -123,6 +125,37 @@ class Posts:
     def all(self) -> list[Post] | None:
         """Return the messages in the order in which they came; None without any."""
         return list(self._posts.values()) or None
+
+
+def mark_of(subject: str, recipient: str, version: int, message: str, provider: str) -> str:
+    """Return what a delivery's row must digest to for as long as it stands: 128 bits of the sha256 of its line."""
+    line = _line(Post(subject, recipient, version, message, provider))
+    return hashlib.sha256(line.encode("utf-8")).hexdigest()[:MARK_DIGITS]
+
+
+def trace_of(posts: Sequence[Post] | None) -> dict[str, Any]:
+    """Return what the end of an attempt tells of its messages: how many, a digest over all, and the mark of each."""
+    if not posts:
+        return {}
+    lines = [_line(post) for post in posts]
+    digest = hashlib.sha256("".join(lines).encode("utf-8")).hexdigest()
+    told: dict[str, Any] = {"posts": len(posts), "posts_sha256": digest}
+    if len(posts) > 1:  # of a single one it is how the digest begins
+        marks = [hashlib.sha256(line.encode("utf-8")).hexdigest()[:MARK_DIGITS] for line in lines]
+        told["posts_marks"] = marks
+    return told
+
+
+def marks_in(detail: object) -> list[str]:
+    """Return the marks of the messages that the end of an attempt tells of."""
+    if not isinstance(detail, dict) or "posts" not in detail:
+        return []
+    return list(detail.get("posts_marks") or [str(detail.get("posts_sha256"))[:MARK_DIGITS]])
+
+
+def _line(post: Post) -> str:
+    message = hashlib.sha256(post.message.encode("utf-8")).hexdigest()
+    return canonical.encode([post.subject, post.recipient, post.version, message, post.provider]) + "\n"
 
 
 def token_of(subject: str, recipient: str, version: int) -> str:

@@ -30,8 +30,8 @@ class Failure(Struct, frozen=True, omit_defaults=True):
     stack: str = ""
     context: Facts = {}
 
-    def text(self) -> str:
-        """Return the failure as canonical JSON, as it is stored."""
+    def text(self, raised: list[str] | None = None) -> str:
+        """Return the failure as canonical JSON, as it is stored; `raised` names the types of what was raised."""
         fields: dict[str, Any] = {"error_class": self.error_class, "message": self.message, "retryable": self.retryable}
         if self.retry_after:
             fields["retry_after"] = self.retry_after
@@ -39,6 +39,8 @@ class Failure(Struct, frozen=True, omit_defaults=True):
             fields["stack"] = self.stack
         if self.context:
             fields["context"] = self.context
+        if raised:
+            fields["raised"] = raised
         return canonical.encode(fields)
 
 

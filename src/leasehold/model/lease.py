@@ -13,7 +13,7 @@ Ending = Literal["DONE", "ERROR", "CANCELLED", "RETRY"]
 
 
 class Lease(Struct, frozen=True):
-    """A lease as its holder has it, with the facts needed to run the attempt."""
+    """A lease as its holder has it, with the facts needed to run the attempt. `started_at`: when it was claimed."""
 
     task_id: int
     fence: int
@@ -31,6 +31,7 @@ class Lease(Struct, frozen=True):
     priority: int
     attempts_max: int
     lease_ms: int
+    started_at: int = 0
 
     @property
     def route(self) -> str:

@@ -10,8 +10,9 @@ sent: it is looked up before anything else. `failed` is written only where it is
 
 from __future__ import annotations
 
+import hashlib
 from enum import StrEnum
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from msgspec import Struct
 
@@ -25,6 +26,8 @@ from leasehold.model.retry import Bury, Retry, decide, spread_of
 # About four hours with full jitter; a refused row fails at once, a mail server that is away does not fail a row soon.
 POLICY: Final = Retry(attempts=100, delay_initial=1, multiplier=2, delay_max=300, delay_ceiling=300)
 LOOKS_MAX: Final = 3
+ID_SHOWN_MAX: Final = 1_000
+MAY_BE_SENT: Final = "DELIVERY_MAY_BE_SENT"
 SECOND: Final = 1_000_000
 
 
@@ -96,8 +99,15 @@ class Mark(Struct, frozen=True):
 
 def sent(taken: Taken, notification_id: str) -> Mark:
     """Mark sent, with the provider's id, in one write."""
-    known = clean(notification_id, NOTIFICATION_ID_LENGTH_MAX)
-    return Mark(taken.id, taken.fence, DeliveryStatus.SENT, "given", known)
+    return Mark(taken.id, taken.fence, DeliveryStatus.SENT, "given", evidence_of(notification_id))
+
+
+def evidence_of(notification_id: str) -> str:
+    """Return a provider's id as it is kept: whole, or if nothing can keep it, its beginning with a digest of it all."""
+    if len(notification_id) <= NOTIFICATION_ID_LENGTH_MAX:
+        return clean(notification_id, NOTIFICATION_ID_LENGTH_MAX)
+    digest = hashlib.sha256(notification_id.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{clean(notification_id, ID_SHOWN_MAX)}, cut: sha256 {digest}"
 
 
 def refused(taken: Taken, failure: Failure) -> Mark:
@@ -112,21 +122,36 @@ def not_sent(taken: Taken, failure: Failure, policy: Retry) -> Mark:
     if isinstance(decision, Bury):
         return refused(taken, failure)
     delay_us = round(decision.delay * SECOND)
-    text = _with(failure, seed, delay_us)
+    text = canonical.encode({**canonical.decode(failure.text()), "delay_us": delay_us, "seed": seed})
     return Mark(taken.id, taken.fence, DeliveryStatus.PENDING, "cleared", delay_us=delay_us, failure=text)
 
 
 def may_be_sent(taken: Taken, failure: Failure) -> Mark:
     """It may have been sent: stay claimed, and be looked up soon."""
-    return _look_later(taken, failure, looks=0)
+    return _look_later(taken, canonical.decode(failure.text()), looks=0)
 
 
 def untold(taken: Taken, failure: Failure) -> Mark:
     """The look-up could not tell: ask again soon, a few times; then only a person can."""
     looks = taken.looks + 1
+    told = {**canonical.decode(failure.text()), "first_doubt": _first_doubt(taken)}
     if looks >= LOOKS_MAX:
-        return Mark(taken.id, taken.fence, DeliveryStatus.IN_DOUBT, "kept", looks=looks, failure=failure.text())
-    return _look_later(taken, failure, looks)
+        text = canonical.encode(told)
+        return Mark(taken.id, taken.fence, DeliveryStatus.IN_DOUBT, "kept", looks=looks, failure=text)
+    return _look_later(taken, told, looks)
+
+
+def _first_doubt(taken: Taken) -> dict[str, Any]:
+    """Tell why it had to be looked up at all: what the send ended with, or that nobody heard how it ended."""
+    known: dict[str, Any] = {} if taken.failure is None else canonical.decode(taken.failure)
+    if isinstance(known.get("first_doubt"), dict):
+        found: dict[str, Any] = known["first_doubt"]
+        return found
+    if known.get("error_class") == MAY_BE_SENT:
+        return {name: known[name] for name in ("context", "error_class", "message") if name in known}
+    claimed = "the relay that had claimed it was gone before it told what came of it"
+    said = "it was marked without evidence" if taken.was == DeliveryStatus.RECONCILING else claimed
+    return {"error_class": MAY_BE_SENT, "message": said}
 
 
 def cleared(taken: Taken) -> Mark:
@@ -139,18 +164,12 @@ def released(taken: Taken) -> Mark:
     return Mark(taken.id, taken.fence, taken.was, "kept", delay_us=0, spent=0, looks=taken.looks, failure=taken.failure)
 
 
-def _look_later(taken: Taken, failure: Failure, looks: int) -> Mark:
+def _look_later(taken: Taken, failure: dict[str, Any], looks: int) -> Mark:
     seed = _seed(taken, "look", looks)
     delay_us = round(2**looks * spread_of(seed) * SECOND)
-    text = _with(failure, seed, delay_us)
+    text = canonical.encode({**failure, "delay_us": delay_us, "seed": seed})
     return Mark(taken.id, taken.fence, taken.status, "kept", delay_us=delay_us, looks=looks, failure=text)
 
 
 def _seed(taken: Taken, what: str, number: int) -> str:
     return f"delivery|{token_of(taken.subject, taken.recipient, taken.version)}|{taken.fence}|{what}|{number}"
-
-
-def _with(failure: Failure, seed: str, delay_us: int) -> str:
-    """Return a failure as it is stored, with the jitter's seed and the delay drawn from it."""
-    found = canonical.decode(failure.text())
-    return canonical.encode({**found, "delay_us": delay_us, "seed": seed})

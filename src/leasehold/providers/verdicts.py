@@ -37,8 +37,8 @@ def hide(*secrets: str) -> None:
 
 
 def one_line(text: str | bytes) -> str:
-    """Return a peer's text, such as its id of a letter, as one short line; nothing else is changed."""
-    return _joined(text)[:REASON_LENGTH_MAX]
+    """Return a peer's text, such as its id of a letter, as one line; nothing else is changed, and nothing cut."""
+    return _joined(text)
 
 
 def quoted(text: str | bytes | BaseException) -> str:

@@ -19,7 +19,7 @@ from typing import Any, Final
 from leasehold import canonical, clock
 from leasehold.errors import Cancelled, PayloadInvalid
 from leasehold.model import lease as endings
-from leasehold.model.delivery import Post
+from leasehold.model.delivery import Post, trace_of
 from leasehold.model.failure import Failure, classify
 from leasehold.model.lease import Lease, Settlement
 from leasehold.model.retry import Bury, decide, seed_of, spread_of
@@ -119,7 +119,8 @@ class Attempt:
             if self.task.effects.doubt is not None:  # whatever the handler made of it, a person must tell
                 return endings.failed(self.lease, classify(self.task.effects.doubt))
             trace, posts = self.task.effects.trace, self.task.posts.all()
-        detail = None if trace is None else canonical.encode(trace)
+        told = {**(trace or {}), **trace_of(posts)}
+        detail = canonical.encode(told) if told else None
         if result is None:
             return endings.done(self.lease, "null", detail, posts)
         try:

@@ -16,8 +16,9 @@ from typing import IO, Any, Final
 from msgspec import Struct, convert, json
 
 from leasehold import canonical
-from leasehold.errors import Cancelled
+from leasehold.errors import Cancelled, LeaseholdError, LeaseLost
 from leasehold.model.delivery import Post
+from leasehold.model.effect import Intent, Record
 from leasehold.model.failure import Failure
 from leasehold.model.lease import Lease
 from leasehold.redact import registered
@@ -43,7 +44,7 @@ def fields_of(lease: Lease) -> dict[str, Any]:
 
 
 def run(attempt: Attempt, line: Line, url: str) -> Value | Failure:
-    """Run an attempt in a child process and return what came of it. Its effects reach the database at `url`."""
+    """Run an attempt in a child process and return what came of it. Its transactions reach the database at `url`."""
     (life_read, life_write), (word_read, word_write) = _pipes()
     try:
         child = subprocess.Popen(
@@ -154,7 +155,18 @@ def _heed(child: subprocess.Popen[bytes], word: dict[str, Any], line: Line) -> V
             line.note(text)
         case {"inputs": _}:
             _say(child, {"inputs": line.inputs()})
+        case {"enter": asked}:
+            _say(child, {"entered": {"number": asked["number"], **_enter(asked, line)}})
     return None
+
+
+def _enter(asked: dict[str, Any], line: Line) -> dict[str, Any]:
+    """Enter an intent or a record into the ledger for the child, and put the answer into words."""
+    item = convert(asked["intent"], Intent) if "intent" in asked else convert(asked["record"], Record)
+    try:
+        return {"entry": line.ledger.enter(item)}
+    except LeaseholdError as error:
+        return {"lost": isinstance(error, LeaseLost), "said": error.detail}
 
 
 def _told(code: int) -> str:

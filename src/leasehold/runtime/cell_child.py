@@ -5,26 +5,28 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import importlib
+import itertools
 import os
 import runpy
 import sys
 import threading
+from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any
 
 import msgspec
 
 from leasehold import canonical, clock
-from leasehold.errors import Cancelled
+from leasehold.errors import Cancelled, DatabaseUnavailable, LeaseLost
+from leasehold.model.effect import Entry, Intent, Record
 from leasehold.model.failure import Failure, classify
 from leasehold.model.lease import Lease
 from leasehold.redact import register
 from leasehold.runtime.effects import Ledger
 from leasehold.runtime.handlers import Handler
-from leasehold.runtime.ledger import StoreLedger
 from leasehold.runtime.serving import run_inside_a_cell
 from leasehold.runtime.task import Task
-from leasehold.store import Store, open_store
+from leasehold.store import open_store
 
 
 class PipeLine:
@@ -37,10 +39,11 @@ class PipeLine:
         self._ear = os.fdopen(os.dup(0), "rb")
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         self._lock = threading.Lock()
-        self._answers: SimpleQueue[dict[str, Any]] = SimpleQueue()
+        self._inputs: SimpleQueue[dict[str, Any]] = SimpleQueue()
+        self._entered: dict[int, SimpleQueue[dict[str, Any]]] = {}
+        self._numbers = itertools.count()
         self._cancelled = False
         self._url = ""
-        self._store: Store | None = None
 
     def say(self, **word: object) -> None:
         """Send one line."""
@@ -57,10 +60,16 @@ class PipeLine:
 
     @property
     def ledger(self) -> Ledger:
-        """The way to the ledger: a connection of this process's own, used only by handlers with effects."""
-        if self._store is None:
-            self._store = open_store(self._url, connections=2)
-        return StoreLedger(self._store.effects.enter, self._store.effects.transact)
+        """The way to the ledger: the worker's own."""
+        return PipeLedger(self, self._url)
+
+    def enter(self, item: Intent | Record) -> dict[str, Any]:
+        """Have the worker commit an intent or a record, and return its answer."""
+        number = next(self._numbers)
+        answer = self._entered[number] = SimpleQueue()
+        name = "intent" if isinstance(item, Intent) else "record"
+        self.say(enter={"number": number, name: item})
+        return answer.get()
 
     def listen(self) -> None:
         """Hear what the worker says, until it hangs up."""
@@ -68,13 +77,15 @@ class PipeLine:
             word = msgspec.json.decode(text)
             if "cancelled" in word:
                 self._cancelled = True
+            elif "entered" in word:
+                self._entered.pop(word["entered"]["number"]).put(word["entered"])
             else:
-                self._answers.put(word["inputs"])
+                self._inputs.put(word["inputs"])
 
     def inputs(self) -> dict[str, Any]:
         """Ask for the outputs of the stages before."""
         self.say(inputs=True)
-        return self._answers.get()
+        return self._inputs.get()
 
     def note(self, progress: str) -> None:
         """Report progress."""
@@ -91,6 +102,30 @@ class PipeLine:
         return False
 
 
+class PipeLedger:
+    """The ledger as a child reaches it: its worker commits for it, together with what other attempts do."""
+
+    def __init__(self, line: PipeLine, url: str) -> None:
+        self._line = line
+        self._url = url
+
+    def enter(self, item: Intent | Record) -> Entry:
+        """Commit an intent or a record and wait for the answer."""
+        answer = self._line.enter(item)
+        if "entry" in answer:
+            return msgspec.convert(answer["entry"], type=Entry)
+        raise LeaseLost if answer["lost"] else DatabaseUnavailable(answer["said"])
+
+    async def enter_async(self, item: Intent | Record) -> Entry:
+        """Commit an intent or a record, without holding up the loop."""
+        return await asyncio.to_thread(self.enter, item)
+
+    def transact(self, intent: Intent, act: Callable[[object], Record]) -> Entry:
+        """Run `act` on a connection of this process's own: a transaction cannot be lent through a pipe."""
+        with contextlib.closing(open_store(self._url, connections=1)) as store:
+            return store.effects.transact(intent, act)
+
+
 def main(words: int) -> None:
     """Run the handler the worker names, and send what came of it."""
     run_inside_a_cell()
@@ -100,8 +135,6 @@ def main(words: int) -> None:
     threading.Thread(target=line.listen, daemon=True).start()
     try:
         result, task = _call(spec, line)
-        if task.effects.doubt is not None:  # as in the worker: whatever the handler made of it, a person must tell
-            raise task.effects.doubt
         line.say(result=canonical.decode(canonical.encode(result)), trace=task.effects.trace, posts=task.posts.all())
     except Cancelled as error:
         line.say(stopped=classify(error).message)
@@ -121,7 +154,11 @@ def _call(spec: dict[str, Any], line: PipeLine) -> tuple[object, Task]:
     fields = handler.arguments(canonical.decode(lease.payload))
     task = Task(lease, line, is_async=handler.is_async)
     result = handler.function(*((task,) if handler.wants_task else ()), **fields)
-    return (asyncio.run(result) if asyncio.iscoroutine(result) else result), task
+    if asyncio.iscoroutine(result):
+        result = asyncio.run(result)
+    if task.effects.doubt is not None:  # as in the worker: whatever the handler made of it, a person must tell
+        raise task.effects.doubt
+    return result, task
 
 
 def _find(spec: dict[str, Any]) -> Handler:

@@ -8,7 +8,6 @@ by itself it asks nothing while idle.
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
@@ -24,7 +23,7 @@ from leasehold.runtime.notices import Notices
 from leasehold.store import Store
 from leasehold.store.documents import document
 
-RESCAN_SECONDS: Final = 1.0
+RESCAN_US: Final = clock.SECOND
 RESCAN_SHARE: Final = 20
 GATHER_SECONDS: Final = 0.005
 BACKLOG_MAX: Final = 8 * GROUP_MAX
@@ -55,7 +54,7 @@ class Claimer:
         self._on_claimed = on_claimed
         self._routes = document(sorted(handlers))
         self._hints = Hints()
-        self._rescan_at = 0.0
+        self._rescan_at = 0
         self._limited: frozenset[str] = frozenset()
         self._awake = threading.Event()
         self._stopped = threading.Event()
@@ -153,13 +152,12 @@ class Claimer:
         if queues[0] in self._limited:
             claimed = self._store.leases.claim_limited(self._worker, queues[0], self._routes, most)
         else:
-            started = time.monotonic()
-            if started >= self._rescan_at:
+            if asked_at >= self._rescan_at:
                 self._hints.forget()
             claimed = self._store.leases.claim(self._worker, self._hints.lanes(queues), self._routes, most)
-            if started >= self._rescan_at:
-                took = time.monotonic() - started
-                self._rescan_at = started + max(RESCAN_SECONDS, RESCAN_SHARE * took)
+            if asked_at >= self._rescan_at:
+                took = clock.uptime() - asked_at
+                self._rescan_at = asked_at + max(RESCAN_US, RESCAN_SHARE * took)
             self._hints.saw(claimed.leases)
         # crash here: leased but not started
         # The lease runs out, or its owner is found gone; another worker takes the task.

@@ -98,23 +98,32 @@ class Committer:
 
     def _run(self) -> None:
         while self._await_work():
-            try:
-                self._write_asks(self._gather_asks())
-                self._write_ends(self._gather())
-                self._write_notes()
-            except Unavailable as error:
-                self._notices.part_failed("committer", error)
-            except Exception as error:  # noqa: BLE001 — the thread must outlive any one group
-                self._notices.part_failed("committer", error)
+            self.write()
+
+    def write(self) -> None:
+        """Write what has gathered, once; trouble is told and not raised."""
+        try:
+            self._write_asks(self._gather_asks())
+            self._write_ends(self._gather())
+            self._write_notes()
+        except Unavailable as error:
+            self._notices.part_failed("committer", error)
+        except Exception as error:  # noqa: BLE001 — the thread must outlive any one group
+            self._notices.part_failed("committer", error)
+
+    @property
+    def has_work(self) -> bool:
+        """Whether anything waits to be written."""
+        return bool(self._ends or self._asks or self._notes)
 
     def _await_work(self) -> bool:
-        if self._ends or self._asks or self._notes:
+        if self.has_work:
             return True
         with self._changed:
             self._idle = True
-            self._changed.wait_for(lambda: self._ends or self._asks or self._notes or self._closing)
+            self._changed.wait_for(lambda: self.has_work or self._closing)
             self._idle = False
-            return bool(self._ends or self._asks or self._notes)
+            return self.has_work
 
     def _gather_asks(self) -> list[Ask]:
         group: list[Ask] = []

@@ -19,7 +19,7 @@ from leasehold.model.failure import Failure, classify
 from leasehold.model.failures.verdict import pause
 from leasehold.model.failures.wording import WITHHELD, fit
 from leasehold.model.limits import MESSAGE_LENGTH_MAX
-from leasehold.model.outbox import POLICY, DeliveryStatus, Mark, Taken
+from leasehold.model.outbox import MAY_BE_SENT, POLICY, DeliveryStatus, Mark, Taken
 from leasehold.model.retry import Retry
 from leasehold.redact import scrub
 from leasehold.runtime.notices import Notices
@@ -27,7 +27,6 @@ from leasehold.store import Store
 
 NOT_SENT = "DELIVERY_NOT_SENT"
 REFUSED = "DELIVERY_REFUSED"
-MAY_BE_SENT = "DELIVERY_MAY_BE_SENT"
 UNTOLD = "DELIVERY_IN_DOUBT"
 
 

@@ -34,6 +34,7 @@ from leasehold.errors import (
 from leasehold.model import effect
 from leasehold.model.effect import Entry, Intent, Record, Verdict
 from leasehold.model.failure import classify
+from leasehold.model.failures.lineage import lineage_of
 from leasehold.model.lease import Lease
 from leasehold.model.limits import EFFECTS_MAX
 from leasehold.model.names import check_effect
@@ -217,7 +218,7 @@ class Effects:
         except (InDoubt, LeaseLost):
             raise
         except Exception as error:
-            yield Enter(effect.failed(intent, classify(error).text()))
+            yield Enter(effect.failed(intent, classify(error).text(lineage_of(error))))
             self._open.pop(intent.key)
             raise
 

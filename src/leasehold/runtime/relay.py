@@ -182,17 +182,21 @@ class Relay:
 
 
 def look_again(
-    store: Store, carriers: Mapping[str, Carrier], notices: Notices, delivery_id: int | None = None
+    store: Store, carriers: Mapping[str, Carrier], notices: Notices, principal: str, delivery_id: int | None = None
 ) -> list[int]:
-    """Look up what is in doubt, reconciling or marked without evidence, once and here; return which."""
+    """Look up what is in doubt, reconciling or marked without evidence, once and here; return which.
+
+    With `delivery_id` that one alone is touched.
+    """
     names = sorted(carriers)
     courier = Courier(store, carriers, notices)
-    suspects = store.deliveries.suspect(names)
-    for row in suspects:
+    for row in store.deliveries.suspect(names, delivery_id):
         notices.delivery_suspect(row)
-    asked = [row.id for row in store.deliveries.reconcile(names, delivery_id)]
-    for name in names:
-        while found := store.deliveries.claim(name, LEASE_SECONDS, 1, only=DeliveryStatus.RECONCILING):
+    asked = store.deliveries.reconcile(names, principal, delivery_id)
+    for name in sorted({row.provider for row in asked}):
+        while found := store.deliveries.claim(
+            name, LEASE_SECONDS, 1, only=DeliveryStatus.RECONCILING, delivery_id=delivery_id
+        ):
             held = Held(found[0], clock.uptime())
             courier.carry(held.taken, held.is_held)
-    return asked
+    return [row.id for row in asked]

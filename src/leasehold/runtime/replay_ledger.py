@@ -8,11 +8,14 @@ from typing import Any, Final
 from msgspec import UNSET, Struct
 
 from leasehold import canonical
-from leasehold.errors import EffectInDoubt, OptionInvalid, Permanent, Transient
-from leasehold.model.effect import Entry, Intent, Record, Verdict
+from leasehold.errors import EffectInDoubt
+from leasehold.model import effect
+from leasehold.model.effect import Entry, Intent, Record
 from leasehold.model.event import Name
+from leasehold.model.failures.verdict import Verdict
 from leasehold.model.lease import Settlement
 from leasehold.model.record import EffectLine, EventLine, Story, TaskLine, text_of
+from leasehold.runtime.replay_errors import Recorded
 
 SHOWN_MAX: Final = 500
 
@@ -46,15 +49,16 @@ class Diverged(BaseException):
 class Answers:
     """What the record answers to the effects of one attempt, and what it was asked."""
 
-    def __init__(self, story: Story, ending: EventLine, effects: Mapping[str, EffectLine]) -> None:
+    def __init__(self, story: Story, ending: EventLine, effects: Mapping[str, EffectLine], home: str) -> None:
         self._story = story
         self._ending = ending
         self._effects = effects
+        self._home = home
         self._stop: Diverged | None = None
         self._disorder: Diverged | None = None
         self._turned: Diverged | None = None
         self._asked: dict[str, int] = {}
-        self._raised: list[BaseException] = []
+        self._raised: list[tuple[BaseException, Verdict | None]] = []
         self.failed_as_recorded = False
         self.asked = 0
 
@@ -81,7 +85,7 @@ class Answers:
         result = text_of(found.result)
         if result is None:
             raise self._again(found)
-        return Entry(intent.task_id, intent.fence, intent.key, Verdict.DONE, result)
+        return Entry(intent.task_id, intent.fence, intent.key, effect.Verdict.DONE, result)
 
     def _follow(self, intent: Intent, number: int) -> None:
         """Note the first effect that has another number than then, and the first asked for after one that followed."""
@@ -105,18 +109,24 @@ class Answers:
             self._stop = Diverged(self._story.task, what, expected, found)
         return self._stop
 
-    def _again(self, effect: EffectLine) -> BaseException:
-        """Make the failure that the effect ended with; only its class and its words are on record."""
-        error: BaseException = EffectInDoubt(f"It is {effect.kind}, key {effect.key}.")
-        if effect.failure is not UNSET:
-            error = _raised(effect.failure if isinstance(effect.failure, dict) else {})
-        self._raised.append(error)
-        return error
+    def _again(self, found: EffectLine) -> BaseException:
+        """Make the failure that the effect ended with, so that a handler which caught it then catches it now."""
+        if found.failure is UNSET:
+            error: BaseException = EffectInDoubt(f"It is {found.kind}, key {found.key}.")
+            self._raised.append((error, None))
+            return error
+        recorded = Recorded(found.failure if isinstance(found.failure, dict) else {}, self._home)
+        self._raised.append((recorded.error(), recorded.verdict()))
+        return self._raised[-1][0]
+
+    def rule(self, error: BaseException) -> Verdict | None:
+        """Classify a recorded failure as it was then, after the pipeline's own rules: it lacks what was looked at."""
+        return next((verdict for one, verdict in self._raised if one is error), None)
 
     def propagated(self, error: BaseException) -> Settlement | None:
         """Return the recorded end if it is a recorded failure of an effect that ended the attempt, now as then."""
         outcome = self._story.outcomes[-1]
-        if outcome.status != "ERROR" or not any(error is one for one in self._raised):
+        if outcome.status != "ERROR" or not any(error is one for one, _ in self._raised):
             return None
         self.failed_as_recorded = True
         failure = outcome.failure if isinstance(outcome.failure, dict) else {}
@@ -163,15 +173,6 @@ class ReplayLine:
 
     def note(self, progress: str) -> None:
         """Let progress go nowhere."""
-
-
-def _raised(failure: dict[str, Any]) -> BaseException:
-    said, error_class = str(failure.get("message", "")), str(failure.get("error_class", ""))
-    kind = Transient if failure.get("retryable") else Permanent
-    try:
-        return kind(said, error_class=error_class)
-    except OptionInvalid:
-        return kind(said)
 
 
 def _named(intent: Intent) -> str:

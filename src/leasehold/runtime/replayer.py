@@ -12,9 +12,9 @@ import contextlib
 import hashlib
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from msgspec import UNSET, Struct
 
@@ -23,9 +23,9 @@ from leasehold.errors import RecordDamaged
 from leasehold.insight.recording import Recording, read_lines
 from leasehold.insight.verify import check_story
 from leasehold.insight.verify_effects import Effects
-from leasehold.model.delivery import Post
 from leasehold.model.event import Name
 from leasehold.model.failure import Failure
+from leasehold.model.failures.verdict import pause
 from leasehold.model.lease import Lease, Settlement
 from leasehold.model.names import route as route_of
 from leasehold.model.record import EffectLine, EventLine, Opening, OutcomeLine, Story, text_of
@@ -34,10 +34,9 @@ from leasehold.model.status import Status
 from leasehold.runtime.attempt import Attempt
 from leasehold.runtime.handlers import Handler
 from leasehold.runtime.replay_ledger import Answers, Diverged, Divergence, ReplayLine
+from leasehold.runtime.replay_posts import compare_posts
 
 Handlers = Mapping[str, Handler]
-
-AGAIN: Final = Failure("REPLAYED", "a failure that was tried again", retryable=True)
 
 
 class Replay(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -133,16 +132,19 @@ class _Run:
         if outcome is None or ending.fence is None or ending.name not in (Name.DONE, Name.FAILED):
             self.told += 1
             return
-        answers = Answers(story, ending, self._book.effects)
-        settlement = self._attempt(story, ending, answers)
+        handler = self._handler(story)
+        answers = Answers(story, ending, self._book.effects, getattr(handler.function, "__module__", ""))
+        handler = replace(handler, rules=(*handler.rules, answers.rule))
+        settlement = self._attempt(story, Attempt(self._lease(story, ending), handler, 0), answers)
         answers.judge(settlement)
         _compare(story, outcome, settlement, answers)
+        if settlement.status == Status.DONE:
+            compare_posts(story, settlement)
         self.tasks += 1
         self.effects += answers.asked
         self.digest.update(canonical.encode(_told(story, settlement), limit=sys.maxsize).encode() + b"\n")
 
-    def _attempt(self, story: Story, ending: EventLine, answers: Answers) -> Settlement:
-        attempt = Attempt(self._lease(story, ending), self._handler(story), 0)
+    def _attempt(self, story: Story, attempt: Attempt, answers: Answers) -> Settlement:
         line = ReplayLine(lambda: self._book.inputs(story), answers)
         with contextlib.redirect_stdout(sys.stderr):  # what handlers print is not the report
             try:
@@ -182,6 +184,7 @@ class _Run:
             priority=task.priority,
             attempts_max=task.attempts_max,
             lease_ms=task.lease_ms,
+            started_at=_claimed_at(story, ending),
         )
 
     def _check_jitter(self, story: Story) -> None:
@@ -196,12 +199,18 @@ class _Run:
         seed = seed_of(self._book.opening.key, handler.route, story.task.segment, epoch, attempt)
         if detail["seed"] != seed:
             raise Diverged(story.task, "seed of a retry", detail["seed"], seed)
-        decision = decide(AGAIN, attempt, attempt + 1, handler.retry, spread_of(seed))
+        failure = Failure("REPLAYED", "tried again", retryable=True, retry_after=pause(detail.get("retry_after")))
+        decision = decide(failure, attempt, attempt + 1, handler.retry, spread_of(seed))
         assert isinstance(decision, RetryAt)
-        drawn, longest = clock.microseconds(decision.delay), clock.microseconds(handler.retry.delay_ceiling)
-        # A failure may have asked for a longer pause than the one drawn.
-        if detail["delay_us"] != drawn and not drawn < detail["delay_us"] <= longest:
-            raise Diverged(story.task, "delay of a retry, in microseconds", str(detail["delay_us"]), str(drawn))
+        drawn = clock.microseconds(decision.delay)
+        if detail.get("delay_us") != drawn:
+            raise Diverged(story.task, "delay of a retry, in microseconds", str(detail.get("delay_us")), str(drawn))
+
+
+def _claimed_at(story: Story, ending: EventLine) -> int:
+    """Return when the attempt that ended so was claimed."""
+    claims = (one.at for one in reversed(story.events) if one.name == Name.CLAIMED and one.fence == ending.fence)
+    return next(claims, ending.at)
 
 
 def _compare(story: Story, outcome: OutcomeLine, settlement: Settlement, answers: Answers) -> None:
@@ -213,20 +222,6 @@ def _compare(story: Story, outcome: OutcomeLine, settlement: Settlement, answers
         raise Diverged(story.task, "output", text_of(outcome.output), settlement.output)
     if not answers.failed_as_recorded and _error_class(settlement) != recorded:
         raise Diverged(story.task, "error class", recorded, _error_class(settlement))
-    if settlement.status == Status.DONE:
-        _compare_posts(story, outcome, settlement.deliveries or [])
-
-
-def _compare_posts(story: Story, outcome: OutcomeLine, posts: list[Post]) -> None:
-    """Every message on record must be posted again; one that another task had posted before is on record there."""
-    posted = {(one.subject, one.recipient, one.version): (one.message, one.provider) for one in posts}
-    for one in story.deliveries:
-        if one.created_at == outcome.finished_at:
-            recorded = (text_of(one.message), one.provider)
-            found = posted.get((one.subject, one.recipient, one.version))
-            if found != recorded:
-                said = f"delivery of '{one.subject}' to '{one.recipient}', version {one.version}"
-                raise Diverged(story.task, said, canonical.encode(recorded), canonical.encode(found))
 
 
 def _error_class(settlement: Settlement) -> str | None:

@@ -58,7 +58,8 @@ class Sweeper:
                 queues |= _queues(vacated)
                 # crash here: reclaimed but not noted as gone
                 # The next sweep finds nothing left to reclaim, and notes it.
-                self._store.workers.gone([neighbour.worker])
+                if len(vacated) == len(held):  # else the server has not yet noticed that its transaction is gone too
+                    self._store.workers.gone([neighbour.worker])
         return queues
 
     def _report(self, vacated: list[Vacated], why: str) -> None:

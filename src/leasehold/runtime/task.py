@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import datetime
 from typing import Any, Protocol
 
-from leasehold import canonical
+from leasehold import canonical, clock
 from leasehold.errors import LeaseLost
 from leasehold.model.delivery import Posts, make_post
 from leasehold.model.lease import Lease
@@ -70,6 +71,13 @@ class Task:
     def attempt(self) -> int:
         """Which attempt this is, from 1."""
         return self.lease.attempt
+
+    @property
+    def started_at(self) -> datetime:
+        """When this attempt was claimed, by the database's clock (UTC); a replay has the recorded time."""
+        found = clock.moment(self.lease.started_at)
+        assert found is not None
+        return found
 
     @property
     def cancelled(self) -> bool:

@@ -102,13 +102,24 @@ class Dialect(Protocol):
 
 
 class Database:
-    """Runs operations on pooled connections, or on the caller's own within `bound`."""
+    """Runs operations on pooled connections, or on the caller's own within `bound`.
 
-    def __init__(self, dialect: Dialect, *, connections: int, patience: float = PATIENCE_SECONDS) -> None:
+    `wait` passes the time between two tries and tells whether the database was closed meanwhile.
+    """
+
+    def __init__(
+        self,
+        dialect: Dialect,
+        *,
+        connections: int,
+        patience: float = PATIENCE_SECONDS,
+        wait: Callable[[float], bool] | None = None,
+    ) -> None:
         self.dialect = dialect
         self.patience = patience
         self._pool: Pool[Session] = Pool(dialect.connect, connections)
         self._closing = threading.Event()
+        self._wait = wait or self._closing.wait
         self._reached = False
 
     def read(self, name: str, /, **values: object) -> list[Row]:
@@ -244,7 +255,7 @@ class Database:
     def _pause_or_give_up(self, error: Exception, started: float, pause: float) -> None:
         patience = self.patience if self._reached else min(self.patience, FIRST_PATIENCE_SECONDS)
         spent = time.monotonic() - started >= patience
-        if spent or self._closing.wait(pause * random.uniform(0.5, 1.0)):
+        if spent or self._wait(pause * random.uniform(0.5, 1.0)):
             raise DatabaseUnavailable(f"Last trouble: {_one_line(error)}.") from error
 
     def _ours(self, error: Exception) -> Exception:

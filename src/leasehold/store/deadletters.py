@@ -14,7 +14,15 @@ from typing import Any
 from msgspec import Struct, structs
 
 from leasehold import canonical
-from leasehold.errors import EffectSettled, JobUnfinished, LetterOpen, LetterRevived, LetterUnknown, Misuse
+from leasehold.errors import (
+    EffectSettled,
+    EffectUnanswered,
+    JobUnfinished,
+    LetterOpen,
+    LetterRevived,
+    LetterUnknown,
+    Misuse,
+)
 from leasehold.model import revival
 from leasehold.model.failure import Failure
 from leasehold.model.limits import PAGE_MAX
@@ -149,8 +157,9 @@ class DeadLetters:
         def work(session: Session) -> None:
             letter = _read(session, letter_id)
             failure = DID_NOT_HAPPEN if result is None else None
-            if not session.run("effect_answer", job=letter.job_id, key=key, result=result, failure=failure):
-                raise EffectSettled(f"The effect is {key[:16]} of job {letter.job_id}.")
+            known = {"letter": letter_id, "job": letter.job_id, "key": key, "result": result, "failure": failure}
+            if not session.run("effect_answer", **known):
+                raise EffectSettled(f"Letter {letter_id} is {letter.state}; the effect is {key[:16]}.")
             detail = {"effect": key, "happened": result is not None}
             audit.note(session, principal, "answer", NOUN, letter_id, detail)
 
@@ -164,11 +173,12 @@ class DeadLetters:
         return self._database.transact(lambda session: _revive(session, press))
 
     def resolve(self, letter_id: int, principal: str, notes: str) -> None:
-        """Close a letter that was revived and whose job is DONE."""
+        """Close a letter that was revived and whose job is DONE, or one whose job was cancelled."""
 
         def work(session: Session) -> None:
-            _check_resolvable(_read(session, letter_id))
-            if not session.run("dead_resolve", letter=letter_id):
+            letter = _read(session, letter_id)
+            _check_resolvable(letter)
+            if not session.run("dead_resolve", letter=letter_id, state=letter.state):
                 raise LetterRevived(f"Letter {letter_id} was resolved by another.")
             audit.note(session, principal, "resolve", NOUN, letter_id, {"notes": notes})
 
@@ -190,10 +200,14 @@ def _read(session: Session, letter_id: int) -> LetterRow:
 
 
 def _check_resolvable(letter: LetterRow) -> None:
-    if letter.state == State.OPEN:
-        raise LetterOpen(f"Letter {letter.id} is open: revive it, and resolve it once its job is DONE.")
     if letter.state == State.RESOLVED:
         raise LetterRevived(f"Letter {letter.id} is resolved.")
+    if letter.job_status == Status.CANCELLED:  # nothing of it is ever revived, so a person may close it
+        if letter.state == State.OPEN and letter.unanswered:  # which only an open letter lets them answer
+            raise EffectUnanswered(f"See `leasehold effects {letter.job_id}`; {letter.unanswered} to answer.")
+        return
+    if letter.state == State.OPEN:
+        raise LetterOpen(f"Letter {letter.id} is open: revive it, and resolve it once its job is DONE.")
     if letter.job_status != Status.DONE:
         where = f"is {letter.job_status}" if letter.job_status else "is still under way"
         raise JobUnfinished(f"Job {letter.job_id} {where}; a letter is resolved when its job is DONE.")

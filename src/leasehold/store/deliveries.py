@@ -42,10 +42,14 @@ class Deliveries:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def claim(self, provider: str, lease_seconds: float, most: int, *, only: str | None = None) -> list[Taken]:
+    def claim(
+        self, provider: str, lease_seconds: float, most: int, *, only: str | None = None, delivery_id: int | None = None
+    ) -> list[Taken]:
         """Take due deliveries of a provider, so that nobody else does for `lease_seconds`. `only`: of this status."""
         lease_us = clock.microseconds(lease_seconds)
-        rows = self._database.write("delivery_claim", provider=provider, lease_us=lease_us, most=most, only=only)
+        rows = self._database.write(
+            "delivery_claim", provider=provider, lease_us=lease_us, most=most, only=only, delivery=delivery_id
+        )
         return [Taken(*row) for row in rows]
 
     def mark(self, mark: Mark) -> bool:
@@ -64,17 +68,22 @@ class Deliveries:
         rows = self._database.write("delivery_renew", claims=claims, lease_us=clock.microseconds(lease_seconds))
         return {(row[0], row[1]) for row in rows}
 
-    def suspect(self, providers: Sequence[str]) -> list[DeliveryRow]:
+    def suspect(self, providers: Sequence[str], delivery_id: int | None = None) -> list[DeliveryRow]:
         """Move what is marked sent without evidence to reconciliation, before anything more is sent."""
-        rows = self._database.write("delivery_suspect", providers=document(providers))
+        rows = self._database.write("delivery_suspect", providers=document(providers), delivery=delivery_id)
         return [DeliveryRow(*row) for row in rows]
 
-    def reconcile(self, providers: Sequence[str], delivery_id: int | None = None) -> list[DeliveryRow]:
-        """Have what is in doubt or reconciling looked up once more."""
-        rows = self._database.write(
-            "delivery_reconcile", providers=document(providers), delivery=delivery_id, looks=LOOKS_MAX - 1
-        )
-        return [DeliveryRow(*row) for row in rows]
+    def reconcile(self, providers: Sequence[str], principal: str, delivery_id: int | None = None) -> list[DeliveryRow]:
+        """Have what is in doubt or reconciling looked up once more; each has a line of the audit trail."""
+        asked = {"providers": document(providers), "delivery": delivery_id, "looks": LOOKS_MAX - 1}
+
+        def work(session: Session) -> list[DeliveryRow]:
+            found = [DeliveryRow(*row) for row in session.run("delivery_reconcile", **asked)]
+            for one in found:
+                audit.note(session, principal, "reconcile", "delivery", one.id, {"named": delivery_id is not None})
+            return found
+
+        return self._database.transact(work)
 
     def answer(self, delivery_id: int, answer: Answer) -> DeliveryRow:
         """Write what a person knows, with a line of the audit trail; `DeliverySettled` if nobody asked."""

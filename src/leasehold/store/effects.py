@@ -8,7 +8,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from leasehold.errors import EffectInDoubt, EffectSettled, LeaseLost, Misuse
+from leasehold.errors import EffectInDoubt, LeaseLost, Misuse
 from leasehold.model.effect import Entry, Intent, Record, Verdict
 from leasehold.store.database import Database, Session, Trouble
 from leasehold.store.documents import document
@@ -84,6 +84,8 @@ class Effects:
         try:
             with session.atomic(write=True), self._database.lent(session):
                 record = self._theirs(act, session)
+                if not session.usable:
+                    raise _Theirs(Misuse("The act of a transaction must not close the connection it was lent."))
         except _Theirs:
             raise
         except Exception as error:
@@ -108,11 +110,6 @@ class Effects:
         task, number, key = (0, 0, "") if after is None else (after.task_id, after.number, after.key)
         rows = self._database.read("effects", job=job_id, task=task, number=number, key=key, most=most)
         return [EffectRow(*row) for row in rows]
-
-    def answer(self, job_id: int, key: str, *, result: str | None, failure: str | None) -> None:
-        """Record what a person knows of an effect in doubt; `EffectSettled` if it has a result or its task runs."""
-        if not self._database.write("effect_answer", job=job_id, key=key, result=result, failure=failure):
-            raise EffectSettled(f"The effect is {key[:16]} of job {job_id}.")
 
 
 def _answer(rows: list[tuple[object, ...]]) -> Entry:

@@ -8,25 +8,31 @@ statement that writes an event has written another row before, so its transactio
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, Final, TypeVar
 
 from msgspec import Struct
 
-from leasehold.model.event import Event
+from leasehold.model.delivery import mark_of, marks_in
+from leasehold.model.event import Event, Name
 from leasehold.model.limits import PAGE_MAX
+from leasehold.model.record import value_of
 from leasehold.store.audit import note
 from leasehold.store.database import Database, Row, Session
 from leasehold.store.documents import document
 
 TASKS_PAGE: Final = 250
 JOBS_PAGE: Final = 100
+POSTS_PAGE: Final = 50
 
 T = TypeVar("T")
 
 
 class TaskFacts(Struct, frozen=True):
-    """A task, and where it stands: `place` names the tables other than `outcome`, usually one or none."""
+    """A task, and where it stands: `place` names the tables other than `outcome`, usually one or none.
+
+    `unmet`: how many rows there are of what it had to wait for when it was submitted: stages, or needs.
+    """
 
     id: int
     trunk: int
@@ -46,11 +52,16 @@ class TaskFacts(Struct, frozen=True):
     lease_ms: int
     on_lost: str
     created_at: int
+    parent_id: int | None
+    unmet: int
     place: str
     due_at: int | None
     attempt: int | None
     fence: int | None
     standing_epoch: int | None
+    ready_queue: str | None
+    ready_priority: int | None
+    ready_route: str | None
 
 
 class EffectFacts(Struct, frozen=True):
@@ -83,7 +94,7 @@ class OutcomeFacts(Struct, frozen=True):
 
 
 class LetterFacts(Struct, frozen=True):
-    """A dead letter."""
+    """A dead letter; `resolved`: so says the audit trail."""
 
     task_id: int
     epoch: int
@@ -95,6 +106,7 @@ class LetterFacts(Struct, frozen=True):
     last_failure_at: int
     escalated: bool
     state: str
+    resolved: bool
 
 
 class DeliveryFacts(Struct, frozen=True):
@@ -112,6 +124,11 @@ class DeliveryFacts(Struct, frozen=True):
     notified_at: int | None
     failure: str | None
     created_at: int
+
+    @property
+    def mark(self) -> str:
+        """What the end of its task tells of it."""
+        return mark_of(self.subject, self.recipient, self.version, self.message, self.provider)
 
 
 class JournalLine(Struct, frozen=True):
@@ -161,10 +178,21 @@ class Pruned(Struct, frozen=True):
         return Pruned(*(getattr(self, name) + getattr(other, name) for name in self.__struct_fields__))
 
 
+class Outbox(Struct, frozen=True):
+    """Which of the messages that some tasks posted stand in the outbox, whoever posted them first: their marks.
+
+    `pruned_at`: when jobs were pruned last, with messages of theirs; 0 if never, or if nothing is missing.
+    """
+
+    standing: frozenset[str] = frozenset()
+    pruned_at: int = 0
+
+
 class Part(Struct, frozen=True):
     """One task with all that is on record about it, as it is stored. `marks`: by event, then the head.
 
-    `stray`, of a job's first task: something of the job's whose task is not there.
+    `stray`, of a job's first task: something of the job's whose task is not there. `outbox` is
+    shared by many tasks.
     """
 
     task: TaskFacts
@@ -176,6 +204,7 @@ class Part(Struct, frozen=True):
     deliveries: Sequence[DeliveryFacts]
     marks: Sequence[tuple[int | None, bytes | None]] = ()
     stray: str = ""
+    outbox: Outbox = Outbox()
 
 
 class History:
@@ -206,6 +235,12 @@ class History:
         else:
             rows = self._database.survey(lambda session: _follow(session, after, upto, most))
         return [JournalLine(*row) for row in rows]
+
+    def pruned(self, jobs: Collection[int]) -> set[int]:
+        """Tell which of these jobs are not there and may have been pruned: all that are not, if ever any was."""
+        if self._database.read("record_pruned")[0][0] == 0:
+            return set()
+        return set(jobs) - {row[0] for row in self._database.read("follow_known", jobs=document(sorted(jobs)))}
 
     def old(self, age_us: int, kind: str | None, after: int, most: int = JOBS_PAGE) -> list[Old]:
         """Look at jobs, oldest first, after the job `after`; tell which ended longer ago than `age_us` and may go."""
@@ -259,10 +294,28 @@ def _filled(session: Session, job_id: int, tasks: Sequence[TaskFacts], stray: st
     letters = _by_task(session.run("record_letters", tasks=ids), lambda row: LetterFacts(*row))
     deliveries = _by_task(session.run("record_deliveries", tasks=ids), lambda row: DeliveryFacts(*row))
     marks = _by_task(session.run("record_marks", tasks=ids), lambda row: (row[1], row[2]))
+    outbox = _outbox(session, events.values(), deliveries.values())
     for task in tasks:
         one = task.id
         told = after[one], events[one], effects[one], outcomes[one], letters[one], deliveries[one], marks[one]
-        yield Part(task, *told, stray if task is tasks[0] else "")
+        yield Part(task, *told, stray if task is tasks[0] else "", outbox)
+
+
+def _outbox(
+    session: Session, events: Iterable[Sequence[Event]], deliveries: Iterable[Sequence[DeliveryFacts]]
+) -> Outbox:
+    """Look for the messages that these tasks posted: among their own, and if some are not there, among all."""
+    told = (one.detail for many in events for one in many if one.name == Name.DONE and one.fence is not None)
+    wanted = {mark for detail in told if detail for mark in marks_in(value_of(detail))}
+    found = wanted.intersection(one.mark for many in deliveries for one in many)
+    after = 0
+    while wanted - found:
+        rows = session.run("record_posts", after=after, most=POSTS_PAGE)
+        found |= wanted.intersection(mark_of(*row[1:]) for row in rows)
+        if len(rows) < POSTS_PAGE:
+            break
+        after = rows[-1][0]
+    return Outbox(frozenset(found), session.run("record_pruned")[0][0] if wanted - found else 0)
 
 
 def _by_task(rows: Sequence[Row], make: Callable[[Row], Any], column: int = 0) -> dict[int, list[Any]]:

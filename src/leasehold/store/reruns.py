@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leasehold.errors import VersionStale
+from leasehold.errors import VersionPruned, VersionStale
 from leasehold.model.graph import Definition
 from leasehold.model.task import Submission, Submitted
 from leasehold.store.database import Database, Session
@@ -18,13 +18,18 @@ class Reruns:
     def submit(self, submission: Submission, definition: Definition, key: str, version: int) -> Submitted:
         """Add a version of a job, or return the job of that version; `VersionStale` if a newer one was asked for.
 
+        `VersionPruned` if it was asked for before and is there no more: its result is gone, and it is not run again.
         `submission.key` is the key of this version; `key` the one that all versions share.
         """
 
         def work(session: Session) -> Submitted:
+            known = session.run("rerun_known", kind=submission.kind, key=key)
             newest = session.run("rerun", kind=submission.kind, key=key, version=version)[0][0]
             if newest > version:
                 raise VersionStale(f"Kind '{submission.kind}', key {key!r}: {newest} is the newest, this is {version}.")
-            return add_jobs(session, [submission], definition)[0]
+            job = add_jobs(session, [submission], definition)[0]
+            if job.created and known and known[0][0] == version:
+                raise VersionPruned(f"Kind '{submission.kind}', key {key!r}, version {version}.")
+            return job
 
         return self._database.transact(work)

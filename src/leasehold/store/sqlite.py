@@ -134,7 +134,7 @@ class SqliteSession:
             self._set_up()
         connection.create_scalar_function("leasehold_now", lambda *_: self._now, 0, deterministic=True)
         connection.create_scalar_function("leasehold_link", chain.mark, 7, deterministic=True)  # type: ignore[arg-type]
-        connection.create_scalar_function("leasehold_root", chain.root, 6, deterministic=True)  # type: ignore[arg-type]
+        connection.create_scalar_function("leasehold_root", chain.root, len(chain.FACTS), deterministic=True)  # type: ignore[arg-type]
         self.script("session", "scratch")
 
     def _set_up(self) -> None:

@@ -16,7 +16,7 @@ from leasehold.model.failures.rules import Rule, consult
 from leasehold.model.failures.verdict import Verdict, pause, verdict
 
 DEPTH_MAX: Final = 8
-MEMBERS_MAX: Final = 100
+MEMBERS_MAX: Final = 10_000
 UNKNOWN: Final = verdict("UNCLASSIFIED")
 
 
@@ -58,13 +58,18 @@ class Classifier:
         return None
 
     def _judge_group(self, group: BaseExceptionGroup[BaseException]) -> Judgement:
-        """Judge a group: it is final if one of its members is, for that one would fail again."""
-        found = [self._judge_one(member) for member in islice(_members(group), MEMBERS_MAX)]
-        final = next((one for one in found if not one.verdict.retryable), None)
-        if final is not None:
-            return Judgement(final.verdict, (group, *final.about))
-        known = next((one for one in found if one.verdict != UNKNOWN), found[0])
-        longest = max(one.verdict.retry_after for one in found)
+        """Judge a group: it is final if one of its members is, for that one would fail again.
+
+        Members beyond the limit are not looked at: a group of so many that could all pass is tried again.
+        """
+        known, longest = Judgement(UNKNOWN, ()), 0.0
+        for member in islice(_members(group), MEMBERS_MAX):
+            found = self._judge_one(member)
+            if not found.verdict.retryable:
+                return Judgement(found.verdict, (group, *found.about))
+            if not known.about or (known.verdict == UNKNOWN and found.verdict != UNKNOWN):
+                known = found
+            longest = max(longest, found.verdict.retry_after)
         return Judgement(replace(known.verdict, retry_after=longest), (group, *known.about))
 
     def _ruled(self, error: BaseException) -> Judgement | None:

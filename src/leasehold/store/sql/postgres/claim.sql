@@ -46,5 +46,5 @@ logged AS (
     SELECT task_id, clock.now, 'claimed', fence, attempt, %(worker)s::integer, link FROM facts, clock
 )
 SELECT task_id, fence, attempt, epoch, position, job_id, kind, stage, segment, key, payload, item,
-    queue, priority, attempts_max, lease_ms
-FROM facts ORDER BY priority DESC, position
+    queue, priority, attempts_max, lease_ms, clock.now AS started_at
+FROM facts CROSS JOIN clock ORDER BY priority DESC, position

@@ -22,16 +22,13 @@ buried AS (
     INSERT INTO leasehold.dead_letter (task_id, epoch, fence, error_class, failure, attempts, first_failure_at, last_failure_at, escalated)
     SELECT dead.task_id, dead.epoch, dead.fence, dead.error_class, dead.failure, dead.attempt,
         coalesce((SELECT min(event.at) FROM leasehold.event WHERE event.task_id = dead.task_id
-            AND event.name IN ('retried', 'reclaimed') AND event.fence > coalesce(earlier.fence, 0)), clock.now),
-        clock.now, coalesce(earlier.error_class = dead.error_class AND NOT dead.retryable, false)
+            AND event.name IN ('retried', 'reclaimed') AND event.fence > coalesce((SELECT max(fence) FROM leasehold.dead_letter WHERE task_id = dead.task_id), 0)), clock.now),
+        clock.now, coalesce(NOT dead.retryable AND leasehold.buried_as(dead.task_id) = dead.error_class, false)
     FROM (
         SELECT *, coalesce(failure::jsonb ->> 'error_class', 'UNCLASSIFIED') AS error_class,
             coalesce((failure::jsonb ->> 'retryable')::boolean, false) AS retryable
         FROM gone WHERE status = 'ERROR' AND buried
     ) AS dead CROSS JOIN clock
-    LEFT JOIN LATERAL (
-        SELECT fence, error_class FROM leasehold.dead_letter WHERE task_id = dead.task_id ORDER BY epoch DESC LIMIT 1
-    ) AS earlier ON true
 ),
 noted AS (
     INSERT INTO leasehold.unsettled (task_id)

@@ -5,6 +5,7 @@ due AS MATERIALIZED (
     WHERE delivery.provider = %(provider)s::text AND delivery.due_at <= (SELECT now FROM clock)
       AND (delivery.notified_at IS NULL OR delivery.status = 'reconciling')
       AND (%(only)s::text IS NULL OR delivery.status = %(only)s::text)
+      AND (%(delivery)s::bigint IS NULL OR delivery.id = %(delivery)s::bigint)
     ORDER BY delivery.due_at LIMIT %(most)s::integer FOR UPDATE SKIP LOCKED
 )
 UPDATE leasehold.delivery SET

@@ -1,4 +1,5 @@
 -- reclaim: Take leases back: to ready while attempts are left, else to their end; released ones spend no attempt.
+-- One that another transaction holds is left for the next sweep: a frozen holder keeps its own task waiting, and no other.
 WITH clock AS MATERIALIZED (SELECT leasehold.leasehold_now() AS now),
 item AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(%(vacancies)s::jsonb) AS i (task_id bigint, fence integer, why text)
@@ -15,7 +16,7 @@ vacated AS MATERIALIZED (
     JOIN leasehold.task ON task.id = lease.task_id, clock
     WHERE item.why <> 'expired' OR lease.expires_at <= clock.now
     ORDER BY lease.task_id
-    FOR UPDATE OF lease
+    FOR UPDATE OF lease SKIP LOCKED
 ),
 gone AS (
     DELETE FROM leasehold.lease USING vacated WHERE lease.task_id = vacated.task_id AND lease.fence = vacated.fence
@@ -42,16 +43,13 @@ buried AS (
     INSERT INTO leasehold.dead_letter (task_id, epoch, fence, error_class, failure, attempts, first_failure_at, last_failure_at, escalated)
     SELECT dead.task_id, dead.epoch, dead.fence, dead.error_class, dead.failure, dead.attempt,
         coalesce((SELECT min(event.at) FROM leasehold.event WHERE event.task_id = dead.task_id
-            AND event.name IN ('retried', 'reclaimed') AND event.fence > coalesce(earlier.fence, 0)), clock.now),
-        clock.now, coalesce(earlier.error_class = dead.error_class AND NOT dead.retryable, false)
+            AND event.name IN ('retried', 'reclaimed') AND event.fence > coalesce((SELECT max(fence) FROM leasehold.dead_letter WHERE task_id = dead.task_id), 0)), clock.now),
+        clock.now, coalesce(NOT dead.retryable AND leasehold.buried_as(dead.task_id) = dead.error_class, false)
     FROM (
         SELECT *, coalesce(failure::jsonb ->> 'error_class', 'UNCLASSIFIED') AS error_class,
             coalesce((failure::jsonb ->> 'retryable')::boolean, false) AS retryable
         FROM gone WHERE status = 'ERROR'
     ) AS dead CROSS JOIN clock
-    LEFT JOIN LATERAL (
-        SELECT fence, error_class FROM leasehold.dead_letter WHERE task_id = dead.task_id ORDER BY epoch DESC LIMIT 1
-    ) AS earlier ON true
 ),
 noted AS (
     INSERT INTO leasehold.unsettled (task_id) SELECT task_id FROM gone WHERE onward AND status <> 'READY'

@@ -49,16 +49,13 @@ buried AS (
     INSERT INTO leasehold.dead_letter (task_id, epoch, fence, error_class, failure, attempts, first_failure_at, last_failure_at, escalated)
     SELECT dead.task_id, dead.epoch, dead.fence, dead.error_class, dead.failure, dead.attempt,
         coalesce((SELECT min(event.at) FROM leasehold.event WHERE event.task_id = dead.task_id
-            AND event.name IN ('retried', 'reclaimed') AND event.fence > coalesce(earlier.fence, 0)), dead.now),
-        dead.now, coalesce(earlier.error_class = dead.error_class AND NOT dead.retryable, false)
+            AND event.name IN ('retried', 'reclaimed') AND event.fence > coalesce((SELECT max(fence) FROM leasehold.dead_letter WHERE task_id = dead.task_id), 0)), dead.now),
+        dead.now, coalesce(NOT dead.retryable AND leasehold.buried_as(dead.task_id) = dead.error_class, false)
     FROM (
         SELECT *, coalesce(failure::jsonb ->> 'error_class', 'UNCLASSIFIED') AS error_class,
             coalesce((failure::jsonb ->> 'retryable')::boolean, false) AS retryable
         FROM ended WHERE status = 'ERROR'
     ) AS dead
-    LEFT JOIN LATERAL (
-        SELECT fence, error_class FROM leasehold.dead_letter WHERE task_id = dead.task_id ORDER BY epoch DESC LIMIT 1
-    ) AS earlier ON true
 ),
 posted AS (
     INSERT INTO leasehold.delivery (task_id, subject, recipient, version, message, provider, due_at, created_at)
@@ -66,7 +63,8 @@ posted AS (
     FROM ended CROSS JOIN LATERAL jsonb_to_recordset(ended.deliveries) AS post (
         subject text, recipient text, version integer, message text, provider text)
     WHERE ended.status = 'DONE' AND ended.deliveries IS NOT NULL
-    ON CONFLICT (subject, recipient, version) DO NOTHING
+    ON CONFLICT (subject, recipient, version) DO UPDATE SET message = delivery.message  -- one that came to stand since our snapshot
+    WHERE leasehold.once_more(delivery.message <> EXCLUDED.message OR delivery.provider <> EXCLUDED.provider)
 ),
 noted AS (
     INSERT INTO leasehold.unsettled (task_id) SELECT task_id FROM ended WHERE onward AND status <> 'RETRY'

@@ -16,8 +16,8 @@ added AS (
     RETURNING id, parent_id, stage, segment
 ),
 marked AS MATERIALIZED (
-    SELECT item.*, leasehold.chain_link(leasehold.chain_root(kind, stage, segment, NULL, NULL, item.item),
-        clock.now, 'submitted', NULL, NULL, NULL, NULL) AS mark
+    SELECT item.*, leasehold.chain_link(leasehold.chain_root(kind, stage, segment, epoch, parent_id, each_field, queue, priority,
+        attempts_max, lease_ms, on_lost, unmet, NULL, item.item, NULL), clock.now, 'submitted', NULL, NULL, NULL, NULL) AS mark
     FROM item, clock
 ),
 placed AS (

@@ -13,8 +13,8 @@ added AS (
     RETURNING id, kind, key
 ),
 marked AS MATERIALIZED (
-    SELECT item.*, leasehold.chain_link(leasehold.chain_root(item.kind, NULL, NULL, item.key, item.payload, NULL),
-        clock.now, 'submitted', NULL, NULL, NULL, NULL) AS mark
+    SELECT item.*, leasehold.chain_link(leasehold.chain_root(item.kind, NULL, NULL, 1::smallint, NULL, NULL, queue, priority,
+        attempts_max, lease_ms, on_lost, unmet, payload, NULL, item.key), clock.now, 'submitted', NULL, NULL, NULL, NULL) AS mark
     FROM added JOIN item USING (id), clock
 ),
 placed AS (

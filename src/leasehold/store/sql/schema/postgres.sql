@@ -4,10 +4,15 @@ CREATE SCHEMA IF NOT EXISTS leasehold;
 CREATE FUNCTION leasehold.leasehold_now() RETURNS bigint LANGUAGE sql STABLE PARALLEL SAFE
 AS $$ SELECT (extract(epoch FROM statement_timestamp()) * 1000000)::bigint $$;
 
-CREATE FUNCTION leasehold.chain_root(kind text, stage text, segment integer, key text, payload text, item text)
+CREATE FUNCTION leasehold.chain_root(
+    kind text, stage text, segment integer, epoch smallint, parent_id bigint, each_field text, queue text, priority smallint,
+    attempts_max smallint, lease_ms integer, on_lost text, unmet integer, payload text, item text, key text)
 RETURNS bytea LANGUAGE sql STABLE PARALLEL SAFE
 AS $$ SELECT substr(sha256(convert_to(kind || chr(31) || coalesce(stage, '') || chr(31) || coalesce(segment::text, '')
-    || chr(31) || coalesce(key, '') || chr(31) || coalesce(payload, '') || chr(31) || coalesce(item, ''), 'UTF8')), 1, 16) $$;
+    || chr(31) || epoch::text || chr(31) || coalesce(parent_id::text, '') || chr(31) || coalesce(each_field, '')
+    || chr(31) || queue || chr(31) || priority::text || chr(31) || attempts_max::text || chr(31) || lease_ms::text
+    || chr(31) || on_lost || chr(31) || unmet::text || chr(31) || coalesce(payload, '') || chr(31) || coalesce(item, '')
+    || chr(31) || coalesce(key, ''), 'UTF8')), 1, 16) $$;
 
 CREATE FUNCTION leasehold.chain_link(
     mark bytea, at bigint, name text, fence integer, attempt integer, worker integer, detail text)
@@ -290,3 +295,20 @@ SELECT dead_letter.id, dead_letter.task_id, task.job_id, task.kind, task.stage, 
           AND actor.stage IS NOT DISTINCT FROM task.stage AND actor.segment IS NOT DISTINCT FROM task.segment
     ) AS unanswered
 FROM leasehold.dead_letter JOIN leasehold.task ON task.id = dead_letter.task_id;
+
+CREATE FUNCTION leasehold.peers(task bigint) RETURNS bigint[] LANGUAGE sql STABLE PARALLEL SAFE
+AS $$ SELECT ARRAY(
+    SELECT peer.id FROM leasehold.task AS own JOIN leasehold.task AS peer
+      ON peer.parent_id = own.parent_id AND peer.stage = own.stage AND coalesce(peer.segment, -1) = own.segment AND peer.id <> own.id
+    WHERE own.id = $1) || $1 $$;
+
+CREATE FUNCTION leasehold.buried_as(task bigint) RETURNS text LANGUAGE sql STABLE PARALLEL SAFE
+AS $$ SELECT error_class FROM leasehold.dead_letter WHERE task_id = ANY(leasehold.peers($1)) ORDER BY id DESC LIMIT 1 $$;
+
+CREATE FUNCTION leasehold.once_more(needed boolean) RETURNS boolean LANGUAGE plpgsql
+AS $$ BEGIN
+    IF needed THEN
+        RAISE EXCEPTION 'another message for this recipient was committed meanwhile' USING ERRCODE = 'serialization_failure';
+    END IF;
+    RETURN false;
+END $$;

@@ -273,3 +273,10 @@ SELECT dead_letter.id, dead_letter.task_id, task.job_id, task.kind, task.stage, 
           AND actor.stage IS NOT DISTINCT FROM task.stage AND actor.segment IS NOT DISTINCT FROM task.segment
     ) AS unanswered
 FROM dead_letter JOIN task ON task.id = dead_letter.task_id;
+
+CREATE VIEW peer AS
+SELECT id AS task_id, id AS peer_id FROM task
+UNION ALL
+SELECT own.id, peer.id FROM task AS own JOIN task AS peer
+  ON peer.parent_id = own.parent_id AND peer.stage = own.stage AND coalesce(peer.segment, -1) = coalesce(own.segment, -1) AND peer.id <> own.id
+WHERE own.segment IS NOT NULL;

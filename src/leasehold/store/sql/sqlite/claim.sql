@@ -27,7 +27,7 @@ SELECT task_id, leasehold_now(), 'claimed', fence, attempt, :worker, mark FROM t
 
 SELECT taken.task_id, taken.fence, taken.attempt, taken.epoch, taken.position, task.job_id, task.kind, task.stage, task.segment,
     coalesce(task.key, job.key) AS key, coalesce(task.payload, job.payload) AS payload, task.item,
-    taken.queue, taken.priority, task.attempts_max, task.lease_ms
+    taken.queue, taken.priority, task.attempts_max, task.lease_ms, (SELECT leasehold_now()) AS started_at
 FROM temp.leasehold_taken AS taken JOIN main.task ON task.id = taken.task_id
 LEFT JOIN main.task AS job ON task.parent_id IS NOT NULL AND job.id = task.job_id
 ORDER BY taken.priority DESC, taken.position;

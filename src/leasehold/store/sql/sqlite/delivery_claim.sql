@@ -4,6 +4,7 @@ INSERT INTO temp.leasehold_carried (id, was)
 SELECT id, status FROM main.delivery
 WHERE provider = :provider AND due_at <= leasehold_now()
   AND (notified_at IS NULL OR status = 'reconciling') AND (:only IS NULL OR status = :only)
+  AND (:delivery IS NULL OR id = :delivery)
 ORDER BY due_at LIMIT :most;
 
 UPDATE main.delivery SET

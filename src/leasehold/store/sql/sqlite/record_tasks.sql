@@ -13,11 +13,14 @@ page AS MATERIALIZED (
 )
 SELECT page.id, page.trunk, page.fan, page.part, page.kind, page.stage, page.segment, page.epoch, page.key, page.payload, page.item,
     page.each_field, page.queue, page.priority, page.attempts_max, page.lease_ms, page.on_lost, page.created_at,
+    page.parent_id, CASE WHEN page.stage IS NULL THEN (SELECT count(*) FROM member WHERE member.stage IS NOT NULL AND member.segment IS NULL)
+        WHEN page.segment IS NULL THEN (SELECT count(*) FROM main.need WHERE need.task_id = page.id) ELSE 0 END AS unmet,
     concat_ws(' ', CASE WHEN waiting.task_id IS NOT NULL THEN 'waiting' END, CASE WHEN ready.task_id IS NOT NULL THEN 'ready' END,
         CASE WHEN lease.task_id IS NOT NULL THEN 'lease' END) AS place,
     waiting.due_at, coalesce(waiting.attempt, ready.attempt, lease.attempt) AS standing_attempt,
     coalesce(waiting.fence, ready.fence, lease.fence) AS standing_fence,
-    coalesce(waiting.epoch, ready.epoch, lease.epoch) AS standing_epoch
+    coalesce(waiting.epoch, ready.epoch, lease.epoch) AS standing_epoch,
+    ready.queue AS ready_queue, ready.priority AS ready_priority, ready.route AS ready_route
 FROM page
 LEFT JOIN main.waiting ON waiting.task_id = page.id
 LEFT JOIN main.ready ON ready.task_id = page.id

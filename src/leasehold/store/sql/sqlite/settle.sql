@@ -33,13 +33,12 @@ SELECT task_id, leasehold_now() + coalesce(delay_us, 0), 0, attempt, fence, epoc
 INSERT INTO main.dead_letter (task_id, epoch, fence, error_class, failure, attempts, first_failure_at, last_failure_at, escalated)
 SELECT dead.task_id, dead.epoch, dead.fence, coalesce(dead.failure ->> 'error_class', 'UNCLASSIFIED'), dead.failure, dead.attempt,
     coalesce((SELECT min(event.at) FROM main.event WHERE event.task_id = dead.task_id
-        AND event.name IN ('retried', 'reclaimed') AND event.fence > coalesce(earlier.fence, 0)), leasehold_now()),
+        AND event.name IN ('retried', 'reclaimed') AND event.fence > coalesce((SELECT max(fence) FROM main.dead_letter WHERE task_id = dead.task_id), 0)), leasehold_now()),
     leasehold_now(),
-    coalesce(earlier.error_class = coalesce(dead.failure ->> 'error_class', 'UNCLASSIFIED')
+    coalesce((SELECT error_class FROM main.dead_letter WHERE task_id IN (SELECT peer_id FROM main.peer WHERE peer.task_id = dead.task_id)
+            ORDER BY id DESC LIMIT 1) = coalesce(dead.failure ->> 'error_class', 'UNCLASSIFIED')
         AND NOT coalesce(dead.failure ->> 'retryable', 0), 0)
 FROM temp.leasehold_ended AS dead
-LEFT JOIN main.dead_letter AS earlier ON earlier.task_id = dead.task_id
-    AND earlier.epoch = (SELECT max(epoch) FROM main.dead_letter AS newest WHERE newest.task_id = dead.task_id)
 WHERE dead.status = 'ERROR';
 
 INSERT OR IGNORE INTO main.delivery (task_id, subject, recipient, version, message, provider, due_at, created_at)

@@ -7,8 +7,10 @@ SELECT coalesce((SELECT seq FROM main.sqlite_sequence WHERE name = 'task'), 0) +
     item.value ->> 'segment', item.value ->> 'item', item.value ->> 'each_field', item.value ->> 'queue',
     item.value ->> 'priority', item.value ->> 'attempts_max', item.value ->> 'lease_ms', item.value ->> 'on_lost',
     item.value ->> 'delay_us', item.value ->> 'unmet', item.value ->> 'epoch',
-    leasehold_link(leasehold_root(item.value ->> 'kind', item.value ->> 'stage', item.value ->> 'segment', NULL, NULL,
-        item.value ->> 'item'), leasehold_now(), 'submitted', NULL, NULL, NULL, NULL)
+    leasehold_link(leasehold_root(item.value ->> 'kind', item.value ->> 'stage', item.value ->> 'segment', item.value ->> 'epoch',
+        item.value ->> 'parent_id', item.value ->> 'each_field', item.value ->> 'queue', item.value ->> 'priority',
+        item.value ->> 'attempts_max', item.value ->> 'lease_ms', item.value ->> 'on_lost', item.value ->> 'unmet', NULL,
+        item.value ->> 'item', NULL), leasehold_now(), 'submitted', NULL, NULL, NULL, NULL)
 FROM json_each(:children) AS item;
 
 INSERT INTO main.task (id, job_id, parent_id, kind, stage, segment, item, each_field,

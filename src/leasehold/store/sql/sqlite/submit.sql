@@ -5,8 +5,9 @@ SELECT coalesce((SELECT seq FROM main.sqlite_sequence WHERE name = 'task'), 0) +
     item.value ->> 'kind', item.value ->> 'key', item.value ->> 'payload', item.value ->> 'queue',
     item.value ->> 'priority', item.value ->> 'attempts_max', item.value ->> 'lease_ms', item.value ->> 'on_lost',
     item.value ->> 'delay_us', item.value ->> 'unmet',
-    leasehold_link(leasehold_root(item.value ->> 'kind', NULL, NULL, item.value ->> 'key', item.value ->> 'payload', NULL),
-        leasehold_now(), 'submitted', NULL, NULL, NULL, NULL)
+    leasehold_link(leasehold_root(item.value ->> 'kind', NULL, NULL, 1, NULL, NULL, item.value ->> 'queue', item.value ->> 'priority',
+        item.value ->> 'attempts_max', item.value ->> 'lease_ms', item.value ->> 'on_lost', item.value ->> 'unmet',
+        item.value ->> 'payload', NULL, item.value ->> 'key'), leasehold_now(), 'submitted', NULL, NULL, NULL, NULL)
 FROM json_each(:jobs) AS item
 WHERE NOT EXISTS (
     SELECT 1 FROM main.task WHERE task.parent_id IS NULL AND task.kind = item.value ->> 'kind' AND task.key = item.value ->> 'key')

@@ -1,8 +1,13 @@
 -- 0004_chain: The hash chain over each task's events; its head stands where the task stands.
-CREATE FUNCTION leasehold.chain_root(kind text, stage text, segment integer, key text, payload text, item text)
+CREATE FUNCTION leasehold.chain_root(
+    kind text, stage text, segment integer, epoch smallint, parent_id bigint, each_field text, queue text, priority smallint,
+    attempts_max smallint, lease_ms integer, on_lost text, unmet integer, payload text, item text, key text)
 RETURNS bytea LANGUAGE sql STABLE PARALLEL SAFE
 AS $$ SELECT substr(sha256(convert_to(kind || chr(31) || coalesce(stage, '') || chr(31) || coalesce(segment::text, '')
-    || chr(31) || coalesce(key, '') || chr(31) || coalesce(payload, '') || chr(31) || coalesce(item, ''), 'UTF8')), 1, 16) $$;
+    || chr(31) || epoch::text || chr(31) || coalesce(parent_id::text, '') || chr(31) || coalesce(each_field, '')
+    || chr(31) || queue || chr(31) || priority::text || chr(31) || attempts_max::text || chr(31) || lease_ms::text
+    || chr(31) || on_lost || chr(31) || unmet::text || chr(31) || coalesce(payload, '') || chr(31) || coalesce(item, '')
+    || chr(31) || coalesce(key, ''), 'UTF8')), 1, 16) $$;
 
 CREATE FUNCTION leasehold.chain_link(
     mark bytea, at bigint, name text, fence integer, attempt integer, worker integer, detail text)

@@ -1,0 +1,57 @@
+"""What tests of `verify` share: rows and records edited by whoever can write to them, and what is said then."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psycopg
+from msgspec import structs
+
+from leasehold.insight.recording import Recording, read_lines
+from leasehold.insight.verify import verify_file, verify_job
+from leasehold.model.record import Line, Seal, Story, Tally
+from tests.store.work import connect
+
+
+def edit(store, *statements: str) -> None:
+    """Run plain SQL on the database, on a connection of one's own."""
+    with connect(store) as connection:
+        if isinstance(connection, psycopg.Connection):
+            connection.execute("SET search_path = leasehold")
+        for statement in statements:
+            connection.execute(statement)
+
+
+def difference(store, job_id: int) -> str:
+    return verify_job(store, job_id).difference
+
+
+def forge(app, job_id: int, folder: Path, change: Callable[[list[Story]], None]) -> str:
+    """Export a job, change its tasks, make all numbers, counts and hashes anew, and return what verify says."""
+    path = folder / "forged.ndjson"
+    with path.open("w+b") as file:
+        app.journal.export(job_id, file)
+    assert verify_file(path).difference == ""
+    recording = Recording(read_lines(path))
+    stories = list(recording.stories())
+    change(stories)
+    seal, tally = Seal(), Tally()
+    written = [seal.close(recording.opening)]
+    for number, story in enumerate(stories):
+        fresh = Story(story.task)
+        for line in _numbered(story, number):
+            written.append(seal.close(line))
+            if line is not story.task and line.__struct_config__.tag != "task":
+                fresh.add(line)
+        tally.see(fresh)
+    path.write_bytes(b"".join([*written, seal.close(tally.closing())]))
+    return verify_file(path).difference
+
+
+def _numbered(story: Story, number: int) -> Iterator[Line]:
+    for line in story.lines():
+        yield structs.replace(line, task=number)
+
+
+def swap(lines: list, which: int, **fields) -> None:
+    """Put other fields into one line of a task."""
+    lines[which] = structs.replace(lines[which], **fields)

@@ -1,0 +1,153 @@
+"""`verify` finds effects that cannot have been so, and results that an attempt did not get."""
+
+# ruff: noqa: S608 — the tests edit tables by name
+
+import contextlib
+
+import pytest
+from click.testing import CliRunner
+from msgspec import UNSET
+
+from leasehold import Leasehold, Retry, Transient
+from leasehold.cli.verify import verify
+from leasehold.insight.verify import verify_job
+from leasehold.testing import Clock, drain
+from tests.insight.editing import difference, edit, forge, swap
+
+RETRY = Retry(attempts=4, delay_initial=10)
+
+
+@pytest.fixture
+def app(url):
+    with contextlib.closing(Leasehold(url)) as app:
+        yield app
+
+
+@pytest.fixture
+def job(app) -> int:
+    """Two attempts with an effect that failed, one that was done, and one that failed and was done then."""
+
+    def refuse(times: list[int]):
+        times.append(1)
+        if len(times) < 2:
+            raise ConnectionResetError("cut off")
+        return "made"
+
+    def always():
+        raise ConnectionResetError("cut off")
+
+    @app.job(retry=RETRY)
+    def order(task):
+        task.effect("PAY", lambda: 1)
+        if task.attempt == 1:
+            with contextlib.suppress(ConnectionResetError):
+                task.effect("CALL", always)
+        task.effect("MAKE", lambda: refuse(times))
+
+    times: list[int] = []
+    clock = Clock(app)
+    made = app.submit(order).id
+    drain(app, clock)
+    assert verify_job(app.store, made).effects == 3
+    return made
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "said"),
+    [
+        ("PAY", "number = 0", "the number of its effect 0 (PAY) should be 1 to 10000 and is 0"),
+        ("PAY", "fence = 9", "the fence of its effect 1 (PAY) should be that of one of its attempts and is 9"),
+        ("PAY", "attempt = 2", "the attempt of its effect 1 (PAY) should be 1 and is 2"),
+        ("PAY", "fence = 2", "the attempt of its effect 1 (PAY) should be 2 and is 1"),
+        ("PAY", "intended_at = 1", "intended_at of its effect 1 (PAY) should be"),
+        ("PAY", "intended_at = intended_at + 60000000, recorded_at = recorded_at + 60000000", "or earlier and is"),
+        ("PAY", "recorded_at = intended_at - 1", "recorded_at of its effect 1 (PAY) should be"),
+        ("PAY", "recorded_at = NULL", "recorded_at of its effect 1 (PAY) should be a time"),
+        ("PAY", "failure = '{}'", "the failure of its effect 1 (PAY), which has a result, should be absent"),
+        ("CALL", "recorded_at = NULL", "recorded_at of its effect 2 (CALL) should be a time"),
+        ("CALL", "failure = NULL", "recorded_at of its effect 2 (CALL) should be absent"),
+        ("CALL", "failure = '{}'", "the failure of its effect 2 (CALL) should be an object with its class"),
+        ("CALL", "intended_at = 1", "intended_at of its effect 2 (CALL)"),
+        ("MAKE", "intended_at = 1", "intended_at of its effect 3 (MAKE)"),
+    ],
+)
+def test_an_effect_that_cannot_have_been_so_is_named(app, job, kind, change, said):
+    assert difference(app.store, job) == ""
+    edit(app.store, f"UPDATE effect SET {change} WHERE kind = '{kind}'")
+    assert said in difference(app.store, job)
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"number": 0}, "the number of its effect 0"),
+        ({"fence": 9}, "the fence of its effect 1"),
+        ({"attempt": 7}, "the attempt of its effect 1"),
+        ({"intended_at": 1}, "intended_at of its effect 1"),
+        ({"recorded_at": 1}, "recorded_at of its effect 1"),
+        ({"recorded_at": None}, "recorded_at of its effect 1"),
+        ({"failure": {}}, "the failure of its effect 1"),
+        ({"result": UNSET, "recorded_at": None}, "(one is missing)"),
+    ],
+)
+def test_an_effect_that_was_edited_in_a_record_is_named(app, job, tmp_path, fields, said):
+    assert said in forge(app, job, tmp_path, lambda stories: swap(stories[0].effects, 0, **fields))
+
+
+def asking(app, *attempts: list[int]) -> int:
+    """Run a job whose attempts ask for the effects with these numbers, in this order; all but the last fail."""
+
+    @app.job(retry=RETRY)
+    def many(task):
+        for number in attempts[task.attempt - 1]:
+            task.effect("LOOK", lambda: None, number=number)
+        if task.attempt < len(attempts):
+            raise Transient("not yet")
+
+    job = app.submit(many).id
+    drain(app, Clock(app))
+    return job
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        [3, 1, 2],  # few of many, in another order
+        [0, 2, 4, 6, 8],  # a part, in the same order
+        [1, 2, 3, 4, 5, 10, 11],  # a part, and then new ones
+        [10, 11, 12],  # new ones alone
+        list(range(1, 10)),  # all but one
+    ],
+)
+def test_of_many_results_those_that_an_attempt_used_are_found_and_compared(app, last):
+    job = asking(app, list(range(10)), last)
+    found = verify_job(app.store, job)
+    assert (found.difference, found.untold) == ("", "")
+
+
+@pytest.mark.parametrize("last", [[3, 1, 2], [6, 7, 8, 9], [10, 11, 12], [0, 10]])
+def test_of_many_results_one_that_was_used_and_edited_is_found(app, last):
+    job = asking(app, list(range(10)), last)
+    edit(app.store, f"""UPDATE effect SET result = '1' WHERE fields = '{{"number":{last[0]}}}'""")
+    assert "the digest of its effects" in difference(app.store, job)
+
+
+def test_one_that_nobody_used_may_be_missing_but_not_one_that_was(app):
+    job = asking(app, list(range(10)), [7, 8, 9])
+    edit(app.store, "DELETE FROM effect WHERE number = 1")
+    assert difference(app.store, job) == ""
+    edit(app.store, "DELETE FROM effect WHERE number = 9")
+    assert "the digest of its effects" in difference(app.store, job)
+
+
+def test_what_cannot_be_found_out_is_said_and_is_no_difference(app, tmp_path):
+    order = [5, 3, 9, 1, 7, 0, 8, 2, 6, 4, 11, 10]
+    job = asking(app, list(range(12)), order)
+    found = verify_job(app.store, job)
+    assert (found.equal, found.difference) == (True, "")
+    assert found.untold == "task 0, event 6: which 12 of 12 effects it used, and in which order"
+    with (tmp_path / "job.ndjson").open("w+b") as file:
+        app.journal.export(job, file)
+    told = CliRunner().invoke(verify, [str(tmp_path / "job.ndjson")])
+    assert told.exit_code == 0
+    assert f"not on record, so not compared: {found.untold}\n" in told.output

@@ -1,0 +1,242 @@
+"""Replays of handlers that catch what their effects raise, and of those that look at the clock."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from leasehold import Leasehold, Permanent, Retry, Transient
+from leasehold.model.failure import classify
+from leasehold.model.failures.lineage import LINEAGE_MAX, lineage_of
+from leasehold.model.record import Line, Seal, Story, Tally
+from leasehold.runtime.replay_errors import Recorded, find_type
+from tests.conftest import sqlite_url
+from tests.replay import catching
+from tests.workshop.crew import ROOT
+
+HOME = catching.__name__
+CAUGHT = {
+    "value": {"caught": "value or look-up", "said": "7 is not a number"},
+    "custom": {"caught": "OutOfStock", "said": "no Kaffee on shelf 7"},
+    "nested": {"caught": "Stocks.Empty", "said": "no Tee on shelf 3"},
+    "key": {"caught": "value or look-up", "said": "'kaffee'"},
+    "system": {"caught": "system", "errno": 2},
+    "answered": {"caught": "status", "status": 404},
+    "http": {"caught": "status", "status": 404},
+    "process": {"caught": "process", "code": 3},
+    "local": {"caught": "value or look-up", "said": "somewhere"},
+    "own": {"caught": "SHOP_CLOSED", "said": "later", "after": 2.5},
+}
+
+
+@pytest.fixture(scope="session")
+def both_caught(postgres, postgres_template, tmp_path_factory):
+    """The records of the same jobs on SQLite and on PostgreSQL."""
+    url = postgres.create_database(template=postgres_template)
+    folders = {name: tmp_path_factory.mktemp(f"caught-{name}") for name in ("sqlite", "postgres")}
+    for name, folder in folders.items():
+        known = {"LEASEHOLD_URL": url if name == "postgres" else sqlite_url(folder)}
+        words = [sys.executable, "-m", HOME, str(folder)]
+        ran = subprocess.run(words, cwd=ROOT, env=os.environ | known, capture_output=True, text=True, check=False)
+        assert ran.returncode == 0, ran.stderr
+    yield folders
+    postgres.drop_database(url)
+
+
+@pytest.fixture
+def caught(both_caught, dialect) -> Path:
+    return both_caught[dialect]
+
+
+def lines_of(path: Path, kind: str) -> list[dict]:
+    return [line for line in map(json.loads, path.read_bytes().splitlines()) if line["line"] == kind]
+
+
+def output_of(path: Path) -> dict:
+    return lines_of(path, "outcome")[-1]["output"]
+
+
+def forged(path: Path, folder: Path, change: Callable[[dict], object]) -> Path:
+    """Return the record of one task, with its lines changed, counted and sealed anew."""
+    lines = [json.loads(line) for line in path.read_bytes().splitlines()]
+    for fields in lines:
+        del fields["hash"]
+        change(fields)
+    opening, task, *rest, _ = [msgspec.convert(fields, type=Line) for fields in lines]
+    story, seal, tally, found = Story(task), Seal(), Tally(), folder / "forged.ndjson"
+    for line in rest:
+        story.add(line)
+    tally.see(story)
+    found.write_bytes(b"".join(seal.close(line) for line in (opening, *story.lines(), tally.closing())))
+    return found
+
+
+@pytest.mark.parametrize("name", CAUGHT)
+def test_a_handler_that_caught_what_its_effect_raised_catches_it_in_a_replay(caught, name):
+    path = caught / f"attempt {name}.ndjson"
+    assert output_of(path) == CAUGHT[name]
+    found = catching.app.journal.replay(path)
+    assert (found.equal, found.divergence) == (True, None)
+
+
+@pytest.mark.parametrize("key", ["apart value", "apart custom", "awaiting value", "awaiting custom"])
+def test_isolated_and_async_handlers_catch_it_in_a_replay_too(caught, key):
+    path = caught / f"{key}.ndjson"
+    assert output_of(path)["caught"] in ("value or look-up", "OutOfStock", "ValueError")
+    found = catching.app.journal.replay(path)
+    assert (found.equal, found.divergence) == (True, None)
+
+
+def test_what_was_raised_from_a_recorded_failure_has_the_class_it_had(caught):
+    path = caught / "wrapping.ndjson"
+    assert lines_of(path, "outcome")[-1]["failure"]["error_class"] == "NOT_FOUND"
+    found = catching.app.journal.replay(path)
+    assert (found.equal, found.divergence) == (True, None)
+
+
+def test_a_handler_that_no_longer_catches_it_is_the_divergence(caught):
+    app = Leasehold("sqlite:////nowhere/at/all.db")
+
+    @app.job(retry=Retry(attempts=1))
+    def attempt(task, name):
+        try:
+            task.effect("CALL", lambda: None, name=name)
+        except KeyError:
+            return CAUGHT["value"]
+
+    found = app.journal.replay(caught / "attempt value.ndjson")
+    assert found.divergence is not None
+    assert (found.divergence.what, found.divergence.expected) == ("status", "DONE")
+
+
+def test_a_record_has_nothing_imported_and_nothing_run(caught, tmp_path, monkeypatch):
+    """The module that it names would be found, and tells if it is imported."""
+    (tmp_path / "evil.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w').close()\nclass Error(ValueError): ...\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def change(line: dict) -> None:
+        if line["line"] == "effect":
+            line["failure"]["raised"] = ["evil:Error", "builtins:ValueError"]
+
+    found = catching.app.journal.replay(forged(caught / "attempt value.ndjson", tmp_path, change))
+    assert (found.equal, found.divergence) == (True, None)
+    assert "evil" not in sys.modules
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "nowhere_imported:Error",
+        "builtins:eval",
+        "builtins:str",
+        "builtins:KeyboardInterrupt",
+        "builtins:BaseException",
+        "leasehold.runtime.replay_ledger:Diverged",
+        "os:path.join",
+        "builtins:ValueError.__subclasses__",
+        f"{HOME}:make_local.<locals>.Local",
+        "builtins",
+        "ValueError",
+        ":",
+        "a" * 300 + ":B",
+        7,
+        None,
+    ],
+)
+def test_only_an_exception_that_is_imported_already_is_found_by_name(name):
+    assert find_type(name, HOME) is None
+
+
+def test_a_module_is_not_asked_for_what_it_would_have_to_import(tmp_path, monkeypatch):
+    (tmp_path / "lazy_shop.py").write_text("class Error(Exception): ...\ndef __getattr__(name): raise SystemExit(9)\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    __import__("lazy_shop")
+    assert find_type("lazy_shop:Error", HOME) is sys.modules["lazy_shop"].Error
+    assert find_type("lazy_shop:Other", HOME) is None
+    assert find_type("__main__:OutOfStock", HOME) is catching.OutOfStock
+
+
+class Counted(ValueError):
+    made = 0
+
+    def __new__(cls, *given: object):
+        cls.made += 1
+        return super().__new__(cls, *given)
+
+    def __init__(self, *given: object) -> None:
+        type(self).made += 1
+        super().__init__(*given)
+
+
+def test_no_constructor_runs_to_make_a_recorded_failure():
+    error = Recorded({"raised": [f"{__name__}:Counted"], "message": "Counted: so it was"}, HOME).error()
+    assert (type(error), str(error), Counted.made) == (Counted, "so it was", 0)
+
+
+@pytest.mark.parametrize(
+    ("failure", "kind"),
+    [
+        ({}, Permanent),
+        ({"retryable": True, "message": "X: y", "error_class": "NETWORK_DNS"}, Transient),
+        ({"raised": ["builtins:ExceptionGroup"], "message": "ExceptionGroup: two"}, Permanent),
+        ({"raised": "builtins:ValueError", "error_class": 7, "context": []}, Permanent),
+        ({"raised": ["builtins:OSError"], "context": {"errno": "no", "http_status": "x", "signal": None}}, OSError),
+    ],
+)
+def test_a_failure_that_cannot_be_made_as_it_was_is_a_signal_of_ours(failure, kind):
+    recorded = Recorded(failure, HOME)
+    error = recorded.error()
+    assert type(error) is kind
+    found = recorded.verdict()
+    assert found is None or found.error_class == "NETWORK_DNS"
+
+
+def test_the_names_of_an_errors_types_are_few_and_can_be_found_again():
+    kind: type = ValueError
+    for number in range(20):
+        kind = type(f"Deep{number}", (kind,), {})
+    assert len(lineage_of(kind())) == LINEAGE_MAX
+    assert lineage_of(catching.make_local()) == ["builtins:LookupError"]
+    assert lineage_of(Exception("x")) == []
+    assert "raised" not in classify(ValueError("x")).text()
+
+
+@pytest.mark.parametrize("kind", ["timed", "timed_apart"])
+def test_the_time_an_attempt_started_is_that_of_its_claim_then_and_in_a_replay(caught, kind):
+    path = caught / f"{kind}.ndjson"
+    claimed = next(line["at"] for line in lines_of(path, "event") if line["name"] == "claimed")
+    told = datetime.fromisoformat(output_of(path)["at"])
+    assert told.tzinfo == UTC
+    assert round(told.timestamp() * 1_000_000) == claimed > lines_of(path, "task")[0]["created_at"]
+    found = catching.app.journal.replay(path)
+    assert (found.equal, found.divergence) == (True, None)
+
+
+def retries(path: Path) -> list[dict]:
+    return [line["detail"] for line in lines_of(path, "event") if line["name"] == "retried"]
+
+
+def test_a_pause_that_was_asked_for_is_replayed_to_the_microsecond(caught):
+    path = caught / "paused.ndjson"
+    first, second = retries(path)
+    assert (first["delay_us"], first["retry_after"], "retry_after" in second) == (17_500_000, 17.5, False)
+    found = catching.app.journal.replay(path)
+    assert (found.equal, found.divergence) == (True, None)
+
+
+@pytest.mark.parametrize("asked", [17.6, 17.4, None])
+def test_a_recorded_delay_that_is_not_the_one_asked_for_is_the_divergence(caught, tmp_path, asked):
+    def change(line: dict) -> None:
+        if line["line"] == "event" and line["name"] == "retried" and "retry_after" in line["detail"]:
+            line["detail"]["retry_after"] = asked
+
+    found = catching.app.journal.replay(forged(caught / "paused.ndjson", tmp_path, change))
+    assert found.divergence is not None
+    assert (found.divergence.what, found.divergence.expected) == ("delay of a retry, in microseconds", "17500000")
