@@ -1,0 +1,84 @@
+"""The outside world of a simulation: what effects act upon and messages are sent to. It remembers everything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from leasehold.model.delivery import Absent, Letter, NotSent, Refused, Sent, Unknown
+from leasehold.runtime.task import Task
+from tests.lab.witness import Witness
+from tests.simulation.sessions import File
+from tests.simulation.world import World
+
+
+class Outside:
+    """Accounts that effects book on, by the effect's key."""
+
+    def __init__(self, world: World, file: File, witness: Witness) -> None:
+        self._world = world
+        self._file = file
+        self._witness = witness
+        self.booked: dict[str, Any] = {}
+
+    def is_live(self, task_id: int, fence: int) -> bool:
+        """Whether a lease stands at this moment, by the tables themselves."""
+        query = "SELECT 1 FROM lease WHERE task_id = ? AND fence = ? AND expires_at > ?"
+        return bool(self._file.look(query, (task_id, fence, self._world.now)))
+
+    def act(self, task: Task, kind: str) -> Callable[[str], Any]:
+        """Return an act that books once per key, however often it is called; the witness counts the calls."""
+
+        def book(key: str) -> Any:
+            self._world.at("act", f"before {kind}")
+            result = self.booked.setdefault(key, {"receipt": key[:8]})
+            live = self.is_live(task.lease.task_id, task.lease.fence)
+            self._witness.saw("acted", kind, key, task.lease.task_id, task.lease.fence, live, result)
+            self._world.at("act", f"after {kind}")
+            return result
+
+        return book
+
+    def lookup(self, key: str) -> Any:
+        """Tell what is booked under a key."""
+        self._world.at("act", "look-up")
+        return self.booked.get(key)
+
+
+class Post:
+    """A provider: an honest one tells what it has, a mute one cannot, a shaky one fails before or after it took it."""
+
+    def __init__(self, world: World, file: File, witness: Witness, temper: str) -> None:
+        self._world = world
+        self._file = file
+        self._witness = witness
+        self._temper = temper
+        self._taken: dict[str, str] = {}
+        self._tries: dict[str, int] = {}
+
+    def send(self, letter: Letter) -> Sent:
+        self._world.at("act", "before send")
+        tries = self._tries[letter.token] = self._tries.get(letter.token, 0) + 1
+        if self._temper == "strict":
+            raise Refused("no such recipient")
+        if self._temper == "shaky" and tries == 1:
+            raise NotSent("try again", retry_after=2)
+        self._taken[letter.token] = f"id-{letter.token[:8]}"
+        fence = int(self._world.running.name.partition("#")[2])
+        self._witness.saw("sent", letter.token, fence, self._is_live(letter, fence), self._taken[letter.token])
+        self._world.at("act", "after send")
+        if self._temper == "shaky" and tries == 2:
+            raise ConnectionResetError
+        return Sent(self._taken[letter.token])
+
+    def _is_live(self, letter: Letter, fence: int) -> bool:
+        query = "SELECT 1 FROM delivery WHERE subject = ? AND recipient = ? AND fence = ? AND due_at > ?"
+        values = (letter.subject, letter.recipient, fence, self._world.now)
+        return bool(self._file.look(query, values))
+
+    def find(self, letter: Letter, notification_id: str | None) -> Sent | Absent | Unknown:
+        self._world.at("act", "find")
+        if self._temper == "mute":
+            return Unknown("nobody knows")
+        found = self._taken.get(letter.token)
+        return Sent(found) if found else Absent()

@@ -1,0 +1,206 @@
+"""What a simulated world works on: kinds of jobs, and people who submit, cancel, answer, revive and prune.
+
+Handlers are plain functions of the payload and the attempt, so that the oracle knows what they must return.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+from leasehold import canonical
+from leasehold.errors import JobUnfinished, LeaseholdError, LetterRevived, Permanent, Transient
+from leasehold.insight.prune import Retention, prune
+from leasehold.model.failure import Failure
+from leasehold.model.graph import Definition, Stage
+from leasehold.model.retry import Retry
+from leasehold.model.task import Submission, Terms
+from leasehold.runtime.attempt import Attempt
+from leasehold.runtime.courier import Carrier
+from leasehold.runtime.handlers import Handler, make_handler
+from leasehold.runtime.task import Task
+from leasehold.store import Store
+from leasehold.store.deadletters import Where
+from tests.lab.witness import Witness
+from tests.simulation.outside import Outside, Post
+from tests.simulation.processes import Worker
+from tests.simulation.sessions import File
+from tests.simulation.world import SECOND, Process, World
+
+RETRY = Retry(attempts=3, delay_initial=1, delay_max=4, delay_ceiling=30)
+LEASE = Terms(attempts_max=8)
+NARROW = Terms(queue="narrow", attempts_max=8)
+BURIED = Terms(attempts_max=8, on_lost="bury")
+TEMPERS = ("honest", "shaky", "mute", "strict")
+REASON = Failure("CANCELLED", "called off").text()
+TOIL_SECONDS = 9.0
+
+FILM = Definition(
+    "film",
+    Terms(),
+    (Stage("script", LEASE, ()), Stage("audio", LEASE, ("script",), "scenes"), Stage("render", LEASE, ("audio",))),
+)
+
+
+class Workload:
+    """The handlers of one world, and what its people do."""
+
+    def __init__(self, world: World, file: File) -> None:
+        self.world = world
+        self.file = file
+        self.witness = Witness()
+        self.outside = Outside(world, file, self.witness)
+        self.handlers = {handler.route: handler for handler in self._make_handlers()}
+        self.carriers = {name: Carrier(Post(world, file, self.witness, name)) for name in TEMPERS}
+        self.has_mail = False
+        self.fixed: set[str] = set()
+
+    def _make_handlers(self) -> list[Handler]:
+        plain: Mapping[str, tuple[Callable[..., Any], Terms]] = {
+            "plain": (self._plain, LEASE),
+            "narrow": (self._plain, NARROW),
+            "fragile": (self._plain, BURIED),
+            "flaky": (self._flaky, LEASE),
+            "doomed": (self._doomed, LEASE),
+            "sure": (self._sure, LEASE),
+            "blind": (self._blind, LEASE),
+            "again": (self._again, LEASE),
+            "booked": (self._booked, LEASE),
+            "mail": (self._mail, LEASE),
+        }
+        found = [make_handler(kind, None, fn, terms, RETRY, isolated=False) for kind, (fn, terms) in plain.items()]
+        stages = {"script": self._script, "audio": self._audio, "render": self._render}
+        return found + [make_handler("film", name, fn, LEASE, RETRY, isolated=False) for name, fn in stages.items()]
+
+    # Handlers.
+
+    def _toil(self) -> None:
+        """Take a while, so that much can happen meanwhile."""
+        for _ in range(2):
+            self.world.at("act", "work")
+            self.world.sleep(TOIL_SECONDS)
+
+    def _plain(self, task: Task, name: str) -> Any:
+        self._toil()
+        return {"by": task.lease.fence, "name": name}
+
+    def _flaky(self, task: Task, name: str) -> Any:
+        if task.attempt < 3:
+            raise Transient("not yet")
+        return {"by": task.lease.fence, "name": name}
+
+    def _doomed(self, task: Task, name: str) -> Any:
+        if name not in self.fixed:
+            raise Permanent("never", error_class="AUTH_DENIED")
+        return {"name": name}
+
+    def _sure(self, task: Task, name: str) -> Any:
+        """Two effects that can be looked up."""
+        self._toil()
+        found = [task.effect(kind, self.outside.act(task, kind), lookup=self.outside.lookup) for kind in ("ONE", "TWO")]
+        if task.attempt == 1 and name == "twice":
+            raise Transient("after both")
+        return found
+
+    def _blind(self, task: Task, name: str) -> Any:
+        self._toil()
+        return task.effect("BLIND", self.outside.act(task, "BLIND"))
+
+    def _again(self, task: Task, name: str) -> Any:
+        return task.effect("AGAIN", self.outside.act(task, "AGAIN"), idempotent=True)
+
+    def _booked(self, task: Task, name: str) -> Any:
+        """Rows of its own and the result in one commit."""
+
+        def act(connection: Any) -> Any:
+            connection.execute("INSERT INTO booked (task) VALUES (?)", (task.lease.task_id,))
+            return {"rows": 1}
+
+        return task.transaction("BOOK", act, name=name)
+
+    def _mail(self, task: Task, name: str) -> Any:
+        self._toil()
+        task.deliver(f"about {name}", "ada@example.org", 1, {"text": name}, provider=name)
+        return None
+
+    def _script(self, task: Task, name: str) -> Any:
+        return {"scenes": [1, 2]}
+
+    def _audio(self, task: Task, name: str) -> Any:
+        if name == "broken" and task.lease.item == "2" and name not in self.fixed:
+            raise Permanent("no voice", error_class="AUTH_DENIED")
+        return task.effect("SPEAK", self.outside.act(task, "SPEAK"), lookup=self.outside.lookup)["receipt"]
+
+    def _render(self, task: Task, name: str) -> Any:
+        return {"film": task.inputs["audio"]}
+
+    # People.
+
+    def worker(self, number: int) -> Worker:
+        """Start a worker process."""
+        carriers = self.carriers if self.has_mail else {}
+        return Worker(self.world, self.file, number, self.handlers, ["default", "narrow"], carriers, self._see)
+
+    def _see(self, word: str, attempt: Attempt, result: object) -> None:
+        lease = attempt.lease
+        if word == "began":
+            live = self.outside.is_live(lease.task_id, lease.fence)
+            self.witness.saw(word, lease.task_id, lease.fence, lease.queue, live)
+        else:
+            self.witness.saw(word, lease.task_id, lease.fence, result)
+
+    def person(self, name: str, deeds: Callable[[Store], None]) -> Process:
+        """Start a process in which somebody does something, again and again until it is answered."""
+        process = Process(name)
+        store = self.file.store(process)
+        process.on_death = store.close
+
+        def live() -> None:
+            while True:
+                try:
+                    deeds(store)
+                except LeaseholdError:
+                    self.world.sleep(1)
+                else:
+                    store.close()
+                    return
+
+        self.world.spawn(process, "person", live)
+        return process
+
+    def submit(self, store: Store, kind: str, name: str, key: str) -> int:
+        """Submit a job; the witness hears of it only when it is answered."""
+        payload = canonical.encode({"name": name})
+        if kind == "film":
+            one = store.tasks.submit_pipeline(Submission(kind, key, payload, Terms(), unmet=3), FILM)
+        else:
+            terms = self.handlers[kind].terms
+            (one,) = store.tasks.submit([Submission(kind, key, payload, terms)])
+        self.witness.saw("acked", one.id, kind, key)
+        return one.id
+
+    def operate(self, store: Store, *, from_start: bool) -> None:
+        """Do what an operator does with every open letter: fix, answer, write it down, revive."""
+        letters = [one for one in store.deadletters.list(Where(state="open"), 50) if one.job_status != "CANCELLED"]
+        for letter in letters:
+            self.fixed.update(("broken", "doomed"))
+            for row in store.effects.of(letter.job_id):
+                own = (row.stage, row.segment) == (letter.stage, letter.segment)
+                if own and row.result is None and row.failure is None:
+                    known = self.outside.booked.get(row.key)
+                    result = None if known is None else canonical.encode(known)
+                    store.deadletters.answer(letter.id, row.key, "ada", result)
+                    self.witness.saw("answered", row.key, result)
+            store.deadletters.evidence(letter.id, "ada", {"text": "mended"})
+            with suppress(JobUnfinished, LetterRevived):  # from the start only when all of it has ended
+                store.deadletters.revive(letter.id, "ada", from_start=from_start)
+                self.witness.saw("revived", letter.id)
+
+    def cancel(self, store: Store, job_id: int) -> None:
+        """Call off a job."""
+        store.tasks.cancel(job_id, REASON)
+
+    def prune(self, store: Store) -> None:
+        """Remove what is long over."""
+        prune(store, Retention(SECOND), "ada")
