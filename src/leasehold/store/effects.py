@@ -84,8 +84,6 @@ class Effects:
         try:
             with session.atomic(write=True), self._database.lent(session):
                 record = self._theirs(act, session)
-                if not session.usable:
-                    raise _Theirs(Misuse("The act of a transaction must not close the connection it was lent."))
         except _Theirs:
             raise
         except Exception as error:
@@ -99,11 +97,14 @@ class Effects:
     def _theirs(self, act: Callable[[object], Record], session: Session) -> Record:
         """Let the caller's own errors through in the caller's own words; only what a repeat can heal is ours."""
         try:
-            return act(session.raw)
+            record = act(session.raw)
         except Exception as error:
             if self._database.dialect.judge(error) is Trouble.AGAIN:
                 raise
             raise _Theirs(error) from error
+        if not session.usable:
+            raise _Theirs(Misuse("The act of a transaction must not close the connection it was lent."))
+        return record
 
     def of(self, job_id: int, after: EffectRow | None = None, most: int = 1_000) -> list[EffectRow]:
         """List a job's effects, task by task, in the order in which they were first intended."""
