@@ -32,6 +32,8 @@ AFTER = {
     "superseded": set(),
 }
 
+COUNTED = {"claimed": 1, "released": -1}
+
 
 @dataclass(frozen=True)
 class Event:
@@ -270,18 +272,20 @@ def s11_limits(evidence: Evidence) -> Iterator[str]:
 def s12_attempts(evidence: Evidence) -> Iterator[str]:
     """Attempts are counted by claims, per epoch; a released one is not spent; none is beyond the limit."""
     for task, events in evidence.events.items():
-        count = 0
-        for event in events:
-            if event.name == "claimed":
-                count += 1
-                if event.attempt != count:
-                    yield f"task {task}: event {event.id} says attempt {event.attempt}, it is {count}"
-                if task in evidence.tasks and count > evidence.tasks[task][7]:
-                    yield f"task {task} has attempt {count} of {evidence.tasks[task][7]}"
-            elif event.name == "released":
-                count -= 1
-            elif event.name == "revived":
-                count = 0
+        most = evidence.tasks[task][7] if task in evidence.tasks else None
+        yield from _miscounted(task, events, most)
+
+
+def _miscounted(task: int, events: list[Event], most: int | None) -> Iterator[str]:
+    count = 0
+    for event in events:
+        count += COUNTED.get(event.name, 0)
+        if event.name == "revived":
+            count = 0
+        if event.name == "claimed" and event.attempt != count:
+            yield f"task {task}: event {event.id} says attempt {event.attempt}, it is {count}"
+        if most is not None and count > most:
+            yield f"task {task} has attempt {count} of {most}"
 
 
 def s13_revivals(evidence: Evidence) -> Iterator[str]:

@@ -152,10 +152,11 @@ def find_in_secret_documents(page: Page) -> Iterator[Span]:
         last = page.shadow.find("\n---", place, place + PAYLOAD_REACH)
         last = place + PAYLOAD_REACH if last < 0 else last
         for payload in list(PAYLOAD.finditer(page.shadow, first, last))[:PAYLOADS_MAX]:
-            if payload.start() >= done:
-                for span in _payload(page, Key(*payload.span(), "secrets", Kind("secret", strong=True))):
-                    done = span.end
-                    yield span
+            if payload.start() < done:
+                continue
+            for span in _payload(page, Key(*payload.span(), "secrets", Kind("secret", strong=True))):
+                done = span.end
+                yield span
 
 
 def _payload(page: Page, key: Key) -> Iterator[Span]:
