@@ -6,7 +6,6 @@ waiting is ours.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -109,6 +108,7 @@ class Worker:
         world: World,
         file: File,
         number: int,
+        owner: Owner,
         handlers: Mapping[str, Handler],
         queues: list[str],
         carriers: Mapping[str, Carrier],
@@ -121,6 +121,7 @@ class Worker:
         self.holdings = Holdings(CONCURRENCY, dict.fromkeys(queues))
         self.notices = SILENT
         self.see = see
+        self._owner = owner
         self._handlers = handlers
         self._queues = queues
         self._carriers = carriers
@@ -133,15 +134,14 @@ class Worker:
         self.process.on_death = self._on_death
 
     def _start(self) -> None:
-        owner = Owner(OWNER.host, OWNER.boot, OWNER.namespace, os.getpid(), OWNER.birth)
-        self._id = self.store.workers.register(owner)
+        self._id = self.store.workers.register(self._owner)
         claimer = Claimer(
             self.store, self._id, self._handlers, self._queues, self.holdings, self.committer, self.notices, self._begin
         )
         upkeep = Upkeep(
             self.store,
             self._id,
-            owner,
+            self._owner,
             self.notices,
             queues=self._queues,
             routes=self._handlers,

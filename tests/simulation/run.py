@@ -17,6 +17,7 @@ from tests.simulation.world import SECOND, TEMPERS, Choices, Process, Stuck, Wor
 KINDS = ("plain", "flaky", "sure", "blind", "again", "booked", "film", "narrow", "fragile", "doomed", "mail")
 NARROW = 1
 REST = 6.0
+LETTERS = "SELECT 1 FROM dead_letter WHERE state = 'open' LIMIT 1"
 UNFINISHED = (
     "SELECT (SELECT count(*) FROM waiting) + (SELECT count(*) FROM ready) + (SELECT count(*) FROM lease)"
     " + (SELECT count(*) FROM unsettled) + (SELECT count(*) FROM delivery WHERE status IN ('pending', 'sending'))"
@@ -36,6 +37,7 @@ class Plan:
     storm: float
     cancels: int | None = None
     prunes: bool = False
+    shares_kernel: bool = True
     from_start: bool = False
 
 
@@ -70,6 +72,7 @@ def plan_of(seed: int) -> Plan:
         cancels=dice.randrange(len(jobs)) if dice.random() < 0.15 else None,
         prunes=dice.random() < 0.1,
         from_start=dice.random() < 0.2,
+        shares_kernel=dice.random() < 0.4,
     )
 
 
@@ -102,8 +105,8 @@ class _Run:
         self._world = world
         self._file = file
         self._plan = plan
-        self._work = Workload(world, file)
-        self._work.has_mail = any(kind == "mail" for kind, _ in plan.jobs)
+        tempers = {name for kind, name in plan.jobs if kind == "mail"}
+        self._work = Workload(world, file, sorted(tempers), shares_kernel=plan.shares_kernel)
         self._workers: list[Worker] = []
         self._people: list[Process] = []
 
@@ -144,7 +147,10 @@ class _Run:
             if self._world.now >= until:
                 self._world.faults = 0.0
             self._replace()
-            if operator.is_dead or not operator.actors:
+            is_free = operator.is_dead or not operator.actors
+            if is_free and (
+                self._plan.prunes or self._file.look("SELECT 1 FROM dead_letter WHERE state = 'open' LIMIT 1")
+            ):
                 operator = self._work.person("operator", self._operate)
                 self._people.append(operator)
 

@@ -5,8 +5,9 @@ Handlers are plain functions of the payload and the attempt, so that the oracle 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from leasehold import canonical
@@ -24,7 +25,7 @@ from leasehold.store import Store
 from leasehold.store.deadletters import Where
 from tests.lab.witness import Witness
 from tests.simulation.outside import Outside, Post
-from tests.simulation.processes import Worker
+from tests.simulation.processes import OWNER, Worker
 from tests.simulation.sessions import File
 from tests.simulation.world import SECOND, Process, World
 
@@ -32,7 +33,6 @@ RETRY = Retry(attempts=3, delay_initial=1, delay_max=4, delay_ceiling=30)
 LEASE = Terms(attempts_max=8)
 NARROW = Terms(queue="narrow", attempts_max=8)
 BURIED = Terms(attempts_max=8, on_lost="bury")
-TEMPERS = ("honest", "shaky", "mute", "strict")
 REASON = Failure("CANCELLED", "called off").text()
 TOIL_SECONDS = 9.0
 
@@ -46,14 +46,14 @@ FILM = Definition(
 class Workload:
     """The handlers of one world, and what its people do."""
 
-    def __init__(self, world: World, file: File) -> None:
+    def __init__(self, world: World, file: File, tempers: Sequence[str], *, shares_kernel: bool) -> None:
         self.world = world
         self.file = file
         self.witness = Witness()
         self.outside = Outside(world, file, self.witness)
         self.handlers = {handler.route: handler for handler in self._make_handlers()}
-        self.carriers = {name: Carrier(Post(world, file, self.witness, name)) for name in TEMPERS}
-        self.has_mail = False
+        self.carriers = {name: Carrier(Post(world, file, self.witness, name)) for name in tempers}
+        self.shares_kernel = shares_kernel
         self.fixed: set[str] = set()
 
     def _make_handlers(self) -> list[Handler]:
@@ -139,8 +139,9 @@ class Workload:
 
     def worker(self, number: int) -> Worker:
         """Start a worker process."""
-        carriers = self.carriers if self.has_mail else {}
-        return Worker(self.world, self.file, number, self.handlers, ["default", "narrow"], carriers, self._see)
+        owner = OWNER if self.shares_kernel else replace(OWNER, boot=f"boot {number}")
+        queues = ["default", "narrow"]
+        return Worker(self.world, self.file, number, owner, self.handlers, queues, self.carriers, self._see)
 
     def _see(self, word: str, attempt: Attempt, result: object) -> None:
         lease = attempt.lease
