@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 import shutil
@@ -13,6 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from tests.lab.proof import record
 from tests.saboteurs.builds import BUILDS, Build
 
 ROOT = Path(__file__).parents[2]
@@ -77,7 +77,7 @@ def main() -> int:
             caught, seconds = run(Path(name), build.tests)
         survivors += caught is None
         say(f"{'caught  ' if caught else 'SURVIVED'} {seconds:6.1f} s  {build.name}: {caught or '-'}")
-        _record(build, caught, seconds)
+        record("saboteurs", name=build.name, caught=caught, seconds=round(seconds, 1))
     say(f"{len(chosen)} builds, {survivors} survived")
     return 1 if survivors else 0
 
@@ -90,13 +90,6 @@ def _is_sound(chosen: list[Build]) -> bool:
         failed, seconds = run(Path(name), ("-n", "2", *tests))
     say(f"unharmed: {failed or 'all pass'} in {seconds:.0f} s")
     return failed is None
-
-
-def _record(build: Build, caught: str | None, seconds: float) -> None:
-    if path := os.environ.get("LEASEHOLD_PROOF"):
-        line = {"part": "saboteurs", "name": build.name, "caught": caught, "seconds": round(seconds, 1)}
-        with Path(path).open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
 
 
 if __name__ == "__main__":
