@@ -74,14 +74,14 @@ def _seeds(lines: list[Line]) -> list[str]:
         for name, count in line["faults"].items():
             faults[name] += count
     first, last = min(line["first"] for line in lines), max(line["last"] for line in lines)
-    runs, steps = (sum(line[name] for line in lines) for name in ("runs", "steps"))
+    runs, steps, bad = (sum(line[name] for line in lines) for name in ("runs", "steps", "bad"))
     table = [[name, f"{count:,}"] for name, count in sorted(faults.items())]
+    said = f"{runs:,} runs (seeds {first:,} to {last:,}), {steps:,} points passed, {_hours(lines)} hours of computing"
     return [
         "",
         "## Simulated schedules",
         "",
-        f"{runs:,} runs (seeds {first:,} to {last:,}), {steps:,} points passed, {_hours(lines)} hours of computing,"
-        + f" {sum(line['bad'] for line in lines)} broken promises.",
+        f"{said}, {bad} broken promises.",
         "",
         *_table(["fault", "times"], table),
     ]
