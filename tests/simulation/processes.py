@@ -31,9 +31,9 @@ from tests.simulation.sessions import File
 from tests.simulation.world import Killed, Process, World
 
 CONCURRENCY = 2
-UPKEEP_PACE = 3
+UPKEEP_PACE = 5
 HEARTBEAT_SECONDS = 5.0
-RELAY_SECONDS = 4.0
+RELAY_SECONDS = 6.0
 DELIVERY_LEASE = 120.0
 OWNER = this_process()
 

@@ -68,7 +68,7 @@ def plan_of(seed: int) -> Plan:
         workers=dice.randrange(1, 4),
         temper=temper,
         faults=dice.choice([0.01, 0.03, 0.08] if temper == "everything" else [0.03, 0.08, 0.15]),
-        storm=dice.choice([10.0, 40.0, 100.0]),
+        storm=dice.choice([10.0, 40.0, 70.0]),
         cancels=dice.randrange(len(jobs)) if dice.random() < 0.15 else None,
         prunes=dice.random() < 0.1,
         from_start=dice.random() < 0.2,
