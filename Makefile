@@ -3,6 +3,8 @@
 #   make test    set up, then every test, on SQLite and on a PostgreSQL that the tests start
 #   make check   format, lint, types, layers, house rules
 #   make soak    the long tests        make bench   the measurements
+#   make saboteurs     broken builds, each with the test that finds it out
+#   make bench-peers   Leasehold beside its peers, an hour on a quiet machine
 #   make lock    renew the lock files  make clean   remove what these made
 
 PYTHON ?= python3
@@ -17,7 +19,7 @@ COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generat
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup setup-dev run test check soak bench lock clean
+.PHONY: help setup setup-dev run test check soak saboteurs bench bench-peers lock clean
 
 help:
 	@sed -n '2,/^$$/s/^# \{0,3\}//p' Makefile
@@ -39,11 +41,19 @@ check: setup-dev
 	$(BIN)/lint-imports --no-logo --no-cache
 	$(PY) -m pytest -q tests/tidy
 
+# Each storm appends a line of JSON to the file that LEASEHOLD_PROOF names.
 soak: setup-dev
-	$(PY) -m pytest -m soak $(PYTEST_ARGS)
+	mkdir -p build
+	LEASEHOLD_PROOF="$${LEASEHOLD_PROOF:-$(CURDIR)/build/proof.jsonl}" $(PY) -m pytest -m soak $(PYTEST_ARGS)
+
+saboteurs: setup-dev
+	$(PY) -m tests.saboteurs --sound
 
 bench: setup-dev
 	$(PY) -m bench $(BENCH_ARGS)
+
+bench-peers: setup-dev
+	$(PY) -m bench.beside $(BENCH_ARGS)
 
 lock: .venv/uv.stamp
 	$(COMPILE) --group pyproject.toml:uv --output-file requirements/uv.txt

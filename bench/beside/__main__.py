@@ -1,0 +1,107 @@
+"""Measure Leasehold beside its peers: `python -m bench.beside`, or `--report FILE` to write the documents again."""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from bench.beside import document, goals
+from bench.beside.figures import Results, load
+from bench.beside.peers import BY_NAME
+from bench.beside.place import Ground, ground
+from bench.beside.run import FULL, QUICK, WORKLOADS, Run, Size, measure
+
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "bench" / ".results"
+
+
+def facts(size: Size, lands: Ground) -> dict[str, Any]:
+    """Return what the figures depend on, and nothing that tells whose machine it is."""
+    asked = lands.place("postgres")
+    settings = {name: asked.sql(f"SHOW {name}")[0][0] for name in ("fsync", "synchronous_commit", "shared_buffers")}
+    found = {
+        "date": dt.datetime.now(dt.UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "commit": _commit(),
+        "repeats": size.repeats,
+        "is_quick": size is QUICK,
+        "seconds": size.seconds,
+        "settled": size.settled,
+        "recovery_limit": size.recovery,
+        "cores": os.cpu_count(),
+        "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "postgres": asked.sql("SHOW server_version")[0][0].split()[0],
+        "postgres_settings": settings,
+        "sqlite": apsw.sqlite_lib_version(),
+        "versions": {},
+        "settings": {},
+        "histories": {},
+    }
+    lands.clear(asked)
+    return found
+
+
+def _commit() -> str:
+    words = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=12"]
+    return subprocess.run(words, check=False, capture_output=True, text=True).stdout.strip() or "unknown"
+
+
+def report(results: Results, folder: Path) -> int:
+    """Write table, charts and goals; return how many goals were missed."""
+    document.write(results, folder)
+    judged = goals.judge(results)
+    print(document.terminal(results, judged))
+    return sum(goal.reached is False for goal in judged)
+
+
+def listed(known: tuple[str, ...]) -> Any:
+    """Read names separated by commas."""
+
+    def read(text: str) -> set[str]:
+        names = set(text.split(","))
+        if unknown := names - set(known):
+            raise argparse.ArgumentTypeError(f"unknown: {', '.join(sorted(unknown))}; known: {', '.join(known)}")
+        return names
+
+    return read
+
+
+def options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench.beside", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="small numbers, once, to see that it runs")
+    parser.add_argument("--only", type=listed(tuple(BY_NAME)), default=set(), metavar="PEER,…", help="just these")
+    parser.add_argument("--workload", type=listed(WORKLOADS), default=set(WORKLOADS), metavar="NAME,…")
+    parser.add_argument("--report", type=Path, metavar="FILE", help="measure nothing: write the documents of that run")
+    parser.add_argument("--docs", type=Path, help="where the documents go; a quick run writes none without it")
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Run, write, and exit 1 if a goal was missed."""
+    given = options()
+    if given.report:
+        return 1 if report(load(given.report), given.docs or ROOT / "docs") else 0
+    size = QUICK if given.quick else FULL
+    path = RESULTS / f"{dt.datetime.now(dt.UTC):%Y%m%dT%H%M%S}{'-quick' if given.quick else ''}.json"
+    with ground() as lands:
+        results = Results(facts(size, lands))
+        measure(Run(lands, size, results, path, given.only, given.workload))
+    results.save(path)
+    print(f"\nkept as {path.relative_to(ROOT)}")
+    if given.quick and not given.docs:
+        print(document.terminal(results, goals.judge(results)))
+        return 0
+    return 1 if report(results, given.docs or ROOT / "docs") else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,188 @@
+"""Who is measured: what is installed, which script speaks for it, and how its tables say that work is done.
+
+`busy` is asked when all jobs have run: is anything not settled yet? `done` counts the settled. `history` puts settled
+rows into the peer's own tables, by INSERT: its own means would take hours for some.
+"""
+
+# Every part of these statements is written in this file; the longer ones take two lines.
+# ruff: noqa: S608, ISC004
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+POSTGRES, SQLITE = "postgres", "sqlite"
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """What the tables of a peer can be asked; `done` is empty where finished jobs are deleted."""
+
+    busy: str
+    done: str = ""
+    history: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """One engine; the first of `packages` is what it is called in its registry, with its version."""
+
+    name: str
+    script: str
+    packages: tuple[str, ...]
+    ledgers: dict[str, Ledger]
+    settings: str
+    has_steps: bool = False
+    is_python: bool = True
+    # What there is to say where a workload cannot be measured: its name, and why.
+    lacks: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether this is Leasehold, which needs no environment of its own."""
+        return not self.packages
+
+
+_OURS_BUSY = "SELECT EXISTS (SELECT 1 FROM {0}ready) OR EXISTS (SELECT 1 FROM {0}lease)"
+_OURS_DONE = "SELECT count(*) FROM {0}outcome WHERE status = 'DONE'"
+_NUMBERS = {
+    POSTGRES: "generate_series(1, {count}) AS n (n)",
+    SQLITE: "(WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < {count}) SELECT n FROM c) AS n",
+}
+
+
+def _ours(database: str) -> Ledger:
+    prefix = "leasehold." if database == POSTGRES else ""
+    numbers = _NUMBERS[database]
+    columns = "id, job_id, kind, key, payload, queue, priority, attempts_max, lease_ms, on_lost, created_at"
+    facts = "n, n, 'noop', 'old-' || n, '{}', 'default', 0, 5, 30000, 'requeue', 1"
+    ends = "task_id, epoch, fence, status, output, finished_at"
+    history = (
+        f"INSERT INTO {prefix}task ({columns}) SELECT {facts} FROM {numbers}",
+        f"INSERT INTO {prefix}outcome ({ends}) SELECT n, 1, 1, 'DONE', 'null', 1 FROM {numbers}",
+        f"INSERT INTO {prefix}event (task_id, at, name) SELECT n, 1, 'done' FROM {numbers}",
+        "SELECT setval('leasehold.task_id_seq', {count})",
+    )
+    kept = history if database == POSTGRES else history[:-1]
+    return Ledger(_OURS_BUSY.format(prefix), _OURS_DONE.format(prefix), kept)
+
+
+def _dbos(database: str) -> Ledger:
+    table = "dbos.workflow_status" if database == POSTGRES else "workflow_status"
+    columns = "workflow_uuid, status, name, executor_id, created_at, updated_at, application_version, queue_name"
+    facts = "'old-' || n, 'SUCCESS', 'noop', 'local', 1, 1, '1', 'bench'"
+    return Ledger(
+        f"SELECT EXISTS (SELECT 1 FROM {table} WHERE status IN ('ENQUEUED', 'PENDING'))",
+        f"SELECT count(*) FROM {table} WHERE status = 'SUCCESS'",
+        (f"INSERT INTO {table} ({columns}) SELECT {facts} FROM {_NUMBERS[database]}",),
+    )
+
+
+_PGQ = "job_id, status, entrypoint, priority, aggregated"
+_PROCRASTINATE = "queue_name, task_name, args, status, attempts"
+_ABSURD_ID = "('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid"
+_ABSURD = (
+    "INSERT INTO absurd.t_default (task_id, task_name, params, state, attempts) "
+    f"SELECT {_ABSURD_ID}, 'noop', '{{}}', 'completed', 1 FROM {_NUMBERS[POSTGRES]}",
+    "INSERT INTO absurd.r_default (run_id, task_id, attempt, state, available_at, completed_at) "
+    "SELECT task_id, task_id, 1, 'completed', now(), now() FROM absurd.t_default WHERE state = 'completed'",
+)
+
+LEASEHOLD = Peer(
+    "leasehold",
+    "leasehold_peer.py",
+    (),
+    {POSTGRES: _ours(POSTGRES), SQLITE: _ours(SQLITE)},
+    "`work(concurrency=1000)`, async handlers; `submit_many`",
+    has_steps=True,
+)
+
+PGQUEUER = Peer(
+    "pgqueuer",
+    "pgqueuer_peer.py",
+    ("pgqueuer==1.6.0", "asyncpg==0.32.0", "uvloop==0.23.0"),
+    {
+        POSTGRES: Ledger(
+            "SELECT EXISTS (SELECT 1 FROM pgqueuer WHERE status IN ('queued', 'picked'))",
+            "SELECT count(*) FROM pgqueuer_log WHERE status = 'successful'",
+            (f"INSERT INTO pgqueuer_log ({_PGQ}) SELECT -n, 'successful', 'noop', 0, TRUE FROM {_NUMBERS[POSTGRES]}",),
+        )
+    },
+    "asyncpg, uvloop, 2 consumers a process, `batch_size=100`; one `enqueue` of lists",
+)
+
+PROCRASTINATE = Peer(
+    "procrastinate",
+    "procrastinate_peer.py",
+    ("procrastinate==3.10.0", "psycopg[binary]==3.3.8"),
+    {
+        POSTGRES: Ledger(
+            "SELECT EXISTS (SELECT 1 FROM procrastinate_jobs WHERE status IN ('todo', 'doing'))",
+            "SELECT count(*) FROM procrastinate_jobs WHERE status = 'succeeded'",
+            (
+                f"INSERT INTO procrastinate_jobs ({_PROCRASTINATE}) "
+                f"SELECT 'default', 'noop', '{{}}', 'succeeded', 1 FROM {_NUMBERS[POSTGRES]}",
+            ),
+        )
+    },
+    "`concurrency=20`, pool of 10, psycopg binary; `batch_defer_async`",
+)
+
+DBOS = Peer(
+    "dbos",
+    "dbos_peer.py",
+    ("dbos==3.3.0",),
+    {POSTGRES: _dbos(POSTGRES), SQLITE: _dbos(SQLITE)},
+    "queue with `worker_concurrency=100`, polled every 50 ms, 8 threads, no log; `enqueue_in_transaction`, by 500",
+    has_steps=True,
+)
+
+AWA = Peer(
+    "awa-pg",
+    "awa_peer.py",
+    ("awa-pg==0.6.9",),
+    {POSTGRES: Ledger("SELECT EXISTS (SELECT 1 FROM awa.jobs WHERE state IN ('available', 'running'))")},
+    "queue storage, `max_workers=512`, `claim_batch_size=512`, pool of 20; `enqueue_many_copy`",
+    lacks={"history": "it truncates finished jobs within seconds and keeps no settled rows"},
+)
+
+ABSURD = Peer(
+    "absurd-sdk",
+    "absurd_peer.py",
+    ("absurd-sdk==0.5.1", "absurdctl==0.5.1"),
+    {
+        POSTGRES: Ledger(
+            "SELECT EXISTS (SELECT 1 FROM absurd.t_default WHERE state IN ('pending', 'running', 'sleeping'))",
+            "SELECT count(*) FROM absurd.t_default WHERE state = 'completed'",
+            _ABSURD,
+        )
+    },
+    "16 sync clients a process on threads, `batch_size=20`, polled every 50 ms; spawned 1,000 a transaction",
+    has_steps=True,
+)
+
+GRAPHILE = Peer(
+    "graphile-worker",
+    "graphile_peer.mjs",
+    ("graphile-worker@0.17.3",),
+    {POSTGRES: Ledger("SELECT EXISTS (SELECT 1 FROM graphile_worker._private_jobs)")},
+    "`concurrentJobs: 24`, `maxPoolSize: 25`, `localQueue.size: 2000`, both batch delays 0; `addJobs`",
+    is_python=False,
+    lacks={"history": "it deletes finished jobs and keeps no settled rows"},
+)
+
+HUEY = Peer(
+    "huey",
+    "huey_peer.py",
+    ("huey==3.5.4",),
+    {SQLITE: Ledger("SELECT EXISTS (SELECT 1 FROM task)")},
+    "SqliteHuey (WAL, `synchronous` FULL), 4 threads a process, polled every 10 to 50 ms; no bulk call",
+    lacks={"history": "it keeps no settled rows"},
+)
+
+ALL = (LEASEHOLD, PGQUEUER, PROCRASTINATE, DBOS, AWA, ABSURD, GRAPHILE, HUEY)
+BY_NAME = {peer.name: peer for peer in ALL}
+
+
+def on(database: str) -> list[Peer]:
+    """Return who can be measured on that database."""
+    return [peer for peer in ALL if database in peer.ledgers]

@@ -1,0 +1,189 @@
+"""Processes of a peer that are spoken to: one client that submits, workers that run until they are killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from typing import Any, Self
+
+from bench.beside.install import command, home
+from bench.beside.peers import Peer
+from bench.beside.place import Place
+
+ANSWER_SECONDS = 120
+
+
+class RoleFailed(Exception):
+    """A process of a peer ended, or was silent, where an answer was due."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A job that was seen to start, and where."""
+
+    at: int
+    kind: str
+    worker: Worker
+
+
+class Role:
+    """One process, and what it says."""
+
+    def __init__(self, peer: Peer, place: Place, *role: str) -> None:
+        self.peer = peer
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the process
+        surroundings = os.environ | {"PEER_URL": place.url}
+        if not peer.is_ours:
+            surroundings["PEER_HOME"] = str(home(peer))
+        self._process = subprocess.Popen(
+            command(peer, *role),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            env=surroundings,
+            text=True,
+        )
+        self.answers: SimpleQueue[dict[str, Any] | None] = SimpleQueue()
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def ask(self, timeout: float = ANSWER_SECONDS, **command: object) -> dict[str, Any]:
+        """Say something and return the answer."""
+        self.tell(**command)
+        return self.answer(timeout)
+
+    def tell(self, **command: object) -> None:
+        """Say something that has no answer."""
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(json.dumps(command) + "\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            raise RoleFailed(self.reason()) from None
+
+    def answer(self, timeout: float = ANSWER_SECONDS) -> dict[str, Any]:
+        """Return the next answer."""
+        try:
+            found = self.answers.get(timeout=timeout)
+        except Empty:
+            raise RoleFailed(f"{self.peer.name} was silent for {timeout:.0f} s") from None
+        if found is None:
+            raise RoleFailed(self.reason())
+        return found
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process runs."""
+        return self._process.poll() is None
+
+    def reason(self) -> str:
+        """Return the last thing the process complained about."""
+        self._errors.seek(0)
+        lines = self._errors.read().decode(errors="replace").strip().splitlines() or ["without a word"]
+        return f"{self.peer.name} ended ({self._process.poll()}): {lines[-1]}"
+
+    def kill(self) -> None:
+        """SIGKILL."""
+        self._process.kill()
+        self._process.wait()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+        for stream in (self._process.stdin, self._process.stdout, self._errors):
+            if stream is not None:
+                _close(stream)
+
+    def hear(self, said: dict[str, Any]) -> None:
+        """Take what the process said."""
+        self.answers.put(said)
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None
+        with suppress(ValueError):  # closed while a line was being read
+            for line in filter(_is_spoken, self._process.stdout):
+                self.hear(json.loads(line))
+        self.answers.put(None)
+
+
+def _is_spoken(line: str) -> bool:
+    """Tell what is said from what a peer prints."""
+    return line.startswith("{")
+
+
+def _close(stream: Any) -> None:
+    with suppress(BrokenPipeError):  # what was still to be said to a process that is gone
+        stream.close()
+
+
+class Worker(Role):
+    """A process that runs jobs; `started` is shared with whoever waits for jobs to start."""
+
+    def __init__(self, peer: Peer, place: Place, mode: str, started: SimpleQueue[Start]) -> None:
+        self.ran = 0
+        self.first = 0
+        self._started = started
+        super().__init__(peer, place, "worker", mode)
+
+    def hear(self, said: dict[str, Any]) -> None:
+        """Keep counts and starts; the rest is an answer."""
+        if "ran" in said:
+            self.ran, self.first = said["ran"], said["first"]
+        elif "started" in said:
+            self._started.put(Start(said["started"], said["kind"], self))
+        else:
+            super().hear(said)
+
+
+@dataclass(frozen=True, slots=True)
+class Crew:
+    """Workers that were let go together."""
+
+    workers: list[Worker]
+    started: SimpleQueue[Start]
+
+    @property
+    def ran(self) -> int:
+        """How many jobs ran."""
+        return sum(worker.ran for worker in self.workers)
+
+    @property
+    def first(self) -> int:
+        """When the first job started."""
+        return min(worker.first for worker in self.workers if worker.first)
+
+    def check(self) -> None:
+        """Raise if one of them is gone."""
+        for worker in self.workers:
+            if not worker.alive:
+                raise RoleFailed(worker.reason())
+
+
+@contextmanager
+def client(peer: Peer, place: Place, *, is_fresh: bool = True) -> Iterator[Role]:
+    """Have a process that submits, on a place that is set up."""
+    with Role(peer, place, "client") as role:
+        if is_fresh:
+            role.ask(do="setup")
+        yield role
+
+
+@contextmanager
+def crew(peer: Peer, place: Place, processes: int, mode: str) -> Iterator[Crew]:
+    """Have workers that all started at the same moment."""
+    started: SimpleQueue[Start] = SimpleQueue()
+    with ExitStack() as stack:
+        workers = [stack.enter_context(Worker(peer, place, mode, started)) for _ in range(processes)]
+        for worker in workers:
+            worker.answer()
+        for worker in workers:
+            worker.tell(go=True)
+        yield Crew(workers, started)

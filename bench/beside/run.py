@@ -1,0 +1,205 @@
+"""One run: every workload of every peer, as often as asked, in an order that turns with each repeat.
+
+Peers of one workload follow each other directly, and start with another one each time, so that whatever else the
+machine does falls on all of them. How many jobs a peer gets follows from how fast it was, so that each drain lasts.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from bench.beside import workloads
+from bench.beside.figures import Results, Sample
+from bench.beside.install import PeerMissing, install
+from bench.beside.peers import POSTGRES, SQLITE, Peer, on
+from bench.beside.place import Ground, Place
+from bench.beside.recovery import recover
+from bench.beside.roles import RoleFailed
+from bench.beside.workloads import Subject
+
+WORKLOADS = ("bulk", "single", "drain1", "drain2", "latency", "steps", "cost", "snapshot", "history", "recovery")
+ONLY_POSTGRES = {"cost", "snapshot"}
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How much is measured. A drain gets as many jobs as the peer runs in `seconds`, within bounds."""
+
+    repeats: int
+    seconds: float
+    jobs_min: int
+    jobs_max: int
+    singles: int
+    stamps: int
+    settled: int
+    recovery: float
+
+
+FULL = Size(3, 6.0, 500, 400_000, 1_000, 100, 1_000_000, 60.0)
+QUICK = Size(1, 1.5, 100, 40_000, 200, 20, 50_000, 10.0)
+TRIAL_JOBS = 200
+
+
+@dataclass(slots=True)
+class Run:
+    """What a run knows while it goes on."""
+
+    ground: Ground
+    size: Size
+    results: Results
+    path: Path
+    chosen: set[str]
+    wanted: set[str]
+    rates: dict[tuple[str, str, str], float] = field(default_factory=dict)
+    histories: dict[tuple[str, str], Place] = field(default_factory=dict)
+
+    def subjects(self, database: str) -> list[Subject]:
+        """Return who is measured on a database; who cannot be installed is written down once."""
+        return [Subject(peer, self.ground, database) for peer in on(database) if self._can(peer, database)]
+
+    def _can(self, peer: Peer, database: str) -> bool:
+        if self.chosen and peer.name not in self.chosen:
+            return False
+        try:
+            self.results.facts["versions"][peer.name] = install(peer)
+            self.results.facts["settings"][peer.name] = peer.settings
+        except PeerMissing as missing:
+            self.lack(database, peer.name, "everything", str(missing))
+            return False
+        return True
+
+    def lack(self, database: str, peer: str, workload: str, reason: str) -> None:
+        """Write down that something was not measured."""
+        entry = (database, peer, workload, reason)
+        if entry not in self.results.missing:
+            self.results.missing.append(entry)
+            print(f"  {database:<9}{workload:<10}{peer:<17}not measured: {reason}", flush=True)
+
+    def keep(self, subject: Subject, repeat: int, metric: str, value: float | None, note: str = "") -> None:
+        """Write down a figure."""
+        self.results.add(Sample(subject.database, subject.peer.name, metric, repeat, value, note))
+        shown = f"{value:>14,.2f}" if value is not None else f"{note:>14}"
+        print(f"  {repeat + 1}  {subject.database:<9}{metric:<11}{subject.peer.name:<17}{shown}", flush=True)
+
+    def count(self, subject: Subject, metric: str, share: float = 1.0) -> int:
+        """Return how many jobs last long enough, by what this peer did before."""
+        key = (subject.database, subject.peer.name, metric)
+        rate = self.rates.get(key) or self._trial(subject, metric)
+        self.rates[key] = rate
+        return int(max(self.size.jobs_min, min(self.size.jobs_max, rate * self.size.seconds * share)))
+
+    def _trial(self, subject: Subject, metric: str) -> float:
+        match metric:
+            case "bulk":
+                return workloads.bulk(subject, TRIAL_JOBS * 5)["bulk"]
+            case "steps":
+                return workloads.steps(subject, TRIAL_JOBS // 4)["steps"] / workloads.STEPS
+        small = workloads.drain(subject, TRIAL_JOBS)["drain 1"]
+        # A short drain is mostly start: the second trial is long enough to show the rate of a fast peer.
+        return workloads.drain(subject, int(max(TRIAL_JOBS, min(self.size.jobs_max, small))))["drain 1"]
+
+    def learn(self, subject: Subject, metric: str, rate: float) -> None:
+        """Remember how fast a peer was, for the size of its next drain."""
+        self.rates[subject.database, subject.peer.name, metric] = rate
+
+
+def turned(items: list[Item], repeat: int, repeats: int) -> list[Item]:
+    """Return the same items, starting further on at each repeat."""
+    shift = repeat * max(1, len(items) // repeats) % max(1, len(items))
+    return items[shift:] + items[:shift]
+
+
+def measure(run: Run) -> None:
+    """Take everything that is wanted."""
+    everyone = {database: run.subjects(database) for database in (POSTGRES, SQLITE)}
+    for repeat in range(run.size.repeats):
+        for database, subjects in everyone.items():
+            _measure_all(run, database, turned(subjects, repeat, run.size.repeats), repeat)
+
+
+def _measure_all(run: Run, database: str, subjects: list[Subject], repeat: int) -> None:
+    for workload in _applicable(run, database):
+        if workload == "recovery":
+            _recover(run, subjects, repeat)
+        else:
+            _each(run, subjects, workload, repeat)
+        run.results.save(run.path)
+
+
+def _applicable(run: Run, database: str) -> Iterator[str]:
+    for workload in WORKLOADS:
+        if workload in run.wanted and not (database == SQLITE and workload in ONLY_POSTGRES):
+            yield workload
+
+
+def _each(run: Run, subjects: list[Subject], workload: str, repeat: int) -> None:
+    for subject in subjects:
+        peer = subject.peer
+        if workload == "steps" and not peer.has_steps:
+            continue
+        if workload in peer.lacks:
+            run.lack(subject.database, peer.name, workload, peer.lacks[workload])
+            continue
+        try:
+            for metric, value in MEASURES[workload](run, subject).items():
+                run.keep(subject, repeat, metric, value)
+        except RoleFailed as failed:
+            run.lack(subject.database, peer.name, workload, str(failed))
+
+
+def _bulk(run: Run, subject: Subject) -> dict[str, float]:
+    found = workloads.bulk(subject, run.count(subject, "bulk", 0.5))
+    run.learn(subject, "bulk", found["bulk"])
+    return found
+
+
+def _drain_one(run: Run, subject: Subject) -> dict[str, float]:
+    found = workloads.drain(subject, run.count(subject, "drain"))
+    run.learn(subject, "drain", found["drain 1"])
+    return found
+
+
+def _steps(run: Run, subject: Subject) -> dict[str, float]:
+    found = workloads.steps(subject, run.count(subject, "steps"))
+    run.learn(subject, "steps", found["steps"] / workloads.STEPS)
+    return found
+
+
+def _history(run: Run, subject: Subject) -> dict[str, float]:
+    key = (subject.database, subject.peer.name)
+    if key not in run.histories:
+        run.histories[key] = run.ground.place(subject.database)
+        made = workloads.make_history(subject, run.histories[key], run.size.settled)
+        run.results.facts["histories"][f"{subject.database} {subject.peer.name}"] = made
+    return workloads.drain_with_history(subject, run.histories[key], run.count(subject, "drain"))
+
+
+MEASURES: dict[str, Callable[[Run, Subject], dict[str, float]]] = {
+    "bulk": _bulk,
+    "single": lambda run, subject: workloads.single(subject, run.size.singles),
+    "drain1": _drain_one,
+    "drain2": lambda run, subject: workloads.drain(subject, run.count(subject, "drain"), 2),
+    "latency": lambda run, subject: workloads.latency(subject, run.size.stamps),
+    "steps": _steps,
+    "cost": lambda run, subject: workloads.cost(subject, run.count(subject, "drain", 0.25)),
+    "snapshot": lambda run, subject: workloads.drain(subject, run.count(subject, "drain"), pinned=True),
+    "history": _history,
+}
+
+
+def _recover(run: Run, subjects: list[Subject], repeat: int) -> None:
+    for metric, replaced in (("recovery", False), ("restart", True)):
+        started = time.monotonic()
+        found = recover(subjects, run.size.recovery, replaced=replaced)
+        for subject in subjects:
+            value = found[subject.peer.name]
+            if isinstance(value, str):
+                run.lack(subject.database, subject.peer.name, metric, value)
+            else:
+                run.keep(subject, repeat, metric, value, "" if value else f"not within {run.size.recovery:.0f} s")
+        print(f"     {metric}: {time.monotonic() - started:.0f} s", flush=True)

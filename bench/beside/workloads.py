@@ -1,0 +1,196 @@
+"""What is measured of a peer, one function each. Each takes a fresh place unless it says otherwise.
+
+A drain counts from the first handler that starts to the moment when the peer's own tables hold nothing unsettled, and
+fails unless every job ran exactly once. Latencies are of one clock: client and worker are processes of one machine.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from queue import Empty
+
+import psycopg
+
+from bench.beside import roles
+from bench.beside.figures import percentile
+from bench.beside.peers import Peer
+from bench.beside.place import Ground, Place
+from bench.beside.roles import Crew, Role, RoleFailed, Start
+
+DRAIN_SECONDS_MAX = 300
+POLL_SECONDS = 0.01
+START_SECONDS_MAX = 60
+PAUSE_SECONDS = (0.02, 0.12)
+STEPS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A peer on a database; `place` may hold what earlier measurements left."""
+
+    peer: Peer
+    ground: Ground
+    database: str
+
+    @contextmanager
+    def fresh(self) -> Iterator[tuple[Place, Role]]:
+        """Have an empty place and a client on it; the place is gone afterwards."""
+        place = self.ground.place(self.database)
+        try:
+            with roles.client(self.peer, place) as client:
+                yield place, client
+        finally:
+            self.ground.clear(place)
+
+
+def bulk(subject: Subject, count: int) -> dict[str, float]:
+    """Submit many jobs in the way the peer offers for that."""
+    with subject.fresh() as (_, client):
+        client.ask(do="bulk", kind="noop", count=max(1, count // 20))
+        return {"bulk": count / client.ask(do="bulk", kind="noop", count=count)["seconds"]}
+
+
+def single(subject: Subject, count: int) -> dict[str, float]:
+    """Submit jobs one a call, one after the other."""
+    with subject.fresh() as (_, client):
+        client.ask(do="single", kind="noop", count=max(1, count // 10))
+        calls = client.ask(do="single", kind="noop", count=count)["calls"]
+    taken = [(end - start) / 1e6 for start, end in calls]
+    return {"single": 1e9 * count / (calls[-1][1] - calls[0][0]), "single p50": statistics.median(taken)}
+
+
+def drain(subject: Subject, count: int, processes: int = 1, *, pinned: bool = False) -> dict[str, float]:
+    """Run jobs that do nothing until none is left."""
+    name = "snapshot" if pinned else f"drain {processes}"
+    with subject.fresh() as (place, client):
+        return {name: _drain(subject, place, client, count, processes, pinned=pinned)}
+
+
+def drain_with_history(subject: Subject, place: Place, count: int) -> dict[str, float]:
+    """Run jobs on a place that holds settled rows, and to which this adds some."""
+    with roles.client(subject.peer, place, is_fresh=False) as client:
+        return {"history": _drain(subject, place, client, count)}
+
+
+def steps(subject: Subject, count: int) -> dict[str, float]:
+    """Run jobs of ten durable steps; the rate is of steps."""
+    with subject.fresh() as (place, client):
+        return {"steps": STEPS * _drain(subject, place, client, count, kind="ten")}
+
+
+def cost(subject: Subject, count: int) -> dict[str, float]:
+    """Count statements and WAL of a drain, the start of the worker included. Nothing else uses the server."""
+    with subject.fresh() as (place, client):
+        place.sql("CHECKPOINT")
+        client.ask(do="bulk", kind="noop", count=count)
+        place.log_statements()
+        since, wal = place.log_size(), place.wal()
+        _drain(subject, place, client, count, is_filled=True)
+        return {"statements": place.statements(since) / count, "wal": (place.wal() - wal) / count}
+
+
+def latency(subject: Subject, count: int) -> dict[str, float]:
+    """Measure milliseconds from a submit to the first line of the handler, on a worker that waits."""
+    found = []
+    with subject.fresh() as (place, client), roles.crew(subject.peer, place, 1, "latency") as crew:
+        for _ in range(3):
+            _stamp(client, crew)
+        for _ in range(count):
+            time.sleep(random.uniform(*PAUSE_SECONDS))
+            found.append(_stamp(client, crew) / 1e6)
+    return {"start p50": statistics.median(found), "start p95": percentile(found, 0.95)}
+
+
+def _stamp(client: Role, crew: Crew) -> int:
+    sent = client.ask(do="single", kind="stamp", count=1)["calls"][0][0]
+    return int(_wait(crew, "stamp", START_SECONDS_MAX).at - sent)
+
+
+def _wait(crew: Crew, kind: str, seconds: float) -> Start:
+    """Return the next start of that kind."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            start = crew.started.get(timeout=max(0.0, deadline - time.monotonic()))
+        except Empty:
+            raise RoleFailed(f"no {kind} job started within {seconds:.0f} s") from None
+        if start.kind == kind:
+            return start
+
+
+def _drain(
+    subject: Subject,
+    place: Place,
+    client: Role,
+    count: int,
+    processes: int = 1,
+    *,
+    kind: str = "noop",
+    pinned: bool = False,
+    is_filled: bool = False,
+) -> float:
+    ledger = subject.peer.ledgers[subject.database]
+    before = place.sql(ledger.done)[0][0] if ledger.done else 0
+    if not is_filled:
+        client.ask(do="bulk", kind=kind, count=count)
+    with (
+        place.old_snapshot() if pinned else nullcontext(),
+        roles.crew(subject.peer, place, processes, "throughput") as crew,
+    ):
+        _await_all(crew, count)
+        end = _await_settled(subject, place, crew)
+        time.sleep(0.1)  # what ran twice would be told now
+        if crew.ran != count:
+            raise RoleFailed(f"{crew.ran} runs of {count} jobs")
+        taken = (end - crew.first) / 1e9
+    settled = place.sql(ledger.done)[0][0] - before if ledger.done else count
+    if settled != count:
+        raise RoleFailed(f"{settled} of {count} jobs settled")
+    return count / taken
+
+
+def _await_all(crew: Crew, count: int) -> None:
+    deadline = time.monotonic() + DRAIN_SECONDS_MAX
+    while crew.ran < count:
+        crew.check()
+        if time.monotonic() > deadline:
+            raise RoleFailed(f"{crew.ran} of {count} jobs ran in {DRAIN_SECONDS_MAX} s")
+        time.sleep(POLL_SECONDS / 2)
+
+
+def _await_settled(subject: Subject, place: Place, crew: Crew) -> int:
+    """Return when the peer's tables were first seen without unsettled work."""
+    busy = subject.peer.ledgers[subject.database].busy
+    deadline = time.monotonic() + START_SECONDS_MAX
+    with _asking(place) as ask:
+        asked = time.time_ns()  # an answer tells how things were when it was asked for
+        while ask(busy):
+            crew.check()
+            if time.monotonic() > deadline:
+                raise RoleFailed(f"all jobs ran, but not all were settled {START_SECONDS_MAX} s later")
+            time.sleep(POLL_SECONDS)
+            asked = time.time_ns()
+        return asked
+
+
+@contextmanager
+def _asking(place: Place) -> Iterator[Callable[[str], bool]]:
+    if place.database == "sqlite":
+        yield lambda text: bool(place.sql(text)[0][0])
+        return
+    with psycopg.connect(place.url, autocommit=True) as connection:
+        yield lambda text: bool(connection.execute(text.encode()).fetchall()[0][0])
+
+
+def make_history(subject: Subject, place: Place, settled: int) -> str:
+    """Fill a place with settled rows, and say how and how many."""
+    with roles.client(subject.peer, place):
+        for statement in subject.peer.ledgers[subject.database].history:
+            place.sql(statement.replace("{count}", str(settled)))
+    place.sql("VACUUM ANALYZE" if subject.database == "postgres" else "ANALYZE")
+    return f"{settled:,} rows by INSERT into its own tables"

@@ -1,0 +1,105 @@
+"""Awa: its queue storage, jobs queued by COPY, one async client with many workers.
+
+From its docs: "Configuration" (`max_workers` per queue, `claim_batch_size`), "COPY ingestion" (`enqueue_many_copy`),
+`install_queue_storage` for databases that start with that engine. Rotation and retention stay at their defaults.
+"""
+
+# Jobs that do nothing need nothing of what they are given.
+# ruff: noqa: ARG001
+from __future__ import annotations
+
+import asyncio
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import awa
+import speech
+
+WORKERS = int(os.environ.get("AWA_WORKERS", "512"))
+CLAIM_BATCH = int(os.environ.get("AWA_BATCH", "512"))
+CONNECTIONS = int(os.environ.get("AWA_CONNECTIONS", "20"))
+CHUNK = 10_000
+QUEUE = "default"
+
+
+@dataclass
+class Noop:
+    user: int
+    address: str
+    template: str
+
+
+@dataclass
+class Stamp(Noop):
+    pass
+
+
+@dataclass
+class Hold(Noop):
+    pass
+
+
+MADE = {"noop": Noop, "stamp": Stamp, "hold": Hold}
+
+
+class Client:
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self.client = self.loop.run_until_complete(connect())
+
+    def setup(self) -> None:
+        async def install() -> None:
+            await self.client.migrate()
+            await self.client.install_queue_storage(schema="awa")
+
+        self.loop.run_until_complete(install())
+
+    def bulk(self, kind: str, payloads: list[speech.Payload]) -> None:
+        async def submit() -> None:
+            for start in range(0, len(payloads), CHUNK):
+                jobs = [MADE[kind](**payload) for payload in payloads[start : start + CHUNK]]
+                await self.client.enqueue_many_copy(jobs, queue=QUEUE)
+
+        self.loop.run_until_complete(submit())
+
+    def singles(self, kind: str, payloads: list[speech.Payload]) -> list[speech.Call]:
+        async def submit(payload: speech.Payload) -> None:
+            await self.client.insert(MADE[kind](**payload), queue=QUEUE)
+
+        return self.loop.run_until_complete(speech.timed_async(submit, payloads))
+
+
+async def connect() -> awa.AsyncClient:
+    return awa.AsyncClient(speech.URL, max_connections=CONNECTIONS)
+
+
+async def run(tally: speech.Tally, mode: str) -> None:
+    client = await connect()
+
+    @client.task(Noop, queue=QUEUE)
+    async def noop(job: Any) -> None:
+        tally.count()
+
+    @client.task(Stamp, queue=QUEUE)
+    async def stamp(job: Any) -> None:
+        tally.started("stamp")
+
+    @client.task(Hold, queue=QUEUE)
+    async def hold(job: Any) -> None:
+        tally.started("hold")
+        await asyncio.sleep(speech.HOLD_SECONDS)
+
+    if mode == "throughput":
+        await client.start([{"name": QUEUE, "max_workers": WORKERS, "claim_batch_size": CLAIM_BATCH}])
+    else:
+        await client.start([(QUEUE, 10)])
+    await asyncio.sleep(speech.HOLD_SECONDS)
+
+
+def work(tally: speech.Tally, mode: str) -> None:
+    asyncio.run(run(tally, mode))
+
+
+if __name__ == "__main__":
+    speech.main(Client, work)

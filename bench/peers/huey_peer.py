@@ -1,0 +1,68 @@
+"""Huey on SQLite: SqliteHuey at its defaults (WAL, SQLite's own `synchronous`, FULL), one consumer with threads.
+
+From its docs: "Consuming Tasks" (`workers`, `worker_type=thread`, `initial_delay` as the polling interval). It has no
+bulk call, keeps no finished tasks, and drops a task from its table before running it: a killed worker's task is gone.
+"""
+
+# Jobs that do nothing need nothing of what they are given.
+# ruff: noqa: ARG001
+from __future__ import annotations
+
+import logging
+import os
+import time
+
+import speech
+from huey import SqliteHuey
+
+WORKERS = int(os.environ.get("HUEY_WORKERS", "4"))
+INITIAL_DELAY_SECONDS = 0.01
+MAX_DELAY_SECONDS = 0.05
+
+
+def make(tally: speech.Tally) -> tuple[SqliteHuey, dict[str, object]]:
+    huey = SqliteHuey(filename=speech.URL.removeprefix("sqlite:///"))
+
+    @huey.task(name="noop")
+    def noop(payload: speech.Payload) -> None:
+        tally.count()
+
+    @huey.task(name="stamp")
+    def stamp(payload: speech.Payload) -> None:
+        tally.started("stamp")
+
+    @huey.task(name="hold")
+    def hold(payload: speech.Payload) -> None:
+        tally.started("hold")
+        time.sleep(speech.HOLD_SECONDS)
+
+    return huey, {"noop": noop, "stamp": stamp, "hold": hold}
+
+
+class Client:
+    def __init__(self) -> None:
+        _, self.tasks = make(speech.Tally())
+
+    def setup(self) -> None:
+        """Nothing: the tables come with the first connection."""
+
+    def bulk(self, kind: str, payloads: list[speech.Payload]) -> None:
+        self.singles(kind, payloads)
+
+    def singles(self, kind: str, payloads: list[speech.Payload]) -> list[speech.Call]:
+        return speech.timed(self.tasks[kind], payloads)  # type: ignore[arg-type]
+
+
+def work(tally: speech.Tally, mode: str) -> None:
+    logging.disable(logging.CRITICAL)
+    huey, _ = make(tally)
+    if mode == "default":
+        huey.create_consumer().run()
+    else:
+        huey.create_consumer(
+            workers=WORKERS, initial_delay=INITIAL_DELAY_SECONDS, max_delay=MAX_DELAY_SECONDS, periodic=False
+        ).run()
+
+
+if __name__ == "__main__":
+    speech.main(Client, work)
