@@ -2,7 +2,7 @@
 
 import json
 
-from leasehold import Retry, Transient
+from leasehold import InDoubt, Retry, Transient
 
 
 def made(app):
@@ -39,3 +39,34 @@ def test_effects_as_json_have_whole_keys_and_values(app, command):
 
 def test_effects_of_a_job_that_does_not_exist_are_refused(command):
     assert command("effects", "999").exit_code == 2
+
+
+def called_off(app):
+    """A job that was called off while its effect was in doubt: it has no letter."""
+
+    @app.job
+    def buy(task):
+        def act():
+            app.cancel(task.lease.job_id)
+            raise InDoubt
+
+        return task.effect("BUY", act)
+
+    job = buy.submit()
+    app.drain(timeout=60)
+    return job
+
+
+def test_an_effect_in_doubt_of_a_job_that_was_called_off_is_answered_here(app, command):
+    job = str(called_off(app).id)
+    listed = command("effects", job)
+    assert "1 effect in doubt" in listed.output
+    assert "--answer" in listed.output
+    (one,) = json.loads(command("effects", job, "--json").output)
+    assert command("effects", job, "--answer", one["key"][:12]).exit_code == 2
+    assert command("effects", job, "--answer", one["key"][:12], "--happened", "{").exit_code == 2
+    told = command("effects", job, "--answer", one["key"][:12], "--happened", '{"id": 9}')
+    assert (told.exit_code, "this is on record" in told.output) == (0, True)
+    (one,) = json.loads(command("effects", job, "--json").output)
+    assert (one["state"], one["result"]) == ("done", {"id": 9})
+    assert command("effects", job, "--answer", one["key"], "--did-not-happen").exit_code == 4

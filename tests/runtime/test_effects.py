@@ -99,15 +99,17 @@ def test_an_effect_asked_for_inside_itself_is_refused_and_does_not_wait_for_itse
 def test_an_act_that_was_cut_off_is_not_repeated_blindly_by_the_same_attempt(app):
     acts = []
 
-    async def act():
-        acts.append(1)
-        await asyncio.Event().wait()
-
     @app.job(retry=AT_ONCE)
     async def buy(task):
+        began = asyncio.Event()
+
+        async def act():
+            acts.append(1)
+            began.set()
+            await asyncio.Event().wait()
+
         doing = asyncio.ensure_future(task.effect("BUY", act))
-        while not acts:
-            await asyncio.sleep(0)
+        await began.wait()
         doing.cancel()
         await asyncio.wait([doing])
         return await task.effect("BUY", act)

@@ -9,6 +9,8 @@ import pytest
 from leasehold import clock
 from leasehold.errors import LeaseLost
 from leasehold.model import lease as endings
+from leasehold.model.failure import Failure
+from leasehold.model.lease import failed
 from leasehold.runtime.attempt import Attempt, State
 from leasehold.runtime.heartbeat import Heartbeat
 from leasehold.runtime.holdings import Holdings
@@ -139,6 +141,21 @@ def test_a_lease_that_went_to_another_is_lost_at_the_next_renewal(app, url):
     Heartbeat(app.store, holdings, Notices()).renew()
     assert {attempt.state for attempt in holdings.all()} == {State.LOST}
     assert rows(url, "SELECT task_id, fence FROM lease") == [(taken.task_id, 2)]
+
+
+def test_a_lease_whose_end_waits_to_be_written_is_renewed_but_not_given_up(app, url):
+    """The committer may be waiting for the database; what has ended must not expire for that."""
+    manual = Clock(app)
+    holdings = held(app, 2, 600_000)
+    waiting, gone = holdings.all()
+    for attempt in (waiting, gone):
+        assert attempt.begin()
+        assert attempt.end()
+    app.store.leases.settle([failed(gone.lease, Failure("PERMANENT", "landed meanwhile"))])
+    manual.advance(500)
+    Heartbeat(app.store, holdings, Notices()).renew()
+    assert {attempt.state for attempt in holdings.all()} == {State.ENDED}
+    assert rows(url, "SELECT task_id, expires_at FROM lease") == [(waiting.lease.task_id, manual.now + 600_000_000)]
 
 
 def test_a_renewal_that_was_asked_before_the_cancel_does_not_take_it_back(app):

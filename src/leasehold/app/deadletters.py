@@ -150,16 +150,26 @@ class DeadLetters:
             raise OptionInvalid("What did not happen has no result.")
         store = self._opening.store
         letter = store.deadletters.get(_id(letter_id)).letter
-        whole = self._effect_key(letter, key)
+        whole = self._effect_key(letter.job_id, key)
         text = canonical.encode(result) if happened else None
         store.deadletters.answer(letter.id, whole, principal_of(principal), text)
 
-    def _effect_key(self, letter: LetterRow, key: str) -> str:
+    def answer_cancelled(
+        self, job_id: int, key: str, *, happened: bool, result: object = None, principal: str | None = None
+    ) -> None:
+        """Tell the same of an effect of a job that was called off: it has no letter, and is not revived."""
+        if not _flag(happened) and result is not None:
+            raise OptionInvalid("What did not happen has no result.")
+        whole = self._effect_key(_id(job_id), key)
+        text = canonical.encode(result) if happened else None
+        self._opening.store.deadletters.answer_cancelled(job_id, whole, principal_of(principal), text)
+
+    def _effect_key(self, job_id: int, key: str) -> str:
         if len(key) < KEY_PREFIX_MIN:
             raise OptionInvalid(f"Give at least {KEY_PREFIX_MIN} characters of the effect's key.")
-        found = [row.key for row in effects.rows_of(self._opening.store, letter.job_id) if row.key.startswith(key)]
+        found = [row.key for row in effects.rows_of(self._opening.store, job_id) if row.key.startswith(key)]
         if not found:
-            raise EffectSettled(f"Job {letter.job_id} has no effect whose key begins with {key[:64]!r}.")
+            raise EffectSettled(f"Job {job_id} has no effect whose key begins with {key[:64]!r}.")
         if len(found) > 1:
             raise OptionInvalid(f"{len(found)} effects begin with {key[:64]!r}; give more of the key.")
         return found[0]

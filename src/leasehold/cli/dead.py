@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeVar
 
@@ -13,8 +12,8 @@ from leasehold.cli.dead_screens import print_dossier, print_letters, print_plan
 from leasehold.cli.exits import Exit
 from leasehold.cli.table import echo
 from leasehold.cli.verbs import JOB_ID, json_option, lesson, opened, url_option
-from leasehold.cli.words import count, document, safe
-from leasehold.errors import OptionInvalid, PayloadInvalid
+from leasehold.cli.words import count, document, read_json, safe
+from leasehold.errors import OptionInvalid
 from leasehold.insight.plans import Plan
 from leasehold.model.limits import PAGE_MAX
 from leasehold.model.revival import State
@@ -216,7 +215,7 @@ def answer(letter_id: int, effect_key: str, *, happened: str | None, did_not_hap
     """Answer for an effect."""
     if (happened is None) != did_not_happen:
         raise OptionInvalid("Say either --happened RESULT or --did-not-happen.")
-    result = None if happened is None else _json(happened)
+    result = None if happened is None else read_json(happened)
     with opened() as app:
         app.deadletters.answer(letter_id, effect_key, happened=not did_not_happen, result=result)
     echo(f"effect {safe(effect_key)} {'did not happen' if did_not_happen else 'happened'}: this is on record")
@@ -228,13 +227,6 @@ def one_or_many(letter_id: int | None, filters: dict[str, Any]) -> Filters:
     if (letter_id is None) != bool(given):
         raise OptionInvalid("Name one LETTER, or choose many with --kind, --stage, --error-class or --escalated.")
     return given
-
-
-def _json(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        raise PayloadInvalid(f"The result is not JSON: {error}.") from None
 
 
 def _print_rehearsal(plan: Plan) -> None:

@@ -11,6 +11,8 @@ import unicodedata
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from leasehold.errors import PayloadInvalid
+
 MINUTE: Final = 60
 HOUR: Final = 60 * MINUTE
 DAY: Final = 24 * HOUR
@@ -90,3 +92,11 @@ def _cells_of(character: str) -> int:
     if unicodedata.combining(character):
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def read_json(text: str) -> Any:
+    """Read a result that somebody typed."""
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise PayloadInvalid(f"The result is not JSON: {error}.") from None

@@ -76,11 +76,15 @@ class Renewal(Struct, frozen=True):
 
 
 class Renewed(Struct, frozen=True):
-    """The store's answer to a renewal that held; `cancel_reason` is set when the task shall stop."""
+    """The store's answer to a lease that stands; `cancel_reason` is set when the task shall stop.
+
+    `extended` is false where another transaction holds the lease at this moment: ask again.
+    """
 
     task_id: int
     fence: int
     cancel_reason: str | None
+    extended: bool = True
 
 
 class Progress(Struct, frozen=True):

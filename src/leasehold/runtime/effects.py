@@ -14,7 +14,7 @@ import asyncio
 import hashlib
 import inspect
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Awaitable, Callable, Generator
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property
@@ -33,12 +33,13 @@ from leasehold.errors import (
 )
 from leasehold.model import effect
 from leasehold.model.effect import Entry, Intent, Record, Verdict
-from leasehold.model.failure import classify
+from leasehold.model.failure import Failure, classify
 from leasehold.model.failures.lineage import lineage_of
 from leasehold.model.lease import Lease
 from leasehold.model.limits import EFFECTS_MAX
 from leasehold.model.names import check_effect
 from leasehold.runtime.points import Point, passing
+from leasehold.runtime.turns import Turn, Turns
 
 Act = Callable[..., Any]
 
@@ -47,13 +48,22 @@ _inside: Final[ContextVar[frozenset[str]]] = ContextVar("leasehold_inside", defa
 TRANSACTION: Final = "transaction"
 
 
+NOT_BEGUN: Final = Failure(
+    "CUT_OFF", "the handler was cancelled before the act began; nothing was done", retryable=True
+)
+
+
+class CutOff(asyncio.CancelledError):
+    """A cancel that came before an act had begun: certain that nothing was done."""
+
+
 class Ledger(Protocol):
     """How an attempt reaches the ledger; `LeaseLost` if its lease no longer stands."""
 
     def enter(self, item: Intent | Record) -> Entry:
         """Commit an intent or a record and wait for the answer."""
 
-    async def enter_async(self, item: Intent | Record) -> Entry:
+    def enter_async(self, item: Intent | Record) -> Awaitable[Entry]:
         """Commit an intent or a record and await the answer."""
 
     def transact(self, intent: Intent, act: Callable[[object], Record]) -> Entry:
@@ -92,7 +102,7 @@ class Effects:
         self._lease = lease
         self._reach = ledger
         self._lock = threading.Lock()
-        self._under_way: dict[str, threading.Event] = {}
+        self._turns = Turns()
         self._open: dict[str, EffectInDoubt] = {}
         self._number = 0
         self._seen: dict[str, tuple[int, str]] = {}
@@ -128,6 +138,15 @@ class Effects:
         """An effect that this attempt intended, or found intended, and never heard the end of."""
         return next(iter(self._open.values()), None)
 
+    def check_outside(self) -> None:
+        """Refuse to deliver inside an act: where the result is found on record the act does not run again."""
+        if _inside.get():
+            raise Misuse("Inside an act of an effect nothing can be delivered; deliver after it, from its result.")
+
+    def when_quiet(self, call: Callable[[], None]) -> None:
+        """Call once no transaction of this attempt is open: one that the handler left behind still holds the lease."""
+        self._turns.when_quiet(call)
+
     def run(self, intent: Intent, act: Act, lookup: Act | None, *, idempotent: bool) -> Any:
         """Do an effect from a sync handler; one that is under way already is waited for."""
         if inspect.iscoroutinefunction(act) or inspect.iscoroutinefunction(lookup):
@@ -144,7 +163,7 @@ class Effects:
     async def run_async(self, intent: Intent, act: Act, lookup: Act | None, *, idempotent: bool) -> Any:
         """Do an effect from an async handler; `act` and `lookup` may be async."""
         while (other := self._begin(intent)) is not None:
-            await asyncio.to_thread(other.wait)
+            await other.wait_async()
         token = _inside.set(_inside.get() | {intent.key})
         try:
             return await self._drive_async(self._steps(intent, act, lookup, idempotent=idempotent))
@@ -154,31 +173,26 @@ class Effects:
 
     def transact(self, intent: Intent, act: Act) -> Any:
         """Run `act` on a connection of the ledger's database: its rows and its result in one commit."""
-        if self._begin(intent) is not None:
-            raise EffectBusy(f"It is {intent.kind}.")
+        while (other := self._begin(intent, is_transaction=True)) is not None:
+            other.wait()
         token = _inside.set(_inside.get() | {TRANSACTION})
         try:
             passing(Point.BEFORE_INTENT, intent)
-            entry = self._ledger.transact(intent, lambda connection: effect.done(intent, _text(act(connection))))
+            entry = self._ledger.transact(intent, lambda lent: effect.done(intent, canonical.encode(act(lent))))
             passing(Point.AFTER_RESULT, intent)
             return self._saw(intent, entry.result or "null")
         finally:
             _inside.reset(token)
             self._end(intent)
 
-    def _begin(self, intent: Intent) -> threading.Event | None:
-        """Start an effect; or return what tells that the same effect, under way in this attempt, has ended."""
+    def _begin(self, intent: Intent, *, is_transaction: bool = False) -> Turn | None:
+        """Start an effect; or return the turn of the same effect, under way in this attempt."""
         if intent.key in _inside.get():
             raise EffectBusy(f"It is {intent.kind}, inside itself.")
-        with self._lock:
-            other = self._under_way.get(intent.key)
-            if other is None:
-                self._under_way[intent.key] = threading.Event()
-            return other
+        return self._turns.begin(intent.key, is_transaction=is_transaction)
 
     def _end(self, intent: Intent) -> None:
-        with self._lock:
-            self._under_way.pop(intent.key).set()
+        self._turns.end(intent.key)
 
     def _steps(self, intent: Intent, act: Act, lookup: Act | None, *, idempotent: bool) -> Steps:
         passing(Point.BEFORE_INTENT, intent)
@@ -217,6 +231,10 @@ class Effects:
             return (yield Call(act, intent.key))
         except (InDoubt, LeaseLost):
             raise
+        except CutOff:
+            yield Enter(effect.failed(intent, NOT_BEGUN.text()))
+            self._open.pop(intent.key)
+            raise
         except Exception as error:
             yield Enter(effect.failed(intent, classify(error).text(lineage_of(error))))
             self._open.pop(intent.key)
@@ -242,24 +260,49 @@ class Effects:
                 trouble = error
 
     async def _drive_async(self, steps: Steps) -> Any:
+        """Run the steps. A cancel that comes while something is committed waits for the answer, then stops the act."""
         answer: Any = None
         trouble: BaseException | None = None
+        cut: asyncio.CancelledError | None = None
         while True:
             try:
                 step = steps.send(answer) if trouble is None else steps.throw(trouble)
             except StopIteration as end:
+                if cut is not None:
+                    raise cut from None
                 return end.value
             answer, trouble = None, None
             try:
-                answer = await self._take(step)
+                if isinstance(step, Enter):
+                    answer, late = await _whole(self._ledger.enter_async(step.item))
+                    cut = cut or late
+                else:
+                    answer = await _called(step, cut)
             except BaseException as error:  # noqa: BLE001 — the steps decide what it means
                 trouble = error
 
-    async def _take(self, step: Enter | Call) -> Any:
-        if isinstance(step, Enter):
-            return await self._ledger.enter_async(step.item)
-        answer = step.run()
-        return await answer if inspect.isawaitable(answer) else answer
+
+async def _called(step: Call, cut: asyncio.CancelledError | None) -> Any:
+    if cut is not None:
+        raise CutOff from cut
+    answer = step.run()
+    return await answer if inspect.isawaitable(answer) else answer
+
+
+async def _whole(answer: Awaitable[Entry]) -> tuple[Entry, asyncio.CancelledError | None]:
+    """Await an answer to its end, and return it with the cancel that came meanwhile."""
+    future = asyncio.ensure_future(answer)
+    cut: asyncio.CancelledError | None = None
+    while not future.done():
+        try:
+            await asyncio.shield(future)
+        except asyncio.CancelledError as error:
+            if future.cancelled():
+                raise
+            cut = error
+        except Exception:  # noqa: BLE001 — raised below, where the future is asked
+            break
+    return future.result(), cut
 
 
 def _text(value: object) -> str:

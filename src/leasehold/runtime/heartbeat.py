@@ -76,7 +76,7 @@ class Heartbeat:
     def renew(self) -> None:
         """Extend every lease that is past a third of its time; lose those that no longer stand."""
         asked_at = clock.uptime()
-        due = [attempt for attempt in self._holdings.all() if _is_kept(attempt) and attempt.renew_at <= asked_at]
+        due = [attempt for attempt in self._holdings.all() if _may_land(attempt) and attempt.renew_at <= asked_at]
         if not due:
             return
         due.sort(key=_task_id)
@@ -85,8 +85,9 @@ class Heartbeat:
         for attempt in due:
             answer = held.get((attempt.lease.task_id, attempt.lease.fence))
             if answer is not None:
-                attempt.extend(asked_at)
                 attempt.cancel_reason = answer.cancel_reason or attempt.cancel_reason
+                if answer.extended:
+                    attempt.extend(asked_at)
             elif _is_kept(attempt) and attempt.lose():
                 self._notices.lease_lost(attempt.lease, "not renewed: it expired or went to another")
 
@@ -100,6 +101,11 @@ class Heartbeat:
 
 def _is_kept(attempt: Attempt) -> bool:
     return attempt.state in (State.CLAIMED, State.RUNNING)
+
+
+def _may_land(attempt: Attempt) -> bool:
+    """Whether its lease is still needed: also when it has ended and waits for its end to be written."""
+    return _is_kept(attempt) or attempt.state is State.ENDED
 
 
 def _renewal(attempt: Attempt) -> Renewal:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 from leasehold.model.effect import Entry, Intent, Record
@@ -27,11 +28,11 @@ class AttemptLedger:
         self._committer.ask(self._attempt, item, reply)
         return reply.wait()
 
-    async def enter_async(self, item: Intent | Record) -> Entry:
+    def enter_async(self, item: Intent | Record) -> asyncio.Future[Entry]:
         """Commit an intent or a record and await the answer."""
         reply = AsyncReply()
         self._committer.ask(self._attempt, item, reply)
-        return await reply.future
+        return reply.future
 
     def transact(self, intent: Intent, act: Callable[[object], Record]) -> Entry:
         """Run `act` on a connection of the store; its rows and its record commit together."""

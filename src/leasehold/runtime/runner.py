@@ -145,6 +145,13 @@ class Runner:
         return DirectLine(self._store, self._committer, attempt)
 
     def _finish(self, attempt: Attempt, settlement: Settlement) -> None:
+        """Hand over the end, once no transaction holds the lease that it would have to wait for."""
+        if attempt.task is None:
+            self._hand_over(attempt, settlement)
+        else:
+            attempt.task.effects.when_quiet(partial(self._hand_over, attempt, settlement))
+
+    def _hand_over(self, attempt: Attempt, settlement: Settlement) -> None:
         if settlement.status != "DONE":
             self._notices.attempt_failed(attempt.lease, settlement)
         if attempt.end():

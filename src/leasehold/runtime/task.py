@@ -113,8 +113,9 @@ class Task:
     def transaction(self, kind: str, act: Act, **fields: Any) -> Any:
         """Run `act(connection)` in a transaction of the engine's own database: rows and result commit together.
 
-        That makes it exactly-once without conditions. The connection is psycopg's or apsw's; `act` does not commit.
-        In an async handler: `await task.transaction(…)`; `act` runs on a thread.
+        That makes it exactly-once without conditions. The connection is psycopg's or apsw's; `act` does not commit and
+        is short: SQLite has one writer, so there it must end well before any lease does. One that the handler does not
+        wait for is waited for before the task ends. In an async handler: `await task.transaction(…)`, on a thread.
         """
         effects = self.effects
         intent = effects.intend(kind, fields)
@@ -132,6 +133,7 @@ class Task:
         A recipient gets a subject's version once, whatever is delivered again; `provider` names who carries it, as
         registered with `app.deliveries.provider` in this process or another.
         """
+        self.effects.check_outside()
         self.posts.add(make_post(subject, recipient, version, message, provider))
 
     @property

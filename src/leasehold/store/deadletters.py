@@ -165,6 +165,18 @@ class DeadLetters:
 
         self._database.transact(work)
 
+    def answer_cancelled(self, job_id: int, key: str, principal: str, result: str | None) -> None:
+        """Record the same for an effect of a job that was called off, which has no letter."""
+
+        def work(session: Session) -> None:
+            failure = DID_NOT_HAPPEN if result is None else None
+            if not session.run("effect_close", job=job_id, key=key, result=result, failure=failure):
+                raise EffectSettled(f"Job {job_id} was not called off, or is still stopping; the effect is {key[:16]}.")
+            detail = {"effect": key, "happened": result is not None}
+            audit.note(session, principal, "answer", "job", job_id, detail)
+
+        self._database.transact(work)
+
     def revive(self, letter_id: int, principal: str, *, from_start: bool = False) -> Revived:
         """Start the failed task's next epoch; `LetterRevived` for all but one of those who press at once."""
         if self._database.is_bound:

@@ -83,7 +83,7 @@ class Leases:
         for start in range(0, len(renewals), RENEW_MAX):
             batch = _in_order(renewals[start : start + RENEW_MAX])
             rows = self._database.write("renew", renewals=document(batch))
-            held.extend(Renewed(*row) for row in rows)
+            held.extend(Renewed(row[0], row[1], row[2], bool(row[3])) for row in rows)
         return held
 
     def note_progress(self, notes: Sequence[Progress]) -> set[tuple[int, int]]:

@@ -7,28 +7,24 @@ given AS MATERIALIZED (
         deliveries jsonb)
 ),
 item AS MATERIALIZED (
-    SELECT task_id, fence, delay_us, deliveries,
-        CASE WHEN clash THEN 'ERROR' ELSE status END AS status, CASE WHEN NOT clash THEN output END AS output,
-        CASE WHEN clash THEN %(conflict)s::text ELSE failure END AS failure,
-        CASE WHEN NOT clash THEN detail END AS detail
-    FROM (
-        SELECT given.*, CASE WHEN given.deliveries IS NULL THEN false ELSE EXISTS (
-            SELECT 1 FROM jsonb_to_recordset(given.deliveries) AS post (
-                subject text, recipient text, version integer, message text, provider text)
-            JOIN leasehold.delivery ON delivery.subject = post.subject AND delivery.recipient = post.recipient
-                AND delivery.version = post.version
-            WHERE delivery.message <> post.message OR delivery.provider <> post.provider) END AS clash
-        FROM given
-    ) AS judged
+    SELECT given.*, CASE WHEN given.deliveries IS NULL THEN false ELSE EXISTS (
+        SELECT 1 FROM jsonb_to_recordset(given.deliveries) AS post (
+            subject text, recipient text, version integer, message text, provider text)
+        JOIN leasehold.delivery ON delivery.subject = post.subject AND delivery.recipient = post.recipient
+            AND delivery.version = post.version
+        WHERE delivery.message <> post.message OR delivery.provider <> post.provider) END AS clash
+    FROM given
 ),
 ended AS (
     DELETE FROM leasehold.lease USING item, clock
     WHERE lease.task_id = ANY(ARRAY(SELECT task_id FROM item)) AND lease.task_id = item.task_id AND lease.fence = item.fence
       AND lease.expires_at - clock.now > 0
     RETURNING lease.task_id, lease.fence, lease.epoch, lease.attempt, lease.worker, lease.onward, lease.limited,
-        CASE WHEN lease.cancel_reason IS NULL THEN item.status ELSE 'CANCELLED' END AS status,
-        item.output, coalesce(lease.cancel_reason, item.failure) AS failure, item.delay_us,
-        coalesce(lease.cancel_reason, item.detail, item.failure) AS detail, item.deliveries, clock.now, lease.mark
+        CASE WHEN lease.cancel_reason IS NOT NULL THEN 'CANCELLED' WHEN item.clash THEN 'ERROR' ELSE item.status END AS status,
+        CASE WHEN lease.cancel_reason IS NOT NULL OR NOT item.clash THEN item.output END AS output,
+        coalesce(lease.cancel_reason, CASE WHEN item.clash THEN %(conflict)s::text ELSE item.failure END) AS failure, item.delay_us,
+        coalesce(lease.cancel_reason, CASE WHEN item.clash THEN %(conflict)s::text ELSE coalesce(item.detail, item.failure) END) AS detail,
+        item.deliveries, clock.now, lease.mark
 ),
 linked AS MATERIALIZED (
     SELECT *, leasehold.chain_link(mark, now, name, fence, attempt, worker,
