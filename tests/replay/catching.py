@@ -3,14 +3,16 @@
 `python -m tests.replay.catching FOLDER` runs its jobs on the database of LEASEHOLD_URL and exports them.
 """
 
+import contextlib
 import os
 import subprocess
 import sys
 import urllib.error
 from email.message import Message
 from pathlib import Path
+from typing import Any
 
-from leasehold import Leasehold, Retry, Transient
+from leasehold import InDoubt, Leasehold, Retry, Transient
 from leasehold.testing import Clock, drain
 
 app = Leasehold(os.environ.get("LEASEHOLD_URL", "sqlite:////nowhere/at/all.db"))
@@ -57,6 +59,7 @@ ERRORS = {
     "http": lambda: urllib.error.HTTPError("http://x.test/", 404, "Not Found", Message(), None),
     "process": lambda: subprocess.CalledProcessError(3, ["cmd"]),
     "local": make_local,
+    "decode": lambda: UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"),
     "own": lambda: Transient("later", retry_after=2.5, error_class="SHOP_CLOSED"),
 }
 
@@ -120,6 +123,40 @@ def wrapping(task):
         raise RuntimeError("the shop has no such page") from error
 
 
+ACTED: list[str] = []
+
+
+def doubtful(word: str) -> None:
+    """An act or a look-up that never tells."""
+    ACTED.append(word)
+    raise InDoubt(word)
+
+
+CARES: dict[str, dict[str, Any]] = {
+    "none": {},
+    "lookup": {"lookup": lambda: doubtful("looked up")},
+    "idempotent": {"idempotent": True},
+}
+
+
+@app.job(retry=Retry(attempts=2, delay_initial=0))
+def shrugging(task, care: str, late: bool):  # noqa: FBT001 — a field of the payload
+    """Go on as if an effect were not in doubt, in the attempt that left it so or in the next."""
+    try:
+        task.effect("CALL", lambda: doubtful("acted"), **CARES[care])
+    except Exception as error:
+        if late and task.attempt == 1:
+            raise Transient("once more") from error
+    return {"sure": False}
+
+
+@app.job(retry=ONCE)
+async def shrugging_async(task):
+    with contextlib.suppress(Exception):
+        await task.effect("CALL", lambda: doubtful("acted"))
+    return {"sure": False}
+
+
 @app.job
 def timed(task):
     return {"at": task.started_at.isoformat(), "zone": str(task.started_at.tzinfo)}
@@ -141,6 +178,9 @@ JOBS = {
     **{f"attempt {name}": ("attempt", {"name": name}) for name in ERRORS},
     **{f"apart {name}": ("apart", {"name": name}) for name in ("value", "custom")},
     **{f"awaiting {name}": ("awaiting", {"name": name}) for name in ("value", "custom")},
+    **{f"shrugging {care}": ("shrugging", {"care": care, "late": True}) for care in CARES},
+    "shrugging at once": ("shrugging", {"care": "none", "late": False}),
+    "shrugging async": ("shrugging_async", {}),
     **{kind: (kind, {}) for kind in ("wrapping", "timed", "timed_apart", "paused")},
 }
 

@@ -31,6 +31,10 @@ CAUGHT = {
     "http": {"caught": "status", "status": 404},
     "process": {"caught": "process", "code": 3},
     "local": {"caught": "value or look-up", "said": "somewhere"},
+    "decode": {
+        "caught": "value or look-up",
+        "said": "'utf-8' codec can't decode byte 0xff in position 0: invalid start byte",
+    },
     "own": {"caught": "SHOP_CLOSED", "said": "later", "after": 2.5},
 }
 
@@ -98,6 +102,36 @@ def test_what_was_raised_from_a_recorded_failure_has_the_class_it_had(caught):
     assert lines_of(path, "outcome")[-1]["failure"]["error_class"] == "NOT_FOUND"
     found = catching.app.journal.replay(path)
     assert (found.equal, found.divergence) == (True, None)
+
+
+@pytest.mark.parametrize("how", ["none", "lookup", "idempotent", "at once", "async"])
+def test_a_handler_that_shrugged_off_an_effect_in_doubt_is_stopped_in_a_replay_too(caught, how):
+    path = caught / f"shrugging {how}.ndjson"
+    assert lines_of(path, "outcome")[-1]["failure"]["error_class"] == "EFFECT_IN_DOUBT"
+    catching.ACTED.clear()
+    found = catching.app.journal.replay(path)
+    assert (found.equal, found.divergence) == (True, None)
+    assert catching.ACTED == []
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"),
+        UnicodeEncodeError("ascii", "é", 0, 1, "ordinal not in range(128)"),
+        UnicodeTranslateError("é", 0, 1, "no such character"),
+        SyntaxError("invalid syntax", ("shop.py", 3, 5, "buy tea")),
+        IndentationError("unexpected indent"),
+        FileNotFoundError(2, "No such file or directory", "tea.txt"),
+        ModuleNotFoundError("No module named 'tea'", name="tea"),
+        json.JSONDecodeError("Expecting value", "tea", 0),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_a_recorded_failure_says_what_it_said_then(error):
+    found = Recorded(json.loads(classify(error).text(lineage_of(error))), HOME).error()
+    assert isinstance(found, type(error))
+    assert str(found) == str(error)
 
 
 def test_a_handler_that_no_longer_catches_it_is_the_divergence(caught):

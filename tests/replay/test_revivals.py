@@ -5,9 +5,10 @@ import json
 
 import pytest
 
-from leasehold import Leasehold, Permanent
+from leasehold import InDoubt, Leasehold, Permanent, Retry
 from leasehold.insight.verify import verify_file
 from leasehold.testing import Clock, drain
+from tests.workshop.looking import rows
 
 
 class Shop:
@@ -69,3 +70,28 @@ def test_every_epoch_is_on_record_and_the_last_one_replays(shop, tmp_path, from_
     assert not [line for line in lines if line["line"] == "event" and "letter" in line.get("detail", {})]
     found = app.journal.replay(path)
     assert (found.equal, found.divergence) == (True, None)
+
+
+@pytest.mark.parametrize("happened", [True, False])
+def test_an_answer_that_came_after_the_attempt_had_failed_is_not_given_to_it_in_a_replay(url, tmp_path, happened):
+    with contextlib.closing(Leasehold(url)) as app:
+        clock = Clock(app)
+
+        @app.job(retry=Retry(attempts=1))
+        def buy(task):
+            def act():
+                raise InDoubt("cut off")
+
+            return task.effect("BUY", act)
+
+        job = buy.submit()
+        drain(app, clock)
+        (letter,) = app.deadletters.list()
+        clock.advance(60)
+        [(key,)] = rows(url, "SELECT key FROM effect")
+        app.deadletters.answer(letter.id, key, happened=happened, principal="ada")
+        path = tmp_path / "buy.ndjson"
+        with path.open("w+b") as file:
+            app.journal.export(job.id, file)
+        found = app.journal.replay(path)
+        assert (job.status, found.equal, found.divergence) == ("ERROR", True, None)

@@ -3,8 +3,10 @@
 import pytest
 
 from leasehold import Leasehold, Transient
+from leasehold.errors import Misuse
 from leasehold.testing import Crash, crash_at, crash_matrix
 from tests.runtime.test_effects import AT_ONCE, ended
+from tests.workshop import forking
 
 
 def test_users_rows_and_the_result_commit_together_exactly_once(app, url):
@@ -160,6 +162,74 @@ def test_the_crash_matrix_accepts_a_careful_job_and_names_the_point_where_a_care
     assert len(matrix.runs) == 1 + 2 * 4
     with pytest.raises(AssertionError, match=r"crash after act of B \(the 2\. effect\): ERROR"):
         crash_matrix(make(), lambda app: app.submit("two"), lambda: sum(world.values()))
+
+
+class Workbench:
+    """Makes fresh apps for a crash matrix, all with the same job."""
+
+    def __init__(self, folder, register):
+        self._folder = folder
+        self._register = register
+        self.made = 0
+
+    def __call__(self):
+        self.made += 1
+        app = Leasehold(f"sqlite:///{self._folder}/bench-{self.made}.db")
+        self._register(app, self.made)
+        return app
+
+
+def matrix_of(folder, register, kind="work"):
+    return crash_matrix(Workbench(folder, register), lambda app: app.submit(kind, key="one"), lambda: 0)
+
+
+def test_the_crash_matrix_plans_only_the_points_that_an_effect_passes(tmp_path):
+    """A transaction has no intent of its own, and the effect after it is crashed at each of its four points."""
+
+    def register(app, _):
+        @app.job(retry=AT_ONCE)
+        def work(task):
+            first = task.transaction("BOOK", lambda connection: connection.execute("SELECT 1").fetchall()[0][0])
+            return [first, task.effect("BUY", lambda: 2, idempotent=True)]
+
+    matrix = matrix_of(tmp_path, register)
+    assert [(run.point, run.kind, run.nth) for run in matrix.runs] == [
+        ("", "", 0),
+        ("before_intent", "BOOK", 1),
+        ("after_result", "BOOK", 1),
+        ("before_intent", "BUY", 2),
+        ("after_intent", "BUY", 2),
+        ("after_act", "BUY", 2),
+        ("after_result", "BUY", 2),
+    ]
+
+
+def test_the_crash_matrix_refuses_a_job_that_passes_no_point(tmp_path):
+    def register(app, _):
+        @app.job
+        def work():
+            return 1
+
+    with pytest.raises(AssertionError, match="Nothing was crashed"):
+        matrix_of(tmp_path, register)
+
+
+def test_the_crash_matrix_refuses_a_crash_that_did_not_happen(tmp_path):
+    def register(app, made):
+        @app.job
+        def work(task):
+            return task.effect("BUY", lambda: 1, idempotent=True) if made == 1 else 1
+
+    with pytest.raises(AssertionError, match=r"crash before intent of BUY \(the 1\. effect\) did not happen"):
+        matrix_of(tmp_path, register)
+
+
+def test_the_crash_matrix_refuses_an_isolated_job_and_says_what_to_do(tmp_path):
+    def register(app, _):
+        app.job(forking.crowd.handler.function, name="work", isolated=True)
+
+    with pytest.raises(Misuse, match=r"'work' is isolated.*register the same function without isolated=True"):
+        crash_matrix(Workbench(tmp_path, register), lambda app: app.submit("work", {"number": 2}), lambda: 0)
 
 
 def test_a_failing_lookup_is_a_failed_attempt_and_the_effect_stays_in_doubt(app):

@@ -112,7 +112,7 @@ class Queue(RuleBasedStateMachine):
         for side in self.sides:
             side.begin()
 
-    def both(self, act):
+    def _both(self, act):
         """Ask both databases; they must answer alike."""
         first, second = (act(side) for side in self.sides)
         assert first == second
@@ -127,7 +127,7 @@ class Queue(RuleBasedStateMachine):
     )
     def submit(self, key, priority, delay, attempts_max, on_lost):
         terms = {"priority": priority, "delay": delay, "attempts_max": attempts_max, "on_lost": on_lost}
-        made = self.both(lambda side: side.submit(key, **terms))
+        made = self._both(lambda side: side.submit(key, **terms))
         assert made == self.model.submit(key, priority, delay, attempts_max, on_lost)
 
     @rule(most=st.integers(1, 4))
@@ -147,7 +147,7 @@ class Queue(RuleBasedStateMachine):
     @rule(data=st.data(), how=st.sampled_from(["DONE", "DONE", "ERROR", "RETRY"]))
     def settle(self, data, how):
         chosen = self._some(data)
-        landed = self.both(lambda side: side.settle([(key, fence, how) for key, fence in chosen]))
+        landed = self._both(lambda side: side.settle([(key, fence, how) for key, fence in chosen]))
         assert landed == {(key, fence) for key, fence in chosen if self.model.stands(key, fence)}, "S2"
         for key, _ in landed:
             self.model.settle(key, how)
@@ -156,7 +156,7 @@ class Queue(RuleBasedStateMachine):
     @rule(data=st.data())
     def renew(self, data):
         chosen = self._some(data)
-        renewed = self.both(lambda side: side.renew(chosen))
+        renewed = self._both(lambda side: side.renew(chosen))
         assert renewed == {(key, fence) for key, fence in chosen if self.model.stands(key, fence)}, "S2"
         for key, _ in renewed:
             self.model.jobs[key].expires = self.model.now + LEASE_SECONDS
@@ -165,7 +165,7 @@ class Queue(RuleBasedStateMachine):
     @rule(data=st.data(), why=st.sampled_from(["released", "owner gone"]))
     def give_back(self, data, why):
         chosen = self._some(data)
-        vacated = {key for key, _ in self.both(lambda side: side.vacate(chosen, why))}
+        vacated = {key for key, _ in self._both(lambda side: side.vacate(chosen, why))}
         leased = {key for key, fence in chosen if self._holds(key, fence)}
         assert vacated == leased
         for key in vacated:
@@ -173,7 +173,7 @@ class Queue(RuleBasedStateMachine):
 
     @rule()
     def sweep(self):
-        swept = self.both(lambda side: side.sweep())
+        swept = self._both(lambda side: side.sweep())
         assert {key for key, _ in swept} == self.model.expired()
         for key, _ in swept:
             self.model.vacate(key, "expired")
@@ -186,21 +186,21 @@ class Queue(RuleBasedStateMachine):
 
     @rule()
     def make_due(self):
-        self.both(lambda side: side.store.stages.make_due().seen)
+        self._both(lambda side: side.store.stages.make_due().seen)
         self.model.make_due()
 
     @precondition(lambda self: self.model.jobs)
     @rule(data=st.data())
     def cancel(self, data):
         key = data.draw(st.sampled_from(sorted(self.model.jobs)))
-        self.both(lambda side: side.store.tasks.cancel(side.ids[key], work.REASON))
+        self._both(lambda side: side.store.tasks.cancel(side.ids[key], work.REASON))
         self.model.cancel(key)
 
     @invariant()
     def agree(self):
         if hasattr(self, "model"):
             expected = {key: PLACES.get(one.place, one.place) for key, one in self.model.jobs.items()}
-            assert self.both(lambda side: side.statuses()) == expected
+            assert self._both(lambda side: side.statuses()) == expected
 
     def teardown(self):
         for side in self.sides:

@@ -16,7 +16,7 @@ from typing import IO, Any, Final
 from msgspec import Struct, convert, json
 
 from leasehold import canonical
-from leasehold.errors import Cancelled, LeaseholdError, LeaseLost
+from leasehold.errors import Cancelled, LeaseholdError
 from leasehold.model.delivery import Post
 from leasehold.model.effect import Intent, Record
 from leasehold.model.failure import Failure
@@ -166,7 +166,7 @@ def _enter(asked: dict[str, Any], line: Line) -> dict[str, Any]:
     try:
         return {"entry": line.ledger.enter(item)}
     except LeaseholdError as error:
-        return {"lost": isinstance(error, LeaseLost), "said": error.detail}
+        return {"code": error.code, "said": error.detail}
 
 
 def _told(code: int) -> str:

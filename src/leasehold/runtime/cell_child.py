@@ -1,4 +1,7 @@
-"""The child's side of an isolated handler: import the module, run the one function, send the result, end."""
+"""The child's side of an isolated handler: import the module, run the one function, send the result, end.
+
+A process that the handler forks has a copy of all this and must never use it: the line is the child's alone.
+"""
 
 from __future__ import annotations
 
@@ -10,29 +13,35 @@ import os
 import runpy
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Iterator
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
-from leasehold import canonical, clock
-from leasehold.errors import Cancelled, DatabaseUnavailable, LeaseLost
+from leasehold import canonical, clock, errors
+from leasehold.errors import Cancelled, DatabaseUnavailable, LeaseholdError, Misuse
 from leasehold.model.effect import Entry, Intent, Record
 from leasehold.model.failure import Failure, classify
 from leasehold.model.lease import Lease
 from leasehold.redact import register
 from leasehold.runtime.effects import Ledger
 from leasehold.runtime.handlers import Handler
+from leasehold.runtime.replies import AnyReply, AsyncReply, Reply, answer_all
 from leasehold.runtime.serving import run_inside_a_cell
 from leasehold.runtime.task import Task
 from leasehold.store import open_store
+
+REFUSALS: Final = {
+    kind.code: kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, LeaseholdError)
+}
 
 
 class PipeLine:
     """How the child speaks to its worker."""
 
     def __init__(self, words: int) -> None:
+        self._home = os.getpid()
         os.set_inheritable(words, False)  # noqa: FBT003 — the standard library has it by position
         self._words = words
         # The pipe is the engine's alone: a program that the handler starts finds nothing on its standard input.
@@ -40,13 +49,34 @@ class PipeLine:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         self._lock = threading.Lock()
         self._inputs: SimpleQueue[dict[str, Any]] = SimpleQueue()
-        self._entered: dict[int, SimpleQueue[dict[str, Any]]] = {}
+        self._asked: dict[int, AnyReply] = {}
         self._numbers = itertools.count()
         self._cancelled = False
         self._url = ""
 
+    def check(self) -> None:
+        """Raise in a process that the handler forked: what it said would be taken for the handler's own words."""
+        if os.getpid() != self._home:
+            raise Misuse(
+                "A process that a handler forks has no way to the engine; have it give what it found to the handler."
+            )
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """End a process that the handler forked where it leaves the handler, without a word to the engine."""
+        code = 0
+        try:
+            yield
+        except BaseException as error:
+            code = _exit_code(error)
+            raise
+        finally:
+            if os.getpid() != self._home:
+                _end(code)
+
     def say(self, **word: object) -> None:
         """Send one line."""
+        self.check()
         with self._lock:
             left = msgspec.json.encode(word) + b"\n"
             while left:
@@ -61,15 +91,16 @@ class PipeLine:
     @property
     def ledger(self) -> Ledger:
         """The way to the ledger: the worker's own."""
+        self.check()
         return PipeLedger(self, self._url)
 
-    def enter(self, item: Intent | Record) -> dict[str, Any]:
-        """Have the worker commit an intent or a record, and return its answer."""
+    def ask(self, item: Intent | Record, reply: AnyReply) -> None:
+        """Have the worker commit an intent or a record; the reply is answered once it has."""
+        self.check()
         number = next(self._numbers)
-        answer = self._entered[number] = SimpleQueue()
+        self._asked[number] = reply
         name = "intent" if isinstance(item, Intent) else "record"
         self.say(enter={"number": number, name: item})
-        return answer.get()
 
     def listen(self) -> None:
         """Hear what the worker says, until it hangs up."""
@@ -78,9 +109,14 @@ class PipeLine:
             if "cancelled" in word:
                 self._cancelled = True
             elif "entered" in word:
-                self._entered.pop(word["entered"]["number"]).put(word["entered"])
+                self._answer(word["entered"])
             else:
                 self._inputs.put(word["inputs"])
+
+    def _answer(self, entered: dict[str, Any]) -> None:
+        reply = self._asked.pop(entered["number"], None)
+        if reply is not None:  # one that nobody here asked for must not end the listener
+            answer_all([(reply, _entry_of(entered))])
 
     def inputs(self) -> dict[str, Any]:
         """Ask for the outputs of the stages before."""
@@ -111,17 +147,19 @@ class PipeLedger:
 
     def enter(self, item: Intent | Record) -> Entry:
         """Commit an intent or a record and wait for the answer."""
-        answer = self._line.enter(item)
-        if "entry" in answer:
-            return msgspec.convert(answer["entry"], type=Entry)
-        raise LeaseLost if answer["lost"] else DatabaseUnavailable(answer["said"])
+        reply = Reply()
+        self._line.ask(item, reply)
+        return reply.wait()
 
-    async def enter_async(self, item: Intent | Record) -> Entry:
-        """Commit an intent or a record, without holding up the loop."""
-        return await asyncio.to_thread(self.enter, item)
+    def enter_async(self, item: Intent | Record) -> asyncio.Future[Entry]:
+        """Commit an intent or a record and await the answer; no thread waits for it."""
+        reply = AsyncReply()
+        self._line.ask(item, reply)
+        return reply.future
 
     def transact(self, intent: Intent, act: Callable[[object], Record]) -> Entry:
         """Run `act` on a connection of this process's own: a transaction cannot be lent through a pipe."""
+        self._line.check()
         with contextlib.closing(open_store(self._url, connections=1)) as store:
             return store.effects.transact(intent, act)
 
@@ -134,16 +172,28 @@ def main(words: int) -> None:
     register(*spec["secrets"])
     threading.Thread(target=line.listen, daemon=True).start()
     try:
-        result, task = _call(spec, line)
+        with line.alone():
+            result, task = _call(spec, line)
         line.say(result=canonical.decode(canonical.encode(result)), trace=task.effects.trace, posts=task.posts.all())
     except Cancelled as error:
         line.say(stopped=classify(error).message)
     except BaseException as error:  # noqa: BLE001 — every end of the handler is sent
         line.say(failure=_plain(classify(error, spec.get("rules", ()), clock.wall())))
+    _end(0)
+
+
+def _end(code: int) -> None:
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):
             stream.flush()
-    os._exit(0)
+    os._exit(code)
+
+
+def _exit_code(error: BaseException) -> int:
+    """Return what a process that ends so tells its parent."""
+    if not isinstance(error, SystemExit):
+        return 1
+    return error.code if isinstance(error.code, int) else int(error.code is not None)
 
 
 def _call(spec: dict[str, Any], line: PipeLine) -> tuple[object, Task]:
@@ -155,10 +205,26 @@ def _call(spec: dict[str, Any], line: PipeLine) -> tuple[object, Task]:
     task = Task(lease, line, is_async=handler.is_async)
     result = handler.function(*((task,) if handler.wants_task else ()), **fields)
     if asyncio.iscoroutine(result):
-        result = asyncio.run(result)
+        result = asyncio.run(_awaited(result, line))
+    quiet = threading.Event()
+    task.effects.when_quiet(quiet.set)
+    quiet.wait()  # a transaction that a thread of the handler has open is not cut off
     if task.effects.doubt is not None:  # as in the worker: whatever the handler made of it, a person must tell
         raise task.effects.doubt
     return result, task
+
+
+async def _awaited(result: Coroutine[Any, Any, object], line: PipeLine) -> object:
+    """Await a handler; what it forked ends before it could close the loop, whose wake-ups both would share."""
+    with line.alone():
+        return await result
+
+
+def _entry_of(entered: dict[str, Any]) -> Entry | LeaseholdError:
+    """Return the ledger's answer, or what it refused with, as it would be raised in the worker."""
+    if "entry" in entered:
+        return msgspec.convert(entered["entry"], type=Entry)
+    return REFUSALS.get(entered["code"], DatabaseUnavailable)(entered["said"])
 
 
 def _find(spec: dict[str, Any]) -> Handler:

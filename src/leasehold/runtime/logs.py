@@ -8,13 +8,16 @@ from __future__ import annotations
 import logging
 import sys
 import traceback
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from typing import Any, Final
 
 from leasehold.redact import scrub
 
 _STANDARD: Final = ("exc_info", "stack_info", "stacklevel", "extra")
 LINE_LENGTH_MAX: Final = 64 * 1024
+DEPTH_MAX: Final = 8
+TEXT_COST: Final = 64  # what it takes to look at a text, in characters: many short ones cost more than a long one
+TOO_MUCH: Final = "(withheld: too large, too deep or not to be read)"
 STACK_OWN: Final = 3  # frames of this module and of logging, which say nothing
 
 
@@ -39,7 +42,8 @@ class Log(logging.LoggerAdapter[logging.Logger]):
             line += "\n" + "".join(traceback.format_stack()[:-STACK_OWN]).rstrip()
         kept: dict[str, Any] = {"stacklevel": kwargs["stacklevel"]} if "stacklevel" in kwargs else {}
         if extra := kwargs.get("extra"):
-            kept["extra"] = {key: clean(value) if isinstance(value, str) else value for key, value in extra.items()}
+            room = _Room()
+            kept["extra"] = {key: room.tidy(value, key) for key, value in extra.items()}
         return clean(line), kept
 
 
@@ -63,6 +67,73 @@ def _trace(exc_info: object) -> str:
         return ""
     error = exc_info if isinstance(exc_info, BaseException) else sys.exc_info()[1]
     return "" if error is None else "\n" + "".join(traceback.format_exception(error)).rstrip()
+
+
+def cleaned(value: object, name: str = "") -> Any:
+    """Return a value without secrets, inside containers too; the name it stands under may tell that it is one."""
+    return _Room().tidy(value, name)
+
+
+class _Room:
+    """How much of what a program hands over is looked at; what lies beyond is withheld."""
+
+    def __init__(self) -> None:
+        self._left = LINE_LENGTH_MAX
+
+    def tidy(self, value: object, name: str) -> Any:
+        """Return a value without secrets; whatever stops that, nothing unredacted is handed on."""
+        try:
+            return self._value(value, name, 0)
+        except Exception:  # noqa: BLE001 — a value that cannot be read must not end the attempt that logs it
+            return TOO_MUCH
+
+    def _value(self, value: object, name: str, depth: int) -> Any:
+        self._left -= 1
+        if value is None or isinstance(value, bool | int | float):
+            return value
+        if self._left < 0 or depth > DEPTH_MAX:
+            return TOO_MUCH
+        match value:
+            case str():
+                return self._text(value, name)
+            case Mapping():
+                return self._pairs(value, depth + 1)
+            case list() | tuple() | set() | frozenset():
+                kind = next(one for one in (list, tuple, set, frozenset) if isinstance(value, one))
+                return kind(self._items(value, name, depth + 1))
+        return self._opaque(value, name)
+
+    def _text(self, text: str, name: str) -> str:
+        self._left -= len(text) + TEXT_COST
+        bare = clean(text)
+        if not name:
+            return bare
+        whole = f"{name}={_plain(bare)}"
+        said = clean(whole)
+        return bare if said == whole else said.removeprefix(f"{name}=").strip("'\"")
+
+    def _items(self, items: Iterable[object], name: str, depth: int) -> list[Any]:
+        found: list[Any] = []
+        for item in items:
+            found.append(self._value(item, name, depth))
+            if self._left < 0:
+                return [*found, TOO_MUCH]
+        return found
+
+    def _pairs(self, pairs: Mapping[Any, object], depth: int) -> dict[Any, Any]:
+        found: dict[Any, Any] = {}
+        for key, value in pairs.items():
+            name = self._value(key, "", depth)
+            found[name] = self._value(value, str(name), depth)
+            if self._left < 0:
+                return {**found, TOO_MUCH: TOO_MUCH}
+        return found
+
+    def _opaque(self, value: object, name: str) -> Any:
+        """Return a thing as it is if it shows no secret when it is written out, else what is left of its text."""
+        said, shown = str(value), repr(value)
+        tidy = self._text(said, name)
+        return value if (tidy, clean(shown)) == (said, shown) else tidy
 
 
 def clean(line: str, redact: Callable[[str], str] = scrub) -> str:

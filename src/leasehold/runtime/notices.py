@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from leasehold import canonical
 from leasehold.model.lease import Lease, Settlement
 from leasehold.model.outbox import DeliveryRow, DeliveryStatus, Mark, Taken
-from leasehold.runtime.logs import Log
+from leasehold.runtime.logs import Log, clean
+
+ERROR_LENGTH_MAX: Final = 500
 
 
 class Notices:
@@ -69,7 +71,7 @@ class Notices:
 
     def part_failed(self, part: str, error: BaseException) -> None:
         """Tell that a part of the worker met trouble and goes on."""
-        self._log.error("part_failed", part=part, error=f"{type(error).__name__}: {error}"[:500])
+        self._log.error("part_failed", part=part, error=clean(f"{type(error).__name__}: {error}")[:ERROR_LENGTH_MAX])
 
 
 def _facts(lease: Lease) -> dict[str, Any]:

@@ -22,6 +22,8 @@ from leasehold.model.failures.verdict import Verdict, pause
 
 # What a module is called while it is a program, or a program's isolated handler; a replay imports it by its name.
 PROGRAMS: Final = ("__main__", "__leasehold_cell__")
+# Types of the language that say what their constructor was given, not what stands in `args`.
+OWN_WORDS: Final = (SyntaxError, UnicodeDecodeError, UnicodeEncodeError, UnicodeTranslateError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,7 @@ def _speaking(kind: type[Exception], words: object) -> type[Exception]:
     """Return a type that says what was said then, where its own way to say it needs what only its constructor sets."""
     speaker = next(one for one in kind.__mro__ if "__str__" in _own(one))
     plain = type(kind) is type and next(one for one in kind.__mro__ if "__init_subclass__" in _own(one)) is object
-    if _is_builtin(speaker) or not plain:
+    if not plain or (_is_builtin(speaker) and speaker not in OWN_WORDS):
         return kind
     names = {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__str__": lambda _: str(words)}
     return type(kind.__name__, (kind,), names)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 from msgspec import UNSET, Struct
@@ -60,6 +61,7 @@ class Answers:
         self._asked: dict[str, int] = {}
         self._raised: list[tuple[BaseException, Verdict | None]] = []
         self.failed_as_recorded = False
+        self.doubt: EffectInDoubt | None = None
         self.asked = 0
 
     def enter(self, item: Intent | Record) -> Entry:
@@ -68,9 +70,11 @@ class Answers:
             raise self._diverge("effect", "answered from the record", "done again")
         return self._answer(item)
 
-    async def enter_async(self, item: Intent | Record) -> Entry:
-        """Answer an intent from the record."""
-        return self.enter(item)
+    def enter_async(self, item: Intent | Record) -> Awaitable[Entry]:
+        """Answer an intent from the record, at once: no turn of the loop lets others in between."""
+        found: asyncio.Future[Entry] = asyncio.get_running_loop().create_future()
+        found.set_result(self.enter(item))
+        return found
 
     def transact(self, intent: Intent, act: Callable[[object], Record]) -> Entry:  # noqa: ARG002 — it never acts
         """Answer a transaction from the record."""
@@ -83,6 +87,8 @@ class Answers:
         self.asked += 1
         self._follow(intent, found.number)
         result = text_of(found.result)
+        if self._in_doubt(found):
+            raise self._doubted(intent)
         if result is None:
             raise self._again(found)
         return Entry(intent.task_id, intent.fence, intent.key, effect.Verdict.DONE, result)
@@ -109,12 +115,21 @@ class Answers:
             self._stop = Diverged(self._story.task, what, expected, found)
         return self._stop
 
+    def _in_doubt(self, found: EffectLine) -> bool:
+        """Tell whether the attempt did not learn how it ended: nobody did, or a person told after it had failed."""
+        if found.result is UNSET and found.failure is UNSET:
+            return True
+        return self._ending.name == Name.FAILED and (found.recorded_at or 0) > self._ending.at
+
+    def _doubted(self, intent: Intent) -> EffectInDoubt:
+        """Make what stops a handler at an effect in doubt: a verdict of doubt would have it looked up or redone."""
+        error = EffectInDoubt(f"It is {intent.kind}, key {intent.key}.")
+        self.doubt = self.doubt or error
+        self._raised.append((error, None))
+        return error
+
     def _again(self, found: EffectLine) -> BaseException:
         """Make the failure that the effect ended with, so that a handler which caught it then catches it now."""
-        if found.failure is UNSET:
-            error: BaseException = EffectInDoubt(f"It is {found.kind}, key {found.key}.")
-            self._raised.append((error, None))
-            return error
         recorded = Recorded(found.failure if isinstance(found.failure, dict) else {}, self._home)
         self._raised.append((recorded.error(), recorded.verdict()))
         return self._raised[-1][0]

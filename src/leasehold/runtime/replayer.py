@@ -23,8 +23,9 @@ from leasehold.errors import RecordDamaged
 from leasehold.insight.recording import Recording, read_lines
 from leasehold.insight.verify import check_story
 from leasehold.insight.verify_effects import Effects
+from leasehold.model import lease as endings
 from leasehold.model.event import Name
-from leasehold.model.failure import Failure
+from leasehold.model.failure import Failure, classify
 from leasehold.model.failures.verdict import pause
 from leasehold.model.lease import Lease, Settlement
 from leasehold.model.names import route as route_of
@@ -151,7 +152,7 @@ class _Run:
                 result = attempt.call(lambda _: line)
                 if attempt.handler.is_async:
                     result = asyncio.run(result)
-                settlement = attempt.succeed(result)
+                settlement = _succeeded(attempt, result, answers)
             except (Diverged, KeyboardInterrupt):
                 raise
             except BaseException as error:  # noqa: BLE001 — whatever a handler raises is compared
@@ -205,6 +206,13 @@ class _Run:
         drawn = clock.microseconds(decision.delay)
         if detail.get("delay_us") != drawn:
             raise Diverged(story.task, "delay of a retry, in microseconds", str(detail.get("delay_us")), str(drawn))
+
+
+def _succeeded(attempt: Attempt, result: object, answers: Answers) -> Settlement:
+    """Judge a result as then: whatever the handler made of an effect in doubt, a person had to tell."""
+    if answers.doubt is not None:
+        return endings.failed(attempt.lease, classify(answers.doubt))
+    return attempt.succeed(result)
 
 
 def _claimed_at(story: Story, ending: EventLine) -> int:

@@ -13,7 +13,7 @@ from leasehold.model.lease import Lease
 from leasehold.model.limits import PROGRESS_BYTES_MAX
 from leasehold.model.names import clean
 from leasehold.runtime.effects import Act, Effects, Ledger
-from leasehold.runtime.logs import Log
+from leasehold.runtime.logs import Log, cleaned
 
 
 class Line(Protocol):
@@ -88,11 +88,11 @@ class Task:
         """Report how far the attempt has come; the latest report counts."""
         if self._line.lost:
             raise LeaseLost
-        fields: dict[str, Any] = {"done": done}
+        fields: dict[str, Any] = {"done": cleaned(done)}
         if total is not None:
-            fields["total"] = total
+            fields["total"] = cleaned(total)
         if message:
-            fields["message"] = clean(message, 500)
+            fields["message"] = clean(cleaned(message), 500)
         self._line.note(canonical.encode(fields, limit=PROGRESS_BYTES_MAX))
 
     def effect(self, kind: str, act: Act, *, lookup: Act | None = None, idempotent: bool = False, **fields: Any) -> Any:

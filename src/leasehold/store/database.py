@@ -18,6 +18,7 @@ from enum import Enum, auto
 from typing import Any, Final, Protocol, TypeVar
 
 from leasehold.errors import DatabaseUnavailable, LeaseholdError
+from leasehold.redact import RedactionFailed, scrub
 from leasehold.store.pool import Pool
 from leasehold.store.wake import Ear, Mouth
 
@@ -28,6 +29,7 @@ PATIENCE_SECONDS: Final = 60.0
 FIRST_PATIENCE_SECONDS: Final = 3.0
 PAUSE_FIRST: Final = 0.005
 PAUSE_MAX: Final = 1.0
+SAID_LENGTH_MAX: Final = 32 * 1024
 
 
 @dataclass(slots=True)
@@ -256,7 +258,7 @@ class Database:
         patience = self.patience if self._reached else min(self.patience, FIRST_PATIENCE_SECONDS)
         spent = time.monotonic() - started >= patience
         if spent or self._wait(pause * random.uniform(0.5, 1.0)):
-            raise DatabaseUnavailable(f"Last trouble: {_one_line(error)}.") from error
+            raise DatabaseUnavailable(f"Last trouble: {one_line(error)}.") from error
 
     def _ours(self, error: Exception) -> Exception:
         trouble = self.dialect.judge(error)
@@ -264,8 +266,13 @@ class Database:
             return error
         if trouble is Trouble.FINAL:
             return self.dialect.translate(error)
-        return DatabaseUnavailable(f"Last trouble: {_one_line(error)}.")
+        return DatabaseUnavailable(f"Last trouble: {one_line(error)}.")
 
 
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:300] or type(error).__name__
+def one_line(error: Exception) -> str:
+    """Return what a driver says in one short line: redacted first, as half a secret would not be known for one."""
+    try:
+        said = scrub(str(error)[:SAID_LENGTH_MAX])
+    except RedactionFailed:
+        said = ""
+    return " ".join(said.split())[:300] or type(error).__name__

@@ -24,7 +24,7 @@ from leasehold.errors import (
     UrlInvalid,
 )
 from leasehold.store import statements
-from leasehold.store.database import Row, Trouble
+from leasehold.store.database import Row, Trouble, one_line
 from leasehold.store.postgres_wake import ListenEar, NotifyMouth
 from leasehold.store.wake import GatheringMouth
 
@@ -112,7 +112,7 @@ class PostgresDialect:
 
     def translate(self, error: Exception) -> LeaseholdError:
         """Turn a final psycopg error into one of ours."""
-        said = f"PostgreSQL says: {' '.join(str(error).split())[:300]}."
+        said = f"PostgreSQL says: {one_line(error)}."
         match error:
             case pg.UndefinedTable() | pg.InvalidSchemaName() | pg.UndefinedFunction() | pg.UndefinedColumn():
                 return SchemaMissing(said)

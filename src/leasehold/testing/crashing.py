@@ -1,17 +1,21 @@
 """Crashing attempts on purpose, in a user's own tests.
 
 `crash_at` ends an attempt at one point of one of its effects, as if its worker had died there: nothing more is recorded
-of it, and its lease is taken back at once. `crash_matrix` runs a job once per point and effect and compares the ends.
+of it, and its lease is taken back at once. `crash_matrix` runs a job once without a crash, which tells what points its
+effects pass, then once with a crash at each of them, and compares the ends. A crash that did not happen proves nothing:
+it is an error of the matrix.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from leasehold.app import Job, Leasehold
+from leasehold.errors import Misuse
 from leasehold.model.effect import Intent
 from leasehold.model.lease import Vacancy
 from leasehold.runtime.points import Point, watch
@@ -25,10 +29,18 @@ class Crash(BaseException):
 def crash_at(app: Leasehold, point: str, *, kind: str | None = None, nth: int = 1) -> Iterator[None]:
     """Crash the attempt that is the `nth` to pass a point (of an effect of this kind), once.
 
-    Points: before_intent, after_intent, after_act, after_result.
+    Points: before_intent, after_intent, after_act, after_result; an effect of `task.transaction` passes the first and
+    the last. Effects of an isolated handler pass them in a process of its own, where they are not seen.
     """
-    wanted = Point(point)
+    with _trap(app, Point(point), kind, nth):
+        yield
+
+
+@contextmanager
+def _trap(app: Leasehold, wanted: Point, kind: str | None, nth: int) -> Iterator[list[Crash]]:
+    """Crash an attempt, and tell whether that happened."""
     left = [nth]
+    crashes: list[Crash] = []
 
     def crash(passed: Point, intent: Intent) -> None:
         if passed is not wanted or kind not in (None, intent.kind):
@@ -36,13 +48,24 @@ def crash_at(app: Leasehold, point: str, *, kind: str | None = None, nth: int = 
         left[0] -= 1
         if left[0] == 0:
             app.store.leases.vacate([Vacancy(intent.task_id, intent.fence, "owner gone")])
-            raise Crash(f"crashed {point.replace('_', ' ')} of {intent.kind}")
+            crashes.append(Crash(f"crashed {_words(wanted)} of {intent.kind}"))
+            raise crashes[0]
 
     end = watch(crash)
     try:
-        yield
+        yield crashes
     finally:
         end()
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a run is crashed: at the `turn`-th passing of a point. `nth` tells which effect of the job passes there."""
+
+    point: str = ""
+    kind: str = ""
+    nth: int = 0
+    turn: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +85,15 @@ class Run:
         """What must be the same in every run."""
         return self.status, self.output, self.acts
 
+    @property
+    def where(self) -> str:
+        """Where it was crashed, in words."""
+        return f"crash {_words(self.point)} of {self.kind} (the {self.nth}. effect)" if self.nth else "no crash"
+
     def __str__(self) -> str:
         """Say it in a line."""
-        where = (
-            f"crash {self.point.replace('_', ' ')} of {self.kind} (the {self.nth}. effect)" if self.nth else "no crash"
-        )
         said = f", {self.failure}" if self.failure else ""
-        return f"{where}: {self.status}, {self.acts} acts, output {self.output!r}{said}"
+        return f"{self.where}: {self.status}, {self.acts} acts, output {self.output!r}{said}"
 
 
 @dataclass(slots=True)
@@ -83,7 +108,9 @@ class Matrix:
         return [run for run in self.runs if run.end != self.runs[0].end]
 
     def check(self) -> None:
-        """Raise unless every run ended alike and acted equally often."""
+        """Raise unless there were crashes, and every run ended alike and acted equally often."""
+        if len(self.runs) < 2:  # noqa: PLR2004 — the one without a crash, and another
+            raise AssertionError("Nothing was crashed: the job has no effects, so that this proves nothing.")
         if self.different:
             lines = "\n".join(f"  {run}" for run in [self.runs[0], *self.different])
             raise AssertionError(f"A crash changes what happens; give the effect a lookup or idempotent=True:\n{lines}")
@@ -92,48 +119,70 @@ class Matrix:
 def crash_matrix(
     make: Callable[[], Leasehold], submit: Callable[[Leasehold], Job], acts: Callable[[], int], *, timeout: float = 60.0
 ) -> Matrix:
-    """Run a job once without a crash and once per point of each of its effects, and check that all end alike.
+    """Run a job once without a crash and once per point that its effects passed, and check that all end alike.
 
     `make` returns a fresh app on a fresh database with the handlers registered, `submit` submits the job (under a key,
     so that effects have the same keys in every run), `acts` counts what the outside world has seen since `make`.
     """
-    order: list[str] = []
-    matrix = Matrix([_observe(make, submit, acts, order, timeout)])
-    for nth, kind in enumerate(order, start=1):
-        for point in Point:
-            app = make()
-            with crash_at(app, point, nth=nth):
-                matrix.runs.append(_run(app, submit, acts, (point.value, kind, nth), timeout))
+    places: list[Place] = []
+    matrix = Matrix([_observe(make(), submit, acts, places, timeout)])
+    for place in places:
+        app = make()
+        with _trap(app, Point(place.point), None, place.turn) as crashes:
+            matrix.runs.append(_run(app, submit, acts, place, timeout))
+        if not crashes:
+            said = f"The {matrix.runs[-1].where} did not happen"
+            raise AssertionError(f"{said}: the job's effects differ from run to run, so that this proves nothing.")
     matrix.check()
     return matrix
 
 
 def _observe(
-    make: Callable[[], Leasehold],
+    app: Leasehold,
     submit: Callable[[Leasehold], Job],
     acts: Callable[[], int],
-    order: list[str],
+    places: list[Place],
     timeout: float,
 ) -> Run:
-    end = watch(lambda point, intent: order.append(intent.kind) if point is Point.BEFORE_INTENT else None)
+    """Run the job undisturbed, and note what points its effects pass, in order."""
+    effects: dict[str, int] = {}
+    turns: Counter[Point] = Counter()
+
+    def note(point: Point, intent: Intent) -> None:
+        number = effects.setdefault(intent.key, len(effects) + 1)
+        turns[point] += 1
+        places.append(Place(point.value, intent.kind, number, turns[point]))
+
+    end = watch(note)
     try:
-        return _run(make(), submit, acts, ("", "", 0), timeout)
+        return _run(app, submit, acts, Place(), timeout)
     finally:
         end()
 
 
 def _run(
-    app: Leasehold,
-    submit: Callable[[Leasehold], Job],
-    acts: Callable[[], int],
-    where: tuple[str, str, int],
-    timeout: float,
+    app: Leasehold, submit: Callable[[Leasehold], Job], acts: Callable[[], int], place: Place, timeout: float
 ) -> Run:
     try:
         job = submit(app)
         app.drain(timeout=timeout)
+        _refuse_isolated(app)
         failure = job.failure
         said = None if failure is None else f"{failure.get('error_class')}: {failure.get('message')}"
-        return Run(*where, job.status.value, job.output, said, acts())
+        return Run(place.point, place.kind, place.nth, job.status.value, job.output, said, acts())
     finally:
         app.close()
+
+
+def _refuse_isolated(app: Leasehold) -> None:
+    """Raise if a job that was run has a handler whose effects cannot be crashed from here."""
+    for handler in app._handlers().values():  # noqa: SLF001 — nobody else needs to know
+        if handler.isolated and app.jobs(kind=handler.kind, limit=1):
+            raise Misuse(
+                f"'{handler.route}' is isolated: its effects pass their points in a process of its own, where nothing "
+                "crashes them. Have `make` register the same function without isolated=True."
+            )
+
+
+def _words(point: str) -> str:
+    return point.replace("_", " ")

@@ -1,0 +1,104 @@
+"""Isolated handlers that fork, or have many effects at once. Tests register their functions with apps of their own.
+
+A child process finds a handler by its name in this module, whichever app submitted the job.
+"""
+
+import asyncio
+import multiprocessing
+import os
+import sys
+import threading
+
+from leasehold import Leasehold
+
+app = Leasehold("sqlite:////nowhere/at/all.db")
+FORKS = multiprocessing.get_context("fork")
+
+
+@app.job(isolated=True)
+def ask_from_below(task, *, warm: bool):
+    """Have a forked process ask the engine for everything, then go on in the handler itself."""
+    if warm:  # the way to the ledger is known before the fork, or not
+        task.effect("A", lambda: 1)
+    said = FORKS.SimpleQueue()
+    asked = {
+        "effect": lambda: task.effect("B", lambda: 2),
+        "transaction": lambda: task.transaction("C", lambda _: 3),
+        "inputs": lambda: task.inputs,
+        "progress": lambda: task.progress(1),
+    }
+
+    def below():
+        for name, ask in asked.items():
+            try:
+                ask()
+            except Exception as error:  # noqa: BLE001
+                said.put((name, getattr(error, "code", ""), str(error)))
+
+    process = FORKS.Process(target=below)
+    process.start()
+    process.join()
+    refused = [said.get() for _ in asked] if process.exitcode == 0 else []
+    return {"refused": refused, "inputs": task.inputs, "own": task.effect("D", lambda: 4)}
+
+
+@app.job(isolated=True)
+def leave_twice(task, how: str):
+    """Leave the handler in a forked process too; tell how that one ended."""
+    below = os.fork()
+    if below == 0:
+        return leave(how)
+    code = ending_of(below)
+    return {"left": "above", "code": code, "effect": task.effect("A", lambda: 1)}
+
+
+@app.job(isolated=True)
+async def leave_twice_async(task, how: str):
+    """The same on an event loop, which must go on afterwards."""
+    below = os.fork()
+    if below == 0:
+        return leave(how)
+    code = await asyncio.to_thread(ending_of, below)
+    return {"left": "above", "code": code, "effect": await task.effect("A", lambda: 1)}
+
+
+def ending_of(process: int) -> int:
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+
+
+def leave(how: str) -> dict[str, str]:
+    if how == "exit":
+        sys.exit(7)
+    if how == "raise":
+        raise ValueError("said by nobody")
+    return {"left": "below"}
+
+
+@app.job(isolated=True)
+async def crowd(task, number: int):
+    """Have many effects at once while no thread of the loop's is free."""
+    gate = threading.Event()
+    waiting = [asyncio.to_thread(gate.wait) for _ in range(64)]
+    threads = [asyncio.ensure_future(one) for one in waiting]
+    await asyncio.sleep(0)
+    found = await asyncio.gather(*(task.effect("BUY", lambda n=n: n, number=n) for n in range(number)))
+    gate.set()
+    await asyncio.gather(*threads)
+    return found
+
+
+@app.job(isolated=True)
+def tell_refusal(task):
+    """Tell how the ledger refuses."""
+    try:
+        return task.effect("BUY", lambda: 1)
+    except Exception as error:  # noqa: BLE001
+        return [type(error).__name__, str(error)]
+
+
+@app.job(isolated=True)
+def hear_unasked(task):
+    """Have the worker answer under a number that nobody here waits for."""
+    intent = task.effects.intend("ODD", {})
+    task._line.say(enter={"number": 999, "intent": intent})  # noqa: SLF001 — past what would wait for the answer
+    return [task.effect("BUY", lambda n=n: n, number=n) for n in (1, 2)]
