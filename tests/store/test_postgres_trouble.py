@@ -245,3 +245,27 @@ def test_more_threads_than_connections_take_turns(url):
         assert store.reports.vitals().ready == 24
         used = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
         assert look(store, f"{used} AND application_name = 'leasehold'") == [(2,)]
+
+
+def raw(store) -> psycopg.Connection:
+    """The engine's own connection that is idle now."""
+    found = store.database.perform(lambda session: session.raw)
+    assert isinstance(found, psycopg.Connection)
+    return found
+
+
+def test_what_a_pooler_has_unprepared_is_done_again_and_never_prepared_any_more(url):
+    """A pooler in transaction mode hands out another server session each time; what was prepared is not there."""
+    with contextlib.closing(open_store(url, connections=1)) as store:
+        for _ in range(10):  # past the fifth use psycopg prepares
+            assert store.reports.vitals().ready == 0
+        raw(store).execute("DO $$ BEGIN EXECUTE 'DEALLOCATE ALL'; END $$")  # so that psycopg does not hear of it
+        assert store.reports.vitals().ready == 0
+        submit(store, "k")
+        assert store.reports.vitals().ready == 1
+        assert raw(store).prepare_threshold is None
+
+
+def test_l1_a_process_that_is_frozen_inside_a_transaction_of_ours_holds_its_rows_for_a_short_time(store):
+    """Else an orchestrator that is stopped would stop every other worker's upkeep, which waits for the same rows."""
+    assert raw(store).execute("SHOW idle_in_transaction_session_timeout").fetchone() == ("10s",)

@@ -38,8 +38,14 @@ CONNECT: Final[dict[str, str | int]] = {
 }
 AGAIN: Final = ("40001", "40P01", "55P03", "53300", "57014")
 RECONNECT: Final = ("25006", "25P03", "25P04", "57P01", "57P02", "57P03", "57P05")
+# A pooler has given this connection another server session, which does not know what was prepared on the last one.
+UNPREPARED: Final = ("26000", "42P05")
 # Rows are looked up by key. A scan looks cheap while a table is empty, and a plan made then is kept for a while.
-SETTINGS: Final = "SET jit = off; SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_mergejoin = off"
+# A process that is frozen inside a transaction of ours holds its rows no longer than the limit.
+SETTINGS: Final = (
+    "SET jit = off; SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_mergejoin = off;"
+    " SET idle_in_transaction_session_timeout = '10s'"
+)
 
 
 class PostgresDialect:
@@ -53,13 +59,14 @@ class PostgresDialect:
         except psycopg.Error as error:
             raise UrlInvalid(f"It cannot be read: {error}.") from None
         self.conninfo = psycopg.conninfo.make_conninfo(url, **{k: v for k, v in CONNECT.items() if k not in given})
+        self._prepare_threshold: int | None = 5
         self._home: Row | None = None
         self._known: WeakSet[psycopg.Connection[Row]] = WeakSet()
         self._known_of = os.getpid()
 
     def connect(self) -> PostgresSession:
         """Open a connection of our own."""
-        connection = psycopg.connect(self.conninfo, autocommit=True)
+        connection = psycopg.connect(self.conninfo, autocommit=True, prepare_threshold=self._prepare_threshold)
         try:
             connection.execute(SETTINGS)
         except BaseException:
@@ -102,6 +109,9 @@ class PostgresDialect:
         if not isinstance(error, psycopg.Error):
             return None
         state = error.sqlstate or ""
+        if state in UNPREPARED:
+            self._prepare_threshold = None
+            return Trouble.RECONNECT
         if state in AGAIN:
             return Trouble.AGAIN
         if state in RECONNECT or state.startswith("08"):
