@@ -199,11 +199,11 @@ def s5_settled(evidence: Evidence) -> Iterator[str]:
     for (task, epoch), rows in evidence.outcomes.items():
         if len(rows) > 1:
             yield f"task {task} epoch {epoch} has {len(rows)} outcomes"
+    epochs = Counter(task for task, _ in evidence.outcomes)
     for task, events in evidence.events.items():
         ends = sum(event.ends for event in events)
-        epochs = len([1 for one, _ in evidence.outcomes if one == task])
-        if ends != epochs:
-            yield f"task {task} ended {ends} times and has {epochs} outcomes"
+        if ends != epochs[task]:
+            yield f"task {task} ended {ends} times and has {epochs[task]} outcomes"
         over = False
         for event in events:
             if over and event.name not in ("revived", "superseded"):
@@ -299,13 +299,13 @@ def s13_revivals(evidence: Evidence) -> Iterator[str]:
         if len([event for event in made if event.told.get("epoch") == epoch + 1]) > 1:
             yield f"letter {letter} made more than one epoch"
     buried = {(task, epoch) for _, task, epoch, _ in letters}
+    wholes = {row[2] for row in evidence.tasks.values()}
     for (task, epoch), rows in evidence.outcomes.items():
-        row = evidence.tasks.get(task)
-        has_parts = row is not None and any(one[2] == task for one in evidence.tasks.values())
-        if rows[0][3] == "ERROR" and not has_parts and (task, epoch) not in buried:
+        if rows[0][3] == "ERROR" and task not in wholes and (task, epoch) not in buried:
             yield f"task {task} epoch {epoch} ended in ERROR without a letter"
+    answered = set(evidence.witnessed("revived"))
     for letter, _, _, state in letters:
-        if (letter,) in evidence.witnessed("revived") and state == "open":
+        if (letter,) in answered and state == "open":
             yield f"the revival of letter {letter} was answered, and it is open"
 
 

@@ -37,16 +37,18 @@ QUICK = {"fsync": "off", "full_page_writes": "off", "max_wal_size": "256MB"}
 class PostgresServer:
     """One server. `settings` may be changed between stop and start."""
 
-    def __init__(self, *, durable: bool = False, tcp: bool = False, binaries: Path | None = None) -> None:
+    def __init__(
+        self, *, durable: bool = False, tcp: bool = False, binaries: Path | None = None, home: Path | None = None
+    ) -> None:
         found = binaries or find_binaries()
-        home = _home(in_memory=not durable and runs(found))
-        self.folder = Path(tempfile.mkdtemp(prefix="leasehold-pg-", dir=home))
-        self.guard = _watch(self.folder)
+        place = home or _home(in_memory=not durable and runs(found))
+        self.folder = Path(tempfile.mkdtemp(prefix="leasehold-pg-", dir=place))
+        self.guard = watch(self.folder)
         self.account = server_account()
         if self.account:
             os.chown(self.folder, self.account["user"], self.account["group"])
         self.binaries = reachable_binaries(found, self.folder / "programs")
-        self.port = _free_port() if tcp else 5432
+        self.port = free_port() if tcp else 5432
         self.settings = {
             "listen_addresses": "127.0.0.1" if tcp else "",
             "unix_socket_directories": str(self.folder),
@@ -166,7 +168,8 @@ class PostgresServer:
         if self._process is None or self._process.poll() is not None:
             raise RuntimeError(f"PostgreSQL did not start:\n{self.log[-4000:]}")
         lines = self._postmaster_lines()
-        return len(lines) > READY_LINE and lines[0] == str(self._process.pid) and lines[READY_LINE] == "ready"
+        ready = ("ready", "standby")  # the second: it reads, and follows another
+        return len(lines) > READY_LINE and lines[0] == str(self._process.pid) and lines[READY_LINE] in ready
 
     def _postmaster_lines(self) -> list[str]:
         try:
@@ -186,7 +189,8 @@ def database_name(url: str) -> str:
     return url.partition("?")[0].rpartition("/")[2]
 
 
-def _watch(folder: Path) -> subprocess.Popen[bytes]:
+def watch(folder: Path) -> subprocess.Popen[bytes]:
+    """Have a folder, and whoever works in it, removed when this process is gone or closes the pipe."""
     command = [sys.executable, str(Path(__file__).with_name("guard.py")), str(folder)]
     return subprocess.Popen(command, stdin=subprocess.PIPE, cwd="/", start_new_session=True)
 
@@ -199,7 +203,8 @@ def _home(*, in_memory: bool) -> str:
     return usual if len(usual) < 60 else "/tmp"
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port that nobody listens on at this moment."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

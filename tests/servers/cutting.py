@@ -1,0 +1,159 @@
+"""A TCP proxy in front of a PostgreSQL server that counts the protocol's messages and cuts the line at a chosen one.
+
+The messages of both directions are numbered over all connections, in the order in which they arrive here. The chosen
+one is not passed on: one of a client never reaches the server; one of the server was sent after what it answers was
+done, so swallowing the answer to a COMMIT leaves a client that cannot know.
+"""
+
+import socket
+import struct
+import threading
+from collections import Counter
+from contextlib import suppress
+from enum import Enum
+from types import TracebackType
+from typing import Self
+
+LENGTH = struct.Struct(">I")
+COMMAND_COMPLETE = b"C"
+
+
+class Direction(Enum):
+    """Who sends."""
+
+    CLIENT = "client"
+    SERVER = "server"
+
+
+class CuttingProxy:
+    """Listens on a port of its own and forwards to the server's, message by message."""
+
+    def __init__(self, server_port: int) -> None:
+        self._server_port = server_port
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
+        self.seen: Counter[Direction] = Counter()
+        self.cuts = 0
+        self.swallowed: Counter[str] = Counter()  # answers that were cut off, by what was done: COMMIT, SELECT, …
+        self._cut_at: tuple[Direction, int] | None = None
+        self._lock = threading.Lock()
+        self._links: list[_Link] = []
+        self._thread = threading.Thread(target=self._accept, name="cutting-proxy", daemon=True)
+        self._thread.start()
+
+    def arm(self, direction: Direction, number: int) -> None:
+        """Count anew, and cut at this message."""
+        with self._lock:
+            self.seen.clear()
+            self._cut_at = (direction, number)
+
+    def disarm(self) -> int:
+        """Cut no more; return how many messages were counted in the chosen direction."""
+        with self._lock:
+            chosen, self._cut_at = self._cut_at, None
+            return self.seen[chosen[0]] if chosen else 0
+
+    def passes(self, direction: Direction, message: bytes) -> bool:
+        """Count a message; tell whether it may pass."""
+        with self._lock:
+            self.seen[direction] += 1
+            if self._cut_at != (direction, self.seen[direction]):
+                return True
+            self.cuts += 1
+            if direction is Direction.SERVER and message[:1] == COMMAND_COMPLETE:
+                self.swallowed[message[5:].decode().partition(" ")[0].rstrip("\0")] += 1
+            return False
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = self._listener.accept()
+                server = socket.create_connection(("127.0.0.1", self._server_port))
+                self._links = [link for link in self._links if not link.release()]
+                self._links.append(_Link(self, client, server))
+
+    def close(self) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self._thread.join(timeout=60)
+        for link in self._links:
+            link.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class _Link:
+    """One client's connection: a thread for each direction."""
+
+    def __init__(self, proxy: CuttingProxy, client: socket.socket, server: socket.socket) -> None:
+        self._proxy = proxy
+        self._ends = (client, server)
+        for end in self._ends:
+            end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        ways = ((Direction.CLIENT, client, server), (Direction.SERVER, server, client))
+        self._threads = [threading.Thread(target=self._pump, args=way, daemon=True) for way in ways]
+        for thread in self._threads:
+            thread.start()
+
+    def _pump(self, direction: Direction, source: socket.socket, target: socket.socket) -> None:
+        messages = _Messages(is_begun=direction is Direction.SERVER)
+        with suppress(OSError):
+            while received := source.recv(1 << 20):
+                whole = messages.take(received)
+                passed = 0
+                while passed < len(whole) and self._proxy.passes(direction, whole[passed]):
+                    passed += 1
+                target.sendall(b"".join(whole[:passed]))
+                if passed < len(whole):
+                    break
+        self._hang_up()
+
+    def _hang_up(self) -> None:
+        for end in self._ends:
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+    def release(self) -> bool:
+        """Give up the sockets of a connection that is over; tell whether it is."""
+        if any(thread.is_alive() for thread in self._threads):
+            return False
+        for end in self._ends:
+            end.close()
+        return True
+
+    def close(self) -> None:
+        self._hang_up()
+        for thread in self._threads:
+            thread.join(timeout=60)
+        self.release()
+
+
+class _Messages:
+    """Cuts a stream of bytes into messages: a type and a length each, but for a client's first, which has no type."""
+
+    def __init__(self, *, is_begun: bool) -> None:
+        self._is_begun = is_begun
+        self._rest = b""
+
+    def take(self, received: bytes) -> list[bytes]:
+        """Return the messages that are complete."""
+        self._rest += received
+        found: list[bytes] = []
+        while (size := self._size()) and len(self._rest) >= size:
+            found.append(self._rest[:size])
+            self._rest = self._rest[size:]
+            self._is_begun = True
+        return found
+
+    def _size(self) -> int:
+        start = 1 if self._is_begun else 0
+        if len(self._rest) < start + LENGTH.size:
+            return 0
+        length: int = LENGTH.unpack_from(self._rest, start)[0]
+        return start + length

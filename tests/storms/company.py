@@ -1,0 +1,59 @@
+"""Who takes part in a storm: workers and the submitter, from one nursery or several."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.storms.nursery import Child, Nursery
+
+JOBS_MAX = 1_000_000
+CONCURRENCY = 4
+
+
+class Company:
+    """The processes of one storm. `environment`: what all of them are told."""
+
+    def __init__(self, folder: Path, environment: dict[str, str]) -> None:
+        self._folder = folder
+        self._environment = environment
+        self._nurseries = [Nursery(environment)]
+        self._submitters: list[Child] = []
+
+    def open_nursery(self, environment: dict[str, str]) -> Nursery:
+        """Have another place where workers come from, with an environment of its own from the start."""
+        self._nurseries.append(Nursery(self._environment | environment))
+        return self._nurseries[-1]
+
+    def hire(self, environment: dict[str, str] | None = None, nursery: Nursery | None = None) -> Child:
+        """Start a worker, without waiting for it."""
+        options = json.dumps({"concurrency": CONCURRENCY})
+        return self._start(nursery or self._nurseries[0], "tests.storms.work", options, environment)
+
+    def hire_submitter(self, environment: dict[str, str] | None = None) -> Child:
+        """Start the submitter; it goes on where the one before ended."""
+        self._submitters.append(self._start(self._nurseries[0], "tests.storms.submit", str(JOBS_MAX), environment))
+        return self.submitter
+
+    def _start(self, nursery: Nursery, module: str, argument: str, environment: dict[str, str] | None) -> Child:
+        log = self._folder / f"process-{len(self.hands)}.log"
+        return nursery.start(module, argument, environment=environment or {}, log=log)
+
+    @property
+    def hands(self) -> list[Child]:
+        """Every process there ever was."""
+        return [hand for nursery in self._nurseries for hand in nursery.children]
+
+    @property
+    def workers(self) -> list[Child]:
+        """The workers that are running."""
+        return [hand for hand in self.hands if hand.running and hand not in self._submitters]
+
+    @property
+    def submitter(self) -> Child:
+        return self._submitters[-1]
+
+    def close(self) -> None:
+        """End every process."""
+        for nursery in self._nurseries:
+            nursery.close()

@@ -1,0 +1,148 @@
+"""Starts worker processes quickly: one process that has imported everything and forks when it is told.
+
+`python -m tests.storms.nursery` reads one order a line from its standard input and answers each with one line. A child
+is an ordinary process of its own, with its own log; it is killed when the nursery ends, however that comes about. Its
+number is not given to another process before the nursery was asked what became of it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any, NoReturn
+
+from tests.waiting import until
+from tests.workshop.crew import ROOT
+
+PARENT_DEATH = 1  # of prctl: which signal to get when the parent is gone
+PRELOADED = ("psycopg", "tests.storms.app", "tests.storms.submit", "leasehold.store.postgres")
+
+
+class Child:
+    """One process that the nursery started."""
+
+    def __init__(self, nursery: Nursery, pid: int, log: Path) -> None:
+        self._nursery = nursery
+        self._log = log
+        self._code: int | None = None
+        self.pid = pid
+
+    @property
+    def log(self) -> str:
+        return self._log.read_text()
+
+    @property
+    def running(self) -> bool:
+        if self._code is None:
+            self._code = self._nursery.ask({"code": self.pid})
+        return self._code is None
+
+    def signal(self, number: signal.Signals) -> None:
+        if self.running:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.signal(signal.SIGKILL)
+        self.end()
+
+    def end(self) -> int:
+        """Wait for the end and return the exit code; of a signal, its number below zero."""
+        until(lambda: not self.running)
+        assert self._code is not None
+        return self._code
+
+
+class Nursery:
+    """The process that forks, and all that it started."""
+
+    def __init__(self, environment: dict[str, str]) -> None:
+        self.children: list[Child] = []
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.storms.nursery"],
+            cwd=ROOT,
+            env=os.environ | environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def start(self, module: str, *arguments: str, environment: dict[str, str], log: Path) -> Child:
+        """Fork a process that runs the module's `main`."""
+        order = {"module": module, "arguments": arguments, "environment": environment, "log": str(log)}
+        child = Child(self, self.ask(order), log)
+        self.children.append(child)
+        return child
+
+    def ask(self, order: dict[str, Any]) -> Any:
+        """Give an order and return the answer."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(order) + "\n")
+        self._process.stdin.flush()
+        return json.loads(self._process.stdout.readline())
+
+    def close(self) -> None:
+        for child in self.children:
+            child.kill()
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        self._process.wait(timeout=60)
+        self._process.stdout.close()
+
+
+def main() -> None:
+    for name in PRELOADED:
+        importlib.import_module(name)
+    for line in sys.stdin:
+        order = json.loads(line)
+        sys.stdout.write(json.dumps(_obey(order)) + "\n")
+        sys.stdout.flush()
+
+
+def _obey(order: dict[str, Any]) -> Any:
+    if "clock" in order:
+        return time.time()
+    return _code_of(order["code"]) if "code" in order else _fork(order)
+
+
+def _code_of(pid: int) -> int | None:
+    ended, status = os.waitpid(pid, os.WNOHANG)
+    return os.waitstatus_to_exitcode(status) if ended else None
+
+
+def _fork(order: dict[str, Any]) -> int:
+    pid = os.fork()
+    return pid or _live(order)
+
+
+def _live(order: dict[str, Any]) -> NoReturn:
+    """Be the new process, and never come back from it."""
+    ctypes.CDLL(None).prctl(PARENT_DEATH, signal.SIGKILL)
+    log = os.open(order["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    for own, standard in ((nothing, 0), (log, 1), (log, 2)):
+        os.dup2(own, standard)
+    os.environ.update(order["environment"])
+    sys.argv[1:] = order["arguments"]
+    code = 1
+    try:
+        importlib.import_module(order["module"]).main()
+        code = 0
+    except BaseException:  # noqa: BLE001 — said in its log, and by its exit code
+        sys.excepthook(*sys.exc_info())
+    finally:
+        sys.stderr.flush()
+        sys.stdout.flush()
+        os._exit(code)
+
+
+if __name__ == "__main__":
+    main()

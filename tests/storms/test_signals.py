@@ -1,0 +1,130 @@
+"""Workers killed, stopped past their leases and restarted by turns, among work that goes on all the time."""
+
+import signal
+import threading
+from pathlib import Path
+
+import apsw
+import pytest
+
+from tests.storms.ending import check_storm
+from tests.storms.storm import HOLDERS, Storm
+from tests.waiting import until
+from tests.workshop.looking import connected, rows
+
+LEASE = 2.0
+
+
+def kill(storm: Storm, number: int) -> None:
+    """Kill a worker that holds leases, now and then the submitter, and hire another."""
+    if number % 5 == 4:
+        storm.company.submitter.kill()
+        storm.struck("SIGKILL of the submitter", storm.company.submitter.pid)
+        storm.company.hire_submitter()
+    hand = storm.holder()
+    storm.struck("SIGKILL", hand.pid)
+    hand.kill()
+    storm.company.hire()
+    storm.progress(3)
+
+
+def check_kills(storm: Storm, kills: int, *, timely: bool) -> None:
+    storm.begin(workers=3)
+    for number in range(kills):
+        kill(storm, number)
+    proof = check_storm(storm, timely=timely)
+    assert proof.faults["SIGKILL"] == kills
+    assert proof.counts["reclaimed"] > 0
+
+
+def test_s3_s5_workers_killed_with_leases_in_hand_lose_nothing_and_settle_nothing_twice(make_storm, url):
+    check_kills(make_storm("SIGKILL", url), 5, timely=False)
+
+
+@pytest.mark.soak
+def test_s3_s5_a_thousand_kills_lose_nothing_and_are_picked_up_within_the_lease(make_storm, url):
+    check_kills(make_storm("SIGKILL", url, patient=True), 1_000, timely=True)
+
+
+def has_stopped(pid: int) -> bool:
+    """Whether every thread has come to a halt: a signal is sent at once and heard a little later."""
+    states = [path.read_text().rpartition(")")[2].split()[0] for path in Path(f"/proc/{pid}/task").glob("*/stat")]
+    return set(states) == {"T"}
+
+
+def holds_the_file(url: str) -> bool:
+    """Whether somebody keeps the one lock that SQLite has for writing."""
+    with connected(url) as connection:
+        connection.set_busy_timeout(500)
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+        except apsw.BusyError:
+            return True
+        connection.execute("ROLLBACK")
+    return False
+
+
+def holds_a_transaction(url: str) -> bool:
+    """Whether somebody has left a transaction of PostgreSQL open for longer than a statement takes."""
+    query = "SELECT 1 FROM pg_stat_activity WHERE state LIKE 'idle in%' AND clock_timestamp() - state_change > '0.3 s'"
+    pause = threading.Event()
+    return any(rows(url, query) or pause.wait(0.1) for _ in range(4))
+
+
+def stop(storm: Storm, *, anywhere: bool) -> None:
+    """Stop a worker until its leases were taken by others, then let it go on and find that out.
+
+    A stopped writer of SQLite stops every other, which is no lease's doing: such a one is let go at once. So is one
+    that has a transaction of PostgreSQL open, unless the storm strikes `anywhere`.
+    """
+    hand = storm.holder()
+    hand.signal(signal.SIGSTOP)
+    until(lambda: has_stopped(hand.pid))
+    is_sqlite = storm.url.startswith("sqlite")
+    if holds_the_file(storm.url) if is_sqlite else not anywhere and holds_a_transaction(storm.url):
+        hand.signal(signal.SIGCONT)
+        return
+    storm.struck("SIGSTOP", hand.pid)
+    until(lambda: hand.pid not in {pid for (pid,) in storm.look(HOLDERS)}, timeout=60)
+    storm.progress(3)
+    hand.signal(signal.SIGCONT)
+
+
+def check_zombies(storm: Storm, zombies: int, *, anywhere: bool) -> None:
+    storm.begin(workers=3)
+    while storm.faults["SIGSTOP"] < zombies:
+        stop(storm, anywhere=anywhere)
+    proof = check_storm(storm, timely=anywhere)
+    assert proof.counts["reclaimed"] > 0
+
+
+def test_s2_workers_stopped_past_their_leases_wake_up_and_change_nothing(make_storm, url):
+    check_zombies(make_storm("SIGSTOP", url, lease=0.6), 2, anywhere=False)
+
+
+@pytest.mark.soak
+def test_s2_two_hundred_workers_stopped_past_their_leases_change_nothing(make_storm, url):
+    check_zombies(make_storm("SIGSTOP", url, lease=LEASE, patient=True), 200, anywhere=True)
+
+
+def check_rolling(storm: Storm, restarts: int) -> None:
+    """Nobody dies, so no lease is taken from anybody: what had not begun is released, and the rest ends."""
+    storm.begin(workers=2)
+    for _ in range(restarts):
+        hand = storm.holder()
+        storm.company.hire()
+        storm.struck("SIGTERM", hand.pid)
+        hand.signal(signal.SIGTERM)
+        storm.progress(3)
+        assert hand.end() == 0
+    proof = check_storm(storm)
+    assert proof.counts["reclaimed"] == 0
+
+
+def test_s12_workers_restarted_by_turns_leave_nothing_to_be_taken_back(make_storm, url):
+    check_rolling(make_storm("SIGTERM", url), 3)
+
+
+@pytest.mark.soak
+def test_s12_two_hundred_rolling_restarts_leave_nothing_to_be_taken_back(make_storm, url):
+    check_rolling(make_storm("SIGTERM", url, patient=True), 200)
