@@ -73,7 +73,7 @@ def test_the_socket_of_a_killed_worker_is_cleared_away_by_the_next_hint(app, cre
 def test_a_worker_that_leaves_takes_its_socket_with_it(app, crew, url):
     hand = crew.start()
     folder = folder_of(app.store.database.dialect.path)
-    until(lambda: list(folder.iterdir()))
+    until(lambda: folder.is_dir() and list(folder.iterdir()))
     hand.signal(signal.SIGTERM)
     assert hand.end() == 0
     assert not folder.exists() or list(folder.iterdir()) == []

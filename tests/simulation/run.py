@@ -106,7 +106,7 @@ class _Run:
         self._file = file
         self._plan = plan
         tempers = {name for kind, name in plan.jobs if kind == "mail"}
-        self._work = Workload(world, file, sorted(tempers), shares_kernel=plan.shares_kernel)
+        self._work = Workload(world, file, sorted(tempers), shares_kernel=plan.shares_kernel, prunes=plan.prunes)
         self._workers: list[Worker] = []
         self._people: list[Process] = []
 

@@ -46,7 +46,7 @@ FILM = Definition(
 class Workload:
     """The handlers of one world, and what its people do."""
 
-    def __init__(self, world: World, file: File, tempers: Sequence[str], *, shares_kernel: bool) -> None:
+    def __init__(self, world: World, file: File, tempers: Sequence[str], *, shares_kernel: bool, prunes: bool) -> None:
         self.world = world
         self.file = file
         self.witness = Witness()
@@ -54,6 +54,7 @@ class Workload:
         self.handlers = {handler.route: handler for handler in self._make_handlers()}
         self.carriers = {name: Carrier(Post(world, file, self.witness, name)) for name in tempers}
         self.shares_kernel = shares_kernel
+        self.prunes = prunes
         self.fixed: set[str] = set()
 
     def _make_handlers(self) -> list[Handler]:
@@ -121,7 +122,8 @@ class Workload:
 
     def _mail(self, task: Task, name: str) -> Any:
         self._toil()
-        task.deliver(f"about {name}", "ada@example.org", 1, {"text": name}, provider=name)
+        subject = task.lease.key if self.prunes else "shared"  # pruning forgets what was sent to whom
+        task.deliver(f"about {name}, {subject}", "ada@example.org", 1, {"text": name}, provider=name)
         return None
 
     def _script(self, task: Task, name: str) -> Any:
