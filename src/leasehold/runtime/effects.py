@@ -290,19 +290,14 @@ async def _called(step: Call, cut: asyncio.CancelledError | None) -> Any:
 
 
 async def _whole(answer: Awaitable[Entry]) -> tuple[Entry, asyncio.CancelledError | None]:
-    """Await an answer to its end, and return it with the cancel that came meanwhile."""
+    """Await an answer, which no cancel ends, and return it with the cancel that came meanwhile."""
     future = asyncio.ensure_future(answer)
-    cut: asyncio.CancelledError | None = None
-    while not future.done():
-        try:
-            await asyncio.shield(future)
-        except asyncio.CancelledError as error:
-            if future.cancelled():
-                raise
-            cut = error
-        except Exception:  # noqa: BLE001 — raised below, where the future is asked
-            break
-    return future.result(), cut
+    try:
+        return await future, None
+    except asyncio.CancelledError as error:
+        if not future.done() or future.cancelled():
+            raise
+        return future.result(), error
 
 
 def _text(value: object) -> str:

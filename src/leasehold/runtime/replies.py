@@ -38,6 +38,14 @@ class Reply:
             return self._value
 
 
+class Unhurried(asyncio.Future[Entry]):
+    """A future that no cancel ends: whoever awaits it is cancelled when the answer has come, and can still read it."""
+
+    def cancel(self, msg: object = None) -> bool:  # noqa: ARG002
+        """Refuse: what is being committed will be answered."""
+        return False
+
+
 class AsyncReply:
     """The answer to one entry, awaited on an event loop; `answer` is called there."""
 
@@ -45,7 +53,7 @@ class AsyncReply:
 
     def __init__(self) -> None:
         self.loop = asyncio.get_running_loop()
-        self.future: asyncio.Future[Entry] = self.loop.create_future()
+        self.future = Unhurried(loop=self.loop)
 
     def answer(self, value: Entry | BaseException) -> None:
         """Give the answer; nobody may wait for it any more."""
