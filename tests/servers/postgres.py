@@ -5,6 +5,7 @@ on 127.0.0.1. It can be stopped, killed and started again; acknowledged commits 
 `fsync=off` only gives up what a crash of the whole machine would take.
 """
 
+import contextlib
 import itertools
 import os
 import shutil
@@ -99,7 +100,8 @@ class PostgresServer:
         processes = [psutil.Process(self._process.pid)]
         processes += processes[0].children(recursive=True)
         for process in processes:
-            process.kill()
+            with contextlib.suppress(psutil.NoSuchProcess):  # a backend that ended meanwhile
+                process.kill()
         self._process.wait(timeout=60)
         self._process = None
         psutil.wait_procs(processes[1:], timeout=60)

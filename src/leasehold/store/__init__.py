@@ -48,20 +48,22 @@ class Store:
         self.audit = Audit(database)
         self.deadletters = DeadLetters(database)
 
-        self._mouth: Mouth | None = None
-        self._mouth_of = os.getpid()
+        self._mouths: dict[int, Mouth] = {}  # of this process, by its pid
 
     def wake(self, words: Iterable[str]) -> None:
         """Hint to every worker that these queues got work."""
-        self._forsake_the_parents_mouth()
-        if self._mouth is None:
-            self._mouth = self.database.dialect.mouth()
-        self._mouth.send(words)
+        mouth = self._own_mouth()
+        if mouth is None:
+            made = self.database.dialect.mouth()
+            mouth = self._mouths.setdefault(os.getpid(), made)
+            if mouth is not made:  # another thread was first
+                made.close()
+        mouth.send(words)
 
-    def _forsake_the_parents_mouth(self) -> None:
-        if self._mouth_of != os.getpid():  # a fork brings neither its thread nor a connection of its own
-            forsake(self._mouth)
-            self._mouth, self._mouth_of = None, os.getpid()
+    def _own_mouth(self) -> Mouth | None:
+        for pid in [pid for pid in self._mouths if pid != os.getpid()]:
+            forsake(self._mouths.pop(pid, None))  # a fork brings neither its thread nor a connection of its own
+        return self._mouths.get(os.getpid())
 
     def ear(self) -> Ear:
         """Hear such hints."""
@@ -85,9 +87,9 @@ class Store:
 
     def close(self) -> None:
         """Close all connections."""
-        self._forsake_the_parents_mouth()
-        if self._mouth is not None:
-            self._mouth.close()
+        mouth = self._own_mouth()
+        if mouth is not None:
+            mouth.close()
         self.database.close()
 
 
