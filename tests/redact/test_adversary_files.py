@@ -3,15 +3,10 @@
 The secret is a word of letters wherever that is possible, so that nothing but its place gives it away.
 """
 
-import base64
-
 import pytest
 
-from tests.redact.vouching import DIGITS, LETTERS, clean
+from tests.redact.vouching import DIGITS, ENCODED, LETTERS, LOGIN, SIGNED, WORD, check_gone
 
-WORD, SIGNED = "swordfish", "Tr0ub4dor&3x"
-ENCODED, LOGIN = base64.b64encode(b"swordfish").decode(), base64.b64encode(b"bob:swordfish").decode()
-OTHER = "hunterhunter"  # the second password of the texts that have two
 WORDS = [
     # env
     "DB_PASSWORD={}",
@@ -244,14 +239,6 @@ ACCOUNT_KEYS = [
     "DefaultEndpointsProtocol=https;AccountName=a;AccountKey={};EndpointSuffix=core.windows.net",
     "AccountKey={}",
 ]
-
-
-def check_gone(template, secret):
-    found = clean(template.replace("{}", secret))
-    half = max(6, len(secret) // 2)
-    assert secret[:half] not in found
-    assert secret[-half:] not in found
-    assert OTHER not in found
 
 
 @pytest.mark.parametrize(

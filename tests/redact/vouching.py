@@ -1,11 +1,16 @@
 """What the tests of redaction ask again and again: was this hidden, and was the rest left alone."""
 
+import base64
+
 from leasehold.redact import Policy, Redacted, Redactor
 
 DEFAULT = Redactor()
 # Random once, fixed since: no secret of anybody's, and never whole behind a real prefix in this file.
 LETTERS = "Zq8mT3vXc7LkR2wYp9NdH4sBf6JgQ1tEa5UhVxK0"
 DIGITS = "4f9a1c7e2b8d3f605a9c1e7b4d2f8a6c"
+WORD, SIGNED = "swordfish", "Tr0ub4dor&3x"
+ENCODED, LOGIN = base64.b64encode(b"swordfish").decode(), base64.b64encode(b"bob:swordfish").decode()
+OTHER = "hunterhunter"  # the second password of the texts that have two
 
 
 def clean(text: str, **choices: object) -> str:
@@ -30,3 +35,12 @@ def check_hidden(template: str, secret: str, name: str, number: int = 1) -> None
 def check_left_alone(text: str) -> None:
     """Assert that nothing is hidden."""
     assert clean(text) == text
+
+
+def check_gone(template: str, secret: str) -> None:
+    """Assert that neither half of the secret in the template is left, nor the other secret that some texts hold."""
+    found = clean(template.replace("{}", secret))
+    half = max(6, len(secret) // 2)
+    assert secret[:half] not in found
+    assert secret[-half:] not in found
+    assert OTHER not in found

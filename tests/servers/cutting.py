@@ -11,8 +11,8 @@ import threading
 from collections import Counter
 from contextlib import suppress
 from enum import Enum
-from types import TracebackType
-from typing import Self
+
+from tests.servers.listening import Listener, Pair
 
 LENGTH = struct.Struct(">I")
 COMMAND_COMPLETE = b"C"
@@ -25,21 +25,20 @@ class Direction(Enum):
     SERVER = "server"
 
 
-class CuttingProxy:
+class CuttingProxy(Listener):
     """Listens on a port of its own and forwards to the server's, message by message."""
 
     def __init__(self, server_port: int) -> None:
-        self._server_port = server_port
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port: int = self._listener.getsockname()[1]
+        super().__init__(server_port)
         self.seen: Counter[Direction] = Counter()
         self.cuts = 0
         self.swallowed: Counter[str] = Counter()  # answers that were cut off, by what was done: COMMIT, SELECT, …
         self._cut_at: tuple[Direction, int] | None = None
         self._lock = threading.Lock()
-        self._links: list[_Link] = []
-        self._thread = threading.Thread(target=self._accept, name="cutting-proxy", daemon=True)
-        self._thread.start()
+        self.listen()
+
+    def link(self, client: socket.socket, server: socket.socket) -> "_Link":
+        return _Link(self, client, server)
 
     def arm(self, direction: Direction, number: int) -> None:
         """Count anew, and cut at this message."""
@@ -64,42 +63,17 @@ class CuttingProxy:
                 self.swallowed[message[5:].decode().partition(" ")[0].rstrip("\0")] += 1
             return False
 
-    def _accept(self) -> None:
-        with suppress(OSError):
-            while True:
-                client, _ = self._listener.accept()
-                server = socket.create_connection(("127.0.0.1", self._server_port))
-                self._links = [link for link in self._links if not link.release()]
-                self._links.append(_Link(self, client, server))
 
-    def close(self) -> None:
-        self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-        self._thread.join(timeout=60)
-        for link in self._links:
-            link.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-
-class _Link:
+class _Link(Pair):
     """One client's connection: a thread for each direction."""
 
     def __init__(self, proxy: CuttingProxy, client: socket.socket, server: socket.socket) -> None:
+        super().__init__(client, server)
         self._proxy = proxy
-        self._ends = (client, server)
-        for end in self._ends:
+        for end in (client, server):
             end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         ways = ((Direction.CLIENT, client, server), (Direction.SERVER, server, client))
-        self._threads = [threading.Thread(target=self._pump, args=way, daemon=True) for way in ways]
-        for thread in self._threads:
-            thread.start()
+        self.start(*(threading.Thread(target=self._pump, args=way, daemon=True) for way in ways))
 
     def _pump(self, direction: Direction, source: socket.socket, target: socket.socket) -> None:
         messages = _Messages(is_begun=direction is Direction.SERVER)
@@ -112,26 +86,7 @@ class _Link:
                 target.sendall(b"".join(whole[:passed]))
                 if passed < len(whole):
                     break
-        self._hang_up()
-
-    def _hang_up(self) -> None:
-        for end in self._ends:
-            with suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
-
-    def release(self) -> bool:
-        """Give up the sockets of a connection that is over; tell whether it is."""
-        if any(thread.is_alive() for thread in self._threads):
-            return False
-        for end in self._ends:
-            end.close()
-        return True
-
-    def close(self) -> None:
-        self._hang_up()
-        for thread in self._threads:
-            thread.join(timeout=60)
-        self.release()
+        self.hang_up()
 
 
 class _Messages:
