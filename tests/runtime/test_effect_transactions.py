@@ -249,3 +249,44 @@ def test_a_failing_lookup_is_a_failed_attempt_and_the_effect_stays_in_doubt(app)
     with crash_at(app, "after_act"):
         ended(app, job)
     assert (job.output, acts, looks) == ("found", [1], [1, 1])
+
+
+@pytest.fixture
+def fresh_url(dialect, request, tmp_path):
+    """Makes databases, each with the schema and nothing in it."""
+    made = []
+
+    def make():
+        if dialect == "sqlite":
+            return f"sqlite:///{tmp_path}/fresh-{len(made)}.db"
+        postgres = request.getfixturevalue("postgres")
+        made.append(postgres.create_database(template=request.getfixturevalue("postgres_template")))
+        return made[-1]
+
+    yield make
+    for url in made:
+        request.getfixturevalue("postgres").drop_database(url)
+
+
+def test_the_crash_matrix_crashes_effects_and_transactions_on_either_database(fresh_url):
+    """S4: whatever point it crashes at, the same end and the same number of acts."""
+    world: set[str] = set()
+
+    def register():
+        world.clear()
+        app = Leasehold(fresh_url())
+
+        @app.job(retry=AT_ONCE)
+        def shop(task):
+            bought = task.effect(
+                "BUY", lambda key: world.add(key), lookup=lambda key: "bought" if key in world else None
+            )
+            booked = task.transaction("BOOK", lambda connection: connection.execute("SELECT 1").fetchall()[0][0])
+            return [bought is None or bought == "bought", booked]
+
+        return app
+
+    matrix = crash_matrix(register, lambda app: app.submit("shop"), lambda: len(world))
+    points = [(run.kind, run.point) for run in matrix.runs[1:]]
+    assert {kind for kind, _ in points} == {"BUY", "BOOK"}
+    assert len(points) == 6
