@@ -109,6 +109,7 @@ class _Run:
         self._work = Workload(world, file, sorted(tempers), shares_kernel=plan.shares_kernel, prunes=plan.prunes)
         self._workers: list[Worker] = []
         self._people: list[Process] = []
+        self._looked_after = -1
 
     def live(self) -> list[str]:
         """Let everything happen, then let it come to rest, then judge."""
@@ -169,4 +170,7 @@ class _Run:
         """Whether everybody has gone home and nothing is left to do. It is asked only when nobody can act."""
         if any(person.actors and not person.is_dead for person in self._people):
             return False
+        if self._looked_after == self._file.writes:
+            return False
+        self._looked_after = self._file.writes
         return self._file.look(UNFINISHED) == [(0,)]

@@ -19,7 +19,7 @@ from leasehold.errors import LeaseholdError
 from leasehold.store import Store
 from leasehold.store.database import Database, Row, Trouble
 from leasehold.store.postgres import PostgresDialect
-from leasehold.store.sqlite import SqliteDialect, SqliteSession
+from leasehold.store.sqlite import STATEMENTS_KEPT, SqliteDialect, SqliteSession
 from tests.simulation.world import Fault, Killed, Process, World
 
 NO_PROCESS = 2**22 + 1
@@ -39,7 +39,8 @@ class Session(SqliteSession):
         self._file = file
         self._process: Process | None = None
         self._done = 0
-        super().__init__(apsw.Connection(str(file.path)), own=True, path=file.path)
+        connection = apsw.Connection(str(file.path), statementcachesize=STATEMENTS_KEPT)
+        super().__init__(connection, own=True, path=file.path)
 
     def _set_up(self) -> None:
         for pragma in ("journal_mode = WAL", "synchronous = OFF", "temp_store = MEMORY", "cache_size = -8192"):
@@ -77,6 +78,7 @@ class Session(SqliteSession):
         self._pass("begin", "a transaction" if write else "a read")
         with super().atomic(write=write):
             yield
+        self._file.writes += write
         self._pass("answer", self._file.what)
 
     def close(self) -> None:
@@ -117,6 +119,7 @@ class File:
         self.idle: list[Session] = []
         self.world: World
         self.what = ""
+        self.writes = 0
         self._gone: list[int] = []
         with closing(Store("", Database(SqliteDialect(path), connections=1))) as store:
             store.migrate()

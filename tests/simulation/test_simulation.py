@@ -18,7 +18,7 @@ from tests.simulation.sessions import File
 from tests.simulation.shrink import shrink
 
 CHUNK = 250
-IN_TEST = 10_000
+IN_TEST = 20_000
 IN_SOAK = 1_000_000
 
 

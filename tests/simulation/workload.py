@@ -35,6 +35,7 @@ NARROW = Terms(queue="narrow", attempts_max=8)
 BURIED = Terms(attempts_max=8, on_lost="bury")
 REASON = Failure("CANCELLED", "called off").text()
 TOIL_SECONDS = 9.0
+SHAPES: dict[str, Handler] = {}
 
 FILM = Definition(
     "film",
@@ -51,13 +52,20 @@ class Workload:
         self.file = file
         self.witness = Witness()
         self.outside = Outside(world, file, self.witness)
-        self.handlers = {handler.route: handler for handler in self._make_handlers()}
+        self.handlers = self._make_handlers()
         self.carriers = {name: Carrier(Post(world, file, self.witness, name)) for name in tempers}
         self.shares_kernel = shares_kernel
         self.prunes = prunes
         self.fixed: set[str] = set()
 
-    def _make_handlers(self) -> list[Handler]:
+    def _make_handlers(self) -> dict[str, Handler]:
+        """Look at each handler once, not in every world."""
+        if not SHAPES:
+            SHAPES.update((handler.route, handler) for handler in self._shape_handlers())
+        functions = {route: getattr(self, shape.function.__name__) for route, shape in SHAPES.items()}
+        return {route: replace(shape, function=functions[route]) for route, shape in SHAPES.items()}
+
+    def _shape_handlers(self) -> list[Handler]:
         plain: Mapping[str, tuple[Callable[..., Any], Terms]] = {
             "plain": (self._plain, LEASE),
             "narrow": (self._plain, NARROW),

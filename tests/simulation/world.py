@@ -114,11 +114,6 @@ class Actor:
             if not self.process.is_dead:  # what a dead process runs into while it is taken apart is nothing
                 raise
 
-    def is_ready(self, now: int) -> bool:
-        if self.process.frozen_until > now:
-            return False
-        return self.until() if self.until is not None else self.wake_at <= now
-
     @property
     def label(self) -> str:
         return f"{self.process.name}.{self.name}"
@@ -254,7 +249,13 @@ class World:
         """Run actors until `is_over`, which is asked whenever none of them can go on at this moment."""
         self._hub = greenlet.getcurrent()
         while True:
-            ready = [actor for actor in self.actors if actor.is_ready(self.now)]
+            now = self.now
+            ready = [
+                actor
+                for actor in self.actors
+                if actor.process.frozen_until <= now
+                and (actor.wake_at <= now if (until := actor.until) is None else until())
+            ]
             if not ready:
                 if is_over():
                     return

@@ -63,17 +63,17 @@ class Pool(Generic[C]):
 
     def take(self) -> C:
         """Return an idle connection, or open one, or wait."""
-        taker: _Taker[C] = _Taker()
+        taker: _Taker[C] | None = None
         with self._lock:
             self._check_open()
             if self._idle:
                 return self._idle.pop()
             if self._count < self._size:
                 self._count += 1
-                taker.hand(None)
             else:
+                taker = _Taker()
                 self._line.append(taker)
-        return taker.wait() or self._open()
+        return (taker.wait() if taker is not None else None) or self._open()
 
     def _open(self) -> C:
         try:

@@ -35,6 +35,7 @@ from leasehold.store.sqlite_wake import SocketEar, SocketMouth
 VERSION_MIN: Final = (3, 51, 3)
 BUSY_SECONDS: Final = 30.0
 BUSY: Final = "another process is writing"
+STATEMENTS_KEPT: Final = 1_000  # prepared, by connection: more than the store has
 _BOOT: Final = clock.boot_id()
 
 
@@ -59,7 +60,7 @@ class SqliteDialect:
             raise
 
     def _open(self) -> SqliteSession:
-        connection = apsw.Connection(str(self.path))
+        connection = apsw.Connection(str(self.path), statementcachesize=STATEMENTS_KEPT)
         try:
             session = SqliteSession(connection, own=True, path=self.path)
             guard.recognise(self.path)
