@@ -6,6 +6,7 @@ import pytest
 
 from leasehold.model.lease import Renewal, Vacancy, done, failed
 from leasehold.store import open_store
+from tests.servers.cutting import CuttingProxy, Direction
 from tests.servers.postgres import database_name
 from tests.servers.proxy import Proxy
 from tests.store import work
@@ -30,7 +31,7 @@ def proxied(private_postgres):
 def test_a_submit_whose_answer_was_lost_returns_the_one_job(proxied):
     """S3: it was committed, and repeating it by its key finds it."""
     proxy, store, direct = proxied
-    proxy.lose_the_answer_to(b"-- submit:")
+    proxy.lose_the_answer_to(b"-- submit_one:")
     (made,) = store.tasks.submit([job("k", payload={"n": 1})])
     assert proxy.cuts == 1
     assert look(direct, "SELECT id, key FROM task") == [(made.id, "k")]
@@ -44,6 +45,39 @@ def test_a_batch_whose_commit_was_not_answered_is_there_once(proxied):
     made = store.tasks.submit([job(str(number)) for number in range(50)])
     assert proxy.cuts == 1
     assert look(direct, "SELECT id FROM task ORDER BY id") == [(one.id,) for one in made]
+
+
+def test_many_new_jobs_whose_commit_was_not_answered_are_there_once(proxied):
+    """S3: they were poured in, and the second try finds them."""
+    proxy, store, direct = proxied
+    proxy.lose_the_answer_to(b"COMMIT")
+    made = store.tasks.submit_new([job(str(number)) for number in range(500)])
+    assert proxy.cuts == 1
+    assert [(one.id,) for one in made] == look(direct, "SELECT id FROM task ORDER BY id")
+    check_everything(direct)
+
+
+@pytest.mark.parametrize("direction", list(Direction))
+def test_many_new_jobs_are_there_once_wherever_their_line_is_cut(private_postgres, direction):
+    """S3: at every message of pouring them in."""
+    server = private_postgres(tcp=True)
+    name = database_name(server.create_database())
+    direct = server.url(name, tcp=True)
+    with contextlib.closing(open_store(direct)) as look_in, CuttingProxy(server.port) as proxy:
+        look_in.migrate()
+        url = f"postgresql://postgres@127.0.0.1:{proxy.port}/{name}?sslmode=disable&gssencmode=disable"
+        number, messages, numbers = 0, 1, set()
+        while number <= messages:
+            proxy.arm(direction, number)
+            with contextlib.closing(open_store(url)) as store:
+                made = store.tasks.submit_new([job(f"{number} {one}") for one in range(120)])
+            numbers |= {one.id for one in made}
+            messages = proxy.disarm() if number == 0 else messages
+            number += 1
+        assert proxy.cuts == messages > 10
+        assert sorted(numbers) == [row[0] for row in look(look_in, "SELECT id FROM task ORDER BY id")]
+        assert len(numbers) == 120 * number
+        check_everything(look_in)
 
 
 def test_a_pipeline_whose_answer_was_lost_has_its_stages_once(proxied):

@@ -95,6 +95,10 @@ def misnumbered(names: list[str]) -> Iterator[str]:
             yield f"{name} should be {number:04}_name.sql"
 
 
+# COPY, and what it needs to know before.
+ONLY_POSTGRES = {"reserve", "pour_task", "pour_ready", "pour_event"}
+
+
 def each_statement() -> list[tuple[str, str, str]]:
     return [(dialect, name, text) for dialect in DIALECTS for name, text in sorted(statements(dialect).items())]
 
@@ -120,7 +124,7 @@ def test_no_statement_is_built_from_strings():
 
 
 def test_both_dialects_hold_the_same_statements():
-    assert statements("sqlite").keys() == statements("postgres").keys()
+    assert statements("sqlite").keys() == statements("postgres").keys() - ONLY_POSTGRES
     assert len(statements("sqlite")) > 0
 
 

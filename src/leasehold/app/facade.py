@@ -73,9 +73,9 @@ class Leasehold:
             return self.submit_many(what, [payload], keys=[key], priority=priority, delay=delay)[0]
         if key is None:
             raise OptionInvalid("A version is one of a key; pass both.")
-        text = submitting.check_payload(what, self._registry, payload)
+        texts = submitting.check_payloads(what, self._registry, [payload])
         store, definition = self._opening.store, submitting.definition_of(what, self._registry, self._opening)
-        made = submitting.make_submissions(definition, [text], [key], Options(priority, delay))
+        made = submitting.make_submissions(definition, texts, [key], Options(priority, delay))
         return Job.submitted(store, submitting.submit_version(store, definition, made[0], version))
 
     def submit_many(
@@ -91,11 +91,12 @@ class Leasehold:
         options = Options(priority, delay)
         if keys is not None and len(keys) != len(payloads):
             raise OptionInvalid(f"{len(payloads)} payloads need as many keys; got {len(keys)}.")
-        texts = [submitting.check_payload(what, self._registry, payload) for payload in payloads]
+        texts = submitting.check_payloads(what, self._registry, payloads)
         store = self._opening.store
         definition = submitting.definition_of(what, self._registry, self._opening)
-        made = submitting.make_submissions(definition, texts, keys or [None] * len(texts), options)
-        return [Job.submitted(store, answer) for answer in submitting.submit(store, definition, made)]
+        made = submitting.make_submissions(definition, texts, keys, options)
+        answers = submitting.submit(store, definition, made, are_new=keys is None)
+        return [Job.submitted(store, answer) for answer in answers]
 
     @contextmanager
     def transaction(self, connection: object) -> Iterator[None]:

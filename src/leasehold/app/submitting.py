@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from msgspec import structs
@@ -20,8 +20,11 @@ from leasehold.model.graph import Definition
 from leasehold.model.limits import DELAY_SECONDS_MAX, PRIORITY_MAX, PRIORITY_MIN, VERSION_MAX
 from leasehold.model.names import check_key, check_name, check_range, check_whole
 from leasehold.model.task import Submission, Submitted
+from leasehold.runtime.handlers import Handler
 from leasehold.store import Store
 from leasehold.store.wake import ATTENTION
+
+KEY_CHANCE = 8  # bytes of a key that nobody can guess or meet twice
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,41 +54,46 @@ def definition_of(what: object, registry: Registry, opening: Opening) -> Definit
     return published
 
 
-def check_payload(what: object, registry: Registry, payload: object) -> str:
-    """Return a payload as canonical JSON; its fields must fit the handler's arguments where the handler is known."""
+def check_payloads(what: object, registry: Registry, payloads: Iterable[object]) -> list[str]:
+    """Return payloads as canonical JSON; their fields must fit the handler's arguments where the handler is known."""
+    known = registry.find(what)
+    handlers = list(known.handlers()) if known is not None else []
+    return [_check_payload(handlers, payload) for payload in payloads]
+
+
+def _check_payload(handlers: Sequence[Handler], payload: object) -> str:
     fields = {} if payload is None else payload
     if not isinstance(fields, Mapping):
         raise PayloadInvalid(f"A payload is an object whose fields become arguments; got {type(fields).__name__}.")
-    text = canonical.encode(dict(fields))
-    known = registry.find(what)
-    for handler in known.handlers() if known is not None else []:
+    text = canonical.encode(fields if type(fields) is dict else dict(fields))
+    for handler in handlers:
         handler.check(fields)
     return text
 
 
 def make_submissions(
-    definition: Definition, payloads: Sequence[str], keys: Sequence[str | None], options: Options
+    definition: Definition, payloads: Sequence[str], keys: Sequence[str | None] | None, options: Options
 ) -> list[Submission]:
     """Put together what the store is given; a job without a key gets one that nobody else has."""
-    delay_us = clock.microseconds(options.delay)
+    kind, terms, unmet = definition.kind, definition.terms, len(definition.stages)
+    delay_us, priority = clock.microseconds(options.delay), options.priority
+    own = _own_keys(len(payloads))
+    if keys is not None:
+        own = [mine if key is None else check_key(key) for mine, key in zip(own, keys, strict=True)]
     return [
-        Submission(
-            kind=definition.kind,
-            key=_own_key() if key is None else check_key(key),
-            payload=payload,
-            terms=definition.terms,
-            priority=options.priority,
-            delay_us=delay_us,
-            unmet=len(definition.stages),
-        )
-        for payload, key in zip(payloads, keys, strict=True)
+        Submission(kind, key, payload, terms, priority, delay_us, unmet)
+        for payload, key in zip(payloads, own, strict=True)
     ]
 
 
-def submit(store: Store, definition: Definition, submissions: list[Submission]) -> list[Submitted]:
-    """Write jobs, all or none, and hint to workers that they are there."""
+def submit(
+    store: Store, definition: Definition, submissions: list[Submission], *, are_new: bool = False
+) -> list[Submitted]:
+    """Write jobs, all or none, and hint to workers that they are there. `are_new`: their keys are nobody else's."""
     if definition.stages:
         answers = store.tasks.submit_pipelines(submissions, definition)
+    elif are_new:
+        answers = store.tasks.submit_new(submissions)
     else:
         answers = store.tasks.submit(submissions)
     _announce(store, definition, submissions, answers)
@@ -110,6 +118,8 @@ def _announce(
         store.wake({*(first or [definition.terms.queue]), *hint})
 
 
-def _own_key() -> str:
-    """Return a key nobody else has, in order of time, so that an index on it stays compact."""
-    return f"{time.time_ns():016x}-{secrets.token_hex(8)}"
+def _own_keys(count: int) -> list[str]:
+    """Return keys nobody else has, in order of time, so that an index on them stays compact."""
+    first, chance = time.time_ns(), secrets.token_hex(KEY_CHANCE * count)
+    width = 2 * KEY_CHANCE
+    return [f"{first + number:016x}-{chance[number * width : (number + 1) * width]}" for number in range(count)]

@@ -7,6 +7,7 @@ a task begins with its facts, so that a changed payload shows as well, and its h
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from typing import Final
 
 from leasehold.model.event import Event
@@ -38,6 +39,18 @@ def root(*facts: str | int | None) -> bytes:
     """Return what a task's first mark follows: a digest of what it was submitted with, in the order of `FACTS`."""
     assert len(facts) == len(FACTS)
     return _digest("\x1f".join("" if fact is None else str(fact) for fact in facts).encode("utf-8"))
+
+
+def opening(at: int, *facts: str | int | None) -> Callable[[str, str], bytes]:
+    """Return what gives the first mark of jobs that differ in payload and key alone; `facts` are those before these."""
+    head = "\x1f".join("" if fact is None else str(fact) for fact in facts)
+    assert len(facts) == FACTS.index("payload")
+    tail = f"{at}|submitted||||".encode()
+
+    def first(payload: str, key: str) -> bytes:
+        return _digest(_digest(f"{head}\x1f{payload}\x1f\x1f{key}".encode()) + tail)
+
+    return first
 
 
 def link(before: bytes | None, event: Event, output: str | None = None) -> bytes:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -62,6 +62,13 @@ class Session(Protocol):
     @property
     def usable(self) -> bool:
         """Whether the connection is open."""
+
+    @property
+    def pours(self) -> bool:
+        """Whether rows can be poured into tables."""
+
+    def pour(self, name: str, texts: Iterable[str]) -> None:
+        """Add rows to a table, each a line of a text; for a database that takes in many rows faster so."""
 
     def run(self, name: str, /, **values: object) -> list[Row]:
         """Run a named operation and return its rows."""

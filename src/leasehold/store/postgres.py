@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
 from weakref import WeakSet
@@ -140,6 +140,7 @@ class PostgresSession:
     """One psycopg connection, ours or the caller's."""
 
     needs_brackets = False
+    pours = True
 
     def __init__(self, connection: psycopg.Connection[Row], *, own: bool) -> None:
         self._connection = connection
@@ -160,6 +161,13 @@ class PostgresSession:
         with psycopg.Cursor(self._connection, row_factory=tuple_row) as cursor:  # whatever the caller's makes
             cursor.execute(statements.text("postgres", name).encode(), values, binary=True)
             return cursor.fetchall() if cursor.description else []
+
+    def pour(self, name: str, texts: Iterable[str]) -> None:
+        """Add rows to a table by COPY, each a line of a text."""
+        statement = statements.text("postgres", name).encode()
+        with psycopg.Cursor(self._connection) as cursor, cursor.copy(statement) as copy:
+            for text in texts:
+                copy.write(text)
 
     def script(self, folder: str, name: str) -> None:
         """Run a file of definitions."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -125,6 +125,7 @@ class SqliteSession:
     """One apsw connection, ours or the caller's."""
 
     needs_brackets = True
+    pours = False
 
     def __init__(self, connection: apsw.Connection, *, own: bool, path: Path) -> None:
         self._connection = connection
@@ -158,6 +159,10 @@ class SqliteSession:
     def run(self, name: str, /, **values: object) -> list[Row]:
         """Run a named operation step by step and return the rows of the step that has some."""
         return self._steps(statements.steps("sqlite", name), values)
+
+    def pour(self, name: str, texts: Iterable[str]) -> None:
+        """SQLite has nothing faster than its statements."""
+        raise NotImplementedError
 
     def script(self, folder: str, name: str) -> None:
         """Run a file of definitions."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from msgspec import Struct, json
+from msgspec import Struct, json, structs
 
 from leasehold.errors import DatabaseUnavailable, KeyConflict
 from leasehold.model.graph import Definition, children_of
 from leasehold.model.limits import GROUP_BYTES_MAX, SUBMIT_MAX
 from leasehold.model.task import Child, Submission, Submitted
-from leasehold.store import documents
-from leasehold.store.database import Database, Session
+from leasehold.store import documents, pouring
+from leasehold.store.database import Database, Row, Session
 
 CANCEL_PASSES = 100
 
@@ -33,6 +33,19 @@ class Tasks:
         """Add plain jobs, all or none; one that is there already is returned as it is. In the order given."""
         run = self._database.perform if len(submissions) == 1 else self._database.transact
         return run(lambda session: _submit_all(session, submissions))
+
+    def submit_new(self, submissions: Sequence[Submission]) -> list[Submitted]:
+        """Like `submit`, for jobs whose keys were just made and are nobody else's: many of them go in faster."""
+        is_first = pouring.suits(submissions)
+
+        def work(session: Session) -> list[Submitted]:
+            nonlocal is_first
+            if not (is_first and session.pours):
+                return _submit_all(session, submissions)  # which finds what an unanswered COMMIT may have written
+            is_first = False
+            return pouring.pour(session, submissions)
+
+        return self._database.transact(work) if is_first else self.submit(submissions)
 
     def submit_pipelines(self, submissions: Sequence[Submission], definition: Definition) -> list[Submitted]:
         """Add a pipeline's jobs with their stages, all or none; one that is there already is returned as it is."""
@@ -86,11 +99,17 @@ def _submit_all(session: Session, submissions: Sequence[Submission]) -> list[Sub
 
 
 def _add(session: Session, batch: Sequence[Submission], answers: dict[tuple[str, str], Submitted]) -> None:
-    rows = session.run("submit", jobs=documents.jobs(batch))
+    is_one = len(batch) == 1 and not (batch[0].delay_us or batch[0].unmet)
+    rows = _add_one(session, batch[0]) if is_one else session.run("submit", jobs=documents.jobs(batch))
     new = {(kind, key): task_id for task_id, kind, key in rows}
     for one in batch:
         if (one.kind, one.key) in new:
             answers.setdefault((one.kind, one.key), _created(one, new[one.kind, one.key]))
+
+
+def _add_one(session: Session, one: Submission) -> list[Row]:
+    terms = structs.asdict(one.terms)
+    return session.run("submit_one", kind=one.kind, key=one.key, payload=one.payload, priority=one.priority, **terms)
 
 
 def _batches(submissions: Sequence[Submission]) -> Iterator[list[Submission]]:

@@ -7,10 +7,12 @@ Words are sent after the commit, outside every transaction.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterable
 from typing import Final, Protocol
 
 ATTENTION: Final = "ATTENTION"
+BREATH_SECONDS: Final = 0.003
 
 
 class Ear(Protocol):
@@ -34,7 +36,10 @@ class Mouth(Protocol):
 
 
 class GatheringMouth:
-    """A mouth for a slow way: whatever has gathered while it was speaking is said next, in one go."""
+    """A mouth for a slow way: whatever has gathered while it was speaking is said next, in one go.
+
+    The first word after a silence is said at once, those of a burst every few milliseconds: ears are awake then.
+    """
 
     def __init__(self, speak: Mouth) -> None:
         self._speak = speak
@@ -69,3 +74,4 @@ class GatheringMouth:
                 if not words:
                     return
             self._speak.send(words)
+            time.sleep(BREATH_SECONDS)
