@@ -14,6 +14,8 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
+from tests.lab.record import s8_record
+
 Look = Callable[[str], list[tuple[Any, ...]]]
 Task = tuple[int, int]
 
@@ -239,6 +241,12 @@ def s7_sequences(evidence: Evidence) -> Iterator[str]:
             yield f"segments of {place} are numbered {sorted(numbers)}"
 
 
+def s9_budgets(evidence: Evidence) -> Iterator[str]:
+    """Accepted debits never pass a budget."""
+    for task, name in evidence.look("SELECT task_id, name FROM budget WHERE spent > granted"):
+        yield f"task {task} has passed its budget of {name}"
+
+
 def s10_cancels(evidence: Evidence) -> Iterator[str]:
     """A running task that ended CANCELLED was asked to stop before."""
     for task, events in evidence.events.items():
@@ -353,6 +361,8 @@ CHECKS: dict[str, Callable[[Evidence], Iterator[str]]] = {
     "S5": s5_settled,
     "S6": s6_journal,
     "S7": s7_sequences,
+    "S8": lambda evidence: s8_record(evidence.look),
+    "S9": s9_budgets,
     "S10": s10_cancels,
     "S11": s11_limits,
     "S12": s12_attempts,

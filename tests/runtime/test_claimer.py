@@ -1,11 +1,17 @@
 """Who gets the next place: queues take turns, limits hold, and nothing at the head of a queue blocks what is behind."""
 
 import threading
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 
 import pytest
 
+from leasehold.runtime.claimer import Claimer
+from leasehold.runtime.committer import Committer
+from leasehold.runtime.holdings import Holdings
+from leasehold.runtime.notices import Notices
+from leasehold.store import open_store
 from tests.waiting import until
+from tests.workshop.claiming import enrol
 from tests.workshop.looking import check_journal, check_places, connected, rows
 from tests.workshop.working import working
 
@@ -83,6 +89,23 @@ PUT_BACK = """
 INSERT INTO ready (position, task_id, queue, priority, route, attempt, fence, epoch)
 VALUES (?, ?, 'default', 0, 'step', 0, 0, 1)
 """
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_l3_a_claimer_that_finds_nothing_ahead_looks_everywhere_again_in_a_while(app, url):
+    step = app.job(lambda: None, name="step")
+    app.submit_many(step, [{}] * 2)
+    [place] = rows(url, "DELETE FROM ready WHERE position = 1 RETURNING position, task_id")
+    with closing(open_store(url)) as store, connected(url) as connection:
+        holdings = Holdings(10, {})
+        committer = Committer(store, holdings, Notices(), lambda: None)
+        parts = (["default"], holdings, committer, Notices(), lambda _: None)
+        claimer = Claimer(store, enrol(store), {"step": step.handler}, *parts)
+        assert claimer.claim(5) == 1
+        connection.execute(PUT_BACK, place)
+        assert claimer.claim(5) == 0
+        claimer._rescan_at = 0  # noqa: SLF001 — the while is over
+        assert claimer.claim(5) == 1
 
 
 def late_on_sqlite(app, url, step, ran):

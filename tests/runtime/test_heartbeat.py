@@ -12,6 +12,7 @@ from leasehold.model import lease as endings
 from leasehold.model.failure import Failure
 from leasehold.model.lease import failed
 from leasehold.runtime.attempt import Attempt, State
+from leasehold.runtime.committer import Committer
 from leasehold.runtime.heartbeat import Heartbeat
 from leasehold.runtime.holdings import Holdings
 from leasehold.runtime.notices import Notices
@@ -178,6 +179,33 @@ def test_s12_a_lease_that_was_taken_up_and_lost_is_not_released_as_if_it_had_nev
     standing = [(one.lease.task_id, one.lease.fence) for one in (kept, lost)]
     assert holdings.unknown_of([*standing, (999, 1)]) == [(999, 1)]
     assert holdings.unknown_of([(999, 2), *standing]) == [(999, 2)]
+
+
+def test_s2_an_end_that_came_too_late_is_not_taken_for_one_that_landed(app, caplog):
+    """Of two ends in one group one landed: the other is told as lost, and is never released as if it had not run."""
+    manual = Clock(app)
+    holdings = held(app, 2, 60_000)
+    late, good = holdings.all()
+    committer = Committer(app.store, holdings, Notices(), lambda: None)
+    manual.advance(59)
+    Heartbeat(app.store, kept_alone(good), Notices()).renew()
+    manual.advance(1)
+    for attempt in (late, good):
+        assert attempt.begin()
+        assert attempt.end()
+        committer.settle(attempt, endings.done(attempt.lease, "1"))
+    committer.write()
+    assert (late.state, good.state) == (State.LOST, State.ENDED)
+    assert holdings.unknown_of([(late.lease.task_id, late.lease.fence)]) == []
+    told = [record.message for record in caplog.records if record.message.startswith("lease_lost")]
+    assert [f"task={late.lease.task_id} " in line and "settled too late" in line for line in told] == [True]
+    assert [job.status for job in app.jobs()][::-1] == ["RUNNING", "DONE"]
+
+
+def kept_alone(attempt):
+    holdings = Holdings(1, {})
+    holdings.add([attempt])
+    return holdings
 
 
 def test_s2_the_same_worker_holding_attempt_two_cannot_settle_with_attempt_one(app, url):

@@ -10,7 +10,8 @@ from contextlib import closing
 
 import pytest
 
-from leasehold.errors import GraphInvalid, OptionInvalid
+from leasehold.errors import DatabaseUnavailable, GraphInvalid, OptionInvalid
+from leasehold.model.effect import Intent
 from leasehold.runtime.claimer import Claimer
 from leasehold.runtime.committer import Committer
 from leasehold.runtime.holdings import Holdings
@@ -145,6 +146,58 @@ def test_leases_that_a_claim_took_without_an_answer_are_given_back(app, url):
         claimer.claim(3)
         assert store.leases.held_by(worker) == []
     assert [event.name for event in app.journal.of(app.jobs()[0].id)] == ["submitted", "claimed", "released"]
+
+
+class _Out:
+    """A part of a store whose writes fail with what no database says."""
+
+    def __init__(self, part):
+        self._part = part
+
+    def settle(self, *_):
+        raise OSError(24, "Too many open files")
+
+    enter = settle
+
+    def __getattr__(self, name):
+        return getattr(self._part, name)
+
+
+class _Reply:
+    """Keeps what it is answered."""
+
+    loop = None
+    value = None
+
+    def answer(self, value):
+        self.value = value
+
+
+def test_l1_what_cannot_be_written_for_a_reason_nobody_knows_is_not_held_for_ever(app, url):
+    """Else the heartbeat would renew its lease for as long as the process lives, and an effect would wait as long."""
+
+    @app.job
+    def work(): ...
+
+    app.submit_many(work, [{}] * 3)
+    with closing(open_store(url)) as store:
+        worker = store.workers.register(_nobody())
+        holdings = Holdings(10, {})
+        committer = Committer(store, holdings, Notices(), lambda: None)
+        taken: list = []
+        handlers = plan_of(work).handlers
+        Claimer(store, worker, handlers, ["default"], holdings, committer, Notices(), taken.extend).claim(3)
+        store.leases, store.effects = _Out(store.leases), _Out(store.effects)  # type: ignore[assignment]
+        reply, lease = _Reply(), taken[0].lease
+        committer.ask(taken[0], Intent(lease.job_id, "key", lease.task_id, lease.fence, 1, 1, "ACT", "{}"), reply)  # type: ignore[arg-type]
+        committer.write()
+        assert isinstance(reply.value, DatabaseUnavailable)
+        for attempt in taken:
+            attempt.begin()
+            attempt.end()
+            committer.settle(attempt, attempt.succeed(None))
+        committer.write()
+        assert holdings.all() == []
 
 
 def test_no_attempt_sees_the_context_variables_of_another(app, url):

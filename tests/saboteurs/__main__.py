@@ -13,11 +13,12 @@ import time
 from pathlib import Path
 
 from tests.lab.proof import record
-from tests.saboteurs.builds import BUILDS, Build
+from tests.saboteurs.build import Build
+from tests.saboteurs.builds import BUILDS
 
 ROOT = Path(__file__).parents[2]
 PARTS = ("src", "tests", "examples", "docs", "bench", "pyproject.toml", "README.md", "Makefile")
-FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
+FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
 SECONDS_MAX = 900
 
 
@@ -56,8 +57,9 @@ def run(folder: Path, tests: tuple[str, ...]) -> tuple[str | None, float]:
     except subprocess.TimeoutExpired:
         return f"no end after {SECONDS_MAX} s", float(SECONDS_MAX)
     found = FAILED.search(done.stdout)
-    name = found[1] if found else None if done.returncode == 0 else done.stdout[-300:]
-    return name, time.monotonic() - started
+    if done.returncode not in (0, 1) or (done.returncode == 1) != bool(found):  # nothing was tried: no test, no import
+        raise SystemExit(f"pytest ended with {done.returncode}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
+    return found and found[1], time.monotonic() - started
 
 
 def main() -> int:

@@ -9,7 +9,7 @@ import pytest
 
 from leasehold.model.lanes import Hints
 from leasehold.store import open_store
-from tests.store.work import at_once, claim, claim_one, connect, finish, job, lane, look, register, submit
+from tests.store.work import WAITS, at_once, claim, claim_one, connect, finish, job, lane, look, register, submit
 from tests.waiting import until
 
 
@@ -62,7 +62,8 @@ def test_a_claim_does_not_wait_for_one_that_is_under_way(postgres, postgres_temp
         with store.transaction(slow):
             assert keys(claim(store, worker, 2)) == ["a", "b"]
             other = thread.submit(claim, store, worker, 2)
-            until(other.done)
+            until(lambda: other.done() or look(store, WAITS))
+            assert other.done()
         assert keys(other.result()) == ["c", "d"]
     postgres.drop_database(url)
 

@@ -56,6 +56,18 @@ def test_a_task_that_fails_for_good_leaves_a_letter_with_its_first_and_last_fail
     assert json.loads(papers.failure)["stack"] == "Traceback of the failure"
 
 
+@pytest.mark.parametrize("terms", [{"attempts_max": 1}, {"on_lost": "bury"}], ids=["spent", "not to be repeated"])
+def test_a_task_buried_by_a_sweep_leaves_a_letter_as_any_other_burial_does(store, worker, clock, terms):
+    (task,) = submit(store, "k", **terms)
+    claim_one(store, worker)
+    clock.advance(30)
+    store.leases.vacate(store.leases.expired())
+    letter = only_letter(store)
+    assert (letter.task_id, letter.epoch, letter.attempts, letter.error_class) == (task, 1, 1, "WORKER_CRASHED")
+    assert (letter.state, letter.first_failure_at, letter.last_failure_at) == ("open", clock.now, clock.now)
+    assert revive(store, letter).epoch == 2
+
+
 def test_a_task_that_ends_well_leaves_none(store, worker):
     submit(store, "k")
     finish(store, [claim_one(store, worker)])

@@ -171,6 +171,17 @@ def test_what_was_certainly_not_sent_waits_longer_each_time_and_fails_when_its_a
     assert (fact(store, one, "status"), fact(store, one, "due_at")) == ("failed", None)
 
 
+def test_what_was_not_sent_is_taken_again_although_later_ones_have_been_sent(store, clock):
+    """L3: what is due is found by its state, not by how far anybody has come."""
+    write(store, post("ada@example.org"), post("bob@example.org"))
+    away, taken = sorted(take(store), key=lambda one: one.id)
+    store.deliveries.mark(outbox.not_sent(away, FAILURE, Retry(attempts=3, delay_initial=10)))
+    store.deliveries.mark(outbox.sent(taken, "4XyZ"))
+    clock.advance(20)
+    assert fact(store, taken.id, "status") == "sent"
+    assert [one.id for one in take(store)] == [away.id]
+
+
 def test_look_ups_that_cannot_tell_are_repeated_and_then_left_to_a_person(store, clock):
     (one,) = write(store, post())
     store.deliveries.mark(outbox.may_be_sent(take_one(store), FAILURE))

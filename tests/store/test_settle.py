@@ -11,10 +11,8 @@ from leasehold.model.failure import Failure
 from leasehold.model.lease import Settlement, Vacancy, cancelled, done, failed
 from tests.store import work
 from tests.store.invariants import check_everything
-from tests.store.work import at_once, claim, claim_one, fail, finish, look, register, retry, status, submit
+from tests.store.work import WAITS, at_once, claim, claim_one, fail, finish, look, register, retry, status, submit
 from tests.waiting import until
-
-WAITS = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'transactionid' AND datname = current_database()"
 
 
 def reclaim_all(store):

@@ -76,6 +76,21 @@ def test_the_first_operation_of_a_store_waits_for_the_lock_too(sqlite_store, tmp
         assert late.reports.vitals().ready == 1
 
 
+def test_a_transaction_that_will_write_has_the_lock_from_its_first_read_on(sqlite_store, tmp_path):
+    """Else whatever another wrote in between would have it begun again, and what is done inside would be done twice."""
+    submit(sqlite_store, "k")
+    other = apsw.Connection(str(tmp_path / "leasehold.db"))
+
+    def work(session):
+        session.run("vitals")
+        with pytest.raises(apsw.BusyError):
+            other.execute("BEGIN IMMEDIATE")
+        return "alone"
+
+    with contextlib.closing(other):
+        assert sqlite_store.database.transact(work) == "alone"
+
+
 def test_many_processes_and_threads_write_and_none_is_refused(sqlite_store, tmp_path):
     """S3: all that was acknowledged is there."""
     commands = [[sys.executable, "-c", SUBMIT, sqlite_url(tmp_path), str(number)] for number in range(3)]

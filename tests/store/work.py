@@ -24,6 +24,8 @@ from leasehold.store.workers import Question
 
 REASON = Failure("CANCELLED", "called off by a test").text()
 BROKEN = Failure("PERMANENT", "it cannot work")
+# Whether anybody waits for a lock that another transaction holds (PostgreSQL only).
+WAITS = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
 
 
 def job(key: str, *, kind="a", payload=None, priority=0, delay=0.0, **terms) -> Submission:

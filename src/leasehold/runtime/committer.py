@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from leasehold.errors import LeaseholdError, LeaseLost, Unavailable
+from leasehold.errors import DatabaseUnavailable, LeaseholdError, LeaseLost, Unavailable
 from leasehold.model import lease as endings
 from leasehold.model.effect import Intent, Record
 from leasehold.model.failure import classify
@@ -151,6 +151,9 @@ class Committer:
             for ask in group:
                 self._write_asks([ask])
             return
+        except Exception as error:
+            answer_all((ask.reply, DatabaseUnavailable(f"{type(error).__name__}: {error}.")) for ask in group)
+            raise
         found = {(entry.task_id, entry.fence, entry.key): entry for entry in entries}
         answer_all([(ask.reply, found.get(ask.identity) or self._lost(ask)) for ask in group])
 
@@ -182,6 +185,9 @@ class Committer:
         except LeaseholdError as error:
             self._one_by_one(group, error)
             return
+        except Exception as error:
+            self._give_up(group, DatabaseUnavailable(f"{type(error).__name__}: {error}."))
+            raise
         # crash here: written but not answered
         # The task is settled, and nobody here needs to know.
         self._answer(group, landed)

@@ -66,7 +66,10 @@ class PostgresDialect:
 
     def connect(self) -> PostgresSession:
         """Open a connection of our own."""
-        connection = psycopg.connect(self.conninfo, autocommit=True, prepare_threshold=self._prepare_threshold)
+        try:
+            connection = psycopg.connect(self.conninfo, autocommit=True, prepare_threshold=self._prepare_threshold)
+        except OSError as error:  # no descriptor to be had: the driver lets that through
+            raise psycopg.OperationalError(str(error)) from error
         try:
             connection.execute(SETTINGS)
         except BaseException:

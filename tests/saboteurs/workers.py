@@ -1,0 +1,139 @@
+"""Broken builds of the clock, the connections and the parts of a worker."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.saboteurs.build import Build
+
+CLOCK = "tests/store/test_clock.py::test_every_time_that_is_stored_comes_from_the_databases_clock"
+TROUBLE = "tests/store/test_postgres_trouble.py"
+HEARTBEAT = "tests/runtime/test_heartbeat.py"
+BLOCKED = (
+    f"{HEARTBEAT}::test_a_lease_is_kept_while_handlers_block_the_loop_and_compute_for_five_times_its_length[sqlite]"
+)
+
+BUILDS: Final = (
+    Build(
+        "SQLite: the clock of whoever writes",
+        "store/sqlite.py",
+        "            self._now = self._read_clock(host, write=write)\n",
+        "            self._now = host.wall\n",
+        (f"{CLOCK}[sqlite]",),
+    ),
+    Build(
+        "PostgreSQL: the clock of whoever writes",
+        "store/postgres.py",
+        'cursor.execute(statements.text("postgres", name).encode(), values, binary=True)',
+        'cursor.execute(statements.text("postgres", name).replace("leasehold.leasehold_now()", '
+        "f\"{__import__('time').time_ns() // 1000}::bigint\").encode(), values, binary=True)",
+        (f"{CLOCK}[postgres]",),
+    ),
+    Build(
+        "no jitter",
+        "model/retry.py",
+        '    return int.from_bytes(digest[:8], "big") / 2**64\n',
+        "    return float(bool(digest))\n",
+        ("tests/model/test_retry.py::test_the_jitter_is_spread_evenly",),
+    ),
+    Build(
+        "leases are not renewed while their handler runs",
+        "runtime/heartbeat.py",
+        "    return attempt.state in (State.CLAIMED, State.RUNNING)\n",
+        "    return attempt.state is State.CLAIMED\n",
+        (BLOCKED,),
+    ),
+    Build(
+        "the heartbeat beats on the handlers' loop",
+        "runtime/worker.py",
+        "        if self._relay is not None:\n            parts.append(self._relay.start)\n",
+        "        parts.remove(self._heartbeat.start)\n"
+        "        loop = self._runner._lanes._loop\n"
+        "        def beat() -> None:\n"
+        "            self._heartbeat.renew()\n"
+        "            self._heartbeat.watch()\n"
+        "            loop.call_later(0.02, beat)\n"
+        "        loop.call_soon_threadsafe(beat)\n"
+        "        if self._relay is not None:\n            parts.append(self._relay.start)\n",
+        (BLOCKED,),
+    ),
+    Build(
+        "a renewal that was refused is taken for granted",
+        "runtime/heartbeat.py",
+        "            elif _is_kept(attempt) and attempt.lose():\n",
+        "            elif False:\n",
+        (f"{HEARTBEAT}::test_a_lease_that_went_to_another_is_lost_at_the_next_renewal[sqlite]",),
+    ),
+    Build(
+        "a settlement that did not land is taken for one that did",
+        "runtime/committer.py",
+        "        if len(landed) < len(group):\n",
+        "        if len(landed) > len(group):\n",
+        (f"{HEARTBEAT}::test_s2_an_end_that_came_too_late_is_not_taken_for_one_that_landed[sqlite]",),
+    ),
+    Build(
+        "a COMMIT without an answer is taken for a failure",
+        "store/leases.py",
+        "        if doubtful and len(landed) < len(settlements):\n",
+        "        if False:\n",
+        ("tests/store/test_lost_answers.py::test_a_settlement_whose_answer_was_lost_is_reported_as_landed",),
+    ),
+    Build(
+        "what a lost answer has claimed is kept until it expires",
+        "runtime/claimer.py",
+        "        if claimed.doubtful:\n",
+        "        if False:\n",
+        ("tests/runtime/test_sturdy.py::test_leases_that_a_claim_took_without_an_answer_are_given_back[sqlite]",),
+    ),
+    Build(
+        "a deadlock is final",
+        "store/postgres.py",
+        "        if state in AGAIN:\n",
+        '        if state in AGAIN and state != "40P01":\n',
+        (f"{TROUBLE}::test_a_deadlock_is_resolved_and_both_sides_succeed",),
+    ),
+    Build(
+        "late rows are never looked for",
+        "runtime/claimer.py",
+        "                self._hints.forget()\n",
+        "                pass\n",
+        (
+            "tests/runtime/test_claimer.py::test_l3_a_claimer_that_finds_nothing_ahead_looks_everywhere_again_in_a_while",
+        ),
+    ),
+    Build(
+        "a gone neighbour is forgotten before its leases are taken back",
+        "runtime/sweeper.py",
+        "                held = self._store.leases.held_by(neighbour.worker)\n",
+        "                held: list[tuple[int, int]] = []\n",
+        ("tests/runtime/test_sweeper.py::test_s12_a_task_that_kills_its_worker_runs_out_of_attempts[sqlite]",),
+    ),
+    Build(
+        "SQLite: a write begins as a read",
+        "store/sqlite.py",
+        '"BEGIN IMMEDIATE" if write else "BEGIN"',
+        '"BEGIN"',
+        ("tests/store/test_sqlite_trouble.py::test_a_transaction_that_will_write_has_the_lock_from_its_first_read_on",),
+    ),
+    Build(
+        "SQLite: COMMIT does not wait for the disk",
+        "store/sql/session/pragmas.sql",
+        "PRAGMA synchronous = FULL;",
+        "PRAGMA synchronous = NORMAL;",
+        ("tests/storms/test_disks.py::test_s3_what_was_acknowledged_is_there_after_the_power_went",),
+    ),
+    Build(
+        "PostgreSQL: COMMIT does not wait for the disk",
+        "store/postgres.py",
+        "\" SET idle_in_transaction_session_timeout = '10s'\"",
+        "\" SET idle_in_transaction_session_timeout = '10s'; SET synchronous_commit = off\"",
+        (f"{TROUBLE}::test_a_server_stopped_at_once_and_started_again_under_load_loses_nothing",),
+    ),
+    Build(
+        "a secret of a failure is put on record",
+        "model/failures/wording.py",
+        "redact(",
+        "str(",
+        ("tests/model/test_failure_texts.py::test_secrets_are_taken_out_of_message_stack_and_chain_by_default",),
+    ),
+)
