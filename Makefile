@@ -2,7 +2,7 @@
 #   make run     set up, then the tour: jobs, kills, and a table that must say "lost 0, settled twice 0"
 #   make test    set up, then every test, on SQLite and on a PostgreSQL that the tests start
 #   make check   format, lint, types, layers, house rules
-#   make soak    the long tests        make bench   the measurements
+#   make soak    hours of faults, written down in docs/proof.md      make bench   the measurements
 #   make saboteurs     broken builds, each with the test that finds it out
 #   make bench-peers   Leasehold beside its peers, an hour on a quiet machine
 #   make lock    renew the lock files  make clean   remove what these made
@@ -41,10 +41,15 @@ check: setup-dev
 	$(BIN)/lint-imports --no-logo --no-cache
 	$(PY) -m pytest -q tests/tidy
 
-# Each storm appends a line of JSON to the file that LEASEHOLD_PROOF names.
+# What the long tests show is a line of JSON each in this file, and docs/proof.md is written from it.
+PROOF ?= $(CURDIR)/build/proof.jsonl
+
 soak: setup-dev
-	mkdir -p build
-	LEASEHOLD_PROOF="$${LEASEHOLD_PROOF:-$(CURDIR)/build/proof.jsonl}" $(PY) -m pytest -m soak $(PYTEST_ARGS)
+	mkdir -p $(dir $(PROOF))
+	LEASEHOLD_PROOF=$(PROOF) $(PY) -m pytest -m soak -n $(TEST_PROCESSES) tests/simulation $(PYTEST_ARGS)
+	LEASEHOLD_PROOF=$(PROOF) $(PY) -m pytest -m soak --ignore=tests/simulation $(PYTEST_ARGS)
+	LEASEHOLD_PROOF=$(PROOF) $(PY) -m tests.saboteurs --sound
+	$(PY) -m tests.lab.proof $(PROOF)
 
 saboteurs: setup-dev
 	$(PY) -m tests.saboteurs --sound

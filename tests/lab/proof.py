@@ -104,17 +104,30 @@ def _points(lines: list[Line]) -> list[str]:
 def _storms(lines: list[Line]) -> list[str]:
     if not lines:
         return []
-    known = ("part", "at", "commit", "storm", "database", "seconds", "verdict", "p99_repickup")
-    table = []
-    for line in lines:
-        counts = ", ".join(f"{name} {value}" for name, value in sorted(line.items()) if name not in known)
-        late = line.get("p99_repickup")
-        shown = "" if late is None else f"{late:.2f} s"
-        table.append(
-            [line["storm"], line.get("database", ""), counts, f"{line['seconds']:.0f}", shown, line["verdict"]]
-        )
-    head = ["storm", "database", "what happened", "seconds", "re-pickup p99", "oracle"]
-    return ["", "## Storms on real processes and servers", "", *_table(head, table)]
+    table = [
+        [
+            line["storm"],
+            line["database"],
+            _counts(line["faults"]),
+            _counts({**line["counts"], **line["measured"]}),
+            f"{line['seconds']:.0f}",
+            _late(line),
+            "; ".join(line["verdict"]) or "nothing wrong",
+        ]
+        for line in lines
+    ]
+    head = ["storm", "database", "faults", "what came of it", "seconds", "re-pickup p99 (lease)", "oracle"]
+    said = "Re-pickup: from a fault to the next claim of a task that it took from its worker, whatever took it back."
+    return ["", "## Storms on real processes and servers", "", said, "", *_table(head, table)]
+
+
+def _counts(found: dict[str, float]) -> str:
+    return ", ".join(f"{name} {value:,}" for name, value in found.items())
+
+
+def _late(line: Line) -> str:
+    late = line["repickup_p99_seconds"]
+    return "" if late is None else f"{late:.2f} s of {line['repickups']:,} ({line['lease_seconds']:g} s)"
 
 
 def _saboteurs(lines: list[Line]) -> list[str]:

@@ -3,6 +3,14 @@
 import json
 
 from tests.lab import proof
+from tests.storms.figures import Proof
+
+
+def test_what_a_storm_writes_is_a_line_of_the_document(tmp_path, monkeypatch):
+    monkeypatch.setenv("LEASEHOLD_PROOF", str(tmp_path / "lines"))
+    Proof("kills", "sqlite", {"jobs": 7}, {"SIGKILL": 3}, 1.5, 2.0, 0, None, None, ["S3: task 5 is lost"]).write()
+    page = proof.page([json.loads((tmp_path / "lines").read_text())])
+    assert "| kills | sqlite | SIGKILL 3 | jobs 7 | 2 |  | S3: task 5 is lost |" in page
 
 
 def test_a_line_is_written_only_where_somebody_collects_it(tmp_path, monkeypatch):
@@ -22,8 +30,9 @@ def test_the_document_adds_up_what_the_lines_say_and_holds_nothing_else():
         {"part": "seeds", "commit": "abc", "first": 10, "last": 19, "runs": 10, "bad": 0, "steps": 30, "seconds": 1800,
          "faults": {"crash": 4}},
         {"part": "points", "commit": "abc", "name": "a claim", "singles": 31, "pairs": 900, "bad": 0, "seconds": 36},
-        {"part": "storm", "commit": "abc", "storm": "kills", "database": "sqlite", "kills": 1000, "seconds": 61.2,
-         "p99_repickup": 1.234, "verdict": "nothing wrong"},
+        {"part": "storm", "commit": "abc", "storm": "kills", "database": "sqlite", "faults": {"SIGKILL": 1000},
+         "counts": {"jobs": 5000}, "measured": {}, "seconds": 61.2, "lease_seconds": 2.0, "repickups": 900,
+         "repickup_p99_seconds": 1.234, "repickup_max_seconds": 1.5, "verdict": []},
         {"part": "saboteurs", "commit": "abc", "name": "no fence", "caught": "tests/x.py::test_y", "seconds": 2.4},
         {"part": "saboteurs", "commit": "abc", "name": "no jitter", "caught": None, "seconds": 5},
     ]  # fmt: skip
@@ -31,7 +40,7 @@ def test_the_document_adds_up_what_the_lines_say_and_holds_nothing_else():
     assert "20 runs (seeds 0 to 19), 100 points passed, 1.0 hours of computing, 0 broken promises." in page
     assert "| crash | 7 |" in page
     assert "| a claim | 31 | 900 | 0 |" in page
-    assert "| kills | sqlite | kills 1000 | 61 | 1.23 s | nothing wrong |" in page
+    assert "| kills | sqlite | SIGKILL 1,000 | jobs 5,000 | 61 | 1.23 s of 900 (2 s) | nothing wrong |" in page
     assert "1 of 2 broken builds were found out." in page
     assert "| no jitter | SURVIVED | 5 |" in page
     assert "## Storms" not in proof.page(lines[:2])

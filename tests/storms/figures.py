@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import math
-import os
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
 from typing import Any
 
 from tests.lab.oracle import Look
+from tests.lab.proof import record
 
 SECOND = 1_000_000
 CLAIMS = (
@@ -45,13 +43,10 @@ class Proof:
     repickup_max_seconds: float | None
     verdict: list[str]
     measured: dict[str, float] = field(default_factory=dict)
-    at: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
 
     def write(self) -> None:
         """Append the line, if somebody asked for it."""
-        if path := os.environ.get("LEASEHOLD_PROOF"):
-            with open(path, "a", encoding="utf-8") as lines:  # noqa: PTH123
-                lines.write(json.dumps(asdict(self)) + "\n")
+        record("storm", **asdict(self))
 
 
 def percentile(found: Iterable[float], share: float) -> float | None:
