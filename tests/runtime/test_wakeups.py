@@ -53,6 +53,7 @@ def test_l2_a_listen_connection_that_is_killed_alone_comes_back_and_work_starts_
 def test_a_worker_whose_wake_up_socket_is_taken_away_finds_work_by_polling(app, crew, url):
     crew.start()
     folder = folder_of(app.store.database.dialect.path)
+    until(lambda: folder.is_dir() and list(folder.iterdir()))
     for place in folder.iterdir():
         place.unlink()
     assert app.submit("quick", {"number": 1}).wait(timeout=60).status == "DONE"
@@ -62,7 +63,7 @@ def test_a_worker_whose_wake_up_socket_is_taken_away_finds_work_by_polling(app, 
 def test_the_socket_of_a_killed_worker_is_cleared_away_by_the_next_hint(app, crew, url):
     hand = crew.start()
     folder = folder_of(app.store.database.dialect.path)
-    assert until(lambda: len(list(folder.iterdir()))) == 1
+    assert until(lambda: folder.is_dir() and len(list(folder.iterdir()))) == 1
     hand.kill()
     app.submit("quick", {"number": 1})
     until(lambda: list(folder.iterdir()) == [])

@@ -16,6 +16,7 @@ from tests.servers.listening import Listener, Pair
 
 LENGTH = struct.Struct(">I")
 COMMAND_COMPLETE = b"C"
+BACKEND_KEY = b"K"
 
 
 class Direction(Enum):
@@ -33,6 +34,7 @@ class CuttingProxy(Listener):
         self.seen: Counter[Direction] = Counter()
         self.cuts = 0
         self.swallowed: Counter[str] = Counter()  # answers that were cut off, by what was done: COMMIT, SELECT, …
+        self.is_pooler = False
         self._cut_at: tuple[Direction, int] | None = None
         self._lock = threading.Lock()
         self.listen()
@@ -63,6 +65,12 @@ class CuttingProxy(Listener):
                 self.swallowed[message[5:].decode().partition(" ")[0].rstrip("\0")] += 1
             return False
 
+    def masked(self, message: bytes) -> bytes:
+        """Give out another number for that of the server's process, as a pooler does, if this is to look like one."""
+        if not self.is_pooler or message[:1] != BACKEND_KEY:
+            return message
+        return message[:5] + bytes(byte ^ 0x55 for byte in message[5:9]) + message[9:]
+
 
 class _Link(Pair):
     """One client's connection: a thread for each direction."""
@@ -83,7 +91,7 @@ class _Link(Pair):
                 passed = 0
                 while passed < len(whole) and self._proxy.passes(direction, whole[passed]):
                     passed += 1
-                target.sendall(b"".join(whole[:passed]))
+                target.sendall(b"".join(map(self._proxy.masked, whole[:passed])))
                 if passed < len(whole):
                     break
         self.hang_up()

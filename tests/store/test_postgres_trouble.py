@@ -9,8 +9,9 @@ from psycopg import sql
 
 from leasehold.errors import DatabaseUnavailable, ResultRefused
 from leasehold.model.lease import Settlement, Vacancy
-from leasehold.store import open_store
+from leasehold.store import open_store, statements
 from leasehold.store.database import Trouble
+from tests.servers.cutting import CuttingProxy
 from tests.servers.postgres import database_name
 from tests.store.invariants import check_everything
 from tests.store.work import at_once, claim, connect, ending, finish, job, look, register, submit
@@ -254,16 +255,58 @@ def raw(store) -> psycopg.Connection:
     return found
 
 
-def test_what_a_pooler_has_unprepared_is_done_again_and_never_prepared_any_more(url):
-    """A pooler in transaction mode hands out another server session each time; what was prepared is not there."""
-    with contextlib.closing(open_store(url, connections=1)) as store:
-        for _ in range(10):  # past the fifth use psycopg prepares
-            assert store.reports.vitals().ready == 0
-        raw(store).execute("DO $$ BEGIN EXECUTE 'DEALLOCATE ALL'; END $$")  # so that psycopg does not hear of it
-        assert store.reports.vitals().ready == 0
-        submit(store, "k")
-        assert store.reports.vitals().ready == 1
-        assert raw(store).prepare_threshold is None
+@pytest.fixture
+def pooled_url(private_postgres):
+    """A server behind what looks like a pooler."""
+    server = private_postgres(tcp=True)
+    name = database_name(server.create_database())
+    with contextlib.closing(open_store(server.url(name, tcp=True))) as store:
+        store.migrate()
+    with CuttingProxy(server.port) as proxy:
+        proxy.is_pooler = True
+        yield f"postgresql://postgres@127.0.0.1:{proxy.port}/{name}?sslmode=disable&gssencmode=disable"
+
+
+LEFT_BEHIND = "SELECT (SELECT count(*) FROM pg_prepared_statements), current_setting('enable_seqscan')"
+
+
+def test_s2_behind_a_pooler_nothing_is_prepared_and_nothing_is_set(pooled_url):
+    """Another client's statement of the same name would run with our values, and our settings would be everybody's."""
+    with contextlib.closing(open_store(pooled_url, connections=1)) as store:
+        for number in range(10):  # past the fifth use psycopg prepares
+            submit(store, str(number), "x")
+        assert raw(store).execute(LEFT_BEHIND).fetchone() == (0, "on")
+
+
+def test_s2_behind_a_pooler_a_connection_of_the_caller_is_treated_like_ours(pooled_url):
+    with contextlib.closing(open_store(pooled_url)) as store, psycopg.connect(pooled_url) as connection:
+        for number in range(10):
+            with store.transaction(connection):
+                submit(store, f"mine {number}")
+        assert connection.execute(LEFT_BEHIND, prepare=False).fetchone() == (0, "on")
+
+
+def test_where_no_pooler_stands_statements_are_prepared(store):
+    for number in range(10):
+        submit(store, str(number), "x")
+    found = raw(store).execute(LEFT_BEHIND).fetchone()
+    assert found is not None
+    assert found[0] > 0
+    assert found[1] == "off"
+
+
+def test_l1_behind_a_pooler_a_transaction_of_ours_has_its_limit_for_itself(pooled_url):
+    limit = "SHOW idle_in_transaction_session_timeout"
+    with contextlib.closing(open_store(pooled_url, connections=1)) as store:
+        within = store.database.transact(lambda session: session.raw.execute(limit).fetchone())  # type: ignore[attr-defined]
+        assert (within, raw(store).execute(limit).fetchone()) == (("10s",), ("0",))
+
+
+def test_a_wake_up_leaves_commits_waiting_for_the_disk(store):
+    """The setting that lets a hint not wait must not outlive its transaction: the session may be another's next."""
+    connection = raw(store)
+    connection.execute(statements.text("session", "notify").encode(), {"word": "default"})
+    assert connection.execute("SHOW synchronous_commit").fetchone() == ("on",)
 
 
 def test_l1_a_process_that_is_frozen_inside_a_transaction_of_ours_holds_its_rows_for_a_short_time(store):

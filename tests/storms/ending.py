@@ -29,7 +29,7 @@ def check_storm(storm: Storm, *, timely: bool = False) -> Proof:
     calm(storm)
     proof = verdict(storm)
     proof.write()
-    assert proof.verdict == []
+    assert proof.verdict == [], "\n".join(proof.verdict)
     assert proof.counts["jobs"] > 0
     if timely and proof.repickup_p99_seconds is not None:
         assert proof.repickup_p99_seconds <= storm.lease + REPICKUP_SECONDS

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
-from weakref import WeakSet
+from weakref import WeakKeyDictionary
 
 import psycopg
 from psycopg import errors as pg
@@ -38,8 +38,6 @@ CONNECT: Final[dict[str, str | int]] = {
 }
 AGAIN: Final = ("40001", "40P01", "55P03", "53300", "57014")
 RECONNECT: Final = ("25006", "25P03", "25P04", "57P01", "57P02", "57P03", "57P05")
-# A pooler has given this connection another server session, which does not know what was prepared on the last one.
-UNPREPARED: Final = ("26000", "42P05")
 # Rows are looked up by key. A scan looks cheap while a table is empty, and a plan made then is kept for a while.
 # A process that is frozen inside a transaction of ours holds its rows no longer than the limit.
 SETTINGS: Final = (
@@ -59,44 +57,41 @@ class PostgresDialect:
         except psycopg.Error as error:
             raise UrlInvalid(f"It cannot be read: {error}.") from None
         self.conninfo = psycopg.conninfo.make_conninfo(url, **{k: v for k, v in CONNECT.items() if k not in given})
-        self._prepare_threshold: int | None = 5
         self._home: Row | None = None
-        self._known: WeakSet[psycopg.Connection[Row]] = WeakSet()
+        self._known: WeakKeyDictionary[psycopg.Connection[Row], bool] = WeakKeyDictionary()
         self._known_of = os.getpid()
 
     def connect(self) -> PostgresSession:
         """Open a connection of our own."""
         try:
-            connection = psycopg.connect(self.conninfo, autocommit=True, prepare_threshold=self._prepare_threshold)
+            connection = psycopg.connect(self.conninfo, autocommit=True)
         except OSError as error:  # no descriptor to be had: the driver lets that through
             raise psycopg.OperationalError(str(error)) from error
         try:
-            connection.execute(SETTINGS)
+            session = PostgresSession(connection, own=True, is_pooled=is_pooled(connection))
+            if not session.is_pooled:
+                connection.execute(SETTINGS)
         except BaseException:
             connection.close()
             raise
-        return PostgresSession(connection, own=True)
+        return session
 
     def adopt(self, connection: object) -> PostgresSession:
         """Wrap the caller's psycopg connection, which must lead to the same database."""
         if not isinstance(connection, psycopg.Connection):
             raise ConnectionForeign(f"PostgreSQL needs a psycopg.Connection; this is {type(connection).__name__}.")
-        session = PostgresSession(connection, own=False)
         if self._known_of != os.getpid():  # in a forked child none is known
-            self._known, self._known_of = WeakSet(), os.getpid()
+            self._known, self._known_of = WeakKeyDictionary(), os.getpid()
         if connection not in self._known:
-            if session.home() != self._own_home():
+            if home(connection) != self._own_home():
                 raise ConnectionForeign(f"It leads to {connection.info.dbname!r} on {connection.info.host!r}.")
-            self._known.add(connection)
-        return session
+            self._known[connection] = is_pooled(connection)
+        return PostgresSession(connection, own=False, is_pooled=self._known[connection])
 
     def _own_home(self) -> Row:
         if self._home is None:
-            session = self.connect()
-            try:
-                self._home = session.home()
-            finally:
-                session.close()
+            with psycopg.connect(self.conninfo, autocommit=True) as connection:
+                self._home = home(connection)
         return self._home
 
     def ear(self) -> ListenEar:
@@ -112,9 +107,6 @@ class PostgresDialect:
         if not isinstance(error, psycopg.Error):
             return None
         state = error.sqlstate or ""
-        if state in UNPREPARED:
-            self._prepare_threshold = None
-            return Trouble.RECONNECT
         if state in AGAIN:
             return Trouble.AGAIN
         if state in RECONNECT or state.startswith("08"):
@@ -139,15 +131,36 @@ class PostgresDialect:
                 return Misuse(said)
 
 
+def home(connection: psycopg.Connection[Row]) -> Row:
+    """Name the database this leads to, wherever it has moved: the cluster's number and the database's."""
+    return _ask(connection, "home")
+
+
+def is_pooled(connection: psycopg.Connection[Row]) -> bool:
+    """Tell whether a pooler stands between: it gives out a number of its own for that of the server's process."""
+    return _ask(connection, "backend") != (connection.info.backend_pid,)
+
+
+def _ask(connection: psycopg.Connection[Row], name: str) -> Row:
+    with connection.transaction(), psycopg.Cursor(connection, row_factory=tuple_row) as cursor:
+        return cursor.execute(statements.text("session", name).encode(), prepare=False).fetchall()[0]
+
+
 class PostgresSession:
-    """One psycopg connection, ours or the caller's."""
+    """One psycopg connection, ours or the caller's.
+
+    Behind a pooler nothing is prepared and nothing set: the server's session is everybody's. A name that another client
+    has prepared there would run its statement with our values.
+    """
 
     needs_brackets = False
     pours = True
 
-    def __init__(self, connection: psycopg.Connection[Row], *, own: bool) -> None:
+    def __init__(self, connection: psycopg.Connection[Row], *, own: bool, is_pooled: bool) -> None:
         self._connection = connection
         self._own = own
+        self.is_pooled = is_pooled
+        self._prepare = False if is_pooled else None
 
     @property
     def raw(self) -> object:
@@ -162,7 +175,7 @@ class PostgresSession:
     def run(self, name: str, /, **values: object) -> list[Row]:
         """Run a named operation and return its rows."""
         with psycopg.Cursor(self._connection, row_factory=tuple_row) as cursor:  # whatever the caller's makes
-            cursor.execute(statements.text("postgres", name).encode(), values, binary=True)
+            cursor.execute(statements.text("postgres", name).encode(), values, binary=True, prepare=self._prepare)
             return cursor.fetchall() if cursor.description else []
 
     def pour(self, name: str, texts: Iterable[str]) -> None:
@@ -180,16 +193,12 @@ class PostgresSession:
     def atomic(self, *, write: bool) -> Iterator[None]:  # noqa: ARG002 — PostgreSQL needs no announcement
         """Make what runs inside one transaction."""
         with self._connection.transaction():
+            if self._own and self.is_pooled:
+                self.script("session", "pooled")
             yield
             if self._connection.info.transaction_status is TransactionStatus.INERROR:
                 # The server would answer COMMIT by rolling back, and say nothing.
                 raise Misuse("A statement of this transaction failed, so it cannot be committed; nothing was written.")
-
-    def home(self) -> Row:
-        """Name the database this leads to, wherever it has moved: the cluster's number and the database's."""
-        with self._connection.transaction(), psycopg.Cursor(self._connection, row_factory=tuple_row) as cursor:
-            rows: list[Row] = cursor.execute(statements.text("session", "home").encode()).fetchall()
-        return rows[0]
 
     def set_clock(self, now: int) -> None:
         """Stop this database's clock at `now`, for tests."""

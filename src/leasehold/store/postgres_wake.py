@@ -71,9 +71,8 @@ class NotifyMouth:
         try:
             if self._connection is None:
                 self._connection = psycopg.connect(self._conninfo, autocommit=True)
-                self._connection.execute(statements.text("session", "notify_setup").encode())
             for word in words:
-                self._connection.execute(statements.text("session", "notify").encode(), {"word": word})
+                self._connection.execute(statements.text("session", "notify").encode(), {"word": word}, prepare=False)
         except psycopg.Error:
             self.close()
 
