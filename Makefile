@@ -4,7 +4,7 @@
 #   make check   format, lint, types, layers, house rules
 #   make soak    hours of faults, written down in docs/proof.md      make bench   the measurements
 #   make saboteurs     broken builds, each with the test that finds it out
-#   make bench-peers   Leasehold beside its peers, an hour on a quiet machine
+#   make bench-peers   Leasehold beside its peers, 40 minutes on a quiet machine
 #   make lock    renew the lock files  make clean   remove what these made
 
 PYTHON ?= python3

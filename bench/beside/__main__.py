@@ -21,12 +21,13 @@ from bench.beside.run import FULL, QUICK, WORKLOADS, Run, Size, measure
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "bench" / ".results"
+SETTINGS = ("fsync", "synchronous_commit", "full_page_writes", "wal_level", "shared_buffers", "max_connections")
 
 
 def facts(size: Size, lands: Ground) -> dict[str, Any]:
     """Return what the figures depend on, and nothing that tells whose machine it is."""
     asked = lands.place("postgres")
-    settings = {name: asked.sql(f"SHOW {name}")[0][0] for name in ("fsync", "synchronous_commit", "shared_buffers")}
+    settings = {name: asked.sql(f"SHOW {name}")[0][0] for name in SETTINGS}
     found = {
         "date": dt.datetime.now(dt.UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "commit": _commit(),
@@ -45,6 +46,7 @@ def facts(size: Size, lands: Ground) -> dict[str, Any]:
         "versions": {},
         "settings": {},
         "histories": {},
+        "ways": {},
     }
     lands.clear(asked)
     return found
@@ -92,6 +94,7 @@ def main() -> int:
         return 1 if report(load(given.report), given.docs or ROOT / "docs") else 0
     size = QUICK if given.quick else FULL
     path = RESULTS / f"{dt.datetime.now(dt.UTC):%Y%m%dT%H%M%S}{'-quick' if given.quick else ''}.json"
+    print(f"keeping what is measured as {path.relative_to(ROOT)}", flush=True)
     with ground() as lands:
         results = Results(facts(size, lands))
         measure(Run(lands, size, results, path, given.only, given.workload))

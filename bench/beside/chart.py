@@ -17,17 +17,19 @@ STYLE = """
     .title { font-size: 16px; font-weight: 600 }
     .faint { fill: #59636e; font-size: 12px }
     .bar { fill: #8c959f } .ours { fill: #0969da }
-    .grid { stroke: #d1d9e0 } .spread { stroke: #1f2328; stroke-width: 1.5 }
+    .open { fill: none; stroke: #8c959f; stroke-dasharray: 4 3 }
+    .grid { stroke: #d1d9e0 } .spread { stroke: #1f2328; stroke-width: 1.5; fill: none }
     @media (prefers-color-scheme: dark) {
       text { fill: #f0f6fc } .faint { fill: #9198a1 }
       .bar { fill: #656c76 } .ours { fill: #4493f8 } .grid { stroke: #3d444d } .spread { stroke: #f0f6fc }
+      .open { stroke: #656c76 }
     }
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One bar. `value` is None where there is nothing to draw, and `text` says why."""
+    """One bar. `value` is None where nobody knows where it ends, and `text` says why; it is longer than `limit`."""
 
     name: str
     value: float | None
@@ -35,6 +37,19 @@ class Bar:
     least: float | None = None
     most: float | None = None
     is_ours: bool = False
+    limit: float = 0.0
+
+    @property
+    def kind(self) -> str:
+        """How it is drawn."""
+        if self.value is None:
+            return "open"
+        return "ours" if self.is_ours else "bar"
+
+    @property
+    def end(self) -> float:
+        """What of it must fit on the axis."""
+        return max(self.value or self.limit, self.most or 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +63,7 @@ class Chart:
     def svg(self) -> str:
         """Return the document."""
         height = TOP + len(self.bars) * (BAR + GAP) + BOTTOM
-        top = nice(max((bar.most or bar.value or 0.0 for bar in self.bars), default=1.0))
+        top = nice(max((bar.end for bar in self.bars), default=1.0))
         box = f'viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(self.title, quote=True)}"'
         parts = [
             f'<svg xmlns="http://www.w3.org/2000/svg" {box}>',
@@ -75,16 +90,14 @@ def _bar(bar: Bar, number: int, top: float) -> list[str]:
     y = TOP + number * (BAR + GAP)
     middle = y + BAR / 2
     lines = [f'<text x="{LEFT - 10}" y="{middle + 4.5:.1f}" text-anchor="end">{escape(bar.name)}</text>']
-    end = LEFT + 0.0
-    if bar.value is not None:
-        width = max(1.0, _across(bar.value, top) - LEFT)
-        end = LEFT + width
-        kind = "ours" if bar.is_ours else "bar"
-        lines.append(f'<rect class="{kind}" x="{LEFT}" y="{y}" width="{width:.1f}" height="{BAR}" rx="2"/>')
+    width = max(1.0, _across(bar.value or bar.limit, top) - LEFT)
+    end = LEFT + width
+    lines.append(f'<rect class="{bar.kind}" x="{LEFT}" y="{y}" width="{width:.1f}" height="{BAR}" rx="2"/>')
     if bar.least is not None and bar.most is not None and bar.most > bar.least:
         low, high = _across(bar.least, top), _across(bar.most, top)
         end = max(end, high)
-        lines.append(f'<line class="spread" x1="{low:.1f}" y1="{middle}" x2="{high:.1f}" y2="{middle}"/>')
+        ends = f"M{low:.1f} {middle - 5}v10M{low:.1f} {middle}H{high:.1f}M{high:.1f} {middle - 5}v10"
+        lines.append(f'<path class="spread" d="{ends}"/>')
     lines.append(f'<text x="{end + 8:.1f}" y="{middle + 4.5:.1f}">{escape(bar.text)}</text>')
     return lines
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from bench.beside.chart import Bar, Chart
 from bench.beside.figures import Results, Summary
 from bench.beside.goals import OURS, Judged, judge
+from bench.beside.method import method
 from bench.beside.peers import POSTGRES, SQLITE
 
 
@@ -19,24 +20,31 @@ class Metric:
     title: str
     unit: str
     digits: int = 0
+    less_is_better: bool = False
+
+    @property
+    def axis(self) -> str:
+        """What is counted, and which end is the good one."""
+        return f"{self.unit or 'per job'}, {'less' if self.less_is_better else 'more'} is better"
 
 
 METRICS = (
     Metric("bulk", "Bulk submit", "jobs/s"),
     Metric("single", "Single submit", "jobs/s"),
-    Metric("single p50", "Single submit, median call", "ms", 2),
+    Metric("single p50", "Single submit, median call", "ms", 2, less_is_better=True),
     Metric("drain 1", "No-op drain, one worker process", "jobs/s"),
     Metric("drain 2", "No-op drain, two worker processes", "jobs/s"),
-    Metric("start p50", "Submit to start on an idle worker, median", "ms", 2),
-    Metric("start p95", "Submit to start on an idle worker, 95 of 100", "ms", 2),
+    Metric("start p50", "Submit to start on an idle worker, median", "ms", 2, less_is_better=True),
+    Metric("start p95", "Submit to start on an idle worker, 95 of 100", "ms", 2, less_is_better=True),
     Metric("steps", "Ten durable steps a job, one worker process", "steps/s"),
-    Metric("recovery", "Recovery after SIGKILL, another worker is there", "s", 2),
-    Metric("restart", "Recovery after SIGKILL, the worker is started again", "s", 2),
+    Metric("recovery", "Recovery after SIGKILL, another worker is there", "s", 2, less_is_better=True),
+    Metric("restart", "Recovery after SIGKILL, the worker is started again", "s", 2, less_is_better=True),
     Metric("history", "No-op drain with settled rows", "jobs/s"),
     Metric("snapshot", "No-op drain under an old snapshot", "jobs/s"),
-    Metric("statements", "Statements per job", "", 3),
-    Metric("wal", "WAL per job", "bytes"),
+    Metric("statements", "Statements per job", "", 3, less_is_better=True),
+    Metric("wal", "WAL per job", "bytes", less_is_better=True),
 )
+TITLES = {metric.name: metric.title for metric in METRICS}
 NAMES = {POSTGRES: "PostgreSQL", SQLITE: "SQLite"}
 
 
@@ -45,8 +53,10 @@ def number(value: float | None, digits: int) -> str:
 
 
 def middle(summary: Summary, metric: Metric) -> str:
-    """Return a median, or the limit that passed first."""
-    return summary.note if summary.median is None else number(summary.median, metric.digits)
+    """Return a median, with a star if there is something to say about it, or the limit that passed first."""
+    if summary.median is None:
+        return summary.note
+    return number(summary.median, metric.digits) + (" *" if summary.note else "")
 
 
 def figure(summary: Summary, metric: Metric) -> str:
@@ -54,7 +64,7 @@ def figure(summary: Summary, metric: Metric) -> str:
     if summary.median is None or summary.least == summary.most:
         return middle(summary, metric)
     spread = f"{number(summary.least, metric.digits)}–{number(summary.most, metric.digits)}"
-    return f"{number(summary.median, metric.digits)} ({spread})"
+    return f"{middle(summary, metric)} ({spread})"
 
 
 def measured(results: Results, database: str) -> list[Metric]:
@@ -78,13 +88,19 @@ def terminal(results: Results, judged: list[Judged]) -> str:
             found = everybody(results, database, metric)
             lines += [f"  {peer:<18}{figure(summary, metric):>34}" for peer, summary in found]
     lines.append("\ngoals (ratios of this run)")
-    lines += [f"  {verdict(goal):<13}{goal.name:<24}{beside(goal)}" for goal in judged]
+    lines += [f"  {verdict(goal):<13}{titled(goal):<58}{beside(goal)}" for goal in judged]
     lines += [f"  not measured  {database} {peer} {what}: {why}" for database, peer, what, why in results.missing]
     return "\n".join(lines)
 
 
 def verdict(goal: Judged) -> str:
     return {True: "reached", False: "MISSED", None: "not compared"}[goal.reached]
+
+
+def titled(goal: Judged) -> str:
+    """Return what a goal is about, in words."""
+    database, _, metric = goal.name.rpartition(": ")
+    return f"{NAMES.get(database, NAMES[POSTGRES])}: {TITLES[metric]}"
 
 
 def beside(goal: Judged) -> str:
@@ -111,55 +127,103 @@ def chart_name(database: str, metric: Metric) -> str:
 
 def chart(results: Results, database: str, metric: Metric) -> Chart:
     """Draw one metric of everybody who has it."""
+    limit = float(results.facts["recovery_limit"])  # the only limit that may pass before there is a figure
     bars = [
-        Bar(peer, summary.median, middle(summary, metric), summary.least, summary.most, peer == OURS)
+        Bar(peer, summary.median, middle(summary, metric), summary.least, summary.most, peer == OURS, limit)
         for peer, summary in everybody(results, database, metric)
     ]
-    return Chart(f"{metric.title} – {NAMES[database]}", metric.unit or "per job", bars)
+    return Chart(f"{metric.title} – {NAMES[database]}", metric.axis, bars)
 
 
 def markdown(results: Results) -> str:
     """Return the document."""
-    tables = [_tables(results, database) for database in (POSTGRES, SQLITE) if results.peers(database)]
-    parts = [_head(results), _goals(judge(results)), *tables, _peers(results), _missing(results), METHOD]
+    databases = [database for database in (POSTGRES, SQLITE) if results.peers(database)]
+    overviews = [_overview(results, database) for database in databases]
+    tables = [_tables(results, database) for database in databases]
+    ends = [_peers(results), _missing(results), method(results.facts)]
+    parts = [_head(results), _goals(judge(results)), *overviews, *tables, *ends]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def _head(results: Results) -> str:
     facts = results.facts
-    kind = "A quick run, to see that everything works; its figures say little." if facts["is_quick"] else ""
-    settings = ", ".join(f"{name} {value}" for name, value in facts["postgres_settings"].items())
+    kind = "**A quick run, to see that everything works; its figures say little.**" if facts["is_quick"] else ""
+    settings = ", ".join(f"`{name}` {value}" for name, value in facts["postgres_settings"].items())
     machine = f"{facts['cores']} cores, {facts['memory_gib']} GiB, {facts['system']}, Python {facts['python']}"
     return f"""# Leasehold beside its peers
 
-Generated by `python -m bench.beside`; not edited by hand. Figures of one machine and one moment: only ratios of one run
-are claimed. {kind}
+How fast Leasehold is beside other job engines on PostgreSQL and SQLite: the same jobs, one machine, one server, one
+run. Generated by `python -m bench.beside`; not edited by hand. Rates belong to this machine and this moment: only
+ratios within this run are claimed. {kind}
 
-- Commit `{facts["commit"]}`, {facts["date"]}, {facts["repeats"]} repeat(s); medians, with least and most.
+- Commit `{facts["commit"]}`, {facts["date"]}. Repeats: {facts["repeats"]}. Every figure is the median of them, with
+  least and most beside it; lines in the charts show the same.
 - {machine}.
-- PostgreSQL {facts["postgres"]} with its own defaults ({settings}); everybody over the same Unix socket, a fresh
-  database for each measurement. SQLite {facts["sqlite"]} for Leasehold, Python's own for the others."""
+- PostgreSQL {facts["postgres"]} with its own defaults but for `max_connections`; everybody over the same Unix socket, a
+  fresh database for each measurement.
+- Of those settings: {settings}.
+- SQLite {facts["sqlite"]} for Leasehold, Python's own for the others.
+- Every engine in the configuration that its documents recommend for the purpose, and durable: see *Versions and
+  settings* and *How it was measured* at the end."""
 
 
 def _goals(judged: list[Judged]) -> str:
-    lines = ["## Goals", "", "| | goal | beside | ratio | bound |", "| --- | --- | --- | ---: | ---: |"]
+    reached, compared = (sum(goal.reached in kinds for goal in judged) for kinds in ({True}, {True, False}))
+    lines = [
+        "## Goals",
+        "",
+        f"{reached} of {compared} reached. A ratio is Leasehold's median divided by that of the engine named, which is",
+        "the best of those the goal is about; for times and seconds less is better.",
+        "",
+        "| | goal | beside | ratio | bound |",
+        "| --- | --- | --- | ---: | ---: |",
+    ]
     for goal in judged:
         unit = " s" if goal.beside == "seconds" else " ×"
         value = "–" if goal.value is None else f"{goal.value:.2f}{unit}"
-        lines.append(f"| {verdict(goal)} | {goal.name} | {goal.beside} | {value} | {goal.sign} {goal.bound:g}{unit} |")
+        other = "–" if goal.beside == "seconds" else goal.beside
+        lines.append(f"| {verdict(goal)} | {titled(goal)} | {other} | {value} | {goal.sign} {goal.bound:g}{unit} |")
     return "\n".join(lines)
 
 
-def _tables(results: Results, database: str) -> str:
-    parts = [f"## {NAMES[database]}"]
+def _overview(results: Results, database: str) -> str:
+    """Return all medians in one table, the best of each row in bold."""
+    peers = results.peers(database)
+    lines = [f"## {NAMES[database]} at a glance", "", f"| | {' | '.join(peers)} |", f"| --- |{' ---: |' * len(peers)}"]
     for metric in measured(results, database):
+        found = dict(everybody(results, database, metric))
+        values = [summary.median for summary in found.values() if summary.median is not None]
+        best = (min if metric.less_is_better else max)(values, default=None)
+        cells = [_cell(found.get(peer), metric, best) for peer in peers]
         unit = f" ({metric.unit})" if metric.unit else ""
-        lines = [f"### {metric.title}{unit}", "", "| | median | least | most |", "| --- | ---: | ---: | ---: |"]
+        lines.append(f"| {metric.title}{unit} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _cell(summary: Summary | None, metric: Metric, best: float | None) -> str:
+    if summary is None:
+        return "–"
+    shown = middle(summary, metric)
+    return f"**{shown}**" if summary.median is not None and summary.median == best else shown
+
+
+def _tables(results: Results, database: str) -> str:
+    parts = [f"## {NAMES[database]}, one by one"]
+    for metric in measured(results, database):
+        lines = [
+            f"### {metric.title}",
+            "",
+            f"| {metric.axis} | median | least | most |",
+            "| --- | ---: | ---: | ---: |",
+        ]
+        notes = []
         for peer, summary in everybody(results, database, metric):
             least, most = (number(value, metric.digits) for value in (summary.least, summary.most))
             lines.append(f"| {peer} | {middle(summary, metric)} | {least} | {most} |")
+            if summary.note and summary.median is not None:
+                notes.append(f"\\* {peer}: {summary.note}.")
         name = chart_name(database, metric)
-        lines += ["", f"![{metric.title}, {NAMES[database]}](bench/{name})"]
+        lines += ["", *notes, *([""] if notes else []), f"![{metric.title}, {NAMES[database]}](bench/{name})"]
         parts.append("\n".join(lines))
     return "\n\n".join(parts)
 
@@ -168,9 +232,18 @@ def _peers(results: Results) -> str:
     lines = ["## Versions and settings", "", "| | versions | settings |", "| --- | --- | --- |"]
     for name, version in results.facts["versions"].items():
         lines.append(f"| {name} | {version or 'this commit'} | {results.facts['settings'][name]} |")
-    lines += ["", "Settled rows before the drain with settled rows:", ""]
-    lines += [f"- {name}: {made}." for name, made in results.facts["histories"].items()]
+    if ways := results.facts.get("ways"):
+        lines += ["", "Of several ways to run jobs of steps, the one that was fastest in a trial (steps/s):", ""]
+        lines += [f"- {_named(name)}: {chosen}." for name, chosen in ways.items()]
+    if histories := results.facts["histories"]:
+        lines += ["", "Settled rows before the drain with settled rows:", ""]
+        lines += [f"- {_named(name)}: {made}." for name, made in histories.items()]
     return "\n".join(lines)
+
+
+def _named(name: str) -> str:
+    database, _, peer = name.partition(" ")
+    return f"{NAMES[database]}, {peer}"
 
 
 def _missing(results: Results) -> str:
@@ -179,18 +252,3 @@ def _missing(results: Results) -> str:
     lines = ["## Not measured", ""]
     lines += [f"- {NAMES[database]}, {peer}, {what}: {why}." for database, peer, what, why in results.missing]
     return "\n".join(lines)
-
-
-METHOD = """## How it was measured
-
-- Every engine is a script in `bench/peers/` that speaks the same few words: a client process submits, worker processes
-  run. The payload is the same for all: `{"user": 1, "address": "someone@example.com", "template": "welcome"}`.
-- A drain counts from the first handler that starts to the moment when the engine's own tables hold nothing unsettled.
-  It is void unless every job ran exactly once. Each engine gets as many jobs as last for some seconds, by its own rate.
-- Order turns with each repeat; the engines of one workload follow each other directly.
-- Latency: one clock, from before the submit to the first line of the handler, at random pauses, the worker idle.
-- Recovery: two worker processes with the engine's own settings; the one that runs the job is killed; the time counts
-  until the other starts it. "Started again": the only worker is killed, and another process is started at once.
-- Old snapshot: a REPEATABLE READ transaction of another session, opened before the drain, held until its end.
-- Statements as the server logs them, WAL as it counts it, over a drain, the start of the worker included.
-- SQLite engines at the durability they default to: Leasehold, Huey and DBOS all commit with `synchronous` FULL."""

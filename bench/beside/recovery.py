@@ -1,54 +1,65 @@
 """How long the task of a killed worker waits: all peers at once, for most of them do nothing but wait.
 
 Two workers with the peer's own settings; a job that never ends starts on one of them; that one is killed with SIGKILL;
-the time counts until the other starts the job. Then the same with a worker started in the place of the killed one.
+the time counts until the other starts the job. And the same with a worker started in the place of the killed one. All
+workers are started together, and killed one after the other when none of them starts any more.
 """
 
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 
 from bench.beside import roles
+from bench.beside.place import Place
 from bench.beside.roles import Crew, Role, RoleFailed, Start, Worker
 from bench.beside.workloads import Subject
 
 UP_SECONDS = 30
 BOTH_SECONDS = 6
+ALONE_SECONDS = 1.5
+STARTING_AT_ONCE = 3
+
+# Seconds, None where the limit passed, or why it could not be tried.
+Outcome = float | Exception | None
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One peer. `is_replaced`: its worker is alone, and another is started when it is killed, as a supervisor would."""
+
+    subject: Subject
+    is_replaced: bool
 
 
 @dataclass(slots=True)
 class Patient:
-    """A peer whose worker was killed, and when."""
+    """A peer whose worker is to be killed, when it was, and how long its job waited."""
 
-    subject: Subject
+    case: Case
+    place: Place
+    client: Role
     crew: Crew
-    killed: int
+    killed: int = 0
     found: float | None = None
 
 
-def recover(subjects: list[Subject], limit: float, *, replaced: bool = False) -> dict[str, float | str | None]:
-    """Return seconds by peer, None where the limit passed, or why it could not be tried.
-
-    `replaced`: the killed worker was alone, and another is started at once, as a supervisor would.
-    """
-    results: dict[str, float | str | None] = {}
+def recover(cases: list[Case], limit: float) -> list[Outcome]:
+    """Return what became of each."""
     with ExitStack() as stack:
-        patients = []
-        for subject in subjects:
-            try:
-                patients.append((_kill_only if replaced else _kill_one)(subject, stack))
-            except RoleFailed as failed:
-                results[subject.peer.name] = str(failed)
-            else:
-                _watch(patients[-1], 3.0)
+        made = _prepare(cases, stack)
+        for number, patient in enumerate(made):
+            if isinstance(patient, Patient):
+                made[number] = _kill(patient, stack)
+        patients = [patient for patient in made if isinstance(patient, Patient)]
         deadline = time.monotonic() + limit
         while any(patient.found is None for patient in patients) and time.monotonic() < deadline:
             for patient in patients:
                 _watch(patient, 0.02)
-    return results | {patient.subject.peer.name: _within(patient.found, limit) for patient in patients}
+    return [_within(patient.found, limit) if isinstance(patient, Patient) else patient for patient in made]
 
 
 def _within(seconds: float | None, limit: float) -> float | None:
@@ -56,21 +67,36 @@ def _within(seconds: float | None, limit: float) -> float | None:
     return seconds if seconds is not None and seconds <= limit else None
 
 
-def _kill_one(subject: Subject, stack: ExitStack) -> Patient:
-    place, client = stack.enter_context(subject.fresh())
-    crew = stack.enter_context(roles.crew(subject.peer, place, 2, "default"))
-    _await_both(client, crew)
-    return Patient(subject, crew, _kill_holder(client, crew))
+def _prepare(cases: list[Case], stack: ExitStack) -> list[Patient | Exception]:
+    """Start everybody's workers; each that is up has run something."""
+    stacks = [stack.enter_context(ExitStack()) for _ in cases]
+    with ThreadPoolExecutor(STARTING_AT_ONCE) as pool:
+        return list(pool.map(_start, cases, stacks))
 
 
-def _kill_only(subject: Subject, stack: ExitStack) -> Patient:
-    place, client = stack.enter_context(subject.fresh())
-    crew = stack.enter_context(roles.crew(subject.peer, place, 1, "default"))
-    killed = _kill_holder(client, crew)
-    other = stack.enter_context(Worker(subject.peer, place, "default", crew.started))
-    other.answer()
-    other.tell(go=True)
-    return Patient(subject, crew, killed)
+def _start(case: Case, stack: ExitStack) -> Patient | Exception:
+    try:
+        place, client = stack.enter_context(case.subject.fresh())
+        processes = 1 if case.is_replaced else 2
+        crew = stack.enter_context(roles.crew(case.subject.peer, place, processes, "default"))
+        _await_both(client, crew)
+    except Exception as failure:  # noqa: BLE001 - however a peer fails, it is a finding and not the end of the run
+        return failure
+    return Patient(case, place, client, crew)
+
+
+def _kill(patient: Patient, stack: ExitStack) -> Patient | Exception:
+    try:
+        patient.killed = _kill_holder(patient.client, patient.crew)
+        if patient.case.is_replaced:
+            peer = patient.case.subject.peer
+            other = stack.enter_context(Worker(peer, patient.place, "default", patient.crew.started))
+            other.answer()
+            other.tell(go=0)
+        _watch(patient, ALONE_SECONDS)
+    except Exception as failure:  # noqa: BLE001 - as above
+        return failure
+    return patient
 
 
 def _kill_holder(client: Role, crew: Crew) -> int:

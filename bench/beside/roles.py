@@ -18,6 +18,7 @@ from bench.beside.peers import Peer
 from bench.beside.place import Place
 
 ANSWER_SECONDS = 120
+Environment = tuple[tuple[str, str], ...]
 
 
 class RoleFailed(Exception):
@@ -36,20 +37,24 @@ class Start:
 class Role:
     """One process, and what it says."""
 
-    def __init__(self, peer: Peer, place: Place, *role: str) -> None:
+    def __init__(self, peer: Peer, place: Place, *role: str, environment: Environment = ()) -> None:
         self.peer = peer
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the process
-        surroundings = os.environ | {"PEER_URL": place.url}
+        surroundings = os.environ | {"PEER_URL": place.url} | dict(environment)
         if not peer.is_ours:
             surroundings["PEER_HOME"] = str(home(peer))
-        self._process = subprocess.Popen(
-            command(peer, *role),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            env=surroundings,
-            text=True,
-        )
+        try:
+            self._process = subprocess.Popen(
+                command(peer, *role),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
+                env=surroundings,
+                text=True,
+            )
+        except OSError as failure:
+            self._errors.close()
+            raise RoleFailed(f"{peer.name} cannot be started: {failure.strerror}") from None
         self.answers: SimpleQueue[dict[str, Any] | None] = SimpleQueue()
         threading.Thread(target=self._listen, daemon=True).start()
 
@@ -127,11 +132,13 @@ def _close(stream: Any) -> None:
 class Worker(Role):
     """A process that runs jobs; `started` is shared with whoever waits for jobs to start."""
 
-    def __init__(self, peer: Peer, place: Place, mode: str, started: SimpleQueue[Start]) -> None:
+    def __init__(
+        self, peer: Peer, place: Place, mode: str, started: SimpleQueue[Start], environment: Environment = ()
+    ) -> None:
         self.ran = 0
         self.first = 0
         self._started = started
-        super().__init__(peer, place, "worker", mode)
+        super().__init__(peer, place, "worker", mode, environment=environment)
 
     def hear(self, said: dict[str, Any]) -> None:
         """Keep counts and starts; the rest is an answer."""
@@ -157,8 +164,8 @@ class Crew:
 
     @property
     def first(self) -> int:
-        """When the first job started."""
-        return min(worker.first for worker in self.workers if worker.first)
+        """When the first job started; 0 if none did."""
+        return min((worker.first for worker in self.workers if worker.first), default=0)
 
     def check(self) -> None:
         """Raise if one of them is gone."""
@@ -177,13 +184,15 @@ def client(peer: Peer, place: Place, *, is_fresh: bool = True) -> Iterator[Role]
 
 
 @contextmanager
-def crew(peer: Peer, place: Place, processes: int, mode: str) -> Iterator[Crew]:
-    """Have workers that all started at the same moment."""
+def crew(
+    peer: Peer, place: Place, processes: int, mode: str, environment: Environment = (), count: int = 0
+) -> Iterator[Crew]:
+    """Have workers that all started at the same moment; `count` is for those that start their jobs themselves."""
     started: SimpleQueue[Start] = SimpleQueue()
     with ExitStack() as stack:
-        workers = [stack.enter_context(Worker(peer, place, mode, started)) for _ in range(processes)]
+        workers = [stack.enter_context(Worker(peer, place, mode, started, environment)) for _ in range(processes)]
         for worker in workers:
             worker.answer()
         for worker in workers:
-            worker.tell(go=True)
+            worker.tell(go=count)
         yield Crew(workers, started)

@@ -6,7 +6,7 @@ machine does falls on all of them. How many jobs a peer gets follows from how fa
 
 from __future__ import annotations
 
-import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,12 +14,11 @@ from typing import TypeVar
 
 from bench.beside import workloads
 from bench.beside.figures import Results, Sample
-from bench.beside.install import PeerMissing, install
-from bench.beside.peers import POSTGRES, SQLITE, Peer, on
+from bench.beside.install import BENCH, PeerMissing, install
+from bench.beside.peers import POSTGRES, SQLITE, Peer, Way, on
 from bench.beside.place import Ground, Place
-from bench.beside.recovery import recover
-from bench.beside.roles import RoleFailed
-from bench.beside.workloads import Subject
+from bench.beside.recovery import Case, recover
+from bench.beside.workloads import Readings, Subject
 
 WORKLOADS = ("bulk", "single", "drain1", "drain2", "latency", "steps", "cost", "snapshot", "history", "recovery")
 ONLY_POSTGRES = {"cost", "snapshot"}
@@ -40,9 +39,10 @@ class Size:
     recovery: float
 
 
-FULL = Size(3, 6.0, 500, 400_000, 1_000, 100, 1_000_000, 60.0)
+FULL = Size(3, 3.0, 300, 400_000, 1_000, 100, 1_000_000, 60.0)
 QUICK = Size(1, 1.5, 100, 40_000, 200, 20, 50_000, 10.0)
 TRIAL_JOBS = 200
+FAILURES_MAX = 2
 
 
 @dataclass(slots=True)
@@ -57,6 +57,8 @@ class Run:
     wanted: set[str]
     rates: dict[tuple[str, str, str], float] = field(default_factory=dict)
     histories: dict[tuple[str, str], Place] = field(default_factory=dict)
+    ways: dict[tuple[str, str], Way] = field(default_factory=dict)
+    failures: Counter[tuple[str, str, str]] = field(default_factory=Counter)
 
     def subjects(self, database: str) -> list[Subject]:
         """Return who is measured on a database; who cannot be installed is written down once."""
@@ -68,10 +70,20 @@ class Run:
         try:
             self.results.facts["versions"][peer.name] = install(peer)
             self.results.facts["settings"][peer.name] = peer.settings
-        except PeerMissing as missing:
+        except (PeerMissing, OSError) as missing:
             self.lack(database, peer.name, "everything", str(missing))
             return False
         return True
+
+    def fail(self, subject: Subject, workload: str, repeat: int, failure: Exception) -> None:
+        """Write down that a workload failed in a repeat; what failed too often is not tried again."""
+        self.failures[subject.database, subject.peer.name, workload] += 1
+        reason = " ".join(str(failure).split()).replace(f"{BENCH.parent}/", "") or type(failure).__name__
+        self.lack(subject.database, subject.peer.name, workload, f"failed in repeat {repeat + 1}: {reason}")
+
+    def has_failed(self, subject: Subject, workload: str) -> bool:
+        """Whether there is no use in trying that again."""
+        return self.failures[subject.database, subject.peer.name, workload] >= FAILURES_MAX
 
     def lack(self, database: str, peer: str, workload: str, reason: str) -> None:
         """Write down that something was not measured."""
@@ -96,12 +108,22 @@ class Run:
     def _trial(self, subject: Subject, metric: str) -> float:
         match metric:
             case "bulk":
-                return workloads.bulk(subject, TRIAL_JOBS * 5)["bulk"]
+                return workloads.bulk(subject, TRIAL_JOBS * 5)["bulk"].value
             case "steps":
-                return workloads.steps(subject, TRIAL_JOBS // 4)["steps"] / workloads.STEPS
-        small = workloads.drain(subject, TRIAL_JOBS)["drain 1"]
+                return self._choose_way(subject) / workloads.STEPS
+        small = workloads.drain(subject, TRIAL_JOBS)["drain 1"].value
         # A short drain is mostly start: the second trial is long enough to show the rate of a fast peer.
-        return workloads.drain(subject, int(max(TRIAL_JOBS, min(self.size.jobs_max, small))))["drain 1"]
+        return workloads.drain(subject, int(max(TRIAL_JOBS, min(self.size.jobs_max, small))))["drain 1"].value
+
+    def _choose_way(self, subject: Subject) -> float:
+        """Try all ways to run jobs of steps, remember the fastest, and return its rate."""
+        rates = {way: workloads.steps(subject, TRIAL_JOBS // 2, way)["steps"].value for way in subject.peer.ways}
+        best = max(rates, key=rates.__getitem__)
+        self.ways[subject.database, subject.peer.name] = best
+        if len(rates) > 1:
+            tried = "; ".join(f"{way.name}: {rate:,.0f}" for way, rate in rates.items())
+            self.results.facts["ways"][f"{subject.database} {subject.peer.name}"] = f"{best.name} (trial: {tried})"
+        return rates[best]
 
     def learn(self, subject: Subject, metric: str, rate: float) -> None:
         """Remember how fast a peer was, for the size of its next drain."""
@@ -119,67 +141,73 @@ def measure(run: Run) -> None:
     everyone = {database: run.subjects(database) for database in (POSTGRES, SQLITE)}
     for repeat in range(run.size.repeats):
         for database, subjects in everyone.items():
-            _measure_all(run, database, turned(subjects, repeat, run.size.repeats), repeat)
-
-
-def _measure_all(run: Run, database: str, subjects: list[Subject], repeat: int) -> None:
-    for workload in _applicable(run, database):
-        if workload == "recovery":
-            _recover(run, subjects, repeat)
-        else:
-            _each(run, subjects, workload, repeat)
-        run.results.save(run.path)
+            for workload in _applicable(run, database):
+                take(run, turned(subjects, repeat, run.size.repeats), workload, repeat)
+        if "recovery" in run.wanted:
+            everybody = [subject for subjects in everyone.values() for subject in subjects]
+            _recover(run, turned(everybody, repeat, run.size.repeats), repeat)
 
 
 def _applicable(run: Run, database: str) -> Iterator[str]:
-    for workload in WORKLOADS:
+    for workload in MEASURES:
         if workload in run.wanted and not (database == SQLITE and workload in ONLY_POSTGRES):
             yield workload
 
 
-def _each(run: Run, subjects: list[Subject], workload: str, repeat: int) -> None:
+def take(run: Run, subjects: list[Subject], workload: str, repeat: int) -> None:
+    """Take one workload of everybody; who fails is written down, and all is kept after each."""
     for subject in subjects:
         peer = subject.peer
-        if workload == "steps" and not peer.has_steps:
+        if (workload == "steps" and not peer.ways) or run.has_failed(subject, workload):
             continue
         if workload in peer.lacks:
             run.lack(subject.database, peer.name, workload, peer.lacks[workload])
             continue
         try:
-            for metric, value in MEASURES[workload](run, subject).items():
-                run.keep(subject, repeat, metric, value)
-        except RoleFailed as failed:
-            run.lack(subject.database, peer.name, workload, str(failed))
+            for metric, reading in MEASURES[workload](run, subject).items():
+                run.keep(subject, repeat, metric, reading.value, reading.note)
+        except Exception as failure:  # noqa: BLE001 - however a peer fails, it is a finding and not the end of the run
+            run.fail(subject, workload, repeat, failure)
+        run.results.save(run.path)
 
 
-def _bulk(run: Run, subject: Subject) -> dict[str, float]:
+def _bulk(run: Run, subject: Subject) -> Readings:
     found = workloads.bulk(subject, run.count(subject, "bulk", 0.5))
-    run.learn(subject, "bulk", found["bulk"])
+    run.learn(subject, "bulk", found["bulk"].value)
     return found
 
 
-def _drain_one(run: Run, subject: Subject) -> dict[str, float]:
+def _drain_one(run: Run, subject: Subject) -> Readings:
     found = workloads.drain(subject, run.count(subject, "drain"))
-    run.learn(subject, "drain", found["drain 1"])
+    run.learn(subject, "drain", found["drain 1"].value)
     return found
 
 
-def _steps(run: Run, subject: Subject) -> dict[str, float]:
-    found = workloads.steps(subject, run.count(subject, "steps"))
-    run.learn(subject, "steps", found["steps"] / workloads.STEPS)
+def _steps(run: Run, subject: Subject) -> Readings:
+    count = run.count(subject, "steps")
+    found = workloads.steps(subject, count, run.ways[subject.database, subject.peer.name])
+    run.learn(subject, "steps", found["steps"].value / workloads.STEPS)
     return found
 
 
-def _history(run: Run, subject: Subject) -> dict[str, float]:
+def _history(run: Run, subject: Subject) -> Readings:
     key = (subject.database, subject.peer.name)
-    if key not in run.histories:
-        run.histories[key] = run.ground.place(subject.database)
-        made = workloads.make_history(subject, run.histories[key], run.size.settled)
-        run.results.facts["histories"][f"{subject.database} {subject.peer.name}"] = made
-    return workloads.drain_with_history(subject, run.histories[key], run.count(subject, "drain"))
+    count = run.count(subject, "drain")
+    place = run.histories.pop(key, None) or _make_history(run, subject)
+    found = workloads.drain_with_history(subject, place, count)
+    if not found["history"].note:  # what was stopped half-way is of no use to the next repeat
+        run.histories[key] = place
+    return found
 
 
-MEASURES: dict[str, Callable[[Run, Subject], dict[str, float]]] = {
+def _make_history(run: Run, subject: Subject) -> Place:
+    place = run.ground.place(subject.database)
+    made = workloads.make_history(subject, place, run.size.settled)
+    run.results.facts["histories"][f"{subject.database} {subject.peer.name}"] = made
+    return place
+
+
+MEASURES: dict[str, Callable[[Run, Subject], Readings]] = {
     "bulk": _bulk,
     "single": lambda run, subject: workloads.single(subject, run.size.singles),
     "drain1": _drain_one,
@@ -193,13 +221,16 @@ MEASURES: dict[str, Callable[[Run, Subject], dict[str, float]]] = {
 
 
 def _recover(run: Run, subjects: list[Subject], repeat: int) -> None:
-    for metric, replaced in (("recovery", False), ("restart", True)):
-        started = time.monotonic()
-        found = recover(subjects, run.size.recovery, replaced=replaced)
-        for subject in subjects:
-            value = found[subject.peer.name]
-            if isinstance(value, str):
-                run.lack(subject.database, subject.peer.name, metric, value)
-            else:
-                run.keep(subject, repeat, metric, value, "" if value else f"not within {run.size.recovery:.0f} s")
-        print(f"     {metric}: {time.monotonic() - started:.0f} s", flush=True)
+    cases = [Case(subject, is_replaced) for is_replaced in (True, False) for subject in subjects]
+    tried = [case for case in cases if not run.has_failed(case.subject, _metric(case))]
+    for case, outcome in zip(tried, recover(tried, run.size.recovery), strict=True):
+        if isinstance(outcome, Exception):
+            run.fail(case.subject, _metric(case), repeat, outcome)
+        else:
+            note = "" if outcome is not None else f"not within {run.size.recovery:.0f} s"
+            run.keep(case.subject, repeat, _metric(case), outcome, note)
+    run.results.save(run.path)
+
+
+def _metric(case: Case) -> str:
+    return "restart" if case.is_replaced else "recovery"

@@ -1,7 +1,8 @@
 """What is measured of a peer, one function each. Each takes a fresh place unless it says otherwise.
 
 A drain counts from the first handler that starts to the moment when the peer's own tables hold nothing unsettled, and
-fails unless every job ran exactly once. Latencies are of one clock: client and worker are processes of one machine.
+fails unless every job ran exactly once. One that takes far longer than planned is stopped, and its rate is that of the
+jobs that ran until then. Latencies are of one clock: client and worker are processes of one machine.
 """
 
 from __future__ import annotations
@@ -11,20 +12,20 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from queue import Empty
 
 import psycopg
 
 from bench.beside import roles
 from bench.beside.figures import percentile
-from bench.beside.peers import Peer
+from bench.beside.peers import Peer, Way
 from bench.beside.place import Ground, Place
 from bench.beside.roles import Crew, Role, RoleFailed, Start
 
-DRAIN_SECONDS_MAX = 300
+DRAIN_SECONDS_MAX = 30
 POLL_SECONDS = 0.01
-START_SECONDS_MAX = 60
+START_SECONDS_MAX = 30
 PAUSE_SECONDS = (0.02, 0.12)
 STEPS = 10
 
@@ -48,53 +49,83 @@ class Subject:
             self.ground.clear(place)
 
 
-def bulk(subject: Subject, count: int) -> dict[str, float]:
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A figure, and what is to be said about it."""
+
+    value: float
+    note: str = ""
+
+
+Readings = dict[str, Reading]
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What is drained: `is_filled` if nothing needs to be submitted any more."""
+
+    count: int
+    kind: str = "noop"
+    way: Way = field(default_factory=lambda: Way(""))
+    is_filled: bool = False
+
+    @property
+    def mode(self) -> str:
+        """What the worker is told."""
+        return "throughput" if self.kind == "noop" else "steps"
+
+
+def bulk(subject: Subject, count: int) -> Readings:
     """Submit many jobs in the way the peer offers for that."""
     with subject.fresh() as (_, client):
         client.ask(do="bulk", kind="noop", count=max(1, count // 20))
-        return {"bulk": count / client.ask(do="bulk", kind="noop", count=count)["seconds"]}
+        return {"bulk": Reading(count / client.ask(do="bulk", kind="noop", count=count)["seconds"])}
 
 
-def single(subject: Subject, count: int) -> dict[str, float]:
+def single(subject: Subject, count: int) -> Readings:
     """Submit jobs one a call, one after the other."""
     with subject.fresh() as (_, client):
         client.ask(do="single", kind="noop", count=max(1, count // 10))
         calls = client.ask(do="single", kind="noop", count=count)["calls"]
     taken = [(end - start) / 1e6 for start, end in calls]
-    return {"single": 1e9 * count / (calls[-1][1] - calls[0][0]), "single p50": statistics.median(taken)}
+    rate = 1e9 * count / (calls[-1][1] - calls[0][0])
+    return {"single": Reading(rate), "single p50": Reading(statistics.median(taken))}
 
 
-def drain(subject: Subject, count: int, processes: int = 1, *, pinned: bool = False) -> dict[str, float]:
+def drain(subject: Subject, count: int, processes: int = 1, *, pinned: bool = False) -> Readings:
     """Run jobs that do nothing until none is left."""
     name = "snapshot" if pinned else f"drain {processes}"
     with subject.fresh() as (place, client):
-        return {name: _drain(subject, place, client, count, processes, pinned=pinned)}
+        return {name: _drain(subject, place, client, Load(count), processes, pinned=pinned)}
 
 
-def drain_with_history(subject: Subject, place: Place, count: int) -> dict[str, float]:
+def drain_with_history(subject: Subject, place: Place, count: int) -> Readings:
     """Run jobs on a place that holds settled rows, and to which this adds some."""
     with roles.client(subject.peer, place, is_fresh=False) as client:
-        return {"history": _drain(subject, place, client, count)}
+        return {"history": _drain(subject, place, client, Load(count))}
 
 
-def steps(subject: Subject, count: int) -> dict[str, float]:
+def steps(subject: Subject, count: int, way: Way) -> Readings:
     """Run jobs of ten durable steps; the rate is of steps."""
     with subject.fresh() as (place, client):
-        return {"steps": STEPS * _drain(subject, place, client, count, kind="ten")}
+        found = _drain(subject, place, client, Load(count, "ten", way, is_filled=way.starts_itself))
+        return {"steps": Reading(STEPS * found.value, found.note)}
 
 
-def cost(subject: Subject, count: int) -> dict[str, float]:
+def cost(subject: Subject, count: int) -> Readings:
     """Count statements and WAL of a drain, the start of the worker included. Nothing else uses the server."""
     with subject.fresh() as (place, client):
         place.sql("CHECKPOINT")
-        client.ask(do="bulk", kind="noop", count=count)
+        _fill(place, client, Load(count))
         place.log_statements()
         since, wal = place.log_size(), place.wal()
-        _drain(subject, place, client, count, is_filled=True)
-        return {"statements": place.statements(since) / count, "wal": (place.wal() - wal) / count}
+        if stopped := _drain(subject, place, client, Load(count, is_filled=True)).note:
+            raise RoleFailed(stopped)
+        statements, written = place.statements(since) / count, (place.wal() - wal) / count
+        return {"statements": Reading(statements), "wal": Reading(written)}
 
 
-def latency(subject: Subject, count: int) -> dict[str, float]:
+def latency(subject: Subject, count: int) -> Readings:
     """Measure milliseconds from a submit to the first line of the handler, on a worker that waits."""
     found = []
     with subject.fresh() as (place, client), roles.crew(subject.peer, place, 1, "latency") as crew:
@@ -103,7 +134,7 @@ def latency(subject: Subject, count: int) -> dict[str, float]:
         for _ in range(count):
             time.sleep(random.uniform(*PAUSE_SECONDS))
             found.append(_stamp(client, crew) / 1e6)
-    return {"start p50": statistics.median(found), "start p95": percentile(found, 0.95)}
+    return {"start p50": Reading(statistics.median(found)), "start p95": Reading(percentile(found, 0.95))}
 
 
 def _stamp(client: Role, crew: Crew) -> int:
@@ -127,22 +158,21 @@ def _drain(
     subject: Subject,
     place: Place,
     client: Role,
-    count: int,
+    load: Load,
     processes: int = 1,
     *,
-    kind: str = "noop",
     pinned: bool = False,
-    is_filled: bool = False,
-) -> float:
-    ledger = subject.peer.ledgers[subject.database]
+) -> Reading:
+    ledger, count = subject.peer.ledgers[subject.database], load.count
     before = place.sql(ledger.done)[0][0] if ledger.done else 0
-    if not is_filled:
-        client.ask(do="bulk", kind=kind, count=count)
+    if not load.is_filled:
+        _fill(place, client, load)
     with (
         place.old_snapshot() if pinned else nullcontext(),
-        roles.crew(subject.peer, place, processes, "throughput") as crew,
+        roles.crew(subject.peer, place, processes, load.mode, load.way.environment, count) as crew,
     ):
-        _await_all(crew, count)
+        if not _await_all(crew, count):
+            return _stopped(crew, count)
         end = _await_settled(subject, place, crew)
         time.sleep(0.1)  # what ran twice would be told now
         if crew.ran != count:
@@ -151,16 +181,32 @@ def _drain(
     settled = place.sql(ledger.done)[0][0] - before if ledger.done else count
     if settled != count:
         raise RoleFailed(f"{settled} of {count} jobs settled")
-    return count / taken
+    return Reading(count / taken)
 
 
-def _await_all(crew: Crew, count: int) -> None:
+def _fill(place: Place, client: Role, load: Load) -> None:
+    """Submit, and have the planner know what autovacuum would tell it of tables that are not as new as these."""
+    client.ask(do="bulk", kind=load.kind, count=load.count)
+    if place.database == "postgres":
+        place.sql("ANALYZE")
+
+
+def _await_all(crew: Crew, count: int) -> bool:
+    """Wait until all have run; False if that takes too long."""
     deadline = time.monotonic() + DRAIN_SECONDS_MAX
     while crew.ran < count:
         crew.check()
         if time.monotonic() > deadline:
-            raise RoleFailed(f"{crew.ran} of {count} jobs ran in {DRAIN_SECONDS_MAX} s")
+            return False
         time.sleep(POLL_SECONDS / 2)
+    return True
+
+
+def _stopped(crew: Crew, count: int) -> Reading:
+    ran, seconds = crew.ran, (time.time_ns() - crew.first) / 1e9
+    if not ran:
+        raise RoleFailed(f"none of {count} jobs ran in {DRAIN_SECONDS_MAX} s")
+    return Reading(ran / seconds, f"stopped after {seconds:.0f} s with {ran:,} of {count:,} jobs done")
 
 
 def _await_settled(subject: Subject, place: Place, crew: Crew) -> int:
@@ -193,4 +239,6 @@ def make_history(subject: Subject, place: Place, settled: int) -> str:
         for statement in subject.peer.ledgers[subject.database].history:
             place.sql(statement.replace("{count}", str(settled)))
     place.sql("VACUUM ANALYZE" if subject.database == "postgres" else "ANALYZE")
+    if subject.database == "postgres":
+        place.sql("CHECKPOINT")  # or the server writes all of this during what is measured next
     return f"{settled:,} rows by INSERT into its own tables"

@@ -20,8 +20,9 @@ import speech
 from absurd_sdk import Absurd, TaskContext
 
 CLIENTS = int(os.environ.get("ABSURD_CLIENTS", "16"))
-BATCH = int(os.environ.get("ABSURD_BATCH", "20"))
+BATCH = int(os.environ.get("ABSURD_BATCH", "100"))
 POLL_SECONDS = 0.05
+LATENCY_POLL_SECONDS = 0.01
 STEPS = 10
 CHUNK = 1_000
 
@@ -61,6 +62,7 @@ def register(app: Absurd, tally: speech.Tally) -> Absurd:
 
     @app.register_task("ten")
     def ten(params: speech.Payload, context: TaskContext) -> None:
+        tally.begin()
         for number in range(STEPS):
             context.step(f"step-{number}", lambda: 1)
         tally.count()
@@ -72,7 +74,7 @@ def work(tally: speech.Tally, mode: str) -> None:
     if mode == "default":
         register(Absurd(speech.URL), tally).start_worker()
     apps = [register(Absurd(speech.URL), tally) for _ in range(1 if mode == "latency" else CLIENTS)]
-    settings = {"batch_size": BATCH, "poll_interval": POLL_SECONDS}
+    settings = {"batch_size": BATCH, "poll_interval": LATENCY_POLL_SECONDS if mode == "latency" else POLL_SECONDS}
     threads = [threading.Thread(target=app.start_worker, kwargs=settings) for app in apps]
     for thread in threads:
         thread.start()

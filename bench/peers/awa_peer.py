@@ -1,7 +1,8 @@
 """Awa: its queue storage, jobs queued by COPY, one async client with many workers.
 
-From its docs: "Configuration" (`max_workers` per queue, `claim_batch_size`), "COPY ingestion" (`enqueue_many_copy`),
-`install_queue_storage` for databases that start with that engine. Rotation and retention stay at their defaults.
+From its docs: "Configuration" (`max_workers` per queue, `claim_batch_size`, `claimers`), "COPY ingestion"
+(`enqueue_many_copy`), `install_queue_storage` for databases that start with that engine. Rotation and retention stay at
+their defaults, and so does everything but the handlers where its own settings are asked for.
 """
 
 # Jobs that do nothing need nothing of what they are given.
@@ -18,6 +19,7 @@ import speech
 
 WORKERS = int(os.environ.get("AWA_WORKERS", "512"))
 CLAIM_BATCH = int(os.environ.get("AWA_BATCH", "512"))
+CLAIMERS = int(os.environ.get("AWA_CLAIMERS", "1"))
 CONNECTIONS = int(os.environ.get("AWA_CONNECTIONS", "20"))
 CHUNK = 10_000
 QUEUE = "default"
@@ -46,7 +48,7 @@ MADE = {"noop": Noop, "stamp": Stamp, "hold": Hold}
 class Client:
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
-        self.client = self.loop.run_until_complete(connect())
+        self.client = self.loop.run_until_complete(connect(CONNECTIONS))
 
     def setup(self) -> None:
         async def install() -> None:
@@ -70,12 +72,12 @@ class Client:
         return self.loop.run_until_complete(speech.timed_async(submit, payloads))
 
 
-async def connect() -> awa.AsyncClient:
-    return awa.AsyncClient(speech.URL, max_connections=CONNECTIONS)
+async def connect(connections: int) -> awa.AsyncClient:
+    return awa.AsyncClient(speech.URL, max_connections=connections)
 
 
 async def run(tally: speech.Tally, mode: str) -> None:
-    client = await connect()
+    client = await connect(CONNECTIONS if mode == "throughput" else 10)
 
     @client.task(Noop, queue=QUEUE)
     async def noop(job: Any) -> None:
@@ -91,7 +93,8 @@ async def run(tally: speech.Tally, mode: str) -> None:
         await asyncio.sleep(speech.HOLD_SECONDS)
 
     if mode == "throughput":
-        await client.start([{"name": QUEUE, "max_workers": WORKERS, "claim_batch_size": CLAIM_BATCH}])
+        settings = {"max_workers": WORKERS, "claim_batch_size": CLAIM_BATCH, "claimers": CLAIMERS}
+        await client.start([{"name": QUEUE, **settings}])
     else:
         await client.start([(QUEUE, 10)])
     await asyncio.sleep(speech.HOLD_SECONDS)

@@ -1,7 +1,9 @@
-"""Huey on SQLite: SqliteHuey at its defaults (WAL, SQLite's own `synchronous`, FULL), one consumer with threads.
+"""Huey on SQLite: SqliteHuey in WAL mode with `fsync=True`, which is `synchronous` FULL, one consumer with one thread.
 
-From its docs: "Consuming Tasks" (`workers`, `worker_type=thread`, `initial_delay` as the polling interval). It has no
-bulk call, keeps no finished tasks, and drops a task from its table before running it: a killed worker's task is gone.
+From its docs: "Consuming Tasks" (`workers`, `worker_type=thread`, `initial_delay` as the polling interval). More
+threads wait for the same file: one was fastest. Without `fsync` it has whatever the SQLite of its Python was built
+with: FULL on most systems, NORMAL on some. It has no bulk call, keeps no finished tasks, and drops a task from its
+table before running it: a killed worker's task is gone.
 """
 
 # Jobs that do nothing need nothing of what they are given.
@@ -15,13 +17,12 @@ import time
 import speech
 from huey import SqliteHuey
 
-WORKERS = int(os.environ.get("HUEY_WORKERS", "4"))
-INITIAL_DELAY_SECONDS = 0.01
-MAX_DELAY_SECONDS = 0.05
+WORKERS = int(os.environ.get("HUEY_WORKERS", "1"))
+POLL_SECONDS = float(os.environ.get("HUEY_POLL", "0.01"))
 
 
 def make(tally: speech.Tally) -> tuple[SqliteHuey, dict[str, object]]:
-    huey = SqliteHuey(filename=speech.URL.removeprefix("sqlite:///"))
+    huey = SqliteHuey(filename=speech.URL.removeprefix("sqlite:///"), fsync=True)
 
     @huey.task(name="noop")
     def noop(payload: speech.Payload) -> None:
@@ -59,9 +60,7 @@ def work(tally: speech.Tally, mode: str) -> None:
     if mode == "default":
         huey.create_consumer().run()
     else:
-        huey.create_consumer(
-            workers=WORKERS, initial_delay=INITIAL_DELAY_SECONDS, max_delay=MAX_DELAY_SECONDS, periodic=False
-        ).run()
+        huey.create_consumer(workers=WORKERS, initial_delay=POLL_SECONDS, max_delay=POLL_SECONDS, periodic=False).run()
 
 
 if __name__ == "__main__":

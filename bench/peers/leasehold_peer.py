@@ -37,6 +37,7 @@ def make(tally: speech.Tally) -> Leasehold:
 
     @app.job
     async def ten(task: Task, user: int, address: str, template: str) -> None:
+        tally.begin()
         for number in range(STEPS):
             await task.effect("STEP", act, i=number)
         tally.count()

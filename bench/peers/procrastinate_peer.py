@@ -1,8 +1,9 @@
-"""Procrastinate: async tasks on one worker with concurrency, psycopg's binary build, a pool of connections.
+"""Procrastinate: several async workers in one process, psycopg's binary build, a pool of connections.
 
 From its docs: "Launch a worker" and "Asynchronous operations & concurrency" (`concurrency`, as many connections as
-jobs at once), "Batch defer" (`batch_defer_async`), PsycopgConnector over a psycopg pool. Finished jobs are kept, its
-default. A killed worker's jobs are retried only by a periodic task that its users write ("Retry stalled jobs").
+jobs at once), "Batch defer" (`batch_defer_async`), PsycopgConnector over a psycopg pool. A worker fetches one job after
+the other, so several in one process are faster than one with more concurrency. Finished jobs are kept, its default. A
+killed worker's jobs are retried only by a periodic task that its users write ("Retry stalled jobs").
 """
 
 # Jobs that do nothing need nothing of what they are given.
@@ -16,8 +17,9 @@ from typing import Any
 import speech
 from procrastinate import App, PsycopgConnector
 
-CONCURRENCY = int(os.environ.get("PRO_CONCURRENCY", "20"))
-POOL = int(os.environ.get("PRO_POOL", "10"))
+WORKERS = int(os.environ.get("PRO_WORKERS", "8"))
+CONCURRENCY = int(os.environ.get("PRO_CONCURRENCY", "5"))
+POOL = int(os.environ.get("PRO_POOL", "30"))
 CHUNK = 5_000
 
 
@@ -64,8 +66,9 @@ class Client:
 async def run(tally: speech.Tally, mode: str) -> None:
     tuned = mode == "throughput"
     app, _ = make(POOL if tuned else 4, tally)
+    settings = {"concurrency": CONCURRENCY, "install_signal_handlers": False} if tuned else {}
     async with app.open_async():
-        await app.run_worker_async(concurrency=CONCURRENCY if tuned else 1)
+        await asyncio.gather(*(app.run_worker_async(**settings) for _ in range(WORKERS if tuned else 1)))
 
 
 def work(tally: speech.Tally, mode: str) -> None:

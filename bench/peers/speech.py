@@ -1,7 +1,8 @@
 """What every process of the side-by-side benchmark speaks: JSON, one object a line. Standard library only.
 
-A client obeys `setup`, `bulk` and `single`. A worker says that it is ready, waits for `go`, runs until it is killed,
-and tells every few milliseconds how many jobs ran. It ends when its input does, so none outlives the benchmark.
+A client obeys `setup`, `bulk` and `single`. A worker says that it is ready, waits for `go` (with how many jobs there
+are, for a worker that starts them itself), runs until it is killed, and tells every few milliseconds how many jobs ran.
+It ends when its input does, so none outlives the benchmark.
 The script beside this one that imports it runs in its peer's own environment, with nothing of ours installed.
 """
 
@@ -78,14 +79,19 @@ def heard() -> Iterator[dict[str, Any]]:
 class Tally:
     """What this worker's jobs did."""
 
-    def __init__(self) -> None:
+    def __init__(self, expected: int = 0) -> None:
+        self.expected = expected
         self.ran = 0
         self.first = 0
 
-    def count(self) -> None:
-        """Note that a job ran."""
+    def begin(self) -> None:
+        """Note that a job started: what takes steps is counted from its first one on, not from its end."""
         if not self.first:
             self.first = time.time_ns()
+
+    def count(self) -> None:
+        """Note that a job ran."""
+        self.begin()
         self.ran += 1
 
     def started(self, kind: str) -> None:
@@ -119,10 +125,9 @@ def serve_client(client: Client) -> None:
 
 
 def serve_worker(work: Callable[[Tally, str], None], mode: str) -> None:
-    """Work from `go` until killed. Modes: throughput, latency, default (the peer's own settings)."""
-    tally = Tally()
+    """Work from `go` until killed. Modes: throughput, steps, latency, default (the peer's own settings)."""
     say(ready=True)
-    next(heard())
+    tally = Tally(next(heard())["go"])
     threading.Thread(target=tally.tell, daemon=True).start()
     threading.Thread(target=_end_with_input, daemon=True).start()
     work(tally, mode)

@@ -45,10 +45,29 @@ def test_the_same_results_are_written_as_the_same_documents(tmp_path):
 def test_the_document_has_medians_spread_ratios_and_what_is_missing():
     text = document.markdown(a_run())
     assert "| leasehold | 2,000 | 1,000 | 3,000 |" in text
-    assert "| reached | sqlite: drain 1 | huey | 50.00 × | ≥ 20 × |" in text
+    assert "| reached | SQLite: No-op drain, one worker process | huey | 50.00 × | ≥ 20 × |" in text
     assert "| dbos | not within 60 s | – | – |" in text
     assert "| huey | huey 3 | 4 threads |" in text
     assert "- SQLite, huey, history: it keeps no settled rows." in text
+
+
+def test_a_figure_with_something_to_say_has_a_star_and_a_footnote():
+    results = a_run()
+    for repeat in range(3):
+        results.add(Sample("sqlite", "dbos", "drain 1", repeat, 5.0, "stopped after 30 s"))
+    text = document.markdown(results)
+    assert "| dbos | 5 * | 5 | 5 |" in text
+    assert "\\* dbos: stopped after 30 s." in text
+
+
+def test_the_overview_has_all_medians_and_the_best_in_bold():
+    text = document.markdown(a_run())
+    assert "| No-op drain, one worker process (jobs/s) | **2,000** | 40 |" in text
+    assert "| Recovery after SIGKILL, another worker is there (s) | **1.10** | not within 60 s |" in text
+
+
+def test_the_document_says_how_many_goals_were_reached():
+    assert "3 of 3 reached" in document.markdown(a_run())
 
 
 def test_every_chart_that_the_document_shows_is_written(tmp_path):
@@ -69,7 +88,7 @@ def test_a_chart_is_well_formed_and_its_text_is_text():
     root = ET.fromstring(Chart("Rates & more", "jobs/s", bars).svg())  # noqa: S314 - our own
     texts = [element.text for element in root.iter(f"{SVG}text")]
     assert {"Rates & more", "jobs/s", "ours <1>", "10", "not within 60 s"} <= set(texts)
-    assert [element.get("class") for element in root.iter(f"{SVG}rect")] == ["ours"]
+    assert [element.get("class") for element in root.iter(f"{SVG}rect")] == ["ours", "open"]
 
 
 @pytest.mark.parametrize(("value", "end"), [(0.0, 1.0), (0.7, 0.8), (9.0, 10.0), (41_000.0, 50_000.0), (10.0, 10.0)])
