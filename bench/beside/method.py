@@ -10,7 +10,7 @@ TEXT = """## How it was measured
   run. The payload is the same for all: `{{"user": 1, "address": "someone@example.com", "template": "welcome"}}`.
 - Settings are what each engine's own documents offer for throughput, with numbers tried by `python -m
   bench.beside.tuning`. No engine holds more than 2,000 jobs a process at once: larger batches are faster, and a crash
-  leaves more behind. For latency, an engine that polls does so every 10 ms. Recovery has the engine's own settings.
+  leaves more behind. Graphile Worker is there as its performance page has it, and with a longer local queue. For latency, an engine that polls does so every 10 ms. Recovery has the engine's own settings.
 - Bulk: the call that the engine has for many jobs; where it has none, one transaction around many, or one by one.
 - Single: one call after the other from one client, each durable when it returns.
 - A drain counts from the first handler that starts to the moment when the engine's own tables hold nothing unsettled.
@@ -27,8 +27,8 @@ TEXT = """## How it was measured
 - Old snapshot: a REPEATABLE READ transaction of another session, opened before the drain, held until its end.
 - Statements as the server logs them, WAL as it counts it, over a drain, the start of the worker included.
 - Order turns with each repeat; the engines of one workload follow each other directly.
-- Durability on PostgreSQL: everybody with `synchronous_commit` on and logged tables. Leasehold switches it off in the
-  one session that only sends NOTIFY and writes no row.
+- Durability on PostgreSQL: everybody with `synchronous_commit` on and logged tables. Leasehold switches it off for
+  the transactions that only send NOTIFY and write no row.
 - Durability on SQLite: everybody commits with `synchronous` FULL in WAL mode. It is Leasehold's only mode. Huey is
   given `fsync=True`, without which it depends on how SQLite was built. DBOS has FULL with a rollback journal by
   default, which syncs twice a commit; its file is put into WAL mode, in its favour."""

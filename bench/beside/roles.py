@@ -40,7 +40,7 @@ class Role:
     def __init__(self, peer: Peer, place: Place, *role: str, environment: Environment = ()) -> None:
         self.peer = peer
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the process
-        surroundings = os.environ | {"PEER_URL": place.url} | dict(environment)
+        surroundings = os.environ | {"PEER_URL": place.url} | dict(peer.environment) | dict(environment)
         if not peer.is_ours:
             surroundings["PEER_HOME"] = str(home(peer))
         try:

@@ -160,6 +160,8 @@ def take(run: Run, subjects: list[Subject], workload: str, repeat: int) -> None:
         peer = subject.peer
         if (workload == "steps" and not peer.ways) or run.has_failed(subject, workload):
             continue
+        if peer.only and workload not in peer.only:
+            continue
         if workload in peer.lacks:
             run.lack(subject.database, peer.name, workload, peer.lacks[workload])
             continue
@@ -221,7 +223,8 @@ MEASURES: dict[str, Callable[[Run, Subject], Readings]] = {
 
 
 def _recover(run: Run, subjects: list[Subject], repeat: int) -> None:
-    cases = [Case(subject, is_replaced) for is_replaced in (True, False) for subject in subjects]
+    whole = [subject for subject in subjects if not subject.peer.only]
+    cases = [Case(subject, is_replaced) for is_replaced in (True, False) for subject in whole]
     tried = [case for case in cases if not run.has_failed(case.subject, _metric(case))]
     for case, outcome in zip(tried, recover(tried, run.size.recovery), strict=True):
         if isinstance(outcome, Exception):

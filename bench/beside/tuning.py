@@ -55,7 +55,7 @@ GRIDS = {
         "AWA_CONNECTIONS=10",
     ),
     "absurd-sdk": ("ABSURD_CLIENTS=4", "ABSURD_CLIENTS=8", "ABSURD_CLIENTS=32", "ABSURD_BATCH=20", "ABSURD_BATCH=200"),
-    "graphile-worker": ("GW_LOCAL=500", "GW_LOCAL=5000", "GW_JOBS=100", "GW_JOBS=10,GW_POOL=11"),
+    "graphile-worker": ("GW_LOCAL=2000", "GW_LOCAL=5000", "GW_JOBS=100", "GW_JOBS=10,GW_POOL=11"),
     "huey": ("HUEY_WORKERS=2", "HUEY_WORKERS=4", "HUEY_WORKERS=8"),
 }
 

@@ -17,6 +17,7 @@ from leasehold.runtime.committer import Committer
 from leasehold.runtime.holdings import Holdings
 from leasehold.runtime.lanes import Lanes
 from leasehold.runtime.notices import Notices
+from leasehold.runtime.worker import quicken
 from leasehold.store import open_store
 from leasehold.store.leases import Claimed
 from tests.waiting import until
@@ -212,6 +213,17 @@ def test_no_attempt_sees_the_context_variables_of_another(app, url):
     jobs = app.submit_many(look, [{"number": number} for number in range(50)])
     app.drain()
     assert {job.output for job in jobs} == {"nothing"}
+
+
+@pytest.mark.parametrize(("set_by_somebody", "then"), [(0.005, 0.0005), (0.02, 0.02)])
+def test_threads_take_turns_more_often_unless_somebody_has_set_how_often(set_by_somebody, then):
+    before = sys.getswitchinterval()
+    try:
+        sys.setswitchinterval(set_by_somebody)
+        quicken()
+        assert sys.getswitchinterval() == then
+    finally:
+        sys.setswitchinterval(before)
 
 
 def test_a_lane_runs_many_attempts_that_do_not_wait():

@@ -66,11 +66,16 @@ def identity_of(lease: Lease) -> dict[str, Any]:
     return found
 
 
-def intend(lease: Lease, kind: str, fields: dict[str, Any], number: int) -> Intent:
-    """Make the intent of an effect; its key is the sha256 of the canonical JSON of kind, task and fields."""
+def intend(lease: Lease, kind: str, fields: dict[str, Any], number: int, identity: str = "") -> Intent:
+    """Make the intent of an effect; its key is the sha256 of the canonical JSON of kind, task and fields.
+
+    `identity` is the canonical JSON of `identity_of(lease)`, from whoever has it at hand. A document of canonical parts
+    in the order of their names is canonical, and `kind` is a name that JSON writes as it is.
+    """
     text = canonical.encode(fields, limit=EFFECT_FIELDS_BYTES_MAX)
-    document = {"fields": fields, "kind": kind, "task": identity_of(lease), "v": 1}
-    key = hashlib.sha256(canonical.encode(document).encode("utf-8")).hexdigest()
+    identity = identity or canonical.encode(identity_of(lease))
+    document = f'{{"fields":{text},"kind":"{kind}","task":{identity},"v":1}}'
+    key = hashlib.sha256(document.encode("utf-8")).hexdigest()
     return Intent(lease.job_id, key, lease.task_id, lease.fence, lease.attempt, number, kind, text)
 
 

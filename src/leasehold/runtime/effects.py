@@ -16,9 +16,10 @@ import inspect
 import threading
 from collections.abc import Awaitable, Callable, Generator
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Literal, Protocol
+
+from msgspec import Struct
 
 from leasehold import canonical
 from leasehold.errors import (
@@ -70,15 +71,13 @@ class Ledger(Protocol):
         """Run `act` on a connection of the ledger's database; its rows and its record commit together."""
 
 
-@dataclass(frozen=True, slots=True)
-class Enter:
+class Enter(Struct, frozen=True):
     """A step: commit this."""
 
     item: Intent | Record
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """A step: call this function of the user's."""
 
     function: Act
@@ -103,13 +102,17 @@ class Effects:
         self._reach = ledger
         self._lock = threading.Lock()
         self._turns = Turns()
-        self._open: dict[str, EffectInDoubt] = {}
+        self._open: dict[str, Intent] = {}
         self._number = 0
         self._seen: dict[str, tuple[int, str]] = {}
 
     @cached_property
     def _ledger(self) -> Ledger:
         return self._reach()
+
+    @cached_property
+    def _identity(self) -> str:
+        return canonical.encode(effect.identity_of(self._lease))
 
     @property
     def trace(self) -> dict[str, Any] | None:
@@ -131,12 +134,13 @@ class Effects:
             number = self._number
         if number > EFFECTS_MAX:
             raise OptionInvalid(f"A task has at most {EFFECTS_MAX:,} effects; split it into segments.")
-        return effect.intend(self._lease, kind, fields, number)
+        return effect.intend(self._lease, kind, fields, number, self._identity)
 
     @property
     def doubt(self) -> EffectInDoubt | None:
         """An effect that this attempt intended, or found intended, and never heard the end of."""
-        return next(iter(self._open.values()), None)
+        intent = next(iter(self._open.values()), None)
+        return _doubt(intent) if intent is not None else None
 
     def check_outside(self) -> None:
         """Refuse to deliver inside an act: where the result is found on record the act does not run again."""
@@ -201,7 +205,7 @@ class Effects:
             return self._saw(intent, entry.result)
         # Asked again by the attempt that intended it: the ledger takes it for a repeated COMMIT, but it may be done.
         doubtful = entry.verdict == Verdict.DOUBT or intent.key in self._open
-        self._open[intent.key] = EffectInDoubt(f"It is {intent.kind}, key {intent.key}, fields {intent.fields[:200]}.")
+        self._open[intent.key] = intent
         # crash here: intended but not done
         # The next attempt finds the intent and cannot know that nothing happened: it looks it up, or asks.
         passing(Point.AFTER_INTENT, intent)
@@ -224,7 +228,7 @@ class Effects:
             return (yield Call(lookup, intent.key))
         if idempotent:
             return None
-        raise self._open[intent.key]
+        raise _doubt(intent)
 
     def _act(self, intent: Intent, act: Act) -> Steps:
         try:
@@ -280,6 +284,10 @@ class Effects:
                     answer = await _called(step, cut)
             except BaseException as error:  # noqa: BLE001 — the steps decide what it means
                 trouble = error
+
+
+def _doubt(intent: Intent) -> EffectInDoubt:
+    return EffectInDoubt(f"It is {intent.kind}, key {intent.key}, fields {intent.fields[:200]}.")
 
 
 async def _called(step: Call, cut: asyncio.CancelledError | None) -> Any:

@@ -42,6 +42,7 @@ RECONNECT: Final = ("25006", "25P03", "25P04", "57P01", "57P02", "57P03", "57P05
 # A process that is frozen inside a transaction of ours holds its rows no longer than the limit.
 SETTINGS: Final = (
     "SET jit = off; SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_mergejoin = off;"
+    " SET enable_memoize = off;"
     " SET idle_in_transaction_session_timeout = '10s'"
 )
 
@@ -161,6 +162,8 @@ class PostgresSession:
         self._own = own
         self.is_pooled = is_pooled
         self._prepare = False if is_pooled else None
+        # One for all: it knows by then how to send and read what it has sent and read before.
+        self._cursor = psycopg.Cursor(connection, row_factory=tuple_row)  # whatever the caller's makes
 
     @property
     def raw(self) -> object:
@@ -174,9 +177,9 @@ class PostgresSession:
 
     def run(self, name: str, /, **values: object) -> list[Row]:
         """Run a named operation and return its rows."""
-        with psycopg.Cursor(self._connection, row_factory=tuple_row) as cursor:  # whatever the caller's makes
-            cursor.execute(statements.text("postgres", name).encode(), values, binary=True, prepare=self._prepare)
-            return cursor.fetchall() if cursor.description else []
+        cursor = self._cursor
+        cursor.execute(statements.encoded("postgres", name), values, binary=True, prepare=self._prepare)
+        return cursor.fetchall() if cursor.description else []
 
     def pour(self, name: str, texts: Iterable[str]) -> None:
         """Add rows to a table by COPY, each a line of a text."""

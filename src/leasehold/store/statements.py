@@ -15,6 +15,12 @@ def text(folder: str, name: str) -> str:
 
 
 @cache
+def encoded(folder: str, name: str) -> bytes:
+    """Return the text of one file as psycopg wants it."""
+    return text(folder, name).encode()
+
+
+@cache
 def steps(folder: str, name: str) -> tuple[str, ...]:
     """Return a file's statements one by one; each ends with a semicolon at the end of a line."""
     body = "\n".join(line for line in text(folder, name).splitlines() if not line.startswith("--"))
