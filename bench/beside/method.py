@@ -10,7 +10,8 @@ TEXT = """## How it was measured
   run. The payload is the same for all: `{{"user": 1, "address": "someone@example.com", "template": "welcome"}}`.
 - Settings are what each engine's own documents offer for throughput, with numbers tried by `python -m
   bench.beside.tuning`. No engine holds more than 2,000 jobs a process at once: larger batches are faster, and a crash
-  leaves more behind. Graphile Worker is there as its performance page has it, and with a longer local queue. For latency, an engine that polls does so every 10 ms. Recovery has the engine's own settings.
+  leaves more behind. Graphile Worker is there as its performance page has it, and with a longer local queue. For
+  latency, an engine that polls does so every 10 ms. Recovery has the engine's own settings.
 - Bulk: the call that the engine has for many jobs; where it has none, one transaction around many, or one by one.
 - Single: one call after the other from one client, each durable when it returns.
 - A drain counts from the first handler that starts to the moment when the engine's own tables hold nothing unsettled.
