@@ -8,7 +8,7 @@
 #   make lock    renew the lock files  make clean   remove what these made
 
 PYTHON ?= python3
-TEST_PROCESSES ?= 2
+TEST_PROCESSES ?= 3
 PYTEST_ARGS ?=
 
 BIN := .venv/bin

@@ -46,7 +46,7 @@ BUILDS: Final = (
     Build(
         "what is in doubt is simply done again",
         "runtime/effects.py",
-        "        raise self._open[intent.key]\n",
+        "        raise _doubt(intent)\n",
         "        return None\n",
         (f"{EFFECTS}::test_an_act_that_cannot_tell_leaves_its_effect_in_doubt[sqlite]", POINTS),
     ),

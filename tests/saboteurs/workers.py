@@ -24,9 +24,9 @@ BUILDS: Final = (
     Build(
         "PostgreSQL: the clock of whoever writes",
         "store/postgres.py",
-        'cursor.execute(statements.text("postgres", name).encode(), values, binary=True)',
+        'cursor.execute(statements.encoded("postgres", name), values, binary=True, prepare=self._prepare)',
         'cursor.execute(statements.text("postgres", name).replace("leasehold.leasehold_now()", '
-        "f\"{__import__('time').time_ns() // 1000}::bigint\").encode(), values, binary=True)",
+        "f\"{__import__('time').time_ns() // 1000}::bigint\").encode(), values, binary=True, prepare=False)",
         (f"{CLOCK}[postgres]",),
     ),
     Build(
