@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from leasehold.errors import DatabaseUnavailable, LeaseholdError, LeaseLost, Unavailable
 from leasehold.model import lease as endings
@@ -24,18 +23,16 @@ from leasehold.runtime.replies import AnyReply, answer_all
 from leasehold.store import Store
 
 
-@dataclass(frozen=True, slots=True)
 class Ask:
-    """An intent or a record of an effect, and who waits for it."""
+    """An intent or a record of an effect, and who waits for it. `identity`: what the ledger's answer is found by."""
 
-    attempt: Attempt
-    item: Intent | Record
-    reply: AnyReply
+    __slots__ = ("attempt", "identity", "item", "reply")
 
-    @property
-    def identity(self) -> tuple[int, int, str]:
-        """What the ledger's answer is found by."""
-        return self.item.task_id, self.item.fence, self.item.key
+    def __init__(self, attempt: Attempt, item: Intent | Record, reply: AnyReply) -> None:
+        self.attempt = attempt
+        self.item = item
+        self.reply = reply
+        self.identity = (item.task_id, item.fence, item.key)
 
     @property
     def size(self) -> int:
