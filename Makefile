@@ -32,7 +32,7 @@ run: setup
 	$(BIN)/leasehold tour
 
 test: setup-dev
-	$(PY) -m pytest -n $(TEST_PROCESSES) $(PYTEST_ARGS)
+	$(PY) -m pytest -n $(TEST_PROCESSES) --dist worksteal $(PYTEST_ARGS)
 
 check: setup-dev
 	$(PY) -m ruff format --check .
@@ -46,7 +46,7 @@ PROOF ?= $(CURDIR)/build/proof.jsonl
 
 soak: setup-dev
 	mkdir -p $(dir $(PROOF))
-	LEASEHOLD_PROOF=$(PROOF) $(PY) -m pytest -m soak -n $(TEST_PROCESSES) tests/simulation $(PYTEST_ARGS)
+	LEASEHOLD_PROOF=$(PROOF) $(PY) -m pytest -m soak -n $(TEST_PROCESSES) --dist worksteal tests/simulation $(PYTEST_ARGS)
 	LEASEHOLD_PROOF=$(PROOF) $(PY) -m pytest -m soak --ignore=tests/simulation $(PYTEST_ARGS)
 	LEASEHOLD_PROOF=$(PROOF) $(PY) -m tests.saboteurs --sound
 	$(PY) -m tests.lab.proof $(PROOF)
