@@ -2,9 +2,10 @@
 #   make run     set up, then the tour: jobs, kills, and a table that must say "lost 0, settled twice 0"
 #   make test    set up, then every test, on SQLite and on a PostgreSQL that the tests start
 #   make check   format, lint, types, layers, house rules
-#   make soak    hours of faults, written down in docs/proof.md      make bench   the measurements
-#   make saboteurs     broken builds, each with the test that finds it out
-#   make bench-peers   Leasehold beside its peers, 40 minutes on a quiet machine
+#   make soak    hours of faults, written down in docs/proof.md
+#   make saboteurs   broken builds, each with the test that finds it out
+#   make bench   Leasehold beside its peers, 40 minutes on a quiet machine, written down in docs/benchmark.md
+#   make bench-engine  Leasehold beside bare statements
 #   make lock    renew the lock files  make clean   remove what these made
 
 PYTHON ?= python3
@@ -19,7 +20,7 @@ COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generat
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup setup-dev run test check soak saboteurs bench bench-peers lock clean
+.PHONY: help setup setup-dev run test check soak saboteurs bench bench-engine lock clean
 
 help:
 	@sed -n '2,/^$$/s/^# \{0,3\}//p' Makefile
@@ -55,10 +56,10 @@ saboteurs: setup-dev
 	$(PY) -m tests.saboteurs --sound
 
 bench: setup-dev
-	$(PY) -m bench $(BENCH_ARGS)
-
-bench-peers: setup-dev
 	$(PY) -m bench.beside $(BENCH_ARGS)
+
+bench-engine: setup-dev
+	$(PY) -m bench $(BENCH_ARGS)
 
 lock: .venv/uv.stamp
 	$(COMPILE) --group pyproject.toml:uv --output-file requirements/uv.txt
