@@ -125,8 +125,8 @@ BUILDS: Final = (
     Build(
         "PostgreSQL: COMMIT does not wait for the disk",
         "store/postgres.py",
-        "\" SET idle_in_transaction_session_timeout = '10s'\"",
-        "\" SET idle_in_transaction_session_timeout = '10s'; SET synchronous_commit = off\"",
+        "\" SET idle_in_transaction_session_timeout = '2s'\"",
+        "\" SET idle_in_transaction_session_timeout = '2s'; SET synchronous_commit = off\"",
         (f"{TROUBLE}::test_a_server_stopped_at_once_and_started_again_under_load_loses_nothing",),
     ),
     Build(

@@ -299,7 +299,7 @@ def test_l1_behind_a_pooler_a_transaction_of_ours_has_its_limit_for_itself(poole
     limit = "SHOW idle_in_transaction_session_timeout"
     with contextlib.closing(open_store(pooled_url, connections=1)) as store:
         within = store.database.transact(lambda session: session.raw.execute(limit).fetchone())  # type: ignore[attr-defined]
-        assert (within, raw(store).execute(limit).fetchone()) == (("10s",), ("0",))
+        assert (within, raw(store).execute(limit).fetchone()) == (("2s",), ("0",))
 
 
 def test_a_wake_up_leaves_commits_waiting_for_the_disk(store):
@@ -311,4 +311,4 @@ def test_a_wake_up_leaves_commits_waiting_for_the_disk(store):
 
 def test_l1_a_process_that_is_frozen_inside_a_transaction_of_ours_holds_its_rows_for_a_short_time(store):
     """Else an orchestrator that is stopped would stop every other worker's upkeep, which waits for the same rows."""
-    assert raw(store).execute("SHOW idle_in_transaction_session_timeout").fetchone() == ("10s",)
+    assert raw(store).execute("SHOW idle_in_transaction_session_timeout").fetchone() == ("2s",)

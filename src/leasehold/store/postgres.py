@@ -43,7 +43,7 @@ RECONNECT: Final = ("25006", "25P03", "25P04", "57P01", "57P02", "57P03", "57P05
 SETTINGS: Final = (
     "SET jit = off; SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_mergejoin = off;"
     " SET enable_memoize = off;"
-    " SET idle_in_transaction_session_timeout = '10s'"
+    " SET idle_in_transaction_session_timeout = '2s'"
 )
 
 
