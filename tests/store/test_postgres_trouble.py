@@ -132,7 +132,7 @@ def test_a_deadlock_is_resolved_and_both_sides_succeed(store, url):
         store.database.transact(work)
 
     at_once(2, act)
-    assert len(tries) == 3
+    assert len(tries) >= 3  # the one that was ended may meet the other once more
 
 
 def lock(session, task: int) -> None:
