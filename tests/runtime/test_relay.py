@@ -283,8 +283,8 @@ def test_a_provider_that_hangs_keeps_its_delivery_claimed_and_lets_the_others_go
     try:
         with relaying(app, url) as worker:
             until(lambda: app.deliveries.get(fast).status == "sent")
+            until(lambda: worker.busy == 1)
             assert app.deliveries.get(slow).status == "sending"
-            assert worker.busy == 1
             over.set()
             until(lambda: app.deliveries.get(slow).status == "sent")
     finally:

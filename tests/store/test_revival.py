@@ -44,6 +44,7 @@ from tests.store.work import (
     status,
     statuses,
     submit,
+    take_time,
 )
 from tests.waiting import until
 
@@ -212,6 +213,7 @@ def test_l1_an_orchestrator_waits_for_a_revival_that_is_under_way(store, worker)
             until(lambda: looks[0].done() or look(store, WAITS))
 
         def revive_slowly(session):
+            take_time(session)
             press = Press(letter.id, "ada", from_start=False, nonce="1")
             deadletters._revive(Pausing(session, "revive", look_on), press)  # type: ignore[arg-type]  # noqa: SLF001
 

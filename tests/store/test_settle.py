@@ -11,7 +11,20 @@ from leasehold.model.failure import Failure
 from leasehold.model.lease import Settlement, Vacancy, cancelled, done, failed
 from tests.store import work
 from tests.store.invariants import check_everything
-from tests.store.work import WAITS, at_once, claim, claim_one, fail, finish, look, register, retry, status, submit
+from tests.store.work import (
+    WAITS,
+    at_once,
+    claim,
+    claim_one,
+    fail,
+    finish,
+    look,
+    register,
+    retry,
+    status,
+    submit,
+    take_time,
+)
 from tests.waiting import until
 
 
@@ -207,6 +220,7 @@ def test_a_message_committed_while_another_for_the_same_recipient_is_written_is_
     with ThreadPoolExecutor(1) as thread:
 
         def hold(session):
+            take_time(session)
             with store.database.lent(session):
                 settle(first, "the same")
             waiting = thread.submit(settle, second, said)

@@ -33,6 +33,11 @@ def job(key: str, *, kind="a", payload=None, priority=0, delay=0.0, **terms) -> 
     return Submission(kind, key, text, Terms(**terms), priority, clock.microseconds(delay))
 
 
+def take_time(session: Any) -> None:
+    """Let a test be silent inside this transaction for as long as it waits for others."""
+    session.run("idle_limit", limit="0")
+
+
 def submit(store: Store, *keys: str, **options) -> list[int]:
     return [one.id for one in store.tasks.submit([job(key, **options) for key in keys])]
 

@@ -38,6 +38,9 @@ SUBMIT_MAX: Final = 2_000
 SWEEP_MAX: Final = 1_000
 ADVANCE_MAX: Final = 500
 
+# How long a process may be silent inside a transaction that runs a user's act or reads a whole job. Others have 2 s.
+IDLE_MS_MAX: Final = 120_000
+
 MESSAGE_LENGTH_MAX: Final = 4_000
 STACK_LENGTH_MAX: Final = 16_000
 REASON_LENGTH_MAX: Final = 500

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from operator import attrgetter
-from typing import Final
 
 from msgspec import Struct
 
 from leasehold.errors import EffectInDoubt, LeaseLost, Misuse
 from leasehold.model.effect import Entry, Intent, Record, Verdict
+from leasehold.model.limits import IDLE_MS_MAX
 from leasehold.store.database import Database, Session, Trouble
 from leasehold.store.documents import document
-
-# How long a process may hold a transaction of the ledger without speaking, before the server ends it.
-IDLE_MS_MAX: Final = 120_000
 
 
 class EffectRow(Struct, frozen=True):

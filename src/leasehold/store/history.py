@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from leasehold.model.delivery import mark_of, marks_in
 from leasehold.model.event import Event, Name
-from leasehold.model.limits import PAGE_MAX
+from leasehold.model.limits import IDLE_MS_MAX, PAGE_MAX
 from leasehold.model.record import value_of
 from leasehold.store.audit import note
 from leasehold.store.database import Database, Row, Session
@@ -219,6 +219,7 @@ class History:
         def work(session: Session) -> T:
             if not self._database.is_bound:
                 session.run("snapshot")
+                session.run("idle_limit", limit=str(IDLE_MS_MAX))
             return visit(_parts(session, job_id))
 
         return self._database.survey(work)
