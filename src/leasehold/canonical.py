@@ -52,7 +52,7 @@ def _encode_flat(value: Json) -> bytes | None:
         return None
     try:
         text = _encoder.encode(value)
-    except UnicodeEncodeError:
+    except (ValueError, OverflowError):  # a lone surrogate; an integer too long even to be written
         return None
     is_suspect = b"\\u0000" in text or (float in kinds and b"null" in text) or (int in kinds and _LONG.search(text))
     return None if is_suspect else text

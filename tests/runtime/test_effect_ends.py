@@ -65,6 +65,27 @@ def test_a_task_ends_after_a_transaction_that_a_thread_of_its_handler_has_open(a
     assert rows(url, "SELECT result FROM effect") == [("1",)]
 
 
+def test_a_time_out_around_an_effect_is_a_time_out_to_the_handler(app):
+    """Whoever cancels knows its cancel again by its type: what is raised in its place would be taken for a failure."""
+    acts = []
+
+    @app.job(retry=AT_ONCE)
+    async def hurry(task):
+        said = []
+        for number in range(20):
+            try:
+                async with asyncio.timeout(0):
+                    await task.effect("ACT", lambda number=number: acts.append(number), number=number)
+            except TimeoutError:
+                said.append(number)
+        here = asyncio.current_task()
+        assert here is not None
+        return said, here.cancelling()
+
+    job = ended(app, hurry.submit())
+    assert (job.status, job.output, acts) == ("DONE", [list(range(20)), 0], [])
+
+
 @pytest.mark.parametrize("dialect", ["postgres"])
 def test_a_lease_that_another_transaction_holds_is_not_lost_and_keeps_no_other_from_being_renewed(app, url):
     worker = enrol(app.store)

@@ -10,8 +10,8 @@ from contextlib import closing
 
 import pytest
 
-from leasehold.errors import DatabaseUnavailable, GraphInvalid, OptionInvalid
-from leasehold.model.effect import Intent
+from leasehold.errors import DatabaseUnavailable, GraphInvalid, Misuse, OptionInvalid
+from leasehold.model.effect import intend
 from leasehold.runtime.claimer import Claimer
 from leasehold.runtime.committer import Committer
 from leasehold.runtime.holdings import Holdings
@@ -150,12 +150,15 @@ def test_leases_that_a_claim_took_without_an_answer_are_given_back(app, url):
 
 
 class _Out:
-    """A part of a store whose writes fail with what no database says."""
+    """A part of a store whose writes fail with what no database says, a group at once or, if `refuses`, one by one."""
 
-    def __init__(self, part):
+    def __init__(self, part, *, refuses):
         self._part = part
+        self._refuses = refuses
 
-    def settle(self, *_):
+    def settle(self, group, records=()):
+        if self._refuses and len(group) + len(records) > 1:
+            raise Misuse("one of them")
         raise OSError(24, "Too many open files")
 
     enter = settle
@@ -174,7 +177,8 @@ class _Reply:
         self.value = value
 
 
-def test_l1_what_cannot_be_written_for_a_reason_nobody_knows_is_not_held_for_ever(app, url):
+@pytest.mark.parametrize("refuses", [False, True])
+def test_l1_what_cannot_be_written_for_a_reason_nobody_knows_is_not_held_for_ever(app, url, refuses):
     """Else the heartbeat would renew its lease for as long as the process lives, and an effect would wait as long."""
 
     @app.job
@@ -188,11 +192,12 @@ def test_l1_what_cannot_be_written_for_a_reason_nobody_knows_is_not_held_for_eve
         taken: list = []
         handlers = plan_of(work).handlers
         Claimer(store, worker, handlers, ["default"], holdings, committer, Notices(), taken.extend).claim(3)
-        store.leases, store.effects = _Out(store.leases), _Out(store.effects)  # type: ignore[assignment]
-        reply, lease = _Reply(), taken[0].lease
-        committer.ask(taken[0], Intent(lease.job_id, "key", lease.task_id, lease.fence, 1, 1, "ACT", "{}"), reply)  # type: ignore[arg-type]
+        store.leases, store.effects = (_Out(part, refuses=refuses) for part in (store.leases, store.effects))  # type: ignore[assignment]
+        replies = [_Reply() for _ in taken]
+        for attempt, reply in zip(taken, replies, strict=True):
+            committer.ask(attempt, intend(attempt.lease, "ACT", {}, 1), reply)  # type: ignore[arg-type]
         committer.write()
-        assert isinstance(reply.value, DatabaseUnavailable)
+        assert [type(reply.value) for reply in replies] == [DatabaseUnavailable] * 3
         for attempt in taken:
             attempt.begin()
             attempt.end()

@@ -1,13 +1,16 @@
 """Trouble on PostgreSQL: killed connections, restarts, deadlocks, failover. Nothing is lost, nothing is done twice."""
 
 import contextlib
+import subprocess
+import sys
 import threading
 
 import psycopg
 import pytest
 from psycopg import sql
 
-from leasehold.errors import DatabaseUnavailable, ResultRefused
+from leasehold.errors import DatabaseUnavailable, Misuse, ResultRefused
+from leasehold.model.effect import done, intend
 from leasehold.model.lease import Settlement, Vacancy
 from leasehold.store import open_store, statements
 from leasehold.store.database import Trouble
@@ -325,6 +328,73 @@ def test_l1_behind_a_pooler_a_transaction_of_ours_has_its_limit_for_itself(poole
     with contextlib.closing(open_store(pooled_url, connections=1)) as store:
         within = store.database.transact(lambda session: session.raw.execute(limit).fetchone())  # type: ignore[attr-defined]
         assert (within, raw(store).execute(limit).fetchone()) == (("2s",), ("0",))
+
+
+def test_s2_behind_a_pooler_an_act_of_the_users_prepares_nothing_and_has_two_minutes(pooled_url):
+    """What it has prepared there would be run by name with another client's values."""
+    found = []
+
+    def act(connection):
+        for _ in range(10):  # past the fifth use psycopg prepares
+            left = connection.execute("SELECT count(*) FROM pg_prepared_statements").fetchone()
+        found.append((left, connection.execute("SHOW idle_in_transaction_session_timeout").fetchone()))
+        return done(asked, "1")
+
+    with contextlib.closing(open_store(pooled_url)) as store:
+        submit(store, "k")
+        (lease,) = claim(store, register(store))
+        asked = intend(lease, "ACT", {}, 1)
+        store.effects.transact(asked, act)
+    assert found == [((0,), ("2min",))]
+
+
+def test_a_connection_in_pipeline_mode_is_refused_by_name(store, url):
+    with (
+        psycopg.connect(url) as connection,
+        connection.pipeline(),
+        pytest.raises(Misuse, match="pipeline mode"),
+        store.transaction(connection),
+    ):
+        submit(store, "k")
+
+
+def test_a_large_answer_is_not_kept_once_it_was_read(store):
+    def work(session):
+        rows = session.run("reserve", count=5_000)
+        return len(rows), session._cursor.pgresult  # noqa: SLF001
+
+    assert store.database.transact(work) == (5_000, None)
+
+
+SPENT = """
+import os, resource, sys
+from leasehold.store.postgres_wake import ListenEar, NotifyMouth
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+ear, mouth = ListenEar(sys.argv[1]), NotifyMouth(sys.argv[1])
+ear.wait(60)
+spent = []
+while True:
+    try:
+        spent.append(os.open(os.devnull, os.O_RDONLY))
+    except OSError:
+        break
+os.close(spent.pop())  # enough for a socket, too little to wait for it
+mouth.send(["lost"])
+other = ListenEar(sys.argv[1])
+assert other.wait(0.1) == set()
+for descriptor in spent:
+    os.close(descriptor)
+mouth.send(["heard"])
+words = set()
+while not words:
+    words = ear.wait(60)
+print(*words, *other.wait(60))
+"""
+
+
+def test_l2_ear_and_mouth_outlive_a_moment_without_a_free_descriptor(url):
+    ran = subprocess.run([sys.executable, "-c", SPENT, url], capture_output=True, text=True, check=False)
+    assert ran.stdout.split() == ["heard", "ATTENTION"], ran.stderr
 
 
 def test_a_wake_up_leaves_commits_waiting_for_the_disk(store):

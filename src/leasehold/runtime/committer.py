@@ -148,9 +148,10 @@ class Committer:
             for ask in group:
                 self._write_asks([ask])
             return
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 — those who wait for this group must not wait for ever
+            self._notices.part_failed("committer", error)
             answer_all((ask.reply, DatabaseUnavailable(f"{type(error).__name__}: {error}.")) for ask in group)
-            raise
+            return
         found = {(entry.task_id, entry.fence, entry.key): entry for entry in entries}
         answer_all([(ask.reply, found.get(ask.identity) or self._lost(ask)) for ask in group])
 
@@ -182,9 +183,10 @@ class Committer:
         except LeaseholdError as error:
             self._one_by_one(group, error)
             return
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 — leases of this group must not be renewed for ever
+            self._notices.part_failed("committer", error)
             self._give_up(group, DatabaseUnavailable(f"{type(error).__name__}: {error}."))
-            raise
+            return
         # crash here: written but not answered
         # The task is settled, and nobody here needs to know.
         self._answer(group, landed)

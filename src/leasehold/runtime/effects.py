@@ -275,6 +275,8 @@ class Effects:
                 if cut is not None:
                     raise cut from None
                 return end.value
+            except CutOff:  # what the handler's own time-out or group knows is the cancel itself
+                raise cut or CutOff from None
             answer, trouble = None, None
             try:
                 if isinstance(step, Enter):

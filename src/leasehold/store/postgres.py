@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 import psycopg
 from psycopg import errors as pg
-from psycopg.pq import TransactionStatus
+from psycopg.pq import PipelineStatus, TransactionStatus
 from psycopg.rows import tuple_row
 
 from leasehold.errors import (
@@ -25,6 +25,7 @@ from leasehold.errors import (
 )
 from leasehold.store import statements
 from leasehold.store.database import Row, Trouble, one_line
+from leasehold.store.postgres_dial import dial
 from leasehold.store.postgres_wake import ListenEar, NotifyMouth
 from leasehold.store.wake import GatheringMouth
 
@@ -37,6 +38,7 @@ CONNECT: Final[dict[str, str | int]] = {
     "application_name": "leasehold",
 }
 AGAIN: Final = ("40001", "40P01", "55P03", "53300", "57014")
+ROWS_KEPT_MAX: Final = 1_000
 RECONNECT: Final = ("25006", "25P03", "25P04", "57P01", "57P02", "57P03", "57P05")
 # Rows are looked up by key. A scan looks cheap while a table is empty, and a plan made then is kept for a while.
 # A process that is frozen inside a transaction of ours holds its rows no longer than the limit.
@@ -64,13 +66,12 @@ class PostgresDialect:
 
     def connect(self) -> PostgresSession:
         """Open a connection of our own."""
-        try:
-            connection = psycopg.connect(self.conninfo, autocommit=True)
-        except OSError as error:  # no descriptor to be had: the driver lets that through
-            raise psycopg.OperationalError(str(error)) from error
+        connection = dial(self.conninfo)
         try:
             session = PostgresSession(connection, own=True, is_pooled=is_pooled(connection))
-            if not session.is_pooled:
+            if session.is_pooled:
+                connection.prepare_threshold = None  # also for the statements of those whom it is lent to
+            else:
                 connection.execute(SETTINGS)
         except BaseException:
             connection.close()
@@ -81,6 +82,8 @@ class PostgresDialect:
         """Wrap the caller's psycopg connection, which must lead to the same database."""
         if not isinstance(connection, psycopg.Connection):
             raise ConnectionForeign(f"PostgreSQL needs a psycopg.Connection; this is {type(connection).__name__}.")
+        if connection.pgconn.pipeline_status != PipelineStatus.OFF:
+            raise Misuse("In pipeline mode no statement is answered in time; leave it before the transaction.")
         if self._known_of != os.getpid():  # in a forked child none is known
             self._known, self._known_of = WeakKeyDictionary(), os.getpid()
         if connection not in self._known:
@@ -91,7 +94,7 @@ class PostgresDialect:
 
     def _own_home(self) -> Row:
         if self._home is None:
-            with psycopg.connect(self.conninfo, autocommit=True) as connection:
+            with dial(self.conninfo) as connection:
                 self._home = home(connection)
         return self._home
 
@@ -179,7 +182,10 @@ class PostgresSession:
         """Run a named operation and return its rows."""
         cursor = self._cursor
         cursor.execute(statements.encoded("postgres", name), values, binary=True, prepare=self._prepare)
-        return cursor.fetchall() if cursor.description else []
+        rows = cursor.fetchall() if cursor.description else []
+        if len(rows) > ROWS_KEPT_MAX:
+            self._cursor = psycopg.Cursor(self._connection, row_factory=tuple_row)  # lets go of a large result
+        return rows
 
     def pour(self, name: str, texts: Iterable[str]) -> None:
         """Add rows to a table by COPY, each a line of a text."""
@@ -195,8 +201,9 @@ class PostgresSession:
     @contextmanager
     def atomic(self, *, write: bool) -> Iterator[None]:  # noqa: ARG002 — PostgreSQL needs no announcement
         """Make what runs inside one transaction."""
+        is_outermost = self._connection.info.transaction_status is TransactionStatus.IDLE
         with self._connection.transaction():
-            if self._own and self.is_pooled:
+            if self._own and self.is_pooled and is_outermost:
                 self.script("session", "pooled")
             yield
             if self._connection.info.transaction_status is TransactionStatus.INERROR:

@@ -10,6 +10,7 @@ from typing import Final
 import psycopg
 
 from leasehold.store import statements
+from leasehold.store.postgres_dial import dial
 from leasehold.store.wake import ATTENTION
 
 PAUSE_FIRST: Final = 0.1
@@ -39,7 +40,7 @@ class ListenEar:
             return set()
 
     def _connect(self) -> None:
-        self._connection = psycopg.connect(self._conninfo, autocommit=True)
+        self._connection = dial(self._conninfo)
         self._connection.execute(statements.text("session", "listen").encode())
         self._pause = PAUSE_FIRST
 
@@ -70,7 +71,7 @@ class NotifyMouth:
         """Say words; if the connection fails they are lost, and polling finds the work."""
         try:
             if self._connection is None:
-                self._connection = psycopg.connect(self._conninfo, autocommit=True)
+                self._connection = dial(self._conninfo)
             for word in words:
                 self._connection.execute(statements.text("session", "notify").encode(), {"word": word}, prepare=False)
         except psycopg.Error:
