@@ -42,13 +42,15 @@ check: setup-dev
 	$(BIN)/lint-imports --no-logo --no-cache
 	$(PY) -m pytest -q tests/tidy
 
-# What the long tests show is a line of JSON each in this file, and docs/proof.md is written from it.
+# What the long tests show is a line of JSON each in this file, and docs/proof.md is written from it. Stopped and
+# started again, it goes on with what has not passed at this commit.
 PROOF ?= $(CURDIR)/build/proof.jsonl
+SOAK = LEASEHOLD_PROOF=$(PROOF) $(PY) -m pytest -p tests.lab.resuming -m soak
 
 soak: setup-dev
 	mkdir -p $(dir $(PROOF))
-	LEASEHOLD_PROOF=$(PROOF) $(PY) -m pytest -m soak -n $(TEST_PROCESSES) --dist worksteal tests/simulation $(PYTEST_ARGS)
-	LEASEHOLD_PROOF=$(PROOF) $(PY) -m pytest -m soak --ignore=tests/simulation $(PYTEST_ARGS)
+	$(SOAK) -n $(TEST_PROCESSES) --dist worksteal tests/simulation $(PYTEST_ARGS)
+	$(SOAK) --ignore=tests/simulation $(PYTEST_ARGS)
 	LEASEHOLD_PROOF=$(PROOF) $(PY) -m tests.saboteurs --sound
 	$(PY) -m tests.lab.proof $(PROOF)
 

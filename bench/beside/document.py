@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bench.beside.chart import Bar, Chart
@@ -59,6 +59,14 @@ def middle(summary: Summary, metric: Metric) -> str:
     return number(summary.median, metric.digits) + (" *" if summary.note else "")
 
 
+def noted(summary: Summary | None, repeats: int) -> Summary | None:
+    """Add to what there is to say that some repeats are missing."""
+    if summary is None or summary.count >= repeats:
+        return summary
+    said = f"{summary.count} of {repeats} repeats"
+    return replace(summary, note=f"{summary.note}, {said}" if summary.note else said)
+
+
 def figure(summary: Summary, metric: Metric) -> str:
     """Return a median with its spread."""
     if summary.median is None or summary.least == summary.most:
@@ -75,7 +83,8 @@ def measured(results: Results, database: str) -> list[Metric]:
 
 def everybody(results: Results, database: str, metric: Metric) -> list[tuple[str, Summary]]:
     """Return who has that metric, ours first."""
-    found = [(peer, results.summary(database, peer, metric.name)) for peer in results.peers(database)]
+    repeats = int(results.facts["repeats"])
+    found = [(peer, noted(results.summary(database, peer, metric.name), repeats)) for peer in results.peers(database)]
     return [(peer, summary) for peer, summary in found if summary is not None]
 
 
@@ -97,6 +106,12 @@ def verdict(goal: Judged) -> str:
     return {True: "reached", False: "MISSED", None: "not compared"}[goal.reached]
 
 
+def against(goal: Judged) -> str:
+    """Return whom a goal compares with, and who is missing among those."""
+    other = "" if goal.beside == "seconds" else goal.beside
+    return f"{other} (not complete: {', '.join(goal.without)})" if goal.without else other
+
+
 def titled(goal: Judged) -> str:
     """Return what a goal is about, in words."""
     database, _, metric = goal.name.rpartition(": ")
@@ -106,7 +121,7 @@ def titled(goal: Judged) -> str:
 def beside(goal: Judged) -> str:
     unit = "s" if goal.beside == "seconds" else "×"
     value = "–" if goal.value is None else f"{goal.value:.2f} {unit}"
-    return f"{value:>10} {goal.sign} {goal.bound:g} {'' if goal.beside == 'seconds' else goal.beside}".rstrip()
+    return f"{value:>10} {goal.sign} {goal.bound:g} {against(goal)}".rstrip()
 
 
 def write(results: Results, folder: Path) -> None:
@@ -181,7 +196,7 @@ def _goals(judged: list[Judged]) -> str:
     for goal in judged:
         unit = " s" if goal.beside == "seconds" else " ×"
         value = "–" if goal.value is None else f"{goal.value:.2f}{unit}"
-        other = "–" if goal.beside == "seconds" else goal.beside
+        other = against(goal) or "–"
         lines.append(f"| {verdict(goal)} | {titled(goal)} | {other} | {value} | {goal.sign} {goal.bound:g}{unit} |")
     return "\n".join(lines)
 
@@ -233,7 +248,8 @@ def _peers(results: Results) -> str:
     for name, version in results.facts["versions"].items():
         lines.append(f"| {name} | {version or 'this commit'} | {results.facts['settings'][name]} |")
     if ways := results.facts.get("ways"):
-        lines += ["", "Of several ways to run jobs of steps, the one that was fastest in a trial (steps/s):", ""]
+        said = "Of several ways to run jobs of steps, the one that was fastest in a trial of the same length (steps/s):"
+        lines += ["", said, ""]
         lines += [f"- {_named(name)}: {chosen}." for name, chosen in ways.items()]
     if histories := results.facts["histories"]:
         lines += ["", "Settled rows before the drain with settled rows:", ""]

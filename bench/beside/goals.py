@@ -8,18 +8,33 @@ from bench.beside.figures import Results
 from bench.beside.peers import BY_NAME, POSTGRES, SQLITE
 
 OURS = "leasehold"
+ALL = "everything"
+# The workload that a metric comes from, as failures name it.
+WORKLOAD = {
+    "drain 1": "drain1",
+    "drain 2": "drain2",
+    "bulk": "bulk",
+    "single p50": "single",
+    "start p50": "latency",
+    "steps": "steps",
+    "recovery": "recovery",
+}
 RECOVERY_SECONDS_MAX = 1.5  # "about a second"
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """One goal. `value` is None where one side of the ratio was not measured."""
+    """One goal. `value` is None where one side of the ratio was not measured.
+
+    `without`: who should have been compared as well and failed or could not be installed, in all repeats or in some.
+    """
 
     name: str
     beside: str
     value: float | None
     sign: str
     bound: float
+    without: tuple[str, ...] = ()
 
     @property
     def reached(self) -> bool | None:
@@ -62,21 +77,26 @@ def best(results: Results, database: str, metric: str, among: list[str], *, leas
 
 def _faster(results: Results, database: str, metric: str, among: list[str], bound: float) -> Judged:
     """Compare rates: more is better."""
-    return _ratio(results, database, metric, best(results, database, metric, among, least=False), "≥", bound)
+    return _ratio(results, database, metric, among, "≥", bound)
 
 
 def _not_slower(results: Results, database: str, metric: str, among: list[str]) -> Judged:
     """Compare times: less is better."""
-    return _ratio(results, database, metric, best(results, database, metric, among, least=True), "≤", 1.0)
+    return _ratio(results, database, metric, among, "≤", 1.0)
 
 
-def _ratio(
-    results: Results, database: str, metric: str, other: tuple[str, float] | None, sign: str, bound: float
-) -> Judged:
+def _ratio(results: Results, database: str, metric: str, among: list[str], sign: str, bound: float) -> Judged:
+    other = best(results, database, metric, among, least=sign == "≤")
     ours = results.median(database, OURS, metric)
     name, theirs = other or ("nobody", 0.0)
     value = ours / theirs if ours is not None and theirs else None
-    return Judged(f"{database}: {metric}", name, value, sign, bound)
+    return Judged(f"{database}: {metric}", name, value, sign, bound, absent(results, database, metric, among))
+
+
+def absent(results: Results, database: str, metric: str, among: list[str]) -> tuple[str, ...]:
+    """Return who of these was to be measured and was not, or not in every repeat."""
+    failed = {peer for where, peer, what, _ in results.missing if where == database and what in (WORKLOAD[metric], ALL)}
+    return tuple(name for name in among if name in failed)
 
 
 def _recovers_first(results: Results, among: list[str]) -> Judged:
@@ -87,7 +107,7 @@ def _recovers_first(results: Results, among: list[str]) -> Judged:
     found = best(results, POSTGRES, "recovery", tried, least=True)
     name, theirs = found or ("all, at the limit", limit)
     value = ours / theirs if ours is not None and tried else None
-    return Judged("postgres: recovery", name, value, "≤", 1.0)
+    return Judged("postgres: recovery", name, value, "≤", 1.0, absent(results, POSTGRES, "recovery", among))
 
 
 def _keeps_pace(results: Results, database: str, metric: str) -> Judged:

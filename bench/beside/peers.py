@@ -68,11 +68,14 @@ def _ours(database: str) -> Ledger:
     numbers = _NUMBERS[database]
     columns = "id, job_id, kind, key, payload, queue, priority, attempts_max, lease_ms, on_lost, created_at"
     facts = "n, n, 'noop', 'old-' || n, '{}', 'default', 0, 5, 30000, 'requeue', 1"
-    ends = "task_id, epoch, fence, status, output, finished_at"
+    ends = "task_id, epoch, fence, status, output, finished_at, mark"
+    mark = "decode(md5(n::text), 'hex')" if database == POSTGRES else "randomblob(16)"
+    names = "(SELECT 'submitted' AS name UNION ALL SELECT 'claimed' UNION ALL SELECT 'done') AS e"
+    events = "task_id, at, name, fence, attempt, worker, mark"
     history = (
         f"INSERT INTO {prefix}task ({columns}) SELECT {facts} FROM {numbers}",
-        f"INSERT INTO {prefix}outcome ({ends}) SELECT n, 1, 1, 'DONE', 'null', 1 FROM {numbers}",
-        f"INSERT INTO {prefix}event (task_id, at, name) SELECT n, 1, 'done' FROM {numbers}",
+        f"INSERT INTO {prefix}outcome ({ends}) SELECT n, 1, 1, 'DONE', 'null', 1, {mark} FROM {numbers}",
+        f"INSERT INTO {prefix}event ({events}) SELECT n, 1, name, 1, 1, 1, {mark} FROM {numbers}, {names}",
         "SELECT setval('leasehold.task_id_seq', {count})",
     )
     kept = history if database == POSTGRES else history[:-1]
@@ -191,6 +194,9 @@ ABSURD = Peer(
     ways=(
         Way("16 clients", (("ABSURD_CLIENTS", "16"), ("ABSURD_BATCH", "20"))),
         Way("8 clients", (("ABSURD_CLIENTS", "8"), ("ABSURD_BATCH", "20"))),
+        Way("16 clients, batches of 5", (("ABSURD_CLIENTS", "16"), ("ABSURD_BATCH", "5"))),
+        Way("32 clients, batches of 5", (("ABSURD_CLIENTS", "32"), ("ABSURD_BATCH", "5"))),
+        Way("64 clients, batches of 2", (("ABSURD_CLIENTS", "64"), ("ABSURD_BATCH", "2"))),
     ),
 )
 

@@ -103,7 +103,10 @@ class Run:
         key = (subject.database, subject.peer.name, metric)
         rate = self.rates.get(key) or self._trial(subject, metric)
         self.rates[key] = rate
-        return int(max(self.size.jobs_min, min(self.size.jobs_max, rate * self.size.seconds * share)))
+        return self._jobs(rate * share)
+
+    def _jobs(self, rate: float) -> int:
+        return int(max(self.size.jobs_min, min(self.size.jobs_max, rate * self.size.seconds)))
 
     def _trial(self, subject: Subject, metric: str) -> float:
         match metric:
@@ -116,8 +119,14 @@ class Run:
         return workloads.drain(subject, int(max(TRIAL_JOBS, min(self.size.jobs_max, small))))["drain 1"].value
 
     def _choose_way(self, subject: Subject) -> float:
-        """Try all ways to run jobs of steps, remember the fastest, and return its rate."""
+        """Try all ways to run jobs of steps, remember the fastest, and return its rate.
+
+        With few jobs many clients find too little to do; so all are tried again at the length of a measurement.
+        """
         rates = {way: workloads.steps(subject, TRIAL_JOBS // 2, way)["steps"].value for way in subject.peer.ways}
+        if len(rates) > 1:
+            count = self._jobs(max(rates.values()) / workloads.STEPS)
+            rates = {way: workloads.steps(subject, count, way)["steps"].value for way in rates}
         best = max(rates, key=rates.__getitem__)
         self.ways[subject.database, subject.peer.name] = best
         if len(rates) > 1:

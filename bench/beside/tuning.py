@@ -85,7 +85,7 @@ def main() -> None:
     given = options()
     peer = BY_NAME[given.peer]
     install(peer)
-    words = ["", *(given.setting or GRIDS[peer.name])]
+    words = ["", *(given.setting or GRIDS.get(peer.name, ()))]
     settings: dict[str, Setting] = {
         word: dict(part.split("=", 1) for part in word.split(",") if part) for word in words
     }

@@ -1,5 +1,6 @@
 """Goals are ratios of medians: which side, which peer, reached or not."""
 
+from bench.beside.document import against
 from bench.beside.figures import Results, Sample
 from bench.beside.goals import Judged, judge
 
@@ -52,3 +53,13 @@ def test_full_tables_are_compared_with_our_own_drain():
 
 def test_a_ratio_without_one_of_its_sides_is_neither_reached_nor_missed():
     assert all(goal.reached is None for goal in judge(results(postgres__dbos__steps=1.0)))
+
+
+def test_a_goal_tells_who_should_have_been_compared_and_was_not():
+    made = results(postgres__leasehold__drain_1=3_000.0, postgres__awa_pg__drain_1=1_400.0, sqlite__huey__drain_1=1.0)
+    made.missing.append(("postgres", "pgqueuer", "everything", "no index"))
+    made.missing.append(("postgres", "dbos", "drain1", "failed in repeat 2: x"))
+    made.missing.append(("postgres", "procrastinate", "drain2", "failed in repeat 2: x"))
+    made.missing.append(("sqlite", "awa-pg", "drain1", "another database"))
+    assert judged(made, "postgres: drain 1", "awa-pg").without == ("pgqueuer", "dbos")
+    assert against(judged(made, "postgres: drain 1", "awa-pg")) == "awa-pg (not complete: pgqueuer, dbos)"
