@@ -13,7 +13,7 @@ from tests.lab.proof import commit
 
 
 def _passed() -> Path | None:
-    proof, name = os.environ.get("LEASEHOLD_PROOF"), commit()
+    proof, name = os.environ.get("LEASEHOLD_PROOF"), os.environ.get("LEASEHOLD_COMMIT") or commit()
     return None if not proof or name == "unknown" or name.endswith("-dirty") else Path(f"{proof}.{name}.passed")
 
 
