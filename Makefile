@@ -43,8 +43,8 @@ check: setup-dev
 	$(PY) -m pytest -q tests/tidy
 
 # What the long tests show is a line of JSON each in this file, and docs/proof.md is written from it. Stopped and
-# started again, it goes on with what has not passed at this commit.
-PROOF ?= $(CURDIR)/build/proof.jsonl
+# started again, it goes on with what has not passed at this commit; each commit has a file of its own.
+PROOF ?= $(CURDIR)/build/proof-$(shell git describe --always --dirty).jsonl
 SOAK = LEASEHOLD_PROOF=$(PROOF) $(PY) -m pytest -p tests.lab.resuming -m soak
 
 soak: setup-dev

@@ -5,11 +5,13 @@ from contextlib import ExitStack, closing
 
 import pytest
 
+from leasehold import clock
 from leasehold.runtime.claimer import Claimer
 from leasehold.runtime.committer import Committer
 from leasehold.runtime.holdings import Holdings
 from leasehold.runtime.notices import Notices
 from leasehold.store import open_store
+from tests.runtime.ticking import Ticking
 from tests.waiting import until
 from tests.workshop.claiming import enrol
 from tests.workshop.looking import check_journal, check_places, connected, rows
@@ -97,15 +99,47 @@ def test_l3_a_claimer_that_finds_nothing_ahead_looks_everywhere_again_in_a_while
     app.submit_many(step, [{}] * 2)
     [place] = rows(url, "DELETE FROM ready WHERE position = 1 RETURNING position, task_id")
     with closing(open_store(url)) as store, connected(url) as connection:
-        holdings = Holdings(10, {})
-        committer = Committer(store, holdings, Notices(), lambda: None)
-        parts = (["default"], holdings, committer, Notices(), lambda _: None)
-        claimer = Claimer(store, enrol(store), {"step": step.handler}, *parts)
+        claimer = claimer_of(store, step, Holdings(10, {}))
         assert claimer.claim(5) == 1
         connection.execute(PUT_BACK, place)
         assert claimer.claim(5) == 0
         claimer._rescan_at = 0  # noqa: SLF001 — the while is over
         assert claimer.claim(5) == 1
+
+
+def claimer_of(store, kind, holdings):
+    """A claimer whose thread is not started."""
+    committer = Committer(store, holdings, Notices(), lambda: None)
+    parts = (["default"], holdings, committer, Notices(), lambda _: None)
+    return Claimer(store, enrol(store), {kind.name: kind.handler}, *parts)
+
+
+@pytest.mark.parametrize("limit", [None, 2])
+def test_s2_a_lease_is_counted_from_the_moment_it_was_asked_for(app, limit):
+    """The database may have granted it at once and answered late: counted from the answer it would end too late."""
+    app.queues.limit("default", limit)
+    step = app.job(lambda: None, name="step", lease=60)
+    app.submit_many(step, [{}] * 2)
+    holdings, ticking = Holdings(10, {}), Ticking()
+    claimer = claimer_of(app.store, step, holdings)
+    if limit:
+        claimer.know_limits(frozenset(["default"]))
+    with clock.simulated(ticking):
+        before = len(ticking.looks)
+        assert claimer.claim(5) == 2
+    asked_at = ticking.looks[before]
+    assert [one.deadline for one in holdings.all()] == [asked_at + 59 * clock.SECOND] * 2
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_a_worker_takes_no_more_of_a_queue_than_its_own_cap_allows(app):
+    step = app.job(lambda: None, name="step")
+    app.submit_many(step, [{}] * 5)
+    holdings = Holdings(10, {"default": 2})
+    claimer = claimer_of(app.store, step, holdings)
+    assert [claimer.claim(5), claimer.claim(5)] == [2, 0]
+    holdings.leave(holdings.all()[0])
+    assert [claimer.claim(5), claimer.claim(5)] == [1, 0]
 
 
 def late_on_sqlite(app, url, step, ran):

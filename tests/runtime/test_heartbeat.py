@@ -18,6 +18,7 @@ from leasehold.runtime.holdings import Holdings
 from leasehold.runtime.notices import Notices
 from leasehold.runtime.sweeper import Sweeper
 from leasehold.testing import Clock
+from tests.runtime.ticking import Ticking
 from tests.waiting import until
 from tests.workshop.claiming import claim, enrol
 from tests.workshop.looking import check_journal, check_places, connected, names, rows
@@ -131,6 +132,18 @@ def check_pass(app, url, count):
 
 def test_a_hundred_thousand_live_leases_are_renewed_in_one_pass(app, url):
     check_pass(app, url, 100_000)
+
+
+def test_s2_a_renewed_lease_is_counted_from_the_moment_it_was_asked_for(app):
+    """The database may have granted it at once and answered late: counted from the answer it would end too late."""
+    ticking = Ticking()
+    with clock.simulated(ticking):
+        holdings = held(app, 2, 60_000)
+        before = len(ticking.looks)
+        Heartbeat(app.store, holdings, Notices()).renew()
+    asked_at = ticking.looks[before]
+    assert [one.deadline for one in holdings.all()] == [asked_at + 59 * clock.SECOND] * 2
+    assert [one.renew_at for one in holdings.all()] == [asked_at + 20 * clock.SECOND] * 2
 
 
 def test_a_lease_that_went_to_another_is_lost_at_the_next_renewal(app, url):

@@ -1,13 +1,23 @@
 """What is kept of a delivery in doubt, and what a person's look-up touches: the reasons whole, and that one alone."""
 
 import hashlib
+import threading
+from typing import Any
 
 import pytest
 
+from leasehold import clock
 from leasehold.model.delivery import Absent, Sent, Unknown
 from leasehold.model.limits import NOTIFICATION_ID_LENGTH_MAX
+from leasehold.runtime.courier import Carrier
+from leasehold.runtime.notices import Notices
+from leasehold.runtime.relay import Relay
+from leasehold.store.documents import document
 from leasehold.testing import Clock, drain
 from tests.runtime.test_relay import Scripted, known
+from tests.runtime.ticking import Moved, Ticking
+from tests.store.work import question, register
+from tests.waiting import until
 from tests.workshop.mailing import PROVIDER, change, let_expire, post, write
 
 
@@ -100,3 +110,116 @@ def test_one_that_is_marked_without_evidence_can_be_named_and_all_can_be_looked_
     assert [line.principal for line in app.store.audit.list("delivery", third)] == ["bob"]
     assert app.deliveries.reconcile(first) == []
     assert len(app.store.audit.list("delivery", first)) == 1
+
+
+class Pensive:
+    """A provider that takes its time to look a message up, and then says that it never had it."""
+
+    def __init__(self):
+        self.asked, self.answers = threading.Event(), threading.Event()
+        self.sent = []
+
+    def send(self, letter):
+        self.sent.append(letter.recipient)
+        return Sent(letter.token)
+
+    def find(self, letter, notification_id):
+        self.asked.set()
+        self.answers.wait(60)
+        return Absent()
+
+
+def test_s14_a_relay_that_learns_that_its_claim_is_gone_does_not_begin_to_send(app):
+    """It learns it when it would renew the claim, while the look-up goes on and long before its own deadline."""
+    manual, uptime, provider = Clock(app), Moved(), Pensive()
+    relay = Relay(app.store, {PROVIDER: Carrier(provider)}, Notices())
+    worker = register(app.store)
+
+    def tell():
+        relay.heed(app.store.workers.pulse(question(worker, providers=f'["{PROVIDER}"]')))
+
+    (ada,) = write(app.store, post("ada@example.org"))
+    change(app.store, ada, "status = 'sending', fence = 1, attempts = 1, due_at = 1")
+    with clock.simulated(uptime):
+        relay.start()
+        try:
+            tell()
+            assert provider.asked.wait(60)
+            manual.advance(121)
+            (elsewhere,) = app.store.deliveries.claim(PROVIDER, 120, 1)
+            write(app.store, post("bob@example.org"))
+            uptime.advance(31)
+            tell()
+            until(lambda: provider.sent)  # which comes after the renewal
+            provider.answers.set()
+            until(lambda: relay.busy == 0)
+        finally:
+            provider.answers.set()
+            relay.close(60)
+    assert provider.sent == ["bob@example.org"]
+    assert (app.deliveries.get(ada).status, elsewhere.fence) == ("sending", app.store.deliveries.get(ada).fence)
+
+
+class Slow:
+    """A relay whose deliveries are carried when the test says so."""
+
+    def __init__(self, app, *names):
+        self.app = app
+        self.names = names
+        self.launched: list[Any] = []
+        carriers = {name: Carrier(Pensive()) for name in names}
+        self.relay = Relay(
+            app.store, carriers, Notices(), launch=lambda held, carry: self.launched.append((held, carry))
+        )
+
+    def hear(self):
+        """Have it hear the pulse."""
+        asked = question(register(self.app.store), providers=document(self.names))
+        self.relay.heed(self.app.store.workers.pulse(asked))
+
+
+def test_s14_a_claim_on_a_message_is_counted_from_the_moment_it_was_asked_for(app):
+    """Counted from the answer, which may be late, it would be held for ours when another has it."""
+    Clock(app)
+    write(app.store, post())
+    slow, ticking = Slow(app, PROVIDER), Ticking()
+    slow.hear()
+    with clock.simulated(ticking):
+        before = len(ticking.looks)
+        slow.relay.beat()
+        [(held, _)] = slow.launched
+        assert held.deadline == ticking.looks[before] + 90 * clock.SECOND
+        while not held.is_ageing():
+            pass
+        before = len(ticking.looks)
+        slow.relay.beat()
+        assert held.deadline == ticking.looks[before + 1] + 90 * clock.SECOND  # after a look at whether it is ageing
+
+
+def test_l3_a_relay_that_could_not_take_all_takes_the_rest_as_soon_as_it_has_room(app):
+    Clock(app)
+    write(app.store, *(post(f"{number}@example.org") for number in range(10)))
+    slow = Slow(app, PROVIDER)
+    slow.hear()
+    slow.relay.beat()
+    assert (len(slow.launched), slow.relay.is_nudged) == (8, False)
+    slow.launched[0][1]()
+    assert slow.relay.is_nudged
+    slow.relay.beat()
+    assert len(slow.launched) == 9
+
+
+def test_l3_providers_take_turns_so_that_one_with_many_messages_does_not_starve_another(app):
+    Clock(app)
+    many = [post(f"{number}@{name}.org", provider=name) for name in (PROVIDER, "other") for number in range(16)]
+    write(app.store, *many)
+    slow = Slow(app, PROVIDER, "other")
+    slow.hear()
+    served = []
+    for _ in range(2):
+        slow.relay.beat()
+        served.append({held.taken.provider for held, _ in slow.launched})
+        for _, carry in slow.launched:
+            carry()
+        slow.launched.clear()
+    assert sorted(served, key=str) == [{PROVIDER}, {"other"}]

@@ -4,9 +4,13 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import contextmanager
 from dataclasses import replace
 from threading import Barrier, Thread
 
+import pytest
+
+from leasehold import Retry
 from leasehold.model import lease as endings
 from leasehold.runtime.identity import is_gone, this_process
 from leasehold.runtime.notices import Notices
@@ -15,9 +19,10 @@ from leasehold.runtime.sweeper import Sweeper
 from leasehold.runtime.upkeep import Upkeep
 from leasehold.store import open_store
 from leasehold.testing import Clock
+from tests.store.test_refused_writes import refusing
 from tests.waiting import until
 from tests.workshop.claiming import claim, enrol
-from tests.workshop.looking import check_journal, check_places, names, rows
+from tests.workshop.looking import check_journal, check_places, connected, names, rows
 
 TEN_MINUTES = {"WORKSHOP_LEASE": "600"}
 
@@ -72,6 +77,69 @@ def test_an_owner_of_another_boot_or_namespace_is_only_given_up_at_its_expiry(ap
     details = rows(url, "SELECT detail FROM event WHERE name = 'reclaimed' ORDER BY task_id")
     assert ["owner gone" in detail for (detail,) in details] == [True, False, False]
     assert ["expired" in detail for (detail,) in details] == [False, True, True]
+
+
+@contextmanager
+def out_of_reach(url, task):
+    """Keep sweeps from a lease: held by another transaction, or where nobody can hold a row, not yet over."""
+    with connected(url) as connection:
+        if url.startswith("sqlite"):
+            connection.execute("UPDATE lease SET expires_at = expires_at * 2 WHERE task_id = ?", (task,))
+            yield
+            connection.execute("UPDATE lease SET expires_at = expires_at / 2 WHERE task_id = ?", (task,))
+        else:
+            connection.execute("BEGIN")
+            connection.execute("SELECT 1 FROM lease WHERE task_id = %s FOR UPDATE", (task,))
+            yield
+            connection.execute("ROLLBACK")
+
+
+def test_l1_a_lease_that_sweeps_could_not_take_is_found_again_although_they_have_passed_it(app, url):
+    """Sweeps begin where the last one ended, and now and then at the start, for what was left behind."""
+    manual = Clock(app)
+    kind = app.job(lambda: None, name="kept", lease=60)
+    jobs = app.submit_many(kind, [{}] * 2)
+    claim(app.store, enrol(app.store), "kept", most=2)
+    upkeep = upkeep_of(app.store, enrol(app.store))
+    with out_of_reach(url, jobs[0].id):
+        for _ in range(3):
+            manual.advance(61)
+            upkeep.beat()
+        assert [job.status for job in jobs] == ["RUNNING", "READY"]
+    for _ in range(10):
+        upkeep.beat()
+    assert [job.status for job in jobs] == ["READY", "READY"]
+
+
+@pytest.mark.parametrize("dialect", ["postgres"])
+def test_l1_an_owner_is_not_noted_as_gone_before_all_its_leases_are_taken_back(app, url):
+    """Its server may not know yet that it is gone, and hold a lease for it; noted as gone, nobody would look again."""
+    kind = app.job(lambda: None, name="kept", lease=600)
+    jobs = app.submit_many(kind, [{}] * 2)
+    assert len(claim(app.store, enrol(app.store, dead_process()), "kept", most=2)) == 2
+    upkeep = upkeep_of(app.store, enrol(app.store))
+    with out_of_reach(url, jobs[0].id):
+        upkeep.beat()
+        assert [job.status for job in jobs] == ["RUNNING", "READY"]
+    upkeep.beat()
+    assert [job.status for job in jobs] == ["READY", "READY"]
+    check_places(url)
+
+
+def test_what_cannot_be_swept_does_not_keep_upkeep_from_the_rest(app):
+    """L1: one lease that no database takes back, and what is due becomes ready all the same."""
+    manual = Clock(app)
+    lost, later = app.job(lambda: None, name="lost", retry=Retry(attempts=1)), app.job(lambda: None, name="later")
+    stuck = lost.submit()
+    claim(app.store, enrol(app.store), "lost")
+    job = app.submit(later, {}, delay=5)
+    manual.advance(31)
+    upkeep = upkeep_of(app.store, enrol(app.store))
+    with refusing(app.store, "dead_letter"):
+        upkeep.beat()
+        assert (stuck.status, job.status) == ("RUNNING", "READY")
+    upkeep.beat()
+    assert stuck.status == "ERROR"
 
 
 def test_a_process_is_only_called_gone_when_that_is_certain():

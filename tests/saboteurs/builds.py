@@ -6,7 +6,8 @@ from typing import Final
 
 from tests.saboteurs.build import Build
 from tests.saboteurs.effects import BUILDS as EFFECTS
+from tests.saboteurs.jobs import BUILDS as JOBS
 from tests.saboteurs.leases import BUILDS as LEASES
 from tests.saboteurs.workers import BUILDS as WORKERS
 
-BUILDS: Final[tuple[Build, ...]] = (*LEASES, *EFFECTS, *WORKERS)
+BUILDS: Final[tuple[Build, ...]] = (*LEASES, *EFFECTS, *JOBS, *WORKERS)

@@ -12,6 +12,7 @@ EFFECTS = "tests/runtime/test_effects.py"
 REVIVAL = "tests/store/test_revival.py"
 DELIVERIES = "tests/store/test_deliveries.py"
 RELAY = "tests/runtime/test_relay.py"
+DOUBT = "tests/runtime/test_relay_doubt.py"
 
 BUILDS: Final = (
     Build(
@@ -129,5 +130,47 @@ BUILDS: Final = (
         " AND delivery.fence = item.fence",
         "",
         (f"{DELIVERIES}::test_s14_what_stands_claimed_beyond_its_time_is_taken_as_maybe_sent[postgres]",),
+    ),
+    Build(
+        "a relay whose claim is gone goes on",
+        "runtime/relay.py",
+        "                one.lose()\n",
+        "                pass\n",
+        (f"{DOUBT}::test_s14_a_relay_that_learns_that_its_claim_is_gone_does_not_begin_to_send",),
+    ),
+    Build(
+        "a claim on a message is counted from the answer",
+        "runtime/relay.py",
+        "                self._begin(Held(taken, asked_at))\n",
+        "                self._begin(Held(taken, clock.uptime()))\n",
+        (f"{DOUBT}::test_s14_a_claim_on_a_message_is_counted_from_the_moment_it_was_asked_for",),
+    ),
+    Build(
+        "a renewed claim on a message is counted from the answer",
+        "runtime/relay.py",
+        "                one.extend(asked_at)\n",
+        "                one.extend(clock.uptime())\n",
+        (f"{DOUBT}::test_s14_a_claim_on_a_message_is_counted_from_the_moment_it_was_asked_for",),
+    ),
+    Build(
+        "a relay that is behind waits for the next pulse",
+        "runtime/relay.py",
+        "        if self._is_behind:\n            self._nudged.set()\n",
+        "        pass\n",
+        (f"{DOUBT}::test_l3_a_relay_that_could_not_take_all_takes_the_rest_as_soon_as_it_has_room",),
+    ),
+    Build(
+        "a relay asks its providers always in the same order",
+        "runtime/relay.py",
+        "        self._turn += 1\n",
+        "",
+        (f"{DOUBT}::test_l3_providers_take_turns_so_that_one_with_many_messages_does_not_starve_another",),
+    ),
+    Build(
+        "a relay relies on its claim beyond its time",
+        "runtime/relay.py",
+        "asked_at + clock.microseconds(LEASE_SECONDS - MARGIN_SECONDS)",
+        "asked_at + clock.microseconds(LEASE_SECONDS + MARGIN_SECONDS)",
+        (f"{DOUBT}::test_s14_a_claim_on_a_message_is_counted_from_the_moment_it_was_asked_for",),
     ),
 )

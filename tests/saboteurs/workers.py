@@ -9,6 +9,7 @@ from tests.saboteurs.build import Build
 CLOCK = "tests/store/test_clock.py::test_every_time_that_is_stored_comes_from_the_databases_clock"
 TROUBLE = "tests/store/test_postgres_trouble.py"
 HEARTBEAT = "tests/runtime/test_heartbeat.py"
+SWEEPER = "tests/runtime/test_sweeper.py"
 BLOCKED = (
     f"{HEARTBEAT}::test_a_lease_is_kept_while_handlers_block_the_loop_and_compute_for_five_times_its_length[sqlite]"
 )
@@ -86,6 +87,20 @@ BUILDS: Final = (
         ("tests/runtime/test_sturdy.py::test_leases_that_a_claim_took_without_an_answer_are_given_back[sqlite]",),
     ),
     Build(
+        "a renewed lease is counted from the answer",
+        "runtime/heartbeat.py",
+        "attempt.extend(asked_at)",
+        "attempt.extend(clock.uptime())",
+        (f"{HEARTBEAT}::test_s2_a_renewed_lease_is_counted_from_the_moment_it_was_asked_for",),
+    ),
+    Build(
+        "a claimed lease is counted from the answer",
+        "runtime/claimer.py",
+        "Attempt(lease, self._handlers[lease.route], asked_at)",
+        "Attempt(lease, self._handlers[lease.route], clock.uptime())",
+        ("tests/runtime/test_claimer.py::test_s2_a_lease_is_counted_from_the_moment_it_was_asked_for",),
+    ),
+    Build(
         "a deadlock is final",
         "store/postgres.py",
         "        if state in AGAIN:\n",
@@ -106,7 +121,35 @@ BUILDS: Final = (
         "runtime/sweeper.py",
         "                held = self._store.leases.held_by(neighbour.worker)\n",
         "                held: list[tuple[int, int]] = []\n",
-        ("tests/runtime/test_sweeper.py::test_s12_a_task_that_kills_its_worker_runs_out_of_attempts[sqlite]",),
+        (f"{SWEEPER}::test_s12_a_task_that_kills_its_worker_runs_out_of_attempts[sqlite]",),
+    ),
+    Build(
+        "a neighbour is noted as gone while a lease of its is left",
+        "runtime/sweeper.py",
+        "if len(vacated) == len(held):",
+        "if True:",
+        (f"{SWEEPER}::test_l1_an_owner_is_not_noted_as_gone_before_all_its_leases_are_taken_back",),
+    ),
+    Build(
+        "the trouble of a sweep keeps upkeep from the rest",
+        "runtime/upkeep.py",
+        '            self._notices.part_failed("upkeep", error)\n            return set()\n',
+        "            raise\n",
+        (f"{SWEEPER}::test_what_cannot_be_swept_does_not_keep_upkeep_from_the_rest",),
+    ),
+    Build(
+        "a lease is relied upon to its very end",
+        "runtime/attempt.py",
+        "asked_at + span - min(span // 10, clock.SECOND)",
+        "asked_at + span",
+        (f"{HEARTBEAT}::test_s2_a_renewed_lease_is_counted_from_the_moment_it_was_asked_for",),
+    ),
+    Build(
+        "sweeps never begin at the start again",
+        "runtime/sweeper.py",
+        "FULL_EVERY: Final = 10\n",
+        "FULL_EVERY: Final = 10**9\n",
+        (f"{SWEEPER}::test_l1_a_lease_that_sweeps_could_not_take_is_found_again_although_they_have_passed_it",),
     ),
     Build(
         "SQLite: a write begins as a read",

@@ -2,12 +2,14 @@
 
 The messages of both directions are numbered over all connections, in the order in which they arrive here. The chosen
 one is not passed on: one of a client never reaches the server; one of the server was sent after what it answers was
-done, so swallowing the answer to a COMMIT leaves a client that cannot know.
+done, so swallowing the answer to a COMMIT leaves a client that cannot know. A message's kind is who sends it, its name
+in the protocol, and of the answer to a statement what was done: `client Query`, `server CommandComplete COMMIT`.
 """
 
 import socket
 import struct
 import threading
+import time
 from collections import Counter
 from contextlib import suppress
 from enum import Enum
@@ -15,8 +17,20 @@ from enum import Enum
 from tests.servers.listening import Listener, Pair
 
 LENGTH = struct.Struct(">I")
-COMMAND_COMPLETE = b"C"
 BACKEND_KEY = b"K"
+COMPLETE = "server CommandComplete "
+# The protocol's names; a client's first message has no type, and its length begins with a zero byte.
+CLIENT = {
+    "\0": "Startup", "B": "Bind", "C": "Close", "D": "Describe", "E": "Execute", "H": "Flush", "P": "Parse",
+    "Q": "Query", "S": "Sync", "X": "Terminate", "c": "CopyDone", "d": "CopyData", "f": "CopyFail", "p": "Password",
+}  # fmt: skip
+SERVER = {
+    "1": "ParseComplete", "2": "BindComplete", "3": "CloseComplete", "A": "NotificationResponse",
+    "C": "CommandComplete", "D": "DataRow", "E": "ErrorResponse", "G": "CopyInResponse", "H": "CopyOutResponse",
+    "I": "EmptyQueryResponse", "K": "BackendKeyData", "N": "NoticeResponse", "R": "Authentication",
+    "S": "ParameterStatus", "T": "RowDescription", "Z": "ReadyForQuery", "c": "CopyDone", "d": "CopyData",
+    "n": "NoData", "s": "PortalSuspended", "t": "ParameterDescription",
+}  # fmt: skip
 
 
 class Direction(Enum):
@@ -26,43 +40,62 @@ class Direction(Enum):
     SERVER = "server"
 
 
+def kind_of(direction: Direction, message: bytes) -> str:
+    """Name the kind of a message."""
+    letter = message[:1].decode("latin-1")
+    name = (CLIENT if direction is Direction.CLIENT else SERVER).get(letter, letter)
+    if name == "CommandComplete":
+        return COMPLETE + message[5:].decode().partition(" ")[0].rstrip("\0")
+    return f"{direction.value} {name}"
+
+
 class CuttingProxy(Listener):
     """Listens on a port of its own and forwards to the server's, message by message."""
 
     def __init__(self, server_port: int) -> None:
         super().__init__(server_port)
-        self.seen: Counter[Direction] = Counter()
-        self.cuts = 0
-        self.swallowed: Counter[str] = Counter()  # answers that were cut off, by what was done: COMMIT, SELECT, …
+        self.seen: Counter[Direction | str] = Counter()  # since it was armed, by direction and by kind
+        self.cut: Counter[str] = Counter()  # messages that were not passed on, by kind
+        self.cut_at: list[int] = []  # when, in microseconds since 1970
         self.is_pooler = False
-        self._cut_at: tuple[Direction, int] | None = None
+        self._chosen: tuple[Direction | str, int] | None = None
         self._lock = threading.Lock()
         self.listen()
 
     def link(self, client: socket.socket, server: socket.socket) -> "_Link":
         return _Link(self, client, server)
 
-    def arm(self, direction: Direction, number: int) -> None:
-        """Count anew, and cut at this message."""
+    @property
+    def cuts(self) -> int:
+        return len(self.cut_at)
+
+    @property
+    def swallowed(self) -> Counter[str]:
+        """Count the answers that were cut off, by what was done: COMMIT, SELECT and so on."""
+        found = {kind.partition(COMPLETE)[2]: count for kind, count in self.cut.items()}
+        return Counter({tag: count for tag, count in found.items() if tag})
+
+    def arm(self, chosen: Direction | str, number: int) -> None:
+        """Count anew, and cut at this message of a direction or of a kind."""
         with self._lock:
             self.seen.clear()
-            self._cut_at = (direction, number)
+            self._chosen = (chosen, number)
 
     def disarm(self) -> int:
-        """Cut no more; return how many messages were counted in the chosen direction."""
+        """Cut no more; return how many messages of the chosen direction or kind were counted."""
         with self._lock:
-            chosen, self._cut_at = self._cut_at, None
+            chosen, self._chosen = self._chosen, None
             return self.seen[chosen[0]] if chosen else 0
 
     def passes(self, direction: Direction, message: bytes) -> bool:
         """Count a message; tell whether it may pass."""
+        kind = kind_of(direction, message)
         with self._lock:
-            self.seen[direction] += 1
-            if self._cut_at != (direction, self.seen[direction]):
+            self.seen.update((direction, kind))
+            if self._chosen not in ((direction, self.seen[direction]), (kind, self.seen[kind])):
                 return True
-            self.cuts += 1
-            if direction is Direction.SERVER and message[:1] == COMMAND_COMPLETE:
-                self.swallowed[message[5:].decode().partition(" ")[0].rstrip("\0")] += 1
+            self.cut[kind] += 1
+            self.cut_at.append(time.time_ns() // 1_000)
             return False
 
     def masked(self, message: bytes) -> bytes:

@@ -1,9 +1,15 @@
-"""A real pgbouncer in transaction mode, in front of one server. It is a Debian package; without it this says so."""
+"""A pooler in front of one server: a real pgbouncer in transaction mode; or, without one, a proxy that looks like it.
 
+pgbouncer is a Debian package. The proxy gives every client a connection of its own, but the engine takes it for a
+pooler, and does with it what it does with one.
+"""
+
+import contextlib
 import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -11,6 +17,7 @@ from typing import Self
 import psycopg
 
 from tests.servers.binaries import server_account
+from tests.servers.cutting import CuttingProxy
 from tests.servers.postgres import PostgresServer, free_port, watch
 from tests.waiting import until
 
@@ -29,13 +36,30 @@ ignore_startup_parameters = extra_float_digits,options
 """
 
 
+PLAIN = "sslmode=disable&gssencmode=disable"  # so that the proxy can read the messages
+
+
+def find_pgbouncer() -> str | None:
+    """Return the program, where it is installed: Debian puts it where only root looks."""
+    return shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+
+
+@contextlib.contextmanager
+def pooler(server: PostgresServer, database: str, program: str | None) -> Iterator[str]:
+    """Put a pooler in front of a server that listens on 127.0.0.1, and give the way through it."""
+    if program is not None:
+        with PgBouncer(server, database, program) as pool:
+            yield pool.url(database)
+        return
+    with CuttingProxy(server.port) as proxy:
+        proxy.is_pooler = True
+        yield f"postgresql://postgres@127.0.0.1:{proxy.port}/{database}?{PLAIN}"
+
+
 class PgBouncer:
     """Pools connections: a client has one of the server only for the length of a transaction."""
 
-    def __init__(self, server: PostgresServer, database: str) -> None:
-        program = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
-        if program is None:
-            raise FileNotFoundError("This storm needs pgbouncer. On Debian: apt install pgbouncer")
+    def __init__(self, server: PostgresServer, database: str, program: str) -> None:
         account = server_account()
         self.port = free_port()
         self._database = database

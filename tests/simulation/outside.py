@@ -20,6 +20,7 @@ class Outside:
         self._file = file
         self._witness = witness
         self.booked: dict[str, Any] = {}
+        self._calls: dict[str, int] = {}
 
     def is_live(self, task_id: int, fence: int) -> bool:
         """Whether a lease stands at this moment, by the tables themselves."""
@@ -27,11 +28,12 @@ class Outside:
         return bool(self._file.look(query, (task_id, fence, self._world.now)))
 
     def act(self, task: Task, kind: str) -> Callable[[str], Any]:
-        """Return an act that books once per key, however often it is called; the witness counts the calls."""
+        """Return an act that books under its key; each call has another receipt, so that no two results are equal."""
 
         def book(key: str) -> Any:
             self._world.at("act", f"before {kind}")
-            result = self.booked.setdefault(key, {"receipt": key[:8]})
+            call = self._calls[key] = self._calls.get(key, 0) + 1
+            result = self.booked[key] = {"receipt": f"{key[:8]}-{call}"}
             live = self.is_live(task.lease.task_id, task.lease.fence)
             self._witness.saw("acted", kind, key, task.lease.task_id, task.lease.fence, live, result)
             self._world.at("act", f"after {kind}")
@@ -39,10 +41,16 @@ class Outside:
 
         return book
 
-    def lookup(self, key: str) -> Any:
-        """Tell what is booked under a key."""
-        self._world.at("act", "look-up")
-        return self.booked.get(key)
+    def lookup(self, task: Task) -> Callable[[str], Any]:
+        """Return what tells a task what is booked under a key."""
+
+        def find(key: str) -> Any:
+            self._world.at("act", "look-up")
+            found = self.booked.get(key)
+            self._witness.saw("looked", key, task.lease.task_id, task.lease.fence, found)
+            return found
+
+        return find
 
 
 class Post:
@@ -63,13 +71,17 @@ class Post:
             raise Refused("no such recipient")
         if self._temper == "shaky" and tries == 1:
             raise NotSent("try again", retry_after=2)
-        self._taken[letter.token] = f"id-{letter.token[:8]}"
-        fence = int(self._world.running.name.partition("#")[2])
+        self._taken[letter.token] = f"id-{letter.token[:8]}-{tries}"
+        fence = self._fence()
         self._witness.saw("sent", letter.token, fence, self._is_live(letter, fence), self._taken[letter.token])
         self._world.at("act", "after send")
         if self._temper == "shaky" and tries == 2:
             raise ConnectionResetError
         return Sent(self._taken[letter.token])
+
+    def _fence(self) -> int:
+        """The claim under which the one who runs now carries its message: it is named after it."""
+        return int(self._world.running.name.partition("#")[2])
 
     def _is_live(self, letter: Letter, fence: int) -> bool:
         query = "SELECT 1 FROM delivery WHERE subject = ? AND recipient = ? AND fence = ? AND due_at > ?"
@@ -81,4 +93,5 @@ class Post:
         if self._temper == "mute":
             return Unknown("nobody knows")
         found = self._taken.get(letter.token)
+        self._witness.saw("traced", letter.token, self._fence(), found)
         return Sent(found) if found else Absent()

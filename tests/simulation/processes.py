@@ -1,40 +1,42 @@
-"""Virtual processes made of the engine's own parts: claimer, committer, heartbeat, upkeep, courier, attempts.
+"""Virtual processes made of the engine's own parts: claimer, committer, heartbeat, upkeep, relay, courier, attempts.
 
 Their threads are never started: actors call what the threads would call, so every decision is the engine's and only the
-waiting is ours.
+waiting is ours. Wake-ups take the way they take between real processes, over a mouth and ears of ours.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from leasehold import clock
 from leasehold.errors import LeaseholdError
+from leasehold.model.delivery import Absent, Letter, Provider, Sent, Unknown
 from leasehold.model.effect import Entry, Intent, Record
 from leasehold.model.lease import Settlement
+from leasehold.model.limits import CLAIM_MAX
 from leasehold.model.owner import Owner
 from leasehold.runtime.attempt import Attempt, State
 from leasehold.runtime.claimer import Claimer
 from leasehold.runtime.committer import Committer
-from leasehold.runtime.courier import Carrier, Courier
+from leasehold.runtime.courier import Carrier
 from leasehold.runtime.handlers import Handler
 from leasehold.runtime.heartbeat import Heartbeat
 from leasehold.runtime.holdings import Holdings
 from leasehold.runtime.identity import this_process
 from leasehold.runtime.notices import Notices
+from leasehold.runtime.relay import RENEW_SECONDS, Held, Relay
 from leasehold.runtime.upkeep import Upkeep
 from leasehold.store import Store
 from leasehold.store.workers import Pulse
-from tests.simulation.sessions import File
-from tests.simulation.world import Killed, Process, World
+from tests.simulation.sessions import File, stir
+from tests.simulation.world import Fault, Killed, Process, World
 
 CONCURRENCY = 2
 UPKEEP_PACE = 5
 HEARTBEAT_SECONDS = 5.0
-RELAY_SECONDS = 6.0
-DELIVERY_LEASE = 120.0
+AGAIN_SECONDS = 1.0
 OWNER = this_process()
 
 
@@ -100,6 +102,77 @@ class Line:
         return self._attempt.state is not State.RUNNING
 
 
+class Looking(Claimer):
+    """A claimer that looks when an actor has it look. `echo`: a wake-up that will come a second time, later."""
+
+    echo = False
+
+    def hear(self, times: int) -> None:
+        """Get a wake-up: lost, once, or twice."""
+        if times:
+            self.wake()
+        self.echo = self.echo or times > 1
+
+    def wants(self) -> bool:
+        """Whether it was woken and there is room."""
+        return self._awake.is_set() and self._holdings.room.free() > 0
+
+    def look(self) -> None:
+        """Claim once; it sleeps after it has found nothing, and queues take turns while there is something."""
+        self._awake.clear()
+        try:
+            found = self.claim(min(self._holdings.room.free(), CLAIM_MAX))
+        except LeaseholdError:
+            self.wake()
+            raise
+        if found:
+            self._queues.append(self._queues.pop(0))
+        if found or self.echo:
+            self.echo = self.echo and found > 0
+            self.wake()
+
+
+class Minding:
+    """A provider that minds under which claim it is asked to send, and under which it takes the message.
+
+    A relay begins to send under a claim that stands, unless the database's clock has jumped since it was taken; and the
+    claim still stands when the message is taken, unless something kept the relay from renewing it.
+    """
+
+    def __init__(self, worker: Worker, provider: Provider) -> None:
+        self._worker = worker
+        self._world = worker.world
+        self._provider = provider
+
+    def find(self, letter: Letter, notification_id: str | None) -> Sent | Absent | Unknown:
+        self._world.at("post", "look-up")
+        return self._provider.find(letter, notification_id)
+
+    def send(self, letter: Letter) -> Sent:
+        self._mind("began to send")
+        self._world.at("post", "send")
+        if not self._was_held_up():
+            self._mind("sent")
+        return self._provider.send(letter)
+
+    def _mind(self, deed: str) -> None:
+        actor = self._world.running
+        query = "SELECT 1 FROM delivery WHERE id = ? AND fence = ? AND due_at > ?"
+        claim = actor.name.removeprefix("courier ").split("#")
+        lead, _ = self._worker.begun[actor.name]
+        if self._world.lead == lead and not self._worker.file.look(query, (*claim, self._world.now)):
+            self._world.wrongs.append(f"S14: {actor.label} {deed} under a claim that was gone")
+
+    def _was_held_up(self) -> bool:
+        """Whether the relay could not renew: all slept, somebody was paused (writing, maybe), or it waited."""
+        actor = self._world.running
+        _, first = self._worker.begun[actor.name]
+        return any(
+            what.startswith((Fault.ASLEEP, Fault.PAUSE)) or who == f"{actor.process.name}.relay"
+            for _, who, what in self._world.trace[first:]
+        )
+
+
 class Worker:
     """A worker process with relay, from its registration to its death."""
 
@@ -126,18 +199,22 @@ class Worker:
         self._queues = queues
         self._carriers = carriers
         self._id = 0
-        self._is_awake = True
         self.committer = Committer(self.store, self.holdings, self.notices, lambda: None)
         self._heartbeat = Heartbeat(self.store, self.holdings, self.notices)
-        self._courier = Courier(self.store, carriers, self.notices)
+        self.begun: dict[str, tuple[int | None, int]] = {}  # the clock's lead and the faults before each claim
+        self._before: tuple[int | None, int] = (None, 0)
+        minding = {name: replace(one, provider=Minding(self, one.provider)) for name, one in carriers.items()}
+        self._relay = Relay(self.store, minding, self.notices, launch=self._launch) if carriers else None
         world.spawn(self.process, "start", self._start)
         self.process.on_death = self._on_death
 
     def _start(self) -> None:
         self._id = self.store.workers.register(self._owner)
-        claimer = Claimer(
+        claimer = Looking(
             self.store, self._id, self._handlers, self._queues, self.holdings, self.committer, self.notices, self._begin
         )
+        claimer.wake()
+        self.file.ears[self.process] = lambda words, times: claimer.hear(times if words & set(self._queues) else 0)
         upkeep = Upkeep(
             self.store,
             self._id,
@@ -147,16 +224,16 @@ class Worker:
             routes=self._handlers,
             providers=self._carriers,
             on_pulse=lambda pulse: self._heed(pulse, claimer),
-            on_ready=lambda _: self._wake(),
-            wants_work=lambda: True,
+            on_ready=lambda queues: self._announce(queues, claimer),
+            wants_work=lambda: claimer.idle,
         )
         loops: dict[str, Callable[[], float]] = {
             "claimer": lambda: self._claim(claimer),
-            "upkeep": lambda: upkeep.beat() * UPKEEP_PACE,
+            "upkeep": lambda: self._keep_up(upkeep),
             "heartbeat": self._beat,
         }
-        if self._carriers:
-            loops["relay"] = self._carry
+        if self._relay is not None:
+            loops["relay"] = partial(self._deliver, self._relay)
         for name, step in loops.items():
             self.world.spawn(self.process, name, partial(self._loop, step))
         self.world.spawn(self.process, "committer", self._commit)
@@ -166,17 +243,18 @@ class Worker:
             try:
                 pause = step()
             except LeaseholdError:  # as the threads do: told, and tried again
-                pause = 1.0
-            self.world.sleep(pause)
+                pause = AGAIN_SECONDS
+            if pause:
+                self.world.sleep(pause)
 
-    def _claim(self, claimer: Claimer) -> float:
-        self.world.wait(lambda: self._is_awake and self.holdings.room.free() > 0)
-        self._is_awake = claimer.claim(self.holdings.room.free()) > 0
-        return 0.01
+    def _claim(self, claimer: Looking) -> float:
+        self.world.wait(claimer.wants)
+        claimer.look()
+        return 0.0
 
-    def _wake(self) -> None:
-        """A hint that there is work: it may get lost, and one may come without a reason."""
-        self._is_awake = not self.world.choices.draw(2, self.world.faults)
+    def _keep_up(self, upkeep: Upkeep) -> float:
+        stir(self.world)
+        return upkeep.beat() * UPKEEP_PACE
 
     def _beat(self) -> float:
         self._heartbeat.renew()
@@ -188,24 +266,33 @@ class Worker:
             self.world.wait(lambda: self.committer.has_work)
             self.committer.write()
 
-    def _carry(self) -> float:
-        """One pass of a relay; each message is carried by an actor of its own."""
-        for name in self._carriers:
-            asked_at = clock.uptime()
-            for taken in self.store.deliveries.claim(name, DELIVERY_LEASE, 2):
-                deadline = asked_at + clock.microseconds(DELIVERY_LEASE * 0.75)
-                label = f"courier {taken.id}#{taken.fence}"
-                self.world.spawn(self.process, label, partial(self._courier.carry, taken, partial(_before, deadline)))
-        return RELAY_SECONDS
+    def _deliver(self, relay: Relay) -> float:
+        self.world.wait(lambda: relay.is_nudged, RENEW_SECONDS)
+        self._before = (self.world.lead, len(self.world.trace))
+        relay.beat()
+        return 0.0
 
-    def _heed(self, pulse: Pulse, claimer: Claimer) -> None:
+    def _launch(self, held: Held, carry: Callable[[], None]) -> None:
+        """Have an actor carry a message; its name says under which claim."""
+        name = f"courier {held.taken.id}#{held.taken.fence}"
+        self.begun[name] = self._before
+        self.world.spawn(self.process, name, carry)
+
+    def _heed(self, pulse: Pulse, claimer: Looking) -> None:
         claimer.know_limits(frozenset(pulse.limited))
-        if pulse.ready or self.world.choices.draw(2, self.world.faults):
-            self._wake()
         for task_id, fence, reason in pulse.cancels:
             attempt = self.holdings.get(task_id, fence)
             if attempt is not None:
                 attempt.cancel_reason = reason
+        if pulse.ready:
+            claimer.wake()
+        if self._relay is not None:
+            self._relay.heed(pulse)
+
+    def _announce(self, queues: set[str], claimer: Looking) -> None:
+        if queues & set(self._queues):
+            claimer.wake()
+        self.store.wake(queues)
 
     def _begin(self, attempts: list[Attempt]) -> None:
         for attempt in attempts:
@@ -237,13 +324,10 @@ class Worker:
 
     def _on_death(self) -> None:
         """What the kernel tells of a process that is gone; and its connections are closed."""
+        self.file.ears.pop(self.process, None)
         self.store.close()
         if self._id:
             self.file.bury(self._id)
-
-
-def _before(deadline: int) -> bool:
-    return clock.uptime() < deadline
 
 
 class _Silent(Notices):

@@ -1,22 +1,28 @@
-"""One simulated run, from a seed or from a list of choices: a world, a few workers, people, faults, and the oracle."""
+"""One simulated run, from a seed or from a script: a world, a few workers, people, faults, and the oracle.
+
+`explain` tells a failing one as shortly as it can be told: who ran when, what went wrong, and how to keep it.
+"""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from leasehold import clock
 from leasehold.store import Store
 from tests.lab.oracle import Evidence, judge
 from tests.simulation.processes import Worker
 from tests.simulation.sessions import File
-from tests.simulation.workload import Workload
-from tests.simulation.world import SECOND, TEMPERS, Choices, Process, Stuck, World
+from tests.simulation.shrink import Choices, shrink, weigh
+from tests.simulation.workload import Workload, expected
+from tests.simulation.world import SECOND, START, TEMPERS, Process, Stuck, World
 
 KINDS = ("plain", "flaky", "sure", "blind", "again", "booked", "film", "narrow", "fragile", "doomed", "mail")
 NARROW = 1
 REST = 6.0
+LOOKS = ("begin: a read", "answer: pulse", "answer: expired", "answer: held_by", "->")
 LETTERS = "SELECT 1 FROM dead_letter WHERE state = 'open' LIMIT 1"
 UNFINISHED = (
     "SELECT (SELECT count(*) FROM waiting) + (SELECT count(*) FROM ready) + (SELECT count(*) FROM lease)"
@@ -43,15 +49,26 @@ class Plan:
 
 @dataclass
 class Report:
-    """What came of a run."""
+    """What came of a run. `trace`: its faults; `story`: all that everybody did, if it was asked for."""
 
     seed: int
     plan: Plan
     problems: list[str]
-    choices: list[int]
+    made: Choices
     trace: list[tuple[int, str, str]]
     steps: int
     faults: dict[str, int]
+    story: list[tuple[int, str, list[str]]] | None
+
+    @property
+    def choices(self) -> list[str]:
+        """The unusual choices: a script that repeats the run."""
+        return self.made.taken
+
+    @property
+    def breaks(self) -> list[str]:
+        """The names of the promises that were broken."""
+        return list(dict.fromkeys(problem.partition(":")[0] for problem in self.problems))
 
 
 def plan_of(seed: int) -> Plan:
@@ -68,7 +85,7 @@ def plan_of(seed: int) -> Plan:
         workers=dice.randrange(1, 4),
         temper=temper,
         faults=dice.choice([0.01, 0.03, 0.08] if temper == "everything" else [0.03, 0.08, 0.15]),
-        storm=dice.choice([10.0, 40.0, 70.0]),
+        storm=dice.choice([40.0, 200.0] if any(kind == "mail" for kind, _ in jobs) else [10.0, 40.0, 70.0]),
         cancels=dice.randrange(len(jobs)) if dice.random() < 0.15 else None,
         prunes=dice.random() < 0.1,
         from_start=dice.random() < 0.2,
@@ -79,25 +96,79 @@ def plan_of(seed: int) -> Plan:
 def simulate(
     file: File,
     seed: int,
-    script: Sequence[int] | None = None,
+    script: Sequence[str] | None = None,
     plan: Plan | None = None,
     crashes: Collection[int] = (),
+    *,
+    tells: bool = False,
 ) -> Report:
     """Run one world to its end and judge it. `crashes`: steps at which whoever passes a point dies."""
     plan = plan or plan_of(seed)
     choices = Choices(seed) if script is None else Choices(script=script)
     world = World(choices, faults=plan.faults, temper=plan.temper, crashes=crashes)
+    world.story = [] if tells else None
     file.begin(world)
-    random.seed(seed)  # the engine's own pauses are uneven on purpose
     run = _Run(world, file, plan)
-    with clock.simulated(lambda: world.now):
+    with clock.simulated(lambda: world.uptime):
         try:
             problems = run.live()
         except Stuck as error:
             problems = [f"L1: {error}", *run.judge(has_settled=False)]
         finally:
             world.stop()
-    return Report(seed, plan, problems, choices.taken, world.trace, world.steps, world.counts)
+    problems = list(dict.fromkeys([*world.wrongs, *problems]))
+    return Report(seed, plan, problems, choices, world.trace, world.steps, world.counts, world.story)
+
+
+def shorten(file: File, report: Report) -> Report:
+    """Return the run with the fewest faults, then the fewest choices found that breaks the same promise."""
+
+    def run(script: list[str]) -> list[str] | None:
+        again = simulate(file, report.seed, script, report.plan)
+        return again.choices if report.breaks[0] in again.breaks else None
+
+    return simulate(file, report.seed, shrink(report.choices, run), report.plan, tells=True)
+
+
+def explain(file: File, report: Report) -> str:
+    """Tell how a run failed, as simply as it can be told."""
+    short = shorten(file, report)
+    lines = [
+        f"seed {report.seed}: {report.plan}",
+        *short.problems,
+        f"{_count(short)}, shortened from {_count(report)}. Who did what; '!!' marks a fault, '->' a switch:",
+        *_tell(short),
+        "To keep it, add this to KEPT in tests/simulation/test_regressions.py, and name the build that it breaks:",
+        f'    Kept("{report.breaks[0]}", {report.seed}, "…", (',
+        *(f'        "{line}",' for line in short.choices),
+        "    )),",
+    ]
+    return "\n".join(lines)
+
+
+def _count(report: Report) -> str:
+    faults, choices = weigh(report.choices)
+    return f"{faults} faults and {choices - faults} other choices"
+
+
+def _tell(report: Report) -> Iterator[str]:
+    """Yield a line for every turn in which something was done, or went wrong; mere looks are left out."""
+    looks = 0
+    for at, who, points in report.story or ():
+        if all(point.startswith(LOOKS) for point in points):
+            looks += 1
+            continue
+        if looks:
+            yield f"{'':14}({looks} turns in which nothing was changed)"
+        looks = 0
+        yield f"{(at - START) / SECOND:10.3f} s  {who}: {', '.join(_shown(points))}"
+
+
+def _shown(points: list[str]) -> Iterator[str]:
+    """Leave out that something began, unless that is where it stayed."""
+    for point, following in pairwise([*points, "->"]):
+        if not point.startswith("begin: ") or following.startswith(("!!", "->")):
+            yield point.replace("answer: ", "done: ")
 
 
 class _Run:
@@ -110,6 +181,7 @@ class _Run:
         self._workers: list[Worker] = []
         self._people: list[Process] = []
         self._looked_after = -1
+        self._calm_at: int | None = None
 
     def live(self) -> list[str]:
         """Let everything happen, then let it come to rest, then judge."""
@@ -123,7 +195,10 @@ class _Run:
 
     def judge(self, *, has_settled: bool) -> list[str]:
         lines = self._work.witness.lines
-        return judge(Evidence(self._file.look, lines, {"narrow": NARROW}, has_settled, self._plan.prunes))
+        limits, pruned = {"narrow": NARROW}, self._plan.prunes
+        known = Evidence(self._file.look, lines, limits, has_settled, pruned, has_eye=True, calm_at=self._calm_at)
+        known.expected = expected
+        return judge(known)
 
     def _hire(self) -> None:
         self._workers.append(self._work.worker(len(self._workers)))
@@ -141,12 +216,13 @@ class _Run:
 
     def _fate(self) -> None:
         """Replace who died: workers, and the operator; after the storm nobody dies any more."""
-        until = self._world.now + round(self._plan.storm * SECOND)
+        until = self._world.uptime + round(self._plan.storm * SECOND)
         operator = Process("nobody", is_dead=True)
         while True:
             self._world.sleep(REST)
-            if self._world.now >= until:
-                self._world.faults = 0.0
+            if self._world.uptime >= until:
+                self._world.calm()
+                self._calm_at = self._calm_at or self._world.now
             self._replace()
             is_free = operator.is_dead or not operator.actors
             if is_free and (

@@ -1,26 +1,30 @@
 """Connections of virtual processes to one SQLite database, with a point around every transaction.
 
-The statements, the transactions and the locks are SQLite's own; the time is the world's. Errors that only PostgreSQL
-makes are raised as psycopg raises them and judged by our own dialect for it.
+The statements, the transactions and the locks are SQLite's own, and so is the way a file tells the time; only the
+host's clocks are the world's: one uptime, and a wall clock for each process. Errors that only PostgreSQL makes are
+raised as psycopg raises them and judged by our own dialect for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import random
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import apsw
 import psycopg
 from psycopg import errors as pg
 
 from leasehold.errors import LeaseholdError
-from leasehold.store import Store
+from leasehold.store import Store, sqlite_clock
 from leasehold.store.database import Database, Row, Trouble
 from leasehold.store.postgres import PostgresDialect
 from leasehold.store.sqlite import STATEMENTS_KEPT, SqliteDialect, SqliteSession
-from tests.simulation.world import Fault, Killed, Process, World
+from tests.lab.eye import open_eye
+from tests.simulation.world import SECOND, Fault, Killed, Process, World
 
 NO_PROCESS = 2**22 + 1
 RAISED: dict[Fault, type[Exception]] = {
@@ -32,6 +36,12 @@ RAISED: dict[Fault, type[Exception]] = {
 }
 
 
+def stir(world: World) -> None:
+    """Have the engine's own uneven pauses depend on who makes one and when, not on how many others made before."""
+    actor = world.running
+    random.seed(crc32(actor.label.encode()) + actor.points)
+
+
 class Session(SqliteSession):
     """One connection; it is used again by other processes of later worlds."""
 
@@ -39,6 +49,7 @@ class Session(SqliteSession):
         self._file = file
         self._process: Process | None = None
         self._done = 0
+        self._lead = 0
         connection = apsw.Connection(str(file.path), statementcachesize=STATEMENTS_KEPT)
         super().__init__(connection, own=True, path=file.path)
 
@@ -52,15 +63,30 @@ class Session(SqliteSession):
         return self
 
     def _tell_time(self, *, write: bool) -> None:
-        self._now = self._file.world.now
+        """Have the engine tell the time, and hold it against what it must be: the furthest clock of all who wrote."""
+        world = self._file.world
+        super()._tell_time(write=write)
+        assert self._process is not None
+        ahead = world.wall(self._process) - world.uptime
+        self._lead = ahead if world.lead is None else max(ahead, world.lead)
+        if write:
+            world.lead_next = self._lead
+        wrong = self._now - world.uptime - self._lead
+        if wrong:
+            world.wrongs.append(f"CLOCK: {self._process.name} was told a time that is {wrong / SECOND:+} s off")
+
+    def _host(self) -> sqlite_clock.Reading:
+        assert self._process is not None
+        return sqlite_clock.Reading("one boot", self._file.world.wall(self._process), self._file.world.uptime)
 
     def _pass(self, kind: str, what: str) -> None:
         fault = self._file.world.at(kind, what)
         if fault is not Fault.NONE:
+            stir(self._file.world)
             raise RAISED[fault](f"simulated: {fault}")
 
     def run(self, name: str, /, **values: object) -> list[Row]:
-        if self._file.world.is_idle:
+        if self._file.world.current is None:
             return super().run(name, **values)
         self._done += 1
         self._file.what = name
@@ -70,16 +96,28 @@ class Session(SqliteSession):
 
     @contextmanager
     def atomic(self, *, write: bool) -> Iterator[None]:
-        if self._connection.in_transaction or self._file.world.is_idle:
-            with super().atomic(write=write):
+        if self._connection.in_transaction or self._file.world.current is None:
+            with self._keeping_time(), super().atomic(write=write):
                 yield
             return
         self._done = 0
         self._pass("begin", "a transaction" if write else "a read")
         with super().atomic(write=write):
             yield
-        self._file.writes += write
+        if write:
+            self._file.writes += 1
+            self._file.world.lead = self._lead  # who writes next finds the clock no less far ahead
         self._pass("answer", self._file.what)
+
+    @contextmanager
+    def _keeping_time(self) -> Iterator[None]:
+        """A part of a transaction that is undone has not moved the clock."""
+        before = self._lead
+        try:
+            yield
+        except BaseException:
+            self._lead = before
+            raise
 
     def close(self) -> None:
         if self._connection.in_transaction:
@@ -101,6 +139,9 @@ class Dialect(SqliteDialect):
         session = self._file.idle.pop() if self._file.idle else Session(self._file)
         return session.serve(self._process)
 
+    def mouth(self) -> Mouth:  # type: ignore[override]
+        return Mouth(self._file)
+
     def judge(self, error: Exception) -> Trouble | None:
         return POSTGRES.judge(error) if isinstance(error, psycopg.Error) else super().judge(error)
 
@@ -111,12 +152,28 @@ class Dialect(SqliteDialect):
 POSTGRES = PostgresDialect("postgresql://nowhere/simulated")
 
 
+class Mouth:
+    """Says words to every ear of the file; a wake-up may be lost, and may come twice."""
+
+    def __init__(self, file: File) -> None:
+        self._file = file
+
+    def send(self, words: Iterable[str]) -> None:
+        said = frozenset(words)
+        for hear in self._file.ears.values():
+            hear(said, self._file.world.hint())
+
+    def close(self) -> None:
+        """Nothing is left to be said."""
+
+
 class File:
     """One database file that world after world is simulated on."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.idle: list[Session] = []
+        self.ears: dict[Process, Callable[[frozenset[str], int], None]] = {}
         self.world: World
         self.what = ""
         self.writes = 0
@@ -126,6 +183,7 @@ class File:
         self._eye = apsw.Connection(str(path))
         self._eye.execute("PRAGMA synchronous = OFF")
         self._eye.execute("CREATE TABLE booked (task INTEGER)")
+        open_eye(self._eye, "sqlite")
         names = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name <> 'meta'"
         self._tables = [str(row[0]) for row in self._eye.execute(names).fetchall()]
 
@@ -133,10 +191,12 @@ class File:
         """Empty the file for another world."""
         self.world = world
         self._gone.clear()
+        self.ears.clear()
         self._eye.execute("BEGIN IMMEDIATE")
         for table in self._tables:
             self._eye.execute(f"DELETE FROM {table}")  # noqa: S608
         self._eye.execute("DELETE FROM sqlite_sequence")
+        self._eye.execute("DELETE FROM meta WHERE name = 'clock'")
         self._eye.execute("COMMIT")
 
     def store(self, process: Process) -> Store:

@@ -23,6 +23,7 @@ from leasehold.runtime.handlers import Handler, make_handler
 from leasehold.runtime.task import Task
 from leasehold.store import Store
 from leasehold.store.deadletters import Where
+from tests.lab.evidence import Evidence, Facts
 from tests.lab.witness import Witness
 from tests.simulation.outside import Outside, Post
 from tests.simulation.processes import OWNER, Worker
@@ -107,7 +108,9 @@ class Workload:
     def _sure(self, task: Task, name: str) -> Any:
         """Two effects that can be looked up."""
         self._toil()
-        found = [task.effect(kind, self.outside.act(task, kind), lookup=self.outside.lookup) for kind in ("ONE", "TWO")]
+        found = [
+            task.effect(kind, self.outside.act(task, kind), lookup=self.outside.lookup(task)) for kind in ("ONE", "TWO")
+        ]
         if task.attempt == 1 and name == "twice":
             raise Transient("after both")
         return found
@@ -132,6 +135,9 @@ class Workload:
         self._toil()
         subject = task.lease.key if self.prunes else "shared"  # pruning forgets what was sent to whom
         task.deliver(f"about {name}, {subject}", "ada@example.org", 1, {"text": name}, provider=name)
+        self.witness.saw(
+            "posted", task.lease.task_id, task.lease.fence, f"about {name}, {subject}", "ada@example.org", 1
+        )
         return None
 
     def _script(self, task: Task, name: str) -> Any:
@@ -140,7 +146,7 @@ class Workload:
     def _audio(self, task: Task, name: str) -> Any:
         if name == "broken" and task.lease.item == "2" and name not in self.fixed:
             raise Permanent("no voice", error_class="AUTH_DENIED")
-        return task.effect("SPEAK", self.outside.act(task, "SPEAK"), lookup=self.outside.lookup)["receipt"]
+        return task.effect("SPEAK", self.outside.act(task, "SPEAK"), lookup=self.outside.lookup(task))["receipt"]
 
     def _render(self, task: Task, name: str) -> Any:
         return {"film": task.inputs["audio"]}
@@ -209,9 +215,32 @@ class Workload:
                 self.witness.saw("revived", letter.id)
 
     def cancel(self, store: Store, job_id: int) -> None:
-        """Call off a job."""
-        store.tasks.cancel(job_id, REASON)
+        """Call off a job; the witness hears how many tasks it stopped."""
+        count = store.tasks.cancel(job_id, REASON)
+        self.witness.saw("called off", job_id, count.ended + count.asked)
 
     def prune(self, store: Store) -> None:
         """Remove what is long over."""
         prune(store, Retention(SECOND), "ada")
+
+
+def expected(evidence: Evidence, facts: Facts, fence: int) -> Any:
+    """Return what a task that is DONE must have returned: a function of its payload, its effects and its inputs."""
+    name = evidence.payload(facts).get("name")
+    results = evidence.results[facts.job, facts.stage, facts.segment]
+    match facts.stage or facts.kind:
+        case "plain" | "narrow" | "fragile" | "flaky":
+            return {"by": fence, "name": name}
+        case "doomed":
+            return {"name": name}
+        case "sure":
+            return results
+        case "blind" | "again" | "booked":
+            return results[0] if results else "nothing on record"
+        case "script":
+            return {"scenes": [1, 2]}
+        case "audio":
+            return results[0]["receipt"] if results else "nothing on record"
+        case "render":
+            return {"film": evidence.parts(facts.job, "audio")}
+    return None

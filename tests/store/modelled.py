@@ -1,96 +1,167 @@
-"""A queue as a dictionary: what both databases must do, written down in the plainest way."""
+"""A queue as a dictionary: what both databases must do with leases, written down in the plainest way.
+
+What the ends of tasks mean for others, pipelines and revivals, is in modelled_jobs; effects and messages are in
+modelled_outside.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 LEASE_SECONDS = 30
+ENDED = ("DONE", "ERROR", "CANCELLED")
+EVENTS = {"DONE": "done", "ERROR": "failed", "CANCELLED": "cancelled"}
+
+Name = tuple[str, str | None, int | None, int]  # the job's key, stage, segment, and which fan-out made it
+Line = tuple[str, int | None, int | None]  # an event's name, fence and attempt
 
 
-@dataclass
+@dataclass(eq=False)
 class Entry:
-    """One job. `place` is the table it stands in, or the status it ended with."""
+    """One task. `place` is the table it stands in, the status it ended with, or `superseded`."""
 
-    key: str
+    name: Name
+    queue: str
     priority: int
     attempts_max: int
     on_lost: str
+    number: int
+    parent: Name | None = None
+    needs: tuple[Name, ...] = ()
+    fans_out: bool = False
     place: str = "ready"
-    due: float = 0.0
+    position: int = 0
+    due: float | None = None
+    unmet: int = 0
     fence: int = 0
     attempt: int = 0
+    epoch: int = 1
     expires: float = 0.0
     asked: bool = False
+    output: Any = None
+    spoilt: bool = False  # cancelled because of what it waited for
+    unseen: bool = False  # ended, and no orchestrator has looked at it
+    journal: list[Line] = field(default_factory=list)
+
+    @property
+    def stands_as(self) -> tuple[Any, ...]:
+        """What the tables must say of it."""
+        unmet = self.unmet if self.place == "waiting" else 0
+        attempt = self.attempt if self.place in ("waiting", "ready", "lease") else None
+        return self.place, self.fence, attempt, self.epoch, unmet, self.unseen
+
+
+@dataclass
+class Dead:
+    """One letter."""
+
+    name: Name
+    epoch: int
+    attempts: int
+    error_class: str
+    state: str = "open"
+    evidenced: bool = False
 
 
 @dataclass
 class Model:
-    """The jobs, and the time in seconds."""
+    """The tasks, the letters, and the time in seconds."""
 
     now: float = 0.0
-    jobs: dict[str, Entry] = field(default_factory=dict)
+    tasks: dict[Name, Entry] = field(default_factory=dict)
+    letters: list[Dead] = field(default_factory=list)
+    paused: set[str] = field(default_factory=set)
+    limits: dict[str, int] = field(default_factory=dict)
+    positions: int = 0
 
-    def submit(self, key: str, priority: int, delay: float, attempts_max: int, on_lost: str) -> bool:
-        """Add a job unless it is there; tell whether it was added."""
-        if key in self.jobs:
-            return False
-        found = self.jobs[key] = Entry(key, priority, attempts_max, on_lost)
-        if delay:
-            found.place, found.due = "waiting", self.now + delay
-        return True
+    def add(self, name: Name, queue: str, priority: int, delay: float = 0, unmet: int = 0, **terms: Any) -> Entry:
+        """Put a new task where it starts."""
+        known: dict[str, Any] = {"attempts_max": 2, "on_lost": "requeue"}
+        one = self.tasks[name] = Entry(name, queue, priority, number=len(self.tasks), **(known | terms))
+        one.journal.append(("submitted", None, None))
+        if unmet or delay:
+            one.place, one.unmet, one.due = "waiting", unmet, None if unmet else self.now + delay
+        else:
+            self.make_ready(one)
+        return one
 
-    def claimable(self) -> list[Entry]:
-        """Return what may be claimed, the most urgent first."""
-        return sorted((one for one in self.jobs.values() if one.place == "ready"), key=lambda one: -one.priority)
+    def make_ready(self, one: Entry) -> None:
+        """Put a task behind all that are ready."""
+        self.positions += 1
+        one.place, one.position, one.due, one.unmet = "ready", self.positions, None, 0
 
-    def claim(self, keys: list[str]) -> None:
-        """Note what was claimed."""
-        for key in keys:
-            found = self.jobs[key]
-            found.place, found.fence, found.attempt = "lease", found.fence + 1, found.attempt + 1
-            found.expires, found.asked = self.now + LEASE_SECONDS, False
+    def ready(self, queue: str) -> list[Entry]:
+        """Return what stands ready in a queue, the next one first."""
+        found = [one for one in self.tasks.values() if one.place == "ready" and one.queue == queue]
+        return sorted(found, key=lambda one: (-one.priority, one.position))
 
-    def stands(self, key: str, fence: int) -> bool:
+    def claim(self, queues: Sequence[str], most: int) -> list[Entry]:
+        """Lease the next ones, queue after queue."""
+        taken: list[Entry] = []
+        for queue in queues:
+            if queue not in self.paused:
+                room = self.limits[queue] - self._running(queue) if queue in self.limits else most
+                taken += self.ready(queue)[: max(0, min(room, most - len(taken)))]
+        for one in taken:
+            one.place, one.fence, one.attempt = "lease", one.fence + 1, one.attempt + 1
+            one.expires, one.asked = self.now + LEASE_SECONDS, False
+            one.journal.append(("claimed", one.fence, one.attempt))
+        return sorted(taken, key=lambda one: (-one.priority, one.position))
+
+    def _running(self, queue: str) -> int:
+        return sum(one.place == "lease" and one.queue == queue for one in self.tasks.values())
+
+    def holds(self, name: Name, fence: int) -> bool:
+        """Whether this is the task's lease, expired or not."""
+        return self.tasks[name].place == "lease" and self.tasks[name].fence == fence
+
+    def stands(self, name: Name, fence: int) -> bool:
         """Whether a lease is the one that stands."""
-        found = self.jobs[key]
-        return found.place == "lease" and found.fence == fence and found.expires > self.now
+        return self.holds(name, fence) and self.tasks[name].expires > self.now
 
-    def settle(self, key: str, how: str) -> None:
+    def settle(self, name: Name, how: str, *, output: Any = None, delay: float = 0, error_class: str = "") -> None:
         """End an attempt whose lease stands."""
-        found = self.jobs[key]
-        if found.asked:
-            found.place = "CANCELLED"
-        elif how == "RETRY":
-            found.place, found.due = "waiting", self.now + 3
+        one = self.tasks[name]
+        if one.asked or how != "RETRY":
+            self.end(one, "CANCELLED" if one.asked else how, (one.fence, one.attempt))
+            one.output = output if one.place == "DONE" else None
+            if one.place == "ERROR":
+                self.bury(one, error_class)
         else:
-            found.place = how
+            one.place, one.due, one.unmet = "waiting", self.now + delay, 0
+            one.journal.append(("retried", one.fence, one.attempt))
 
-    def vacate(self, key: str, why: str) -> None:
-        """Take back a lease."""
-        found = self.jobs[key]
-        if found.asked:
-            found.place = "CANCELLED"
-        elif why == "released":
-            found.place, found.attempt = "ready", found.attempt - 1
-        elif found.on_lost == "bury" or found.attempt >= found.attempts_max:
-            found.place = "ERROR"
-        else:
-            found.place = "ready"
+    def vacate(self, name: Name, why: str) -> str:
+        """Take back a lease; return the status that follows."""
+        one = self.tasks[name]
+        one.journal.append(("released" if why == "released" else "reclaimed", one.fence, one.attempt))
+        spent = one.on_lost == "bury" or one.attempt >= one.attempts_max
+        if not one.asked and (why == "released" or not spent):
+            one.attempt -= why == "released"
+            self.make_ready(one)
+            return "READY"
+        self.end(one, "CANCELLED" if one.asked else "ERROR", None)
+        if one.place == "ERROR":
+            self.bury(one, "WORKER_CRASHED")
+        return one.place
 
-    def expired(self) -> set[str]:
-        """Return whose lease has run out."""
-        return {one.key for one in self.jobs.values() if one.place == "lease" and one.expires <= self.now}
+    def end(self, one: Entry, status: str, lease: tuple[int, int] | tuple[None, None] | None) -> None:
+        """Put a task to its end; `lease`: what the journal names, None if it has its line already."""
+        one.place, one.asked, one.spoilt = status, False, False
+        one.unseen = one.parent is not None
+        if lease is not None:
+            one.journal.append((EVENTS[status], *lease))
+
+    def bury(self, one: Entry, error_class: str) -> None:
+        """Leave a letter."""
+        self.letters.append(Dead(one.name, one.epoch, one.attempt, error_class))
 
     def make_due(self) -> None:
         """Make ready what has become due."""
-        for one in self.jobs.values():
-            if one.place == "waiting" and one.due <= self.now:
-                one.place = "ready"
-
-    def cancel(self, key: str) -> None:
-        """Call a job off: at once, or when its attempt ends."""
-        found = self.jobs[key]
-        if found.place == "lease":
-            found.asked = True
-        elif found.place in ("waiting", "ready"):
-            found.place = "CANCELLED"
+        due = [one for one in self.tasks.values() if one.place == "waiting" and one.due is not None]
+        for one in sorted(due, key=lambda one: (one.due or 0, one.number)):
+            if (one.due or 0) <= self.now:
+                self.make_ready(one)
+                one.journal.append(("advanced", None, None))

@@ -6,6 +6,7 @@ from collections import Counter
 import pytest
 
 from leasehold.model.lease import Settlement
+from leasehold.testing import Clock
 from tests.store import work
 from tests.store.invariants import check_everything
 from tests.store.work import advance, claim, fail, finish, look, pipeline, routes_of, stage, status, statuses
@@ -232,3 +233,24 @@ def test_the_queues_that_got_work_are_named(store, worker):
     pipeline(store, "k", stage("one"), stage("two", "one", queue="slow"), stage("three", "one", each="l", queue="wide"))
     finish(store, claim(store, worker, routes=routes_of("one")), {"l": [1]})
     assert store.stages.advance().queues == {"slow", "wide"}
+
+
+def test_a_stage_of_which_many_segments_failed_tells_of_the_first_of_them(store, worker):
+    """Whoever failed first: the same parts give the same words, on both databases."""
+    film = pipeline(store, "k", stage("script"), stage("audio", "script", each="scenes"))
+    run(store, worker, "script", {"scenes": [1, 2, 3]})
+    leases = claim(store, worker, routes=routes_of("audio"))
+    for lease in reversed(leases):
+        fail(store, [lease])
+    advance(store)
+    assert "stage 'audio' segment 0 failed" in work.failure(store, film.id)["message"]
+
+
+def test_l3_what_was_due_first_is_ready_first(store, worker):
+    """Not what was submitted first."""
+    clock = Clock(store)
+    for key, delay in (("late", 9), ("early", 3), ("middle", 5)):
+        work.submit(store, key, delay=delay)
+    clock.advance(10)
+    assert store.stages.make_due().seen == 3
+    assert [work.claim_one(store, worker).key for _ in range(3)] == ["early", "middle", "late"]

@@ -56,6 +56,35 @@ def test_a_task_that_fails_for_good_leaves_a_letter_with_its_first_and_last_fail
     assert json.loads(papers.failure)["stack"] == "Traceback of the failure"
 
 
+def try_twice_and_bury(store, worker, clock, by_sweep):
+    """Have a task fail twice, a minute apart, and then for good; return when the first failure was."""
+    for _ in range(2):
+        lease = claim_one(store, worker)
+        clock.advance(31 if by_sweep else 1)
+        if by_sweep:
+            store.leases.vacate(store.leases.expired())
+        else:
+            store.leases.settle([retry(lease, 1)])
+        clock.advance(60)
+        store.stages.make_due()
+    claim_one(store, worker) if by_sweep else bury(store, [claim_one(store, worker)])
+    clock.advance(31)
+    store.leases.vacate(store.leases.expired())
+    name = "reclaimed" if by_sweep else "retried"
+    return [row[0] for row in look(store, f"SELECT at FROM event WHERE name = '{name}' ORDER BY id")]  # noqa: S608
+
+
+@pytest.mark.parametrize("by_sweep", [False, True], ids=["failed", "lost"])
+def test_a_letter_tells_of_the_attempts_and_the_first_failure_of_its_own_epoch(store, worker, clock, by_sweep):
+    submit(store, "k", attempts_max=3)
+    first = try_twice_and_bury(store, worker, clock, by_sweep)[0]
+    revive(store, only_letter(store))
+    count = len(look(store, "SELECT 1 FROM event WHERE name IN ('retried', 'reclaimed')"))
+    second = try_twice_and_bury(store, worker, clock, by_sweep)[count]
+    found = [(letter.attempts, letter.first_failure_at) for letter in letters(store)]
+    assert found == [(3, first), (3, second)]
+
+
 @pytest.mark.parametrize("terms", [{"attempts_max": 1}, {"on_lost": "bury"}], ids=["spent", "not to be repeated"])
 def test_a_task_buried_by_a_sweep_leaves_a_letter_as_any_other_burial_does(store, worker, clock, terms):
     (task,) = submit(store, "k", **terms)
@@ -244,3 +273,14 @@ def test_a_stage_that_cannot_fan_out_leaves_a_letter_and_a_revival_buries_it_aga
     assert status(store, film.id) == "ERROR"
     assert DENIED.error_class != again.error_class
     check_everything(store)
+
+
+def test_a_start_from_the_beginning_closes_the_letters_of_the_other_stages_too(store, worker):
+    """S13: what they told of is being done anew already."""
+    pipeline(store, "k", stage("one"), stage("two"))
+    bury(store, claim(store, worker, routes=routes_of("one", "two")))
+    first, second = letters(store, state="open")
+    revive(store, second, from_start=True)
+    assert [letter.state for letter in letters(store)] == ["revived", "revived"]
+    with pytest.raises(LetterRevived):
+        store.deadletters.revive(first.id, "ada")

@@ -182,6 +182,25 @@ def test_what_was_not_sent_is_taken_again_although_later_ones_have_been_sent(sto
     assert [one.id for one in take(store)] == [away.id]
 
 
+def test_l3_what_has_been_due_for_the_longest_is_taken_first(store, clock):
+    """Not what was posted first: an old one that was put off waits behind newer ones that were not."""
+    early, late, new = write(store, *(post(f"{name}@example.org") for name in "abc"))
+    for seconds, one in ((5, late), (3, early), (4, new)):
+        change(store, one, f"due_at = {clock.now + seconds * 1_000_000}")
+    clock.advance(10)
+    assert [one.id for _ in range(3) for one in take(store, most=1)] == [early, new, late]
+
+
+def test_s14_what_is_marked_is_marked_once(store):
+    """A mark that is repeated, or comes after another of the same claim, changes nothing."""
+    (one,) = write(store, post())
+    taken = take_one(store)
+    assert store.deliveries.mark(outbox.sent(taken, "4XyZ"))
+    assert not store.deliveries.mark(outbox.not_sent(taken, FAILURE, Retry(attempts=3)))
+    assert not store.deliveries.mark(outbox.sent(taken, "another"))
+    assert (fact(store, one, "status"), fact(store, one, "notification_id")) == ("sent", "4XyZ")
+
+
 def test_look_ups_that_cannot_tell_are_repeated_and_then_left_to_a_person(store, clock):
     (one,) = write(store, post())
     store.deliveries.mark(outbox.may_be_sent(take_one(store), FAILURE))

@@ -94,6 +94,21 @@ def test_what_is_live_is_never_touched(store, clock, worker, place):
     assert rows(store) == before
 
 
+@pytest.mark.parametrize("place", ["lease", "unsettled"])
+def test_a_job_that_was_called_off_stays_while_a_stage_of_it_has_not_stopped(store, clock, worker, place):
+    """Its own end is old by then: what is left of it would stand without facts."""
+    film = pipeline(store, "live", stage("script"))
+    leases = claim(store, worker, routes=work.routes_of("script"))
+    store.tasks.cancel(film.id, work.REASON)
+    if place == "unsettled":
+        finish(store, leases)
+    clock.advance(31 * DAY)
+    assert (work.status(store, film.id), sweep(store).pruned.jobs) == ("CANCELLED", 0)
+    store.leases.vacate(store.leases.expired())
+    advance(store)
+    assert (sweep(store).pruned.jobs, left(store)) == (1, [])
+
+
 def test_a_dead_letter_keeps_its_job_until_it_is_resolved(store, clock, worker):
     submit(store, "dead")
     fail(store, claim(store, worker))

@@ -22,41 +22,67 @@ from tests.waiting import until
 from tests.workshop.crew import ROOT
 
 PARENT_DEATH = 1  # of prctl: which signal to get when the parent is gone
-PRELOADED = ("psycopg", "tests.storms.app", "tests.storms.submit", "leasehold.store.postgres")
+STARTED = "worker_started"
+PRELOADED = ("psycopg", "tests.storms.app", "tests.storms.once", "tests.storms.submit", "leasehold.store.postgres")
 
 
 class Child:
-    """One process that the nursery started."""
+    """One process that the nursery started. `ends_by_itself`: it need not be told to."""
 
-    def __init__(self, nursery: Nursery, pid: int, log: Path) -> None:
-        self._nursery = nursery
-        self._log = log
+    def __init__(self, nursery: Nursery, order: dict[str, Any], *, ends_by_itself: bool) -> None:
+        self.nursery = nursery
+        self.environment: dict[str, str] = order["environment"]
+        self.pid: int = nursery.ask(order)
+        self._log = Path(order["log"])
+        self._ends_by_itself = ends_by_itself
+        self._got: set[signal.Signals] = set()
         self._code: int | None = None
-        self.pid = pid
 
     @property
     def log(self) -> str:
-        return self._log.read_text()
+        return self._log.read_text(errors="replace") if self._log.exists() else ""
 
     @property
     def running(self) -> bool:
         if self._code is None:
-            self._code = self._nursery.ask({"code": self.pid})
+            self._code = self.nursery.ask({"code": self.pid})
         return self._code is None
 
     def signal(self, number: signal.Signals) -> None:
         if self.running:
+            self._got.add(number)
             os.kill(self.pid, number)
 
     def kill(self) -> None:
         self.signal(signal.SIGKILL)
         self.end()
 
-    def end(self) -> int:
+    def end(self, timeout: float = 60) -> int:
         """Wait for the end and return the exit code; of a signal, its number below zero."""
-        until(lambda: not self.running)
+        until(lambda: not self.running, timeout=timeout)
         assert self._code is not None
         return self._code
+
+    @property
+    def is_wayward(self) -> bool:
+        """Whether it has ended as nobody told it to."""
+        return not self.running and self._code not in self._codes()
+
+    @property
+    def last_words(self) -> str:
+        """How it ended, and what it said before."""
+        return f"process {self.pid} ended with {self._code} by itself:\n{self.log[-2_000:]}"
+
+    def _codes(self) -> set[int]:
+        """Return the codes that it may have ended with."""
+        found = {0} if self._ends_by_itself else set()
+        if signal.SIGKILL in self._got:
+            found.add(-signal.SIGKILL)
+        if signal.SIGTERM in self._got:
+            found.add(0)
+            if STARTED not in self.log:  # it had not come so far as to hear of it
+                found.add(-signal.SIGTERM)
+        return found
 
 
 class Nursery:
@@ -73,10 +99,12 @@ class Nursery:
             text=True,
         )
 
-    def start(self, module: str, *arguments: str, environment: dict[str, str], log: Path) -> Child:
+    def start(
+        self, module: str, argument: str, *, environment: dict[str, str], log: Path, ends_by_itself: bool = False
+    ) -> Child:
         """Fork a process that runs the module's `main`."""
-        order = {"module": module, "arguments": arguments, "environment": environment, "log": str(log)}
-        child = Child(self, self.ask(order), log)
+        order = {"module": module, "arguments": [argument], "environment": environment, "log": str(log)}
+        child = Child(self, order, ends_by_itself=ends_by_itself)
         self.children.append(child)
         return child
 

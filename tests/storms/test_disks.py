@@ -2,7 +2,9 @@
 
 import contextlib
 import random
+import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import apsw
@@ -14,7 +16,8 @@ from tests.servers.small_disk import SmallDisk, small_disk
 from tests.storms import platter
 from tests.storms.disks import Platter
 from tests.storms.ending import check_storm
-from tests.storms.storm import Storm
+from tests.storms.nursery import STARTED
+from tests.storms.storm import Storm, last_until
 from tests.waiting import until
 
 
@@ -35,33 +38,51 @@ def await_failure(storm: Storm) -> None:
     until(lambda: failures(storm) > before, timeout=120, every=0.05)
 
 
+def lose_a_worker(storm: Storm) -> None:
+    """Kill a worker with leases in hand, and wait until the next is at work: none can begin on a full disk."""
+    storm.kill_holder()
+    until(lambda: all(STARTED in hand.log for hand in storm.company.workers))
+
+
 def check_full_disk(storm: Storm, times: int) -> None:
+    """Full right after a kill, every other time for longer than a lease lasts; that time is not counted."""
     storm.begin(workers=2, STORM_DISK="full")
-    for _ in range(times):
-        storm.struck("disk full")
+    for number in range(times):
+        lose_a_worker(storm)
+        since, full = storm.now(), time.monotonic()
         (storm.folder / "disk-full").touch()
         await_failure(storm)
+        last_until(full + number % 2 * 1.2 * storm.lease)
         (storm.folder / "disk-full").unlink()
+        storm.returned_from("disk full", since)
         storm.progress(5)
     check_storm(storm)
 
 
 def test_s3_a_disk_that_is_full_for_a_while_loses_nothing_that_was_acknowledged(make_storm, url):
-    check_full_disk(make_storm("full disk", url, lease=2.0), 1)
+    check_full_disk(make_storm("full disk", url, lease=1.0), 2)
 
 
 @pytest.mark.soak
 def test_s3_a_disk_that_is_full_again_and_again_loses_nothing(make_storm, url):
-    check_full_disk(make_storm("full disk", url, lease=2.0, patient=True), 100)
+    check_full_disk(make_storm("full disk", url, lease=2.0, long=True), 100)
 
 
-def check_deaf_disk(storm: Storm, errors: int) -> None:
+def check_deaf_disk(storm: Storm, errors: int, kills: int) -> None:
+    """The kills are spread among the errors."""
+
     def failed() -> int:
         return len(list(storm.folder.glob("deaf-*")))
 
+    def has_failed(times: int) -> bool:
+        return failed() >= times
+
     storm.begin(workers=2, STORM_DISK="deaf")
     (storm.folder / "disk-deaf").touch()
-    until(lambda: failed() >= errors, timeout=3_600, every=0.05)
+    for number in range(1, kills + 1):
+        enough = errors * number // kills
+        until(partial(has_failed, enough), timeout=3_600, every=0.05)
+        storm.kill_holder()
     (storm.folder / "disk-deaf").unlink()
     storm.faults["fsync errors"] = failed()
     storm.progress(5)
@@ -69,25 +90,30 @@ def check_deaf_disk(storm: Storm, errors: int) -> None:
 
 
 def test_s3_a_commit_that_the_disk_did_not_sync_is_not_acknowledged_and_nothing_is_lost(make_storm, url):
-    check_deaf_disk(make_storm("fsync errors", url, lease=2.0), 4)
+    check_deaf_disk(make_storm("fsync errors", url, lease=2.0), 4, 1)
 
 
 @pytest.mark.soak
 def test_s3_hundreds_of_commits_that_the_disk_did_not_sync_lose_nothing(make_storm, url):
-    check_deaf_disk(make_storm("fsync errors", url, lease=2.0, patient=True), 500)
+    check_deaf_disk(make_storm("fsync errors", url, lease=2.0, long=True), 500, 20)
 
 
 def check_power_cuts(storm: Storm, folder: Path, cuts: int) -> None:
-    """Every process is gone at once, and of what was written only what was synced is certain to be there."""
+    """Every process is gone at once, and of what was written only what was synced is certain to be there.
+
+    Nobody is there to pick up anything before there is power again.
+    """
     storm.prepare()
     for _ in range(cuts):
         base = platter.read(folder, "leasehold.db")
         storm.join(workers=2, STORM_DISK="platter")
         storm.progress(storm.dice.randrange(2, 12))
-        storm.struck("power cut")
         for hand in storm.company.hands:
             hand.kill()
+        since = storm.now()
         storm.faults["sectors lost"] += platter.after_the_cut(folder, storm.folder / "platter", base, storm.dice)
+        storm.returned_from("power cut", since, is_deadly=True)
+        storm.owed += 1  # two workers had work enough
     check_storm(storm)
 
 
@@ -97,7 +123,7 @@ def test_s3_what_was_acknowledged_is_there_after_the_power_went(make_storm, url,
 
 @pytest.mark.soak
 def test_s3_what_was_acknowledged_is_there_after_the_power_went_again_and_again(make_storm, url, tmp_path):
-    check_power_cuts(make_storm("power loss", url, patient=True), tmp_path, 200)
+    check_power_cuts(make_storm("power loss", url, lease=3.0, long=True), tmp_path, 200)
 
 
 @pytest.mark.parametrize(("synchronous", "kept"), [("FULL", 50), ("OFF", 0)])
@@ -132,11 +158,13 @@ def check_really_full(storm: Storm, disk: SmallDisk, times: int, mend: Callable[
     """`mend` does what a person would do when there is room again."""
     storm.begin(workers=2)
     for _ in range(times):
-        storm.struck("disk full")
+        lose_a_worker(storm)
+        since = storm.now()
         disk.fill()
         await_failure(storm)
         disk.clear()
         mend()
+        storm.returned_from("disk full", since)
         storm.progress(5)
     check_storm(storm)
 
@@ -144,7 +172,7 @@ def check_really_full(storm: Storm, disk: SmallDisk, times: int, mend: Callable[
 @pytest.mark.soak
 def test_s3_sqlite_on_a_disk_that_is_really_full_loses_nothing(make_storm):
     with small_disk(16) as disk:
-        storm = make_storm("full disk, tmpfs", sqlite_url(disk.folder), lease=2.0, patient=True)
+        storm = make_storm("full disk, tmpfs", sqlite_url(disk.folder), lease=2.0, long=True)
         check_really_full(storm, disk, 10, lambda: None)
         storm.close()
 
@@ -159,6 +187,6 @@ def test_s3_postgresql_on_a_disk_that_is_really_full_loses_nothing(make_storm, p
                 server.stop("immediate")
                 server.start()
 
-        storm = make_storm("full disk, tmpfs", server.create_database(), lease=2.0, patient=True)
+        storm = make_storm("full disk, tmpfs", server.create_database(), lease=2.0, long=True)
         check_really_full(storm, disk, 10, mend)
         storm.close()

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final
 
 from leasehold import clock
@@ -51,11 +52,27 @@ class Held:
         return clock.uptime() < self.deadline
 
 
-class Relay:
-    """Keeps deliveries moving. `start`, `heed` every pulse, `close`."""
+Carry = Callable[[], None]
 
-    def __init__(self, store: Store, carriers: Mapping[str, Carrier], notices: Notices) -> None:
+
+def on_a_thread(_: Held, carry: Carry) -> None:
+    """Have a delivery carried on a thread of its own."""
+    threading.Thread(target=carry, name="leasehold-courier", daemon=True).start()
+
+
+class Relay:
+    """Keeps deliveries moving. `start`, `heed` every pulse, `close`. `launch` has one delivery carried beside it."""
+
+    def __init__(
+        self,
+        store: Store,
+        carriers: Mapping[str, Carrier],
+        notices: Notices,
+        *,
+        launch: Callable[[Held, Carry], None] = on_a_thread,
+    ) -> None:
         self._store = store
+        self._launch = launch
         self._names = sorted(carriers)
         self._courier = Courier(store, carriers, notices)
         self._notices = notices
@@ -81,6 +98,11 @@ class Relay:
             self._nudged.set()
 
     @property
+    def is_nudged(self) -> bool:
+        """Whether there is something to take, as far as is known."""
+        return self._nudged.is_set()
+
+    @property
     def busy(self) -> int:
         """How many deliveries are being carried or taken."""
         return self._is_taking + len(self._held)
@@ -101,17 +123,23 @@ class Relay:
 
     def _run(self) -> None:
         while not self._stopped.is_set():
-            told = self._nudged.wait(RENEW_SECONDS)
+            self._nudged.wait(RENEW_SECONDS)
+            self.beat()
+
+    def beat(self) -> None:
+        """Make one pass: keep what is being carried, and take more if told that something is due."""
+        told = self._nudged.is_set()
+        if told:  # else whoever nudges at this very moment would not be heard
             self._nudged.clear()
-            self._keep()
-            try:
-                if told and not self._stopped.is_set():
-                    self._is_taking = True  # until what was taken is held
-                    self._take()
-            except Exception as error:  # noqa: BLE001 — the relay must outlive any one pass; the next pulse repeats it
-                self._notices.part_failed("relay", error)
-            finally:
-                self._is_taking = False
+        self._keep()
+        try:
+            if told and not self._stopped.is_set():
+                self._is_taking = True  # until what was taken is held
+                self._take()
+        except Exception as error:  # noqa: BLE001 — the relay must outlive any one pass; the next pulse repeats it
+            self._notices.part_failed("relay", error)
+        finally:
+            self._is_taking = False
 
     def _keep(self) -> None:
         try:
@@ -160,7 +188,7 @@ class Relay:
         with self._changed:
             self._held[held.taken.id] = held
         try:
-            threading.Thread(target=self._carry, args=(held,), name="leasehold-courier", daemon=True).start()
+            self._launch(held, partial(self._carry, held))
         except RuntimeError as error:  # no thread to be had; the claim runs out
             self._end(held)
             self._notices.part_failed("relay", error)

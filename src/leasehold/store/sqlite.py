@@ -210,8 +210,11 @@ class SqliteSession:
                 if self._own or not wait(tries):
                     raise
 
+    def _host(self) -> sqlite_clock.Reading:
+        return sqlite_clock.read_host(_BOOT)
+
     def _tell_time(self, *, write: bool) -> None:
-        host = sqlite_clock.read_host(_BOOT)
+        host = self._host()
         try:
             self._now = self._read_clock(host, write=write)
         except apsw.SQLError:  # before the first migration there is no anchor

@@ -1,0 +1,138 @@
+"""Schedules worth keeping: each holds on the engine as it is and breaks the build that it is about.
+
+To keep one more, take the lines that a failing seed prints under "To keep it", add them to KEPT and name the build of
+`tests/saboteurs` that has the fault; for a fault that was found in the engine itself, write its mend backwards as a new
+build there. A schedule belongs to its seed's plan and names points of the engine's parts, so both may move on: then the
+second test says that it breaks its build no more, and this prints another one, from the seeds 0 to 1999:
+
+    python -m tests.simulation.test_regressions "SQLite: settle without the fence" 0 2000
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.saboteurs.__main__ import ROOT, sabotage
+from tests.saboteurs.builds import BUILDS
+from tests.simulation.run import explain, shorten, simulate
+from tests.simulation.sessions import File
+from tests.simulation.shrink import weigh
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A schedule: the promise that it breaks in a build, the seed of its plan, and the choices that are not usual."""
+
+    promise: str
+    seed: int
+    build: str
+    choices: tuple[str, ...]
+
+
+KEPT = (
+    # A worker whose answer and heartbeat are slow settles what another attempt has claimed since.
+    Kept("S2", 216, "SQLite: settle without the fence", (
+        "fault 2 of w0.committer: slow call",
+        "span 2 of w0.committer: 95",
+        "fault 8 of w0.heartbeat: slow call",
+        "span 8 of w0.heartbeat: 95",
+    )),
+    # The machine sleeps for longer than a lease, and what had ended before is written when it wakes.
+    Kept("S2", 6, "SQLite: settle after the lease's end", (
+        "yield 1 of w0.upkeep: yes",
+        "next 1 of w0.upkeep: w0.claimer",
+        "fault 2 of w0.upkeep: machine asleep",
+        "span 2 of w0.upkeep: 130",
+    )),
+    # A worker dies when it has acted and has not said so.
+    Kept("S4", 96, "an intent without a result is acted upon again", (
+        "fault 2 of w2.task 8#2: crash",
+    )),
+    # One worker's clock is an hour ahead.
+    Kept("CLOCK", 3, "SQLite: the clock of whoever writes", (
+        "clock 0 of w0.start: 3600",
+    )),
+    # A provider took the message and its answer was lost: no other fault is needed.
+    Kept("S14", 15, "sent again without a look", ()),
+)  # fmt: skip
+
+
+@contextmanager
+def broken(name):
+    """Make a copy of the engine in which a build's fault is, and yield how to ask something of it."""
+    (build,) = (build for build in BUILDS if build.name == name)
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copytree(ROOT / "src", Path(folder, "src"), ignore=shutil.ignore_patterns("__pycache__"))
+        sabotage(Path(folder), build)
+        path = f"{folder}/src{os.pathsep}{ROOT}"
+        environment = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+
+        def ask(*words):
+            command = [sys.executable, "-m", "tests.simulation.test_regressions", *map(str, words)]
+            return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True)
+
+        yield lambda *words: ask(*words).stdout
+
+
+@pytest.mark.parametrize("kept", KEPT, ids=lambda kept: f"{kept.seed} {kept.promise} {kept.build}")
+def test_a_schedule_that_was_kept_breaks_no_promise(file, kept):
+    assert simulate(file, kept.seed, kept.choices).problems == []
+
+
+@pytest.mark.parametrize("kept", KEPT, ids=lambda kept: f"{kept.seed} {kept.promise} {kept.build}")
+def test_a_schedule_that_was_kept_breaks_the_build_it_is_about(kept):
+    with broken(kept.build) as ask:
+        assert kept.promise in json.loads(ask("breaks", KEPT.index(kept)))
+
+
+def test_the_schedule_told_of_a_broken_build_has_no_more_faults_than_the_run_that_failed():
+    with broken("SQLite: settle without the fence") as ask:
+        told = json.loads(ask("shorten", 200, 2_000))
+    assert told["breaks"] == "S2"
+    assert told["after"] < told["before"]
+    assert told["after"][0] <= 4
+    assert told["after"][1] <= 20
+    assert f'Kept("S2", {told["seed"]}, ' in told["text"]
+    assert told["text"].count("!! ") == told["after"][0]
+    assert " s  w0.claimer: " in told["text"]
+    assert "done: settle" in told["text"]
+
+
+# What is asked of a copy.
+
+
+def _first(file: File, first: int, last: int):
+    """Return the first seed's report that fails."""
+    return next(report for report in (simulate(file, seed) for seed in range(first, last)) if report.problems)
+
+
+def _answer(file: File, word: str, *numbers: int) -> str:
+    if word == "breaks":
+        kept = KEPT[numbers[0]]
+        return json.dumps(simulate(file, kept.seed, kept.choices).breaks)
+    report = _first(file, *numbers)
+    if word == "explain":
+        return explain(file, report)
+    told = {"seed": report.seed, "breaks": report.breaks[0], "before": weigh(report.choices)}
+    return json.dumps({**told, "after": weigh(shorten(file, report).choices), "text": explain(file, report)})
+
+
+def main(word: str, *numbers: str) -> str:
+    """Answer a question about the engine that is imported here; or, for a build's name, about a copy with its fault."""
+    if any(build.name == word for build in BUILDS):
+        with broken(word) as ask:
+            return ask("explain", *numbers)
+    with tempfile.TemporaryDirectory() as folder, closing(File(Path(folder) / "world.db")) as file:
+        return _answer(file, word, *map(int, numbers))
+
+
+if __name__ == "__main__":
+    sys.stdout.write(main(*sys.argv[1:]) + "\n")
