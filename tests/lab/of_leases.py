@@ -11,10 +11,10 @@ from tests.lab.evidence import Event, Evidence
 
 SECOND = 1_000_000
 COUNTED = {"claimed": 1, "released": -1}
-# How late, once faults have stopped: all workers may still be frozen for a minute and a half, by the last of them; a
-# sweep is due every second or so and looks everywhere at every tenth; before a ready task there may be some others.
-SWEEP_LATE = 130 * SECOND
-CLAIM_LATE = 300 * SECOND
+# How late, once faults have stopped and everybody is awake: a sweep is due every second or so, and looks everywhere at
+# every tenth; before a ready task there may be some others.
+SWEEP_LATE = 30 * SECOND
+CLAIM_LATE = 120 * SECOND
 
 
 def s1_fences(evidence: Evidence) -> Iterator[str]:

@@ -9,7 +9,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from leasehold.store import open_store
 from tests.conftest import sqlite_url
 from tests.store import work
-from tests.store.machine_outside import Carrying
+from tests.store.rules_outside import Carrying
 from tests.store.sides import Side
 
 

@@ -34,6 +34,7 @@ def check_verdict(storm: Storm) -> Proof:
     proof = verdict(storm)
     proof.write()
     assert proof.verdict == [], "\n".join(proof.verdict)
+    assert proof.counts["jobs"] > 0
     return proof
 
 

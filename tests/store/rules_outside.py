@@ -12,9 +12,9 @@ from leasehold import canonical
 from tests.lab.oracle import Evidence, judge
 from tests.store import deeds
 from tests.store.deeds import Held
-from tests.store.machine import EITHER, LIMIT_MAX, NARROW, POSTING, WELL, Working
 from tests.store.modelled import ENDED
 from tests.store.modelled_outside import DELIVERY_SECONDS, Act
+from tests.store.rules import EITHER, LIMIT_MAX, NARROW, POSTING, WELL, Working
 
 ROUNDS_MAX = 60
 ROUND_SECONDS = 61
