@@ -103,8 +103,6 @@ class Committer:
             self._write_asks(self._gather_asks())
             self._write_ends(self._gather())
             self._write_notes()
-        except Unavailable as error:
-            self._notices.part_failed("committer", error)
         except Exception as error:  # noqa: BLE001 — the thread must outlive any one group
             self._notices.part_failed("committer", error)
 

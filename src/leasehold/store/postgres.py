@@ -38,8 +38,8 @@ CONNECT: Final[dict[str, str | int]] = {
     "application_name": "leasehold",
 }
 AGAIN: Final = ("40001", "40P01", "55P03", "53300", "57014")
-ROWS_KEPT_MAX: Final = 1_000
 RECONNECT: Final = ("25006", "25P03", "25P04", "57P01", "57P02", "57P03", "57P05")
+ROWS_KEPT_MAX: Final = 1_000  # of a result, by an idle connection
 # Rows are looked up by key. A scan looks cheap while a table is empty, and a plan made then is kept for a while.
 # A process that is frozen inside a transaction of ours holds its rows no longer than the limit.
 SETTINGS: Final = (
