@@ -18,8 +18,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from tests.lab.standing import Refused, standing
-from tests.lab.unshown import unshown
+from tests.lab.standing import Refused, engine_of, overruled, standing
+from tests.lab.unshown import unshown, wrong_in
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "proof.md"
@@ -62,28 +62,44 @@ def commit() -> str:
 
 def page(lines: Iterable[Line]) -> str:
     """Write the document; `Refused` if the lines do not go together."""
+    lines = list(lines)
     everything = standing(lines)
     parts: dict[str, list[Line]] = defaultdict(list)
     for line in everything:
         parts[line["part"]].append(line)
-    name = everything[0]["commit"] if everything else "none"
     text = [
         "# Proof",
         "",
-        "What `make soak` and `make saboteurs` have shown. Every figure is from runs of this commit.",
+        "What `make soak` and `make saboteurs` have shown. Every figure is from runs of the commits named here.",
         "",
-        f"Commit {name}. Python {platform.python_version()}, {os.cpu_count()} processors.",
+        f"{_commits(everything)} Python {platform.python_version()}, {os.cpu_count()} processors.",
         f"{_hours(everything)} hours of computing, {_bad(everything)} broken promises.",
         "",
         "## Not shown",
         "",
         *([f"- {said}" for said in unshown(everything)] or ["Nothing that was asked for is missing."]),
+        *_again(overruled(lines)),
         *_seeds(parts["seeds"]),
         *_points(parts["points"]),
         *_storms(parts["storm"]),
         *_saboteurs(parts["saboteurs"]),
     ]
     return "\n".join(text) + "\n"
+
+
+def _commits(lines: list[Line]) -> str:
+    names = Counter(str(line["commit"]) for line in lines)
+    if len(names) < 2:
+        return f"Commit {next(iter(names), 'none')}."
+    told = ", ".join(f"{name} ({count} tests and builds)" for name, count in names.items())
+    return f"Commits {told}; their `src/` is the same, {engine_of(next(iter(names)))}."
+
+
+def _again(lines: list[Line]) -> list[str]:
+    """Tell what was run again because its first run went wrong: a figure that was improved on is not hidden."""
+    told = [f"- {line['commit']}: {said}" for line in lines for said in wrong_in(line)]
+    head = "Their tests were run again, and the figures below are those of the last run. The first runs said:"
+    return ["", "## Run again", "", head, "", *told] if told else []
 
 
 def _bad(lines: list[Line]) -> int:

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from tests.lab import proof
-from tests.lab.standing import Refused, standing
+from tests.lab.standing import Refused, engine_of, standing
 from tests.lab.unshown import SCENARIOS, SEEDS, WANTED, unshown
 from tests.storms.figures import Proof, Repickups
 from tests.workshop.crew import ROOT
@@ -112,6 +112,8 @@ def test_of_a_test_that_was_run_again_the_last_line_counts():
     )
     assert "1 storms, 5,000 jobs, 900 re-pickups" in page
     assert "is lost" not in page
+    assert "- abc: The storm 'kills' on sqlite without a fault of ours: 1 things are wrong." in page
+    assert "- abc: The saboteur 'no fence' survived." in page
     assert "1 of 1 broken builds were found out." in page
     assert "10 runs (seeds 0 to 9)" in page
     assert "S3: task 5 is lost" in proof.page([storm("kills"), failed])
@@ -130,6 +132,30 @@ def test_of_a_test_that_was_run_again_the_last_line_counts():
 def test_lines_that_would_count_twice_are_refused_and_it_is_said_what_to_do(lines, said):
     with pytest.raises(Refused, match=said):
         proof.page(lines)
+
+
+def test_lines_of_two_commits_go_together_if_their_engine_is_the_same():
+    lines = [seeds(0, 9), seeds(10, 19, bad=1), seeds(10, 19, commit="def")]
+    assert len(standing(lines, engine={"abc": "tree", "def": "tree"}.__getitem__)) == 2
+    with pytest.raises(Refused, match="Figures are of one engine"):
+        standing(lines, engine={"abc": "tree", "def": "other"}.__getitem__)
+
+
+def test_an_engine_is_named_by_the_tree_of_its_source(tmp_path):
+    def commit(name: str) -> str:
+        (tmp_path / name).write_text(name)
+        asked = ("add .", "-c user.name=x -c user.email=x@example.org commit -qm x", "tag " + name)
+        for words in ("init -q", *asked):
+            subprocess.run(["git", *words.split()], cwd=tmp_path, check=True)  # noqa: S607
+        return engine_of(name, tmp_path)
+
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "engine").write_text("one")
+    first = commit("begun")
+    assert commit("tests-changed") == first != "begun"
+    (tmp_path / "src" / "engine").write_text("another")
+    assert commit("engine-changed") != first
+    assert engine_of("begun-dirty", tmp_path) == "begun-dirty"
 
 
 def test_the_same_storm_on_two_databases_is_two_storms():

@@ -59,6 +59,16 @@ def unshown(lines: list[Line]) -> list[str]:
     ]
 
 
+def wrong_in(line: Line) -> list[str]:
+    """Tell what one line alone says that it should not."""
+    if line["part"] == "storm":
+        return list(_of_storm(line))
+    if line["part"] == "saboteurs":
+        return [f"The saboteur '{line['name']}' survived."] if line["caught"] is None else []
+    what = f"Seeds {line['first']:,} to {line['last']:,}" if line["part"] == "seeds" else f"Scenario '{line['name']}'"
+    return [f"{what}: {line['bad']} broken promises."] if line["bad"] else []
+
+
 def _of_the_tree(lines: list[Line]) -> Iterator[str]:
     if any(str(line["commit"]).endswith("-dirty") for line in lines):
         yield "The tree had changes that are in no commit, so nobody can repeat these runs."
