@@ -37,6 +37,11 @@ def check_seeds(file: File, first: int, count: int) -> None:
     assert not bad, f"{len(bad)} of {count} seeds are bad; the first:\n{explain(file, bad[0])}"
 
 
+def test_s14_a_message_that_is_under_way_when_clocks_are_put_right_is_sent_under_its_claim(file):
+    """Both clocks were an hour behind, and nobody has written since: the claim was not ended by anybody."""
+    assert simulate(file, 575_297).problems == []
+
+
 @pytest.mark.parametrize("first", range(0, IN_TEST, CHUNK))
 def test_no_schedule_breaks_a_promise(file, first):
     """S1–S7, S10–S14 and L1, after every kind of fault at every kind of point."""
