@@ -11,8 +11,9 @@ from tests.lab.evidence import Event, Evidence
 
 SECOND = 1_000_000
 COUNTED = {"claimed": 1, "released": -1}
-# How late, once faults have stopped and everybody is awake: a sweep is due every five seconds or so in a simulation and
-# finds what was committed long after it had begun at every tenth; before a ready task there may be some others.
+# How late, once faults have stopped and everybody is awake. What was committed long after it had begun is found when a
+# sweep looks everywhere, at every tenth: in a simulation they are up to 5.5 s apart, and the first is waited for.
+# Before a ready task there may be some others.
 SWEEP_LATE = 60 * SECOND
 CLAIM_LATE = 120 * SECOND
 

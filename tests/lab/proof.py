@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -60,10 +60,10 @@ def commit() -> str:
     return os.environ.get("LEASEHOLD_COMMIT") or found.stdout.strip() or UNKNOWN
 
 
-def page(lines: Iterable[Line]) -> str:
+def page(lines: Iterable[Line], engine: Callable[[str], str] = engine_of) -> str:
     """Write the document; `Refused` if the lines do not go together."""
     lines = list(lines)
-    everything = standing(lines)
+    everything = standing(lines, engine)
     parts: dict[str, list[Line]] = defaultdict(list)
     for line in everything:
         parts[line["part"]].append(line)
@@ -72,7 +72,7 @@ def page(lines: Iterable[Line]) -> str:
         "",
         "What `make soak` and `make saboteurs` have shown. Every figure is from runs of the commits named here.",
         "",
-        f"{_commits(everything)} Python {platform.python_version()}, {os.cpu_count()} processors.",
+        f"{_commits(everything, engine)} Python {platform.python_version()}, {os.cpu_count()} processors.",
         f"{_hours(everything)} hours of computing, {_bad(everything)} broken promises.",
         "",
         "## Not shown",
@@ -87,12 +87,12 @@ def page(lines: Iterable[Line]) -> str:
     return "\n".join(text) + "\n"
 
 
-def _commits(lines: list[Line]) -> str:
+def _commits(lines: list[Line], engine: Callable[[str], str]) -> str:
     names = Counter(str(line["commit"]) for line in lines)
     if len(names) < 2:
         return f"Commit {next(iter(names), 'none')}."
     told = ", ".join(f"{name} ({count} tests and builds)" for name, count in names.items())
-    return f"Commits {told}; their `src/` is the same, {engine_of(next(iter(names)))}."
+    return f"Commits {told}; their `src/` is the same, {engine(next(iter(names)))}."
 
 
 def _again(lines: list[Line]) -> list[str]:
