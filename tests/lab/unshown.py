@@ -6,10 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tests.lab.oracle import CHECKS
-
 Line = dict[str, Any]
-PROMISES = (*(f"S{number}" for number in range(1, 15)), "L1")
 SEEDS = 1_000_000
 SCENARIOS = 30
 SABOTEURS = 30
@@ -53,7 +50,6 @@ def unshown(lines: list[Line]) -> list[str]:
         name: [line for line in lines if line["part"] == name] for name in ("seeds", "points", "storm", "saboteurs")
     }
     return [
-        *_of_the_oracle(),
         *_of_the_tree(lines),
         *_of_seeds(parts["seeds"]),
         *_of_points(parts["points"]),
@@ -61,11 +57,6 @@ def unshown(lines: list[Line]) -> list[str]:
         *(said for line in parts["storm"] for said in _of_storm(line)),
         *_of_saboteurs(parts["saboteurs"]),
     ]
-
-
-def _of_the_oracle() -> Iterator[str]:
-    for name in (name for name in PROMISES if name not in CHECKS):
-        yield f"{name}: the oracle does not check it, since what it is about is not built yet."
 
 
 def wrong_in(line: Line) -> list[str]:
