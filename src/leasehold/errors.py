@@ -113,6 +113,18 @@ class GraphInvalid(Misuse):
     code = "GRAPH_INVALID"
 
 
+class MachineInvalid(Misuse):
+    """A machine needs states named ^[A-Za-z][A-Za-z0-9_.-]{0,62}$ and arrows that reach each of them from the first."""
+
+    code = "MACHINE_INVALID"
+
+
+class StateDenied(Misuse):
+    """The machine has no arrow from the state this is in to the one asked for; nothing was changed."""
+
+    code = "STATE_TRANSITION_DENIED"
+
+
 class EachInvalid(Misuse):
     """`each` must name a field of the upstream output that holds a list."""
 

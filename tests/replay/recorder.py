@@ -13,6 +13,8 @@ JOBS = {
     "unlucky": {},
     "several": {"names": ["z", "a", "m"]},
     "apart": {"number": 21},
+    "parcel": {"boxes": 2},
+    "lost": {},
     "film": {"scenes": 3},
     "idle": {},
 }

@@ -59,6 +59,28 @@ def apart(task, number: int):
     return task.effect("DOUBLE", lambda: act("double", number * 2), number=number)
 
 
+parcels = app.machine(
+    "parcel", {"PLANNED": "PACKED", "PACKED": ["SENT", "LOST"], "SENT": "ARRIVED"}, initial="PLANNED", failed="LOST"
+)
+
+
+@app.job(machine=parcels, retry=SEVERAL)
+def parcel(task, boxes: int):
+    task.advance("PACKED")
+    for number in range(boxes):
+        task.advance("PACKED", of=f"Schachtel {number} ☕")
+    if task.attempt == 1:
+        raise Transient("no van")
+    task.advance("SENT")
+    return task.effect("SEND", lambda: act("send", boxes))
+
+
+@app.job(machine=parcels, isolated=True, retry=Retry(attempts=1))
+async def lost(task):
+    await task.advance("PACKED")
+    await task.advance("ARRIVED")
+
+
 film = app.pipeline("film")
 
 

@@ -72,10 +72,10 @@ def never(*_):
     raise AssertionError("an effect was done")
 
 
-def diverged(path: Path, order) -> tuple[str, str | None, str | None]:
-    """Replay with another `order` and return the first divergence."""
+def diverged(path: Path, handler, machine=lambda _: None) -> tuple[str, str | None, str | None]:
+    """Replay with another handler and return the first divergence."""
     app = Leasehold("sqlite:////nowhere/at/all.db")
-    app.job(retry=Retry(attempts=4, delay_initial=10, delay_max=60))(order)
+    app.job(retry=Retry(attempts=4, delay_initial=10, delay_max=60), machine=machine(app))(handler)
     found = app.journal.replay(path)
     assert not found.equal
     assert found.divergence is not None
@@ -132,6 +132,29 @@ def test_a_delivery_that_is_not_made_again_is_the_divergence(records):
 
     what, _, found = diverged(records["order"], order)
     assert (what, found) == ("delivery of 'order Kaffee' to 'ada@example.org', version 1", "null")
+
+
+def moving(app):
+    return app.machine(
+        "parcel", {"PLANNED": ["PACKED", "LOST"], "PACKED": "SENT", "SENT": "ARRIVED"}, initial="PLANNED"
+    )
+
+
+def test_a_move_that_is_not_on_record_is_the_divergence(records):
+    def parcel(task, boxes):
+        task.advance("PACKED")
+        task.advance("LOST")
+
+    assert diverged(records["parcel"], parcel, machine=moving) == ("move", None, "LOST")
+
+
+def test_a_move_that_is_not_made_again_is_the_divergence(records):
+    def parcel(task, boxes):
+        if task.attempt == 1:
+            raise Transient("no van")
+        return task.effect("SEND", never)
+
+    assert diverged(records["parcel"], parcel, machine=moving) == ("move", '{"from":"PACKED","to":"SENT"}', None)
 
 
 def test_a_failure_where_there_was_none_is_the_divergence(records):

@@ -21,6 +21,7 @@ from leasehold.runtime.attempt import Attempt, State
 from leasehold.runtime.claimer import Claimer
 from leasehold.runtime.committer import Committer
 from leasehold.runtime.courier import Carrier
+from leasehold.runtime.effects import Item
 from leasehold.runtime.handlers import Handler
 from leasehold.runtime.heartbeat import Heartbeat
 from leasehold.runtime.holdings import Holdings
@@ -59,7 +60,7 @@ class Ledger:
         self._worker = worker
         self._attempt = attempt
 
-    def enter(self, item: Intent | Record) -> Entry:
+    def enter(self, item: Item) -> Entry:
         reply = Reply()
         self._worker.committer.ask(self._attempt, item, reply)  # type: ignore[arg-type]
         self._worker.world.wait(lambda: reply.value is not None)
@@ -68,7 +69,7 @@ class Ledger:
         assert reply.value is not None
         return reply.value
 
-    async def enter_async(self, item: Intent | Record) -> Entry:
+    async def enter_async(self, item: Item) -> Entry:
         raise NotImplementedError
 
     def transact(self, intent: Intent, act: Callable[[object], Record]) -> Entry:

@@ -21,6 +21,8 @@ CATALOG = {
         """SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid) FROM pg_constraint
            WHERE connamespace = 'leasehold'::regnamespace ORDER BY 1, 2""",
         "SELECT viewname, definition FROM pg_views WHERE schemaname = 'leasehold' ORDER BY 1",
+        """SELECT pg_get_triggerdef(pg_trigger.oid) FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid
+           WHERE relnamespace = 'leasehold'::regnamespace AND NOT tgisinternal ORDER BY 1""",
         "SELECT pg_get_functiondef(oid) FROM pg_proc WHERE pronamespace = 'leasehold'::regnamespace ORDER BY 1",
     ],
 }
@@ -72,13 +74,13 @@ def test_a_schema_migrated_from_any_older_version_equals_a_fresh_one(empty_store
 
 
 def test_every_older_version_is_tried_above(dialect):
-    assert migrate.latest(dialect) == 5
+    assert migrate.latest(dialect) == 6
 
 
 def test_migrating_again_changes_nothing(store):
     submit(store, "kept")
     before = structure(store)
-    assert store.migrate() == (5, 5)
+    assert store.migrate() == (6, 6)
     assert structure(store) == before
     assert look(store, "SELECT count(*) FROM task") == [(1,)]
 
@@ -89,20 +91,20 @@ def test_two_migrations_at_once_make_one_schema(blank_url, store):
             return other.migrate()
 
     answers = at_once(4, migrate_once)
-    assert sorted(answers) == [(0, 5), (5, 5), (5, 5), (5, 5)]
+    assert sorted(answers) == [(0, 6), (6, 6), (6, 6), (6, 6)]
     with contextlib.closing(open_store(blank_url)) as made:
         assert structure(made) == structure(store)
 
 
 def test_preparing_a_new_database_gives_it_the_schema(empty_store):
     empty_store.prepare()
-    assert migrate.version(empty_store.database) == 5
+    assert migrate.version(empty_store.database) == 6
     empty_store.prepare()
 
 
 def test_a_schema_newer_than_the_engine_is_refused(store):
-    stamp(store, "6")
-    with pytest.raises(SchemaTooNew, match="version 6; this engine knows 5") as refused:
+    stamp(store, "7")
+    with pytest.raises(SchemaTooNew, match="version 7; this engine knows 6") as refused:
         store.prepare()
     assert refused.value.code == "SCHEMA_TOO_NEW"
     with pytest.raises(SchemaTooNew):
@@ -157,7 +159,7 @@ def test_a_migration_that_fails_leaves_nothing_behind(empty_store):
     with pytest.raises(OSError):  # noqa: PT011
         empty_store.database.transact(work)
     assert migrate.version(empty_store.database) == 0
-    assert empty_store.migrate() == (0, 5)
+    assert empty_store.migrate() == (0, 6)
 
 
 def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(tmp_path):

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import overload
 
-from leasehold.app.kinds import Function, Kind, Registry, Submitter, check_retry, make_terms
+from leasehold.app.kinds import Function, Kind, Registry, Submitter, check_machine, check_retry, make_terms
 from leasehold.model.failures.rules import Failures, make_rules
 from leasehold.model.limits import LEASE_SECONDS
+from leasehold.model.machine import Machine
 from leasehold.model.names import check_name
 from leasehold.model.retry import Retry
 from leasehold.runtime.handlers import make_handler
@@ -34,9 +35,10 @@ class JobDecorator:
         on_lost: str = "requeue",
         isolated: bool = False,
         failures: Failures = None,
+        machine: Machine | None = None,
     ) -> Callable[[Function], Kind]: ...
 
-    def __call__(
+    def __call__(  # noqa: PLR0913 — every option is named at the call
         self,
         function: Function | None = None,
         *,
@@ -47,6 +49,7 @@ class JobDecorator:
         on_lost: str = "requeue",
         isolated: bool = False,
         failures: Failures = None,
+        machine: Machine | None = None,
     ) -> Kind | Callable[[Function], Kind]:
         """Register a function as the handler of the kind it is named after, or of `name`."""
         policy = check_retry(retry)
@@ -55,7 +58,10 @@ class JobDecorator:
 
         def register(decorated: Function) -> Kind:
             kind = check_name(name or getattr(decorated, "__name__", None), "kind")
-            made = Kind(self._app, make_handler(kind, None, decorated, terms, policy, isolated=isolated, rules=rules))
+            handler = make_handler(
+                kind, None, decorated, terms, policy, isolated=isolated, rules=rules, machine=check_machine(machine)
+            )
+            made = Kind(self._app, handler)
             self._registry.add(made)
             return made
 

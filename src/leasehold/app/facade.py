@@ -13,7 +13,7 @@ from leasehold.app.deliveries import Deliveries
 from leasehold.app.job import Job
 from leasehold.app.journal import Journal
 from leasehold.app.kinds import Pipeline, Registry
-from leasehold.app.nouns import Queues
+from leasehold.app.nouns import Machines, Queues
 from leasehold.app.opening import Opening
 from leasehold.app.planning import make_plan
 from leasehold.app.submitting import Options
@@ -22,6 +22,7 @@ from leasehold.errors import OptionInvalid
 from leasehold.insight import jobs
 from leasehold.model.failures.rules import Failures
 from leasehold.model.limits import PAGE_MAX
+from leasehold.model.machine import Machine
 from leasehold.model.names import check_name, check_whole
 from leasehold.model.status import Status
 from leasehold.runtime.handlers import Handler
@@ -42,14 +43,15 @@ class Leasehold:
         self._registry = Registry()
         self._opening = Opening(self.store, self._registry)
         self.job = JobDecorator(self, self._registry)
+        self.machine = Machines(self._opening)
         self.queues = Queues(self._opening)
         self.journal = Journal(self._opening)
         self.deadletters = DeadLetters(self._opening)
         self.deliveries = Deliveries(self._opening)
 
-    def pipeline(self, name: str, *, failures: Failures = None) -> Pipeline:
+    def pipeline(self, name: str, *, failures: Failures = None, machine: Machine | None = None) -> Pipeline:
         """Register a pipeline; add stages with `@pipeline.stage`. `failures`: rules that judge exceptions first."""
-        made = Pipeline(self, check_name(name, "kind"), failures)
+        made = Pipeline(self, check_name(name, "kind"), failures, machine)
         self._registry.add(made)
         return made
 

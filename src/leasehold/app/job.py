@@ -54,6 +54,16 @@ class Job:
         return self._look().status
 
     @property
+    def state(self) -> str | None:
+        """Where it stands in its kind's machine; None without one."""
+        return self.states.get("")
+
+    @property
+    def states(self) -> dict[str, str]:
+        """Where it and its parts stand in the machine, by name; its own state is under the empty name."""
+        return self._store.machines.states(self.id)
+
+    @property
     def output(self) -> Any:
         """What the handler returned; for a pipeline that is DONE, the outputs of its last stages by name."""
         seen = self._look()

@@ -10,6 +10,7 @@ from leasehold.errors import GraphInvalid, KindTaken, KindUnknown, OptionInvalid
 from leasehold.model.failures.rules import Failures, make_rules
 from leasehold.model.graph import Definition, Stage, check_graph
 from leasehold.model.limits import LEASE_SECONDS, LEASE_SECONDS_MAX, LEASE_SECONDS_MIN
+from leasehold.model.machine import Machine
 from leasehold.model.names import check_key, check_name, check_range
 from leasehold.model.retry import Retry
 from leasehold.model.status import OnLost
@@ -50,6 +51,13 @@ def check_retry(retry: Retry | None) -> Retry:
     return retry or Retry()
 
 
+def check_machine(machine: object) -> Machine | None:
+    """Return the machine given, if it is one."""
+    if machine is not None and not isinstance(machine, Machine):
+        raise OptionInvalid(f"machine is what app.machine(…) returned; got {type(machine).__name__}.")
+    return machine
+
+
 class Kind:
     """A plain job's kind: call it like the function it was made from, or submit it."""
 
@@ -57,7 +65,7 @@ class Kind:
         self._app = app
         self.handler = handler
         self.name = handler.kind
-        self.definition = Definition(handler.kind, handler.terms)
+        self.definition = Definition(handler.kind, handler.terms, machine=handler.machine)
         self.__doc__ = handler.function.__doc__
 
     def __call__(self, *arguments: Any, **fields: Any) -> Any:
@@ -100,10 +108,11 @@ After = str | StageHandle | Iterable[str | StageHandle] | None
 class Pipeline:
     """A pipeline's kind: stages are added with `@pipeline.stage`."""
 
-    def __init__(self, app: Submitter, name: str, failures: Failures = None) -> None:
+    def __init__(self, app: Submitter, name: str, failures: Failures = None, machine: Machine | None = None) -> None:
         self._app = app
         self.name = name
         self._rules = make_rules(failures)
+        self._machine = check_machine(machine)
         self._stages: dict[str, Stage] = {}
         self._handlers: dict[str, Handler] = {}
 
@@ -149,7 +158,14 @@ class Pipeline:
                 raise KindTaken(f"Pipeline '{self.name}' has a stage '{stage.name}'.")
             check_graph(self.name, (*self._stages.values(), stage))
             handler = make_handler(
-                self.name, stage.name, decorated, terms, policy, isolated=isolated, rules=self._rules
+                self.name,
+                stage.name,
+                decorated,
+                terms,
+                policy,
+                isolated=isolated,
+                rules=self._rules,
+                machine=self._machine,
             )
             self._stages[stage.name] = stage
             self._handlers[stage.name] = handler
@@ -162,7 +178,7 @@ class Pipeline:
         """The pipeline as data."""
         if not self._stages:
             raise GraphInvalid(f"Pipeline '{self.name}' has no stages; add one with @{self.name}.stage.")
-        return Definition(self.name, Terms(), tuple(self._stages.values()))
+        return Definition(self.name, Terms(), tuple(self._stages.values()), self._machine)
 
     def submit(
         self,

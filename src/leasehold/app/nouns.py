@@ -1,9 +1,12 @@
-"""The façade's noun `app.queues`."""
+"""The façade's nouns `app.queues` and `app.machine`."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from leasehold.app.opening import Opening
 from leasehold.model.limits import QUEUE_LIMIT_MAX
+from leasehold.model.machine import Machine, make_machine
 from leasehold.model.names import check_name, check_whole
 from leasehold.store.queues import Queue
 from leasehold.store.wake import ATTENTION
@@ -34,3 +37,24 @@ class Queues:
             check_whole(capacity, 1, QUEUE_LIMIT_MAX, "A queue's limit")
         self._opening.store.queues.limit(check_name(name, "queue"), capacity)
         self._opening.store.wake([ATTENTION])
+
+
+class Machines:
+    """Declares state machines: `app.machine("parcel", {"PACKED": "SENT", "SENT": ["ARRIVED", "LOST"]}, initial=…)`."""
+
+    def __init__(self, opening: Opening) -> None:
+        self._opening = opening
+
+    def __call__(
+        self, name: str, arrows: Mapping[str, str | Iterable[str]], *, initial: str, failed: str | None = None
+    ) -> Machine:
+        """Declare the states that jobs of a kind pass through, and from where one may go where.
+
+        Pass it to the kind as `machine=`; its handlers then move with `task.advance(state)`. A job begins in `initial`,
+        and one that ended in ERROR is shown as `failed`. The database keeps the arrows and refuses every other move.
+        """
+        return make_machine(check_name(name, "machine"), arrows, initial=initial, failed=failed)
+
+    def counts(self, kind: str) -> dict[str, int]:
+        """Count the jobs of a kind by state."""
+        return self._opening.store.machines.counts(check_name(kind, "kind"))

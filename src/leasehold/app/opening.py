@@ -51,7 +51,13 @@ class Opening:
         """The store, with every kind registered here made known to processes that have no handlers."""
         store = self.store
         for definition in self._registry.definitions():
-            if self._published.get(definition.kind) != definition:
-                store.tasks.publish(definition)
-                self._published[definition.kind] = definition
+            self.publish(definition)
         return store
+
+    def publish(self, definition: Definition) -> None:
+        """Make a kind known, once."""
+        if self._published.get(definition.kind) != definition:
+            if definition.machine is not None:
+                self.store.machines.publish(definition.machine)
+            self.store.tasks.publish(definition)
+            self._published[definition.kind] = definition

@@ -46,6 +46,8 @@ def definition_of(what: object, registry: Registry, opening: Opening) -> Definit
     """Return what a kind is: registered here, or published by another process."""
     known = registry.find(what)
     if known is not None:
+        if known.definition.machine is not None and not opening.store.database.is_bound:
+            opening.publish(known.definition)  # so that its state can be read before any worker has started
         return known.definition
     name = check_name(what, "kind")
     published = opening.definition(name)

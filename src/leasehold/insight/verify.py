@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from leasehold.insight.verify_effects import Effects
 from leasehold.insight.verify_ends import ends_differ, texts_differ
 from leasehold.insight.verify_letters import Letters, states_differ
 from leasehold.insight.verify_marks import marks_differ, waits_differ
+from leasehold.insight.verify_moves import Moves
 from leasehold.insight.verify_posts import Posts, posts_differ
 from leasehold.insight.verify_rows import Rows
 from leasehold.model.fold import LEASE, NOWHERE, OUTCOME, READY, WAITING, Difference, State, compare
@@ -47,6 +48,7 @@ class _Followed:
     effects: Effects = field(default_factory=Effects)
     letters: Letters = field(default_factory=Letters)
     posts: Posts = field(default_factory=Posts)
+    moves: Moves = field(default_factory=Moves)
 
     @property
     def untold(self) -> str:
@@ -62,17 +64,20 @@ def verify_job(store: Store, job_id: int) -> Verdict:
 def _verify(job_id: int, parts: Iterator[Part]) -> Verdict:
     tally, teller, followed = Tally(), Teller(), _Followed()
     difference = first = ""
+    states: Mapping[str, str] = {}
     number = 0
     for number, part in enumerate(parts, 1):
         if number == 1:
             followed.effects = Effects(part.task.kind, part.task.key)
-            first = _first_differs(job_id, part)
+            first, states = _first_differs(job_id, part), part.states
         story = teller.story(number - 1, part)
         tally.see(story)
+        followed.moves.follow(story)
         difference = difference or followed.rows.follow(story) or check_part(part, story, followed)
     if number == 0:
         raise JobUnknown(f"The id is {job_id}.")
     difference = difference or followed.rows.close() or first or followed.rows.end()
+    difference = difference or followed.moves.end() or followed.moves.compare(states)
     return _verdict(tally, difference, followed)
 
 
@@ -91,9 +96,10 @@ def verify_file(path: Path) -> Verdict:
         followed.effects = Effects(recording.opening.kind, recording.opening.key)
         for story in recording.stories():
             tally.see(story)
+            followed.moves.follow(story)
             if said := followed.rows.follow(story) or _check_letters(story, followed):
                 return _verdict(tally, f"before line {recording.line}: {said}", followed)
-        return _verdict(tally, followed.rows.end(), followed)
+        return _verdict(tally, followed.rows.end() or followed.moves.end(), followed)
     except RecordDamaged as error:
         return Verdict(equal=False, difference=error.detail[:1].lower() + error.detail[1:].rstrip("."))
 

@@ -1,4 +1,4 @@
-"""The names of the journal's lines: one for every change of place, and one for a cancel that must wait for its end."""
+"""The journal's lines: one for every change of place, for a change of state, and for a cancel that must wait."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ class Name(StrEnum):
     DONE = "done"
     FAILED = "failed"
     ASKED = "asked"
+    MOVED = "moved"
     CANCELLED = "cancelled"
     REVIVED = "revived"
     SUPERSEDED = "superseded"

@@ -158,7 +158,7 @@ def _end_attempt(state: State, event: EventLine) -> None:
     _same("its fence", state.fence, event.fence)
     _same("its attempt", state.attempt, event.attempt)
     match event.name:
-        case Name.ASKED:
+        case Name.ASKED | Name.MOVED:
             pass
         case Name.RETRIED:
             state.move(WAITING)

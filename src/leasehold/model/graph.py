@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from leasehold.errors import GraphInvalid
 from leasehold.model.limits import STAGES_MAX
+from leasehold.model.machine import Machine
 from leasehold.model.task import Child, Terms
 
 
@@ -24,6 +25,7 @@ class Definition(Struct, frozen=True):
     kind: str
     terms: Terms
     stages: tuple[Stage, ...] = ()
+    machine: Machine | None = None
 
     def last(self) -> tuple[str, ...]:
         """Name the stages nobody waits for; their outputs are the job's."""

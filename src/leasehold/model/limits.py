@@ -6,6 +6,7 @@ from typing import Final
 
 NAME_PATTERN: Final = r"^[a-z][a-z0-9_.-]{0,62}\Z"
 EFFECT_PATTERN: Final = r"^[A-Za-z][A-Za-z0-9_.-]{0,62}\Z"
+STATE_PATTERN: Final = r"^[A-Za-z][A-Za-z0-9_.-]{0,62}\Z"
 KEY_LENGTH_MAX: Final = 512
 PRIORITY_MIN: Final = -32_768
 PRIORITY_MAX: Final = 32_767
@@ -18,6 +19,7 @@ EFFECT_FIELDS_BYTES_MAX: Final = 64 * 1024
 EFFECTS_MAX: Final = 10_000
 SEGMENTS_MAX: Final = 10_000
 STAGES_MAX: Final = 500
+ARROWS_MAX: Final = 1_000
 INPUT_BYTES_MAX: Final = 64 * 1024 * 1024
 SUBJECT_LENGTH_MAX: Final = 512
 RECIPIENT_LENGTH_MAX: Final = 320

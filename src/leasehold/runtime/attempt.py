@@ -107,7 +107,7 @@ class Attempt:
         handler = self.handler
         fields = handler.arguments(canonical.decode(self.lease.payload))
         if handler.wants_task:
-            self.task = Task(self.lease, line(self), is_async=handler.is_async)
+            self.task = Task(self.lease, line(self), handler)
             return handler.function(self.task, **fields)
         return handler.function(**fields)
 

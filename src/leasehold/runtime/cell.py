@@ -21,12 +21,15 @@ from leasehold.model.delivery import Post
 from leasehold.model.effect import Intent, Record
 from leasehold.model.failure import Failure
 from leasehold.model.lease import Lease
+from leasehold.model.machine import Move
 from leasehold.redact import registered
 from leasehold.runtime.attempt import Attempt, State
+from leasehold.runtime.effects import Item
 from leasehold.runtime.task import Line
 
 GUARD: Final = str(Path(__file__).with_name("cell_guard.py"))
 LOOK_SECONDS: Final = 0.2
+ITEMS: Final[dict[str, type[Item]]] = {"intent": Intent, "record": Record, "move": Move}
 
 
 class Value(Struct, frozen=True):
@@ -161,8 +164,8 @@ def _heed(child: subprocess.Popen[bytes], word: dict[str, Any], line: Line) -> V
 
 
 def _enter(asked: dict[str, Any], line: Line) -> dict[str, Any]:
-    """Enter an intent or a record into the ledger for the child, and put the answer into words."""
-    item = convert(asked["intent"], Intent) if "intent" in asked else convert(asked["record"], Record)
+    """Commit an entry or a move for the child, and put the answer into words."""
+    item: Item = next(convert(asked[name], kind) for name, kind in ITEMS.items() if name in asked)
     try:
         return {"entry": line.ledger.enter(item)}
     except LeaseholdError as error:

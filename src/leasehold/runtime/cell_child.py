@@ -25,7 +25,7 @@ from leasehold.model.effect import Entry, Intent, Record
 from leasehold.model.failure import Failure, classify
 from leasehold.model.lease import Lease
 from leasehold.redact import register
-from leasehold.runtime.effects import Ledger
+from leasehold.runtime.effects import Item, Ledger
 from leasehold.runtime.handlers import Handler
 from leasehold.runtime.replies import AnyReply, AsyncReply, Reply, answer_all
 from leasehold.runtime.serving import run_inside_a_cell
@@ -94,13 +94,12 @@ class PipeLine:
         self.check()
         return PipeLedger(self, self._url)
 
-    def ask(self, item: Intent | Record, reply: AnyReply) -> None:
-        """Have the worker commit an intent or a record; the reply is answered once it has."""
+    def ask(self, item: Item, reply: AnyReply) -> None:
+        """Have the worker commit an entry or a move; the reply is answered once it has."""
         self.check()
         number = next(self._numbers)
         self._asked[number] = reply
-        name = "intent" if isinstance(item, Intent) else "record"
-        self.say(enter={"number": number, name: item})
+        self.say(enter={"number": number, type(item).__name__.lower(): item})
 
     def listen(self) -> None:
         """Hear what the worker says, until it hangs up."""
@@ -145,14 +144,14 @@ class PipeLedger:
         self._line = line
         self._url = url
 
-    def enter(self, item: Intent | Record) -> Entry:
-        """Commit an intent or a record and wait for the answer."""
+    def enter(self, item: Item) -> Entry:
+        """Commit an entry or a move and wait for the answer."""
         reply = Reply()
         self._line.ask(item, reply)
         return reply.wait()
 
-    def enter_async(self, item: Intent | Record) -> asyncio.Future[Entry]:
-        """Commit an intent or a record and await the answer; no thread waits for it."""
+    def enter_async(self, item: Item) -> asyncio.Future[Entry]:
+        """Commit an entry or a move and await the answer; no thread waits for it."""
         reply = AsyncReply()
         self._line.ask(item, reply)
         return reply.future
@@ -202,7 +201,7 @@ def _call(spec: dict[str, Any], line: PipeLine) -> tuple[object, Task]:
     spec["rules"] = handler.rules
     lease = msgspec.convert(spec["lease"], type=Lease)
     fields = handler.arguments(canonical.decode(lease.payload))
-    task = Task(lease, line, is_async=handler.is_async)
+    task = Task(lease, line, handler)
     result = handler.function(*((task,) if handler.wants_task else ()), **fields)
     if asyncio.iscoroutine(result):
         result = asyncio.run(_awaited(result, line))

@@ -12,11 +12,13 @@ from collections.abc import Callable
 
 from leasehold.errors import DatabaseUnavailable, LeaseholdError, LeaseLost, Unavailable
 from leasehold.model import lease as endings
-from leasehold.model.effect import Intent, Record
+from leasehold.model.effect import Entry, Intent, Record
 from leasehold.model.failure import classify
 from leasehold.model.lease import Landed, Progress, Settlement
 from leasehold.model.limits import GROUP_BYTES_MAX, GROUP_MAX
+from leasehold.model.machine import Move
 from leasehold.runtime.attempt import Attempt
+from leasehold.runtime.effects import Item
 from leasehold.runtime.holdings import Holdings
 from leasehold.runtime.notices import Notices
 from leasehold.runtime.replies import AnyReply, answer_all
@@ -24,11 +26,11 @@ from leasehold.store import Store
 
 
 class Ask:
-    """An intent or a record of an effect, and who waits for it. `identity`: what the ledger's answer is found by."""
+    """An entry of an effect or a move, and who waits for it. `identity`: what the store's answer is found by."""
 
     __slots__ = ("attempt", "identity", "item", "reply")
 
-    def __init__(self, attempt: Attempt, item: Intent | Record, reply: AnyReply) -> None:
+    def __init__(self, attempt: Attempt, item: Item, reply: AnyReply) -> None:
         self.attempt = attempt
         self.item = item
         self.reply = reply
@@ -39,6 +41,8 @@ class Ask:
         """How many characters it brings to a group."""
         if isinstance(self.item, Intent):
             return len(self.item.fields)
+        if isinstance(self.item, Move):
+            return len(self.item.tail)
         return len(self.item.result or "") + len(self.item.failure or "")
 
 
@@ -69,8 +73,8 @@ class Committer:
             with self._changed:
                 self._changed.notify()
 
-    def ask(self, attempt: Attempt, item: Intent | Record, reply: AnyReply) -> None:
-        """Hand over an intent or a record of an effect; the reply is answered once it is committed or refused."""
+    def ask(self, attempt: Attempt, item: Item, reply: AnyReply) -> None:
+        """Hand over an entry of an effect or a move; the reply is answered once it is committed or refused."""
         self._asks.append(Ask(attempt, item, reply))
         if self._idle:
             with self._changed:
@@ -135,10 +139,8 @@ class Committer:
     def _write_asks(self, group: list[Ask]) -> None:
         if not group:
             return
-        intents = [ask.item for ask in group if isinstance(ask.item, Intent)]
-        records = [ask.item for ask in group if isinstance(ask.item, Record)]
         try:
-            entries = self._store.effects.enter(intents, records)
+            entries = self._enter([ask.item for ask in group])
         except LeaseholdError as error:
             if isinstance(error, Unavailable) or len(group) == 1:
                 answer_all((ask.reply, error) for ask in group)
@@ -152,6 +154,13 @@ class Committer:
             return
         found = {(entry.task_id, entry.fence, entry.key): entry for entry in entries}
         answer_all([(ask.reply, found.get(ask.identity) or self._lost(ask)) for ask in group])
+
+    def _enter(self, items: list[Item]) -> list[Entry]:
+        intents = [item for item in items if isinstance(item, Intent)]
+        records = [item for item in items if isinstance(item, Record)]
+        moves = [item for item in items if isinstance(item, Move)]
+        entries = self._store.effects.enter(intents, records) if intents or records else []
+        return entries + (self._store.machines.move(moves) if moves else [])
 
     def _lost(self, ask: Ask) -> LeaseLost:
         if ask.attempt.lose():

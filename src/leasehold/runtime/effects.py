@@ -38,11 +38,13 @@ from leasehold.model.failure import Failure, classify
 from leasehold.model.failures.lineage import lineage_of
 from leasehold.model.lease import Lease
 from leasehold.model.limits import EFFECTS_MAX
+from leasehold.model.machine import Move
 from leasehold.model.names import check_effect
 from leasehold.runtime.points import Point, passing
 from leasehold.runtime.turns import Turn, Turns
 
 Act = Callable[..., Any]
+Item = Intent | Record | Move
 
 # What the running code is inside of: keys of effects under way, and a mark for a transaction.
 _inside: Final[ContextVar[frozenset[str]]] = ContextVar("leasehold_inside", default=frozenset())
@@ -61,11 +63,11 @@ class CutOff(asyncio.CancelledError):
 class Ledger(Protocol):
     """How an attempt reaches the ledger; `LeaseLost` if its lease no longer stands."""
 
-    def enter(self, item: Intent | Record) -> Entry:
-        """Commit an intent or a record and wait for the answer."""
+    def enter(self, item: Item) -> Entry:
+        """Commit an entry or a move and wait for the answer."""
 
-    def enter_async(self, item: Intent | Record) -> Awaitable[Entry]:
-        """Commit an intent or a record and await the answer."""
+    def enter_async(self, item: Item) -> Awaitable[Entry]:
+        """Commit an entry or a move and await the answer."""
 
     def transact(self, intent: Intent, act: Callable[[object], Record]) -> Entry:
         """Run `act` on a connection of the ledger's database; its rows and its record commit together."""
@@ -142,10 +144,10 @@ class Effects:
         intent = next(iter(self._open.values()), None)
         return _doubt(intent) if intent is not None else None
 
-    def check_outside(self) -> None:
-        """Refuse to deliver inside an act: where the result is found on record the act does not run again."""
+    def check_outside(self, verb: str) -> None:
+        """Refuse this inside an act: where the result is found on record the act does not run again."""
         if _inside.get():
-            raise Misuse("Inside an act of an effect nothing can be delivered; deliver after it, from its result.")
+            raise Misuse(f"Inside an act of an effect a task cannot {verb}; do that after it, from its result.")
 
     def when_quiet(self, call: Callable[[], None]) -> None:
         """Call once no transaction of this attempt is open: one that the handler left behind still holds the lease."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from leasehold.errors import ArgumentsInvalid, OptionInvalid
 from leasehold.model.failures.rules import Rule
+from leasehold.model.machine import Machine
 from leasehold.model.names import route as route_of
 from leasehold.model.retry import Retry
 from leasehold.model.task import Terms
@@ -31,6 +32,7 @@ class Handler:
     required: frozenset[str] = field(default_factory=frozenset)
     accepted: frozenset[str] | None = None
     rules: tuple[Rule, ...] = ()
+    machine: Machine | None = None
 
     @property
     def route(self) -> str:
@@ -66,6 +68,7 @@ def make_handler(
     *,
     isolated: bool,
     rules: tuple[Rule, ...] = (),
+    machine: Machine | None = None,
 ) -> Handler:
     """Look at a function once, so that calling it is cheap."""
     parameters = list(inspect.signature(function).parameters.values())
@@ -86,6 +89,7 @@ def make_handler(
         required=frozenset(p.name for p in fields if p.kind in _KEYWORD and p.default is p.empty),
         accepted=_accepted(fields, kind),
         rules=rules,
+        machine=machine,
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from leasehold.model.effect import Entry, Intent, Record
 from leasehold.runtime.attempt import Attempt
 from leasehold.runtime.committer import Committer
+from leasehold.runtime.effects import Item
 from leasehold.runtime.replies import AsyncReply, Reply
 from leasehold.store import Store
 
@@ -22,14 +23,14 @@ class AttemptLedger:
         self._committer = committer
         self._attempt = attempt
 
-    def enter(self, item: Intent | Record) -> Entry:
-        """Commit an intent or a record and wait for the answer."""
+    def enter(self, item: Item) -> Entry:
+        """Commit an entry or a move and wait for the answer."""
         reply = Reply()
         self._committer.ask(self._attempt, item, reply)
         return reply.wait()
 
-    def enter_async(self, item: Intent | Record) -> asyncio.Future[Entry]:
-        """Commit an intent or a record and await the answer."""
+    def enter_async(self, item: Item) -> asyncio.Future[Entry]:
+        """Commit an entry or a move and await the answer."""
         reply = AsyncReply()
         self._committer.ask(self._attempt, item, reply)
         return reply.future

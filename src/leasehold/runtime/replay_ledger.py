@@ -9,13 +9,15 @@ from typing import Any, Final
 from msgspec import UNSET, Struct
 
 from leasehold import canonical
-from leasehold.errors import EffectInDoubt
+from leasehold.errors import EffectInDoubt, StateDenied
 from leasehold.model import effect
 from leasehold.model.effect import Entry, Intent, Record
 from leasehold.model.event import Name
 from leasehold.model.failures.verdict import Verdict
 from leasehold.model.lease import Settlement
+from leasehold.model.machine import Move, Step
 from leasehold.model.record import EffectLine, EventLine, Story, TaskLine, text_of
+from leasehold.runtime.effects import Item
 from leasehold.runtime.replay_errors import Recorded
 
 SHOWN_MAX: Final = 500
@@ -63,15 +65,16 @@ class Answers:
         self.failed_as_recorded = False
         self.doubt: EffectInDoubt | None = None
         self.asked = 0
+        self._moves = {number for number, event in enumerate(story.events) if _is_move_of(event, ending)}
 
-    def enter(self, item: Intent | Record) -> Entry:
-        """Answer an intent from the record."""
+    def enter(self, item: Item) -> Entry:
+        """Answer an intent or a move from the record."""
         if isinstance(item, Record):
             raise self._diverge("effect", "answered from the record", "done again")
-        return self._answer(item)
+        return self._moved(item) if isinstance(item, Move) else self._answer(item)
 
-    def enter_async(self, item: Intent | Record) -> Awaitable[Entry]:
-        """Answer an intent from the record, at once: no turn of the loop lets others in between."""
+    def enter_async(self, item: Item) -> Awaitable[Entry]:
+        """Answer from the record, at once: no turn of the loop lets others in between."""
         found: asyncio.Future[Entry] = asyncio.get_running_loop().create_future()
         found.set_result(self.enter(item))
         return found
@@ -92,6 +95,21 @@ class Answers:
         if result is None:
             raise self._again(found)
         return Entry(intent.task_id, intent.fence, intent.key, effect.Verdict.DONE, result)
+
+    def _moved(self, move: Move) -> Entry:
+        """Answer a move: it was made then by this attempt or one before, or refused."""
+        made = [event for event in self._story.events if event.name == Name.MOVED and _leads(event, move)]
+        found, verdict = None, Step.DENIED
+        if len(made) >= move.ordinal:
+            found, verdict = made[move.ordinal - 1], Step.AGAIN
+            self._moves.discard(self._story.events.index(found))
+        elif not self._was_denied():
+            raise self._diverge("move", None, f"{move.target} {move.subject}".rstrip())
+        return Entry(move.task_id, move.fence, move.key, verdict, None)
+
+    def _was_denied(self) -> bool:
+        detail = self._ending.detail
+        return isinstance(detail, dict) and detail.get("error_class") == StateDenied.code
 
     def _follow(self, intent: Intent, number: int) -> None:
         """Note the first effect that has another number than then, and the first asked for after one that followed."""
@@ -158,6 +176,9 @@ class Answers:
             self._judge_failed()
         if settlement.status != "DONE" or self._ending.name != Name.DONE:
             return  # which effects a failed attempt asked for is not on record; a status that differs says more
+        if self._moves:
+            left = self._story.events[min(self._moves)]
+            raise Diverged(self._story.task, "move", text_of(left.detail), None)
         told = self._ending.detail if isinstance(self._ending.detail, dict) else {}
         trace = canonical.decode(settlement.detail) if settlement.detail else {}
         if told.get("effects_sha256") == trace.get("effects_sha256"):
@@ -188,6 +209,15 @@ class ReplayLine:
 
     def note(self, progress: str) -> None:
         """Let progress go nowhere."""
+
+
+def _is_move_of(event: EventLine, ending: EventLine) -> bool:
+    return event.name == Name.MOVED and event.fence == ending.fence
+
+
+def _leads(event: EventLine, move: Move) -> bool:
+    told = event.detail if isinstance(event.detail, dict) else {}
+    return (told.get("to"), told.get("of", "")) == (move.target, move.subject)
 
 
 def _named(intent: Intent) -> str:

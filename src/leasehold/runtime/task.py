@@ -13,7 +13,9 @@ from leasehold.model.lease import Lease
 from leasehold.model.limits import PROGRESS_BYTES_MAX
 from leasehold.model.names import clean
 from leasehold.runtime.effects import Act, Effects, Ledger
+from leasehold.runtime.handlers import Handler
 from leasehold.runtime.logs import Log, cleaned
+from leasehold.runtime.states import States
 
 
 class Line(Protocol):
@@ -41,11 +43,12 @@ class Line(Protocol):
 class Task:
     """One attempt, as its handler sees it."""
 
-    def __init__(self, lease: Lease, line: Line, *, is_async: bool = False) -> None:
+    def __init__(self, lease: Lease, line: Line, handler: Handler) -> None:
         self.lease = lease
         self._line = line
-        self._is_async = is_async
+        self._is_async = handler.is_async
         self.effects = Effects(lease, lambda: line.ledger)
+        self._states = States(lease, handler.machine, lambda: line.ledger)
         self._inputs: dict[str, Any] | None = None
         self.posts = Posts()
 
@@ -125,6 +128,17 @@ class Task:
             return asyncio.to_thread(effects.transact, intent, act)
         return effects.transact(intent, act)
 
+    def advance(self, state: str, *, of: str = "") -> Any:
+        """Move the job, or the part of it that `of` names, along an arrow of its machine; without one, `StateDenied`.
+
+        A move that an earlier attempt of this task has made is not made again, so a handler may start from the top.
+        In an async handler: `await task.advance(…)`.
+        """
+        self.effects.check_outside("advance")
+        if self._line.lost:
+            raise LeaseLost
+        return self._states.advance_async(state, of) if self._is_async else self._states.advance(state, of)
+
     def deliver(
         self, subject: str, recipient: str, version: int, message: dict[str, Any], *, provider: str = "default"
     ) -> None:
@@ -133,7 +147,7 @@ class Task:
         A recipient gets a subject's version once, whatever is delivered again; `provider` names who carries it, as
         registered with `app.deliveries.provider` in this process or another.
         """
-        self.effects.check_outside()
+        self.effects.check_outside("deliver")
         self.posts.add(make_post(subject, recipient, version, message, provider))
 
     @property

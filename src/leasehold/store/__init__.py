@@ -16,6 +16,7 @@ from leasehold.store.deliveries import Deliveries
 from leasehold.store.effects import Effects
 from leasehold.store.history import History
 from leasehold.store.leases import Leases
+from leasehold.store.machines import Machines
 from leasehold.store.pool import forsake
 from leasehold.store.queues import Queues
 from leasehold.store.reports import Reports
@@ -30,7 +31,7 @@ __all__ = ["Store", "open_store"]
 
 
 class Store:
-    """Work as it is kept: `tasks`, `leases`, `effects`, `stages`, `queues`, `workers`, `reports`."""
+    """Work as it is kept: `tasks`, `leases`, `effects`, `machines`, `stages`, `queues`, `workers`, `reports`."""
 
     def __init__(self, url: str, database: Database) -> None:
         self.url = url
@@ -38,6 +39,7 @@ class Store:
         self.tasks = Tasks(database)
         self.leases = Leases(database)
         self.effects = Effects(database)
+        self.machines = Machines(database)
         self.stages = Stages(database)
         self.queues = Queues(database)
         self.workers = Workers(database)

@@ -8,7 +8,7 @@ statement that writes an event has written another row before, so its transactio
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from msgspec import Struct
@@ -191,8 +191,8 @@ class Outbox(Struct, frozen=True):
 class Part(Struct, frozen=True):
     """One task with all that is on record about it, as it is stored. `marks`: by event, then the head.
 
-    `stray`, of a job's first task: something of the job's whose task is not there. `outbox` is
-    shared by many tasks.
+    Of a job's first task: `stray`, something of the job's whose task is not there, and `states`, where it stands in its
+    machine. `outbox` is shared by many tasks.
     """
 
     task: TaskFacts
@@ -205,6 +205,7 @@ class Part(Struct, frozen=True):
     marks: Sequence[tuple[int | None, bytes | None]] = ()
     stray: str = ""
     outbox: Outbox = Outbox()
+    states: Mapping[str, str] = {}
 
 
 class History:
@@ -274,8 +275,7 @@ def _parts(session: Session, job_id: int) -> Iterator[Part]:
     while True:
         rows = session.run("record_tasks", job=job_id, trunk=trunk, fan=fan, part=part, most=TASKS_PAGE)
         tasks = [TaskFacts(*row) for row in rows]
-        stray = _stray(session, job_id) if trunk < 0 else ""
-        yield from _filled(session, job_id, tasks, stray)
+        yield from _filled(session, job_id, tasks, is_first=trunk < 0)
         if len(tasks) < TASKS_PAGE:
             return
         trunk, fan, part = tasks[-1].trunk, tasks[-1].fan, tasks[-1].part
@@ -286,7 +286,7 @@ def _stray(session: Session, job_id: int) -> str:
     return f"there is {rows[0][1]} of a task (id {rows[0][0]}) that is missing" if rows else ""
 
 
-def _filled(session: Session, job_id: int, tasks: Sequence[TaskFacts], stray: str) -> Iterator[Part]:
+def _filled(session: Session, job_id: int, tasks: Sequence[TaskFacts], *, is_first: bool) -> Iterator[Part]:
     ids = document([task.id for task in tasks])
     after = _by_task(session.run("record_needs", tasks=ids), lambda row: row[1])
     events = _by_task(session.run("record_events", tasks=ids), lambda row: Event(*row), column=1)
@@ -296,10 +296,13 @@ def _filled(session: Session, job_id: int, tasks: Sequence[TaskFacts], stray: st
     deliveries = _by_task(session.run("record_deliveries", tasks=ids), lambda row: DeliveryFacts(*row))
     marks = _by_task(session.run("record_marks", tasks=ids), lambda row: (row[1], row[2]))
     outbox = _outbox(session, events.values(), deliveries.values())
+    stray = _stray(session, job_id) if is_first else ""
+    states: dict[str, str] = dict(session.run("record_states", job=job_id)) if is_first else {}
     for task in tasks:
         one = task.id
         told = after[one], events[one], effects[one], outcomes[one], letters[one], deliveries[one], marks[one]
-        yield Part(task, *told, stray if task is tasks[0] else "", outbox)
+        yield Part(task, *told, outbox=outbox, stray=stray, states=states)
+        stray, states = "", {}
 
 
 def _outbox(

@@ -26,6 +26,11 @@ CREATE TEMP TABLE IF NOT EXISTS leasehold_ledger (
     kind TEXT, fields TEXT, verdict TEXT, result TEXT, failure TEXT, known_result TEXT
 );
 
+CREATE TEMP TABLE IF NOT EXISTS leasehold_step (
+    number INTEGER PRIMARY KEY, job_id INTEGER, key TEXT, task_id INTEGER, fence INTEGER, attempt INTEGER, worker INTEGER, machine TEXT,
+    subject TEXT, target TEXT, source TEXT, verdict TEXT, detail TEXT, mark BLOB
+);
+
 CREATE TEMP TABLE IF NOT EXISTS leasehold_carried (id INTEGER PRIMARY KEY, was TEXT);
 
 CREATE TEMP TABLE IF NOT EXISTS leasehold_revived (

@@ -1,0 +1,96 @@
+"""A declared state machine: the states a job passes through beside its status, and the arrows between them. Pure.
+
+A handler moves its job along with `task.advance(state)`. The arrows stand in the database, which refuses any other
+change; each change is a line of the journal, in the same transaction.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import Final
+
+from msgspec import Struct
+
+from leasehold import canonical
+from leasehold.errors import MachineInvalid
+from leasehold.model.lease import Lease
+from leasehold.model.limits import ARROWS_MAX, STATE_PATTERN
+
+_state: Final = re.compile(STATE_PATTERN)
+
+
+class Machine(Struct, frozen=True):
+    """Where every job of a kind begins, what a failed one is called, and from where one may go where."""
+
+    name: str
+    initial: str
+    failed: str | None
+    arrows: tuple[tuple[str, str], ...]
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """Every state, in the order in which they were declared."""
+        return tuple(dict.fromkeys([self.initial, *(state for arrow in self.arrows for state in arrow)]))
+
+
+class Move(Struct, frozen=True):
+    """One change of state asked for by an attempt: the `ordinal`-th to this state. `tail`: the end of its event."""
+
+    job_id: int
+    task_id: int
+    fence: int
+    machine: str
+    subject: str
+    target: str
+    ordinal: int
+    tail: str
+    key: str = ""  # no effect has such a key: an attempt's moves are written one after the other
+
+
+class Step(StrEnum):
+    """What came of a move."""
+
+    MOVED = "moved"
+    AGAIN = "again"  # an earlier attempt of the task has made it
+    DENIED = "denied"
+
+
+def make_machine(
+    name: str, arrows: Mapping[str, str | Iterable[str]], *, initial: str, failed: str | None = None
+) -> Machine:
+    """Check a declaration: every state is named well and can be reached."""
+    pairs = [(source, target) for source, targets in arrows.items() for target in _several(targets)]
+    for state in [initial, *([] if failed is None else [failed]), *(state for pair in pairs for state in pair)]:
+        check_state(name, state)
+    if not 1 <= len(pairs) <= ARROWS_MAX:
+        raise MachineInvalid(f"'{name}' has {len(pairs)} arrows; it needs 1 to {ARROWS_MAX}.")
+    machine = Machine(name, initial, failed, tuple(dict.fromkeys(pairs)))
+    if lost := [state for state in machine.states if state not in _reached(machine)]:
+        raise MachineInvalid(f"No arrow of '{name}' leads from '{initial}' to '{lost[0]}'.")
+    return machine
+
+
+def check_state(name: str, state: object) -> None:
+    """Refuse what no state of a machine may be called."""
+    if not isinstance(state, str) or not _state.match(state):
+        raise MachineInvalid(f"In '{name}' a state is called {str(state)[:80]!r}.")
+
+
+def _several(targets: str | Iterable[str]) -> Iterable[str]:
+    return [targets] if isinstance(targets, str) else targets
+
+
+def _reached(machine: Machine) -> set[str]:
+    reached = {machine.initial}
+    while more := {target for source, target in machine.arrows if source in reached} - reached:
+        reached |= more
+    return reached
+
+
+def make_move(lease: Lease, machine: Machine, target: str, subject: str, ordinal: int) -> Move:
+    """Ask for a change of state under a lease."""
+    about = f'"of":{canonical.encode(subject)},' if subject else ""
+    tail = f'{about}"to":"{target}"}}'
+    return Move(lease.job_id, lease.task_id, lease.fence, machine.name, subject, target, ordinal, tail)

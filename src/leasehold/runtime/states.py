@@ -1,0 +1,55 @@
+"""The moves of one attempt in its kind's machine. What an earlier attempt of the task has made is not made again."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from leasehold.errors import Misuse, StateDenied
+from leasehold.model.effect import Entry
+from leasehold.model.lease import Lease
+from leasehold.model.limits import KEY_LENGTH_MAX
+from leasehold.model.machine import Machine, Move, Step, make_move
+from leasehold.model.names import check_text
+from leasehold.runtime.effects import Ledger
+
+
+class States:
+    """Moves a job, or a part of it, from state to state."""
+
+    def __init__(self, lease: Lease, machine: Machine | None, ledger: Callable[[], Ledger]) -> None:
+        self._lease = lease
+        self._machine = machine
+        self._reach = ledger
+        self._lock = threading.Lock()
+        self._asked: Counter[tuple[str, str]] = Counter()
+
+    def advance(self, state: str, subject: str) -> None:
+        """Move, and return once that is committed."""
+        move = self._make(state, subject)
+        self._judge(move, self._reach().enter(move))
+
+    async def advance_async(self, state: str, subject: str) -> None:
+        """Move, and return once that is committed, without holding up the loop."""
+        move = self._make(state, subject)
+        self._judge(move, await self._reach().enter_async(move))
+
+    def _make(self, state: Any, subject: str) -> Move:
+        machine = self._machine
+        if machine is None:
+            raise Misuse(f"'{self._lease.kind}' has no machine; declare one with app.machine and pass it as machine=….")
+        if state not in machine.states:
+            raise StateDenied(f"'{machine.name}' has no state {str(state)[:80]!r}, only {', '.join(machine.states)}.")
+        if subject:
+            check_text(subject, KEY_LENGTH_MAX, "What a state is of")
+        with self._lock:
+            self._asked[state, subject] += 1
+            ordinal = self._asked[state, subject]
+        return make_move(self._lease, machine, state, subject, ordinal)
+
+    def _judge(self, move: Move, entry: Entry) -> None:
+        if entry.verdict == Step.DENIED:
+            about = f" of '{move.subject}'" if move.subject else ""
+            raise StateDenied(f"The state{about} is {entry.result}; {move.target} was asked for.")

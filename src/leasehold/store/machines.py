@@ -1,0 +1,51 @@
+"""State machines: what was declared, where jobs stand, and moves, each made only along an arrow and under a lease."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import attrgetter
+
+from leasehold.errors import MachineInvalid
+from leasehold.model.effect import Entry
+from leasehold.model.machine import Machine, Move
+from leasehold.store.database import Database, Session
+from leasehold.store.documents import document
+
+
+class Machines:
+    """The noun `store.machines`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def publish(self, machine: Machine) -> None:
+        """Make a machine known. Arrows may be added to one that is; none is taken away."""
+
+        def work(session: Session) -> None:
+            fields = {"name": machine.name, "initial": machine.initial, "failed": machine.failed}
+            found = session.run("machine_publish", **fields, arrows=document(machine.arrows))[0]
+            if found != (machine.initial, machine.failed):
+                raise MachineInvalid(
+                    f"'{machine.name}' stands in this database with the first state '{found[0]}' and "
+                    f"{found[1]!r} for a failed job; give this one another name."
+                )
+
+        self._database.transact(work)
+
+    def move(self, moves: Sequence[Move]) -> list[Entry]:
+        """Make moves, of each task at most one; of those missing in the answer the lease no longer stands.
+
+        Several of one thing's states are made one after the other: each starts where the one before has led.
+        """
+        first: dict[tuple[int, str], Move] = {}
+        later = [move for move in moves if first.setdefault((move.job_id, move.subject), move) is not move]
+        rows = self._database.write("move", moves=document(sorted(first.values(), key=attrgetter("task_id"))))
+        return [Entry(*row) for row in rows] + (self.move(later) if later else [])
+
+    def states(self, job_id: int) -> dict[str, str]:
+        """Return where a job stands, under an empty name, and where its parts do; empty without a machine."""
+        return dict(self._database.read("states", job=job_id))
+
+    def counts(self, kind: str) -> dict[str, int]:
+        """Count the jobs of a kind by state."""
+        return dict(self._database.read("state_counts", kind=kind))
