@@ -1,0 +1,1 @@
+"""Pipelines built on Leasehold's public names, each useful by itself."""

@@ -1,0 +1,38 @@
+"""Keys that are equal on every machine: of a job, and of each operation on it.
+
+A key is the sha256, in hex, of canonical JSON: keys sorted, no blanks, ASCII escapes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+VERSION = 1
+
+
+def job_key(work_id: str, artifact_id: str, canonical_url: str) -> str:
+    """Return the key of a job: one artifact of one work from one URL."""
+    return _digest(
+        {
+            "v": VERSION,
+            "kind": "JOB",
+            "work_id": work_id,
+            "artifact_id": artifact_id,
+            "url": canonical_url,
+            "role": "artifact",
+        }
+    )
+
+
+def op_key(kind: str, job_id: str, **context: Any) -> str:
+    """Return the key of an operation: what is done to which job, with what."""
+    if clash := {"v", "kind", "job_id"} & context.keys():
+        raise ValueError(f"{sorted(clash)[0]!r} is part of every key and cannot be a field")
+    return _digest({"v": VERSION, "kind": kind, "job_id": job_id, **context})
+
+
+def _digest(fields: dict[str, Any]) -> str:
+    text = json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
