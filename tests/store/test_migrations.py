@@ -66,7 +66,7 @@ def stamp(store, version: str) -> None:
     store.database.transact(lambda session: session.run("schema_stamp", version=version))
 
 
-@pytest.mark.parametrize("version", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("version", [1, 2, 3, 4, 5, 6])
 def test_a_schema_migrated_from_any_older_version_equals_a_fresh_one(empty_store, store, version):
     migrate_to(empty_store, version)
     assert empty_store.migrate() == (version, migrate.latest(empty_store.database.dialect.name))
@@ -74,13 +74,13 @@ def test_a_schema_migrated_from_any_older_version_equals_a_fresh_one(empty_store
 
 
 def test_every_older_version_is_tried_above(dialect):
-    assert migrate.latest(dialect) == 6
+    assert migrate.latest(dialect) == 7
 
 
 def test_migrating_again_changes_nothing(store):
     submit(store, "kept")
     before = structure(store)
-    assert store.migrate() == (6, 6)
+    assert store.migrate() == (7, 7)
     assert structure(store) == before
     assert look(store, "SELECT count(*) FROM task") == [(1,)]
 
@@ -91,20 +91,20 @@ def test_two_migrations_at_once_make_one_schema(blank_url, store):
             return other.migrate()
 
     answers = at_once(4, migrate_once)
-    assert sorted(answers) == [(0, 6), (6, 6), (6, 6), (6, 6)]
+    assert sorted(answers) == [(0, 7), (7, 7), (7, 7), (7, 7)]
     with contextlib.closing(open_store(blank_url)) as made:
         assert structure(made) == structure(store)
 
 
 def test_preparing_a_new_database_gives_it_the_schema(empty_store):
     empty_store.prepare()
-    assert migrate.version(empty_store.database) == 6
+    assert migrate.version(empty_store.database) == 7
     empty_store.prepare()
 
 
 def test_a_schema_newer_than_the_engine_is_refused(store):
-    stamp(store, "7")
-    with pytest.raises(SchemaTooNew, match="version 7; this engine knows 6") as refused:
+    stamp(store, "8")
+    with pytest.raises(SchemaTooNew, match="version 8; this engine knows 7") as refused:
         store.prepare()
     assert refused.value.code == "SCHEMA_TOO_NEW"
     with pytest.raises(SchemaTooNew):
@@ -159,7 +159,7 @@ def test_a_migration_that_fails_leaves_nothing_behind(empty_store):
     with pytest.raises(OSError):  # noqa: PT011
         empty_store.database.transact(work)
     assert migrate.version(empty_store.database) == 0
-    assert empty_store.migrate() == (0, 6)
+    assert empty_store.migrate() == (0, 7)
 
 
 def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(tmp_path):

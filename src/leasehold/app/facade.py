@@ -64,20 +64,23 @@ class Leasehold:
         priority: int = 0,
         delay: float = 0.0,
         version: int | None = None,
+        branch: str | None = None,
     ) -> Job:
         """Submit one job. The same kind and key again returns that job; with another payload it is a `KeyConflict`.
 
         With `version`, each version of the key is a job of its own, under the key `key@version`. The same version
         again returns its job and what came of it; a strictly higher one runs anew, even while the one before still
         runs; one lower than the newest asked for is refused as `VersionStale`, one that was pruned as `VersionPruned`.
+        `branch` names a branch of the kind's queue, such as a host: see `app.queues.limit`.
         """
         if version is None:
-            return self.submit_many(what, [payload], keys=[key], priority=priority, delay=delay)[0]
+            branches = None if branch is None else [branch]
+            return self.submit_many(what, [payload], keys=[key], priority=priority, delay=delay, branches=branches)[0]
         if key is None:
             raise OptionInvalid("A version is one of a key; pass both.")
         texts = submitting.check_payloads(what, self._registry, [payload])
         store, definition = self._opening.store, submitting.definition_of(what, self._registry, self._opening)
-        made = submitting.make_submissions(definition, texts, [key], Options(priority, delay))
+        made = submitting.make_submissions(definition, texts, [key], Options(priority, delay, branch and [branch]))
         return Job.submitted(store, submitting.submit_version(store, definition, made[0], version))
 
     def submit_many(
@@ -88,11 +91,13 @@ class Leasehold:
         keys: Sequence[str | None] | None = None,
         priority: int = 0,
         delay: float = 0.0,
+        branches: Sequence[str | None] | None = None,
     ) -> list[Job]:
         """Submit many jobs of one kind in one transaction: all or none."""
-        options = Options(priority, delay)
-        if keys is not None and len(keys) != len(payloads):
-            raise OptionInvalid(f"{len(payloads)} payloads need as many keys; got {len(keys)}.")
+        options = Options(priority, delay, branches)
+        for given, name in ((keys, "keys"), (branches, "branches")):
+            if given is not None and len(given) != len(payloads):
+                raise OptionInvalid(f"{len(payloads)} payloads need as many {name}; got {len(given)}.")
         texts = submitting.check_payloads(what, self._registry, payloads)
         store = self._opening.store
         definition = submitting.definition_of(what, self._registry, self._opening)

@@ -32,6 +32,7 @@ class Submitter(Protocol):
         priority: int = 0,
         delay: float = 0.0,
         version: int | None = None,
+        branch: str | None = None,
     ) -> Job:
         """Submit a job."""
 
@@ -80,9 +81,10 @@ class Kind:
         priority: int = 0,
         delay: float = 0.0,
         version: int | None = None,
+        branch: str | None = None,
     ) -> Job:
         """Submit a job of this kind; see `Leasehold.submit`."""
-        return self._app.submit(self, payload, key=key, priority=priority, delay=delay, version=version)
+        return self._app.submit(self, payload, key=key, priority=priority, delay=delay, version=version, branch=branch)
 
     def handlers(self) -> list[Handler]:
         """Return what runs it."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from leasehold import clock
 from leasehold.app.opening import Opening
-from leasehold.model.limits import QUEUE_LIMIT_MAX
+from leasehold.errors import OptionInvalid
+from leasehold.model.limits import QUEUE_LIMIT_MAX, RATE_MAX
 from leasehold.model.machine import Machine, make_machine
-from leasehold.model.names import check_name, check_whole
+from leasehold.model.names import check_name, check_queue, check_range, check_whole
 from leasehold.store.queues import Queue
 from leasehold.store.wake import ATTENTION
 
@@ -24,18 +26,27 @@ class Queues:
 
     def pause(self, name: str) -> None:
         """Have nobody claim from a queue; what runs goes on."""
-        self._opening.store.queues.pause(check_name(name, "queue"))
+        self._opening.store.queues.pause(check_queue(name))
 
     def resume(self, name: str) -> None:
         """Let workers claim from a queue again."""
-        self._opening.store.queues.resume(check_name(name, "queue"))
+        self._opening.store.queues.resume(check_queue(name))
         self._opening.store.wake([name, ATTENTION])
 
-    def limit(self, name: str, capacity: int | None) -> None:
-        """Let at most `capacity` tasks of a queue run at once, over all workers; None lifts the limit."""
+    def limit(self, name: str, capacity: int | None, *, rate: float | None = None) -> None:
+        """Let at most `capacity` tasks of a queue run at once, over all workers; None lifts the limit.
+
+        With `rate`, no more than so many start in a second, on average and over all workers. The name `mail/*` sets
+        the limit of each branch of `mail` by itself; `mail/example.org` that of one, which comes before the others'.
+        """
         if capacity is not None:
             check_whole(capacity, 1, QUEUE_LIMIT_MAX, "A queue's limit")
-        self._opening.store.queues.limit(check_name(name, "queue"), capacity)
+        if rate is not None:
+            check_range(rate, 1 / RATE_MAX, RATE_MAX, "rate (starts in a second)")
+            if capacity is None:
+                raise OptionInvalid("A rate goes with a limit; pass both.")
+        pace_us = None if rate is None else max(1, round(clock.SECOND / rate))
+        self._opening.store.queues.limit(check_queue(name), capacity, pace_us)
         self._opening.store.wake([ATTENTION])
 
 

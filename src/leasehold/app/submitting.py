@@ -18,8 +18,8 @@ from leasehold.app.opening import Opening
 from leasehold.errors import KindUnknown, OptionInvalid, PayloadInvalid
 from leasehold.model.graph import Definition
 from leasehold.model.limits import DELAY_SECONDS_MAX, PRIORITY_MAX, PRIORITY_MIN, VERSION_MAX
-from leasehold.model.names import check_key, check_name, check_range, check_whole
-from leasehold.model.task import Submission, Submitted
+from leasehold.model.names import branch_of, check_branch, check_key, check_name, check_range, check_whole
+from leasehold.model.task import Submission, Submitted, Terms
 from leasehold.runtime.handlers import Handler
 from leasehold.store import Store
 from leasehold.store.wake import ATTENTION
@@ -29,10 +29,11 @@ KEY_CHANCE = 8  # bytes of a key that nobody can guess or meet twice
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How jobs are submitted: higher priority first, not before `delay` seconds from now."""
+    """How jobs are submitted: higher priority first, not before `delay` seconds from now, into which branch each."""
 
     priority: int = 0
     delay: float = 0.0
+    branches: Sequence[str | None] | None = None
 
     def __post_init__(self) -> None:
         """Refuse what lies outside its limits."""
@@ -82,10 +83,28 @@ def make_submissions(
     own = _own_keys(len(payloads))
     if keys is not None:
         own = [mine if key is None else check_key(key) for mine, key in zip(own, keys, strict=True)]
+    if options.branches is None:
+        return [
+            Submission(kind, key, payload, terms, priority, delay_us, unmet)
+            for payload, key in zip(payloads, own, strict=True)
+        ]
+    branched = _branched(definition, options.branches)
     return [
-        Submission(kind, key, payload, terms, priority, delay_us, unmet)
-        for payload, key in zip(payloads, own, strict=True)
+        Submission(kind, key, payload, branched[branch], priority, delay_us, unmet)
+        for payload, key, branch in zip(payloads, own, options.branches, strict=True)
     ]
+
+
+def _branched(definition: Definition, branches: Sequence[str | None]) -> dict[str | None, Terms]:
+    """Return the terms for each branch, of one object each."""
+    terms = definition.terms
+    if definition.stages:
+        raise OptionInvalid(f"'{definition.kind}' is a pipeline; branches are for plain jobs.")
+    names = {branch for branch in branches if branch is not None}
+    found: dict[str | None, Terms] = {None: terms}
+    for name in names:
+        found[name] = structs.replace(terms, queue=branch_of(terms.queue, check_branch(name)))
+    return found
 
 
 def submit(
@@ -114,10 +133,10 @@ def submit_version(store: Store, definition: Definition, submission: Submission,
 def _announce(
     store: Store, definition: Definition, submissions: Sequence[Submission], answers: Sequence[Submitted]
 ) -> None:
-    first = [stage.terms.queue for stage in definition.stages if not stage.after]
+    first = {stage.terms.queue for stage in definition.stages if not stage.after}
     if not store.database.is_bound and any(answer.created for answer in answers):
         hint = {ATTENTION} if any(one.delay_us for one in submissions) else set()
-        store.wake({*(first or [definition.terms.queue]), *hint})
+        store.wake({*(first or {one.terms.queue for one in submissions}), *hint})
 
 
 def _own_keys(count: int) -> list[str]:

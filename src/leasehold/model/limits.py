@@ -7,6 +7,7 @@ from typing import Final
 NAME_PATTERN: Final = r"^[a-z][a-z0-9_.-]{0,62}\Z"
 EFFECT_PATTERN: Final = r"^[A-Za-z][A-Za-z0-9_.-]{0,62}\Z"
 STATE_PATTERN: Final = r"^[A-Za-z][A-Za-z0-9_.-]{0,62}\Z"
+BRANCH_PATTERN: Final = r"^[A-Za-z0-9\[][A-Za-z0-9_.:\[\]-]{0,199}\Z"
 KEY_LENGTH_MAX: Final = 512
 PRIORITY_MIN: Final = -32_768
 PRIORITY_MAX: Final = 32_767
@@ -31,6 +32,8 @@ VERSION_MAX: Final = 2**31 - 1
 PAGE_MAX: Final = 1_000
 CONCURRENCY_MAX: Final = 10_000
 QUEUE_LIMIT_MAX: Final = 10_000
+BRANCHES_LOOK_MAX: Final = 500
+RATE_MAX: Final = 1_000_000.0
 
 CLAIM_MAX: Final = 1_000
 GROUP_MAX: Final = 1_000

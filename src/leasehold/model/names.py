@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 
 from leasehold.errors import NameInvalid, OptionInvalid
-from leasehold.model.limits import EFFECT_PATTERN, KEY_LENGTH_MAX, NAME_PATTERN, REASON_LENGTH_MAX
+from leasehold.model.limits import BRANCH_PATTERN, EFFECT_PATTERN, KEY_LENGTH_MAX, NAME_PATTERN, REASON_LENGTH_MAX
 
 _name = re.compile(NAME_PATTERN)
 _effect = re.compile(EFFECT_PATTERN)
+_branch = re.compile(BRANCH_PATTERN)
+EACH_BRANCH = "*"
 _unprintable = re.compile(r"[\x00\ud800-\udfff]")
 
 
@@ -17,6 +19,40 @@ def check_name(name: object, what: str) -> str:
     if isinstance(name, str) and _name.match(name):
         return name
     raise NameInvalid(f"This {what} is {str(name)[:80]!r}.")
+
+
+def check_queue(name: object) -> str:
+    """Return the name of a queue, of one of its branches, or `name/*` for each of them."""
+    base, _, branch = str(name).partition("/")
+    if branch and branch != EACH_BRANCH:
+        check_branch(branch)
+    check_name(base if isinstance(name, str) else name, "queue")
+    return str(name)
+
+
+def check_branch(branch: object) -> str:
+    """Return the name of a branch if a queue may have one called so."""
+    if isinstance(branch, str) and _branch.match(branch):
+        return branch
+    raise NameInvalid(
+        f"A branch is named with up to 200 letters, digits or _.:[]-, such as a host; this is {str(branch)[:80]!r}."
+    )
+
+
+def branch_of(queue: str, branch: str) -> str:
+    """Name a branch of a queue."""
+    return f"{queue}/{branch}"
+
+
+def base_of(queue: str) -> str:
+    """Return the queue that a branch belongs to; a queue itself for one that is none."""
+    return queue.partition("/")[0]
+
+
+def family_of(queue: str) -> str:
+    """Name all branches of the queue that this is a branch of; empty for one that is none."""
+    base, found, _ = queue.partition("/")
+    return f"{base}/{EACH_BRANCH}" if found else ""
 
 
 def check_effect(kind: object) -> str:

@@ -8,14 +8,16 @@ by itself it asks nothing while idle.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from leasehold import clock
 from leasehold.model.lanes import Hints
 from leasehold.model.lease import Lease, Vacancy
 from leasehold.model.limits import CLAIM_MAX, GROUP_MAX
+from leasehold.model.names import family_of
 from leasehold.runtime.attempt import Attempt
+from leasehold.runtime.branches import Branches
 from leasehold.runtime.committer import Committer
 from leasehold.runtime.handlers import Handler
 from leasehold.runtime.holdings import Holdings
@@ -56,6 +58,7 @@ class Claimer:
         self._hints = Hints()
         self._rescan_at = 0
         self._limited: frozenset[str] = frozenset()
+        self._branches = Branches(store, queues)
         self._awake = threading.Event()
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="leasehold-claimer", daemon=True)
@@ -74,10 +77,21 @@ class Claimer:
         """Whether the last look found nothing and there is room."""
         return not self._awake.is_set() and self._holdings.room.free() > 0
 
-    def know_limits(self, limited: frozenset[str]) -> None:
-        """Learn which queues are limited; those are claimed from with slots."""
+    def know_limits(self, limited: frozenset[str], *, branched: bool = False) -> None:
+        """Learn which queues are limited, which are claimed from with slots; and whether any has branches."""
         self._limited = limited
-        self._holdings.room.watch_over(limited, self.wake)
+        self._branches.exist = branched
+        self._holdings.room.watch_over(limited, self._heed_room)
+
+    def _heed_room(self, queues: Iterable[str]) -> None:
+        self._branches.rouse(queues)
+        self.wake()
+
+    def heed_branch(self) -> None:
+        """Something became ready in a branch."""
+        self._branches.exist = True
+        self._branches.forget()
+        self.wake()
 
     def close(self) -> None:
         """Claim no more; a claim under way is finished first, unless the database is away."""
@@ -91,7 +105,7 @@ class Claimer:
 
     def _run(self) -> None:
         while not self._stopped.is_set():
-            self._awake.wait()
+            self._awake.wait(self._pause())
             self._awake.clear()
             try:
                 self._claim_on()
@@ -99,6 +113,11 @@ class Claimer:
                 self._notices.part_failed("claimer", error)
                 self._stopped.wait(1.0)
                 self._awake.set()
+
+    def _pause(self) -> float | None:
+        """Return how long to sleep unless woken: until a slot that rests has rested."""
+        wait_us = self._branches.rested_in(clock.uptime())
+        return None if wait_us is None else wait_us / clock.SECOND
 
     def _claim_on(self) -> None:
         """Claim until nothing is left or this worker shall stop."""
@@ -112,6 +131,7 @@ class Claimer:
                 return
             more = found >= asked
             self._queues.append(self._queues.pop(0))
+            self._branches.turn()
 
     def _await_room(self, *, more: bool) -> bool:
         """Wait for a free place; where more work is certain, a moment longer for a worthwhile number of them."""
@@ -135,9 +155,10 @@ class Claimer:
 
     def _turns(self) -> list[list[str]]:
         """Put together what one statement can claim from, in the order of whose turn it is; the others stand alone."""
-        together = [queue for queue in self._queues if not self._is_apart(queue)]
+        everywhere = [*self._queues, *self._branches.awake()]
+        together = [queue for queue in everywhere if not self._is_apart(queue)]
         turns: list[list[str]] = []
-        for queue in self._queues:
+        for queue in everywhere:
             if self._is_apart(queue):
                 turns.append([queue])
             elif queue == together[0]:
@@ -145,12 +166,18 @@ class Claimer:
         return turns
 
     def _is_apart(self, queue: str) -> bool:
-        return queue in self._limited or self._holdings.room.is_capped(queue)
+        return self._is_limited(queue) or self._holdings.room.is_capped(queue)
+
+    def _is_limited(self, queue: str) -> bool:
+        return queue in self._limited or family_of(queue) in self._limited
 
     def _claim_from(self, queues: list[str], most: int) -> int:
         asked_at = clock.uptime()
-        if queues[0] in self._limited:
+        if self._is_limited(queues[0]):
+            news = self._branches.news
             claimed = self._store.leases.claim_limited(self._worker, queues[0], self._routes, most)
+            if len(claimed.leases) < most:
+                self._rest(queues[0], claimed.wait_us, news)
         else:
             if asked_at >= self._rescan_at:
                 self._hints.forget()
@@ -165,6 +192,13 @@ class Claimer:
         if claimed.doubtful:
             self._release_strays()
         return len(claimed.leases)
+
+    def _rest(self, queue: str, wait_us: int | None, news: int) -> None:
+        """Look again when a slot has rested; a branch that had too few is left alone until there is news of it."""
+        if wait_us is not None:
+            self._branches.sleep(queue, until=clock.uptime() + wait_us)
+        elif news == self._branches.news:  # else a slot may have become free while it was asked
+            self._branches.sleep(queue)
 
     def _take_up(self, leases: list[Lease], asked_at: int) -> None:
         if leases:

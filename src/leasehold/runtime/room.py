@@ -6,6 +6,8 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
+from leasehold.model.names import base_of, family_of
+
 
 class Room:
     """So many places, some queues with caps of their own. A place is taken by claiming and left by ending."""
@@ -19,9 +21,9 @@ class Room:
         self._wanted = 0
         self._closed = False
         self._changed = threading.Condition()
-        self._on_room: Callable[[], None] = _nobody
+        self._on_room: Callable[[Iterable[str]], None] = _nobody
 
-    def watch_over(self, limited: Iterable[str], on_room: Callable[[], None]) -> None:
+    def watch_over(self, limited: Iterable[str], on_room: Callable[[Iterable[str]], None]) -> None:
         """Have it told at once when there may be room in a limited or capped queue again."""
         self._scarce = frozenset(limited).union(self._caps)
         self._on_room = on_room
@@ -31,21 +33,23 @@ class Room:
         with self._changed:
             for queue in queues:
                 self._busy += 1
-                self._busy_by_queue[queue] += 1
+                self._busy_by_queue[base_of(queue)] += 1
 
     def leave(self, queue: str) -> None:
         """Free a place: its handler has ended."""
         with self._changed:
             self._busy -= 1
-            self._busy_by_queue[queue] -= 1
+            self._busy_by_queue[base_of(queue)] -= 1
             if self._wanted and self.concurrency - self._busy >= self._wanted:
                 self._changed.notify_all()
         self.stir({queue})
 
     def stir(self, queues: Iterable[str]) -> None:
         """Tell who waits for room in a limited or capped queue that an end was written, which frees its slot."""
-        if self._scarce and not self._scarce.isdisjoint(queues):
-            self._on_room()
+        if self._scarce:
+            scarce = [one for one in queues if not self._scarce.isdisjoint((one, base_of(one), family_of(one)))]
+            if scarce:
+                self._on_room(scarce)
 
     @property
     def busy(self) -> int:
@@ -58,13 +62,13 @@ class Room:
 
     def free_in(self, queue: str) -> int:
         """Count free places for one queue, which may have a cap of its own here."""
-        cap = self._caps.get(queue)
+        cap = self._caps.get(base_of(queue))
         free = self.free()
-        return free if cap is None else min(free, cap - self._busy_by_queue[queue])
+        return free if cap is None else min(free, cap - self._busy_by_queue[base_of(queue)])
 
     def is_capped(self, queue: str) -> bool:
         """Whether a queue has a cap of its own here."""
-        return queue in self._caps
+        return base_of(queue) in self._caps
 
     def await_free(self, places: int, seconds: float) -> None:
         """Wait until so many places are free, or so long; not at all once closed."""
@@ -88,5 +92,5 @@ class Room:
             return done
 
 
-def _nobody() -> None:
+def _nobody(_: Iterable[str]) -> None:
     """Nobody waits for room yet."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from leasehold.errors import LeaseholdError
 from leasehold.model.lease import Vacancy
+from leasehold.model.names import base_of, family_of
 from leasehold.runtime.attempt import Attempt, State
 from leasehold.runtime.claimer import Claimer
 from leasehold.runtime.committer import Committer
@@ -198,27 +199,33 @@ class Worker:
         self._upkeep.nudge()
 
     def _heed(self, pulse: Pulse) -> None:
-        self._claimer.know_limits(frozenset(pulse.limited))
+        self._claimer.know_limits(frozenset(pulse.limited), branched=pulse.branched)
         for task_id, fence, reason in pulse.cancels:
             attempt = self._holdings.get(task_id, fence)
             if attempt is not None:
                 attempt.cancel_reason = reason
-        if pulse.ready:
+        if pulse.ready or pulse.branched:
             self._claimer.wake()
         if self._relay is not None:
             self._relay.heed(pulse)
 
     def _announce(self, queues: set[str]) -> None:
-        if queues & self._plan.queues.keys():
-            self._claimer.wake()
+        self._hear(queues)
         self._store.wake(queues)
+
+    def _hear(self, words: set[str]) -> None:
+        """Wake the claimer if one of these is a queue of its, or has branches that are."""
+        served = {word for word in words if base_of(word) in self._plan.queues}
+        if any(family_of(word) for word in served):
+            self._claimer.heed_branch()
+        elif served:
+            self._claimer.wake()
 
     def _listen(self) -> None:
         ear = self._store.ear()
         while not self._stopped.is_set():
             words = ear.wait(EAR_SECONDS)
-            if words & self._plan.queues.keys():
-                self._claimer.wake()
+            self._hear(words)
             if ATTENTION in words:
                 self._claimer.wake()
                 self._upkeep.nudge()

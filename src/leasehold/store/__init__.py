@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from leasehold.errors import DriverMissing, UrlInvalid
+from leasehold.model.names import family_of
 from leasehold.store import migrate
 from leasehold.store.audit import Audit
 from leasehold.store.database import PATIENCE_SECONDS, Database, Dialect
@@ -53,14 +54,14 @@ class Store:
         self._mouths: dict[int, Mouth] = {}  # of this process, by its pid
 
     def wake(self, words: Iterable[str]) -> None:
-        """Hint to every worker that these queues got work."""
+        """Hint to every worker that these queues got work; a branch is told of as one of its queue's."""
         mouth = self._own_mouth()
         if mouth is None:
             made = self.database.dialect.mouth()
             mouth = self._mouths.setdefault(os.getpid(), made)
             if mouth is not made:  # another thread was first
                 made.close()
-        mouth.send(words)
+        mouth.send({family_of(word) or word for word in words})
 
     def _own_mouth(self) -> Mouth | None:
         for pid in [pid for pid in self._mouths if pid != os.getpid()]:

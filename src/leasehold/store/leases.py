@@ -11,6 +11,7 @@ from leasehold.model.failure import ATTEMPTS_SPENT, MESSAGE_STANDS, WORKER_LOST
 from leasehold.model.lanes import Lane
 from leasehold.model.lease import Landed, Lease, Progress, Renewal, Renewed, Settlement, Vacancy, Vacated
 from leasehold.model.limits import PRIORITY_MAX, PRIORITY_MIN, RENEW_MAX, SWEEP_MAX
+from leasehold.model.names import family_of
 from leasehold.store.database import Database, Session
 from leasehold.store.documents import document
 
@@ -22,10 +23,14 @@ _CONFLICT: Final = MESSAGE_STANDS.text()
 
 
 class Claimed(Struct, frozen=True):
-    """What a claim brought. `doubtful`: an earlier try may have leased tasks that nobody was told of."""
+    """What a claim brought. `doubtful`: an earlier try may have leased tasks that nobody was told of.
+
+    `wait_us`: in how long a slot of a limited queue has rested; None if none rests.
+    """
 
     leases: list[Lease]
     doubtful: bool
+    wait_us: int | None = None
 
 
 class Leases:
@@ -44,18 +49,25 @@ class Leases:
     def claim_limited(self, worker: int, queue: str, routes: str, most: int) -> Claimed:
         """Lease tasks of a limited queue, one slot each."""
         lane = document([Lane(queue, PRIORITY_MIN, PRIORITY_MAX, 0)])
+        known = {"queue": queue, "family": family_of(queue)}
 
-        def work(session: Session) -> list[Lease]:
-            free = [row[0] for row in session.run("slots_free", queue=queue, most=most, ceiling=None)]
+        def work(session: Session) -> tuple[list[Lease], int | None]:
+            found = session.run("slots_free", **known, most=most, ceiling=None)
+            if not found and known["family"]:  # a branch gets its slots when it is first claimed from
+                session.run("slots_make", **known, capacity=None)
+                found = session.run("slots_free", **known, most=most, ceiling=None)
+            free = [number for number, wait_us in found if wait_us == 0]
+            wait_us = min((wait_us for _, wait_us in found if wait_us > 0), default=None)
             if not free:
-                return []
+                return [], wait_us
             rows = session.run("claim", worker=worker, lanes=lane, routes=routes, most=len(free), limited=True)
             leases = [Lease(*row) for row in rows]
             pairs = [{"number": number, "task_id": lease.task_id} for number, lease in zip(free, leases, strict=False)]
-            session.run("slots_fill", queue=queue, slots=document(pairs))
-            return leases
+            session.run("slots_fill", **known, slots=document(pairs))
+            return leases, wait_us
 
-        return Claimed(*self._database.transact_doubting(work))
+        (leases, wait_us), doubtful = self._database.transact_doubting(work)
+        return Claimed(leases, doubtful, wait_us)
 
     def settle(self, settlements: Sequence[Settlement]) -> list[Landed]:
         """End attempts; the answer holds those that landed. Of the others the lease no longer stands."""

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from msgspec import Struct
 
-from leasehold.model.limits import QUEUE_LIMIT_MAX
+from leasehold.model.limits import BRANCHES_LOOK_MAX, QUEUE_LIMIT_MAX
+from leasehold.model.names import EACH_BRANCH, family_of
 from leasehold.store.database import Database, Session
 from leasehold.store.documents import document
+
+EACH: Final = f"/{EACH_BRANCH}"
 
 
 class Queue(Struct, frozen=True):
@@ -38,25 +43,35 @@ class Queues:
         """Let workers claim from this queue again."""
         self._database.write("queue_pause", queue=name, paused=False)
 
-    def limit(self, name: str, capacity: int | None) -> None:
-        """Let at most `capacity` tasks of this queue run at once, counting those that run now; None lifts the limit."""
-        self._database.transact(lambda session: _limit(session, name, capacity))
+    def limit(self, name: str, capacity: int | None, pace_us: int | None = None) -> None:
+        """Let at most `capacity` tasks of this queue run at once, counting those that run now; None lifts the limit.
+
+        With `pace_us` they start on average so far apart. `name/*` means each branch of the queue.
+        """
+        self._database.transact(lambda session: _limit(session, name, capacity, pace_us))
+
+    def branches(self, after: str = "", most: int = BRANCHES_LOOK_MAX) -> list[str]:
+        """List branches of any queue in which something is ready, in the order of their names."""
+        return [row[0] for row in self._database.read("branches", after=after, most=most)]
 
 
-def _limit(session: Session, name: str, capacity: int | None) -> None:
+def _limit(session: Session, name: str, capacity: int | None, pace_us: int | None) -> None:
     session.run("leases_lock")  # a claim that did not see this limit has ended by then, and is given its slots here
-    session.run("queue_limit", queue=name, capacity=capacity)
+    session.run("queue_limit", queue=name, capacity=capacity, pace_us=pace_us)
     if capacity is not None:
-        session.run("slots_make", queue=name, capacity=capacity)
+        if not name.endswith(EACH):
+            session.run("slots_make", queue=name, family="", capacity=capacity)
         _give_slots(session, name, capacity)
 
 
 def _give_slots(session: Session, name: str, capacity: int) -> None:
-    tasks = [row[0] for row in session.run("unslotted", queue=name, most=QUEUE_LIMIT_MAX)]
-    if not tasks:
-        return
-    session.run("slots_make", queue=name, capacity=capacity + len(tasks))
-    free = session.run("slots_free", queue=name, most=len(tasks), ceiling=2 * QUEUE_LIMIT_MAX)
-    pairs = [{"number": row[0], "task_id": task_id} for row, task_id in zip(free, tasks, strict=False)]
-    session.run("slots_fill", queue=name, slots=document(pairs))
-    session.run("lease_limited", tasks=document([pair["task_id"] for pair in pairs]))
+    running: dict[str, list[int]] = {}
+    for queue, task_id in session.run("unslotted", queue=name, most=QUEUE_LIMIT_MAX):
+        running.setdefault(queue, []).append(task_id)
+    for queue, tasks in running.items():
+        known = {"queue": queue, "family": family_of(queue)}
+        session.run("slots_make", **known, capacity=capacity + len(tasks))
+        free = session.run("slots_free", **known, most=len(tasks), ceiling=2 * QUEUE_LIMIT_MAX)
+        pairs = [{"number": row[0], "task_id": task_id} for row, task_id in zip(free, tasks, strict=False)]
+        session.run("slots_fill", **known, slots=document(pairs))
+        session.run("lease_limited", tasks=document([pair["task_id"] for pair in pairs]))

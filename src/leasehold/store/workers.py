@@ -41,6 +41,7 @@ class Pulse(Struct, frozen=True):
     due_at: int | None
     expired: bool
     ready: bool
+    branched: bool
     paused: frozenset[str]
     limited: dict[str, int]
     cancels: list[tuple[int, int, str]]
@@ -70,7 +71,7 @@ class Workers:
         """Ask everything a quiet worker needs to know."""
         values = {name: getattr(question, name) for name in question.__struct_fields__}
         row = self._database.read("pulse", **values)[0]
-        now, unsettled, due_at, expired, ready, queues, cancels, neighbours, delivery_due_at, odd = row
+        now, unsettled, due_at, expired, ready, branched, queues, cancels, neighbours, delivery_due_at, odd = row
         states: list[Any] = json.decode(queues)
         return Pulse(
             now=now,
@@ -78,6 +79,7 @@ class Workers:
             due_at=due_at,
             expired=bool(expired),
             ready=bool(ready),
+            branched=bool(branched),
             paused=frozenset(name for name, paused, _ in states if paused),
             limited={name: capacity for name, _, capacity in states if capacity is not None},
             cancels=[(task_id, fence, reason) for task_id, fence, reason in json.decode(cancels)],

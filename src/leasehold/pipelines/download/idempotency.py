@@ -29,7 +29,7 @@ def job_key(work_id: str, artifact_id: str, canonical_url: str) -> str:
 def op_key(kind: str, job_id: str, **context: Any) -> str:
     """Return the key of an operation: what is done to which job, with what."""
     if clash := {"v", "kind", "job_id"} & context.keys():
-        raise ValueError(f"{sorted(clash)[0]!r} is part of every key and cannot be a field")
+        raise ValueError(f"{min(clash)!r} is part of every key and cannot be a field")
     return _digest({"v": VERSION, "kind": kind, "job_id": job_id, **context})
 
 

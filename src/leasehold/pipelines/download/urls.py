@@ -1,7 +1,7 @@
 """URLs in one form, so that the same address makes the same key: RFC 3986, section 6, without guessing what it means.
 
-Scheme and host in lower case, no default port, no dot segments, no fragment, escapes in capitals and only where they are
-needed. The order of a query and its tracking parameters are touched on request alone: to a server they may matter.
+Scheme and host in lower case, no default port, no dot segments, no fragment, escapes in capitals and only where needed.
+The order of a query and its tracking parameters are touched on request alone: to a server they may matter.
 """
 
 from __future__ import annotations

@@ -7,7 +7,10 @@ lane AS MATERIALIZED (
         jsonb_to_recordset(%(lanes)s::jsonb) AS (queue text, low smallint, high smallint, after bigint)
     ) WITH ORDINALITY AS lanes (queue, low, high, after, number)
     LEFT JOIN leasehold.queue ON queue.name = lanes.queue
-    WHERE NOT coalesce(queue.paused, false) AND (queue.capacity IS NOT NULL) = %(limited)s::boolean
+    LEFT JOIN leasehold.queue AS family ON family.name = split_part(lanes.queue, '/', 1) || '/*' AND strpos(lanes.queue, '/') > 0
+    LEFT JOIN leasehold.queue AS base ON base.name = split_part(lanes.queue, '/', 1)
+    WHERE NOT coalesce(queue.paused, false) AND NOT coalesce(family.paused, false) AND NOT coalesce(base.paused, false)
+      AND (coalesce(queue.capacity, family.capacity) IS NOT NULL) = %(limited)s::boolean
     ORDER BY lanes.number
 ),
 chosen AS MATERIALIZED (

@@ -7,6 +7,7 @@ SELECT clock.now,
     CASE WHEN %(look)s::boolean THEN EXISTS (
         SELECT 1 FROM leasehold.ready
         WHERE ready.queue = ANY(ARRAY(SELECT jsonb_array_elements_text(%(queues)s::jsonb))) AND ready.route = ANY(ARRAY(SELECT jsonb_array_elements_text(%(routes)s::jsonb)))) ELSE false END AS ready,
+    EXISTS (SELECT 1 FROM leasehold.ready WHERE strpos(ready.queue, '/') > 0) AS branched,
     (SELECT coalesce(json_agg(json_build_array(name, paused, capacity)), '[]'::json)::text
         FROM leasehold.queue WHERE paused OR capacity IS NOT NULL) AS queues,
     (SELECT coalesce(json_agg(json_build_array(task_id, fence, cancel_reason)), '[]'::json)::text

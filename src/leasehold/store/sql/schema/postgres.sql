@@ -78,6 +78,7 @@ CREATE TABLE leasehold.ready (
     mark bytea
 );
 CREATE UNIQUE INDEX ready_order ON leasehold.ready (queue, priority DESC, position);
+CREATE INDEX ready_branch ON leasehold.ready (queue COLLATE "C") WHERE strpos(queue, '/') > 0;
 
 CREATE TABLE leasehold.worker (
     id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -140,13 +141,15 @@ CREATE INDEX event_order ON leasehold.event USING brin (id) WITH (pages_per_rang
 CREATE TABLE leasehold.queue (
     name text PRIMARY KEY,
     paused boolean NOT NULL DEFAULT false,
-    capacity integer CHECK (capacity > 0)
+    capacity integer CHECK (capacity > 0),
+    pace_us bigint CHECK (pace_us > 0)
 );
 
 CREATE TABLE leasehold.slot (
     queue text NOT NULL,
     number integer NOT NULL,
     task_id bigint,
+    free_at bigint NOT NULL DEFAULT 0,
     PRIMARY KEY (queue, number)
 );
 CREATE UNIQUE INDEX slot_task ON leasehold.slot (task_id) WHERE task_id IS NOT NULL;

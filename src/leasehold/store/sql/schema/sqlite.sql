@@ -57,6 +57,7 @@ CREATE TABLE ready (
     mark BLOB
 ) STRICT;
 CREATE UNIQUE INDEX ready_order ON ready (queue, priority DESC, position);
+CREATE INDEX ready_branch ON ready (queue) WHERE instr(queue, '/') > 0;
 
 CREATE TABLE worker (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -118,13 +119,15 @@ CREATE INDEX event_task ON event (task_id);
 CREATE TABLE queue (
     name TEXT PRIMARY KEY,
     paused INTEGER NOT NULL DEFAULT 0,
-    capacity INTEGER CHECK (capacity > 0)
+    capacity INTEGER CHECK (capacity > 0),
+    pace_us INTEGER CHECK (pace_us > 0)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE slot (
     queue TEXT NOT NULL,
     number INTEGER NOT NULL,
     task_id INTEGER,
+    free_at INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (queue, number)
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX slot_task ON slot (task_id) WHERE task_id IS NOT NULL;

@@ -11,8 +11,13 @@ WHERE ready.position IN (
       AND candidate.position > lane.value ->> 'after'
       AND candidate.route IN (SELECT value FROM json_each(:routes))
     ORDER BY candidate.priority DESC, candidate.position LIMIT :most)
-  AND NOT EXISTS (SELECT 1 FROM main.queue WHERE queue.name = lane.value ->> 'queue' AND queue.paused)
-  AND EXISTS (SELECT 1 FROM main.queue WHERE queue.name = lane.value ->> 'queue' AND queue.capacity IS NOT NULL) = :limited
+  AND NOT EXISTS (SELECT 1 FROM main.queue WHERE queue.paused AND (queue.name = lane.value ->> 'queue'
+    OR (instr(lane.value ->> 'queue', '/') > 0 AND queue.name IN (
+        substr(lane.value ->> 'queue', 1, instr(lane.value ->> 'queue', '/')) || '*',
+        substr(lane.value ->> 'queue', 1, instr(lane.value ->> 'queue', '/') - 1)))))
+  AND EXISTS (SELECT 1 FROM main.queue WHERE queue.capacity IS NOT NULL AND (queue.name = lane.value ->> 'queue'
+    OR (instr(lane.value ->> 'queue', '/') > 0
+        AND queue.name = substr(lane.value ->> 'queue', 1, instr(lane.value ->> 'queue', '/')) || '*'))) = :limited
 ORDER BY lane.key, ready.priority DESC, ready.position LIMIT :most;
 
 DELETE FROM main.ready WHERE position IN (SELECT position FROM temp.leasehold_taken);

@@ -7,6 +7,7 @@ SELECT leasehold_now() AS now,
         SELECT 1 FROM main.ready
         WHERE ready.queue IN (SELECT value FROM json_each(:queues))
           AND ready.route IN (SELECT value FROM json_each(:routes))) ELSE 0 END AS ready,
+    EXISTS (SELECT 1 FROM main.ready WHERE instr(ready.queue, '/') > 0) AS branched,
     (SELECT json_group_array(json_array(name, json(CASE WHEN paused THEN 'true' ELSE 'false' END), capacity))
         FROM main.queue WHERE paused OR capacity IS NOT NULL) AS queues,
     (SELECT json_group_array(json_array(task_id, fence, cancel_reason))

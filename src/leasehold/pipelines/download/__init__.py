@@ -1,0 +1,1 @@
+"""Every file of a manifest on disk, once: resumed, hashed, deduplicated, indexed."""

@@ -1,0 +1,84 @@
+"""The branches of a worker's queues that have something ready, and those among them that need not be asked for a while.
+
+They come and go with what is submitted, so they are listed about once a second, and only while there are any. A branch
+whose slots are all taken is asked again when one is free, which is known at once for this worker's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from leasehold import clock
+from leasehold.model.limits import BRANCHES_LOOK_MAX
+from leasehold.model.names import base_of
+from leasehold.store import Store
+
+LIST_US: Final = clock.SECOND
+
+
+class Branches:
+    """What a claimer knows of branches."""
+
+    def __init__(self, store: Store, queues: Sequence[str]) -> None:
+        self._store = store
+        self._served = frozenset(queues)
+        self._known: list[str] = []
+        self._asleep: dict[str, int | None] = {}
+        self._listed_at: int | None = None
+        self._after = ""
+        self.exist = False
+        self.news = 0
+
+    def awake(self) -> list[str]:
+        """Return the branches to be asked now, in turn."""
+        if not self.exist:
+            return []
+        now = clock.uptime()
+        if self._listed_at is None or now - self._listed_at >= LIST_US:
+            self._list(now)
+        return [branch for branch in self._known if not self._sleeps(branch, now)]
+
+    def sleep(self, branch: str, until: int | None = None) -> None:
+        """Leave a branch alone until that time, or until there is news of it."""
+        self._asleep[branch] = until
+
+    def rouse(self, queues: Iterable[str]) -> None:
+        """There is news of these. Counted, for whoever was just asking."""
+        self.news += 1
+        for queue in queues:
+            self._asleep.pop(queue, None)
+
+    def rested_in(self, now: int) -> int | None:
+        """Return in how many microseconds the next one shall be asked, 0 if that is now; None if none has a time."""
+        due = {queue: until for queue, until in list(self._asleep.items()) if until is not None}
+        over = [queue for queue, until in due.items() if until <= now]
+        for queue in over:
+            self._asleep.pop(queue, None)
+        if over:
+            return 0
+        return min(due.values()) - now if due else None
+
+    def forget(self) -> None:
+        """List them anew when asked next."""
+        self._listed_at = None
+
+    def turn(self) -> None:
+        """Let another branch be first."""
+        self._known = self._known[1:] + self._known[:1]
+
+    def _list(self, now: int) -> None:
+        """List branches; where there are more than fit, those after the last ones come next time."""
+        found = self._store.queues.branches(self._after)
+        self._after = found[-1] if len(found) == BRANCHES_LOOK_MAX else ""
+        self._known = [branch for branch in found if base_of(branch) in self._served]
+        self._asleep = {
+            branch: until for branch, until in list(self._asleep.items()) if until is not None and until > now
+        }
+        self._listed_at = now
+
+    def _sleeps(self, branch: str, now: int) -> bool:
+        if branch not in self._asleep:
+            return False
+        until = self._asleep[branch]
+        return until is None or until > now
