@@ -72,13 +72,11 @@ class Branches:
         found = self._store.queues.branches(self._after)
         self._after = found[-1] if len(found) == BRANCHES_LOOK_MAX else ""
         self._known = [branch for branch in found if base_of(branch) in self._served]
-        self._asleep = {
-            branch: until for branch, until in list(self._asleep.items()) if until is not None and until > now
-        }
+        for branch, until in list(self._asleep.items()):
+            if until is None or until <= now:
+                self._asleep.pop(branch, None)
         self._listed_at = now
 
     def _sleeps(self, branch: str, now: int) -> bool:
-        if branch not in self._asleep:
-            return False
-        until = self._asleep[branch]
+        until = self._asleep.get(branch, 0)
         return until is None or until > now
