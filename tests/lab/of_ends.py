@@ -15,6 +15,7 @@ AFTER = {
     "advanced": {"ready"},
     "claimed": {"lease"},
     "asked": {"lease"},
+    "moved": {"lease"},
     "retried": {"waiting"},
     "done": {"outcome"},
     "failed": {"outcome"},

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tests.lab import of_ends, of_leases, of_outside
+from tests.lab import of_ends, of_leases, of_outside, of_states
 from tests.lab.evidence import Evidence
 from tests.lab.record import s8_record
 
@@ -31,6 +31,7 @@ CHECKS: dict[str, Callable[[Evidence], Iterator[str]]] = {
     "S13": of_ends.s13_revivals,
     "S14": of_outside.s14_deliveries,
     "wholes": of_ends.wholes,
+    "moves": of_states.moves,
     "L1": of_leases.l1_liveness,
 }
 

@@ -9,7 +9,7 @@ import pytest
 
 from leasehold import Permanent, Retry
 from tests.conftest import sqlite_url
-from tests.lab import evidence, eye, of_ends, of_leases, of_outside, oracle, record
+from tests.lab import evidence, eye, of_ends, of_leases, of_outside, of_states, oracle, record
 from tests.lab.evidence import Evidence
 from tests.lab.eye import open_eye
 from tests.lab.oracle import CHECKS, judge
@@ -97,6 +97,12 @@ TABLES = {
         "UPDATE lab_seen SET fence = 9 WHERE what = 'marked'",
         "DELETE FROM delivery",
     ],
+    "moves": [
+        "UPDATE state SET name = 'good' WHERE job_id = {moving}",
+        "DELETE FROM state WHERE job_id = {moving}",
+        "DELETE FROM event WHERE name = 'moved' AND detail LIKE '%\"to\":\"seen\"%'",
+        """UPDATE event SET detail = '{{"from":"seen","to":"new"}}' WHERE name = 'moved' AND detail LIKE '%weak%'""",
+    ],
     "wholes": [
         "UPDATE outcome SET status = 'ERROR' WHERE task_id = (SELECT min(id) FROM task WHERE segment = 1)",
         "DELETE FROM outcome WHERE task_id = (SELECT min(id) FROM task WHERE segment = 1)",
@@ -121,7 +127,7 @@ WITNESS = {
 
 
 def add_kinds(app, outside):
-    """Kinds that a storm does not have: one that is buried and revived, and one that is called off while it runs."""
+    """Kinds that a storm does not have: one buried and revived, one called off while it runs, one with states."""
     mended: list[bool] = []
 
     @app.job(retry=Retry(attempts=1))
@@ -137,7 +143,16 @@ def add_kinds(app, outside):
         app.cancel(task.lease.job_id, reason="enough")
         return number
 
-    return doomed, stopped, mended
+    steps = {"new": "made", "made": "seen", "seen": ["weak", "good"], "weak": "made"}
+
+    @app.job(machine=app.machine("steps", steps, initial="new"))
+    @outside
+    def moving(task, number):
+        for state in ("made", "seen", "weak", "made", "seen"):
+            task.advance(state)
+        return number
+
+    return doomed, stopped, moving, mended
 
 
 def live(url, folder):
@@ -145,7 +160,7 @@ def live(url, folder):
     app = make_app(url, folder)
     outside: Any = app.deliveries.carriers["folder"].provider
     journal = outside.journal
-    doomed, stopped, mended = add_kinds(app, outside.watched)
+    doomed, stopped, moving, mended = add_kinds(app, outside.watched)
     app.migrate()
     with connected(url) as connection:
         open_eye(connection, "sqlite" if url.startswith("sqlite") else "postgres")
@@ -157,7 +172,7 @@ def live(url, folder):
         journal.saw("acked", job.id, kind, key)
         named[kind] = job.id
     app.drain(timeout=120)
-    for kind in (doomed, stopped):
+    for kind in (doomed, stopped, moving):
         job = kind.submit({"number": 1}, key="1")
         journal.saw("acked", job.id, kind.name, "1")
         named[kind.name] = job.id
@@ -230,5 +245,5 @@ def test_an_output_that_is_not_the_expected_one_breaks_s2(world):
 
 
 def test_the_oracle_uses_nothing_of_the_engine():
-    for module in (evidence, eye, of_ends, of_leases, of_outside, oracle, record):
+    for module in (evidence, eye, of_ends, of_leases, of_outside, of_states, oracle, record):
         assert not re.search(r"(?m)^(from|import) leasehold", Path(module.__file__ or "").read_text(encoding="utf-8"))

@@ -23,6 +23,7 @@ from typing import Any
 # posted    task, fence, subject, recipient, version  a handler left a message
 # sent      token, delivery fence, live, id         a provider took a message
 # traced    token, delivery fence, id or None       a provider was asked for one
+# advanced  task, fence, state                      a handler was told that it moved
 # called off  job, how many tasks that stopped      a cancel that was answered
 # gave up   task, fence                             a handler ended itself as cancelled
 # revived   letter                                  a revival that was answered

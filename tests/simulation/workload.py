@@ -15,6 +15,7 @@ from leasehold.errors import JobUnfinished, LeaseholdError, LetterRevived, Perma
 from leasehold.insight.prune import Retention, prune
 from leasehold.model.failure import Failure
 from leasehold.model.graph import Definition, Stage
+from leasehold.model.machine import make_machine
 from leasehold.model.retry import Retry
 from leasehold.model.task import Submission, Terms
 from leasehold.runtime.attempt import Attempt
@@ -37,6 +38,8 @@ BURIED = Terms(attempts_max=8, on_lost="bury")
 REASON = Failure("CANCELLED", "called off").text()
 TOIL_SECONDS = 9.0
 SHAPES: dict[str, Handler] = {}
+
+STEPS = make_machine("steps", {"new": "made", "made": "seen", "seen": ["weak", "good"], "weak": "made"}, initial="new")
 
 FILM = Definition(
     "film",
@@ -78,8 +81,13 @@ class Workload:
             "again": (self._again, LEASE),
             "booked": (self._booked, LEASE),
             "mail": (self._mail, LEASE),
+            "stepped": (self._stepped, LEASE),
         }
-        found = [make_handler(kind, None, fn, terms, RETRY, isolated=False) for kind, (fn, terms) in plain.items()]
+        machines = {"stepped": STEPS}
+        found = [
+            make_handler(kind, None, fn, terms, RETRY, isolated=False, machine=machines.get(kind))
+            for kind, (fn, terms) in plain.items()
+        ]
         stages = {"script": self._script, "audio": self._audio, "render": self._render}
         return found + [make_handler("film", name, fn, LEASE, RETRY, isolated=False) for name, fn in stages.items()]
 
@@ -140,6 +148,16 @@ class Workload:
         )
         return None
 
+    def _stepped(self, task: Task, name: str) -> Any:
+        """Go through its states, from the top in every attempt; a circle among them."""
+        for state in ("made", "seen", "weak", "made", "seen", "good"):
+            task.advance(state)
+            self.witness.saw("advanced", task.lease.task_id, task.lease.fence, state)
+            self.world.at("act", "step")
+            if state == "weak" and task.attempt == 1:
+                raise Transient("once more")
+        return {"name": name}
+
     def _script(self, task: Task, name: str) -> Any:
         return {"scenes": [1, 2]}
 
@@ -189,6 +207,8 @@ class Workload:
     def submit(self, store: Store, kind: str, name: str, key: str) -> int:
         """Submit a job; the witness hears of it only when it is answered."""
         payload = canonical.encode({"name": name})
+        if kind == "stepped":
+            store.machines.publish(STEPS)
         if kind == "film":
             one = store.tasks.submit_pipeline(Submission(kind, key, payload, Terms(), unmet=3), FILM)
         else:
@@ -231,7 +251,7 @@ def expected(evidence: Evidence, facts: Facts, fence: int) -> Any:
     match facts.stage or facts.kind:
         case "plain" | "narrow" | "fragile" | "flaky":
             return {"by": fence, "name": name}
-        case "doomed":
+        case "doomed" | "stepped":
             return {"name": name}
         case "sure":
             return results

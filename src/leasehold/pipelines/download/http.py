@@ -45,7 +45,7 @@ class _Response:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How servers are asked. `headers` go to the host of the manifest alone. `timeout`: for a connection, and between bytes."""
+    """How servers are asked. `headers` go to the manifest's host alone; `timeout`: to connect, and between bytes."""
 
     timeout: float = 60.0
     bytes_max: int | None = None

@@ -1,8 +1,8 @@
 """Manifests: what a person wants to have, one artifact a line.
 
 JSON Lines with `work_id`, `artifact_id`, `url`, optional `sha256` and `filename`; or a plain list of URLs, whose work
-is the host and whose artifact is the address itself. What cannot be read is told with its line, all at once: a manifest is
-taken whole or not at all, so that nobody finds out after a night that a tenth was left out.
+is the host and whose artifact is the address itself. What cannot be read is told with its line, all at once: a manifest
+is taken whole or not at all, so that nobody finds out after a night that a tenth was left out.
 """
 
 from __future__ import annotations
