@@ -1,0 +1,130 @@
+"""Where files lie: whole ones by their hash, names that lead to them, and parts of those that are under way.
+
+    DIR/sha256/ab/cd/abcd…      every content once
+    DIR/files/WORK/NAME         links for people, relative, so that the folder can be moved
+    DIR/.leasehold/staging      parts; nothing else is ever written before it is whole
+
+A file becomes whole by `link(2)` after it was synced: it is there with all its bytes or not at all, and of two that
+bring the same content one is first.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+HOME: Final = ".leasehold"
+NAME_BYTES_MAX: Final = 200
+BLOCK_BYTES: Final = 1024 * 1024
+_unsafe: Final = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|\ud800-\udfff]+')
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Where a whole file lies; `is_new`: its content was not there before."""
+
+    sha256: str
+    is_new: bool
+
+
+class Places:
+    """The folder of one collection."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.staging = root / HOME / "staging"
+        self._objects = root / "sha256"
+        self._names = root / "files"
+
+    def make(self) -> None:
+        """Make the folders that must be there."""
+        for folder in (self.staging, self._objects, self._names):
+            folder.mkdir(parents=True, exist_ok=True)
+
+    def part(self, key: str) -> Path:
+        """Where a job's bytes are gathered."""
+        return self.staging / f"{key}.part"
+
+    def object(self, sha256: str) -> Path:
+        """Where a content lies, or would."""
+        return self._objects / sha256[:2] / sha256[2:4] / sha256
+
+    def has(self, sha256: str) -> bool:
+        """Whether a content is there."""
+        return self.object(sha256).is_file()
+
+    def keep(self, part: Path, sha256: str) -> Kept:
+        """Make a part whole under its hash. Safe to repeat: what a crash left half-done is completed."""
+        target = self.object(sha256)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with _opened(part) as descriptor:
+            os.fsync(descriptor)
+        try:
+            os.link(part, target)
+            is_new = True
+        except FileExistsError:
+            is_new = part.samefile(target)
+        for folder in (target.parent, target.parent.parent, self._objects):
+            sync_folder(folder)
+        # crash here: linked but not unlinked
+        # The part is another name of the whole file; the next attempt finds that and takes the name away.
+        part.unlink(missing_ok=True)
+        return Kept(sha256, is_new)
+
+    def name(self, work_id: str, wanted: str, key: str, sha256: str) -> str:
+        """Link a name for people to a content, and return it; one that is taken by other content gets a suffix."""
+        folder = self._names / clean_name(work_id, "work")
+        folder.mkdir(parents=True, exist_ok=True)
+        stem, dot, suffix = clean_name(wanted, "file").rpartition(".")
+        plain = f"{stem}{dot}{suffix}"
+        for name in (plain, f"{stem or suffix}-{key[:8]}{f'.{suffix}' if stem else ''}"):
+            link = folder / name
+            aim = os.path.relpath(self.object(sha256), folder)
+            with suppress(FileExistsError):
+                link.symlink_to(aim)
+            if link.is_symlink() and str(link.readlink()) == aim:
+                return str(link.relative_to(self.root))
+        raise FileExistsError(f"{link} is there and leads elsewhere")
+
+
+def clean_name(text: str, otherwise: str) -> str:
+    """Return a text as the name of a file or folder on any system: no path, nothing hidden, not too long."""
+    name = _unsafe.sub("_", text).strip(" .")
+    if len(name.encode("utf-8")) > NAME_BYTES_MAX:
+        stem, dot, suffix = name.rpartition(".")
+        ending = f"{dot}{suffix}" if stem and len(suffix) <= 16 else ""  # noqa: PLR2004 — longer is no file type
+        digest = hashlib.sha256(name.encode("utf-8")).hexdigest()[:8]
+        room = NAME_BYTES_MAX - len(ending.encode("utf-8")) - len(digest) - 1
+        name = f"{name.encode('utf-8')[:room].decode('utf-8', 'ignore')}-{digest}{ending}"
+    return name or otherwise
+
+
+def hash_of(path: Path, upto: int | None = None) -> tuple[str, int]:
+    """Return the sha256 of a file's bytes, or of the first so many, and how many they were."""
+    digest, size = hashlib.sha256(), 0
+    with path.open("rb", buffering=0) as file:
+        while block := file.read(BLOCK_BYTES if upto is None else min(BLOCK_BYTES, upto - size)):
+            digest.update(block)
+            size += len(block)
+    return digest.hexdigest(), size
+
+
+def sync_folder(folder: Path) -> None:
+    """Have the names in a folder survive a loss of power."""
+    with _opened(folder) as descriptor:
+        os.fsync(descriptor)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[int]:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
