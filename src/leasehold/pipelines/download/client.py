@@ -121,7 +121,7 @@ class Body:
         """Yield the bytes as they come; each block is valid until the next. Raises where fewer come than were said."""
         got, watch = 0, _Watch(self._exchange.options.timeout)
         expected = self.head.length - self.start if self.head.length is not None else None
-        while size := self._answer.readinto(self._buffer):
+        while size := self._more(got):
             got += size
             _check_size(self.start + got, self._exchange.options.bytes_max, self.head.url)
             watch.see(size)
@@ -129,6 +129,13 @@ class Body:
         if expected is not None and got != expected:
             raise Transient(f"{self.head.url} ended after {got:,} of {expected:,} bytes", error_class="NETWORK_RESET")
         self._exchange.is_whole = True
+
+    def _more(self, got: int) -> int:
+        try:
+            return self._answer.readinto(self._buffer)
+        except http.client.HTTPException as error:
+            said = f"{self.head.url} broke off after {got:,} bytes ({type(error).__name__})"
+            raise Transient(said, error_class="NETWORK_RESET") from None
 
     def close(self) -> None:
         """End the exchange."""

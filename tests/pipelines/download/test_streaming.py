@@ -1,0 +1,238 @@
+"""Bytes from servers that misbehave: resumed where that is right, from the start where it is not, and never wrong."""
+
+import hashlib
+import random
+
+import pytest
+
+from leasehold import Permanent, Transient
+from leasehold.pipelines.download.client import Answered, Client, Options
+from leasehold.pipelines.download.places import hash_of
+from leasehold.pipelines.download.streaming import Note, Part, check, stream
+from tests.servers.files import FileServer
+
+CONTENT = random.Random(7).randbytes(300_000)
+SHA = hashlib.sha256(CONTENT).hexdigest()
+
+
+@pytest.fixture
+def server():
+    with FileServer() as made:
+        yield made
+
+
+@pytest.fixture
+def client():
+    made = Client(Options(timeout=30))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def part(tmp_path):
+    return Part(tmp_path / "key.part", "this boot")
+
+
+def fetch(client, url, part):
+    return stream(client, url, client.head(url), part, lambda *_: None)
+
+
+def fetch_on(client, url, part, times=5):
+    """Fetch as a worker does: again after what can be tried again."""
+    for _ in range(times):
+        try:
+            return fetch(client, url, part)
+        except (Transient, ConnectionError, TimeoutError):
+            continue
+    raise AssertionError("it was never whole")
+
+
+def test_a_file_is_fetched_whole_and_hashed_on_the_way(server, client, part):
+    url = server.add("/a", CONTENT)
+    found = fetch(client, url, part)
+    assert (found.sha256, found.size, found.fetched) == (SHA, len(CONTENT), len(CONTENT))
+    assert hash_of(part.path) == (SHA, len(CONTENT))
+    assert [line.method for line in server.log] == ["HEAD", "GET"]
+
+
+def test_what_was_cut_off_goes_on_where_it_stopped_and_no_byte_is_fetched_twice(server, client, part):
+    url = server.add("/a", CONTENT, cut_after=[70_000, 1, 100_000])
+    assert fetch_on(client, url, part).sha256 == SHA
+    lines = server.gets("/a")
+    assert [line.first for line in lines] == [0, 70_000, 70_001, 170_001]
+    assert sum(line.sent for line in lines) == len(CONTENT)
+
+
+@pytest.mark.parametrize("manners", [{"ranges": False}, {"etag": None}, {"etag": "W/weak"}])
+def test_without_ranges_or_a_validator_it_starts_from_the_beginning(server, client, part, manners):
+    url = server.add("/a", CONTENT, cut_after=[70_000], **manners)
+    assert fetch_on(client, url, part).sha256 == SHA
+    assert [line.first for line in server.gets("/a")] == [0, 0]
+
+
+def test_a_date_is_a_validator_where_there_is_no_strong_tag(server, client, part):
+    url = server.add("/a", CONTENT, cut_after=[70_000], etag="W/weak", modified=1e9)
+    assert fetch_on(client, url, part).sha256 == SHA
+    assert [line.first for line in server.gets("/a")] == [0, 70_000]
+
+
+def test_a_file_that_changed_meanwhile_is_fetched_from_the_start(server, client, part):
+    url = server.add("/a", CONTENT[::-1], cut_after=[70_000])
+    with pytest.raises(Transient):
+        fetch(client, url, part)
+    server.add("/a", CONTENT)
+    assert fetch(client, url, part).sha256 == SHA
+    assert server.gets("/a")[-1].first == 0
+
+
+def test_a_file_that_changes_between_head_and_get_is_taken_as_the_get_has_it(server, client, part):
+    url = server.add("/a", CONTENT[:1000], cut_after=[500])
+    with pytest.raises(Transient):
+        fetch(client, url, part)
+    head = client.head(url)
+    server.add("/a", CONTENT)
+    assert stream(client, url, head, part, lambda *_: None).sha256 == SHA
+
+
+def test_a_part_that_is_whole_already_is_not_fetched_again(server, client, part):
+    url = server.add("/a", CONTENT)
+    fetch(client, url, part)
+    assert fetch(client, url, part).fetched == 0
+    assert len(server.gets("/a")) == 1
+
+
+def test_a_file_that_became_shorter_is_no_reason_to_give_up(server, client, part):
+    url = server.add("/a", CONTENT, cut_after=[200_000])
+    with pytest.raises(Transient):
+        fetch(client, url, part)
+    server.add("/a", CONTENT[:1000], etag=server.resources["/a"].etag)
+    head = client.head(url)
+    part.write(Note(head.url, head.validator, head.length, 0, "this boot"))
+    assert stream(client, url, head, part, lambda *_: None).size == 1000
+
+
+def test_a_chunked_file_without_a_length_is_fetched_and_a_torn_one_is_not_taken_for_whole(server, client, part):
+    url = server.add("/a", CONTENT, chunked=True, cut_after=[100_000])
+    assert fetch_on(client, url, part).sha256 == SHA
+
+
+def test_after_another_boot_only_what_was_synced_is_built_on(server, client, tmp_path):
+    url = server.add("/a", CONTENT, cut_after=[200_000])
+    before = Part(tmp_path / "key.part", "an earlier boot")
+    with pytest.raises(Transient):
+        fetch(client, url, before)
+    head = client.head(url)
+    assert before.reach(head) == 200_000
+    assert Part(tmp_path / "key.part", "this boot").reach(head) == 0
+
+
+def test_a_torn_note_makes_the_part_worthless(server, client, part):
+    url = server.add("/a", CONTENT, cut_after=[70_000])
+    with pytest.raises(Transient):
+        fetch(client, url, part)
+    part.path.with_suffix(".json").write_text('{"url": "ht')
+    assert fetch(client, url, part).sha256 == SHA
+    assert server.gets("/a")[-1].first == 0
+
+
+@pytest.mark.parametrize("lie", ["bytes 5-299999/300000", "bytes 0-299999/300000", "lines 70000-1/2", "nonsense"])
+def test_a_part_that_begins_elsewhere_is_refused(server, client, part, lie):
+    url = server.add("/a", CONTENT, cut_after=[70_000])
+    with pytest.raises(Transient):
+        fetch(client, url, part)
+    server.resources["/a"].lies = {"Content-Range": lie}
+    server.resources["/a"].head = 405
+    server.resources["/a"].head = 200
+    with pytest.raises(Transient, match="was asked for"):
+        client.open(url, 70_000, client.head(url).validator)
+
+
+def test_a_wrong_hash_is_refused_for_good():
+    with pytest.raises(Permanent) as refused:
+        check(fetched(), "0" * 64)
+    assert refused.value.error_class == "HASH_MISMATCH"
+    check(fetched(), SHA)
+    check(fetched(), None)
+
+
+def fetched():
+    from leasehold.pipelines.download.streaming import Streamed
+
+    return Streamed(SHA, 1, 1, None, None, None, "https://example.org/")
+
+
+def test_where_head_is_refused_the_first_byte_tells_the_same(server, client):
+    for status in (403, 404, 405, 501):
+        url = server.add(f"/{status}", CONTENT, head=status)
+        head = client.head(url)
+        assert (head.length, head.takes_ranges, head.etag) == (len(CONTENT), True, f'"{SHA[:12]}"')
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 410, 429, 500, 503])
+def test_an_answer_that_is_no_file_carries_its_status_and_its_patience(server, client, status):
+    url = server.add("/a", CONTENT, statuses=[status], retry_after="7")
+    with pytest.raises(Answered) as answered:
+        client.open(url)
+    assert answered.value.response.status_code == status
+    assert answered.value.response.headers["retry-after"] == "7"
+
+
+def test_redirects_are_followed_and_own_headers_stay_with_the_first_host(server):
+    with FileServer() as other:
+        aim = other.add("/file", CONTENT)
+        url = server.add("/a", location=aim, wanted_headers={"authorization": "Bearer secret"})
+        client = Client(Options(headers={"Authorization": "Bearer secret"}))
+        assert client.head(url).url == aim
+        assert "authorization" not in other.log[0].headers
+        client.close()
+
+
+def test_a_redirect_on_the_same_host_keeps_the_headers(server):
+    wanted = {"authorization": "Bearer secret"}
+    server.add("/file", CONTENT, wanted_headers=wanted)
+    url = server.add("/a", location="/file", wanted_headers=wanted)
+    client = Client(Options(headers={"Authorization": "Bearer secret"}))
+    assert client.head(url).length == len(CONTENT)
+    client.close()
+
+
+@pytest.mark.parametrize("location", ["/a", "ftp://example.org/", "file:///etc/passwd", "http://user:pw@example.org/"])
+def test_a_redirect_that_leads_nowhere_is_given_up(server, client, location):
+    url = server.add("/a", location=location)
+    with pytest.raises(Permanent) as refused:
+        client.head(url)
+    assert refused.value.error_class == "NOT_FOUND"
+
+
+def test_a_file_larger_than_allowed_is_refused_by_its_length_or_by_its_bytes(server, part):
+    client = Client(Options(bytes_max=100_000))
+    with pytest.raises(Permanent, match="100,000"):
+        client.head(server.add("/a", CONTENT))
+    url = server.add("/b", CONTENT, chunked=True)
+    with pytest.raises(Permanent, match="100,000"):
+        fetch(client, url, part)
+    client.close()
+
+
+def test_an_encoding_that_nobody_asked_for_is_refused(server, client):
+    url = server.add("/a", CONTENT, headers={"Content-Encoding": "gzip"})
+    with pytest.raises(Permanent, match="identity"):
+        client.open(url)
+    assert server.log[-1].headers["accept-encoding"] == "identity"
+
+
+def test_a_stream_that_stalls_ends_in_a_time_out(server, part):
+    client = Client(Options(timeout=0.3))
+    url = server.add("/a", CONTENT, stall_after=[70_000])
+    with pytest.raises(TimeoutError):
+        fetch(client, url, part)
+    assert fetch(client, url, part).sha256 == SHA
+    client.close()
+
+
+def test_connections_are_used_again_and_a_closed_one_is_replaced(server, client, part):
+    url = server.add("/a", CONTENT)
+    for _ in range(3):
+        fetch(client, url, part)
+        part.forget()
+    assert len(server.log) == 6

@@ -1,0 +1,222 @@
+"""A file server that does on purpose what servers do by accident. It keeps a log of every answer, byte by byte."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from email.utils import formatdate
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Self
+
+BLOCK = 64 * 1024
+_range = re.compile(r"bytes=(\d+)-(\d*)\Z")
+
+
+@dataclass
+class Resource:
+    """One file and its manners. Lists are used up, one entry a GET; then all goes well."""
+
+    content: bytes = b""
+    etag: str | None = "tag"
+    modified: float | None = None
+    ranges: bool = True
+    head: int = 200
+    statuses: list[int] = field(default_factory=list)
+    retry_after: str | None = None
+    cut_after: list[int] = field(default_factory=list)  # bytes of this answer before the line is cut
+    stall_after: list[int] = field(default_factory=list)
+    chunked: bool = False
+    lies: dict[str, str] = field(default_factory=dict)  # headers that replace the true ones
+    location: str | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+    wanted_headers: dict[str, str] = field(default_factory=dict)  # without these: 401
+
+
+@dataclass
+class Line:
+    """One answer: what was asked, and how many bytes of it went out, from where."""
+
+    method: str
+    path: str
+    status: int
+    first: int = 0
+    sent: int = 0
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+class FileServer:
+    """Serves resources by path on a port of the loopback."""
+
+    def __init__(self) -> None:
+        self.resources: dict[str, Resource] = {}
+        self.log: list[Line] = []
+        self.released = threading.Event()  # what stalls goes on
+        self._busy = 0
+        self.busiest = 0
+        self._lock = threading.Lock()
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+
+    @property
+    def host(self) -> str:
+        return f"127.0.0.1:{self._server.server_address[1]}"
+
+    def add(self, path: str, content: bytes = b"", **manners: Any) -> str:
+        """Serve something, and return its address."""
+        tag = manners.pop("etag", hashlib.sha256(content).hexdigest()[:12])
+        self.resources[path] = Resource(content, etag=tag, **manners)
+        return f"http://{self.host}{path}"
+
+    def gets(self, path: str) -> list[Line]:
+        return [line for line in self.log if (line.method, line.path) == ("GET", path)]
+
+    def enter(self) -> None:
+        with self._lock:
+            self._busy += 1
+            self.busiest = max(self.busiest, self._busy)
+
+    def leave(self) -> None:
+        with self._lock:
+            self._busy -= 1
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.released.set()
+        self._server.shutdown()
+        self._server.server_close()
+
+
+def _handler(server: FileServer) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 — its name there
+            """Keep quiet."""
+
+        def do_HEAD(self) -> None:
+            self._serve(with_body=False)
+
+        def do_GET(self) -> None:
+            self._serve(with_body=True)
+
+        def _serve(self, *, with_body: bool) -> None:
+            server.enter()
+            try:
+                answer = _Answer(server, self, with_body=with_body)
+                answer.give()
+            except (ConnectionError, TimeoutError):
+                self.close_connection = True
+            finally:
+                server.leave()
+
+    return Handler
+
+
+class _Answer:
+    def __init__(self, server: FileServer, handler: BaseHTTPRequestHandler, *, with_body: bool) -> None:
+        self._server = server
+        self._handler = handler
+        self._with_body = with_body
+        self._resource = server.resources.get(handler.path)
+        asked = {name.lower(): value for name, value in handler.headers.items()}
+        self._line = Line(handler.command, handler.path, 0, headers=asked)
+
+    def give(self) -> None:
+        self._server.log.append(self._line)
+        resource = self._resource
+        if resource is None:
+            self._plain(404)
+        elif any(self._line.headers.get(name) != value for name, value in resource.wanted_headers.items()):
+            self._plain(401)
+        elif resource.location is not None:
+            self._plain(302, {"Location": resource.location})
+        elif not self._with_body and resource.head != 200:
+            self._plain(resource.head)
+        elif self._with_body and resource.statuses:
+            retry = {"Retry-After": resource.retry_after} if resource.retry_after else {}
+            self._plain(resource.statuses.pop(0), retry)
+        else:
+            self._file(resource)
+
+    def _plain(self, status: int, headers: dict[str, str] | None = None) -> None:
+        self._line.status = status
+        self._handler.send_response(status)
+        for name, value in {"Content-Length": "0", **(headers or {})}.items():
+            self._handler.send_header(name, value)
+        self._handler.end_headers()
+
+    def _file(self, resource: Resource) -> None:
+        first, status = self._first(resource)
+        size = len(resource.content)
+        if status == 416:
+            self._plain(416, {"Content-Range": f"bytes */{size}"})
+            return
+        self._line.status, self._line.first = status, first
+        headers = {"Content-Length": str(size - first), "Content-Type": "application/octet-stream", **_tags(resource)}
+        if status == 206:
+            headers["Content-Range"] = f"bytes {first}-{size - 1}/{size}"
+        if resource.chunked:
+            headers.pop("Content-Length")
+            headers["Transfer-Encoding"] = "chunked"
+        self._handler.send_response(status)
+        for name, value in {**headers, **resource.headers, **resource.lies}.items():
+            self._handler.send_header(name, value)
+        self._handler.end_headers()
+        if self._with_body:
+            self._body(resource, first)
+
+    def _first(self, resource: Resource) -> tuple[int, int]:
+        found = _range.match(self._line.headers.get("range", ""))
+        condition = self._line.headers.get("if-range")
+        known = {_tags(resource).get("ETag"), _tags(resource).get("Last-Modified")}
+        if not found or not resource.ranges or (condition is not None and condition not in known):
+            return 0, 200
+        first = int(found[1])
+        return (first, 206) if first < len(resource.content) else (0, 416)
+
+    def _body(self, resource: Resource, first: int) -> None:
+        cut = resource.cut_after.pop(0) if resource.cut_after else None
+        stall = resource.stall_after.pop(0) if resource.stall_after else None
+        for block in _blocks(resource.content, first):
+            here = block if cut is None else block[: max(0, cut - self._line.sent)]
+            self._send(here, chunked=resource.chunked)
+            if stall is not None and self._line.sent >= stall:
+                self._handler.wfile.flush()
+                self._server.released.wait(600)
+            if cut is not None and self._line.sent >= cut:
+                self._handler.wfile.flush()
+                self._handler.connection.shutdown(2)
+                raise ConnectionAbortedError
+        if resource.chunked:
+            self._handler.wfile.write(b"0\r\n\r\n")
+
+    def _send(self, block: bytes, *, chunked: bool) -> None:
+        if block and chunked:
+            self._handler.wfile.write(f"{len(block):x}\r\n".encode() + block + b"\r\n")
+        elif block:
+            self._handler.wfile.write(block)
+        self._line.sent += len(block)
+
+
+def _blocks(content: bytes, first: int) -> Iterator[bytes]:
+    for start in range(first, len(content), BLOCK):
+        yield content[start : start + BLOCK]
+
+
+def _tags(resource: Resource) -> dict[str, str]:
+    found = {"Accept-Ranges": "bytes"} if resource.ranges else {}
+    if resource.etag is not None:
+        found["ETag"] = resource.etag if resource.etag.startswith("W/") else f'"{resource.etag}"'
+    if resource.modified is not None:
+        found["Last-Modified"] = formatdate(resource.modified, usegmt=True)
+    return found
