@@ -71,7 +71,7 @@ def test_a_url_that_the_app_would_ignore_is_refused(processes, tmp_path, words):
 
 
 BAD_APPS = {
-    "no colon": ("shop", "write it like shop.jobs:app"),
+    "no name": (":app", "write it like shop.jobs:app"),
     "no module": ("nowhere.jobs:app", "There is no module 'nowhere'"),
     "no attribute": ("shop:queue", "'shop' has no 'queue'. Its apps: app, second."),
     "no app": ("shop:number", "is of type int"),

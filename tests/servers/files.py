@@ -55,6 +55,7 @@ class FileServer:
         self.resources: dict[str, Resource] = {}
         self.log: list[Line] = []
         self.released = threading.Event()  # what stalls goes on
+        self.stalled: list[Line] = []
         self._busy = 0
         self.busiest = 0
         self._lock = threading.Lock()
@@ -192,6 +193,8 @@ class _Answer:
             self._send(here, chunked=resource.chunked)
             if stall is not None and self._line.sent >= stall:
                 self._handler.wfile.flush()
+                self._server.stalled.append(self._line)
+                stall = None
                 self._server.released.wait(600)
             if cut is not None and self._line.sent >= cut:
                 self._handler.wfile.flush()

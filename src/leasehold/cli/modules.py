@@ -1,4 +1,4 @@
-"""Finding the app that a command line names as `module:attribute`."""
+"""Finding the app that a command line names as `module:attribute`, or as `module` for the attribute `app`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from leasehold.errors import AppInvalid, LeaseholdError, Misuse
 def find_app(name: str) -> Leasehold:
     """Import the module, with this folder on the path, and return its app; `AppInvalid` says what is missing."""
     module_name, found, attribute = name.partition(":")
-    if not (found and module_name and attribute):
+    attribute = attribute if found else "app"
+    if not (module_name and attribute):
         raise AppInvalid(f"Got '{name}'; write it like shop.jobs:app.")
     adopt_url()
     if (here := str(Path.cwd())) not in sys.path:

@@ -115,24 +115,26 @@ class Body:
         self.start = start
         self._answer = answer
         self._exchange = exchange
-        self._buffer = memoryview(bytearray(BLOCK_BYTES))
 
-    def blocks(self) -> Iterator[memoryview]:
-        """Yield the bytes as they come; each block is valid until the next. Raises where fewer come than were said."""
+    def blocks(self) -> Iterator[bytes]:
+        """Yield the bytes as they come, none held back; raises where fewer come than were said."""
         got, watch = 0, _Watch(self._exchange.options.timeout)
         expected = self.head.length - self.start if self.head.length is not None else None
-        while size := self._more(got):
-            got += size
+        while block := self._more(got, expected):
+            got += len(block)
             _check_size(self.start + got, self._exchange.options.bytes_max, self.head.url)
-            watch.see(size)
-            yield self._buffer[:size]
+            watch.see(len(block))
+            yield block
         if expected is not None and got != expected:
             raise Transient(f"{self.head.url} ended after {got:,} of {expected:,} bytes", error_class="NETWORK_RESET")
-        self._exchange.is_whole = True
+        self._answer.close()
+        self._exchange.is_whole = not self._answer.will_close
 
-    def _more(self, got: int) -> int:
+    def _more(self, got: int, expected: int | None) -> bytes:
+        """Return what has come; the library itself would not know the end of a body that is read so."""
+        most = BLOCK_BYTES if expected is None or self._answer.chunked else min(BLOCK_BYTES, expected - got)
         try:
-            return self._answer.readinto(self._buffer)
+            return self._answer.read1(most) if most else b""
         except http.client.HTTPException as error:
             said = f"{self.head.url} broke off after {got:,} bytes ({type(error).__name__})"
             raise Transient(said, error_class="NETWORK_RESET") from None

@@ -132,9 +132,10 @@ def _take(body: Body, part: Part, tell: Told) -> Streamed:
     return _streamed(head, digest.hexdigest(), size, size - body.start)
 
 
-def _write(descriptor: int, block: memoryview) -> None:
-    while block:
-        block = block[os.write(descriptor, block) :]
+def _write(descriptor: int, block: bytes) -> None:
+    left = memoryview(block)
+    while left:
+        left = left[os.write(descriptor, left) :]
 
 
 def _hashed(path: Path, size: int) -> Any:

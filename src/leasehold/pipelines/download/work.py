@@ -4,7 +4,7 @@ Every step is an effect that is safe to repeat, so that a crash at any point rep
 
     LEASED             the hash that was wanted is here already → SKIPPED_DUPLICATE
     HEAD               what the server says of the file
-    RESUME_OK          a part of the same file is there: it is built on
+    RESUME_OK          an earlier job has left a part of the same file: it is built on
     STREAM             its bytes, hashed as they come, checked against what was wanted
     FINALIZE           synced and linked under its hash, with a name for people
     INDEX or DEDUPE    written to the index; DEDUPE if another artifact brought the same content before
@@ -55,9 +55,9 @@ class Work:
         if self._is_here():
             self._task.advance(states.SKIPPED_DUPLICATE)
             return {"state": states.SKIPPED_DUPLICATE, "sha256": self._artifact.sha256}
-        head = self._head()
+        head, reach = self._head()
         self._task.advance(states.HEAD_DONE)
-        if self._task.attempt > 1 and self._reach(head):
+        if reach:
             self._task.advance(states.RESUME_OK)
         self._task.advance(states.STREAMING)
         streamed, kept = self._fetch(head)
@@ -78,15 +78,15 @@ class Work:
     def _known(self, sha256: str) -> bool:
         return self._tools.places.has(sha256) and self._tools.index.has(self._key)
 
-    def _head(self) -> Head:
-        url = self._artifact.url
-        return Head(**self._effect("HEAD", lambda: asdict(self._tools.client.head(url)), url=url))
+    def _head(self) -> tuple[Head, int]:
+        """Ask what the file is like, and see how much of it an earlier job has left."""
 
-    def _reach(self, head: Head) -> int:
-        found: dict[str, Any] = self._effect(
-            "RESUME", lambda: {"from": self._part.reach(head)}, attempt=self._task.attempt, epoch=self._task.lease.epoch
-        )
-        return int(found["from"])
+        def act() -> dict[str, Any]:
+            head = self._tools.client.head(self._artifact.url)
+            return {"head": asdict(head), "reach": self._part.reach(head)}
+
+        found: dict[str, Any] = self._effect("HEAD", act)
+        return Head(**found["head"]), int(found["reach"])
 
     def _fetch(self, head: Head) -> tuple[Streamed, dict[str, Any]]:
         """Stream and finalize; where somebody took the part away in between, once more."""

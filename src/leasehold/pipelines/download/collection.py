@@ -1,0 +1,154 @@
+"""The pipeline as an app: one kind of job, a branch of its queue for each host, and the tools of a worker process."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from leasehold import Job, Leasehold, Retry, Task
+from leasehold.pipelines.download import states
+from leasehold.pipelines.download.client import Client, Options
+from leasehold.pipelines.download.index import Index, PostgresShelf, SqliteShelf
+from leasehold.pipelines.download.manifest import Artifact
+from leasehold.pipelines.download.places import HOME, Places
+from leasehold.pipelines.download.work import Tools, Work
+
+KIND: Final = "artifact"
+QUEUE: Final = "download"
+LEASE_SECONDS: Final = 60.0
+RETRY: Final = Retry(attempts=6, delay_initial=1, multiplier=3, delay_max=120, delay_ceiling=3_600)
+PLAN_MAX: Final = 2_000
+BRANCH_LENGTH_MAX: Final = 200
+PER_HOST: Final = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Where a collection lies and how its files are fetched. Headers may be secrets: they are never stored."""
+
+    root: Path
+    url: str = ""
+    timeout: float = 60.0
+    bytes_max: int | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def database(self) -> str:
+        """The engine's database: the one that was named, or the one in the folder."""
+        return self.url or f"sqlite:///{(self.root / HOME / 'download.db').absolute()}"
+
+    def environment(self) -> dict[str, str]:
+        """What tells a worker process the same."""
+        told: dict[str, Any] = {"timeout": self.timeout, "bytes_max": self.bytes_max, "headers": dict(self.headers)}
+        return {
+            "LEASEHOLD_URL": self.database,
+            "LEASEHOLD_DOWNLOAD_DIR": str(self.root.absolute()),
+            "LEASEHOLD_DOWNLOAD_OPTIONS": json.dumps(told),
+        }
+
+
+def settings_of_this_process() -> Settings:
+    """Read what a worker was told by its environment."""
+    folder = os.environ.get("LEASEHOLD_DOWNLOAD_DIR", ".")
+    told = json.loads(os.environ.get("LEASEHOLD_DOWNLOAD_OPTIONS", "{}"))
+    return Settings(Path(folder), os.environ.get("LEASEHOLD_URL", ""), **told)
+
+
+class Collection:
+    """One folder with its database: an app, and the tools of this process, made when they are first needed."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.places = Places(settings.root)
+        if not settings.url:
+            (settings.root / HOME).mkdir(parents=True, exist_ok=True)
+        self.app = Leasehold(settings.database)
+        self._lock = threading.Lock()
+        self._tools: Tools | None = None
+        machine = self.app.machine("artifact", dict(states.ARROWS), initial=states.PLANNED, failed=states.FAILED)
+        options: dict[str, Any] = {"retry": RETRY, "lease": LEASE_SECONDS, "machine": machine}
+        self.kind = self.app.job(name=KIND, queue=QUEUE, **options)(self._fetch)
+
+    @property
+    def tools(self) -> Tools:
+        """What this process works with."""
+        with self._lock:
+            if self._tools is None:
+                self.places.make()
+                given = self.settings
+                client = Client(Options(given.timeout, given.bytes_max, given.headers))
+                self._tools = Tools(self.places, client, Index(self._shelf()), _boot())
+            return self._tools
+
+    def _shelf(self) -> SqliteShelf | PostgresShelf:
+        url = self.settings.database
+        if url.startswith("sqlite:"):
+            return SqliteShelf(self.settings.root / HOME / "index.db")
+        return PostgresShelf(url)
+
+    def _fetch(
+        self,
+        task: Task,
+        work_id: str,
+        artifact_id: str,
+        url: str,
+        sha256: str | None = None,
+        filename: str | None = None,
+    ) -> dict[str, Any]:
+        """Have one artifact on disk and in the index."""
+        return Work(task, Artifact(work_id, artifact_id, url, sha256, filename), self.tools).run()
+
+    def plan(self, artifacts: Iterable[Artifact]) -> list[Job]:
+        """Submit every artifact once, whoever has planned it before."""
+        found: list[Job] = []
+        batch: list[Artifact] = []
+        for artifact in artifacts:
+            batch.append(artifact)
+            if len(batch) == PLAN_MAX:
+                found += self._submit(batch)
+                batch = []
+        return found + (self._submit(batch) if batch else [])
+
+    def _submit(self, batch: Sequence[Artifact]) -> list[Job]:
+        return self.app.submit_many(
+            self.kind,
+            [artifact.fields() for artifact in batch],
+            keys=[artifact.key for artifact in batch],
+            branches=[branch_of(artifact.host) for artifact in batch],
+        )
+
+    def limit(self, per_host: int, rate: float | None = None) -> None:
+        """Let so many files of each host be fetched at once, and so many a second, by all workers together."""
+        self.app.queues.limit(f"{QUEUE}/*", per_host, rate=rate)
+
+    def counts(self) -> dict[str, int]:
+        """Count the jobs by state."""
+        found = self.app.machine.counts(KIND)
+        return {state: found[state] for state in states.STATES if state in found}
+
+    def close(self) -> None:
+        """Let go of everything."""
+        if self._tools is not None:
+            self._tools.index.close()
+            self._tools.client.close()
+        self.app.close()
+
+
+def branch_of(host: str) -> str:
+    """Return the branch that a host's files wait in."""
+    if len(host) <= BRANCH_LENGTH_MAX:
+        return host
+    return f"host-{hashlib.sha256(host.encode()).hexdigest()}"
+
+
+def _boot() -> str:
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return ""
