@@ -235,3 +235,23 @@ def test_what_makes_no_sense_together_is_refused(app):
         app.queues.limit("web/a/b", 1)
     with pytest.raises(NameInvalid):
         app.queues.limit("*", 1)
+
+
+def test_what_runs_is_listed_with_how_far_it_has_come(app, url):
+    release = threading.Event()
+
+    @app.job(queue="web")
+    def fetch(task, host: str):
+        task.progress(3, total=10, message=host)
+        release.wait(60)
+
+    fetch.submit({"host": "a"}, branch="a", key="a")
+    fetch.submit({"host": "b"}, key="b")
+    with working(url, fetch):
+        try:
+            until(lambda: sum(one.progress is not None for one in app.queues.running("web")) == 2)
+            found = {one.key: one.progress for one in app.queues.running("web")}
+        finally:
+            release.set()
+    assert found == {name: {"done": 3, "message": name, "total": 10} for name in "ab"}
+    assert app.queues.running("web") == []

@@ -3,15 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
 
-from leasehold import clock
+from msgspec import Struct
+
+from leasehold import canonical, clock
 from leasehold.app.opening import Opening
 from leasehold.errors import OptionInvalid
-from leasehold.model.limits import QUEUE_LIMIT_MAX, RATE_MAX
+from leasehold.model.limits import PAGE_MAX, QUEUE_LIMIT_MAX, RATE_MAX
 from leasehold.model.machine import Machine, make_machine
 from leasehold.model.names import check_name, check_queue, check_range, check_whole
-from leasehold.store.queues import Queue
+from leasehold.store.queues import Queue, RunningRow
 from leasehold.store.wake import ATTENTION
+
+
+class Running(Struct, frozen=True):
+    """One task that runs now, and what it last said of how far it has come."""
+
+    job_id: int
+    kind: str
+    stage: str | None
+    segment: int | None
+    key: str
+    attempt: int
+    started_at: datetime
+    progress: dict[str, Any] | None
 
 
 class Queues:
@@ -32,6 +49,12 @@ class Queues:
         """Let workers claim from a queue again."""
         self._opening.store.queues.resume(check_queue(name))
         self._opening.store.wake([name, ATTENTION])
+
+    def running(self, name: str, *, limit: int = 50) -> list[Running]:
+        """List what of a queue and its branches runs now, longest first, with how far each has come."""
+        check_whole(limit, 1, PAGE_MAX, "limit")
+        rows = self._opening.store.queues.running(check_name(name, "queue"), limit)
+        return [_running(row) for row in rows]
 
     def limit(self, name: str, capacity: int | None, *, rate: float | None = None) -> None:
         """Let at most `capacity` tasks of a queue run at once, over all workers; None lifts the limit.
@@ -69,3 +92,10 @@ class Machines:
     def counts(self, kind: str) -> dict[str, int]:
         """Count the jobs of a kind by state."""
         return self._opening.store.machines.counts(check_name(kind, "kind"))
+
+
+def _running(row: RunningRow) -> Running:
+    started_at = clock.moment(row.started_at)
+    assert started_at is not None
+    progress = None if row.progress is None else canonical.decode(row.progress)
+    return Running(row.job_id, row.kind, row.stage, row.segment, row.key, row.attempt, started_at, progress)

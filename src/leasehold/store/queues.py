@@ -25,6 +25,19 @@ class Queue(Struct, frozen=True):
     running: int
 
 
+class RunningRow(Struct, frozen=True):
+    """One task that runs now; `progress` is canonical JSON."""
+
+    job_id: int
+    kind: str
+    stage: str | None
+    segment: int | None
+    key: str
+    attempt: int
+    started_at: int
+    progress: str | None
+
+
 class Queues:
     """The noun `store.queues`."""
 
@@ -49,6 +62,10 @@ class Queues:
         With `pace_us` they start on average so far apart. `name/*` means each branch of the queue.
         """
         self._database.transact(lambda session: _limit(session, name, capacity, pace_us))
+
+    def running(self, name: str, most: int) -> list[RunningRow]:
+        """List what of this queue and its branches runs now, longest first."""
+        return [RunningRow(*row) for row in self._database.read("running", queue=name, most=most)]
 
     def branches(self, after: str = "", most: int = BRANCHES_LOOK_MAX) -> list[str]:
         """List branches of any queue in which something is ready, in the order of their names."""
