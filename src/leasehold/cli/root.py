@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from importlib.metadata import entry_points
 from typing import Any
 
 import click
@@ -108,6 +109,9 @@ for verb in (
     migrate.migrate,
 ):
     root.add_command(verb)
+
+for found in entry_points(group="leasehold.pipelines"):
+    root.add_command(found.load(), found.name)
 
 
 def main() -> None:
