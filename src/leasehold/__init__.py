@@ -19,11 +19,13 @@ from leasehold.errors import (
 from leasehold.model.failures.verdict import Verdict
 from leasehold.model.retry import Retry
 from leasehold.model.status import Status
+from leasehold.runtime.byhand import Held
 from leasehold.runtime.task import Task
 
 __all__ = [
     "Broken",
     "Cancelled",
+    "Held",
     "InDoubt",
     "Job",
     "KeyConflict",

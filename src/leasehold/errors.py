@@ -291,6 +291,12 @@ class JobCancelled(Misuse):
     code = "JOB_CANCELLED"
 
 
+class JobNotFree(Misuse):
+    """The job cannot be leased now: it has ended, waits, or is held by somebody."""
+
+    code = "JOB_NOT_FREE"
+
+
 class JobUnfinished(Misuse):
     """The job has not ended as this needs it to."""
 

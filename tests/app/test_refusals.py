@@ -98,7 +98,7 @@ def test_an_unknown_kind_is_refused_and_a_known_name_not_given_twice(app):
         app.job(lambda: None, name="twice")
 
 
-@pytest.mark.parametrize("name", ["Mail", "1st", "", "a" * 64, "a b", "a/b", "mail\n", "é", "a;drop"])
+@pytest.mark.parametrize("name", ["Mail", "1st", "", "a" * 64, "a b", "a/", "a/b/c", "mail\n", "é", "a;drop"])
 def test_a_bad_name_for_a_queue_kind_or_stage_is_refused(app, name):
     for attempt in (
         lambda: app.job(queue=name),

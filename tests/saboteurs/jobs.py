@@ -103,8 +103,8 @@ BUILDS: Final = (
     Build(
         "nobody else is told of work that upkeep made ready",
         "runtime/worker.py",
-        "        self._store.wake(queues)\n\n    def _listen",
-        "        pass\n\n    def _listen",
+        "        self._store.wake(queues)\n\n    def _hear",
+        "        pass\n\n    def _hear",
         (f"{NUDGES}::test_processes_that_serve_another_queue_are_told_of_work_that_upkeep_made_ready_there[sqlite]",),
     ),
     Build(
@@ -145,7 +145,7 @@ BUILDS: Final = (
     Build(
         "a queue's cap of this worker is ignored",
         "runtime/room.py",
-        "return free if cap is None else min(free, cap - self._busy_by_queue[queue])",
+        "return free if cap is None else min(free, cap - self._busy_by_queue[base_of(queue)])",
         "return free",
         ("tests/runtime/test_claimer.py::test_a_worker_takes_no_more_of_a_queue_than_its_own_cap_allows",),
     ),

@@ -173,8 +173,8 @@ BUILDS: Final = (
     Build(
         "a paused queue is claimed from",
         f"{SQLITE}/claim.sql",
-        "  AND NOT EXISTS (SELECT 1 FROM main.queue WHERE queue.name = lane.value ->> 'queue' AND queue.paused)\n",
-        "",
+        "WHERE queue.paused AND (queue.name",
+        "WHERE queue.paused AND (false AND queue.name",
         (f"{CLAIM}::test_a_paused_queue_is_not_claimed_from_until_it_is_resumed[sqlite]",),
     ),
     Build(

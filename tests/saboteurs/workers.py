@@ -18,8 +18,8 @@ BUILDS: Final = (
     Build(
         "SQLite: the clock of whoever writes",
         "store/sqlite.py",
-        "            self._now = self._read_clock(host, write=write)\n",
-        "            self._now = host.wall\n",
+        "            self._moment.now = self._read_clock(host, write=write)\n",
+        "            self._moment.now = host.wall\n",
         (f"{CLOCK}[sqlite]",),
     ),
     Build(

@@ -71,7 +71,7 @@ class Session(SqliteSession):
         self._lead = ahead if world.lead is None else max(ahead, world.lead)
         if write:
             world.lead_next = self._lead
-        wrong = self._now - world.uptime - self._lead
+        wrong = self._moment.now - world.uptime - self._lead
         if wrong:
             world.wrongs.append(f"CLOCK: {self._process.name} was told a time that is {wrong / SECOND:+} s off")
 

@@ -168,10 +168,10 @@ def test_a_file_that_stays_locked_is_told_in_our_own_words(tmp_path):
     assert "locked" not in str(told.value)
 
 
-@pytest.mark.parametrize("error", [apsw.ReadOnlyError, apsw.PermissionsError, apsw.AuthError])
-def test_a_file_that_must_not_be_written_is_for_a_person_to_look_at(sqlite_store, error):
+@pytest.mark.parametrize("code", [apsw.SQLITE_READONLY, apsw.SQLITE_PERM, apsw.SQLITE_AUTH])
+def test_a_file_that_must_not_be_written_is_for_a_person_to_look_at(sqlite_store, code):
     def work(_):
-        raise error("attempt to write a readonly database")
+        raise apsw.exception_for(code)
 
     with pytest.raises(UrlInvalid, match="cannot be written; check its permissions"):
         sqlite_store.database.transact(work)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from leasehold.app import submitting
+from leasehold.app.byhand import ByHand
 from leasehold.app.deadletters import DeadLetters
 from leasehold.app.decorator import JobDecorator
 from leasehold.app.deliveries import Deliveries
@@ -18,7 +19,7 @@ from leasehold.app.opening import Opening
 from leasehold.app.planning import make_plan
 from leasehold.app.submitting import Options
 from leasehold.canonical import INTEGER_MAX
-from leasehold.errors import OptionInvalid
+from leasehold.errors import Misuse, OptionInvalid
 from leasehold.insight import jobs
 from leasehold.model.failures.rules import Failures
 from leasehold.model.limits import PAGE_MAX
@@ -27,7 +28,7 @@ from leasehold.model.names import check_name, check_whole
 from leasehold.model.status import Status
 from leasehold.runtime.handlers import Handler
 from leasehold.runtime.serving import drain, serve
-from leasehold.store import Store, open_store
+from leasehold.store import Store, borrow_store, open_store
 from leasehold.store.wake import ATTENTION
 
 DEFAULT_URL = "sqlite:///leasehold.db"
@@ -37,9 +38,12 @@ QueueChoice = Sequence[str] | Mapping[str, int | None] | None
 class Leasehold:
     """Work that must not be lost and must not be done twice."""
 
-    def __init__(self, url: str | None = None) -> None:
+    def __init__(self, url: str | None = None, *, connection: object = None) -> None:
+        """Open the database a URL names; or work on a `connection` of yours (apsw's or sqlite3's), without workers."""
+        if url and connection is not None:
+            raise OptionInvalid("Pass a URL or a connection.")
         self.url = url or os.environ.get("LEASEHOLD_URL") or DEFAULT_URL
-        self.store: Store = open_store(self.url)
+        self.store: Store = open_store(self.url) if connection is None else borrow_store(connection)
         self._registry = Registry()
         self._opening = Opening(self.store, self._registry)
         self.job = JobDecorator(self, self._registry)
@@ -48,6 +52,7 @@ class Leasehold:
         self.journal = Journal(self._opening)
         self.deadletters = DeadLetters(self._opening)
         self.deliveries = Deliveries(self._opening)
+        self.byhand = ByHand(self._opening, self._registry)
 
     def pipeline(self, name: str, *, failures: Failures = None, machine: Machine | None = None) -> Pipeline:
         """Register a pipeline; add stages with `@pipeline.stage`. `failures`: rules that judge exceptions first."""
@@ -155,12 +160,16 @@ class Leasehold:
         drain(self._opening.published(), plan, timeout, wait_for_due=wait_for_due)
 
     def migrate(self) -> tuple[int, int]:
-        """Bring the database's schema to this version; return the versions before and after."""
-        return self.store.migrate()
+        """Bring the schema to this version and make this app's kinds known; return the versions before and after."""
+        versions = self.store.migrate()
+        self._opening.published()
+        return versions
 
     def close(self) -> None:
         """Let go of every connection."""
         self.store.close()
 
     def _handlers(self) -> dict[str, Handler]:
+        if not self.store.url:
+            raise Misuse("This app works on a connection of yours and runs no workers; open the database by its URL.")
         return self._registry.handlers()

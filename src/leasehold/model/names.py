@@ -23,8 +23,8 @@ def check_name(name: object, what: str) -> str:
 
 def check_queue(name: object) -> str:
     """Return the name of a queue, of one of its branches, or `name/*` for each of them."""
-    base, _, branch = str(name).partition("/")
-    if branch and branch != EACH_BRANCH:
+    base, slash, branch = str(name).partition("/")
+    if slash and branch != EACH_BRANCH:
         check_branch(branch)
     check_name(base if isinstance(name, str) else name, "queue")
     return str(name)

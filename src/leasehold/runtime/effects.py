@@ -99,13 +99,13 @@ Steps = Generator[Enter | Call, Any, Any]
 class Effects:
     """What one attempt does to the outside world, in order."""
 
-    def __init__(self, lease: Lease, ledger: Callable[[], Ledger]) -> None:
+    def __init__(self, lease: Lease, ledger: Callable[[], Ledger], numbered: int = 0) -> None:
         self._lease = lease
         self._reach = ledger
         self._lock = threading.Lock()
         self._turns = Turns()
         self._open: dict[str, Intent] = {}
-        self._number = 0
+        self._number = numbered
         self._seen: dict[str, tuple[int, str]] = {}
 
     @cached_property

@@ -43,11 +43,12 @@ class Line(Protocol):
 class Task:
     """One attempt, as its handler sees it."""
 
-    def __init__(self, lease: Lease, line: Line, handler: Handler) -> None:
+    def __init__(self, lease: Lease, line: Line, handler: Handler, *, effects: int = 0) -> None:
+        """Make the task of a lease; `effects` were numbered before this."""
         self.lease = lease
         self._line = line
         self._is_async = handler.is_async
-        self.effects = Effects(lease, lambda: line.ledger)
+        self.effects = Effects(lease, lambda: line.ledger, effects)
         self._states = States(lease, handler.machine, lambda: line.ledger)
         self._inputs: dict[str, Any] | None = None
         self.posts = Posts()

@@ -25,10 +25,11 @@ from leasehold.store.reruns import Reruns
 from leasehold.store.sqlite import SqliteDialect
 from leasehold.store.stages import Stages
 from leasehold.store.tasks import Tasks
+from leasehold.store.tenures import Tenures
 from leasehold.store.wake import Ear, Mouth
 from leasehold.store.workers import Workers
 
-__all__ = ["Store", "open_store"]
+__all__ = ["Store", "borrow_store", "open_store"]
 
 
 class Store:
@@ -39,6 +40,7 @@ class Store:
         self.database = database
         self.tasks = Tasks(database)
         self.leases = Leases(database)
+        self.tenures = Tenures(database)
         self.effects = Effects(database)
         self.machines = Machines(database)
         self.stages = Stages(database)
@@ -94,6 +96,13 @@ class Store:
         if mouth is not None:
             mouth.close()
         self.database.close()
+
+
+def borrow_store(connection: object) -> Store:
+    """Make a store of a connection of the caller's, apsw's or the standard library's sqlite3. None is opened."""
+    from leasehold.store.sqlite_borrowed import BorrowedDialect
+
+    return Store("", Database(BorrowedDialect(connection), connections=1))
 
 
 def open_store(url: str, *, connections: int = 8, patience: float = PATIENCE_SECONDS) -> Store:

@@ -91,6 +91,10 @@ class Dialect(Protocol):
 
     name: str
 
+    @property
+    def in_transaction(self) -> bool:
+        """Whether all connections are one of the caller's with an open transaction."""
+
     def connect(self) -> Session:
         """Open a connection of our own."""
 
@@ -200,7 +204,7 @@ class Database:
     @property
     def is_bound(self) -> bool:
         """Whether this thread or coroutine works inside a transaction of the caller's."""
-        return self._binding() is not None
+        return self._binding() is not None or self.dialect.in_transaction
 
     def _binding(self) -> Session | None:
         binding = _bound.get().get(id(self))

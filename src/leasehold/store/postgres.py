@@ -53,6 +53,7 @@ class PostgresDialect:
     """Knows one PostgreSQL database by its URL."""
 
     name = "postgres"
+    in_transaction = False
 
     def __init__(self, url: str) -> None:
         try:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import apsw
 
@@ -43,6 +43,7 @@ class SqliteDialect:
     """Knows one SQLite file."""
 
     name = "sqlite"
+    in_transaction = False
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -97,22 +98,27 @@ class SqliteDialect:
 
     def translate(self, error: Exception) -> LeaseholdError:
         """Turn a final apsw error into one of ours."""
-        said = f"SQLite says: {error}."
-        match error:
-            case apsw.CorruptError() | apsw.ConstraintError():
-                return Broken(said)
-            case apsw.NotADBError() | apsw.CantOpenError():
-                return UrlInvalid(f"{self.path} cannot be opened. {said}")
-            case apsw.SQLError() if "no such table" in str(error):
-                return SchemaMissing(said)
-            case apsw.TooBigError() | apsw.MismatchError():
-                return ResultRefused(said)
-            case apsw.ReadOnlyError() | apsw.PermissionsError() | apsw.AuthError():
-                return UrlInvalid(f"{self.path} cannot be written; check its permissions. {said}")
-            case apsw.FullError() | apsw.IOError():
-                return DatabaseUnavailable(said)
-            case _:
-                return Misuse(said)
+        return translate(getattr(error, "result", 0), str(error), self.path)
+
+
+def translate(code: int, said: str, path: Path) -> LeaseholdError:
+    """Turn a result code of SQLite, and what was said with it, into an error of ours."""
+    said = f"SQLite says: {said}."
+    match code:
+        case apsw.SQLITE_CORRUPT | apsw.SQLITE_CONSTRAINT:
+            return Broken(said)
+        case apsw.SQLITE_NOTADB | apsw.SQLITE_CANTOPEN:
+            return UrlInvalid(f"{path} cannot be opened. {said}")
+        case apsw.SQLITE_ERROR if "no such table" in said:
+            return SchemaMissing(said)
+        case apsw.SQLITE_TOOBIG | apsw.SQLITE_MISMATCH:
+            return ResultRefused(said)
+        case apsw.SQLITE_READONLY | apsw.SQLITE_PERM | apsw.SQLITE_AUTH:
+            return UrlInvalid(f"{path} cannot be written; check its permissions. {said}")
+        case apsw.SQLITE_FULL | apsw.SQLITE_IOERR:
+            return DatabaseUnavailable(said)
+        case _:
+            return Misuse(said)
 
 
 def check_version(found: str) -> None:
@@ -121,23 +127,35 @@ def check_version(found: str) -> None:
         raise SqliteTooOld(f"This one is {found}.")
 
 
+class _Moment:
+    """The time of the open transaction. Its connection holds on to this, which holds on to nothing."""
+
+    now = 0
+
+    def tell(self, *_: object) -> int:
+        return self.now
+
+
 class SqliteSession:
     """One apsw connection, ours or the caller's."""
 
     needs_brackets = True
     pours = False
 
-    def __init__(self, connection: apsw.Connection, *, own: bool, path: Path) -> None:
+    def __init__(self, connection: Any, *, own: bool, path: Path) -> None:
         self._connection = connection
         self._own = own
         self._path = path
-        self._now = 0
+        self._moment = _Moment()
         if own:
             self._set_up()
-        connection.create_scalar_function("leasehold_now", lambda *_: self._now, 0, deterministic=True)
-        connection.create_scalar_function("leasehold_link", chain.mark, 7, deterministic=True)  # type: ignore[arg-type]
-        connection.create_scalar_function("leasehold_root", chain.root, len(chain.FACTS), deterministic=True)  # type: ignore[arg-type]
+        self._define("leasehold_now", self._moment.tell, 0)
+        self._define("leasehold_link", chain.mark, 7)
+        self._define("leasehold_root", chain.root, len(chain.FACTS))
         self.script("session", "scratch")
+
+    def _define(self, name: str, function: Callable[..., Any], arguments: int) -> None:
+        self._connection.create_scalar_function(name, function, arguments, deterministic=True)
 
     def _set_up(self) -> None:
         self._connection.set_busy_handler(_patient())
@@ -188,11 +206,11 @@ class SqliteSession:
     def atomic(self, *, write: bool) -> Iterator[None]:
         """Make what runs inside one transaction, with one time for all of it."""
         nested = self._connection.in_transaction
-        self._begin("SAVEPOINT leasehold" if nested else "BEGIN IMMEDIATE" if write else "BEGIN")
+        self._insist("SAVEPOINT leasehold" if nested else "BEGIN IMMEDIATE" if write else "BEGIN")
         try:
             self._tell_time(write=write)
             yield
-            self._execute("RELEASE leasehold" if nested else "COMMIT")
+            self._insist("RELEASE leasehold" if nested else "COMMIT")  # without a log, those who read hold it up
         except BaseException:
             if self._connection.in_transaction:
                 self._execute("ROLLBACK TO leasehold" if nested else "ROLLBACK")
@@ -200,15 +218,18 @@ class SqliteSession:
                 self._execute("RELEASE leasehold")
             raise
 
-    def _begin(self, how: str) -> None:
+    def _insist(self, statement: str) -> None:
         wait = _patient()
         for tries in itertools.count():  # the caller's connection may have no patience of its own
             try:
-                self._execute(how)
+                self._execute(statement)
                 return
-            except apsw.BusyError:
-                if self._own or not wait(tries):
+            except Exception as error:
+                if self._own or not self._is_busy(error) or not wait(tries):
                     raise
+
+    def _is_busy(self, error: Exception) -> bool:
+        return isinstance(error, apsw.BusyError)
 
     def _host(self) -> sqlite_clock.Reading:
         return sqlite_clock.read_host(_BOOT)
@@ -216,9 +237,14 @@ class SqliteSession:
     def _tell_time(self, *, write: bool) -> None:
         host = self._host()
         try:
-            self._now = self._read_clock(host, write=write)
-        except apsw.SQLError:  # before the first migration there is no anchor
-            self._now = host.wall
+            self._moment.now = self._read_clock(host, write=write)
+        except Exception as error:
+            if not self._is_unknown_name(error):
+                raise
+            self._moment.now = host.wall  # before the first migration there is no anchor
+
+    def _is_unknown_name(self, error: Exception) -> bool:
+        return isinstance(error, apsw.SQLError)
 
     def _read_clock(self, host: sqlite_clock.Reading, *, write: bool) -> int:
         found = self._execute(statements.steps("session", "clock_read")[0])

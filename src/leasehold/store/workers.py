@@ -63,6 +63,10 @@ class Workers:
         )
         return int(rows[0][0])
 
+    def hand(self, owner: str) -> int:
+        """Return the number of somebody who leases by hand."""
+        return int(self._database.write("hand", owner=owner)[0][0])
+
     def gone(self, workers: Sequence[int]) -> None:
         """Note that worker processes have ended."""
         self._database.write("worker_gone", workers=document(workers))

@@ -9,5 +9,5 @@ part AS MATERIALIZED (
     UNION ALL
     SELECT task.id FROM source JOIN main.task ON task.parent_id = source.on_task_id
 )
-SELECT coalesce(sum(octet_length(outcome.output)), 0) AS bytes
+SELECT coalesce(sum(length(CAST(outcome.output AS BLOB))), 0) AS bytes
 FROM part CROSS JOIN main.outcome ON outcome.task_id = part.task_id

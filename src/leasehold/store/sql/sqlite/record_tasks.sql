@@ -15,8 +15,8 @@ SELECT page.id, page.trunk, page.fan, page.part, page.kind, page.stage, page.seg
     page.each_field, page.queue, page.priority, page.attempts_max, page.lease_ms, page.on_lost, page.created_at,
     page.parent_id, CASE WHEN page.stage IS NULL THEN (SELECT count(*) FROM member WHERE member.stage IS NOT NULL AND member.segment IS NULL)
         WHEN page.segment IS NULL THEN (SELECT count(*) FROM main.need WHERE need.task_id = page.id) ELSE 0 END AS unmet,
-    concat_ws(' ', CASE WHEN waiting.task_id IS NOT NULL THEN 'waiting' END, CASE WHEN ready.task_id IS NOT NULL THEN 'ready' END,
-        CASE WHEN lease.task_id IS NOT NULL THEN 'lease' END) AS place,
+    trim(iif(waiting.task_id IS NULL, '', 'waiting') || iif(ready.task_id IS NULL, '', ' ready')
+        || iif(lease.task_id IS NULL, '', ' lease')) AS place,
     waiting.due_at, coalesce(waiting.attempt, ready.attempt, lease.attempt) AS standing_attempt,
     coalesce(waiting.fence, ready.fence, lease.fence) AS standing_fence,
     coalesce(waiting.epoch, ready.epoch, lease.epoch) AS standing_epoch,
