@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -71,9 +71,7 @@ class Collection:
         self.app = Leasehold(settings.database)
         self._lock = threading.Lock()
         self._tools: Tools | None = None
-        machine = self.app.machine("artifact", dict(states.ARROWS), initial=states.PLANNED, failed=states.FAILED)
-        options: dict[str, Any] = {"retry": RETRY, "lease": LEASE_SECONDS, "machine": machine}
-        self.kind = self.app.job(name=KIND, queue=QUEUE, **options)(self._fetch)
+        self.kind = declare(self.app, self._fetch)
 
     @property
     def tools(self) -> Tools:
@@ -138,6 +136,12 @@ class Collection:
             self._tools.index.close()
             self._tools.client.close()
         self.app.close()
+
+
+def declare(app: Leasehold, handler: Callable[..., Any]) -> Any:
+    """Make the kind known to an app, with its states and terms."""
+    machine = app.machine("artifact", dict(states.ARROWS), initial=states.PLANNED, failed=states.FAILED)
+    return app.job(name=KIND, queue=QUEUE, retry=RETRY, lease=LEASE_SECONDS, machine=machine)(handler)
 
 
 def branch_of(host: str) -> str:

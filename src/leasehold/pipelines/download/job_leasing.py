@@ -1,0 +1,87 @@
+"""Leasing: one holder a job, for as long as the lease stands. A job whose holder is gone is leased again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from leasehold import Misuse
+from leasehold.pipelines.download import states
+from leasehold.pipelines.download.script import HOLDINGS, TTL_SECONDS, Engine, Holding, engine, number_of
+
+__all__ = ["lease_next_job", "release_lease", "renew_lease"]
+
+PARKED_SECONDS = 3_600.0
+DONE = (states.INDEXED, states.DEDUPED, states.SKIPPED_DUPLICATE)
+
+
+def lease_next_job(conn: object, *, owner: str, ttl_s: float = TTL_SECONDS) -> dict[str, Any] | None:
+    """Lease the next job for `ttl_s` seconds and return its row; None if there is none.
+
+    A job whose lease has expired comes again, in the state it had reached: what was done before is not done again, by
+    `advance_state` and `run_effect` alike. A job that is new is LEASED.
+    """
+    with engine(conn) as found:
+        while held := found.app.byhand.lease(found.kind, owner=owner, seconds=ttl_s):
+            state = _state(found, held.job_id)
+            if state in DONE:  # its holder was gone before it could say so
+                held.done({"state": state})
+                continue
+            passed = _passed(found, held.job_id)
+            HOLDINGS.put(found.place, held.job_id, Holding(owner, held.fence, passed - {states.LEASED}))
+            held.task.advance(states.LEASED)
+            return _row(found, held.job_id)
+    return None
+
+
+def renew_lease(conn: object, *, job_id: str, owner: str, ttl_s: float = TTL_SECONDS) -> bool:
+    """Hold a job for `ttl_s` seconds from now; False if this owner's lease no longer stands."""
+    with engine(conn) as found:
+        held = found.app.byhand.resume(number_of(job_id), owner=owner)
+        return held is not None and held.renew(ttl_s)
+
+
+def release_lease(conn: object, *, job_id: str, owner: str) -> bool:
+    """Give a job back; False if this owner holds it no longer. One that has come to its end stays there.
+
+    A job that is FINALIZED and not yet in the index is leased again an hour later, if nobody has indexed it by then.
+    """
+    with engine(conn) as found:
+        number = number_of(job_id)
+        found.job(number)
+        known = HOLDINGS.get(found.place, number)
+        held = found.app.byhand.resume(number, owner=owner)
+        if known is not None and known.owner == owner:
+            HOLDINGS.drop(found.place, number)
+        if held is None:
+            return known is not None and known.owner == owner and known.is_over
+        delay = PARKED_SECONDS if _state(found, number) == states.FINALIZED else 0.0
+        return held.release(delay=delay)
+
+
+def _state(found: Engine, job_id: int) -> str:
+    state = found.job(job_id).state
+    if state is None:
+        raise Misuse(f"Job {job_id} is no artifact.")
+    return state
+
+
+def _passed(found: Engine, job_id: int) -> set[str]:
+    """Return the states that the job has been in."""
+    return {str(row[0]) for row in found.ask("passed", job=job_id)}
+
+
+def _row(found: Engine, job_id: int) -> dict[str, Any]:
+    job = found.job(job_id)
+    owner, until, since = found.ask("lease", job=job_id)[0]
+    return {
+        "job_id": str(job.id),
+        "work_id": job.payload["work_id"],
+        "artifact_id": job.payload["artifact_id"],
+        "canonical_url": job.payload["url"],
+        "state": job.state,
+        "lease_owner": owner,
+        "lease_until": until,
+        "created_at": job.created_at.timestamp(),
+        "updated_at": since,
+        "idempotency_key": job.key,
+    }

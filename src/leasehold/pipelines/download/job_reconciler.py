@@ -1,0 +1,120 @@
+"""After crashes: what they left behind is cleared away or mended. Nothing under a live lease is touched."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from leasehold import Permanent
+from leasehold.errors import JobNotFree
+from leasehold.pipelines.download import states
+from leasehold.pipelines.download.places import hash_of
+from leasehold.pipelines.download.script import TTL_SECONDS, Engine, engine
+
+__all__ = ["Reconciled", "cleanup_stale_leases", "cleanup_stale_ops", "reconcile_jobs"]
+
+_words = re.compile(r"[0-9A-Za-z]+")
+
+
+class Reconciled(NamedTuple):
+    """How many stale parts were removed, and how many rows without their file were healed, or failed for good."""
+
+    deleted_files: int
+    healed_rows: int
+
+
+class Final(NamedTuple):
+    """A job that was finalized: where its file should be, and with what content."""
+
+    job_id: int
+    state: str
+    path: Path
+    sha256: str | None
+
+
+def reconcile_jobs(conn: object, staging_root: Path | str, max_age_s: float = 3_600) -> Reconciled:
+    """Remove `.part` files of no live lease that are older than `max_age_s`; mend jobs whose final file is gone.
+
+    A part belongs to a lease if the job's id or key is a word of its name. Where a job's FINALIZE said `final_path` (or
+    `path`) and `sha256`, and nothing is there, the file is copied from another job's with the same hash; a job for
+    which there is none fails as `final_missing`, unless it is in the index already.
+    """
+    with engine(conn) as found:
+        return Reconciled(_remove_stale(found, Path(staging_root), max_age_s), _mend(found))
+
+
+def cleanup_stale_leases(conn: object) -> int:
+    """Take back leases that have expired, so that their jobs are leased again; return how many."""
+    with engine(conn) as found:
+        return found.app.byhand.sweep()
+
+
+def cleanup_stale_ops(conn: object, abandoned_threshold_s: float = 600) -> int:
+    """Mark operations as ABANDONED that are in flight for longer and of no live lease; return how many.
+
+    It is a mark for people to see: who leases the job next does the operation again.
+    """
+    with engine(conn) as found, found.app.transaction(conn):
+        return len(found.ask("abandon", age_us=round(abandoned_threshold_s * 1_000_000)))
+
+
+def _remove_stale(found: Engine, root: Path, age: float) -> int:
+    with found.app.transaction(found.connection):
+        held = {word for row in found.ask("held") for word in row}
+    count = 0
+    for part in sorted(root.rglob("*.part")) if root.is_dir() else []:
+        try:
+            is_stale = part.is_file() and time.time() - part.lstat().st_mtime > age
+        except FileNotFoundError:  # somebody has finished or removed it
+            continue
+        if is_stale and not held & set(_words.findall(part.stem)):
+            part.unlink(missing_ok=True)
+            count += 1
+    return count
+
+
+def _mend(found: Engine) -> int:
+    with found.app.transaction(found.connection):
+        finals = [final for row in found.ask("finalized") if (final := _final(*row)) is not None]
+    latest = {final.job_id: final for final in finals}
+    return sum(_mend_one(found, final, list(latest.values())) for final in latest.values() if not final.path.exists())
+
+
+def _final(job_id: int, state: str, result: str) -> Final | None:
+    told: Any = json.loads(result)
+    path = (told.get("final_path") or told.get("path")) if isinstance(told, dict) else None
+    if not isinstance(path, str) or not path:
+        return None
+    sha256 = told.get("sha256")
+    return Final(job_id, state, Path(path), sha256 if isinstance(sha256, str) else None)
+
+
+def _mend_one(found: Engine, final: Final, others: list[Final]) -> bool:
+    for copy in _copies(final, others):
+        final.path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = final.path.with_name(f"{final.path.name}.{os.getpid()}.healing")
+        shutil.copyfile(copy, unfinished)
+        unfinished.replace(final.path)
+        return True
+    if final.state != states.FINALIZED:
+        return False
+    try:
+        held = found.app.byhand.hold(final.job_id, owner=f"reconciler {os.getpid()}", seconds=TTL_SECONDS)
+    except JobNotFree:  # somebody goes on with it
+        return False
+    held.fail(Permanent(f"final_missing: {final.path} is gone", error_class="FINAL_MISSING"))
+    return True
+
+
+def _copies(final: Final, others: list[Final]) -> Iterator[Path]:
+    """Return files of other jobs that have the content this one had."""
+    for other in others:
+        is_other = other.job_id != final.job_id and other.sha256 == final.sha256 and final.sha256 is not None
+        if is_other and other.path.is_file() and hash_of(other.path)[0] == final.sha256:
+            yield other.path

@@ -1,0 +1,30 @@
+"""The schema of artifacts in a SQLite file of the caller's: `artifact_jobs`, `artifact_ops` and `_meta`, to be read."""
+
+from __future__ import annotations
+
+import secrets
+from contextlib import closing
+
+from leasehold import Leasehold, Misuse
+from leasehold.pipelines.download.collection import declare
+from leasehold.pipelines.download.script import SCHEMA_VERSION, ask, by_hand, version_of
+
+__all__ = ["apply_migration", "get_schema_version"]
+
+
+def apply_migration(conn: object) -> None:
+    """Give a file its schema, or nothing new if it has it; all or none of it. Safe to repeat and to race."""
+    if found := ask(conn, "tables_foreign", {})[0][0]:
+        raise Misuse(f"Tables of an earlier system stand in this file ({found}); rename them or use another file.")
+    with closing(Leasehold(connection=conn)) as app:
+        declare(app, by_hand)
+        app.migrate()
+        with app.transaction(conn):
+            ask(conn, "migration", {})
+            ask(conn, "meta_write", {"key": "place", "value": secrets.token_hex(16)})
+            ask(conn, "meta_write", {"key": "schema_version", "value": str(SCHEMA_VERSION)})
+
+
+def get_schema_version(conn: object) -> int:
+    """Return the version of the schema: 3, or 0 for a file without one."""
+    return version_of(conn)

@@ -1,0 +1,158 @@
+"""What the functional modules share: the engine on a connection of the caller's, and what this process holds there.
+
+`schema_migration`, `job_planning`, `job_leasing`, `job_state`, `job_effects` and `job_reconciler` are for scripts that
+have an apsw or sqlite3 connection and call one function after the other. Each call is a transaction, or takes part in
+the one that is open. The work is the engine's: jobs, leases with fences, effects, states and their arrows.
+"""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+
+import apsw
+
+from leasehold import Job, Leasehold, Misuse, Task
+from leasehold.errors import JobUnknown
+from leasehold.pipelines.download.collection import declare
+
+SCHEMA_VERSION: Final = 3
+TTL_SECONDS: Final = 120
+BUSY_SECONDS: Final = 30.0
+_SQL: Final = files("leasehold.pipelines.download") / "sql" / "script"
+
+
+@dataclass(slots=True)
+class Holding:
+    """A lease that this process got: whose, which, and the states that earlier leases of the job have been through.
+
+    `is_over`: the job has come to its end under it.
+    """
+
+    owner: str
+    fence: int
+    passed: set[str] = field(default_factory=set)
+    is_over: bool = False
+
+
+class Holdings:
+    """What this process holds, by database and job: threads and connections of one process share it."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, int], Holding] = {}
+        self._lock = threading.Lock()
+
+    def put(self, place: str, job_id: int, holding: Holding) -> None:
+        """Note a lease."""
+        with self._lock:
+            self._known[place, job_id] = holding
+
+    def get(self, place: str, job_id: int) -> Holding | None:
+        """Return what is held of a job."""
+        return self._known.get((place, job_id))
+
+    def drop(self, place: str, job_id: int) -> None:
+        """Forget a lease."""
+        with self._lock:
+            self._known.pop((place, job_id), None)
+
+
+HOLDINGS: Final = Holdings()
+
+
+def by_hand(task: Task, work_id: str, artifact_id: str, url: str, **_wanted: str) -> None:
+    """Stand in for the handler: what a script holds, the script does."""
+    raise Misuse(f"{url} of {work_id}/{artifact_id} is done by a script; task {task.attempt} runs nowhere else.")
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """The engine on one connection. `place` is the database's own name, the same for all who open it."""
+
+    connection: Any
+    app: Leasehold
+    kind: Any
+    place: str
+
+    def job(self, job_id: object) -> Job:
+        """Read a job; `JobUnknown` if there is none."""
+        return self.app.get(number_of(job_id))
+
+    def ask(self, name: str, **values: object) -> list[tuple[Any, ...]]:
+        """Run one of the statements of this folder."""
+        return ask(self.connection, name, values)
+
+
+@contextmanager
+def engine(connection: object) -> Iterator[Engine]:
+    """Have the engine work on a connection whose file was migrated."""
+    place = _fact(connection, "place")
+    if place is None:
+        raise Misuse("This database knows no artifacts; call schema_migration.apply_migration(conn) first.")
+    app = Leasehold(connection=connection)
+    try:
+        yield Engine(connection, app, declare(app, by_hand), place)
+    finally:
+        app.close()
+
+
+def _fact(connection: object, key: str) -> str | None:
+    if not ask(connection, "meta_found", {})[0][0]:
+        return None
+    found = ask(connection, "meta_read", {"key": key})
+    return str(found[0][0]) if found else None
+
+
+def version_of(connection: object) -> int:
+    """Return the version of the schema; 0 if there is none."""
+    return int(_fact(connection, "schema_version") or 0)
+
+
+def number_of(job_id: object) -> int:
+    """Return the engine's number of a job; what cannot be one is unknown."""
+    text = str(job_id)
+    if not (text.isascii() and text.isdecimal() and len(text) <= 18):  # noqa: PLR2004 — what 64 bits hold
+        raise JobUnknown(f"It is {text[:80]!r}.")
+    return int(text)
+
+
+@cache
+def _statements(name: str) -> tuple[str, ...]:
+    text = (_SQL / f"{name}.sql").read_text(encoding="utf-8")
+    body = "\n".join(line for line in text.splitlines() if not line.startswith("--"))
+    return tuple(step.strip() for step in body.split(";\n") if step.strip().rstrip(";"))
+
+
+def ask(connection: Any, name: str, values: Mapping[str, object]) -> list[tuple[Any, ...]]:
+    """Run the statements of a file on the caller's connection; rows are tuples, whatever the caller makes of theirs."""
+    rows: list[tuple[Any, ...]] = []
+    for statement in _statements(name):
+        cursor = connection.cursor()
+        if isinstance(connection, sqlite3.Connection):
+            cursor.row_factory = None
+        else:
+            cursor.row_trace = cursor.exec_trace = None
+        rows = _patiently(cursor, statement, values)
+    return rows
+
+
+def _patiently(cursor: Any, statement: str, values: Mapping[str, object]) -> list[tuple[Any, ...]]:
+    """Run a statement, again and again while another is writing: the caller's connection may have no patience."""
+    started = time.monotonic()
+    while True:
+        try:
+            found: list[tuple[Any, ...]] = cursor.execute(statement, values).fetchall()
+            return found
+        except (apsw.BusyError, sqlite3.OperationalError) as error:
+            is_busy = getattr(error, "sqlite_errorcode", apsw.SQLITE_BUSY) & 0xFF == apsw.SQLITE_BUSY
+            if not is_busy or time.monotonic() - started > BUSY_SECONDS:
+                raise
+        time.sleep(random.uniform(0.001, 0.02))

@@ -1,0 +1,2 @@
+-- meta_read: Read a fact of this file.
+SELECT value FROM _meta WHERE key = :key
