@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import re
+import ssl
+import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 BLOCK = 64 * 1024
+CERTIFICATE = Path(__file__).with_name("loopback.pem")  # signed by itself, for 127.0.0.1; with its key
 _range = re.compile(r"bytes=(\d+)-(\d*)\Z")
 
 
@@ -29,9 +33,15 @@ class Resource:
     retry_after: str | None = None
     cut_after: list[int] = field(default_factory=list)  # bytes of this answer before the line is cut
     stall_after: list[int] = field(default_factory=list)
+    stall_head: bool = False
+    crumbs: int = 0  # bytes at a time, with a pause after each
     chunked: bool = False
+    ends_by_closing: bool = False  # neither a length nor chunks
+    heeds_if_range: bool = True
+    heeds_range_end: bool = True
     lies: dict[str, str] = field(default_factory=dict)  # headers that replace the true ones
     location: str | None = None
+    moved: int = 302
     headers: dict[str, str] = field(default_factory=dict)
     wanted_headers: dict[str, str] = field(default_factory=dict)  # without these: 401
 
@@ -48,10 +58,20 @@ class Line:
     headers: dict[str, str] = field(default_factory=dict)
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Keep quiet about clients that hang up: to do that is their right."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
+
+
 class FileServer:
     """Serves resources by path on a port of the loopback."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, tls: bool = False) -> None:
         self.resources: dict[str, Resource] = {}
         self.log: list[Line] = []
         self.released = threading.Event()  # what stalls goes on
@@ -59,8 +79,12 @@ class FileServer:
         self._busy = 0
         self.busiest = 0
         self._lock = threading.Lock()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", 0), _handler(self))
+        self._scheme = "https" if tls else "http"
+        if tls:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(CERTIFICATE)
+            self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
 
     @property
@@ -71,7 +95,7 @@ class FileServer:
         """Serve something, and return its address."""
         tag = manners.pop("etag", hashlib.sha256(content).hexdigest()[:12])
         self.resources[path] = Resource(content, etag=tag, **manners)
-        return f"http://{self.host}{path}"
+        return f"{self._scheme}://{self.host}{path}"
 
     def gets(self, path: str) -> list[Line]:
         return [line for line in self.log if (line.method, line.path) == ("GET", path)]
@@ -80,6 +104,10 @@ class FileServer:
         with self._lock:
             self._busy += 1
             self.busiest = max(self.busiest, self._busy)
+
+    @property
+    def idle(self) -> bool:
+        return self._busy == 0
 
     def leave(self) -> None:
         with self._lock:
@@ -140,12 +168,11 @@ class _Answer:
         elif any(self._line.headers.get(name) != value for name, value in resource.wanted_headers.items()):
             self._plain(401)
         elif resource.location is not None:
-            self._plain(302, {"Location": resource.location})
+            self._plain(resource.moved, {"Location": resource.location})
         elif not self._with_body and resource.head != 200:
-            self._plain(resource.head)
+            self._plain(resource.head, _patience(resource))
         elif self._with_body and resource.statuses:
-            retry = {"Retry-After": resource.retry_after} if resource.retry_after else {}
-            self._plain(resource.statuses.pop(0), retry)
+            self._plain(resource.statuses.pop(0), _patience(resource))
         else:
             self._file(resource)
 
@@ -157,40 +184,53 @@ class _Answer:
         self._handler.end_headers()
 
     def _file(self, resource: Resource) -> None:
-        first, status = self._first(resource)
+        first, last, status = self._span(resource)
         size = len(resource.content)
         if status == 416:
             self._plain(416, {"Content-Range": f"bytes */{size}"})
             return
         self._line.status, self._line.first = status, first
-        headers = {"Content-Length": str(size - first), "Content-Type": "application/octet-stream", **_tags(resource)}
+        length = str(last + 1 - first)
+        headers = {"Content-Length": length, "Content-Type": "application/octet-stream", **_tags(resource)}
         if status == 206:
-            headers["Content-Range"] = f"bytes {first}-{size - 1}/{size}"
+            headers["Content-Range"] = f"bytes {first}-{last}/{size}"
         if resource.chunked:
             headers.pop("Content-Length")
             headers["Transfer-Encoding"] = "chunked"
+        if resource.ends_by_closing and self._with_body:
+            headers.pop("Content-Length")
+            headers["Connection"] = "close"
+        if resource.stall_head:
+            self._server.released.wait(600)
         self._handler.send_response(status)
         for name, value in {**headers, **resource.headers, **resource.lies}.items():
             self._handler.send_header(name, value)
         self._handler.end_headers()
         if self._with_body:
-            self._body(resource, first)
+            self._body(resource, first, last)
 
-    def _first(self, resource: Resource) -> tuple[int, int]:
+    def _span(self, resource: Resource) -> tuple[int, int, int]:
+        """Return the first byte, the last one, and the status."""
         found = _range.match(self._line.headers.get("range", ""))
         condition = self._line.headers.get("if-range")
         known = {_tags(resource).get("ETag"), _tags(resource).get("Last-Modified")}
-        if not found or not resource.ranges or (condition is not None and condition not in known):
-            return 0, 200
+        last = len(resource.content) - 1
+        is_other = resource.heeds_if_range and condition is not None and condition not in known
+        if not found or not resource.ranges or is_other:
+            return 0, last, 200
         first = int(found[1])
-        return (first, 206) if first < len(resource.content) else (0, 416)
+        if first > last:
+            return 0, last, 416
+        return first, min(last, int(found[2])) if found[2] and resource.heeds_range_end else last, 206
 
-    def _body(self, resource: Resource, first: int) -> None:
+    def _body(self, resource: Resource, first: int, last: int) -> None:
         cut = resource.cut_after.pop(0) if resource.cut_after else None
         stall = resource.stall_after.pop(0) if resource.stall_after else None
-        for block in _blocks(resource.content, first):
+        for block in _blocks(resource.content, first, last, resource.crumbs or BLOCK):
             here = block if cut is None else block[: max(0, cut - self._line.sent)]
             self._send(here, chunked=resource.chunked)
+            if resource.crumbs:
+                self._server.released.wait(0.02)
             if stall is not None and self._line.sent >= stall:
                 self._handler.wfile.flush()
                 self._server.stalled.append(self._line)
@@ -211,9 +251,13 @@ class _Answer:
         self._line.sent += len(block)
 
 
-def _blocks(content: bytes, first: int) -> Iterator[bytes]:
-    for start in range(first, len(content), BLOCK):
-        yield content[start : start + BLOCK]
+def _blocks(content: bytes, first: int, last: int, size: int) -> Iterator[bytes]:
+    for start in range(first, last + 1, size):
+        yield content[start : min(start + size, last + 1)]
+
+
+def _patience(resource: Resource) -> dict[str, str]:
+    return {"Retry-After": resource.retry_after} if resource.retry_after else {}
 
 
 def _tags(resource: Resource) -> dict[str, str]:

@@ -85,7 +85,7 @@ _ERRNO: Final[dict[str, tuple[int, ...]]] = {
     "CONFLICT": (errno.EBUSY, errno.ETXTBSY, errno.EADDRINUSE),
     "SCHEMA_INVALID": (errno.ENAMETOOLONG,),
     "AUTH_DENIED": (errno.EROFS,),
-    "DISK_FULL": (errno.ENOSPC, errno.EDQUOT),
+    "DISK_FULL": (errno.ENOSPC, errno.EDQUOT, errno.EFBIG),
     "RESOURCES_EXHAUSTED": (errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EADDRNOTAVAIL),
 }
 

@@ -116,6 +116,11 @@ class Body:
         self._answer = answer
         self._exchange = exchange
 
+    @property
+    def tells_its_end(self) -> bool:
+        """Whether a body that was cut off can be told from a whole one by itself."""
+        return self.head.length is not None or bool(self._answer.chunked)
+
     def blocks(self) -> Iterator[bytes]:
         """Yield the bytes as they come, none held back; raises where fewer come than were said."""
         got, watch = 0, _Watch(self._exchange.options.timeout)
@@ -184,6 +189,9 @@ class Exchange:
                 self.end()
                 if not was_used:
                     raise
+            except BaseException:
+                self.end()
+                raise
 
     def end(self) -> None:
         """Give the connection back if its answer was read to the end, else close it."""
@@ -216,9 +224,12 @@ class Client:
 
     def _first_byte(self, url: str) -> Head:
         exchange, answer, at = self._follow("GET", url, {"Range": "bytes=0-0"})
+        if answer.status == UNSATISFIABLE:  # an empty file has no first byte
+            exchange.end()
+            exchange, answer, at = self._follow("GET", url, {})
         try:
             head = _head(answer, at)
-            if answer.status == PARTIAL:
+            if answer.status == PARTIAL and answer.length == 1:  # a server may send all the rest with it
                 answer.read()
                 exchange.is_whole = True
             return self._checked(head, answer)

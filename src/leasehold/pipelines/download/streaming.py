@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from leasehold.errors import Permanent
+from leasehold.errors import Permanent, Transient
 from leasehold.pipelines.download.client import UNSATISFIABLE, Answered, Body, Client, Head
 from leasehold.pipelines.download.places import BLOCK_BYTES
 
@@ -60,7 +60,7 @@ class Part:
     def reach(self, head: Head) -> int:
         """Return how many bytes can be built on: those of the same file, as far as they are certain to be there."""
         note = self._read()
-        if note is None or note.validator is None or note.url != head.url:
+        if note is None or note.validator is None or not _is_same_place(note.url, head):
             return 0
         if (note.validator, note.length) != (head.validator, head.length):
             return 0
@@ -89,6 +89,11 @@ class Part:
             return None  # none, or torn: the part is of no use
 
 
+def _is_same_place(url: str, head: Head) -> bool:
+    """Whether a file lies where it lay. A place that is signed anew each time has another query; then a tag decides."""
+    return url == head.url or (head.etag is not None and url.partition("?")[0] == head.url.partition("?")[0])
+
+
 def stream(client: Client, url: str, head: Head, part: Part, tell: Told) -> Streamed:
     """Fetch what is missing of a part and return what it holds then."""
     start = part.reach(head)
@@ -100,20 +105,39 @@ def stream(client: Client, url: str, head: Head, part: Part, tell: Told) -> Stre
         if answer.response.status_code != UNSATISFIABLE or not start:
             raise
         body = client.open(url)  # it has changed its length since: from the start
+    if body.start and _is_other(body.head, head):
+        body.close()
+        body = client.open(url)  # the rest of another file, from a server that does not heed If-Range
     try:
-        return _take(body, part, tell)
+        streamed = _take(body, part, tell)
+        if not body.tells_its_end:
+            _check_end(streamed, body.head, head)
+        return streamed
     finally:
         body.close()
+
+
+def _is_other(found: Head, wanted: Head) -> bool:
+    """Whether an answer tells of another file than was asked for. An answer with a part need not tell everything."""
+    tags = (found.etag, wanted.etag) if found.etag and wanted.etag else (found.modified, wanted.modified)
+    return any(None not in pair and pair[0] != pair[1] for pair in (tags, (found.length, wanted.length)))
+
+
+def _check_end(streamed: Streamed, found: Head, wanted: Head) -> None:
+    """See that a body that ended with its connection was whole, by what HEAD has said of the same file."""
+    if wanted.length is not None and streamed.size != wanted.length and not _is_other(found, wanted):
+        said = f"{streamed.url} ended after {streamed.size:,} of {wanted.length:,} bytes"
+        raise Transient(said, error_class="NETWORK_RESET")
 
 
 def _take(body: Body, part: Part, tell: Told) -> Streamed:
     head, size = body.head, body.start
     digest = _hashed(part.path, size)
-    if size == 0:
-        part.write(part.note(head, 0))
     descriptor = os.open(part.path, os.O_WRONLY | os.O_CREAT, 0o644)
     try:
         os.ftruncate(descriptor, size)
+        if size == 0:
+            part.write(part.note(head, 0))  # not before the bytes of another file are gone
         os.lseek(descriptor, size, os.SEEK_SET)
         synced, told_at = size, 0.0
         for block in body.blocks():
@@ -159,8 +183,8 @@ def _streamed(head: Head, sha256: str, size: int, fetched: int) -> Streamed:
 
 
 def check(streamed: Streamed, sha256: str | None) -> None:
-    """Refuse a file whose content is not the one that was wanted: it never becomes one."""
+    """Refuse a file whose content is not the one that was wanted. One that was built on a part deserves a fresh try."""
     if sha256 is not None and streamed.sha256 != sha256:
-        raise Permanent(
-            f"{streamed.url} has the sha256 {streamed.sha256}, and {sha256} was wanted", error_class="HASH_MISMATCH"
-        )
+        kind = Permanent if streamed.fetched == streamed.size else Transient
+        said = f"{streamed.url} has the sha256 {streamed.sha256}, and {sha256} was wanted"
+        raise kind(said, error_class="HASH_MISMATCH")

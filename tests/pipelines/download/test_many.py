@@ -1,0 +1,61 @@
+"""Thousands of small files and several worker processes: every hash right, every body fetched once."""
+
+import hashlib
+import random
+from collections import Counter
+
+import pytest
+
+from leasehold.pipelines.download import Collection, Settings, read_manifest
+from leasehold.pipelines.download.running import run
+from tests.servers.files import FileServer
+from tests.workshop.looking import check_journal, check_places
+
+FILES = 5_000
+WORKERS = 4
+PER_HOST = 100
+TWINS = 10  # one file in so many has the content of the one before
+
+
+@pytest.fixture
+def server():
+    with FileServer() as made:
+        yield made
+
+
+@pytest.fixture
+def collection(dialect, request, tmp_path):
+    url = request.getfixturevalue("postgres").create_database() if dialect == "postgres" else ""
+    made = Collection(Settings(tmp_path / "out", url))
+    yield made
+    made.close()
+
+
+def contents_of(count):
+    """Small files of all lengths, an empty one among them, some alike."""
+    dice = random.Random(count)
+    found = {}
+    content = b""
+    for number in range(count):
+        if number % TWINS:
+            content = dice.randbytes(dice.randrange(1, 4_000))
+        found[f"/papers/{number}.bin"] = content
+    return found
+
+
+def test_s4_five_thousand_small_files_and_four_workers_fetch_each_body_once(server, collection):
+    contents = contents_of(FILES)
+    collection.limit(PER_HOST)
+    jobs = collection.plan(read_manifest(server.add(path, content) for path, content in contents.items()))
+    sight = run(collection, WORKERS, lambda _: None)
+    unlike = len(set(contents.values()))
+    assert sight.counts == {"INDEXED": unlike, "DEDUPED": FILES - unlike}
+    for job, content in zip(jobs, contents.values(), strict=True):
+        assert job.output["sha256"] == hashlib.sha256(content).hexdigest()
+        assert (collection.places.root / job.output["path"]).read_bytes() == content
+    assert sum(path.is_file() for path in (collection.places.root / "sha256").rglob("*")) == unlike
+    assert Counter(line.path for line in server.log if line.method == "GET") == dict.fromkeys(contents, 1)
+    assert list(collection.places.staging.iterdir()) == []
+    assert len(list(collection.tools.index.rows())) == FILES
+    check_places(collection.settings.database)
+    check_journal(collection.settings.database)
