@@ -5,6 +5,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from urllib.parse import quote
 
@@ -14,6 +15,7 @@ import pytest
 from leasehold.errors import SecondLibrary, SqliteTooOld
 from leasehold.store import open_store
 from leasehold.store.sqlite import check_version
+from tests.conftest import sqlite_url
 from tests.store.work import submit
 
 
@@ -158,3 +160,26 @@ def test_a_sqlite_that_can_corrupt_is_refused(version):
 @pytest.mark.parametrize("version", ["3.51.3", "3.52.0", "4.0.0", apsw.sqlite_lib_version()])
 def test_a_sqlite_that_is_new_enough_is_taken(version):
     assert check_version(version) is None  # type: ignore[func-returns-value]
+
+
+def test_a_connection_that_another_thread_is_using_keeps_nobody_from_opening_a_file(tmp_path):
+    begun, go_on = threading.Event(), threading.Event()
+
+    def pause():
+        begun.set()
+        go_on.wait()
+
+    with contextlib.closing(open_store(sqlite_url(tmp_path))) as store:
+        store.prepare()
+    busy = apsw.Connection(str(tmp_path / "other.db"))
+    busy.create_scalar_function("pause", pause, 0)
+    thread = threading.Thread(target=busy.execute, args=["SELECT pause()"])
+    thread.start()
+    try:
+        assert begun.wait(60)
+        with contextlib.closing(open_store(sqlite_url(tmp_path))) as store:
+            assert store.queues.all() == []
+    finally:
+        go_on.set()
+        thread.join()
+        busy.close()

@@ -77,7 +77,7 @@ def _refuse_if_open(real: str) -> None:
     descriptors = Path("/proc/self/fd")
     if not descriptors.is_dir() or not Path(real).exists():
         return
-    if any(_leads_to(real, connection.filename) for connection in apsw.connections()):
+    if any(_may_lead_to(real, connection) for connection in apsw.connections()):
         return  # the caller's own connection through our library, which is the one to use
     for entry in descriptors.iterdir():
         try:
@@ -88,7 +88,13 @@ def _refuse_if_open(real: str) -> None:
             raise SecondLibrary(f"{real} is open here already; close it before Leasehold opens it.")
 
 
-def _leads_to(real: str, name: str) -> bool:
+def _may_lead_to(real: str, connection: apsw.Connection) -> bool:
+    try:
+        name = connection.filename
+    except apsw.ThreadingViolationError:  # another thread is using it at this moment
+        return True
+    except apsw.ConnectionClosedError:
+        return False
     return bool(name) and os.path.realpath(name) == real
 
 
