@@ -17,7 +17,7 @@ from leasehold.runtime.notices import Notices
 from leasehold.store import open_store
 from leasehold.testing import Clock
 from tests.waiting import until
-from tests.workshop.claiming import enrol
+from tests.workshop.claiming import claim, enrol
 from tests.workshop.looking import check_journal, check_places, rows
 from tests.workshop.working import plan_of, working
 
@@ -185,6 +185,7 @@ def test_a_paused_queue_pauses_its_branches_and_so_does_its_family(app):
     for name in ("web", "web/*", "web/a"):
         app.queues.pause(name)
         app.drain(timeout=60)
+        assert claim(app.store, enrol(app.store), kind.name, queue="web/a") == []
         assert job.status == "READY"
         app.queues.resume(name)
     app.drain(timeout=60)

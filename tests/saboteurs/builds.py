@@ -8,6 +8,7 @@ from tests.saboteurs.build import Build
 from tests.saboteurs.effects import BUILDS as EFFECTS
 from tests.saboteurs.jobs import BUILDS as JOBS
 from tests.saboteurs.leases import BUILDS as LEASES
+from tests.saboteurs.states import BUILDS as STATES
 from tests.saboteurs.workers import BUILDS as WORKERS
 
-BUILDS: Final[tuple[Build, ...]] = (*LEASES, *EFFECTS, *JOBS, *WORKERS)
+BUILDS: Final[tuple[Build, ...]] = (*LEASES, *EFFECTS, *JOBS, *WORKERS, *STATES)
