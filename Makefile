@@ -6,6 +6,7 @@
 #   make saboteurs   broken builds, each with the test that finds it out
 #   make bench   Leasehold beside its peers, 40 minutes on a quiet machine, written down in docs/benchmark.md
 #   make bench-engine  Leasehold beside bare statements
+#   make bench-download  the download pipeline beside aria2c and wget, written down in docs/benchmark-download.md
 #   make lock    renew the lock files  make clean   remove what these made
 
 PYTHON ?= python3
@@ -20,7 +21,7 @@ COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generat
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup setup-dev run test check soak saboteurs bench bench-engine lock clean
+.PHONY: help setup setup-dev run test check soak saboteurs bench bench-engine bench-download lock clean
 
 help:
 	@sed -n '2,/^$$/s/^# \{0,3\}//p' Makefile
@@ -62,6 +63,9 @@ bench: setup-dev
 
 bench-engine: setup-dev
 	$(PY) -m bench $(BENCH_ARGS)
+
+bench-download: setup-dev
+	$(PY) -m bench.downloads $(BENCH_ARGS)
 
 lock: .venv/uv.stamp
 	$(COMPILE) --group pyproject.toml:uv --output-file requirements/uv.txt

@@ -165,9 +165,9 @@ def test_a_sqlite_that_is_new_enough_is_taken(version):
 def test_a_connection_that_another_thread_is_using_keeps_nobody_from_opening_a_file(tmp_path):
     begun, go_on = threading.Event(), threading.Event()
 
-    def pause():
+    def pause(*_):
         begun.set()
-        go_on.wait()
+        return go_on.wait()
 
     with contextlib.closing(open_store(sqlite_url(tmp_path))) as store:
         store.prepare()

@@ -5,6 +5,7 @@ The layers themselves are those of the import-linter contract in pyproject.toml,
 
 import ast
 import graphlib
+import re
 import tomllib
 from collections.abc import Iterable, Iterator
 
@@ -13,11 +14,14 @@ from tests.tidy.tree import ROOT, Source, findings, sample, sources
 ROOT_PACKAGE = "leasehold"
 ABOVE_THE_FACADE = {"pipelines", "cli", "web", "testing", "__main__"}  # these may import the public names
 OUTSIDE_THE_LAYERS = {"testing", "__main__"}
+PUBLIC = {"leasehold", "leasehold.errors", "leasehold.providers", "leasehold.redact", "leasehold.testing"}
+# A pipeline may keep tables of its own, on its shelves. apsw brings the only SQLite library of the process; the other
+# is for connections that a caller has opened with it.
 DRIVERS = {
-    "apsw": "leasehold.store",
-    "psycopg": "leasehold.store.postgres",
-    "psycopg_pool": "leasehold.store.postgres",
-    "sqlite3": "nowhere: apsw brings the only SQLite library of the process",
+    "apsw": re.compile(r"leasehold\.store\b|leasehold\.pipelines\.\w+\.shelves$"),
+    "psycopg": re.compile(r"leasehold\.store\.postgres|leasehold\.pipelines\.\w+\.shelves$"),
+    "psycopg_pool": re.compile(r"leasehold\.store\.postgres"),
+    "sqlite3": re.compile(r"leasehold\.store\.sqlite_borrowed$"),
 }
 
 Graph = dict[str, set[str]]
@@ -105,8 +109,28 @@ def cycle(modules: Graph) -> list[str]:
 def stray_drivers(source: Source) -> Iterator[str]:
     for name in imports(source, set()):
         home = DRIVERS.get(name.partition(".")[0])
-        if home is not None and not source.module.startswith(home):
-            yield f"{source.path}: imports {name}, which belongs in {home}"
+        if home is not None and not home.match(source.module):
+            yield f"{source.path}: imports {name}, which belongs in {home.pattern}"
+
+
+def private_names(source: Source) -> Iterator[str]:
+    """Yield what a pipeline imports of the engine that its users could not."""
+    own = ".".join(source.module.split(".")[:3])
+    for name in imports(source, set()):
+        if name.partition(".")[0] == "leasehold" and name not in PUBLIC and not f"{name}.".startswith(f"{own}."):
+            yield f"{source.path}: imports {name}, which is not public"
+
+
+def test_pipelines_use_public_names_alone():
+    path = "src/leasehold/pipelines/download/work.py"
+    assert list(private_names(sample("from leasehold.store import open_store\n", path=path)))
+    assert list(private_names(sample("import leasehold.app.facade\n", path=path)))
+    assert list(private_names(sample("from leasehold.pipelines.video import x\n", path=path)))
+    assert not list(
+        private_names(sample("from leasehold import Task\nfrom leasehold.errors import Misuse\n", path=path))
+    )
+    assert not list(private_names(sample("from leasehold.pipelines.download.urls import host_of\n", path=path)))
+    assert findings(private_names, sources("src/leasehold/pipelines")) == []
 
 
 def test_every_part_of_the_package_has_a_layer():
@@ -136,5 +160,6 @@ def test_database_drivers_are_imported_only_inside_the_store():
     assert list(stray_drivers(sample("import apsw\n", path="src/leasehold/cli/doctor.py")))
     assert list(stray_drivers(sample("from psycopg import sql\n", path="src/leasehold/store/sqlite.py")))
     assert list(stray_drivers(sample("import sqlite3\n", path="src/leasehold/store/sqlite.py")))
+    assert list(stray_drivers(sample("import apsw\n", path="src/leasehold/pipelines/download/work.py")))
     assert not list(stray_drivers(sample("import psycopg\n", path="src/leasehold/store/postgres.py")))
     assert findings(stray_drivers, sources("src")) == []

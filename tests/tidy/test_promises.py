@@ -53,6 +53,7 @@ def test_every_place_to_crash_has_a_test_of_its_name():
     assert unproven({"after_the_claim"}, {"test_a_kill_after_the_claim_is_healed"}) == set()
     texts = [(ROOT / path).read_text() for path in files() if path.is_relative_to("src")]
     places = set().union(*(crash_places(text) for text in texts))
-    tests = {function.name for source in sources("tests/crash") for function in source.functions()}
+    homes = ("tests/crash", "tests/pipelines")
+    tests = {function.name for home in homes for source in sources(home) for function in source.functions()}
     assert places
     assert unproven(places, tests) == set()

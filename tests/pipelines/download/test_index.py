@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from leasehold.pipelines.download.index import Index, PostgresShelf, Row, SqliteShelf
+from leasehold.pipelines.download.index import Index, Row
+from leasehold.pipelines.download.shelves import PostgresShelf, SqliteShelf
 
 ROW = Row(
     key="1",

@@ -14,9 +14,10 @@ from typing import Any, Final
 from leasehold import Job, Leasehold, Retry, Task
 from leasehold.pipelines.download import states
 from leasehold.pipelines.download.client import Client, Options
-from leasehold.pipelines.download.index import Index, PostgresShelf, SqliteShelf
+from leasehold.pipelines.download.index import Index
 from leasehold.pipelines.download.manifest import Artifact
 from leasehold.pipelines.download.places import HOME, Places
+from leasehold.pipelines.download.shelves import PostgresShelf, SqliteShelf
 from leasehold.pipelines.download.work import Tools, Work
 
 KIND: Final = "artifact"

@@ -2,58 +2,71 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
-from leasehold.pipelines.download import states
+from leasehold.pipelines.download import asking, states
 from leasehold.pipelines.download.collection import PER_HOST, Collection, Settings
 from leasehold.pipelines.download.manifest import Artifact, ManifestInvalid, read_manifest
-from leasehold.pipelines.download.places import HOME
-from leasehold.pipelines.download.running import Sight, run
-from leasehold.pipelines.download.screen import Screen, counted, size_of
+from leasehold.pipelines.download.opening import opened
+from leasehold.pipelines.download.reconciling import reconcile
+from leasehold.pipelines.download.running import Sight, Stop, heeding, look, run
+from leasehold.pipelines.download.standing import FINAL_MISSING
+from leasehold.pipelines.download.words import counted
 
 FOLDER: Final = click.Path(file_okay=False, path_type=Path)
-EXISTING: Final = click.Path(exists=True, file_okay=False, path_type=Path)
+SIGNALLED: Final = 128
 
 
 class Download(click.Group):
     """A group whose first word may also be a manifest."""
 
-    def resolve_command(
-        self, context: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Take a first word that is no verb for a manifest."""
-        if args and args[0] not in self.commands and not args[0].startswith("--help"):
-            args = ["fetch", *args]
-        return super().resolve_command(context, args)
-
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
-        """Let options of `fetch` stand before the manifest as well."""
-        if args and args[0] not in self.commands and args[0] not in ("-h", "--help"):
-            args = ["fetch", *args]
+        """Take a first word that is no verb for a manifest; the address of the database may stand before it."""
+        start = 2 if args[:1] == ["--url"] else 1 if args and args[0].startswith("--url=") else 0
+        if len(args) > start and args[start] not in self.commands and args[start] not in ("-h", "--help"):
+            args = [*args[:start], "fetch", *args[start:]]
         return super().parse_args(context, args)
 
 
-@click.group(cls=Download, context_settings={"help_option_names": ["-h", "--help"]})
-def download() -> None:
-    r"""Have every file of a manifest on disk, once: resumed, hashed, deduplicated, indexed.
+TEXT: Final = """Have every file of a manifest on disk, once.
 
-    \b
-    leasehold download MANIFEST --out DIR     fetch; again: go on; a third time: nothing to do
-    leasehold download status DIR             how far it is
-    leasehold download find DIR TEXT          search what is there
-
-    A manifest is JSON Lines with work_id, artifact_id, url and optional sha256 and filename, or a plain list of URLs.
-    """
+Resumed, hashed, deduplicated, indexed. A manifest is JSON Lines with work_id, artifact_id, url and optional sha256 and
+filename, or a plain list of URLs."""
 
 
-@download.command()
+@click.group(
+    cls=Download,
+    help=asking.lesson(
+        TEXT,
+        [
+            "leasehold download papers.jsonl --out papers   fetch; again: go on; a third time: nothing to do",
+            "leasehold download status papers               how far it is",
+            "leasehold download report papers               what is here, what failed and why",
+            "leasehold download retry papers                bring back what failed",
+            "leasehold download find papers arxiv 2024      search what is here",
+        ],
+    ),
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@asking.url_option
+def download(url: str) -> None:
+    """Have every file of a manifest on disk, once."""
+
+
+@download.command(
+    help=asking.lesson(
+        "Fetch every file of MANIFEST (- for standard input) into DIR.\n\nThe word `fetch` may be left out. Ctrl-C"
+        " stops cleanly, and the same command goes on where it was.",
+        [
+            "leasehold download fetch papers.jsonl --out papers",
+            "leasehold download papers.jsonl --out papers --workers 4 --per-host 2 --rate 1",
+        ],
+    )
+)
 @click.argument("manifest", type=click.Path(path_type=Path, allow_dash=True))
 @click.option(
     "--out", type=FOLDER, required=True, metavar="DIR", help="The collection's folder; made if it is not there."
@@ -72,7 +85,7 @@ def download() -> None:
 )
 @click.option("--tidy-query", is_flag=True, help="Sort queries and drop tracking parameters before anything else.")
 @click.option("--dry-run", is_flag=True, help="Say what would be fetched.")
-@click.option("--url", default="", metavar="URL", help="A database to share with workers elsewhere: postgresql://…")
+@asking.url_option
 @click.pass_context
 def fetch(context: click.Context, /, manifest: Path, out: Path, workers: int, **given: Any) -> None:
     """Fetch every file of MANIFEST (- for standard input) into DIR."""
@@ -81,51 +94,47 @@ def fetch(context: click.Context, /, manifest: Path, out: Path, workers: int, **
         _tell(artifacts)
         return
     settings = Settings(out, given["url"], given["timeout"], given["max_bytes"], _headers(given["headers"]))
-    with closing(Collection(settings)) as collection:
+    with heeding() as stop, opened(settings) as collection:
+        _reconcile(collection)
         collection.plan(artifacts)
         collection.limit(given["per_host"], given["rate"])
-        sight = Sight(collection.counts())
-        if sight.is_over:
-            click.echo(f"Nothing to do: {counted(sight.counts)}.")
-        else:
-            with Screen() as screen:
-                sight = run(collection, workers, screen.show)
-            click.echo(f"{counted(sight.counts)}.")
-        context.exit(1 if sight.counts.get(states.FAILED) else 0)
+        sight = _run(collection, workers, stop)
+    if stop.number is not None and not sight.is_over:
+        click.echo(f"Stopped: {counted(sight.counts)}. The same command goes on where it was.")
+        context.exit(SIGNALLED + stop.number)
+    context.exit(1 if sight.counts.get(states.FAILED) or sight.counts.get(FINAL_MISSING) else 0)
 
 
-@download.command()
-@click.argument("folder", metavar="DIR", type=EXISTING)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
-def status(folder: Path, *, as_json: bool) -> None:
-    """Say how far a collection is."""
-    with _opened(folder) as collection:
-        counts = collection.counts()
-    click.echo(json.dumps(counts) if as_json else counted(counts))
+def _run(collection: Collection, workers: int, stop: Stop) -> Sight:
+    sight = look(collection)
+    if sight.is_over:
+        click.echo(f"Nothing to do: {counted(sight.counts)}.")
+        return sight
+    from leasehold.pipelines.download.screen import Screen
+
+    with Screen() as screen:
+        sight = run(collection, workers, screen.show, stop)
+    if sight.is_over:
+        click.echo(f"{counted(sight.counts)}.")
+    return sight
 
 
-@download.command()
-@click.argument("folder", metavar="DIR", type=EXISTING)
-@click.argument("text", nargs=-1, required=True)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON Lines for programs.")
-@click.option("--limit", type=click.IntRange(1, 1_000), default=50, show_default=True)
-def find(folder: Path, text: tuple[str, ...], limit: int, *, as_json: bool) -> None:
-    """Search what is on disk by any words of its name, host, work or address."""
-    with _opened(folder) as collection:
-        for row in collection.tools.index.find(" ".join(text), limit):
-            fields = {name: getattr(row, name) for name in row.__slots__}
-            click.echo(json.dumps(fields, ensure_ascii=False) if as_json else f"{size_of(row.size):>10}  {row.path}")
+def _reconcile(collection: Collection) -> None:
+    """Put right what crashes and people left, and tell only of what there was."""
+    for line in asking.told_reconciled(reconcile(collection)):
+        click.echo(line, err=True)
 
 
-@contextmanager
-def _opened(folder: Path) -> Iterator[Collection]:
-    """Open a collection that is there."""
-    if not (folder / HOME).is_dir():
-        raise click.ClickException(
-            f"{folder} is no collection; make one with: leasehold download MANIFEST --out {folder}"
-        )
-    with closing(Collection(Settings(folder))) as collection:
-        yield collection
+for name, verb in (
+    ("status", asking.status),
+    ("find", asking.find),
+    ("report", asking.report),
+    ("export", asking.export),
+    ("verify", asking.verify_command),
+    ("retry", asking.retry_command),
+    ("reconcile", asking.reconcile_command),
+):
+    download.add_command(verb, name)
 
 
 def _read(manifest: Path, *, tidy_query: bool) -> list[Artifact]:

@@ -6,36 +6,52 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from types import FrameType
+from typing import Any, Final
 
-from leasehold.pipelines.download import states
+from leasehold.errors import Unavailable
 from leasehold.pipelines.download.collection import QUEUE, Collection
 from leasehold.pipelines.download.places import HOME
+from leasehold.pipelines.download.standing import standing
+from leasehold.pipelines.download.urls import name_of
 
 LOOK_SECONDS: Final = 0.25
-GRACE_SECONDS: Final = 30
+LOOK_SHARE: Final = 5  # of the time at most a sixth goes into looking
+GRACE_SECONDS: Final = 5
+FILES_MAX: Final = 1_000
 SHOWN_MAX: Final = 5
+STOPS_MAX: Final = 2
+
+
+class WorkersEnded(Unavailable):
+    """Every worker process has ended though files are left."""
+
+    code = "WORKERS_ENDED"
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file that is being fetched."""
+    """A file that is being fetched; those that are shown have a name."""
 
-    key: str
+    job_id: int
     done: int
     total: int | None
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """A collection at one moment: jobs by state, and the largest files under way."""
+    """A collection at one moment: artifacts by state, how many are left, bytes so far, the largest files under way."""
 
     counts: dict[str, int]
+    left: int
+    bytes: int = 0
     files: list[File] = field(default_factory=list)
 
     @property
@@ -46,63 +62,110 @@ class Sight:
     @property
     def ended(self) -> int:
         """How many have come to an end."""
-        return sum(self.counts.get(state, 0) for state in states.ENDS)
+        return max(0, self.total - self.left)
 
     @property
     def is_over(self) -> bool:
         """Whether nothing is left to do."""
-        return self.ended == self.total
+        return self.left == 0
+
+
+class Stop:
+    """Whether somebody wants an end: the number of the signal that said so, and how often it was said."""
+
+    def __init__(self) -> None:
+        self.number: int | None = None
+        self.times = 0
+
+    def __call__(self, number: int, _: FrameType | None) -> None:
+        """Hear a signal; who insists is heard at once."""
+        self.number = number
+        self.times += 1
+        if self.times > STOPS_MAX:
+            raise KeyboardInterrupt
+
+
+@contextmanager
+def heeding() -> Iterator[Stop]:
+    """Turn SIGINT and SIGTERM into a wish that is looked at between two steps; in the main thread alone."""
+    stop = Stop()
+    before: dict[int, Any] = {}
+    if threading.current_thread() is threading.main_thread():
+        before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, earlier in before.items():
+            signal.signal(number, earlier)
 
 
 def look(collection: Collection) -> Sight:
     """See how far a collection has come."""
-    running = collection.app.queues.running(QUEUE, limit=1_000)
-    told = [(one.key, one.progress) for one in running if one.progress]
-    files = [File(key, int(said["done"]), said.get("total")) for key, said in told]
+    now = standing(collection)
+    running = collection.app.queues.running(QUEUE, limit=FILES_MAX) if now.left else []
+    told = [(one.job_id, one.progress) for one in running if one.progress]
+    files = [File(job_id, int(said["done"]), said.get("total")) for job_id, said in told]
     files.sort(key=lambda one: -(one.total or one.done))
-    return Sight(collection.counts(), files[:SHOWN_MAX])
+    named = [replace(one, name=_name(collection, one.job_id)) for one in files[:SHOWN_MAX]]
+    return Sight(now.counts, now.left, now.bytes + sum(one.done for one in files), named + files[SHOWN_MAX:])
 
 
-def run(collection: Collection, workers: int, show: Callable[[Sight], None]) -> Sight:
-    """Have worker processes fetch until nothing is left; Ctrl-C lets them finish what they can and stops."""
-    with company(collection, workers) as hands:
+def _name(collection: Collection, job_id: int) -> str:
+    wanted = collection.app.get(job_id).payload
+    return str(wanted.get("filename") or name_of(wanted["url"]) or wanted["url"])
+
+
+def run(collection: Collection, workers: int, show: Callable[[Sight], None], stop: Stop | None = None) -> Sight:
+    """Have worker processes fetch until nothing is left, or until somebody wants an end."""
+    wish = stop or Stop()
+    with company(collection, workers, wish) as hands:
         while True:
+            began = time.monotonic()
             sight = look(collection)
             show(sight)
-            if sight.is_over:
+            if sight.is_over or wish.number is not None:
                 return sight
             if all(hand.poll() is not None for hand in hands):
-                raise RuntimeError(f"every worker has ended; see {log_of(collection)}")
-            time.sleep(LOOK_SECONDS)
+                raise WorkersEnded(f"See {log_of(collection)}, and run the same again.")
+            _pause(max(LOOK_SECONDS, LOOK_SHARE * (time.monotonic() - began)), wish)
+
+
+def _pause(seconds: float, wish: Stop) -> None:
+    deadline = time.monotonic() + seconds
+    while wish.number is None and (left := deadline - time.monotonic()) > 0:
+        time.sleep(min(left, LOOK_SECONDS))
 
 
 @contextmanager
-def company(collection: Collection, workers: int) -> Iterator[list[subprocess.Popen[bytes]]]:
-    """Start worker processes; they are told to leave at the end, and waited for."""
+def company(collection: Collection, workers: int, wish: Stop) -> Iterator[list[subprocess.Popen[bytes]]]:
+    """Start worker processes; they are told to leave at the end, and waited for: what they cut short is resumed."""
     words = [sys.executable, "-m", "leasehold", "worker", "leasehold.pipelines.download", "--log-level", "warning"]
+    words += ["--grace", str(GRACE_SECONDS)]
     environment = {**os.environ, **collection.settings.environment()}
     with log_of(collection).open("ab") as log:
-        hands = [
-            subprocess.Popen(
-                words, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
-            )
-            for _ in range(workers)
-        ]
+        hands: list[subprocess.Popen[bytes]] = []
         try:
+            for _ in range(workers if wish.number is None else 0):
+                hands.append(  # noqa: PERF401 — those that were started are told to leave, whatever comes after
+                    subprocess.Popen(
+                        words, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+                    )
+                )
             yield hands
         finally:
-            for hand in hands:
-                hand.send_signal(signal.SIGTERM)
-            for hand in hands:
-                _part(hand)
+            _dismiss(hands, wish)
 
 
-def _part(hand: subprocess.Popen[bytes]) -> None:
-    try:
-        hand.wait(timeout=GRACE_SECONDS + 5)
-    except subprocess.TimeoutExpired:
-        hand.kill()
-        hand.wait()
+def _dismiss(hands: list[subprocess.Popen[bytes]], wish: Stop) -> None:
+    """Let workers go; one that stays too long is killed, and all are if somebody asks twice."""
+    for hand in hands:
+        hand.terminate()
+    deadline = time.monotonic() + GRACE_SECONDS + 5
+    while any(hand.poll() is None for hand in hands):
+        if wish.times >= STOPS_MAX or time.monotonic() > deadline:
+            for hand in hands:
+                hand.kill()
+        time.sleep(0.02)
 
 
 def log_of(collection: Collection) -> Path:

@@ -8,26 +8,23 @@ the one that is open. The work is the engine's: jobs, leases with fences, effect
 from __future__ import annotations
 
 import random
-import sqlite3
 import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache
-from importlib.resources import files
 from typing import Any, Final
-
-import apsw
 
 from leasehold import Job, Leasehold, Misuse, Task
 from leasehold.errors import JobUnknown
 from leasehold.pipelines.download.collection import declare
+from leasehold.pipelines.download.statements import steps
 
 SCHEMA_VERSION: Final = 3
 TTL_SECONDS: Final = 120
 BUSY_SECONDS: Final = 30.0
-_SQL: Final = files("leasehold.pipelines.download") / "sql" / "script"
+BUSY: Final = 5  # SQLite's code for it, in either library
+PRIMARY: Final = 0xFF
 
 
 @dataclass(slots=True)
@@ -124,19 +121,12 @@ def number_of(job_id: object) -> int:
     return int(text)
 
 
-@cache
-def _statements(name: str) -> tuple[str, ...]:
-    text = (_SQL / f"{name}.sql").read_text(encoding="utf-8")
-    body = "\n".join(line for line in text.splitlines() if not line.startswith("--"))
-    return tuple(step.strip() for step in body.split(";\n") if step.strip().rstrip(";"))
-
-
 def ask(connection: Any, name: str, values: Mapping[str, object]) -> list[tuple[Any, ...]]:
     """Run the statements of a file on the caller's connection; rows are tuples, whatever the caller makes of theirs."""
     rows: list[tuple[Any, ...]] = []
-    for statement in _statements(name):
+    for statement in steps("script", name):
         cursor = connection.cursor()
-        if isinstance(connection, sqlite3.Connection):
+        if hasattr(cursor, "row_factory"):  # sqlite3's
             cursor.row_factory = None
         else:
             cursor.row_trace = cursor.exec_trace = None
@@ -151,8 +141,8 @@ def _patiently(cursor: Any, statement: str, values: Mapping[str, object]) -> lis
         try:
             found: list[tuple[Any, ...]] = cursor.execute(statement, values).fetchall()
             return found
-        except (apsw.BusyError, sqlite3.OperationalError) as error:
-            is_busy = getattr(error, "sqlite_errorcode", apsw.SQLITE_BUSY) & 0xFF == apsw.SQLITE_BUSY
-            if not is_busy or time.monotonic() - started > BUSY_SECONDS:
+        except Exception as error:
+            code = int(getattr(error, "sqlite_errorcode", None) or getattr(error, "result", 0))
+            if code & PRIMARY != BUSY or time.monotonic() - started > BUSY_SECONDS:
                 raise
         time.sleep(random.uniform(0.001, 0.02))

@@ -1,0 +1,102 @@
+"""What the engine's database knows of a collection's jobs, read by public names alone.
+
+Both walks read the whole journal, and `jobs_of` every job as well: for repairs, never for what is asked often.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from leasehold import Job
+from leasehold.errors import JobUnknown
+from leasehold.pipelines.download.collection import KIND, Collection
+
+LETTERS_MAX: Final = 500
+SUBMITTED: Final = "submitted"
+BEGUN: Final = ("claimed", "revived")
+ENDED: Final = ("done", "failed", "cancelled", "superseded")
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One effect of a job. `is_open`: intended, and nothing was heard of it since; `began_at`: seconds since 1970."""
+
+    kind: str
+    began_at: float
+    is_open: bool
+    result: Any
+
+
+def jobs_of(collection: Collection) -> Iterator[Job]:
+    """Yield every job of the collection, oldest first."""
+    for line in collection.app.journal.follow():
+        if line.kind == KIND and line.name == SUBMITTED:
+            yield from _read(collection, line.job_id)
+
+
+def begun_jobs(collection: Collection) -> list[Job]:
+    """Return the jobs that somebody has worked on and that have not ended."""
+    begun: dict[int, None] = {}
+    for line in collection.app.journal.follow():
+        if line.kind == KIND and line.name in BEGUN:
+            begun[line.job_id] = None
+        elif line.name in ENDED:
+            begun.pop(line.job_id, None)
+    found = [job for job_id in begun for job in _read(collection, job_id)]
+    return [job for job in found if not job.status.settled]
+
+
+def _read(collection: Collection, job_id: int) -> list[Job]:
+    try:
+        return [collection.app.get(job_id)]
+    except JobUnknown:
+        return []  # pruned meanwhile
+
+
+def newest_of(collection: Collection) -> dict[str, Job]:
+    """Return the newest job of each artifact, by its key."""
+    return {artifact_key(job.key): job for job in jobs_of(collection)}
+
+
+def artifact_key(job_key: str) -> str:
+    """Return the key that all versions of a job share."""
+    return job_key.partition("@")[0]
+
+
+def version_of(job_key: str) -> int:
+    """Return which version a job is; 0 for the first."""
+    return int(job_key.partition("@")[2] or 0)
+
+
+def failed_letters(collection: Collection) -> Iterator[Any]:
+    """Yield the dead letters of jobs that were not brought back, newest first."""
+    before: int | None = None
+    while page := collection.app.deadletters.list(kind=KIND, state="open", before=before, limit=LETTERS_MAX):
+        yield from page
+        before = page[-1].id
+
+
+def failed_jobs(collection: Collection) -> Iterator[Job]:
+    """Yield the jobs that failed for good and were not brought back, newest first."""
+    for letter in failed_letters(collection):
+        yield from _read(collection, letter.job_id)
+
+
+def operations_of(collection: Collection, job: Job) -> list[Operation]:
+    """Return what a job has done and was about to do, in order."""
+    record = io.BytesIO()
+    try:
+        collection.app.journal.export(job.id, record)
+    except JobUnknown:
+        return []
+    lines = (json.loads(line) for line in record.getvalue().splitlines())
+    return [_operation(line) for line in lines if line["line"] == "effect"]
+
+
+def _operation(line: dict[str, Any]) -> Operation:
+    is_open = line.get("recorded_at") is None and "failure" not in line
+    return Operation(line["kind"], line["intended_at"] / 1e6, is_open, line.get("result"))

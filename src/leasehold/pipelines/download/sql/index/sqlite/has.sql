@@ -1,0 +1,2 @@
+-- has: Tell whether an artifact is here.
+SELECT 1 FROM artifact WHERE key = :key AND reason IS NULL

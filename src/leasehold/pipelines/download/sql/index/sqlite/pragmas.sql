@@ -1,0 +1,5 @@
+-- pragmas: Set up a connection.
+-- Each setting is a statement of its own.
+PRAGMA journal_mode = WAL;
+
+PRAGMA synchronous = FULL;
