@@ -7,7 +7,7 @@
     └── Broken        an invariant failed: stop and call a person
 
 A class's docstring is its message; `code` is stable and may be matched by programs.
-The three signals at the end are what a user's handler raises; they are not errors of ours.
+The signals at the end are what a user's handler raises; they are not errors of ours.
 """
 
 from __future__ import annotations
@@ -393,3 +393,7 @@ class InDoubt(Exception):
 
 class Cancelled(Exception):
     """Raised by a handler that stops because its task was cancelled."""
+
+
+class Released(Exception):
+    """Raised by a handler when `task.leaving`: it gives the task back. At any other time it is a failure as any."""

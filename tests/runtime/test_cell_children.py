@@ -51,6 +51,7 @@ class Refusing:
 
     cancelled = False
     lost = False
+    leaving = False
 
     def __init__(self, refusal: LeaseholdError) -> None:
         self.ledger: Any = self

@@ -147,6 +147,7 @@ class Silence:
 
     cancelled = False
     lost = True
+    leaving = False
     ledger: Any = None
 
     def inputs(self):

@@ -94,6 +94,8 @@ class Line:
     def note(self, progress: str) -> None:
         raise NotImplementedError
 
+    leaving = False
+
     @property
     def cancelled(self) -> bool:
         return self._attempt.cancel_reason is not None

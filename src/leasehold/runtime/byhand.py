@@ -102,6 +102,7 @@ class HandLine:
         self._lease = lease
         self.cancelled = False
         self.lost = False
+        self.leaving = False
 
     def inputs(self) -> dict[str, Any]:
         """Read the outputs of the stages before."""

@@ -126,6 +126,8 @@ class PipeLine:
         """Report progress."""
         self.say(progress=progress)
 
+    leaving = False  # a child is not told
+
     @property
     def cancelled(self) -> bool:
         """Whether the task shall stop."""

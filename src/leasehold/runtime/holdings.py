@@ -17,6 +17,7 @@ class Holdings:
         self.room = Room(concurrency, queues)
         self._held: dict[Identity, Attempt] = {}
         self._lost: set[Identity] = set()
+        self.is_leaving = False
 
     def add(self, attempts: Iterable[Attempt]) -> None:
         """Take up attempts that were claimed."""

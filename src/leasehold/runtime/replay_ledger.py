@@ -202,6 +202,7 @@ class ReplayLine:
 
     cancelled = False
     lost = False
+    leaving = False
 
     def __init__(self, inputs: Callable[[], dict[str, Any]], answers: Answers) -> None:
         self.inputs = inputs

@@ -11,8 +11,9 @@ from functools import partial
 from queue import SimpleQueue
 from typing import Any
 
+from leasehold.errors import LeaseholdError, Released
 from leasehold.model.failure import Failure
-from leasehold.model.lease import Progress, Settlement
+from leasehold.model.lease import Progress, Settlement, Vacancy
 from leasehold.runtime import cell
 from leasehold.runtime.attempt import Attempt, State, judge
 from leasehold.runtime.committer import Committer
@@ -27,10 +28,11 @@ from leasehold.store import Store
 class DirectLine:
     """How an attempt in this process speaks to the engine."""
 
-    def __init__(self, store: Store, committer: Committer, attempt: Attempt) -> None:
+    def __init__(self, store: Store, committer: Committer, attempt: Attempt, holdings: Holdings) -> None:
         self._store = store
         self._committer = committer
         self._attempt = attempt
+        self._holdings = holdings
 
     def inputs(self) -> dict[str, Any]:
         """Read the outputs of the stages before."""
@@ -54,6 +56,11 @@ class DirectLine:
     def lost(self) -> bool:
         """Whether the lease no longer stands."""
         return self._attempt.state is State.LOST
+
+    @property
+    def leaving(self) -> bool:
+        """Whether the worker is being stopped."""
+        return self._holdings.is_leaving
 
 
 class Runner:
@@ -98,6 +105,9 @@ class Runner:
             return
         try:
             settlement = attempt.succeed(await attempt.call(self._line))
+        except Released as error:
+            self._give_back(attempt, error)
+            return
         except BaseException as error:  # noqa: BLE001 — whatever a handler raises is its failure, not ours
             settlement = attempt.fail(error)
         self._finish(attempt, settlement)
@@ -127,6 +137,9 @@ class Runner:
             return
         try:
             settlement = self._call_isolated(attempt) if attempt.handler.isolated else self._call(attempt)
+        except Released as error:
+            self._give_back(attempt, error)
+            return
         except BaseException as error:  # noqa: BLE001
             settlement = attempt.fail(error)
         self._finish(attempt, settlement)
@@ -142,7 +155,25 @@ class Runner:
         return attempt.succeed(outcome.value, outcome.trace, outcome.posts)
 
     def _line(self, attempt: Attempt) -> DirectLine:
-        return DirectLine(self._store, self._committer, attempt)
+        return DirectLine(self._store, self._committer, attempt, self._holdings)
+
+    def _give_back(self, attempt: Attempt, error: Released) -> None:
+        """Release a task whose handler stops because this worker does; otherwise it has failed."""
+        if not self._holdings.is_leaving or attempt.task is None:
+            self._finish(attempt, attempt.fail(error))
+        else:
+            attempt.task.effects.when_quiet(partial(self._release, attempt))
+
+    def _release(self, attempt: Attempt) -> None:
+        lease = attempt.lease
+        try:
+            if attempt.end():
+                self._store.leases.vacate([Vacancy(lease.task_id, lease.fence, "released")])
+                self._store.wake([lease.queue])
+        except LeaseholdError as trouble:  # the sweeper takes it back when the lease is over
+            self._notices.part_failed("runner", trouble)
+        self._holdings.drop(attempt)
+        self._holdings.leave(attempt)
 
     def _finish(self, attempt: Attempt, settlement: Settlement) -> None:
         """Hand over the end, once no transaction holds the lease that it would have to wait for."""

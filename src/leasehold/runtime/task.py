@@ -39,6 +39,10 @@ class Line(Protocol):
     def lost(self) -> bool:
         """Whether the lease no longer stands."""
 
+    @property
+    def leaving(self) -> bool:
+        """Whether the worker is being stopped."""
+
 
 class Task:
     """One attempt, as its handler sees it."""
@@ -87,6 +91,14 @@ class Task:
     def cancelled(self) -> bool:
         """Whether the task shall stop: it was cancelled, or its lease is lost. Long handlers look from time to time."""
         return self._line.cancelled or self._line.lost
+
+    @property
+    def leaving(self) -> bool:
+        """Whether the worker is being stopped. A long handler may `raise Released` then: no attempt is spent.
+
+        What it has recorded is found by the next attempt. An isolated handler is not told.
+        """
+        return self._line.leaving
 
     def progress(self, done: float, total: float | None = None, message: str = "") -> None:
         """Report how far the attempt has come; the latest report counts."""

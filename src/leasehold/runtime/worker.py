@@ -137,6 +137,7 @@ class Worker:
     def stop(self, grace: float | None = None) -> int:
         """Stop claiming, release what has not started, let the rest finish within its grace; return what was left."""
         self._claimer.close()
+        self._holdings.is_leaving = True
         released = self._release_unstarted()
         self._notices.stopping(released, self._holdings.running())
         self._holdings.room.await_idle(self._plan.grace if grace is None else grace)

@@ -181,3 +181,27 @@ def test_the_rate_is_of_the_last_seconds_and_not_of_the_whole_run():
     for second in range(100):
         seen = pace.see(float(second), Sight({"STREAMING": 1}, 1, min(second, 50) * 1_000))
     assert seen == Forecast(0.0, None)
+
+
+def test_workers_leave_when_the_command_was_killed(tmp_path, server, start):
+    hand = start(Folder(tmp_path / "out"), server.add("/slow", CONTENT, stall_after=[100_000]))
+    until(lambda: server.stalled, timeout=120)
+    workers = hand.system.children()
+    hand.kill()
+    assert workers
+    until(lambda: not any(worker.is_running() for worker in workers), timeout=120)
+
+
+def test_who_stops_a_slow_file_again_and_again_spends_no_attempt_of_it(folder, server, start):
+    line = server.add("/slow", CONTENT, crumbs=500)
+    for number in range(1, 9):  # more often than a file is tried
+        hand = start(folder, line)
+        until(lambda: len(server.gets("/slow")) == number and server.gets("/slow")[-1].sent > 0, timeout=120)  # noqa: B023
+        hand.signal(signal.SIGINT)
+        assert hand.end() == 130
+    server.resources["/slow"].crumbs = 0
+    again = start(folder, line)
+    assert (again.end(), again.log) == (0, "1 here.\n")
+    gets = server.gets("/slow")
+    assert [one.status for one in gets[1:]] == [206] * 8
+    assert folder.object(CONTENT).read_bytes() == CONTENT

@@ -138,9 +138,12 @@ def _pause(seconds: float, wish: Stop) -> None:
 
 @contextmanager
 def company(collection: Collection, workers: int, wish: Stop) -> Iterator[list[subprocess.Popen[bytes]]]:
-    """Start worker processes; they are told to leave at the end, and waited for: what they cut short is resumed."""
-    words = [sys.executable, "-m", "leasehold", "worker", "leasehold.pipelines.download", "--log-level", "warning"]
-    words += ["--grace", str(GRACE_SECONDS)]
+    """Start worker processes; they are told to leave at the end, and waited for: what they cut short is resumed.
+
+    They leave by themselves, too, when this process is gone and their input with it.
+    """
+    words = [sys.executable, "-m", "leasehold.pipelines.download.hand", "worker", "leasehold.pipelines.download"]
+    words += ["--log-level", "warning", "--grace", str(GRACE_SECONDS)]
     environment = {**os.environ, **collection.settings.environment()}
     with log_of(collection).open("ab") as log:
         hands: list[subprocess.Popen[bytes]] = []
@@ -148,7 +151,7 @@ def company(collection: Collection, workers: int, wish: Stop) -> Iterator[list[s
             for _ in range(workers if wish.number is None else 0):
                 hands.append(  # noqa: PERF401 — those that were started are told to leave, whatever comes after
                     subprocess.Popen(
-                        words, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+                        words, env=environment, stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True
                     )
                 )
             yield hands
@@ -166,6 +169,9 @@ def _dismiss(hands: list[subprocess.Popen[bytes]], wish: Stop) -> None:
             for hand in hands:
                 hand.kill()
         time.sleep(0.02)
+    for hand in hands:
+        if hand.stdin is not None:
+            hand.stdin.close()
 
 
 def log_of(collection: Collection) -> Path:

@@ -142,7 +142,8 @@ def _patiently(cursor: Any, statement: str, values: Mapping[str, object]) -> lis
             found: list[tuple[Any, ...]] = cursor.execute(statement, values).fetchall()
             return found
         except Exception as error:
-            code = int(getattr(error, "sqlite_errorcode", None) or getattr(error, "result", 0))
-            if code & PRIMARY != BUSY or time.monotonic() - started > BUSY_SECONDS:
+            codes = [getattr(error, name, 0) for name in ("sqlite_errorcode", "result")]
+            is_busy = any(code & PRIMARY == BUSY for code in codes)
+            if not is_busy or time.monotonic() - started > BUSY_SECONDS:
                 raise
         time.sleep(random.uniform(0.001, 0.02))

@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from leasehold import Task
+from leasehold import Released, Task
 from leasehold.pipelines.download import states
 from leasehold.pipelines.download.client import Client, Head
 from leasehold.pipelines.download.idempotency import op_key
@@ -112,6 +112,8 @@ class Work:
 
     def _tell(self, done: int, total: int | None) -> None:
         self._task.progress(done, total=total)
+        if self._task.leaving:
+            raise Released("the worker is stopping")  # what is on disk is built on
 
     def _keep(self, head: Head, streamed: Streamed) -> dict[str, Any]:
         """Make the part whole. It was whole before if its content is there under another name of the same file."""
