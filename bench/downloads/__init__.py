@@ -1,0 +1,1 @@
+"""The download pipeline beside aria2c and wget."""

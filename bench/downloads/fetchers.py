@@ -1,0 +1,116 @@
+"""Who fetches, with which settings; and one fetch, measured from the start of a process to its end and then checked."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.downloads.server import Matter, tool
+
+OURS, ARIA, WGET = "leasehold", "aria2c", "wget"
+SECONDS_MAX = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Fetcher:
+    """A program with its settings. `words`: the command that fetches a list of addresses into a folder."""
+
+    name: str
+    settings: str
+    words: Callable[[Path, Path], list[str]]
+
+
+def leasehold(workers: int, per_host: int) -> Fetcher:
+    """Ours, as a person calls it."""
+
+    def words(addresses: Path, folder: Path) -> list[str]:
+        command = [sys.executable, "-m", "leasehold", "download", str(addresses), "--out", str(folder)]
+        return [*command, "--workers", str(workers), "--per-host", str(per_host)]
+
+    return Fetcher(OURS, f"--workers {workers} --per-host {per_host}", words)
+
+
+def aria(*settings: str) -> Fetcher:
+    """`aria2c` with these settings."""
+
+    def words(addresses: Path, folder: Path) -> list[str]:
+        always = ["--no-conf", "--quiet", "--console-log-level=warn", "--file-allocation=none"]
+        return [tool(ARIA), *always, *settings, f"--dir={folder}", f"--input-file={addresses}"]
+
+    return Fetcher(ARIA, f"--file-allocation=none {' '.join(settings)}".strip(), words)
+
+
+def wget() -> Fetcher:
+    """`wget`: one process that fetches one file after the other."""
+
+    def words(addresses: Path, folder: Path) -> list[str]:
+        return [tool(WGET), "--no-config", "--quiet", f"--directory-prefix={folder}", f"--input-file={addresses}"]
+
+    return Fetcher(WGET, "--input-file", words)
+
+
+# The fastest of these in a trial is measured. Without --auto-save-interval=0 aria2c syncs two files more for each one.
+SMALL = {
+    OURS: [leasehold(workers, per_host) for workers in (1, 2, 4) for per_host in (64,)],
+    ARIA: [
+        aria("-j16", "-x1"),
+        *(aria(f"-j{jobs}", "-x1", "--auto-save-interval=0") for jobs in (5, 16, 64)),
+    ],
+    WGET: [wget()],
+}
+LARGE = {
+    OURS: [leasehold(workers, 6) for workers in (1, 2)],
+    ARIA: [aria(f"-x{parts}", f"-s{parts}", "--auto-save-interval=0") for parts in (1, 4, 16)],
+    WGET: [wget()],
+}
+
+
+class Wrong(Exception):
+    """A fetch did not bring what it should have."""
+
+
+def fetch(fetcher: Fetcher, matter: Matter) -> float:
+    """Fetch everything into a fresh folder and return the seconds it took; `Wrong` if a byte is not as it should be."""
+    folder = Path(tempfile.mkdtemp(prefix="leasehold-bench-"))
+    os.sync()  # what the last one left to be written is not this one's burden
+    try:
+        started = time.perf_counter()
+        done = subprocess.run(
+            fetcher.words(matter.addresses, folder),
+            check=False,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            timeout=SECONDS_MAX,
+        )
+        seconds = time.perf_counter() - started
+        if done.returncode != 0:
+            raise Wrong(f"{fetcher.name} ended with {done.returncode}: {done.stderr.decode(errors='replace')[-500:]}")
+        check(fetcher.name, folder, matter)
+        return seconds
+    finally:
+        shutil.rmtree(folder)
+
+
+def check(name: str, folder: Path, matter: Matter) -> None:
+    """See that every content is there and no other."""
+    below = folder / "sha256" if name == OURS else folder
+    found = {hashed(path) for path in below.rglob("*") if path.is_file()}
+    if found != matter.hashes:
+        raise Wrong(
+            f"{name} brought {len(found & matter.hashes):,} of {matter.count:,} files, and {len(found):,} in all"
+        )
+
+
+def hashed(path: Path) -> str:
+    """Return the sha256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
