@@ -11,9 +11,9 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from contextvars import Context, copy_context
-from typing import Final
+from typing import Any, Final
 
 from leasehold.runtime.attempt import Attempt
 
@@ -54,11 +54,15 @@ class Lanes:
                 self._loop.run_forever()  # a handler's task may end it with SystemExit, or stop it: it goes on
             except BaseException as error:  # noqa: BLE001
                 self._on_trouble(error)
-        if left := list(self._lanes):
-            for lane in left:
-                lane.cancel()
-            self._loop.run_until_complete(asyncio.wait(left, timeout=PARTING_SECONDS))
+        self._cancel_all(self._lanes)
+        self._cancel_all(asyncio.all_tasks(self._loop))  # what handlers have left behind
         self._loop.close()
+
+    def _cancel_all(self, tasks: Iterable[asyncio.Task[Any]]) -> None:
+        if left := list(tasks):
+            for task in left:
+                task.cancel()
+            self._loop.run_until_complete(asyncio.wait(left, timeout=PARTING_SECONDS))
 
     def _take(self, attempts: list[Attempt]) -> None:
         self._waiting.extend(attempts)

@@ -42,11 +42,11 @@ class Folder:
             return list(collection.tools.index.rows())
 
     def object(self, content):
-        return self.root / "sha256" / sha(content)[:2] / sha(content)[2:4] / sha(content)
+        return self.root / "sha256" / sha(content)[:2] / sha(content)[2:]
 
     def put(self, content, name=None):
         """Lay a content among the whole files behind everybody's back."""
-        path = self.object(content) if name is None else self.root / "sha256" / name[:2] / name[2:4] / name
+        path = self.object(content) if name is None else self.root / "sha256" / name[:2] / name[2:]
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
         return path

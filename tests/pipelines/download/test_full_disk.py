@@ -80,7 +80,7 @@ def classes(settings):
 def wrong(root):
     """Return the files under a hash that is not theirs."""
     found = [path for path in (root / "sha256").rglob("*") if path.is_file()]
-    return [path for path in found if hashlib.sha256(path.read_bytes()).hexdigest() != path.name]
+    return [path for path in found if hashlib.sha256(path.read_bytes()).hexdigest() != path.parent.name + path.name]
 
 
 def check_whole(settings, contents):

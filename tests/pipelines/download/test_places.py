@@ -31,7 +31,7 @@ def test_a_part_becomes_whole_under_its_hash_and_its_old_name_is_gone(places):
     kept = places.keep(part(places, "a"), SHA)
     assert kept.is_new
     assert places.object(SHA).read_bytes() == CONTENT
-    assert places.object(SHA).relative_to(places.root).as_posix() == f"sha256/{SHA[:2]}/{SHA[2:4]}/{SHA}"
+    assert places.object(SHA).relative_to(places.root).as_posix() == f"sha256/{SHA[:2]}/{SHA[2:]}"
     assert list(places.staging.iterdir()) == []
 
 

@@ -1,5 +1,6 @@
 """What servers answer, and what it is taken for: every row of the failure table that HTTP can reach."""
 
+import asyncio
 import hashlib
 import json
 import random
@@ -15,8 +16,9 @@ import pytest
 from leasehold import Transient
 from leasehold.model.failure import classify
 from leasehold.pipelines.download import Collection, Settings, read_manifest
-from leasehold.pipelines.download.client import REDIRECTS_MAX, Client, Options
-from leasehold.pipelines.download.streaming import Part, stream
+from leasehold.pipelines.download.client import REDIRECTS_MAX, Options
+from leasehold.pipelines.download.streaming import Part
+from tests.pipelines.download.blocking import Client, stream
 from tests.servers.files import BLOCK, FileServer
 from tests.workshop.looking import rows
 
@@ -325,12 +327,16 @@ def test_no_connection_stays_open_after_a_question_that_failed(server, make_clie
     assert [one for one in established if one.raddr.port == port] == [], f"while {raised.value} is held"
 
 
+class Killed(BaseException):
+    """The end of a process, as far as files can tell."""
+
+
 class Dying(Part):
     """A part whose process dies right after its note was written."""
 
     def write(self, note):
         super().write(note)
-        raise KeyboardInterrupt
+        raise Killed
 
 
 def test_a_process_that_dies_as_it_begins_anew_leaves_nothing_of_the_other_file(server, client, part):
@@ -338,7 +344,7 @@ def test_a_process_that_dies_as_it_begins_anew_leaves_nothing_of_the_other_file(
     url = server.add("/a", CONTENT[::-1], cut_after=[100_000])
     failure_of(client, url, part)
     server.add("/a", CONTENT)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Killed):
         fetch(client, url, Dying(part.path, "this boot"))
     assert fetch(client, url, part).sha256 == SHA
 
@@ -357,7 +363,7 @@ def test_a_wrong_hash_of_a_file_that_was_built_on_a_part_is_tried_once_more_from
     (artifact,) = read_manifest([json.dumps({"work_id": "w", "artifact_id": "a", "url": url, "sha256": SHA})])
     spoilt = Part(collection.tools.places.part(artifact.key), collection.tools.boot)
     spoilt.path.write_bytes(bytes(70_000))
-    spoilt.write(spoilt.note(collection.tools.client.head(url), 0))
+    spoilt.write(spoilt.note(asyncio.run(collection.tools.client.head(url)), 0))
     (job,) = collection.plan([artifact])
     collection.app.drain(timeout=120)
     assert (job.state, job.output["sha256"]) == ("INDEXED", SHA)

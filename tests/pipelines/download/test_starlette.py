@@ -10,8 +10,9 @@ import pytest
 
 from leasehold.model.failure import classify
 from leasehold.pipelines.download import Collection, Settings, read_manifest
-from leasehold.pipelines.download.client import Client, Options
-from leasehold.pipelines.download.streaming import Part, stream
+from leasehold.pipelines.download.client import Options
+from leasehold.pipelines.download.streaming import Part
+from tests.pipelines.download.blocking import Client, stream
 from tests.servers.starlette_files import StarletteFiles
 from tests.waiting import until
 from tests.workshop.crew import ROOT

@@ -6,9 +6,10 @@ import random
 import pytest
 
 from leasehold import Permanent, Transient
-from leasehold.pipelines.download.client import Answered, Client, Options
+from leasehold.pipelines.download.client import Answered, Options
 from leasehold.pipelines.download.places import hash_of
-from leasehold.pipelines.download.streaming import Note, Part, check, stream
+from leasehold.pipelines.download.streaming import Note, Part, check
+from tests.pipelines.download.blocking import Client, stream
 from tests.servers.files import FileServer
 
 CONTENT = random.Random(7).randbytes(300_000)

@@ -1,32 +1,32 @@
 """HTTP as a download needs it: HEAD, and GET from a byte on; redirects followed by hand, connections used again.
 
-The standard library speaks the protocol. What it would let pass is refused here: a body shorter than it was said to be,
-a part that does not begin where it was asked to, an encoding nobody asked for.
+What a careless client would let pass is refused here: a body shorter than it was said to be, a part that does not
+begin where it was asked to, an encoding nobody asked for.
 """
 
 from __future__ import annotations
 
-import http.client
+import asyncio
 import ssl
-import threading
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final
 from urllib.parse import SplitResult, urljoin, urlsplit
+from weakref import WeakKeyDictionary
 
 from leasehold.errors import Permanent, Transient
 from leasehold.pipelines.download.urls import UrlRefused, canonical_url
+from leasehold.pipelines.download.wire import BODILESS, Answer, Silence, Sink, Watch, Wire
 
 REDIRECTS_MAX: Final = 10
-IDLE_MAX: Final = 8
-BLOCK_BYTES: Final = 256 * 1024
+IDLE_MAX: Final = 64
 TRICKLE_BYTES: Final = 1_024
 AGENT: Final = "leasehold-download"
 MOVED: Final = frozenset({301, 302, 303, 307, 308})
 REFUSES_HEAD: Final = frozenset({400, 403, 404, 405, 406, 409, 500, 501, 503})
 OK, PARTIAL, UNSATISFIABLE, FAILED = 200, 206, 416, 400
+PORTS: Final = {"http": 80, "https": 443}
 
 
 class Answered(Exception):
@@ -71,187 +71,182 @@ class Head:
         return self.etag or self.modified
 
 
+Idle = dict[tuple[str, str], list[Wire]]
+
+
 class Pool:
-    """Connections that are open and idle, by host. Used by many threads."""
+    """Connections that are open and idle, by host; each loop has its own."""
 
     def __init__(self, timeout: float) -> None:
         self._timeout = timeout
-        self._lock = threading.Lock()
-        self._idle: dict[tuple[str, str], list[http.client.HTTPConnection]] = {}
-        self._tls = ssl.create_default_context()
+        self._idle: WeakKeyDictionary[asyncio.AbstractEventLoop, Idle] = WeakKeyDictionary()
+        self._keepers: list[asyncio.Task[None]] = []
 
-    def take(self, parts: SplitResult) -> tuple[http.client.HTTPConnection, bool]:
+    @cached_property
+    def _tls(self) -> ssl.SSLContext:
+        return ssl.create_default_context()
+
+    async def take(self, parts: SplitResult) -> tuple[Wire, bool]:
         """Return a connection, and whether it was used before."""
-        with self._lock:
-            idle = self._idle.get((parts.scheme, parts.netloc))
-            if idle:
-                return idle.pop(), True
-        if parts.scheme == "https":
-            return http.client.HTTPSConnection(parts.netloc, timeout=self._timeout, context=self._tls), False
-        return http.client.HTTPConnection(parts.netloc, timeout=self._timeout), False
+        idle = self._here().get((parts.scheme, parts.netloc), [])
+        while idle:
+            wire = idle.pop()
+            if wire.is_idle:
+                return wire, True
+        return await self._connect(parts), False
 
-    def give(self, parts: SplitResult, connection: http.client.HTTPConnection) -> None:
+    async def _connect(self, parts: SplitResult) -> Wire:
+        tls = self._tls if parts.scheme == "https" else None
+        port = parts.port or PORTS[parts.scheme]
+        async with asyncio.timeout(self._timeout):
+            _, wire = await asyncio.get_running_loop().create_connection(Wire, parts.hostname or "", port, ssl=tls)
+        return wire
+
+    def give(self, parts: SplitResult, wire: Wire) -> None:
         """Take back a connection whose answer was read to its end."""
-        with self._lock:
-            idle = self._idle.setdefault((parts.scheme, parts.netloc), [])
-            if connection.sock is not None and len(idle) < IDLE_MAX:
-                idle.append(connection)
-                return
-        connection.close()
+        idle = self._here().setdefault((parts.scheme, parts.netloc), [])
+        if wire.is_idle and len(idle) < IDLE_MAX:
+            wire.rest()
+            idle.append(wire)
+        else:
+            wire.close()
+
+    def _here(self) -> Idle:
+        loop = asyncio.get_running_loop()
+        known = self._idle.get(loop)
+        if known is None:
+            known = self._idle[loop] = {}
+            self._keepers.append(loop.create_task(_keep(known)))
+        return known
 
     def close(self) -> None:
-        """Close every idle connection."""
-        with self._lock:
-            idle, self._idle = self._idle, {}
-        for connection in (one for many in idle.values() for one in many):
-            connection.close()
+        """Close every idle connection, each on its loop."""
+        for keeper in self._keepers:
+            if not keeper.get_loop().is_closed():
+                keeper.get_loop().call_soon_threadsafe(keeper.cancel)
+
+
+async def _keep(idle: Idle) -> None:
+    """Close the connections of a loop when it ends."""
+    try:
+        await asyncio.get_running_loop().create_future()
+    finally:
+        for wire in [wire for many in idle.values() for wire in many]:
+            wire.close()
+        idle.clear()
+        await asyncio.sleep(0)  # a transport is closed by its loop, one step later
 
 
 class Body:
     """The bytes of an answer, from `start` on. To be closed; read to its end, its connection is used again."""
 
-    def __init__(self, head: Head, start: int, answer: http.client.HTTPResponse, exchange: Exchange) -> None:
+    def __init__(self, head: Head, start: int, exchange: Exchange) -> None:
         self.head = head
         self.start = start
-        self._answer = answer
         self._exchange = exchange
 
     @property
     def tells_its_end(self) -> bool:
         """Whether a body that was cut off can be told from a whole one by itself."""
-        return self.head.length is not None or bool(self._answer.chunked)
+        return self.head.length is not None or self._exchange.answer.is_chunked
 
-    def blocks(self) -> Iterator[bytes]:
-        """Yield the bytes as they come, none held back; raises where fewer come than were said."""
-        got, watch = 0, _Watch(self._exchange.options.timeout)
+    async def pour(self, sink: Sink, tick: Callable[[], bool]) -> None:
+        """Give the bytes to a sink as they come; raises where fewer come than were said. `tick`: called meanwhile."""
+        got = 0
+        most, url = self._exchange.options.bytes_max, self.head.url
+
+        def take(view: memoryview) -> None:
+            nonlocal got
+            got += len(view)
+            _check_size(self.start + got, most, url)
+            sink(view)
+
         expected = self.head.length - self.start if self.head.length is not None else None
-        while block := self._more(got, expected):
-            got += len(block)
-            _check_size(self.start + got, self._exchange.options.bytes_max, self.head.url)
-            watch.see(len(block))
-            yield block
-        if expected is not None and got != expected:
-            raise Transient(f"{self.head.url} ended after {got:,} of {expected:,} bytes", error_class="NETWORK_RESET")
-        self._answer.close()
-        self._exchange.is_whole = not self._answer.will_close
-
-    def _more(self, got: int, expected: int | None) -> bytes:
-        """Return what has come; the library itself would not know the end of a body that is read so."""
-        most = BLOCK_BYTES if expected is None or self._answer.chunked else min(BLOCK_BYTES, expected - got)
         try:
-            return self._answer.read1(most) if most else b""
-        except http.client.HTTPException as error:
-            said = f"{self.head.url} broke off after {got:,} bytes ({type(error).__name__})"
-            raise Transient(said, error_class="NETWORK_RESET") from None
+            await self._exchange.receive(take, tick)
+        except (Silence, ConnectionResetError):
+            if expected is None:
+                said = f"{url} broke off after {got:,} bytes"
+                raise Transient(said, error_class="NETWORK_RESET") from None
+        if expected is not None and got != expected:
+            raise Transient(f"{url} ended after {got:,} of {expected:,} bytes", error_class="NETWORK_RESET")
+
+    def pause(self) -> None:
+        """Take in nothing for a while."""
+        self._exchange.wire.pause()
+
+    def go_on(self) -> None:
+        """Take in more."""
+        self._exchange.wire.go_on()
 
     def close(self) -> None:
         """End the exchange."""
         self._exchange.end()
 
 
-class _Watch:
-    """Sees that bytes keep coming: a stream that only trickles is as good as stalled."""
-
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
-        self._since = time.monotonic()
-        self._bytes = 0
-
-    def see(self, size: int) -> None:
-        self._bytes += size
-        now = time.monotonic()
-        if now - self._since >= self._seconds:
-            if self._bytes < TRICKLE_BYTES:
-                raise TimeoutError(f"only {self._bytes} bytes in {self._seconds:g} s")
-            self._since, self._bytes = now, 0
-
-
 class Exchange:
     """One question and its answer on one connection."""
 
-    def __init__(self, pool: Pool, options: Options) -> None:
+    def __init__(self, pool: Pool, options: Options, parts: SplitResult, wire: Wire, answer: Answer) -> None:
         self._pool = pool
+        self._parts = parts
         self.options = options
-        self._parts: SplitResult | None = None
-        self._connection: http.client.HTTPConnection | None = None
-        self.is_whole = False
+        self.wire = wire
+        self.answer = answer
 
-    def ask(self, method: str, url: str, headers: Mapping[str, str]) -> http.client.HTTPResponse:
-        """Ask; a connection that the other side had closed meanwhile is replaced by a new one, once."""
-        parts = self._parts = urlsplit(url)
-        path = parts.path + (f"?{parts.query}" if parts.query else "")
-        while True:
-            self._connection, was_used = self._pool.take(parts)
-            try:
-                self._connection.request(method, path or "/", headers=dict(headers))
-                return self._connection.getresponse()
-            except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError):
-                self.end()
-                if not was_used:
-                    raise
-            except BaseException:
-                self.end()
-                raise
+    async def receive(self, sink: Sink, tick: Callable[[], bool]) -> None:
+        """Read the body."""
+        await self.wire.receive(self.answer, sink, Watch(self.options.timeout, TRICKLE_BYTES, tick))
 
     def end(self) -> None:
         """Give the connection back if its answer was read to the end, else close it."""
-        connection, self._connection = self._connection, None
-        if connection is None or self._parts is None:
-            return
-        if self.is_whole:
-            self._pool.give(self._parts, connection)
-        else:
-            with suppress(OSError):
-                connection.close()
+        self._pool.give(self._parts, self.wire)
 
 
 class Client:
-    """Asks servers, from many threads at once."""
+    """Asks servers, many at once."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
         self._pool = Pool(options.timeout)
 
-    def head(self, url: str) -> Head:
+    async def head(self, url: str) -> Head:
         """Ask what a file is like; by the first byte of it where a server refuses HEAD."""
-        exchange, answer, at = self._follow("HEAD", url, {})
-        answer.read()
-        exchange.is_whole = True
+        exchange, at = await self._follow("HEAD", url, {})
         exchange.end()
-        if answer.status in REFUSES_HEAD:
-            return self._first_byte(url)
-        return self._checked(_head(answer, at), answer)
+        if exchange.answer.status in REFUSES_HEAD:
+            return await self._first_byte(url)
+        return self._checked(_head(exchange.answer, at), exchange.answer)
 
-    def _first_byte(self, url: str) -> Head:
-        exchange, answer, at = self._follow("GET", url, {"Range": "bytes=0-0"})
-        if answer.status == UNSATISFIABLE:  # an empty file has no first byte
+    async def _first_byte(self, url: str) -> Head:
+        exchange, at = await self._follow("GET", url, {"Range": "bytes=0-0"})
+        if exchange.answer.status == UNSATISFIABLE:  # an empty file has no first byte
             exchange.end()
-            exchange, answer, at = self._follow("GET", url, {})
+            exchange, at = await self._follow("GET", url, {})
         try:
-            head = _head(answer, at)
-            if answer.status == PARTIAL and answer.length == 1:  # a server may send all the rest with it
-                answer.read()
-                exchange.is_whole = True
-            return self._checked(head, answer)
+            if exchange.answer.status == PARTIAL and exchange.answer.length == 1:  # a server may send all the rest
+                await exchange.receive(_ignore, _nothing)
+            return self._checked(_head(exchange.answer, at), exchange.answer)
         finally:
             exchange.end()
 
-    def open(self, url: str, start: int = 0, validator: str | None = None) -> Body:
+    async def open(self, url: str, start: int = 0, validator: str | None = None) -> Body:
         """Ask for a file, from byte `start` on if it still has this validator; the answer says where it begins."""
         wanted = {"Range": f"bytes={start}-", "If-Range": validator} if start and validator else {}
-        exchange, answer, at = self._follow("GET", url, wanted)
+        exchange, at = await self._follow("GET", url, wanted)
         try:
+            answer = exchange.answer
             head = self._checked(_head(answer, at), answer)
             begins = _begin(answer, start) if answer.status == PARTIAL else 0
-            return Body(head, begins, answer, exchange)
+            return Body(head, begins, exchange)
         except BaseException:
             exchange.end()
             raise
 
-    def _checked(self, head: Head, answer: http.client.HTTPResponse) -> Head:
+    def _checked(self, head: Head, answer: Answer) -> Head:
         if head.status not in (OK, PARTIAL):
-            raise Answered(head.status, _lower(answer), head.url)
-        encoding = (answer.getheader("Content-Encoding") or "identity").strip().lower()
+            raise Answered(head.status, answer.headers, head.url)
+        encoding = answer.headers.get("content-encoding", "identity").strip().lower()
         if encoding != "identity":
             raise Permanent(
                 f"{head.url} is sent as '{encoding}', though only identity was asked for", error_class="SCHEMA_INVALID"
@@ -259,28 +254,61 @@ class Client:
         _check_size(head.length or 0, self.options.bytes_max, head.url)
         return head
 
-    def _follow(
-        self, method: str, url: str, wanted: Mapping[str, str]
-    ) -> tuple[Exchange, http.client.HTTPResponse, str]:
+    async def _follow(self, method: str, url: str, wanted: Mapping[str, str]) -> tuple[Exchange, str]:
         """Ask, and ask again where the answer points to; headers of the caller's own go to the first host alone."""
         at = url
         for _ in range(REDIRECTS_MAX + 1):
-            exchange = Exchange(self._pool, self.options)
-            answer = exchange.ask(method, at, self._headers(url, at) | dict(wanted))
-            location = answer.getheader("Location")
-            if answer.status not in MOVED or location is None:
-                return exchange, answer, at
+            exchange = await self._ask(method, at, {**self._headers(url, at), **wanted})
+            location = exchange.answer.headers.get("location")
+            if exchange.answer.status not in MOVED or location is None:
+                return exchange, at
             exchange.end()
             at = _target(at, location)
         raise Permanent(f"{url} leads on more than {REDIRECTS_MAX} times", error_class="NOT_FOUND")
 
+    async def _ask(self, method: str, url: str, headers: Mapping[str, str]) -> Exchange:
+        """Ask; a connection that the other side had closed meanwhile is replaced by a new one, once."""
+        parts = urlsplit(url)
+        words = _words(method, parts, headers)
+        while True:
+            wire, was_used = await self._pool.take(parts)
+            try:
+                answer = await wire.ask(words, self.options.timeout)
+            except (BrokenPipeError, ConnectionResetError):
+                wire.close()
+                if not was_used:
+                    raise
+            except BaseException:
+                wire.close()
+                raise
+            else:
+                if method == "HEAD" or answer.status in BODILESS:
+                    wire.be_done(answer)
+                return Exchange(self._pool, self.options, parts, wire, answer)
+
     def _headers(self, first: str, at: str) -> dict[str, str]:
-        own = self.options.headers if _origin(first) == _origin(at) else {}
+        own = self.options.headers if first == at or _origin(first) == _origin(at) else {}
         return {"User-Agent": AGENT, "Accept": "*/*", "Accept-Encoding": "identity", **own}
 
     def close(self) -> None:
         """Close idle connections."""
         self._pool.close()
+
+
+def _nothing() -> bool:
+    return False
+
+
+def _ignore(_: memoryview) -> None:
+    pass
+
+
+def _words(method: str, parts: SplitResult, headers: Mapping[str, str]) -> bytes:
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    lines = [f"{method} {path} HTTP/1.1", f"Host: {parts.netloc}", *(f"{name}: {headers[name]}" for name in headers)]
+    if any("\r" in line or "\n" in line for line in lines):
+        raise Permanent("an address or a header has a line break in it", error_class="SCHEMA_INVALID")
+    return "\r\n".join([*lines, "", ""]).encode("latin-1")
 
 
 def _origin(url: str) -> tuple[str, str]:
@@ -295,32 +323,32 @@ def _target(at: str, location: str) -> str:
         raise Permanent(f"{at} leads to what cannot be fetched: {error}", error_class="NOT_FOUND") from None
 
 
-def _head(answer: http.client.HTTPResponse, url: str) -> Head:
-    etag = answer.getheader("ETag")
+def _head(answer: Answer, url: str) -> Head:
+    told = answer.headers.get
+    etag = told("etag")
     return Head(
         url=url,
         status=answer.status,
         length=_length(answer),
         etag=etag if etag and etag.startswith('"') else None,
-        modified=answer.getheader("Last-Modified"),
-        media_type=(answer.getheader("Content-Type") or "").partition(";")[0].strip().lower() or None,
-        takes_ranges=answer.status == PARTIAL or (answer.getheader("Accept-Ranges") or "").strip().lower() == "bytes",
-        filename=_filename(answer.getheader("Content-Disposition")),
+        modified=told("last-modified"),
+        media_type=(told("content-type") or "").partition(";")[0].strip().lower() or None,
+        takes_ranges=answer.status == PARTIAL or (told("accept-ranges") or "").strip().lower() == "bytes",
+        filename=_filename(told("content-disposition")),
     )
 
 
-def _length(answer: http.client.HTTPResponse) -> int | None:
+def _length(answer: Answer) -> int | None:
     """Return the length of the whole file, where it is told."""
     if answer.status == PARTIAL:
-        total = (answer.getheader("Content-Range") or "").rpartition("/")[2].strip()
+        total = answer.headers.get("content-range", "").rpartition("/")[2].strip()
         return int(total) if total.isascii() and total.isdecimal() else None
-    told = (answer.getheader("Content-Length") or "").strip()
-    return int(told) if told.isascii() and told.isdecimal() else None
+    return answer.length
 
 
-def _begin(answer: http.client.HTTPResponse, start: int) -> int:
+def _begin(answer: Answer, start: int) -> int:
     """Return where a part begins; one that was not asked for is of no use."""
-    unit, _, rest = (answer.getheader("Content-Range") or "").strip().partition(" ")
+    unit, _, rest = answer.headers.get("content-range", "").strip().partition(" ")
     first = rest.partition("-")[0].strip()
     if unit.lower() != "bytes" or first != str(start):
         raise Transient(f"a part from byte {start:,} was asked for and '{unit} {rest}' came", error_class="CONFLICT")
@@ -341,7 +369,3 @@ def _filename(disposition: str | None) -> str | None:
 def _check_size(size: int, most: int | None, url: str) -> None:
     if most is not None and size > most:
         raise Permanent(f"{url} has more than the {most:,} bytes that are allowed", error_class="POLICY_REJECTED")
-
-
-def _lower(answer: http.client.HTTPResponse) -> dict[str, str]:
-    return {name.lower(): value for name, value in answer.getheaders()}

@@ -13,7 +13,9 @@ from typing import Any, Final
 
 from leasehold import Job, Leasehold, Retry, Task
 from leasehold.pipelines.download import states
+from leasehold.pipelines.download.batching import Hands
 from leasehold.pipelines.download.client import Client, Options
+from leasehold.pipelines.download.finishing import Finisher
 from leasehold.pipelines.download.index import Index
 from leasehold.pipelines.download.manifest import Artifact
 from leasehold.pipelines.download.places import HOME, Places
@@ -27,6 +29,7 @@ RETRY: Final = Retry(attempts=6, delay_initial=1, multiplier=3, delay_max=120, d
 PLAN_MAX: Final = 2_000
 BRANCH_LENGTH_MAX: Final = 200
 PER_HOST: Final = 6
+HANDS_MAX: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +85,9 @@ class Collection:
                 self.places.make()
                 given = self.settings
                 client = Client(Options(given.timeout, given.bytes_max, given.headers))
-                self._tools = Tools(self.places, client, Index(self._shelf()), _boot())
+                index = Index(self._shelf())
+                finisher = Finisher(self.places, index)
+                self._tools = Tools(self.places, client, index, _boot(), finisher, Hands(HANDS_MAX))
             return self._tools
 
     def _shelf(self) -> SqliteShelf | PostgresShelf:
@@ -91,7 +96,7 @@ class Collection:
             return SqliteShelf(self.settings.root / HOME / "index.db")
         return PostgresShelf(url)
 
-    def _fetch(
+    async def _fetch(
         self,
         task: Task,
         work_id: str,
@@ -101,7 +106,7 @@ class Collection:
         filename: str | None = None,
     ) -> dict[str, Any]:
         """Have one artifact on disk and in the index."""
-        return Work(task, Artifact(work_id, artifact_id, url, sha256, filename), self.tools).run()
+        return await Work(task, Artifact(work_id, artifact_id, url, sha256, filename), self.tools).run()
 
     def plan(self, artifacts: Iterable[Artifact]) -> list[Job]:
         """Submit every artifact once, whoever has planned it before."""
@@ -134,6 +139,8 @@ class Collection:
     def close(self) -> None:
         """Let go of everything."""
         if self._tools is not None:
+            self._tools.hands.close()
+            self._tools.finisher.close()
             self._tools.index.close()
             self._tools.client.close()
         self.app.close()

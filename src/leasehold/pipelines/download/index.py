@@ -1,16 +1,16 @@
 """The index: what is on disk, searchable. A file of its own beside the engine's on SQLite, a schema on PostgreSQL.
 
 A row with a `reason` tells of a file that was here and is not any more; searches and counts of files leave it out.
-Rows come from many threads; whatever has gathered while the last ones were written becomes the next transaction.
+Rows of many downloads are written together: whatever has gathered meanwhile is the next transaction.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Final
 
+from leasehold.pipelines.download.batching import Batches
 from leasehold.pipelines.download.shelves import Shelf, words_of
 
 GROUP_MAX: Final = 500
@@ -72,39 +72,22 @@ class Index:
     def __init__(self, shelf: Shelf) -> None:
         self.marks = Marks(shelf)
         self._shelf = shelf
-        self._gathered: list[tuple[Row, _Reply]] = []
-        self._changed = threading.Condition()
-        self._closed = False
-        self._thread: threading.Thread | None = None
+        self._batches: Batches[Row, None] = Batches("leasehold-index", self._write, GROUP_MAX)
 
-    def add(self, row: Row) -> dict[str, str]:
+    def add(self, row: Row) -> None:
+        """Write a row."""
+        self._write([row])
+
+    async def enter(self, row: Row) -> dict[str, str]:
         """Write a row, with whatever others are waiting; return once it is committed."""
-        reply = _Reply()
-        with self._changed:
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="leasehold-index", daemon=True)
-                self._thread.start()
-            self._gathered.append((row, reply))
-            self._changed.notify()
-        reply.wait()
+        await self._batches.do(row)
         return {"key": row.key}
 
-    def _run(self) -> None:
-        while True:
-            with self._changed:
-                self._changed.wait_for(lambda: self._gathered or self._closed)
-                group, self._gathered = self._gathered[:GROUP_MAX], self._gathered[GROUP_MAX:]
-            if not group:
-                return
-            try:
-                # In one order, so that two processes that write the same rows do not wait for each other.
-                latest = sorted({row.key: row for row, _ in group}.items())
-                self._shelf.change(*(("write", _kept(row)) for _, row in latest))
-                trouble = None
-            except Exception as error:  # noqa: BLE001 — those who wait are told
-                trouble = error
-            for _, reply in group:
-                reply.answer(trouble)
+    def _write(self, rows: list[Row]) -> list[None]:
+        """Write rows in one order, so that two processes with the same rows do not wait for each other."""
+        latest = sorted({row.key: row for row in rows}.items())
+        self._shelf.change(*(("write", _kept(row)) for _, row in latest))
+        return [None] * len(rows)
 
     def has(self, key: str) -> bool:
         """Whether an artifact is in the index."""
@@ -154,11 +137,7 @@ class Index:
 
     def close(self) -> None:
         """Write what is left and let go."""
-        with self._changed:
-            self._closed = True
-            self._changed.notify()
-        if self._thread is not None:
-            self._thread.join()
+        self._batches.close()
         self._shelf.close()
 
 
@@ -175,25 +154,6 @@ class Marks:
     def all(self, limit: int = FIND_MAX) -> list[Abandoned]:
         """Return what was marked, newest first."""
         return [Abandoned(*row) for row in self._shelf.read("abandoned", {"most": limit})]
-
-
-class _Reply:
-    """What one of many waits for."""
-
-    __slots__ = ("_done", "_trouble")
-
-    def __init__(self) -> None:
-        self._done = threading.Event()
-        self._trouble: Exception | None = None
-
-    def answer(self, trouble: Exception | None) -> None:
-        self._trouble = trouble
-        self._done.set()
-
-    def wait(self) -> None:
-        self._done.wait()
-        if self._trouble is not None:
-            raise self._trouble
 
 
 def _kept(row: Row) -> dict[str, Any]:

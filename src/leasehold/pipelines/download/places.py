@@ -1,6 +1,6 @@
 """Where files lie: whole ones by their hash, names that lead to them, and parts of those that are under way.
 
-    DIR/sha256/ab/cd/abcd…      every content once
+    DIR/sha256/ab/cd…           every content once, by its hash abcd…
     DIR/files/WORK/NAME         links for people, relative, so that the folder can be moved
     DIR/.leasehold/staging      parts; nothing else is ever written before it is whole
 
@@ -13,8 +13,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -53,7 +52,7 @@ class Places:
 
     def object(self, sha256: str) -> Path:
         """Where a content lies, or would."""
-        return self._objects / sha256[:2] / sha256[2:4] / sha256
+        return self._objects / sha256[:2] / sha256[2:]
 
     def has(self, sha256: str) -> bool:
         """Whether a content is there."""
@@ -61,36 +60,64 @@ class Places:
 
     def keep(self, part: Path, sha256: str) -> Kept:
         """Make a part whole under its hash. Safe to repeat: what a crash left half-done is completed."""
-        target = self.object(sha256)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with _opened(part) as descriptor:
-            os.fsync(descriptor)
-        try:
-            os.link(part, target)
-            is_new = True
-        except FileExistsError:
-            is_new = part.samefile(target)
-        for folder in (target.parent, target.parent.parent, self._objects):
-            sync_folder(folder)
+        (kept,) = self.keep_all([(part, sha256)])
+        if isinstance(kept, Exception):
+            raise kept
+        return kept
+
+    def keep_all(self, parts: Sequence[tuple[Path, str]]) -> list[Kept | Exception]:
+        """Make parts whole, each as if it were alone; folders that several of them go to are synced once."""
+        kept = [self._link(str(part), sha256) for part, sha256 in parts]
+        fine = {sha256[:2] for (_, sha256), one in zip(parts, kept, strict=True) if isinstance(one, Kept)}
+        for folder in sorted(fine):
+            sync(f"{self._objects}/{folder}")
+        sync(str(self._objects))
         # crash here: linked but not unlinked
         # The part is another name of the whole file; the next attempt finds that and takes the name away.
-        part.unlink(missing_ok=True)
-        return Kept(sha256, is_new)
+        for (part, _), one in zip(parts, kept, strict=True):
+            if isinstance(one, Kept):
+                part.unlink(missing_ok=True)
+        return kept
+
+    def _link(self, part: str, sha256: str) -> Kept | Exception:
+        """Sync a part and link it under its hash. With plain texts: it is done for every file."""
+        folder = f"{self._objects}/{sha256[:2]}"
+        target = f"{folder}/{sha256[2:]}"
+        try:
+            sync(part)
+            try:
+                os.link(part, target)
+            except FileNotFoundError:
+                os.makedirs(folder, exist_ok=True)  # noqa: PTH103
+                os.link(part, target)
+            return Kept(sha256, is_new=True)
+        except FileExistsError:
+            return Kept(sha256, is_new=os.path.samefile(part, target))  # noqa: PTH121
+        except OSError as error:
+            return error
 
     def name(self, work_id: str, wanted: str, key: str, sha256: str) -> str:
         """Link a name for people to a content, and return it; one that is taken by other content gets a suffix."""
-        folder = self._names / clean_name(work_id, "work")
-        folder.mkdir(parents=True, exist_ok=True)
+        folder = f"files/{clean_name(work_id, 'work')}"
         stem, dot, suffix = clean_name(wanted, "file").rpartition(".")
         plain = f"{stem}{dot}{suffix}"
         for name in (plain, f"{stem or suffix}-{key[:8]}{f'.{suffix}' if stem else ''}"):
-            link = folder / name
-            aim = os.path.relpath(self.object(sha256), folder)
-            with suppress(FileExistsError):
-                link.symlink_to(aim)
-            if link.is_symlink() and str(link.readlink()) == aim:
-                return str(link.relative_to(self.root))
-        raise FileExistsError(f"{link} is there and leads elsewhere")
+            if self._lead(f"{self.root}/{folder}", name, f"../../sha256/{sha256[:2]}/{sha256[2:]}"):
+                return f"{folder}/{name}"
+        raise FileExistsError(f"{folder}/{name} is there and leads elsewhere")
+
+    def _lead(self, folder: str, name: str, aim: str) -> bool:
+        """Have a name lead somewhere; whether it does then."""
+        link = f"{folder}/{name}"
+        try:
+            try:
+                os.symlink(aim, link)  # noqa: PTH211
+            except FileNotFoundError:
+                os.makedirs(folder, exist_ok=True)  # noqa: PTH103
+                os.symlink(aim, link)  # noqa: PTH211
+            return True
+        except FileExistsError:
+            return os.path.islink(link) and os.readlink(link) == aim  # noqa: PTH114, PTH115
 
 
 def clean_name(text: str, otherwise: str) -> str:
@@ -115,16 +142,10 @@ def hash_of(path: Path, upto: int | None = None) -> tuple[str, int]:
     return digest.hexdigest(), size
 
 
-def sync_folder(folder: Path) -> None:
-    """Have the names in a folder survive a loss of power."""
-    with _opened(folder) as descriptor:
-        os.fsync(descriptor)
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[int]:
+def sync(path: str) -> None:
+    """Have a file, or the names in a folder, survive a loss of power."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
-        yield descriptor
+        os.fsync(descriptor)
     finally:
         os.close(descriptor)

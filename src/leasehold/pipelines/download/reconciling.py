@@ -26,7 +26,7 @@ from leasehold.pipelines.download.ledger import Operation, artifact_key, begun_j
 from leasehold.pipelines.download.places import hash_of
 from leasehold.pipelines.download.standing import FINAL_MISSING, UNDER_WAY
 from leasehold.pipelines.download.urls import host_of, name_of
-from leasehold.pipelines.download.verifying import objects_of, strangers_of
+from leasehold.pipelines.download.verifying import named_hash, objects_of, strangers_of
 
 PART_SECONDS: Final = 3_600.0
 OPERATION_SECONDS: Final = 600.0
@@ -158,9 +158,9 @@ class _Round:
         """Adopt whole files that no row knows, or tell of them."""
         done: dict[str, list[str]] = {"adopted": [], "unknown": [], "changed": []}
         old = [path for path in strangers if self._is_settled(path, age)]
-        claims = self._claims({path.name for path in old}) if old else {}
+        claims = self._claims({named_hash(str(path)) for path in old}) if old else {}
         for path in old:
-            deed = self._stranger(path, claims.get(path.name, []))
+            deed = self._stranger(path, claims.get(named_hash(str(path)), []))
             if deed:
                 done[deed].append(str(path.relative_to(self._places.root)))
         return {name: tuple(paths) for name, paths in done.items()}
@@ -191,7 +191,7 @@ class _Round:
 
     def _stranger(self, path: Path, jobs: list[Job]) -> str | None:
         sha256, size = hash_of(path)
-        if sha256 != path.name:
+        if sha256 != named_hash(str(path)):
             return "changed"
         if not jobs or self._places.object(sha256) != path:
             return "unknown"

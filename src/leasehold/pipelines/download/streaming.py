@@ -7,21 +7,24 @@ synced does.
 
 from __future__ import annotations
 
+import asyncio
+import fcntl
 import hashlib
 import json
 import os
-import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from leasehold.errors import Permanent, Transient
+from leasehold.pipelines.download.batching import Hands
 from leasehold.pipelines.download.client import UNSATISFIABLE, Answered, Body, Client, Head
 from leasehold.pipelines.download.places import BLOCK_BYTES
 
 SYNC_BYTES: Final = 64 * 1024 * 1024
-TOLD_SECONDS: Final = 0.5
+NOTED_BYTES: Final = 64 * 1024  # fewer are not worth a note
 Told = Callable[[int, int | None], None]
 
 
@@ -76,6 +79,13 @@ class Part:
     def note(self, head: Head, synced: int) -> Note:
         return Note(head.url, head.validator, head.length, synced, self._boot)
 
+    def begin(self, head: Head) -> None:
+        """Put down what the part is fetched with, if it is large enough to be built on."""
+        if head.length is None or head.length >= NOTED_BYTES:
+            self.write(self.note(head, 0))
+        else:
+            self._note.unlink(missing_ok=True)
+
     def forget(self) -> None:
         """Take away part and note."""
         self.path.unlink(missing_ok=True)
@@ -94,22 +104,23 @@ def _is_same_place(url: str, head: Head) -> bool:
     return url == head.url or (head.etag is not None and url.partition("?")[0] == head.url.partition("?")[0])
 
 
-def stream(client: Client, url: str, head: Head, part: Part, tell: Told) -> Streamed:
+async def stream(client: Client, url: str, head: Head, part: Part, tell: Told, hands: Hands) -> Streamed:
     """Fetch what is missing of a part and return what it holds then."""
     start = part.reach(head)
     if start and start == head.length:
-        return _whole(part, head, start, 0)
+        digest = await hands.do(partial(_hashed, part.path, start))
+        return _streamed(head, digest.hexdigest(), start, 0)
     try:
-        body = client.open(url, start, head.validator)
+        body = await client.open(url, start, head.validator)
     except Answered as answer:
         if answer.response.status_code != UNSATISFIABLE or not start:
             raise
-        body = client.open(url)  # it has changed its length since: from the start
+        body = await client.open(url)  # it has changed its length since: from the start
     if body.start and _is_other(body.head, head):
         body.close()
-        body = client.open(url)  # the rest of another file, from a server that does not heed If-Range
+        body = await client.open(url)  # the rest of another file, from a server that does not heed If-Range
     try:
-        streamed = _take(body, part, tell)
+        streamed = await _take(body, part, tell, hands)
         if not body.tells_its_end:
             _check_end(streamed, body.head, head)
         return streamed
@@ -130,36 +141,78 @@ def _check_end(streamed: Streamed, found: Head, wanted: Head) -> None:
         raise Transient(said, error_class="NETWORK_RESET")
 
 
-def _take(body: Body, part: Part, tell: Told) -> Streamed:
-    head, size = body.head, body.start
-    digest = _hashed(part.path, size)
-    descriptor = os.open(part.path, os.O_WRONLY | os.O_CREAT, 0o644)
+async def _take(body: Body, part: Part, tell: Told, hands: Hands) -> Streamed:
+    """Have a body written to its part, from where it begins."""
+    digest = await hands.do(partial(_hashed, part.path, body.start)) if body.start else hashlib.sha256()
+    descriptor = _opened(part.path)
     try:
-        os.ftruncate(descriptor, size)
-        if size == 0:
-            part.write(part.note(head, 0))  # not before the bytes of another file are gone
-        os.lseek(descriptor, size, os.SEEK_SET)
-        synced, told_at = size, 0.0
-        for block in body.blocks():
-            _write(descriptor, block)
-            digest.update(block)
-            size += len(block)
-            if size - synced >= SYNC_BYTES:
-                os.fdatasync(descriptor)
-                synced = size
-                part.write(part.note(head, synced))
-            if time.monotonic() - told_at >= TOLD_SECONDS:
-                tell(size, head.length)
-                told_at = time.monotonic()
+        os.ftruncate(descriptor, body.start)
+        if body.start == 0:
+            part.begin(body.head)  # not before the bytes of another file are gone
+        os.lseek(descriptor, body.start, os.SEEK_SET)
+        pen = Pen(descriptor, digest, body, part, tell, hands)
+        try:
+            await body.pour(pen.write, pen.tick)
+        finally:
+            await pen.rest()
     finally:
         os.close(descriptor)
-    return _streamed(head, digest.hexdigest(), size, size - body.start)
+    return _streamed(body.head, digest.hexdigest(), pen.size, pen.size - body.start)
 
 
-def _write(descriptor: int, block: bytes) -> None:
-    left = memoryview(block)
-    while left:
-        left = left[os.write(descriptor, left) :]
+class Pen:
+    """Writes and hashes what comes; from time to time it is synced, and nothing is taken in meanwhile."""
+
+    def __init__(self, descriptor: int, digest: Any, body: Body, part: Part, tell: Told, hands: Hands) -> None:
+        self.size = self._synced = body.start
+        self._descriptor = descriptor
+        self._digest = digest
+        self._body = body
+        self._part = part
+        self._tell = tell
+        self._hands = hands
+        self._syncing: asyncio.Task[None] | None = None
+
+    def write(self, view: memoryview) -> None:
+        """Take in bytes."""
+        left = view
+        while left:
+            left = left[os.write(self._descriptor, left) :]
+        self._digest.update(view)
+        self.size += len(view)
+        if self.size - self._synced >= SYNC_BYTES and self._syncing is None:
+            self._body.pause()
+            self._syncing = asyncio.get_running_loop().create_task(self._sync())
+
+    async def _sync(self) -> None:
+        size = self.size
+        await self._hands.do(partial(os.fdatasync, self._descriptor))
+        self._part.write(self._part.note(self._body.head, size))
+        self._synced, self._syncing = size, None
+        self._body.go_on()
+
+    def tick(self) -> bool:
+        """Tell how far it has come, and whether it is this disk that is slow."""
+        if self._syncing is not None and self._syncing.done():
+            self._syncing.result()  # it failed
+        self._tell(self.size, self._body.head.length)
+        return self._syncing is not None
+
+    async def rest(self) -> None:
+        """Wait for a sync that is under way."""
+        if self._syncing is not None:
+            await self._syncing
+
+
+def _opened(path: Path) -> int:
+    """Open a part that nobody else writes to: an attempt that has lost its lease may not have noticed yet."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise Transient(f"{path.name} is still being written by an attempt before", error_class="CONFLICT") from None
+    return descriptor
 
 
 def _hashed(path: Path, size: int) -> Any:
@@ -172,10 +225,6 @@ def _hashed(path: Path, size: int) -> Any:
                 digest.update(block)
                 left -= len(block)
     return digest
-
-
-def _whole(part: Part, head: Head, size: int, fetched: int) -> Streamed:
-    return _streamed(head, _hashed(part.path, size).hexdigest(), size, fetched)
 
 
 def _streamed(head: Head, sha256: str, size: int, fetched: int) -> Streamed:

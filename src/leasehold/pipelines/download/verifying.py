@@ -78,14 +78,17 @@ def objects_of(places: Places) -> Iterator[str]:
 
 def strangers_of(among: Iterable[str], known: Container[str]) -> list[Path]:
     """Return the files that no hash of the known ones leads to."""
-    return [
-        Path(path) for path in sorted(among) if not leads_to(path, name := path.rpartition("/")[2]) or name not in known
-    ]
+    return [Path(path) for path in sorted(among) if named_hash(path) not in known]
 
 
 def leads_to(path: str, sha256: str) -> bool:
     """Whether a path, or what a link says, ends where a content lies."""
-    return path.endswith(f"sha256/{sha256[:2]}/{sha256[2:4]}/{sha256}")
+    return path.endswith(f"sha256/{sha256[:2]}/{sha256[2:]}")
+
+
+def named_hash(path: str) -> str:
+    """Return the hash that the place of a file says it has."""
+    return "".join(path.rsplit("/", 2)[-2:])
 
 
 def _hashed(places: Places, contents: dict[str, list[Row]], tell: Told) -> tuple[list[Difference], int]:

@@ -12,12 +12,16 @@ Every step is an effect that is safe to repeat, so that a crash at any point rep
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
-from leasehold import Released, Task
+from leasehold import Cancelled, Released, Task
 from leasehold.pipelines.download import states
+from leasehold.pipelines.download.batching import Hands
 from leasehold.pipelines.download.client import Client, Head
+from leasehold.pipelines.download.finishing import Finisher, Ready
 from leasehold.pipelines.download.idempotency import op_key
 from leasehold.pipelines.download.index import Index, Row
 from leasehold.pipelines.download.manifest import Artifact
@@ -36,6 +40,8 @@ class Tools:
     client: Client
     index: Index
     boot: str
+    finisher: Finisher
+    hands: Hands
 
 
 class Work:
@@ -49,59 +55,64 @@ class Work:
         self._part = Part(tools.places.part(self._key), tools.boot)
         self._fresh = ""
 
-    def run(self) -> dict[str, Any]:
+    async def run(self) -> dict[str, Any]:
         """Have the file on disk and in the index; return what it is."""
-        self._task.advance(states.LEASED)
-        if self._is_here():
-            self._task.advance(states.SKIPPED_DUPLICATE)
+        advance = self._task.advance
+        await advance(states.LEASED)
+        if await self._is_here():
+            await advance(states.SKIPPED_DUPLICATE)
             return {"state": states.SKIPPED_DUPLICATE, "sha256": self._artifact.sha256}
-        head, reach = self._head()
-        self._task.advance(states.HEAD_DONE)
+        head, reach = await self._head()
+        await advance(states.HEAD_DONE)
         if reach:
-            self._task.advance(states.RESUME_OK)
-        self._task.advance(states.STREAMING)
-        streamed, kept = self._fetch(head)
-        self._task.advance(states.FINALIZED)
+            await advance(states.RESUME_OK)
+        await advance(states.STREAMING)
+        streamed, kept = await self._fetch(head)
+        await advance(states.FINALIZED)
         state = states.INDEXED if kept["is_new"] else states.DEDUPED
-        self._enter("INDEX" if kept["is_new"] else "DEDUPE", streamed, kept["name"])
-        self._task.advance(state)
+        await self._enter("INDEX" if kept["is_new"] else "DEDUPE", streamed, kept["name"])
+        await advance(state)
         return {"state": state, "sha256": streamed.sha256, "bytes": streamed.size, "path": kept["name"]}
 
-    def _is_here(self) -> bool:
+    async def _is_here(self) -> bool:
         """Whether the content that was asked for by its hash is on disk and in the index under this key already."""
         wanted = self._artifact.sha256
         if wanted is None:
             return False
-        found: dict[str, Any] = self._effect("LOOK", lambda: {"here": self._known(wanted)}, sha256=wanted)
+
+        def act() -> dict[str, bool]:
+            return {"here": self._known(wanted)}
+
+        found: dict[str, Any] = await self._effect("LOOK", self._apart(act), sha256=wanted)
         return bool(found["here"])
 
     def _known(self, sha256: str) -> bool:
         return self._tools.places.has(sha256) and self._tools.index.has(self._key)
 
-    def _head(self) -> tuple[Head, int]:
+    async def _head(self) -> tuple[Head, int]:
         """Ask what the file is like, and see how much of it an earlier job has left."""
 
-        def act() -> dict[str, Any]:
-            head = self._tools.client.head(self._artifact.url)
+        async def act() -> dict[str, Any]:
+            head = await self._tools.client.head(self._artifact.url)
             return {"head": asdict(head), "reach": self._part.reach(head)}
 
-        found: dict[str, Any] = self._effect("HEAD", act)
+        found: dict[str, Any] = await self._effect("HEAD", act)
         return Head(**found["head"]), int(found["reach"])
 
-    def _fetch(self, head: Head) -> tuple[Streamed, dict[str, Any]]:
+    async def _fetch(self, head: Head) -> tuple[Streamed, dict[str, Any]]:
         """Stream and finalize; where somebody took the part away in between, once more."""
         for effort in range(EFFORTS_MAX):
             fields = {"effort": effort} if effort else {}
-            streamed = Streamed(**self._effect("STREAM", lambda: self._stream(head), range_start=0, **fields))
-            kept: dict[str, Any] = self._effect(
-                "FINALIZE", lambda found=streamed: self._keep(head, found), sha256=streamed.sha256, **fields
-            )
+            streamed = Streamed(**await self._effect("STREAM", partial(self._stream, head), range_start=0, **fields))
+            finalize = partial(self._keep, head, streamed)
+            kept: dict[str, Any] = await self._effect("FINALIZE", finalize, sha256=streamed.sha256, **fields)
             if not kept.get("gone"):
                 return streamed, kept
         raise FileNotFoundError(f"the part of {self._artifact.url} was taken away {EFFORTS_MAX} times")
 
-    def _stream(self, head: Head) -> dict[str, Any]:
-        streamed = stream(self._tools.client, self._artifact.url, head, self._part, self._tell)
+    async def _stream(self, head: Head) -> dict[str, Any]:
+        tools = self._tools
+        streamed = await stream(tools.client, self._artifact.url, head, self._part, self._tell, tools.hands)
         try:
             check(streamed, self._artifact.sha256)
         except BaseException:
@@ -114,25 +125,28 @@ class Work:
         self._task.progress(done, total=total)
         if self._task.leaving:
             raise Released("the worker is stopping")  # what is on disk is built on
+        if self._task.cancelled:
+            raise Cancelled
 
-    def _keep(self, head: Head, streamed: Streamed) -> dict[str, Any]:
-        """Make the part whole. It was whole before if its content is there under another name of the same file."""
-        places = self._tools.places
-        if self._part.path.exists():
-            # What an earlier attempt has streamed may have lain there for days.
-            if self._fresh != streamed.sha256 and hash_of(self._part.path) != (streamed.sha256, streamed.size):
-                self._part.forget()
-                return {"gone": True}
-            is_new = places.keep(self._part.path, streamed.sha256).is_new
-        elif places.has(streamed.sha256):
-            is_new = not self._tools.index.has_content(streamed.sha256, self._key)
-        else:
+    async def _keep(self, head: Head, streamed: Streamed) -> dict[str, Any]:
+        """Make the part whole."""
+        # What an earlier attempt has streamed may have lain there for days.
+        if self._fresh != streamed.sha256 and not await self._apart(partial(self._holds, streamed))():
             return {"gone": True}
-        self._part.forget()
         wanted = self._artifact.filename or head.filename or name_of(streamed.url) or name_of(self._artifact.url)
-        return {"is_new": is_new, "name": places.name(self._artifact.work_id, wanted, self._key, streamed.sha256)}
+        ready = Ready(self._part, streamed.sha256, self._key, self._artifact.work_id, wanted)
+        return await self._tools.finisher.finish(ready)
 
-    def _enter(self, kind: str, streamed: Streamed, name: str) -> None:
+    def _holds(self, streamed: Streamed) -> bool:
+        """Whether the part still holds what was streamed, or is gone because it was made whole."""
+        if not self._part.path.exists():
+            return True
+        if hash_of(self._part.path) == (streamed.sha256, streamed.size):
+            return True
+        self._part.forget()
+        return False
+
+    async def _enter(self, kind: str, streamed: Streamed, name: str) -> None:
         artifact = self._artifact
         row = Row(
             key=self._key,
@@ -148,10 +162,25 @@ class Work:
             state=states.INDEXED if kind == "INDEX" else states.DEDUPED,
             fetched_at=self._task.started_at.timestamp(),
         )
-        self._effect(kind, lambda: self._tools.index.add(row), sha256=streamed.sha256)
+        await self._effect(kind, partial(self._tools.index.enter, row), sha256=streamed.sha256)
 
-    def _effect(self, kind: str, act: Any, **fields: Any) -> Any:
+    def _apart(self, act: Callable[[], Any]) -> Callable[[], Awaitable[Any]]:
+        """Have something that waits for a network or a disk done on a thread."""
+
+        async def on_thread() -> Any:
+            return await self._tools.hands.do(act)
+
+        return on_thread
+
+    def _effect(self, kind: str, act: Any, **fields: Any) -> Awaitable[Any]:
         """Do a step under the document's own key. Each is safe to do again: it finds what was done before."""
         url = {"url": self._artifact.url} if kind in ("HEAD", "STREAM") else {}
         told = {**url, **fields}
-        return self._task.effect(kind, act, idempotent=True, op=op_key(kind, self._key, **told), **told)
+
+        def run() -> Any:  # a plain function is looked at faster
+            return act()
+
+        found: Awaitable[Any] = self._task.effect(
+            kind, run, idempotent=True, op=op_key(kind, self._key, **told), **told
+        )
+        return found

@@ -1,0 +1,61 @@
+"""FINALIZE for many at once: parts become whole files with names, and the disk is synced for all of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from leasehold.pipelines.download.batching import Batches
+from leasehold.pipelines.download.index import Index
+from leasehold.pipelines.download.places import Kept, Places
+from leasehold.pipelines.download.streaming import Part
+
+GROUP_MAX: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A part that holds all its bytes, what they hash to, and what people shall find them by."""
+
+    part: Part
+    sha256: str
+    key: str
+    work_id: str
+    wanted: str
+
+
+class Finisher:
+    """Makes parts whole."""
+
+    def __init__(self, places: Places, index: Index) -> None:
+        self._places = places
+        self._index = index
+        self._batches: Batches[Ready, dict[str, Any]] = Batches("leasehold-finisher", self._finish, GROUP_MAX)
+
+    async def finish(self, ready: Ready) -> dict[str, Any]:
+        """Make one whole: whether its content is new, and its name; or that somebody took the part away."""
+        return await self._batches.do(ready)
+
+    def _finish(self, group: list[Ready]) -> list[dict[str, Any] | Exception]:
+        kept = self._places.keep_all([(one.part.path, one.sha256) for one in group])
+        return [self._end(one, answer) for one, answer in zip(group, kept, strict=True)]
+
+    def _end(self, one: Ready, kept: Kept | Exception) -> dict[str, Any] | Exception:
+        """Give a name. A part that is not there was whole before, if its content is."""
+        try:
+            if isinstance(kept, Kept):
+                is_new = kept.is_new
+            elif not isinstance(kept, FileNotFoundError):
+                return kept
+            elif self._places.has(one.sha256):
+                is_new = not self._index.has_content(one.sha256, one.key)
+            else:
+                return {"gone": True}
+            one.part.forget()
+            return {"is_new": is_new, "name": self._places.name(one.work_id, one.wanted, one.key, one.sha256)}
+        except Exception as error:  # noqa: BLE001 — it is this one's alone
+            return error
+
+    def close(self) -> None:
+        """Finish what is left."""
+        self._batches.close()
