@@ -5,41 +5,61 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from importlib import import_module
 from importlib.metadata import entry_points
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from leasehold.app.facade import DEFAULT_URL
-from leasehold.cli import (
-    cancel,
-    dead,
-    deliveries,
-    doctor,
-    effects,
-    events,
-    export,
-    jobs,
-    migrate,
-    prune,
-    queues,
-    replay,
-    show,
-    submit,
-    verify,
-    worker,
-)
 from leasehold.cli.exits import MEANINGS, Exit, exit_of
 from leasehold.cli.table import echo
-from leasehold.cli.tour.command import tour
 from leasehold.cli.verbs import URL_KEY, lesson, url_option
 from leasehold.cli.words import safe
 from leasehold.errors import LeaseholdError
 from leasehold.insight.addresses import told
 
+PIPELINES: Final = "leasehold.pipelines"
+# A verb is loaded when it is called: a command starts in the time that its own module takes.
+VERBS: Final = {
+    "cancel": "cancel",
+    "dead": "dead",
+    "deliveries": "deliveries",
+    "doctor": "doctor",
+    "effects": "effects",
+    "events": "events",
+    "export": "export",
+    "jobs": "jobs",
+    "migrate": "migrate",
+    "orchestrate": "worker",
+    "prune": "prune",
+    "queues": "queues",
+    "relay": "deliveries",
+    "replay": "replay",
+    "show": "show",
+    "submit": "submit",
+    "tour": "tour.command",
+    "verify": "verify",
+    "worker": "worker",
+}
+
 
 class Root(click.Group):
     """Runs a verb and turns our errors into one line and an exit code."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 — the same for everybody
+        """Name the verbs, those of pipelines among them."""
+        return sorted({*VERBS, *(found.name for found in entry_points(group=PIPELINES))})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Load a verb."""
+        if cmd_name in VERBS:
+            verb: click.Command = getattr(import_module(f"leasehold.cli.{VERBS[cmd_name]}"), cmd_name)
+            return verb
+        for found in entry_points(group=PIPELINES, name=cmd_name):
+            loaded: click.Command = found.load()
+            return loaded
+        return None
 
     def invoke(self, context: click.Context) -> Any:
         """Run the verb; nothing that Leasehold itself raises ends in a traceback."""
@@ -85,33 +105,6 @@ def _hush() -> None:
 @url_option
 def root() -> None:
     """Jobs held by leases."""
-
-
-for verb in (
-    tour,
-    worker.worker,
-    worker.orchestrate,
-    deliveries.relay,
-    submit.submit,
-    jobs.jobs,
-    show.show,
-    events.events,
-    export.export,
-    verify.verify,
-    replay.replay,
-    effects.effects,
-    cancel.cancel,
-    dead.dead,
-    queues.queues,
-    deliveries.deliveries,
-    doctor.doctor,
-    prune.prune,
-    migrate.migrate,
-):
-    root.add_command(verb)
-
-for found in entry_points(group="leasehold.pipelines"):
-    root.add_command(found.load(), found.name)
 
 
 def main() -> None:

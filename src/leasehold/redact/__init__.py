@@ -5,9 +5,22 @@ Whatever goes wrong inside raises `RedactionFailed`: the raw text is never hande
 to clean. Pure text work: no I/O, no clock, no randomness.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from leasehold.redact.failed import RedactionFailed
 from leasehold.redact.policy import Policy
 from leasehold.redact.process import guarded, register, registered, scrub
-from leasehold.redact.redactor import Redacted, Redactor
+
+if TYPE_CHECKING:
+    from leasehold.redact.redactor import Redacted, Redactor
 
 __all__ = ["Policy", "Redacted", "RedactionFailed", "Redactor", "guarded", "register", "registered", "scrub"]
+
+
+def __getattr__(name: str) -> Any:
+    """Load the patterns when they are asked for: most processes hide nothing."""
+    if name in ("Redacted", "Redactor"):
+        from leasehold.redact import redactor
+
+        return getattr(redactor, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,10 +1,17 @@
-"""The redactor of this process: the default policy, and the values that were registered when it started."""
+"""The redactor of this process: the default policy, and the values that were registered when it started.
+
+Its patterns take a tenth of a second to get ready, so that is done when something is to be hidden for the first time.
+"""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from leasehold.redact.failed import RedactionFailed
 from leasehold.redact.policy import Policy
-from leasehold.redact.redactor import Redactor
+
+if TYPE_CHECKING:
+    from leasehold.redact.redactor import Redactor
 
 
 class _Process:
@@ -16,7 +23,7 @@ class _Process:
 
     def __init__(self) -> None:
         self._values: dict[str, None] = {}
-        self._latest = {entropy: (0, Redactor(Policy(entropy=entropy))) for entropy in (True, False)}
+        self._latest: dict[bool, tuple[int, Redactor]] = {}
 
     def register(self, values: tuple[str, ...]) -> None:
         for value in Policy(secrets=values).secrets:
@@ -26,12 +33,20 @@ class _Process:
         return tuple(self._values)
 
     def redactor(self, *, entropy: bool = True) -> Redactor:
-        count, redactor = self._latest[entropy]
-        if count != len(self._values):
+        count, redactor = self._latest.get(entropy, (-1, None))
+        if redactor is None or count != len(self._values):
             known = tuple(self._values)
-            redactor = Redactor(Policy(secrets=known, entropy=entropy))
+            redactor = _make(Policy(secrets=known, entropy=entropy))
             self._latest[entropy] = (len(known), redactor)
         return redactor
+
+
+def _make(policy: Policy) -> Redactor:
+    try:
+        from leasehold.redact.redactor import Redactor
+    except Exception as error:  # noqa: BLE001 — as when a process ends: nothing goes out then
+        raise RedactionFailed(f"The patterns are not there: {type(error).__name__}.") from None
+    return Redactor(policy)
 
 
 _process = _Process()

@@ -156,6 +156,7 @@ class Worker:
 
     def await_silence(self) -> None:
         """Wait until nobody listens for wake-ups any more, so that a process that ends leaves no socket behind."""
+        self._store.wake([ATTENTION])
         self._ear_thread.join(timeout=10 * EAR_SECONDS)
 
     @property

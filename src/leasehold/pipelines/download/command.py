@@ -10,10 +10,11 @@ import click
 
 from leasehold.pipelines.download import asking, states
 from leasehold.pipelines.download.collection import PER_HOST, Collection, Settings
+from leasehold.pipelines.download.forking import Child, Children
 from leasehold.pipelines.download.manifest import Artifact, ManifestInvalid, read_manifest
-from leasehold.pipelines.download.opening import opened
+from leasehold.pipelines.download.opening import addressed, opened
 from leasehold.pipelines.download.reconciling import reconcile
-from leasehold.pipelines.download.running import Sight, Stop, heeding, look, run
+from leasehold.pipelines.download.running import WORDS, Sight, Stop, heeding, log_of, look, run, run_forked
 from leasehold.pipelines.download.standing import FINAL_MISSING
 from leasehold.pipelines.download.words import counted
 
@@ -93,19 +94,20 @@ def fetch(context: click.Context, /, manifest: Path, out: Path, workers: int, **
     if given["dry_run"]:
         _tell(artifacts)
         return
-    settings = Settings(out, given["url"], given["timeout"], given["max_bytes"], _headers(given["headers"]))
-    with heeding() as stop, opened(settings) as collection:
+    headers = _headers(given["headers"])
+    settings = addressed(Settings(out, given["url"], given["timeout"], given["max_bytes"], headers))
+    with heeding() as stop, Children(settings, workers, WORDS, log_of(out)) as ready, opened(settings) as collection:
         _reconcile(collection)
         collection.plan(artifacts)
         collection.limit(given["per_host"], given["rate"])
-        sight = _run(collection, workers, stop)
+        sight = _run(collection, workers, ready.hands, stop)
     if stop.number is not None and not sight.is_over:
         click.echo(f"Stopped: {counted(sight.counts)}. The same command goes on where it was.")
         context.exit(SIGNALLED + stop.number)
     context.exit(1 if sight.counts.get(states.FAILED) or sight.counts.get(FINAL_MISSING) else 0)
 
 
-def _run(collection: Collection, workers: int, stop: Stop) -> Sight:
+def _run(collection: Collection, workers: int, hands: list[Child], stop: Stop) -> Sight:
     sight = look(collection)
     if sight.is_over:
         click.echo(f"Nothing to do: {counted(sight.counts)}.")
@@ -113,7 +115,10 @@ def _run(collection: Collection, workers: int, stop: Stop) -> Sight:
     from leasehold.pipelines.download.screen import Screen
 
     with Screen() as screen:
-        sight = run(collection, workers, screen.show, stop)
+        if hands:
+            sight = run_forked(collection, hands, screen.show, stop)
+        else:
+            sight = run(collection, workers, screen.show, stop)
     if sight.is_over:
         click.echo(f"{counted(sight.counts)}.")
     return sight

@@ -54,9 +54,14 @@ def opened(settings: Settings) -> Iterator[Collection]:
 
 @contextmanager
 def _reached(settings: Settings) -> Iterator[Collection]:
-    with closing(Collection(replace(settings, url=_address(settings)))) as collection:
+    with closing(Collection(addressed(settings))) as collection:
         collection.counts()  # what is wrong with the database is told by the engine, in its own words
         yield collection
+
+
+def addressed(settings: Settings) -> Settings:
+    """Return settings with the address of the database that the folder has."""
+    return replace(settings, url=_address(settings))
 
 
 def _address(settings: Settings) -> str:

@@ -8,25 +8,39 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from leasehold.errors import Unavailable
 from leasehold.pipelines.download.collection import QUEUE, Collection
+from leasehold.pipelines.download.forking import Child
 from leasehold.pipelines.download.places import HOME
 from leasehold.pipelines.download.standing import standing
 from leasehold.pipelines.download.urls import name_of
 
+LOOK_FIRST: Final = 0.02
 LOOK_SECONDS: Final = 0.25
+LEAVE_SECONDS: Final = 0.005
 LOOK_SHARE: Final = 5  # of the time at most a sixth goes into looking
 GRACE_SECONDS: Final = 5
+CONCURRENCY: Final = 100
 FILES_MAX: Final = 1_000
 SHOWN_MAX: Final = 5
 STOPS_MAX: Final = 2
+WORDS: Final = (
+    "worker",
+    "leasehold.pipelines.download",
+    "--log-level",
+    "warning",
+    "--grace",
+    str(GRACE_SECONDS),
+    "--concurrency",
+    str(CONCURRENCY),
+)
 
 
 class WorkersEnded(Unavailable):
@@ -115,19 +129,49 @@ def _name(collection: Collection, job_id: int) -> str:
     return str(wanted.get("filename") or name_of(wanted["url"]) or wanted["url"])
 
 
+class Hand(Protocol):
+    """A worker process."""
+
+    def poll(self) -> int | None:
+        """Return how it ended; None while it runs."""
+
+    def terminate(self) -> None:
+        """Tell it to leave."""
+
+    def kill(self) -> None:
+        """End it."""
+
+
 def run(collection: Collection, workers: int, show: Callable[[Sight], None], stop: Stop | None = None) -> Sight:
     """Have worker processes fetch until nothing is left, or until somebody wants an end."""
     wish = stop or Stop()
     with company(collection, workers, wish) as hands:
-        while True:
-            began = time.monotonic()
-            sight = look(collection)
-            show(sight)
-            if sight.is_over or wish.number is not None:
-                return sight
-            if all(hand.poll() is not None for hand in hands):
-                raise WorkersEnded(f"See {log_of(collection)}, and run the same again.")
-            _pause(max(LOOK_SECONDS, LOOK_SHARE * (time.monotonic() - began)), wish)
+        return see(collection, hands, show, wish)
+
+
+def run_forked(collection: Collection, hands: Sequence[Child], show: Callable[[Sight], None], wish: Stop) -> Sight:
+    """Likewise, with processes that wait for a word."""
+    try:
+        for hand in hands if wish.number is None else ():
+            hand.go()
+        return see(collection, hands, show, wish)
+    finally:
+        _dismiss(hands, wish)
+
+
+def see(collection: Collection, hands: Sequence[Hand], show: Callable[[Sight], None], wish: Stop) -> Sight:
+    """Look until there is nothing left to see; often at first, since a small collection is soon here."""
+    pause = LOOK_FIRST
+    while True:
+        began = time.monotonic()
+        sight = look(collection)
+        show(sight)
+        if sight.is_over or wish.number is not None:
+            return sight
+        if all(hand.poll() is not None for hand in hands):
+            raise WorkersEnded(f"See {log_of(collection.settings.root)}, and run the same again.")
+        _pause(max(pause, LOOK_SHARE * (time.monotonic() - began)), wish)
+        pause = min(pause * 1.3, LOOK_SECONDS)
 
 
 def _pause(seconds: float, wish: Stop) -> None:
@@ -142,10 +186,9 @@ def company(collection: Collection, workers: int, wish: Stop) -> Iterator[list[s
 
     They leave by themselves, too, when this process is gone and their input with it.
     """
-    words = [sys.executable, "-m", "leasehold.pipelines.download.hand", "worker", "leasehold.pipelines.download"]
-    words += ["--log-level", "warning", "--grace", str(GRACE_SECONDS)]
+    words = [sys.executable, "-m", "leasehold.pipelines.download.hand", *WORDS]
     environment = {**os.environ, **collection.settings.environment()}
-    with log_of(collection).open("ab") as log:
+    with log_of(collection.settings.root).open("ab") as log:
         hands: list[subprocess.Popen[bytes]] = []
         try:
             for _ in range(workers if wish.number is None else 0):
@@ -157,9 +200,12 @@ def company(collection: Collection, workers: int, wish: Stop) -> Iterator[list[s
             yield hands
         finally:
             _dismiss(hands, wish)
+            for hand in hands:
+                if hand.stdin is not None:
+                    hand.stdin.close()
 
 
-def _dismiss(hands: list[subprocess.Popen[bytes]], wish: Stop) -> None:
+def _dismiss(hands: Sequence[Hand], wish: Stop) -> None:
     """Let workers go; one that stays too long is killed, and all are if somebody asks twice."""
     for hand in hands:
         hand.terminate()
@@ -168,14 +214,11 @@ def _dismiss(hands: list[subprocess.Popen[bytes]], wish: Stop) -> None:
         if wish.times >= STOPS_MAX or time.monotonic() > deadline:
             for hand in hands:
                 hand.kill()
-        time.sleep(0.02)
-    for hand in hands:
-        if hand.stdin is not None:
-            hand.stdin.close()
+        time.sleep(LEAVE_SECONDS)
 
 
-def log_of(collection: Collection) -> Path:
+def log_of(root: Path) -> Path:
     """Where workers write what they have to say."""
-    folder = collection.settings.root / HOME
+    folder = root / HOME
     folder.mkdir(parents=True, exist_ok=True)
     return folder / "workers.log"
