@@ -58,8 +58,7 @@ def test_an_async_handler_gives_its_task_back_when_its_worker_leaves(app, url, t
         done = await task.effect("ACT", act)
         if not begun.is_set():
             begun.set()
-            while not task.leaving:  # noqa: ASYNC110 — what is waited for is no event of this loop
-                await asyncio.sleep(0.005)
+            await asyncio.to_thread(until, lambda: task.leaving, timeout=60)
             raise Released
         return {"attempt": task.attempt, **done}
 

@@ -23,6 +23,7 @@ from leasehold.runtime.holdings import Holdings
 from leasehold.runtime.notices import Notices
 from leasehold.runtime.replies import AnyReply, answer_all
 from leasehold.store import Store
+from leasehold.store.machines import one_of_each
 
 
 class Ask:
@@ -159,8 +160,13 @@ class Committer:
         intents = [item for item in items if isinstance(item, Intent)]
         records = [item for item in items if isinstance(item, Record)]
         moves = [item for item in items if isinstance(item, Move)]
-        entries = self._store.effects.enter(intents, records) if intents or records else []
-        return entries + (self._store.machines.move(moves) if moves else [])
+        if not moves:
+            return self._store.effects.enter(intents, records)
+        if not (intents or records):
+            return self._store.machines.move(moves)
+        first, later = one_of_each(moves)
+        entries = self._store.effects.enter_with(intents, records, first)
+        return entries + (self._store.machines.move(later) if later else [])
 
     def _lost(self, ask: Ask) -> LeaseLost:
         if ask.attempt.lose():

@@ -50,6 +50,7 @@ class Task:
     def __init__(self, lease: Lease, line: Line, handler: Handler, *, effects: int = 0) -> None:
         """Make the task of a lease; `effects` were numbered before this."""
         self.lease = lease
+        self.attempt = lease.attempt  # which one this is, from 1
         self._line = line
         self._is_async = handler.is_async
         self.effects = Effects(lease, lambda: line.ledger, effects)
@@ -74,11 +75,6 @@ class Task:
         if self._inputs is None:
             self._inputs = self._line.inputs()
         return self._inputs
-
-    @property
-    def attempt(self) -> int:
-        """Which attempt this is, from 1."""
-        return self.lease.attempt
 
     @property
     def started_at(self) -> datetime:

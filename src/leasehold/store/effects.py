@@ -10,6 +10,7 @@ from msgspec import Struct
 from leasehold.errors import EffectInDoubt, LeaseLost, Misuse
 from leasehold.model.effect import Entry, Intent, Record, Verdict
 from leasehold.model.limits import IDLE_MS_MAX
+from leasehold.model.machine import Move
 from leasehold.store.database import Database, Session, Trouble
 from leasehold.store.documents import document
 
@@ -53,6 +54,18 @@ class Effects:
             "ledger",
             intents=document(sorted(intents, key=attrgetter("task_id"))),
             records=document(sorted(records, key=attrgetter("task_id"))),
+        )
+        return [Entry(*row) for row in rows]
+
+    def enter_with(self, intents: Sequence[Intent], records: Sequence[Record], moves: Sequence[Move]) -> list[Entry]:
+        """Commit intents and records together with moves of states, of each thing one."""
+        entered = {
+            "intents": document(sorted(intents, key=attrgetter("task_id"))),
+            "records": document(sorted(records, key=attrgetter("task_id"))),
+        }
+        moved = document(moves)
+        rows = self._database.transact(
+            lambda session: [*session.run("ledger", **entered), *session.run("move", moves=moved)]
         )
         return [Entry(*row) for row in rows]
 

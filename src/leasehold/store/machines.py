@@ -37,9 +37,8 @@ class Machines:
 
         Several of one thing's states are made one after the other: each starts where the one before has led.
         """
-        first: dict[tuple[int, str], Move] = {}
-        later = [move for move in moves if first.setdefault((move.job_id, move.subject), move) is not move]
-        rows = self._database.write("move", moves=document(sorted(first.values(), key=attrgetter("task_id"))))
+        first, later = one_of_each(moves)
+        rows = self._database.write("move", moves=document(first))
         return [Entry(*row) for row in rows] + (self.move(later) if later else [])
 
     def states(self, job_id: int) -> dict[str, str]:
@@ -49,3 +48,10 @@ class Machines:
     def counts(self, kind: str) -> dict[str, int]:
         """Count the jobs of a kind by state."""
         return dict(self._database.read("state_counts", kind=kind))
+
+
+def one_of_each(moves: Sequence[Move]) -> tuple[list[Move], list[Move]]:
+    """Return the first move of each thing, in the order in which leases are locked, and the others."""
+    first: dict[tuple[int, str], Move] = {}
+    later = [move for move in moves if first.setdefault((move.job_id, move.subject), move) is not move]
+    return sorted(first.values(), key=attrgetter("task_id")), later

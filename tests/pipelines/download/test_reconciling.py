@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from leasehold.pipelines.download import read_manifest, reconcile
-from leasehold.pipelines.download.index import Index
+from leasehold.pipelines.download.index import Index, missing_rows
 from leasehold.pipelines.download.reconciling import Reconciled
 from leasehold.pipelines.download.shelves import PostgresShelf, SqliteShelf
 from leasehold.pipelines.download.standing import standing
@@ -198,9 +198,9 @@ def test_a_missing_file_without_a_copy_fails_as_final_missing_until_it_is_put_ba
         (lost,) = reconcile(collection, **NOW).final_missing
         assert reconcile(collection, **NOW).is_quiet
         assert standing(collection).counts == {"INDEXED": 1, "final_missing": 1}
-        assert [row.path for row in collection.tools.index.missing()] == [lost]
-        assert collection.tools.index.missing()[0].state == "FAILED"
-        assert not collection.tools.index.has(collection.tools.index.missing()[0].key)
+        assert [row.path for row in missing_rows(collection.tools.index)] == [lost]
+        assert missing_rows(collection.tools.index)[0].state == "FAILED"
+        assert not collection.tools.index.has(missing_rows(collection.tools.index)[0].key)
         aside.rename(path)
         assert reconcile(collection, **NOW) == Reconciled(healed=(lost,))
         assert standing(collection).counts == {"INDEXED": 2}

@@ -1,5 +1,6 @@
 """Bytes from servers that misbehave: resumed where that is right, from the start where it is not, and never wrong."""
 
+import fcntl
 import hashlib
 import random
 
@@ -237,3 +238,16 @@ def test_connections_are_used_again_and_a_closed_one_is_replaced(server, client,
         fetch(client, url, part)
         part.forget()
     assert len(server.log) == 6
+
+
+def test_a_part_that_an_attempt_before_still_writes_to_is_left_to_it(server, client, part):
+    url = server.add("/a", CONTENT)
+    part.path.parent.mkdir(parents=True, exist_ok=True)
+    with part.path.open("wb") as theirs:
+        fcntl.flock(theirs, fcntl.LOCK_EX)
+        theirs.write(b"theirs")
+        theirs.flush()
+        with pytest.raises(Transient, match="still being written"):
+            fetch(client, url, part)
+        assert part.path.read_bytes() == b"theirs"
+    assert fetch(client, url, part).sha256 == SHA

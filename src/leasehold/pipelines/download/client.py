@@ -106,7 +106,6 @@ class Pool:
         """Take back a connection whose answer was read to its end."""
         idle = self._here().setdefault((parts.scheme, parts.netloc), [])
         if wire.is_idle and len(idle) < IDLE_MAX:
-            wire.rest()
             idle.append(wire)
         else:
             wire.close()

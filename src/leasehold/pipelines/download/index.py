@@ -110,10 +110,6 @@ class Index:
             yield from (Row(*row) for row in page)
             after = page[-1][0]
 
-    def missing(self) -> list[Row]:
-        """Return the rows whose file was found missing, by key."""
-        return [row for row in self.rows() if row.reason is not None]
-
     def summary(self) -> Summary:
         """Count what is here."""
         return Summary(*self._shelf.read("summary", {})[0])
@@ -154,6 +150,11 @@ class Marks:
     def all(self, limit: int = FIND_MAX) -> list[Abandoned]:
         """Return what was marked, newest first."""
         return [Abandoned(*row) for row in self._shelf.read("abandoned", {"most": limit})]
+
+
+def missing_rows(index: Index) -> list[Row]:
+    """Return the rows whose file was found missing, by key."""
+    return [row for row in index.rows() if row.reason is not None]
 
 
 def _kept(row: Row) -> dict[str, Any]:

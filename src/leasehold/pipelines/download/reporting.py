@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from leasehold import Job
 from leasehold.pipelines.download.collection import Collection
+from leasehold.pipelines.download.index import missing_rows
 from leasehold.pipelines.download.ledger import artifact_key, failed_jobs
 from leasehold.pipelines.download.standing import standing
 from leasehold.pipelines.download.words import shown, size_of
@@ -78,7 +79,7 @@ class Report:
 def make_report(collection: Collection) -> Report:
     """Put together how a collection stands."""
     now, summary = standing(collection), collection.tools.index.summary()
-    missing = collection.tools.index.missing() if summary.missing else []
+    missing = missing_rows(collection.tools.index) if summary.missing else []
     return Report(
         planned=now.planned,
         counts=now.counts,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from leasehold import Job
 from leasehold.errors import Misuse
 from leasehold.pipelines.download.collection import KIND, Collection, branch_of
-from leasehold.pipelines.download.index import Row
+from leasehold.pipelines.download.index import Row, missing_rows
 from leasehold.pipelines.download.ledger import failed_letters, newest_of, version_of
 from leasehold.pipelines.download.manifest import Artifact
 from leasehold.pipelines.download.standing import FINAL_MISSING
@@ -51,7 +51,7 @@ def retry(collection: Collection, error_class: str | None = None) -> Retried:
         there = ", ".join(f"{name} ({count:,})" for name, count in sorted(known.items()))
         raise ClassUnknown(f"It is {error_class[:80]!r}; there are: {there or 'none, since nothing failed'}.")
     revived, refused = (0, ()) if error_class == FINAL_MISSING else _revive(collection, error_class)
-    lost = collection.tools.index.missing() if error_class in (None, FINAL_MISSING) and known[FINAL_MISSING] else []
+    lost = missing_rows(collection.tools.index) if error_class in (None, FINAL_MISSING) and known[FINAL_MISSING] else []
     return Retried(revived, _resubmit(collection, lost), refused)
 
 

@@ -200,9 +200,13 @@ def company(collection: Collection, workers: int, wish: Stop) -> Iterator[list[s
             yield hands
         finally:
             _dismiss(hands, wish)
-            for hand in hands:
-                if hand.stdin is not None:
-                    hand.stdin.close()
+            _close(hands)
+
+
+def _close(hands: Sequence[subprocess.Popen[bytes]]) -> None:
+    for hand in hands:
+        if hand.stdin is not None:
+            hand.stdin.close()
 
 
 def _dismiss(hands: Sequence[Hand], wish: Stop) -> None:

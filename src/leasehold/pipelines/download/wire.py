@@ -182,6 +182,8 @@ class Wire(asyncio.BufferedProtocol):
             watch.cancel()
         lasts = answer.is_lasting and not body.ends_by_closing and self._filled == 0
         self._phase = Phase.IDLE if lasts else Phase.CLOSED
+        if len(self._view) > HEAD_BYTES_MAX:
+            self._view = memoryview(bytearray(HEAD_BYTES_MAX))
 
     def _widen(self) -> None:
         wide = memoryview(bytearray(BLOCK_BYTES))
@@ -221,11 +223,6 @@ class Wire(asyncio.BufferedProtocol):
         """Take in more."""
         if self._transport is not None and not self._transport.is_closing() and not self._transport.is_reading():
             self._transport.resume_reading()
-
-    def rest(self) -> None:
-        """Let go of a wide buffer while nothing is asked."""
-        if len(self._view) > HEAD_BYTES_MAX:
-            self._view = memoryview(bytearray(HEAD_BYTES_MAX))
 
     def close(self) -> None:
         """End the connection."""

@@ -12,6 +12,7 @@ Every step is an effect that is safe to repeat, so that a crash at any point rep
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -54,25 +55,38 @@ class Work:
         self._key = artifact.key
         self._part = Part(tools.places.part(self._key), tools.boot)
         self._fresh = ""
+        self._moves: list[asyncio.Future[None]] = []
 
     async def run(self) -> dict[str, Any]:
         """Have the file on disk and in the index; return what it is."""
-        advance = self._task.advance
-        await advance(states.LEASED)
+        try:
+            found = await self._steps()
+        except BaseException:
+            await asyncio.gather(*self._moves, return_exceptions=True)
+            raise
+        await asyncio.gather(*self._moves)
+        return found
+
+    async def _steps(self) -> dict[str, Any]:
+        self._advance(states.LEASED)
         if await self._is_here():
-            await advance(states.SKIPPED_DUPLICATE)
+            self._advance(states.SKIPPED_DUPLICATE)
             return {"state": states.SKIPPED_DUPLICATE, "sha256": self._artifact.sha256}
         head, reach = await self._head()
-        await advance(states.HEAD_DONE)
+        self._advance(states.HEAD_DONE)
         if reach:
-            await advance(states.RESUME_OK)
-        await advance(states.STREAMING)
+            self._advance(states.RESUME_OK)
+        self._advance(states.STREAMING)
         streamed, kept = await self._fetch(head)
-        await advance(states.FINALIZED)
+        self._advance(states.FINALIZED)
         state = states.INDEXED if kept["is_new"] else states.DEDUPED
         await self._enter("INDEX" if kept["is_new"] else "DEDUPE", streamed, kept["name"])
-        await advance(state)
+        self._advance(state)
         return {"state": state, "sha256": streamed.sha256, "bytes": streamed.size, "path": kept["name"]}
+
+    def _advance(self, state: str) -> None:
+        """Move on. Moves are made in order, each in the same transaction as a step; all are waited for at the end."""
+        self._moves.append(asyncio.ensure_future(self._task.advance(state)))
 
     async def _is_here(self) -> bool:
         """Whether the content that was asked for by its hash is on disk and in the index under this key already."""
