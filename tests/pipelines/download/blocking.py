@@ -2,9 +2,11 @@
 
 import asyncio
 import threading
+from contextlib import closing
 
 from leasehold.pipelines.download import client, streaming
 from leasehold.pipelines.download.batching import Hands
+from leasehold.pipelines.download.draft import Draft
 
 
 class Client:
@@ -27,7 +29,8 @@ class Client:
         return self.wait(self._real.open(url, start, validator))
 
     def stream(self, url, head, part, tell):
-        return self.wait(streaming.stream(self._real, url, head, part, tell, self._hands))
+        with closing(Draft(part.path)) as draft:
+            return self.wait(streaming.stream(self._real, url, head, part, draft, tell, self._hands))
 
     def close(self):
         async def last():

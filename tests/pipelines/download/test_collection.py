@@ -4,10 +4,12 @@ import asyncio
 import hashlib
 import random
 from collections import Counter
+from contextlib import closing
 
 import pytest
 
-from leasehold.pipelines.download.collection import Collection, Settings
+from leasehold import Misuse
+from leasehold.pipelines.download.collection import Collection, Settings, settings_of_this_process
 from leasehold.pipelines.download.manifest import read_manifest
 from leasehold.pipelines.download.streaming import Part
 from tests.servers.files import FileServer
@@ -136,3 +138,24 @@ def test_no_more_files_of_a_host_are_fetched_at_once_than_allowed(make, server):
     assert {job.state for job in jobs} == {"INDEXED"}
     assert server.busiest <= 2
     assert collection.counts() == {"INDEXED": 30}
+
+
+def test_a_database_has_one_folder_and_another_is_refused(dialect, request, tmp_path, server):
+    url = request.getfixturevalue("postgres").create_database() if dialect == "postgres" else ""
+    with closing(Collection(Settings(tmp_path / "first", url))) as first:
+        fetch(first, server.add("/a", CONTENT))
+    if url:
+        with (
+            closing(Collection(Settings(tmp_path / "second", url))) as second,
+            pytest.raises(Misuse, match="another folder"),
+        ):
+            _ = second.tools
+    (tmp_path / "first").rename(tmp_path / "moved")
+    with closing(Collection(Settings(tmp_path / "moved", url))) as moved:
+        assert [row.size for row in moved.tools.index.rows()] == [len(CONTENT)]
+
+
+def test_a_worker_that_was_told_of_no_folder_says_what_it_needs(monkeypatch):
+    monkeypatch.delenv("LEASEHOLD_DOWNLOAD_DIR", raising=False)
+    with pytest.raises(Misuse, match="LEASEHOLD_DOWNLOAD_DIR"):
+        settings_of_this_process()

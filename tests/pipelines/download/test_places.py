@@ -3,11 +3,13 @@
 import hashlib
 import os
 import threading
+from contextlib import closing
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from leasehold.pipelines.download.draft import Draft
 from leasehold.pipelines.download.places import NAME_BYTES_MAX, Places, clean_name, hash_of
 
 CONTENT = b"every byte of it"
@@ -27,8 +29,13 @@ def part(places, key, content=CONTENT):
     return path
 
 
+def keep(places, path, sha256):
+    with closing(Draft(path)) as draft:
+        return places.keep(draft, sha256)
+
+
 def test_a_part_becomes_whole_under_its_hash_and_its_old_name_is_gone(places):
-    kept = places.keep(part(places, "a"), SHA)
+    kept = keep(places, part(places, "a"), SHA)
     assert kept.is_new
     assert places.object(SHA).read_bytes() == CONTENT
     assert places.object(SHA).relative_to(places.root).as_posix() == f"sha256/{SHA[:2]}/{SHA[2:]}"
@@ -36,19 +43,49 @@ def test_a_part_becomes_whole_under_its_hash_and_its_old_name_is_gone(places):
 
 
 def test_the_same_content_again_is_kept_once_and_said_to_be_there(places):
-    places.keep(part(places, "a"), SHA)
+    keep(places, part(places, "a"), SHA)
     before = places.object(SHA).stat()
-    assert not places.keep(part(places, "b"), SHA).is_new
+    assert not keep(places, part(places, "b"), SHA).is_new
     assert places.object(SHA).stat().st_ino == before.st_ino
     assert list(places.staging.iterdir()) == []
 
 
-def test_what_was_linked_but_not_unlinked_is_completed_and_counts_as_new(places):
+def test_what_was_linked_but_not_unlinked_is_completed_and_never_written_to_again(places):
     path = part(places, "a")
     places.object(SHA).parent.mkdir(parents=True)
     os.link(path, places.object(SHA))
-    assert places.keep(path, SHA).is_new
+    with pytest.raises(FileNotFoundError):
+        Draft(path, make=False)
     assert not path.exists()
+    os.link(places.object(SHA), path)
+    with closing(Draft(path)) as draft:
+        draft.begin(0)
+        assert (path.read_bytes(), places.object(SHA).read_bytes()) == (b"", CONTENT)
+    assert not path.exists(), "nothing was written to it"
+
+
+def test_a_damaged_content_is_replaced_by_what_was_just_fetched(places):
+    keep(places, part(places, "a"), SHA)
+    places.object(SHA).chmod(0o644)
+    places.object(SHA).write_bytes(b"rot")
+    assert keep(places, part(places, "b"), SHA).is_new
+    assert places.object(SHA).read_bytes() == CONTENT
+    assert list(places.staging.iterdir()) == []
+
+
+def test_a_part_that_was_taken_away_or_replaced_becomes_no_file(places):
+    for spoil in (lambda path: path.unlink(), lambda path: part(places, "other", b"other").replace(path)):
+        path = part(places, "a")
+        with closing(Draft(path)) as draft:
+            spoil(path)
+            with pytest.raises(FileNotFoundError):
+                places.keep(draft, SHA)
+        assert not places.has(SHA)
+
+
+def test_a_whole_file_is_read_only(places):
+    keep(places, part(places, "a"), SHA)
+    assert places.object(SHA).stat().st_mode & 0o777 == 0o444
 
 
 def test_of_many_that_bring_the_same_content_at_once_one_is_first(places):
@@ -58,7 +95,7 @@ def test_of_many_that_bring_the_same_content_at_once_one_is_first(places):
     def bring(number):
         path = part(places, str(number))
         gate.wait()
-        found.append(places.keep(path, SHA).is_new)
+        found.append(keep(places, path, SHA).is_new)
 
     threads = [threading.Thread(target=bring, args=(number,)) for number in range(8)]
     for thread in threads:
@@ -69,7 +106,7 @@ def test_of_many_that_bring_the_same_content_at_once_one_is_first(places):
 
 
 def test_a_name_leads_to_its_content_also_after_the_folder_was_moved(places, tmp_path):
-    places.keep(part(places, "a"), SHA)
+    keep(places, part(places, "a"), SHA)
     name = places.name("work-1", "Grüße v2.pdf", "a" * 64, SHA)
     assert name == "files/work-1/Grüße v2.pdf"
     moved = tmp_path.rename(tmp_path.with_name("moved"))
@@ -79,8 +116,8 @@ def test_a_name_leads_to_its_content_also_after_the_folder_was_moved(places, tmp
 
 def test_a_name_that_is_taken_by_other_content_gets_a_suffix_and_stays_the_same_afterwards(places):
     other = hashlib.sha256(b"other").hexdigest()
-    places.keep(part(places, "a"), SHA)
-    places.keep(part(places, "b", b"other"), other)
+    keep(places, part(places, "a"), SHA)
+    keep(places, part(places, "b", b"other"), other)
     assert places.name("w", "a.pdf", "1" * 64, SHA) == "files/w/a.pdf"
     for _ in range(2):
         assert places.name("w", "a.pdf", "2" * 64, other) == "files/w/a-22222222.pdf"

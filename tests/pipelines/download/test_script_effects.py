@@ -3,10 +3,8 @@
 import hashlib
 import json
 import os
-import sqlite3
 import subprocess
 import sys
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -217,22 +215,27 @@ run_effect(conn, job_id=job["job_id"], kind="STREAM", opkey="k", effect_fn=lambd
     assert run_effect(conn, job_id=job, kind="STREAM", opkey="k", effect_fn=lambda: {"whole": True}) == {"whole": True}
 
 
-def test_threads_with_connections_of_their_own_share_what_the_process_holds(conn, connect, tmp_path):
+def test_another_connection_renews_by_the_owners_name_and_works_under_a_lease_of_its_own(conn, connect):
     job = plan(conn)
     lease(conn)
     other = connect()
-    go(other, job, "HEAD_DONE")
-    trouble = []
+    assert renew_lease(other, job_id=job, owner="worker-1")
+    with pytest.raises(RuntimeError, match=r"^state_transition_denied .*held by worker-1"):
+        go(other, job, "HEAD_DONE")
+    go(conn, job, "HEAD_DONE")
 
-    def renew():
-        made = sqlite3.connect(tmp_path / "manifest.sqlite3") if isinstance(conn, sqlite3.Connection) else connect()
-        trouble.append(renew_lease(made, job_id=job, owner="worker-1"))
-        made.close()
 
-    thread = threading.Thread(target=renew)
-    thread.start()
-    thread.join()
-    assert trouble == [True]
+def test_s2_who_has_lost_a_lease_neither_renews_nor_releases_another_of_the_same_name(conn, connect):
+    clock, other = clock_of(conn), connect()
+    job = plan(conn)
+    lease(conn, ttl_s=10)
+    clock.advance(11)
+    lease(other, ttl_s=100)
+    assert not renew_lease(conn, job_id=job, owner="worker-1")
+    assert not release_lease(conn, job_id=job, owner="worker-1")
+    assert renew_lease(other, job_id=job, owner="worker-1")
+    with pytest.raises(RuntimeError, match=r"^state_transition_denied"):
+        go(conn, job, "HEAD_DONE")
 
 
 def test_the_typical_usage_pattern_of_the_document(tmp_path, monkeypatch):

@@ -107,11 +107,17 @@ def test_more_than_was_said_is_not_taken_and_the_connection_not_used_again():
         b"HTTP/2 200\r\n\r\n",
         b"HTTP/1.1 999 What\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 1, 1\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length : 4\r\nContent-Length: 9\r\n\r\nhalf",
+        b"HTTP/1.1 200 OK\r\nContent-Length: ten\r\n\r\nhalf",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nX: " + b"a" * HEAD_BYTES_MAX + b"\r\n\r\n",
     ],
 )
 def test_what_is_no_answer_is_refused(head):
-    with pytest.raises(Permanent):
+    with pytest.raises((Permanent, ConnectionResetError)):
         fetch(head)
 
 
@@ -172,7 +178,27 @@ def test_chunks_are_put_together_wherever_they_are_torn(parts, cuts):
     assert (bytes(got), body.is_over, waiting + sent) == (b"".join(parts), True, b"")
 
 
-@pytest.mark.parametrize("line", [b"zz\r\n", b"-1\r\n", b"\r\n", b"1" * 20 + b"\r\n", b"a" * 9_000])
+def test_what_is_left_of_the_last_answer_is_not_taken_for_the_next_one():
+    late = b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nof a HEAD"  # though HEAD has no body
+
+    async def run():
+        client = Client(Options(timeout=20))
+        async with talking(late, late, b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok") as (url, _):
+            await client.head(url)
+            found = await fetched(client, url)
+            client.close()
+            await asyncio.sleep(0)
+            return found
+
+    assert asyncio.run(run()) in (b"of a HEAD", b"ok")
+
+
+def test_a_part_that_nobody_has_asked_for_is_refused():
+    with pytest.raises(Transient, match="nobody has asked"):
+        fetch(b"HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-1/*\r\nContent-Length: 2\r\n\r\nok")
+
+
+@pytest.mark.parametrize("line", [b"1\r\nab\r\n", b"zz\r\n", b"-1\r\n", b"\r\n", b"1" * 20 + b"\r\n", b"a" * 9_000])
 def test_a_chunk_whose_length_cannot_be_read_is_refused(line):
     body = Body(Answer(200, {"transfer-encoding": "chunked"}, is_lasting=True), lambda _: None)
     with pytest.raises(Transient):

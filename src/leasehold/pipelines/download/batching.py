@@ -79,6 +79,8 @@ class Batches(Generic[I, O]):
         loop = asyncio.get_running_loop()
         future: asyncio.Future[O] = loop.create_future()
         with self._changed:
+            if self._closed:
+                raise RuntimeError(f"{self._name} is closed")
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
                 self._thread.start()

@@ -144,11 +144,6 @@ class Body:
         self.start = start
         self._exchange = exchange
 
-    @property
-    def tells_its_end(self) -> bool:
-        """Whether a body that was cut off can be told from a whole one by itself."""
-        return self.head.length is not None or self._exchange.answer.is_chunked
-
     async def pour(self, sink: Sink, tick: Callable[[], bool]) -> None:
         """Give the bytes to a sink as they come; raises where fewer come than were said. `tick`: called meanwhile."""
         got = 0
@@ -236,7 +231,7 @@ class Client:
         try:
             answer = exchange.answer
             head = self._checked(_head(answer, at), answer)
-            begins = _begin(answer, start) if answer.status == PARTIAL else 0
+            begins = _begin(answer, start if wanted else None) if answer.status == PARTIAL else 0
             return Body(head, begins, exchange)
         except BaseException:
             exchange.end()
@@ -345,8 +340,10 @@ def _length(answer: Answer) -> int | None:
     return answer.length
 
 
-def _begin(answer: Answer, start: int) -> int:
+def _begin(answer: Answer, start: int | None) -> int:
     """Return where a part begins; one that was not asked for is of no use."""
+    if start is None:
+        raise Transient("a part came that nobody has asked for", error_class="CONFLICT")
     unit, _, rest = answer.headers.get("content-range", "").strip().partition(" ")
     first = rest.partition("-")[0].strip()
     if unit.lower() != "bytes" or first != str(start):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from leasehold import Job, Leasehold, Retry, Task
+from leasehold import Job, Leasehold, Misuse, Retry, Task
 from leasehold.pipelines.download import states
 from leasehold.pipelines.download.batching import Hands
 from leasehold.pipelines.download.client import Client, Options
@@ -19,7 +19,7 @@ from leasehold.pipelines.download.finishing import Finisher
 from leasehold.pipelines.download.index import Index
 from leasehold.pipelines.download.manifest import Artifact
 from leasehold.pipelines.download.places import HOME, Places
-from leasehold.pipelines.download.shelves import PostgresShelf, SqliteShelf
+from leasehold.pipelines.download.shelves import PostgresShelf, Shelf, SqliteShelf
 from leasehold.pipelines.download.work import Tools, Work
 
 KIND: Final = "artifact"
@@ -59,7 +59,9 @@ class Settings:
 
 def settings_of_this_process() -> Settings:
     """Read what a worker was told by its environment."""
-    folder = os.environ.get("LEASEHOLD_DOWNLOAD_DIR", ".")
+    folder = os.environ.get("LEASEHOLD_DOWNLOAD_DIR")
+    if not folder:
+        raise Misuse("A worker needs the collection's folder: set LEASEHOLD_DOWNLOAD_DIR, and LEASEHOLD_URL.")
     told = json.loads(os.environ.get("LEASEHOLD_DOWNLOAD_OPTIONS", "{}"))
     return Settings(Path(folder), os.environ.get("LEASEHOLD_URL", ""), **told)
 
@@ -85,7 +87,9 @@ class Collection:
                 self.places.make()
                 given = self.settings
                 client = Client(Options(given.timeout, given.bytes_max, given.headers))
-                index = Index(self._shelf())
+                shelf = self._shelf()
+                check_folder(shelf, self.places)
+                index = Index(shelf)
                 finisher = Finisher(self.places, index)
                 self._tools = Tools(self.places, client, index, _boot(), finisher, Hands(HANDS_MAX))
             return self._tools
@@ -144,6 +148,21 @@ class Collection:
             self._tools.index.close()
             self._tools.client.close()
         self.app.close()
+
+
+class FolderForeign(Misuse):
+    """The jobs of this database belong to another folder; a folder has a database of its own."""
+
+    code = "FOLDER_FOREIGN"
+
+
+def check_folder(shelf: Shelf, places: Places) -> None:
+    """Refuse a folder that is not the one whose jobs lie in this database, as where a share is not mounted."""
+    mine = places.identity()
+    shelf.change(("belong", {"id": mine}))
+    if shelf.read("belongs", {})[0][0] != mine:
+        shelf.close()
+        raise FolderForeign(f"This is {places.root.absolute()}. Is a share not mounted? Else use another database.")
 
 
 def declare(app: Leasehold, handler: Callable[..., Any]) -> Any:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from leasehold.pipelines.download.batching import Batches
+from leasehold.pipelines.download.draft import Draft
 from leasehold.pipelines.download.index import Index
 from leasehold.pipelines.download.places import Kept, Places
 from leasehold.pipelines.download.streaming import Part
@@ -15,9 +16,10 @@ GROUP_MAX: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """A part that holds all its bytes, what they hash to, and what people shall find them by."""
+    """A part that holds all its bytes, what they hash to, and what people shall find them by. None: it is not there."""
 
     part: Part
+    draft: Draft | None
     sha256: str
     key: str
     work_id: str
@@ -37,15 +39,16 @@ class Finisher:
         return await self._batches.do(ready)
 
     def _finish(self, group: list[Ready]) -> list[dict[str, Any] | Exception]:
-        kept = self._places.keep_all([(one.part.path, one.sha256) for one in group])
-        return [self._end(one, answer) for one, answer in zip(group, kept, strict=True)]
+        drafts = [(one.draft, one.sha256) for one in group if one.draft is not None]
+        answers = iter(self._places.keep_all(drafts))
+        return [self._end(one, None if one.draft is None else next(answers)) for one in group]
 
-    def _end(self, one: Ready, kept: Kept | Exception) -> dict[str, Any] | Exception:
+    def _end(self, one: Ready, kept: Kept | Exception | None) -> dict[str, Any] | Exception:
         """Give a name. A part that is not there was whole before, if its content is."""
         try:
             if isinstance(kept, Kept):
                 is_new = kept.is_new
-            elif not isinstance(kept, FileNotFoundError):
+            elif kept is not None and not isinstance(kept, FileNotFoundError):
                 return kept
             elif self._places.has(one.sha256):
                 is_new = not self._index.has_content(one.sha256, one.key)

@@ -11,6 +11,7 @@ import runpy
 import signal
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
@@ -22,17 +23,19 @@ from leasehold.pipelines.download.collection import Settings
 
 GO: Final = b"g"
 FAILED: Final = 1
+WAIT_SECONDS: Final = 0.002
 BACK: Final = (signal.SIGINT, signal.SIGTERM)
 
 
 class Child:
     """A process that waits for a word, works, and leaves when told to or when its parent is gone."""
 
-    def __init__(self, settings: Settings, words: Sequence[str], log: Path) -> None:
+    def __init__(self, settings: Settings, words: Sequence[str], log: Path, elder: Sequence[Child]) -> None:
         mine, self._line = os.pipe()
         self.pid = os.fork()
         if self.pid == 0:
-            os.close(self._line)
+            for one in (self, *elder):  # a line that a sibling holds does not end with the parent
+                os.close(one._line)  # noqa: SLF001
             _live(mine, settings, words, log)
         os.close(mine)
         self.returncode: int | None = None
@@ -45,7 +48,10 @@ class Child:
     def poll(self) -> int | None:
         """Return how it ended; None while it runs."""
         if self.returncode is None:
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            try:
+                pid, status = os.waitpid(self.pid, os.WNOHANG)
+            except ChildProcessError:  # somebody else has waited for it
+                pid, status = self.pid, FAILED << 8
             if pid:
                 self.returncode = os.waitstatus_to_exitcode(status)
         return self.returncode
@@ -72,7 +78,9 @@ class Children:
 
     def __init__(self, settings: Settings, count: int, words: Sequence[str], log: Path) -> None:
         is_alone = threading.active_count() == 1 and hasattr(os, "fork")
-        self.hands = [Child(settings, words, log) for _ in range(count if is_alone else 0)]
+        self.hands: list[Child] = []
+        for _ in range(count if is_alone else 0):
+            self.hands.append(Child(settings, words, log, self.hands))
 
     def __enter__(self) -> Self:
         return self
@@ -83,8 +91,8 @@ class Children:
         for hand in self.hands:
             hand.let_go()
         for hand in self.hands:
-            if hand.returncode is None:
-                os.waitpid(hand.pid, 0)
+            while hand.poll() is None:
+                time.sleep(WAIT_SECONDS)
 
 
 def _live(line: int, settings: Settings, words: Sequence[str], log: Path) -> NoReturn:

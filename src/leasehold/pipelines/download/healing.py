@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import threading
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final
 
+from leasehold.pipelines.download.draft import Draft
 from leasehold.pipelines.download.index import Row
 from leasehold.pipelines.download.places import Places, hash_of
 from leasehold.pipelines.download.verifying import leads_to
@@ -36,18 +37,21 @@ class Healer:
 
         A copy is copied, hashed and only then put in its place: whoever may be writing to it writes to something else.
         """
-        for path in self._copies(row):
-            unfinished = self._places.staging / f"{row.key}.{_mine()}.{COPY}"
-            try:
-                shutil.copyfile(path, unfinished)
-                if hash_of(unfinished) == (row.sha256, row.size):
-                    self._places.keep(unfinished, row.sha256)
-                    return True
-            except FileNotFoundError:
-                continue  # it was taken away meanwhile
-            finally:
-                unfinished.unlink(missing_ok=True)
-        return False
+        return any(self._heal_from(path, row) for path in self._copies(row))
+
+    def _heal_from(self, path: Path, row: Row) -> bool:
+        unfinished = self._places.staging / f"{row.key}.{_mine()}.{COPY}"
+        try:
+            shutil.copyfile(path, unfinished)
+            with closing(Draft(unfinished, make=False)) as draft:
+                if draft.size != row.size or draft.hashed(row.size).hexdigest() != row.sha256:
+                    return False
+                self._places.keep(draft, row.sha256)
+                return True
+        except FileNotFoundError:
+            return False  # it was taken away meanwhile
+        finally:
+            unfinished.unlink(missing_ok=True)
 
     def _copies(self, row: Row) -> list[Path]:
         named = self._places.root / row.path

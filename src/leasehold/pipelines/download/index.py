@@ -76,17 +76,24 @@ class Index:
 
     def add(self, row: Row) -> None:
         """Write a row."""
-        self._write([row])
+        (trouble,) = self._write([row])
+        if trouble is not None:
+            raise trouble
 
     async def enter(self, row: Row) -> dict[str, str]:
         """Write a row, with whatever others are waiting; return once it is committed."""
         await self._batches.do(row)
         return {"key": row.key}
 
-    def _write(self, rows: list[Row]) -> list[None]:
+    def _write(self, rows: list[Row]) -> list[Exception | None]:
         """Write rows in one order, so that two processes with the same rows do not wait for each other."""
         latest = sorted({row.key: row for row in rows}.items())
-        self._shelf.change(*(("write", _kept(row)) for _, row in latest))
+        try:
+            self._shelf.change(*(("write", _kept(row)) for _, row in latest))
+        except Exception as error:  # noqa: BLE001 — whoever waits for it is told
+            if len(rows) == 1:
+                return [error]
+            return [self._write([row])[0] for row in rows]  # one that cannot be written fails alone
         return [None] * len(rows)
 
     def has(self, key: str) -> bool:

@@ -43,14 +43,14 @@ def _run(found: Engine, number: int, kind: str, opkey: str, effect_fn: Callable[
         return effect_fn()
 
     by_hand = found.app.byhand
-    known = HOLDINGS.get(found.place, number)
+    known = HOLDINGS.get(found, number)
     if known is None:
         held = by_hand.hold(number, owner=f"script {os.getpid()}", seconds=TTL_SECONDS)
         try:
             return held.task.effect(kind, act, idempotent=True, op=opkey)
         finally:
             held.release()
-    mine = by_hand.resume(number, owner=known.owner)
-    if mine is None or mine.fence != known.fence:
+    mine = found.held(number, known)
+    if mine is None:
         raise LeaseLost
     return mine.task.effect(kind, act, idempotent=True, op=opkey)

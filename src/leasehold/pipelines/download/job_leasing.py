@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from leasehold import Misuse
+from leasehold import Held, Misuse
 from leasehold.pipelines.download import states
 from leasehold.pipelines.download.script import HOLDINGS, TTL_SECONDS, Engine, Holding, engine, number_of
 
@@ -27,7 +27,7 @@ def lease_next_job(conn: object, *, owner: str, ttl_s: float = TTL_SECONDS) -> d
                 held.done({"state": state})
                 continue
             passed = _passed(found, held.job_id)
-            HOLDINGS.put(found.place, held.job_id, Holding(owner, held.fence, passed - {states.LEASED}))
+            HOLDINGS.put(found, held.job_id, Holding(owner, held.fence, passed - {states.LEASED}))
             held.task.advance(states.LEASED)
             return _row(found, held.job_id)
     return None
@@ -36,7 +36,7 @@ def lease_next_job(conn: object, *, owner: str, ttl_s: float = TTL_SECONDS) -> d
 def renew_lease(conn: object, *, job_id: str, owner: str, ttl_s: float = TTL_SECONDS) -> bool:
     """Hold a job for `ttl_s` seconds from now; False if this owner's lease no longer stands."""
     with engine(conn) as found:
-        held = found.app.byhand.resume(number_of(job_id), owner=owner)
+        held = _held(found, number_of(job_id), owner)
         return held is not None and held.renew(ttl_s)
 
 
@@ -48,14 +48,22 @@ def release_lease(conn: object, *, job_id: str, owner: str) -> bool:
     with engine(conn) as found:
         number = number_of(job_id)
         found.job(number)
-        known = HOLDINGS.get(found.place, number)
-        held = found.app.byhand.resume(number, owner=owner)
+        known = HOLDINGS.get(found, number)
+        held = _held(found, number, owner)
         if known is not None and known.owner == owner:
-            HOLDINGS.drop(found.place, number)
+            HOLDINGS.drop(found, number)
         if held is None:
             return known is not None and known.owner == owner and known.is_over
         delay = PARKED_SECONDS if _state(found, number) == states.FINALIZED else 0.0
         return held.release(delay=delay)
+
+
+def _held(found: Engine, number: int, owner: str) -> Held | None:
+    """Take up what this connection has leased, and that alone; on another, what the owner of this name has."""
+    known = HOLDINGS.get(found, number)
+    if known is not None and known.owner == owner:
+        return found.held(number, known)
+    return found.app.byhand.resume(number, owner=owner)
 
 
 def _state(found: Engine, job_id: int) -> str:

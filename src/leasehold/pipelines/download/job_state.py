@@ -33,9 +33,9 @@ def advance_state(conn: object, *, job_id: str, to_state: str, allowed_from: Ite
         try:
             number = number_of(job_id)
             state = found.job(number).state
-            known = HOLDINGS.get(found.place, number)
+            known = HOLDINGS.get(found, number)
             if known is not None and to_state in known.passed:
-                known.passed.discard(to_state)
+                _pass(found, number, known, to_state)
                 return
             if state not in allowed or to_state not in states.ARROWS.get(state, ()):
                 raise TransitionDenied(f"{wish} have={state}")
@@ -55,11 +55,18 @@ def get_current_state(conn: object, *, job_id: str) -> str | None:
             return None
 
 
+def _pass(found: Engine, number: int, known: Holding, to_state: str) -> None:
+    """Go by a state that an earlier holder had reached."""
+    if found.held(number, known) is None:
+        raise LeaseLost
+    known.passed.discard(to_state)
+
+
 def _move(found: Engine, number: int, known: Holding | None, to_state: str) -> None:
     """Make the move, and the end that it is, in one transaction."""
     by_hand = found.app.byhand
-    held = None if known is None else by_hand.resume(number, owner=known.owner)
-    if known is not None and (held is None or held.fence != known.fence):
+    held = None if known is None else found.held(number, known)
+    if known is not None and held is None:
         raise LeaseLost
     lasting = held is not None
     held = held or by_hand.hold(number, owner=f"script {os.getpid()}", seconds=TTL_SECONDS)

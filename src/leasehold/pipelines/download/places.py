@@ -13,13 +13,19 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import secrets
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from leasehold.pipelines.download.draft import Draft
+
 HOME: Final = ".leasehold"
+IDENTITY: Final = "identity"
 NAME_BYTES_MAX: Final = 200
+READ_ONLY: Final = 0o444  # a content is never changed
 BLOCK_BYTES: Final = 1024 * 1024
 _unsafe: Final = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|\ud800-\udfff]+')
 
@@ -46,6 +52,17 @@ class Places:
         for folder in (self.staging, self._objects, self._names):
             folder.mkdir(parents=True, exist_ok=True)
 
+    def identity(self) -> str:
+        """Return the name that this folder has given itself, the same for all who share it."""
+        path = self.root / HOME / IDENTITY
+        mine = path.with_name(f"{IDENTITY}.{secrets.token_hex(8)}")
+        if not path.exists():
+            mine.write_text(secrets.token_hex(16), encoding="ascii")
+            with suppress(FileExistsError):
+                os.link(mine, path)
+            mine.unlink()
+        return path.read_text(encoding="ascii")
+
     def part(self, key: str) -> Path:
         """Where a job's bytes are gathered."""
         return self.staging / f"{key}.part"
@@ -58,41 +75,54 @@ class Places:
         """Whether a content is there."""
         return self.object(sha256).is_file()
 
-    def keep(self, part: Path, sha256: str) -> Kept:
+    def keep(self, draft: Draft, sha256: str) -> Kept:
         """Make a part whole under its hash. Safe to repeat: what a crash left half-done is completed."""
-        (kept,) = self.keep_all([(part, sha256)])
+        (kept,) = self.keep_all([(draft, sha256)])
         if isinstance(kept, Exception):
             raise kept
         return kept
 
-    def keep_all(self, parts: Sequence[tuple[Path, str]]) -> list[Kept | Exception]:
+    def keep_all(self, drafts: Sequence[tuple[Draft, str]]) -> list[Kept | Exception]:
         """Make parts whole, each as if it were alone; folders that several of them go to are synced once."""
-        kept = [self._link(str(part), sha256) for part, sha256 in parts]
-        fine = {sha256[:2] for (_, sha256), one in zip(parts, kept, strict=True) if isinstance(one, Kept)}
+        kept = [self._link(draft, sha256) for draft, sha256 in drafts]
+        fine = {sha256[:2] for (_, sha256), one in zip(drafts, kept, strict=True) if isinstance(one, Kept)}
         for folder in sorted(fine):
             sync(f"{self._objects}/{folder}")
         sync(str(self._objects))
         # crash here: linked but not unlinked
         # The part is another name of the whole file; the next attempt finds that and takes the name away.
-        for (part, _), one in zip(parts, kept, strict=True):
+        for (draft, _), one in zip(drafts, kept, strict=True):
             if isinstance(one, Kept):
-                part.unlink(missing_ok=True)
+                draft.path.unlink(missing_ok=True)
         return kept
 
-    def _link(self, part: str, sha256: str) -> Kept | Exception:
+    def _link(self, draft: Draft, sha256: str) -> Kept | Exception:
         """Sync a part and link it under its hash. With plain texts: it is done for every file."""
         folder = f"{self._objects}/{sha256[:2]}"
         target = f"{folder}/{sha256[2:]}"
         try:
-            sync(part)
+            if not draft.is_in_place:
+                raise FileNotFoundError(f"{draft.path.name} was taken away")
+            os.fchmod(draft.descriptor, READ_ONLY)
+            os.fsync(draft.descriptor)
             try:
-                os.link(part, target)
+                os.link(draft.path, target)
             except FileNotFoundError:
                 os.makedirs(folder, exist_ok=True)  # noqa: PTH103
-                os.link(part, target)
-            return Kept(sha256, is_new=True)
+                os.link(draft.path, target)
         except FileExistsError:
-            return Kept(sha256, is_new=os.path.samefile(part, target))  # noqa: PTH121
+            return self._compare(draft, target, sha256)
+        except OSError as error:
+            return error
+        return Kept(sha256, is_new=True)
+
+    def _compare(self, draft: Draft, target: str, sha256: str) -> Kept | Exception:
+        """See that what is there is what it should be; if it is not, what was just fetched takes its place."""
+        try:
+            if hash_of(Path(target)) == (sha256, draft.size):
+                return Kept(sha256, is_new=False)
+            os.replace(draft.path, target)  # noqa: PTH105
+            return Kept(sha256, is_new=True)
         except OSError as error:
             return error
 

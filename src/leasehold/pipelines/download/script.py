@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from leasehold import Job, Leasehold, Misuse, Task
+from leasehold import Held, Job, Leasehold, Misuse, Task
 from leasehold.errors import JobUnknown
 from leasehold.pipelines.download.collection import declare
 from leasehold.pipelines.download.statements import steps
@@ -41,25 +41,25 @@ class Holding:
 
 
 class Holdings:
-    """What this process holds, by database and job: threads and connections of one process share it."""
+    """What this process holds, by connection, database and job: a thread with another connection is another worker."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, int], Holding] = {}
+        self._known: dict[tuple[int, str, int], Holding] = {}
         self._lock = threading.Lock()
 
-    def put(self, place: str, job_id: int, holding: Holding) -> None:
+    def put(self, found: Engine, job_id: int, holding: Holding) -> None:
         """Note a lease."""
         with self._lock:
-            self._known[place, job_id] = holding
+            self._known[id(found.connection), found.place, job_id] = holding
 
-    def get(self, place: str, job_id: int) -> Holding | None:
+    def get(self, found: Engine, job_id: int) -> Holding | None:
         """Return what is held of a job."""
-        return self._known.get((place, job_id))
+        return self._known.get((id(found.connection), found.place, job_id))
 
-    def drop(self, place: str, job_id: int) -> None:
+    def drop(self, found: Engine, job_id: int) -> None:
         """Forget a lease."""
         with self._lock:
-            self._known.pop((place, job_id), None)
+            self._known.pop((id(found.connection), found.place, job_id), None)
 
 
 HOLDINGS: Final = Holdings()
@@ -82,6 +82,11 @@ class Engine:
     def job(self, job_id: object) -> Job:
         """Read a job; `JobUnknown` if there is none."""
         return self.app.get(number_of(job_id))
+
+    def held(self, job_id: int, known: Holding) -> Held | None:
+        """Take up a lease that was got on this connection; None if it no longer stands, whoever has the job now."""
+        held = self.app.byhand.resume(job_id, owner=known.owner)
+        return held if held is not None and held.fence == known.fence else None
 
     def ask(self, name: str, **values: object) -> list[tuple[Any, ...]]:
         """Run one of the statements of this folder."""

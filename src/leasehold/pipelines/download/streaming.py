@@ -8,10 +8,8 @@ synced does.
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import hashlib
 import json
-import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -21,7 +19,7 @@ from typing import Any, Final
 from leasehold.errors import Permanent, Transient
 from leasehold.pipelines.download.batching import Hands
 from leasehold.pipelines.download.client import UNSATISFIABLE, Answered, Body, Client, Head
-from leasehold.pipelines.download.places import BLOCK_BYTES
+from leasehold.pipelines.download.draft import Draft
 
 SYNC_BYTES: Final = 64 * 1024 * 1024
 NOTED_BYTES: Final = 64 * 1024  # fewer are not worth a note
@@ -61,14 +59,21 @@ class Part:
         self._boot = boot
 
     def reach(self, head: Head) -> int:
-        """Return how many bytes can be built on: those of the same file, as far as they are certain to be there."""
+        """Return how many bytes of the file that a head tells of can be built on."""
+        note, size = self.known(head)
+        same = note is not None and (note.validator, note.length) == (head.validator, head.length)
+        return size if same else 0
+
+    def known(self, head: Head) -> tuple[Note | None, int]:
+        """Return what the part was fetched with, and how many of its bytes are certain to be there."""
         note = self._read()
         if note is None or note.validator is None or not _is_same_place(note.url, head):
-            return 0
-        if (note.validator, note.length) != (head.validator, head.length):
-            return 0
-        size = self.path.stat().st_size if self.path.exists() else 0
-        return size if note.boot == self._boot and self._boot else min(size, note.synced)
+            return None, 0
+        try:
+            size = self.path.stat().st_size
+        except FileNotFoundError:
+            return None, 0
+        return note, size if note.boot == self._boot and self._boot else min(size, note.synced)
 
     def write(self, note: Note) -> None:
         """Put down what the part is fetched with, whole or not at all."""
@@ -104,28 +109,55 @@ def _is_same_place(url: str, head: Head) -> bool:
     return url == head.url or (head.etag is not None and url.partition("?")[0] == head.url.partition("?")[0])
 
 
-async def stream(client: Client, url: str, head: Head, part: Part, tell: Told, hands: Hands) -> Streamed:
+async def stream(client: Client, url: str, head: Head, part: Part, draft: Draft, tell: Told, hands: Hands) -> Streamed:
     """Fetch what is missing of a part and return what it holds then."""
-    start = part.reach(head)
-    if start and start == head.length:
-        digest = await hands.do(partial(_hashed, part.path, start))
+    note, start = part.known(head)
+    start = min(start, draft.size)
+    digest = await hands.do(partial(draft.hashed, start)) if start else hashlib.sha256()
+    if note is not None and start and start == note.length == head.length and note.validator == head.validator:
         return _streamed(head, digest.hexdigest(), start, 0)
+    body = await _opened(client, url, start, note)
     try:
-        body = await client.open(url, start, head.validator)
-    except Answered as answer:
-        if answer.response.status_code != UNSATISFIABLE or not start:
-            raise
-        body = await client.open(url)  # it has changed its length since: from the start
-    if body.start and _is_other(body.head, head):
-        body.close()
-        body = await client.open(url)  # the rest of another file, from a server that does not heed If-Range
-    try:
-        streamed = await _take(body, part, tell, hands)
-        if not body.tells_its_end:
+        if body.start == 0:
+            digest = hashlib.sha256()
+        draft.begin(body.start)
+        if body.start == 0:
+            part.begin(body.head)  # not before the bytes of another file are gone
+        pen = Pen(draft, digest, body, part, tell, hands)
+        try:
+            await body.pour(pen.write, pen.tick)
+        finally:
+            await pen.rest()
+        streamed = _streamed(body.head, digest.hexdigest(), pen.size, pen.size - body.start)
+        if body.head.length is None:
             _check_end(streamed, body.head, head)
         return streamed
     finally:
         body.close()
+
+
+async def _opened(client: Client, url: str, start: int, note: Note | None) -> Body:
+    """Ask for what is missing, if it is of the file that the part is of; else for all of it."""
+    if not start or note is None:
+        return await client.open(url)
+    try:
+        body = await client.open(url, start, note.validator)
+    except Answered as answer:
+        if answer.response.status_code != UNSATISFIABLE:
+            raise
+        return await client.open(url)  # it has changed its length since
+    if body.start and _is_rest_of_other(body.head, note):
+        body.close()
+        return await client.open(url)  # from a server that does not heed If-Range
+    return body
+
+
+def _is_rest_of_other(found: Head, note: Note) -> bool:
+    """Whether an answer with a part tells of another file than the note; it need not tell everything."""
+    told = found.etag if note.validator and note.validator.startswith('"') else found.modified
+    return (told is not None and told != note.validator) or (
+        None not in (found.length, note.length) and found.length != note.length
+    )
 
 
 def _is_other(found: Head, wanted: Head) -> bool:
@@ -141,31 +173,12 @@ def _check_end(streamed: Streamed, found: Head, wanted: Head) -> None:
         raise Transient(said, error_class="NETWORK_RESET")
 
 
-async def _take(body: Body, part: Part, tell: Told, hands: Hands) -> Streamed:
-    """Have a body written to its part, from where it begins."""
-    digest = await hands.do(partial(_hashed, part.path, body.start)) if body.start else hashlib.sha256()
-    descriptor = _opened(part.path)
-    try:
-        os.ftruncate(descriptor, body.start)
-        if body.start == 0:
-            part.begin(body.head)  # not before the bytes of another file are gone
-        os.lseek(descriptor, body.start, os.SEEK_SET)
-        pen = Pen(descriptor, digest, body, part, tell, hands)
-        try:
-            await body.pour(pen.write, pen.tick)
-        finally:
-            await pen.rest()
-    finally:
-        os.close(descriptor)
-    return _streamed(body.head, digest.hexdigest(), pen.size, pen.size - body.start)
-
-
 class Pen:
     """Writes and hashes what comes; from time to time it is synced, and nothing is taken in meanwhile."""
 
-    def __init__(self, descriptor: int, digest: Any, body: Body, part: Part, tell: Told, hands: Hands) -> None:
+    def __init__(self, draft: Draft, digest: Any, body: Body, part: Part, tell: Told, hands: Hands) -> None:
         self.size = self._synced = body.start
-        self._descriptor = descriptor
+        self._draft = draft
         self._digest = digest
         self._body = body
         self._part = part
@@ -175,9 +188,7 @@ class Pen:
 
     def write(self, view: memoryview) -> None:
         """Take in bytes."""
-        left = view
-        while left:
-            left = left[os.write(self._descriptor, left) :]
+        self._draft.write(view)
         self._digest.update(view)
         self.size += len(view)
         if self.size - self._synced >= SYNC_BYTES and self._syncing is None:
@@ -186,7 +197,7 @@ class Pen:
 
     async def _sync(self) -> None:
         size = self.size
-        await self._hands.do(partial(os.fdatasync, self._descriptor))
+        await self._hands.do(self._draft.sync)
         self._part.write(self._part.note(self._body.head, size))
         self._synced, self._syncing = size, None
         self._body.go_on()
@@ -199,32 +210,11 @@ class Pen:
         return self._syncing is not None
 
     async def rest(self) -> None:
-        """Wait for a sync that is under way."""
+        """Wait for a sync that is under way, whoever wants this to end: its file must not be closed before."""
+        while self._syncing is not None and not self._syncing.done():
+            await asyncio.wait([self._syncing])
         if self._syncing is not None:
-            await self._syncing
-
-
-def _opened(path: Path) -> int:
-    """Open a part that nobody else writes to: an attempt that has lost its lease may not have noticed yet."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        raise Transient(f"{path.name} is still being written by an attempt before", error_class="CONFLICT") from None
-    return descriptor
-
-
-def _hashed(path: Path, size: int) -> Any:
-    """Return a digest over the bytes that are there already."""
-    digest = hashlib.sha256()
-    if size:
-        left = size
-        with path.open("rb", buffering=0) as file:
-            while left and (block := file.read(min(BLOCK_BYTES, left))):
-                digest.update(block)
-                left -= len(block)
-    return digest
+            self._syncing.result()
 
 
 def _streamed(head: Head, sha256: str, size: int, fetched: int) -> Streamed:

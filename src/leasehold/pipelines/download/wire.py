@@ -17,6 +17,7 @@ from leasehold.errors import Permanent, Transient
 HEAD_BYTES_MAX: Final = 64 * 1024
 BLOCK_BYTES: Final = 1024 * 1024
 LINE_BYTES_MAX: Final = 8 * 1024
+LENGTH_DIGITS_MAX: Final = 19
 TICK_SECONDS: Final = 0.5
 INFORMATION: Final = range(100, 200)
 BODILESS: Final = (204, 304)
@@ -31,6 +32,10 @@ class Silence(ConnectionResetError):
     """The other side has closed the connection before it said anything."""
 
 
+class Garbled(ConnectionResetError):
+    """What came is no answer; on a connection that was used before it may be what is left of the last one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """The head of an answer; names of headers are in lower case."""
@@ -42,13 +47,13 @@ class Answer:
     @property
     def is_chunked(self) -> bool:
         """Whether its body comes in chunks."""
-        return self.headers.get("transfer-encoding", "").strip().lower() == "chunked"
+        return "transfer-encoding" in self.headers
 
     @property
     def length(self) -> int | None:
         """How many bytes its body has, where that is told."""
-        told = self.headers.get("content-length", "").strip()
-        return int(told) if told.isascii() and told.isdecimal() and not self.is_chunked else None
+        told = self.headers.get("content-length")
+        return int(told) if told is not None and not self.is_chunked else None
 
 
 class Phase(Enum):
@@ -317,7 +322,7 @@ class Chunks:
         self.left = 0
         self.is_over = False
         self._is_trailing = False
-        self._is_first = True
+        self._is_after = False  # a chunk, whose end is an empty line
 
     def read_line(self, text: bytes) -> int:
         """Read one line; return its length, 0 if it is not all there."""
@@ -332,15 +337,27 @@ class Chunks:
     def _read(self, line: bytes) -> None:
         if self._is_trailing:
             self.is_over = not line
-        elif line:
-            size = line.partition(b";")[0].strip()
-            if not _hex.fullmatch(size):
-                raise Transient("the length of a chunk cannot be read", error_class="NETWORK_RESET")
-            self.left = int(size, 16)
-            self._is_trailing = self.left == 0
-        elif self._is_first:
-            raise Transient("the length of the first chunk is missing", error_class="NETWORK_RESET")
-        self._is_first = False
+            return
+        size = b"" if self._is_after else line.partition(b";")[0].strip()
+        if self._is_after and not line:
+            self._is_after = False
+            return
+        if not _hex.fullmatch(size):
+            raise Transient("the length of a chunk cannot be read", error_class="NETWORK_RESET")
+        self.left = int(size, 16)
+        self._is_trailing = self.left == 0
+        self._is_after = self.left > 0
+
+
+def _check_framing(headers: Mapping[str, str]) -> None:
+    """Refuse an answer that does not say plainly where its body ends: half of one could pass for all of it."""
+    coding, length = headers.get("transfer-encoding"), headers.get("content-length")
+    if coding is not None and (coding.lower() != "chunked" or length is not None):
+        raise Permanent(
+            f"the body is sent as '{coding[:80]}', with a length or twice over", error_class="SCHEMA_INVALID"
+        )
+    if length is not None and not (length.isascii() and length.isdecimal() and len(length) < LENGTH_DIGITS_MAX):
+        raise Permanent(f"the length of the body is '{length[:80]}'", error_class="SCHEMA_INVALID")
 
 
 def parse_head(text: bytes) -> Answer:
@@ -348,16 +365,14 @@ def parse_head(text: bytes) -> Answer:
     first, *lines = text.split(b"\n")
     found = _status.match(first.strip())
     if found is None:
-        raise Permanent("what came is no answer of HTTP/1.1", error_class="SCHEMA_INVALID")
+        raise Garbled("what came is no answer of HTTP/1.1")
     headers: dict[str, str] = {}
     for line in lines:
         name, colon, value = line.decode("latin-1").partition(":")
-        if not colon or name != name.strip():
-            continue  # a folded line, or none at all
-        key, said = name.lower(), value.strip()
-        if key == "content-length" and headers.get(key, said) != said:
-            raise Permanent("the answer has two lengths", error_class="SCHEMA_INVALID")
-        headers[key] = said if key == "content-length" else f"{headers[key]}, {said}" if key in headers else said
+        key, said = name.strip().lower(), value.strip()
+        if colon and key:
+            headers[key] = f"{headers[key]}, {said}" if key in headers else said
+    _check_framing(headers)
     wish = headers.get("connection", "").lower()
     is_lasting = "close" not in wish if found[1] == b"1.1" else "keep-alive" in wish
     return Answer(int(found[2]), headers, is_lasting)

@@ -18,15 +18,16 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
-from leasehold import Cancelled, Released, Task
+from leasehold import Cancelled, Released, Task, Transient
 from leasehold.pipelines.download import states
 from leasehold.pipelines.download.batching import Hands
 from leasehold.pipelines.download.client import Client, Head
+from leasehold.pipelines.download.draft import Draft
 from leasehold.pipelines.download.finishing import Finisher, Ready
 from leasehold.pipelines.download.idempotency import op_key
 from leasehold.pipelines.download.index import Index, Row
 from leasehold.pipelines.download.manifest import Artifact
-from leasehold.pipelines.download.places import Places, hash_of
+from leasehold.pipelines.download.places import Places
 from leasehold.pipelines.download.streaming import Part, Streamed, check, stream
 from leasehold.pipelines.download.urls import host_of, name_of
 
@@ -54,17 +55,24 @@ class Work:
         self._tools = tools
         self._key = artifact.key
         self._part = Part(tools.places.part(self._key), tools.boot)
-        self._fresh = ""
+        self._draft: Draft | None = None
         self._moves: list[asyncio.Future[None]] = []
+        self._finishing: asyncio.Future[dict[str, Any]] | None = None
 
     async def run(self) -> dict[str, Any]:
         """Have the file on disk and in the index; return what it is."""
         try:
             found = await self._steps()
-        except BaseException:
-            await asyncio.gather(*self._moves, return_exceptions=True)
-            raise
-        await asyncio.gather(*self._moves)
+        except FileNotFoundError as error:  # of this folder: no server says so
+            raise Transient(f"a file was taken away meanwhile: {error}", error_class="CONFLICT") from error
+        finally:
+            if self._finishing is not None and not self._finishing.done():
+                await asyncio.wait([self._finishing])  # it has the part in hand
+            self._close()
+            ends = await asyncio.gather(*self._moves, return_exceptions=True)
+        for end in ends:
+            if isinstance(end, BaseException):
+                raise end
         return found
 
     async def _steps(self) -> dict[str, Any]:
@@ -122,17 +130,20 @@ class Work:
             kept: dict[str, Any] = await self._effect("FINALIZE", finalize, sha256=streamed.sha256, **fields)
             if not kept.get("gone"):
                 return streamed, kept
-        raise FileNotFoundError(f"the part of {self._artifact.url} was taken away {EFFORTS_MAX} times")
+        raise FileNotFoundError(f"the part of {self._artifact.url}, {EFFORTS_MAX} times")
 
     async def _stream(self, head: Head) -> dict[str, Any]:
         tools = self._tools
-        streamed = await stream(tools.client, self._artifact.url, head, self._part, self._tell, tools.hands)
+        self._close()
+        self._draft = Draft(self._part.path)
+        streamed = await stream(
+            tools.client, self._artifact.url, head, self._part, self._draft, self._tell, tools.hands
+        )
         try:
             check(streamed, self._artifact.sha256)
         except BaseException:
             self._part.forget()  # a wrong file is not built on
             raise
-        self._fresh = streamed.sha256
         return asdict(streamed)
 
     def _tell(self, done: int, total: int | None) -> None:
@@ -145,20 +156,30 @@ class Work:
     async def _keep(self, head: Head, streamed: Streamed) -> dict[str, Any]:
         """Make the part whole."""
         # What an earlier attempt has streamed may have lain there for days.
-        if self._fresh != streamed.sha256 and not await self._apart(partial(self._holds, streamed))():
+        if self._draft is None and not await self._tools.hands.do(partial(self._reopen, streamed)):
             return {"gone": True}
         wanted = self._artifact.filename or head.filename or name_of(streamed.url) or name_of(self._artifact.url)
-        ready = Ready(self._part, streamed.sha256, self._key, self._artifact.work_id, wanted)
-        return await self._tools.finisher.finish(ready)
+        ready = Ready(self._part, self._draft, streamed.sha256, self._key, self._artifact.work_id, wanted)
+        self._finishing = asyncio.ensure_future(self._tools.finisher.finish(ready))
+        return await asyncio.shield(self._finishing)
 
-    def _holds(self, streamed: Streamed) -> bool:
-        """Whether the part still holds what was streamed, or is gone because it was made whole."""
-        if not self._part.path.exists():
+    def _reopen(self, streamed: Streamed) -> bool:
+        """Take up a part that an earlier attempt has streamed; whether it holds that, or was made whole."""
+        try:
+            self._draft = Draft(self._part.path, make=False)
+        except FileNotFoundError:
             return True
-        if hash_of(self._part.path) == (streamed.sha256, streamed.size):
+        size = self._draft.size
+        if size == streamed.size and self._draft.hashed(size).hexdigest() == streamed.sha256:
             return True
         self._part.forget()
+        self._close()
         return False
+
+    def _close(self) -> None:
+        draft, self._draft = self._draft, None
+        if draft is not None:
+            draft.close()
 
     async def _enter(self, kind: str, streamed: Streamed, name: str) -> None:
         artifact = self._artifact

@@ -19,3 +19,5 @@ CREATE TABLE IF NOT EXISTS download.rerun (key text PRIMARY KEY, version bigint 
 CREATE TABLE IF NOT EXISTS download.abandoned (
     key text NOT NULL, kind text NOT NULL, began_at double precision NOT NULL, marked_at double precision NOT NULL,
     PRIMARY KEY (key, kind, began_at));
+
+CREATE TABLE IF NOT EXISTS download.folder (number integer PRIMARY KEY, id text NOT NULL);

@@ -1,0 +1,95 @@
+"""A part that is open and locked: from its first byte until it is whole, nobody else writes to it.
+
+An attempt that has lost its lease may not have noticed. It cannot get at a part that another has locked; nor at one
+that became a whole file meanwhile, since that has another name by then.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+from pathlib import Path
+from typing import Any, Final
+
+from leasehold.errors import Transient
+
+BLOCK_BYTES: Final = 1024 * 1024
+OPENINGS_MAX: Final = 10
+
+
+class Draft:
+    """An open part. Without `make`, `FileNotFoundError` where there is none."""
+
+    def __init__(self, path: Path, *, make: bool = True) -> None:
+        self.path = path
+        for _ in range(OPENINGS_MAX):
+            self.descriptor = os.open(path, os.O_RDWR | (os.O_CREAT if make else 0), 0o644)
+            try:
+                if self._is_mine():
+                    return
+            except BaseException:
+                os.close(self.descriptor)
+                raise
+            os.close(self.descriptor)
+        raise Transient(f"{path.name} is being replaced all the time", error_class="CONFLICT")
+
+    def _is_mine(self) -> bool:
+        """Lock it, and see that it is still the part, and no other name of a whole file."""
+        try:
+            fcntl.flock(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            said = f"{self.path.name} is still being written by an attempt before"
+            raise Transient(said, error_class="CONFLICT") from None
+        if not self.is_in_place:
+            return False
+        if os.fstat(self.descriptor).st_nlink == 1:
+            return True
+        self.path.unlink()  # a crash came after it was linked: the whole file stays
+        return False
+
+    @property
+    def is_in_place(self) -> bool:
+        """Whether the part's name still leads here."""
+        try:
+            return os.path.samestat(os.fstat(self.descriptor), os.stat(self.path))  # noqa: PTH116
+        except FileNotFoundError:
+            return False
+
+    @property
+    def size(self) -> int:
+        """How many bytes it holds."""
+        return os.fstat(self.descriptor).st_size
+
+    def hashed(self, upto: int) -> Any:
+        """Return a digest over the first so many bytes, which must be there."""
+        digest, at = hashlib.sha256(), 0
+        while at < upto and (block := os.pread(self.descriptor, min(BLOCK_BYTES, upto - at), at)):
+            digest.update(block)
+            at += len(block)
+        if at != upto:
+            raise Transient(f"{self.path.name} lost bytes while it was read", error_class="CONFLICT")
+        return digest
+
+    def begin(self, size: int) -> None:
+        """Write on from there; what comes after is cut off."""
+        os.ftruncate(self.descriptor, size)
+        os.lseek(self.descriptor, size, os.SEEK_SET)
+
+    def write(self, view: memoryview) -> None:
+        """Write all of it."""
+        while view:
+            view = view[os.write(self.descriptor, view) :]
+
+    def sync(self) -> None:
+        """Have its bytes survive a loss of power."""
+        os.fdatasync(self.descriptor)
+
+    def close(self) -> None:
+        """Let others have it; one that nothing was written to is taken away."""
+        if self.descriptor < 0:
+            return
+        if self.size == 0 and self.is_in_place:
+            self.path.unlink()
+        os.close(self.descriptor)
+        self.descriptor = -1

@@ -1,0 +1,2 @@
+-- belongs: Tell whose index this is.
+SELECT id FROM download.folder
