@@ -148,6 +148,18 @@ def test_a_rate_lets_so_many_start_in_a_second_and_tells_when_the_next_may(app):
     assert len(app.store.leases.claim_limited(worker, "web/b", ROUTES, 9).leases) == 2
 
 
+def test_a_raised_limit_counts_at_once_though_slots_rest(app):
+    Clock(app)
+    kind = fetching(app)
+    app.queues.limit("web/*", 1, rate=1)
+    submit(app, kind, ["a"] * 9)
+    worker = enrol(app.store)
+    finish(app, app.store.leases.claim_limited(worker, "web/a", ROUTES, 9).leases)
+    assert app.store.leases.claim_limited(worker, "web/a", ROUTES, 9).leases == []
+    app.queues.limit("web/*", 3, rate=1)
+    assert len(app.store.leases.claim_limited(worker, "web/a", ROUTES, 9).leases) == 2
+
+
 def finish(app, leases):
     app.store.leases.settle([endings.done(lease, "null", None, None) for lease in leases])
 

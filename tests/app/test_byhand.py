@@ -179,6 +179,17 @@ def test_a_limit_holds_for_hands_too(app, send):
     assert app.byhand.lease(send, owner="clerk").key == "b"
 
 
+def test_this_very_job_of_a_limited_branch_is_held_while_a_slot_is_free(app, send):
+    app.queues.limit("parcels/*", 1)
+    jobs = [send.submit(key=key, branch="x") for key in "abc"]
+    held = app.byhand.hold(jobs[1].id, owner="clerk")
+    assert held.key == "b"
+    with pytest.raises(JobNotFree, match="limited"):
+        app.byhand.hold(jobs[2].id, owner="clerk")
+    held.done()
+    assert app.byhand.hold(jobs[2].id, owner="clerk").key == "c"
+
+
 def test_a_cancel_is_seen_by_the_holder_when_it_renews(app, send):
     job = send.submit()
     held = app.byhand.lease(send, owner="clerk")

@@ -214,6 +214,19 @@ def test_whoever_changes_a_state_by_hand_is_refused_by_the_database(app, url):
     assert job.states == {"": "LEASED"}
 
 
+def test_no_state_is_taken_away_before_the_job_has_ended_so_that_it_could_begin_anew(app, url):
+    @app.job(machine=parcel(app))
+    def send(task):
+        task.advance("LEASED")
+        with connected(url) as connection, pytest.raises(Exception, match="state_transition_denied"):
+            connection.execute("DELETE FROM state")
+        return "kept"
+
+    job = send.submit()
+    app.drain(timeout=60)
+    assert (job.output, job.states) == ("kept", {"": "LEASED"})
+
+
 def test_two_processes_may_add_arrows_but_none_changes_where_a_machine_begins(app, url):
     def kind(one, arrows, **options):
         return one.job(lambda: None, name="send", machine=one.machine("parcel", arrows, **options))

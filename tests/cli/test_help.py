@@ -35,7 +35,9 @@ def test_every_verb_shows_an_example_of_itself_and_takes_a_url(words):
 
 def test_the_command_lists_its_verbs_whole_and_its_exit_codes():
     shown = help_of()
-    assert {words[0] for words in verbs(root) if f"\n  {words[0]} " in shown} == set(root.list_commands(click.Context(root)))
+    assert {words[0] for words in verbs(root) if f"\n  {words[0]} " in shown} == set(
+        root.list_commands(click.Context(root))
+    )
     assert "..." not in shown.partition("Commands:")[2]
     codes = shown.partition("Exit codes:")[2]
     assert all(f"\n  {code.value} " in codes for code in MEANINGS)

@@ -5,7 +5,7 @@ import threading
 
 from leasehold import Released, Retry
 from tests.waiting import until
-from tests.workshop.looking import check_journal, check_places
+from tests.workshop.looking import check_journal, check_places, connected
 from tests.workshop.working import working
 
 
@@ -64,6 +64,39 @@ def test_an_async_handler_gives_its_task_back_when_its_worker_leaves(app, url, t
 
     check_given_back_and_gone_on_with(app, url, tmp_path, long, begun)
     assert acts == [1]
+
+
+def test_a_loop_does_not_wait_for_a_database_that_is_slow_to_take_a_task_back(app, url):
+    begun, turns = [], []
+
+    @app.job(retry=Retry(attempts=1))
+    async def long(task, turns_wanted: int):
+        begun.append(task)
+        await asyncio.to_thread(until, lambda: task.leaving, timeout=60)
+        for _ in range(turns_wanted):
+            await asyncio.sleep(0)
+            turns.append(1)
+        raise Released
+
+    jobs = [long.submit({"turns_wanted": 0}), long.submit({"turns_wanted": 50})]
+    with connected(url) as connection:
+
+        def go_on():
+            try:
+                until(lambda: len(turns) == 50)
+            finally:
+                connection.execute("COMMIT")
+
+        with working(url, long):
+            until(lambda: len(begun) == 2)
+            connection.execute("BEGIN IMMEDIATE" if url.startswith("sqlite") else "BEGIN")
+            if not url.startswith("sqlite"):
+                connection.execute("LOCK TABLE lease IN EXCLUSIVE MODE")
+            waiting = threading.Thread(target=go_on)
+            waiting.start()
+        waiting.join()
+    assert {job.status for job in jobs} == {"READY"}
+    check_places(url)
 
 
 def test_who_gives_back_for_no_reason_has_failed(app):

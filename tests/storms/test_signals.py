@@ -1,16 +1,13 @@
 """Workers killed, stopped past their leases and restarted by turns, among work that goes on all the time."""
 
 import signal
-import threading
-from pathlib import Path
 
-import apsw
 import pytest
 
 from tests.storms.ending import check_storm
 from tests.storms.storm import HOLDERS, Storm
 from tests.waiting import until
-from tests.workshop.looking import connected, rows
+from tests.workshop.stopping import has_stopped, holds_a_transaction, holds_the_file
 
 SHORT = 3.0
 
@@ -57,31 +54,6 @@ def test_a_worker_that_dies_by_itself_fails_the_storm_and_its_last_words_are_sho
         storm.progress(3)
     with pytest.raises(AssertionError, match=r"ended with 3 by itself:[^$]*told to end with 3"):
         check_storm(storm)
-
-
-def has_stopped(pid: int) -> bool:
-    """Whether every thread has come to a halt: a signal is sent at once and heard a little later."""
-    states = [path.read_text().rpartition(")")[2].split()[0] for path in Path(f"/proc/{pid}/task").glob("*/stat")]
-    return set(states) == {"T"}
-
-
-def holds_the_file(url: str) -> bool:
-    """Whether somebody keeps the one lock that SQLite has for writing."""
-    with connected(url) as connection:
-        connection.set_busy_timeout(500)
-        try:
-            connection.execute("BEGIN IMMEDIATE")
-        except apsw.BusyError:
-            return True
-        connection.execute("ROLLBACK")
-    return False
-
-
-def holds_a_transaction(url: str) -> bool:
-    """Whether somebody has left a transaction of PostgreSQL open for longer than a statement takes."""
-    query = "SELECT 1 FROM pg_stat_activity WHERE state LIKE 'idle in%' AND clock_timestamp() - state_change > '0.3 s'"
-    pause = threading.Event()
-    return any(rows(url, query) or pause.wait(0.1) for _ in range(4))
 
 
 def stop(storm: Storm, *, anywhere: bool) -> bool:

@@ -9,6 +9,7 @@ from leasehold.canonical import INTEGER_MAX
 from leasehold.errors import JobNotFree, KindUnknown, Misuse
 from leasehold.insight import jobs
 from leasehold.model.lanes import Lane
+from leasehold.model.lease import Lease
 from leasehold.model.limits import BRANCHES_LOOK_MAX, LEASE_SECONDS, LEASE_SECONDS_MAX, LEASE_SECONDS_MIN, SWEEP_MAX
 from leasehold.model.names import base_of, check_range, check_text, check_whole
 from leasehold.runtime.byhand import Held
@@ -33,8 +34,7 @@ class ByHand:
         store, worker = self._ready(owner, seconds)
         routes = document([handler.route])
         for lane in store.tenures.next_of(self._queues(store, handler), routes, LOOK_MAX):
-            claimed = store.leases.claim(worker, [lane], routes, 1).leases
-            found = claimed or store.leases.claim_limited(worker, lane.queue, routes, 1).leases
+            found = _claim(store, worker, lane, routes)
             if found and (held := Held(store, found[0], handler, owner)).renew(seconds):
                 return held
         return None
@@ -45,7 +45,7 @@ class ByHand:
         store, worker = self._ready(owner, seconds)
         handler = self._handler(jobs.find(store, job_id, whole=False).kind)
         lane = store.tenures.place_of(job_id)
-        found = [] if lane is None else store.leases.claim(worker, [lane], document([handler.route]), 1).leases
+        found = [] if lane is None else _claim(store, worker, lane, document([handler.route]), only=lane)
         for lease in found:
             held = Held(store, lease, handler, owner)
             if lease.task_id == job_id and held.renew(seconds):
@@ -97,6 +97,12 @@ class ByHand:
             if len(page) < BRANCHES_LOOK_MAX:
                 return found
             after = page[-1]
+
+
+def _claim(store: Store, worker: int, lane: Lane, routes: str, only: Lane | None = None) -> list[Lease]:
+    """Claim one task from a lane, with a slot where its queue is limited."""
+    found = store.leases.claim(worker, [lane], routes, 1).leases
+    return found or store.leases.claim_limited(worker, lane.queue, routes, 1, only).leases
 
 
 def _reason(store: Store, job_id: int, lane: Lane | None) -> str:

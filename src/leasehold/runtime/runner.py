@@ -72,6 +72,7 @@ class Runner:
         self._committer = committer
         self._notices = notices
         self._waiting: SimpleQueue[Attempt | None] = SimpleQueue()
+        self._returned: list[Attempt] = []
         self._threads = 0
         self._assigned = 0
         self._lock = threading.Lock()
@@ -165,15 +166,26 @@ class Runner:
             attempt.task.effects.when_quiet(partial(self._release, attempt))
 
     def _release(self, attempt: Attempt) -> None:
-        lease = attempt.lease
+        """Have a thread give it back, with whatever else has come back by then: a loop must not wait for a database."""
+        with self._lock:
+            self._returned.append(attempt)
+            is_first = len(self._returned) == 1
+        if is_first:
+            threading.Thread(target=self._release_all, name="leasehold-release", daemon=True).start()
+
+    def _release_all(self) -> None:
+        with self._lock:
+            attempts, self._returned = self._returned, []
+        held = [attempt.lease for attempt in attempts if attempt.end()]
         try:
-            if attempt.end():
-                self._store.leases.vacate([Vacancy(lease.task_id, lease.fence, "released")])
-                self._store.wake([lease.queue])
-        except LeaseholdError as trouble:  # the sweeper takes it back when the lease is over
+            self._store.leases.vacate([Vacancy(lease.task_id, lease.fence, "released") for lease in held])
+            self._store.wake({lease.queue for lease in held})
+        except LeaseholdError as trouble:  # the sweeper takes them back when their leases are over
             self._notices.part_failed("runner", trouble)
-        self._holdings.drop(attempt)
-        self._holdings.leave(attempt)
+        finally:
+            for attempt in attempts:
+                self._holdings.drop(attempt)
+                self._holdings.leave(attempt)
 
     def _finish(self, attempt: Attempt, settlement: Settlement) -> None:
         """Hand over the end, once no transaction holds the lease that it would have to wait for."""

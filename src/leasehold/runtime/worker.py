@@ -136,8 +136,8 @@ class Worker:
 
     def stop(self, grace: float | None = None) -> int:
         """Stop claiming, release what has not started, let the rest finish within its grace; return what was left."""
+        self._holdings.is_leaving = True  # before all that may have to wait for the database
         self._claimer.close()
-        self._holdings.is_leaving = True
         released = self._release_unstarted()
         self._notices.stopping(released, self._holdings.running())
         self._holdings.room.await_idle(self._plan.grace if grace is None else grace)

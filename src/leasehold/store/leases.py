@@ -46,14 +46,15 @@ class Leases:
         )
         return Claimed([Lease(*row) for row in rows], doubtful)
 
-    def claim_limited(self, worker: int, queue: str, routes: str, most: int) -> Claimed:
-        """Lease tasks of a limited queue, one slot each."""
-        lane = document([Lane(queue, PRIORITY_MIN, PRIORITY_MAX, 0)])
+    def claim_limited(self, worker: int, queue: str, routes: str, most: int, only: Lane | None = None) -> Claimed:
+        """Lease tasks of a limited queue, one slot each; `only` from this part of it."""
+        lane = document([only or Lane(queue, PRIORITY_MIN, PRIORITY_MAX, 0)])
         known = {"queue": queue, "family": family_of(queue)}
 
         def work(session: Session) -> tuple[list[Lease], int | None]:
             found = session.run("slots_free", **known, most=most, ceiling=None)
-            if not found and known["family"]:  # a branch gets its slots when it is first claimed from
+            if known["family"] and not any(wait_us == 0 for _, wait_us in found):
+                # A branch gets its slots when it is first claimed from, or when none is free and there may be more.
                 session.run("slots_make", **known, capacity=None)
                 found = session.run("slots_free", **known, most=most, ceiling=None)
             free = [number for number, wait_us in found if wait_us == 0]

@@ -124,6 +124,18 @@ def test_a_name_that_is_taken_by_other_content_gets_a_suffix_and_stays_the_same_
         assert places.name("w", "a.pdf", "1" * 64, SHA) == "files/w/a.pdf"
 
 
+def test_an_artifact_whose_content_changed_again_and_again_has_a_name_for_each(places):
+    contents = [b"first", b"second", b"third", b"fourth"]
+    names = set()
+    for content in contents:
+        sha256 = hashlib.sha256(content).hexdigest()
+        keep(places, part(places, "a", content), sha256)
+        name = places.name("w", "a.pdf", "1" * 64, sha256)
+        assert (places.root / name).read_bytes() == content
+        names.add(name)
+    assert len(names) == len(contents)
+
+
 @pytest.mark.parametrize(
     ("given", "clean"),
     [

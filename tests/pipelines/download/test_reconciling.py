@@ -12,6 +12,7 @@ import psycopg
 import pytest
 
 from leasehold.pipelines.download import read_manifest, reconcile
+from leasehold.pipelines.download.draft import Draft
 from leasehold.pipelines.download.index import Index, missing_rows
 from leasehold.pipelines.download.reconciling import Reconciled
 from leasehold.pipelines.download.shelves import PostgresShelf, SqliteShelf
@@ -88,6 +89,16 @@ def test_a_part_of_a_job_that_has_not_ended_is_kept_until_somebody_comes_back(fo
         assert reconcile(collection, part_age=0).is_quiet
         assert sorted(folder.staging.iterdir()) == sorted(paths)
         job.cancel()
+        assert len(reconcile(collection).removed) == len(paths)
+
+
+def test_a_part_that_somebody_has_locked_meanwhile_is_not_removed(folder, server):
+    """Its job had ended when the journal was read; then it was revived, and a worker builds on the part."""
+    with folder.opened() as collection:
+        paths = lay_part(collection, "f" * 64)
+        with contextlib.closing(Draft(paths[0])):
+            assert reconcile(collection).is_quiet
+            assert all(path.exists() for path in paths)
         assert len(reconcile(collection).removed) == len(paths)
 
 

@@ -192,6 +192,19 @@ def test_workers_leave_when_the_command_was_killed(tmp_path, server, start):
     until(lambda: not any(worker.is_running() for worker in workers), timeout=120)
 
 
+def test_who_stops_while_a_server_takes_its_time_to_answer_spends_no_attempt_either(folder, server, start):
+    line = server.add("/slow", CONTENT, stall_head=True)
+    for number in range(1, 3):
+        hand = start(folder, line)
+        until(lambda: len(server.log) == number, timeout=120)  # noqa: B023
+        hand.signal(signal.SIGINT)
+        assert hand.end() == 130
+    with folder.opened() as collection:
+        (job,) = collection.app.jobs()
+        names = [event.name for event in collection.app.journal.of(job.id)]
+    assert (names.count("claimed"), names.count("released")) == (2, 2)
+
+
 def test_who_stops_a_slow_file_again_and_again_spends_no_attempt_of_it(folder, server, start):
     line = server.add("/slow", CONTENT, crumbs=500)
     for number in range(1, 9):  # more often than a file is tried

@@ -198,6 +198,14 @@ def test_a_redirect_on_the_same_host_keeps_the_headers(server):
     client.close()
 
 
+def test_a_redirect_whose_place_is_not_escaped_is_followed_as_utf_8_or_byte_by_byte(server, client):
+    server.add("/Gr%C3%BC%C3%9Fe.pdf", CONTENT)
+    url = server.add("/a", location="/Grüße.pdf".encode().decode("latin-1"))
+    assert client.head(url).length == len(CONTENT)
+    server.add("/%C3%A9", CONTENT[:9])
+    assert client.head(server.add("/b", location="/é")).length == 9  # latin-1, as nothing else can be
+
+
 @pytest.mark.parametrize("location", ["/a", "ftp://example.org/", "file:///etc/passwd", "http://user:pw@example.org/"])
 def test_a_redirect_that_leads_nowhere_is_given_up(server, client, location):
     url = server.add("/a", location=location)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
@@ -311,6 +312,9 @@ def _origin(url: str) -> tuple[str, str]:
 
 
 def _target(at: str, location: str) -> str:
+    """Return where an answer leads. Servers that do not escape what is not ASCII send it as UTF-8."""
+    with suppress(UnicodeError):
+        location = location.encode("latin-1").decode("utf-8")
     try:
         return canonical_url(urljoin(at, location))
     except UrlRefused as error:

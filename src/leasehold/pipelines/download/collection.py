@@ -17,6 +17,7 @@ from leasehold.pipelines.download.batching import Hands
 from leasehold.pipelines.download.client import Client, Options
 from leasehold.pipelines.download.finishing import Finisher
 from leasehold.pipelines.download.index import Index
+from leasehold.pipelines.download.leaving import Waiters
 from leasehold.pipelines.download.manifest import Artifact
 from leasehold.pipelines.download.places import HOME, Places
 from leasehold.pipelines.download.shelves import PostgresShelf, Shelf, SqliteShelf
@@ -91,7 +92,7 @@ class Collection:
                 check_folder(shelf, self.places)
                 index = Index(shelf)
                 finisher = Finisher(self.places, index)
-                self._tools = Tools(self.places, client, index, _boot(), finisher, Hands(HANDS_MAX))
+                self._tools = Tools(self.places, client, index, _boot(), finisher, Hands(HANDS_MAX), Waiters())
             return self._tools
 
     def _shelf(self) -> SqliteShelf | PostgresShelf:

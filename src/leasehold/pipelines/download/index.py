@@ -96,9 +96,9 @@ class Index:
             return [self._write([row])[0] for row in rows]  # one that cannot be written fails alone
         return [None] * len(rows)
 
-    def has(self, key: str) -> bool:
-        """Whether an artifact is in the index."""
-        return bool(self._shelf.read("has", {"key": key}))
+    def has(self, key: str, sha256: str | None = None) -> bool:
+        """Whether an artifact is in the index, with this content if one is named."""
+        return bool(self._shelf.read("has", {"key": key, "sha256": sha256}))
 
     def has_content(self, sha256: str, but: str) -> bool:
         """Whether another artifact has this content."""

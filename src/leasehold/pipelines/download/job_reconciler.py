@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from leasehold import Permanent
 from leasehold.errors import JobNotFree
 from leasehold.pipelines.download import states
-from leasehold.pipelines.download.places import hash_of
+from leasehold.pipelines.download.places import hash_of, sync
 from leasehold.pipelines.download.script import TTL_SECONDS, Engine, engine
 
 __all__ = ["Reconciled", "cleanup_stale_leases", "cleanup_stale_ops", "reconcile_jobs"]
@@ -65,18 +65,22 @@ def cleanup_stale_ops(conn: object, abandoned_threshold_s: float = 600) -> int:
 
 
 def _remove_stale(found: Engine, root: Path, age: float) -> int:
-    with found.app.transaction(found.connection):
+    old = [part for part in sorted(root.rglob("*.part")) if _is_older(part, age)] if root.is_dir() else []
+    if not old:
+        return 0
+    with found.app.transaction(found.connection):  # while it is open nobody leases a job and builds on its part
         held = {word for row in found.ask("held") for word in row}
-    count = 0
-    for part in sorted(root.rglob("*.part")) if root.is_dir() else []:
-        try:
-            is_stale = part.is_file() and time.time() - part.lstat().st_mtime > age
-        except FileNotFoundError:  # somebody has finished or removed it
-            continue
-        if is_stale and not held & set(_words.findall(part.stem)):
+        stale = [part for part in old if not held & set(_words.findall(part.stem)) and _is_older(part, age)]
+        for part in stale:
             part.unlink(missing_ok=True)
-            count += 1
-    return count
+    return len(stale)
+
+
+def _is_older(part: Path, age: float) -> bool:
+    try:
+        return part.is_file() and time.time() - part.lstat().st_mtime > age
+    except FileNotFoundError:  # somebody has finished or removed it
+        return False
 
 
 def _mend(found: Engine) -> int:
@@ -100,7 +104,12 @@ def _mend_one(found: Engine, final: Final, others: list[Final]) -> bool:
         final.path.parent.mkdir(parents=True, exist_ok=True)
         unfinished = final.path.with_name(f"{final.path.name}.{os.getpid()}.healing")
         shutil.copyfile(copy, unfinished)
+        if hash_of(unfinished)[0] != final.sha256:
+            unfinished.unlink()  # the other was being changed
+            continue
+        sync(str(unfinished))
         unfinished.replace(final.path)
+        sync(str(final.path.parent))
         return True
     if final.state != states.FINALIZED:
         return False

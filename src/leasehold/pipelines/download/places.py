@@ -129,9 +129,10 @@ class Places:
     def name(self, work_id: str, wanted: str, key: str, sha256: str) -> str:
         """Link a name for people to a content, and return it; one that is taken by other content gets a suffix."""
         folder = f"files/{clean_name(work_id, 'work')}"
-        stem, dot, suffix = clean_name(wanted, "file").rpartition(".")
-        plain = f"{stem}{dot}{suffix}"
-        for name in (plain, f"{stem or suffix}-{key[:8]}{f'.{suffix}' if stem else ''}"):
+        stem, _, suffix = clean_name(wanted, "file").rpartition(".")
+        front, ending = (stem, f".{suffix}") if stem else (suffix, "")
+        marks = ("", f"-{key[:8]}", f"-{key[:8]}-{sha256[:8]}")  # the last, if this artifact had other content before
+        for name in (f"{front}{mark}{ending}" for mark in marks):
             if self._lead(f"{self.root}/{folder}", name, f"../../sha256/{sha256[:2]}/{sha256[2:]}"):
                 return f"{folder}/{name}"
         raise FileExistsError(f"{folder}/{name} is there and leads elsewhere")

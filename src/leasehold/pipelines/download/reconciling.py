@@ -17,9 +17,10 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Final
 
-from leasehold import Job
+from leasehold import Job, Transient
 from leasehold.pipelines.download import states
 from leasehold.pipelines.download.collection import Collection
+from leasehold.pipelines.download.draft import Draft
 from leasehold.pipelines.download.healing import Healer
 from leasehold.pipelines.download.index import Abandoned, Row
 from leasehold.pipelines.download.ledger import Operation, artifact_key, begun_jobs, newest_of, operations_of
@@ -114,9 +115,24 @@ class _Round:
                 groups.setdefault(key, []).append(path)
         for key, paths in sorted(groups.items()):
             if all(self._is_older(path, age) for path in paths) and not self._is_wanted(key):
-                for path in sorted(paths):
-                    path.unlink(missing_ok=True)
-                    yield path.name
+                yield from self._remove(key, paths, age)
+
+    def _remove(self, key: str, paths: list[Path], age: float) -> Iterator[str]:
+        """Remove what is left of a part, unless somebody has begun to build on it since."""
+        draft = None
+        try:
+            draft = Draft(self._places.part(key), make=False)
+        except FileNotFoundError:
+            pass  # a note alone
+        except Transient:
+            return  # it is being written
+        try:
+            for path in sorted(path for path in paths if self._is_older(path, age)):
+                path.unlink(missing_ok=True)
+                yield path.name
+        finally:
+            if draft is not None:
+                draft.close()
 
     def _is_wanted(self, key: str) -> bool:
         """Whether a job that has not ended, and so may be at work now, will build on a part."""

@@ -25,6 +25,7 @@ from leasehold.pipelines.download.urls import name_of
 LOOK_FIRST: Final = 0.02
 LOOK_SECONDS: Final = 0.25
 LEAVE_SECONDS: Final = 0.005
+PATIENCE_SECONDS: Final = 60
 LOOK_SHARE: Final = 5  # of the time at most a sixth goes into looking
 GRACE_SECONDS: Final = 5
 CONCURRENCY: Final = 100
@@ -161,10 +162,15 @@ def run_forked(collection: Collection, hands: Sequence[Child], show: Callable[[S
 
 def see(collection: Collection, hands: Sequence[Hand], show: Callable[[Sight], None], wish: Stop) -> Sight:
     """Look until there is nothing left to see; often at first, since a small collection is soon here."""
-    pause = LOOK_FIRST
+    pause, sight, seen_at = LOOK_FIRST, None, time.monotonic()
     while True:
         began = time.monotonic()
-        sight = look(collection)
+        try:
+            sight = look(collection)
+            seen_at = began
+        except Unavailable:  # the workers are patient as well
+            if sight is None or began - seen_at > PATIENCE_SECONDS:
+                raise
         show(sight)
         if sight.is_over or wish.number is not None:
             return sight

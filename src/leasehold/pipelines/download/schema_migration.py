@@ -13,7 +13,10 @@ __all__ = ["apply_migration", "get_schema_version"]
 
 
 def apply_migration(conn: object) -> None:
-    """Give a file its schema, or nothing new if it has it; all or none of it. Safe to repeat and to race."""
+    """Give a file its schema, or nothing new if it has it. Safe to repeat and to race; after a crash, repeat it.
+
+    The engine's tables are committed first, the views on them and the version next.
+    """
     if found := ask(conn, "tables_foreign", {})[0][0]:
         raise Misuse(f"Tables of an earlier system stand in this file ({found}); rename them or use another file.")
     with closing(Leasehold(connection=conn)) as app:

@@ -109,13 +109,23 @@ def _is_same_place(url: str, head: Head) -> bool:
     return url == head.url or (head.etag is not None and url.partition("?")[0] == head.url.partition("?")[0])
 
 
+async def whole(head: Head, part: Part, draft: Draft, hands: Hands) -> Streamed | None:
+    """Return what a part holds, if it holds all of the file that a head tells of."""
+    note, start = part.known(head)
+    start = min(start, draft.size)
+    if note is None or not start or (start, note.validator) != (head.length, head.validator) or start != note.length:
+        return None
+    digest = await hands.do(partial(draft.hashed, start))
+    return _streamed(head, digest.hexdigest(), start, 0)
+
+
 async def stream(client: Client, url: str, head: Head, part: Part, draft: Draft, tell: Told, hands: Hands) -> Streamed:
     """Fetch what is missing of a part and return what it holds then."""
+    if (found := await whole(head, part, draft, hands)) is not None:
+        return found
     note, start = part.known(head)
     start = min(start, draft.size)
     digest = await hands.do(partial(draft.hashed, start)) if start else hashlib.sha256()
-    if note is not None and start and start == note.length == head.length and note.validator == head.validator:
-        return _streamed(head, digest.hexdigest(), start, 0)
     body = await _opened(client, url, start, note)
     try:
         if body.start == 0:

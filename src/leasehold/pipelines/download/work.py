@@ -1,6 +1,7 @@
 """One artifact, from address to file: the handler.
 
-Every step is an effect that is safe to repeat, so that a crash at any point repeats nothing that counts.
+Every step is an effect that is safe to repeat, and one of which nobody knows whether it was done is looked up first (is
+the file there, with that hash?), so that a crash at any point repeats nothing that counts.
 
     LEASED             the hash that was wanted is here already → SKIPPED_DUPLICATE
     HEAD               what the server says of the file
@@ -26,9 +27,10 @@ from leasehold.pipelines.download.draft import Draft
 from leasehold.pipelines.download.finishing import Finisher, Ready
 from leasehold.pipelines.download.idempotency import op_key
 from leasehold.pipelines.download.index import Index, Row
+from leasehold.pipelines.download.leaving import Waiters
 from leasehold.pipelines.download.manifest import Artifact
 from leasehold.pipelines.download.places import Places
-from leasehold.pipelines.download.streaming import Part, Streamed, check, stream
+from leasehold.pipelines.download.streaming import Part, Streamed, check, stream, whole
 from leasehold.pipelines.download.urls import host_of, name_of
 
 EFFORTS_MAX = 5
@@ -44,6 +46,7 @@ class Tools:
     boot: str
     finisher: Finisher
     hands: Hands
+    waiters: Waiters
 
 
 class Work:
@@ -80,7 +83,8 @@ class Work:
         if await self._is_here():
             self._advance(states.SKIPPED_DUPLICATE)
             return {"state": states.SKIPPED_DUPLICATE, "sha256": self._artifact.sha256}
-        head, reach = await self._head()
+        with self._tools.waiters.among(self._task):
+            head, reach = await self._head()
         self._advance(states.HEAD_DONE)
         if reach:
             self._advance(states.RESUME_OK)
@@ -125,9 +129,11 @@ class Work:
         """Stream and finalize; where somebody took the part away in between, once more."""
         for effort in range(EFFORTS_MAX):
             fields = {"effort": effort} if effort else {}
-            streamed = Streamed(**await self._effect("STREAM", partial(self._stream, head), range_start=0, **fields))
-            finalize = partial(self._keep, head, streamed)
-            kept: dict[str, Any] = await self._effect("FINALIZE", finalize, sha256=streamed.sha256, **fields)
+            with self._tools.waiters.among(self._task):
+                act, look = partial(self._stream, head), partial(self._was_streamed, head)
+                streamed = Streamed(**await self._effect("STREAM", act, look, range_start=0, **fields))
+            finalize, look = partial(self._keep, head, streamed), partial(self._was_kept, head, streamed)
+            kept: dict[str, Any] = await self._effect("FINALIZE", finalize, look, sha256=streamed.sha256, **fields)
             if not kept.get("gone"):
                 return streamed, kept
         raise FileNotFoundError(f"the part of {self._artifact.url}, {EFFORTS_MAX} times")
@@ -136,9 +142,21 @@ class Work:
         tools = self._tools
         self._close()
         self._draft = Draft(self._part.path)
-        streamed = await stream(
-            tools.client, self._artifact.url, head, self._part, self._draft, self._tell, tools.hands
+        return self._checked(
+            await stream(tools.client, self._artifact.url, head, self._part, self._draft, self._tell, tools.hands)
         )
+
+    async def _was_streamed(self, head: Head) -> dict[str, Any] | None:
+        """Tell what the part holds if it is whole."""
+        self._close()
+        try:
+            self._draft = Draft(self._part.path, make=False)
+        except FileNotFoundError:
+            return None
+        streamed = await whole(head, self._part, self._draft, self._tools.hands)
+        return None if streamed is None else self._checked(streamed)
+
+    def _checked(self, streamed: Streamed) -> dict[str, Any]:
         try:
             check(streamed, self._artifact.sha256)
         except BaseException:
@@ -158,6 +176,16 @@ class Work:
         # What an earlier attempt has streamed may have lain there for days.
         if self._draft is None and not await self._tools.hands.do(partial(self._reopen, streamed)):
             return {"gone": True}
+        return await self._finish(head, streamed)
+
+    async def _was_kept(self, head: Head, streamed: Streamed) -> dict[str, Any] | None:
+        """Tell where the file lies, and have it named, if it was made whole."""
+        if self._part.path.exists():
+            return None
+        kept = await self._finish(head, streamed)
+        return None if kept.get("gone") else kept
+
+    async def _finish(self, head: Head, streamed: Streamed) -> dict[str, Any]:
         wanted = self._artifact.filename or head.filename or name_of(streamed.url) or name_of(self._artifact.url)
         ready = Ready(self._part, self._draft, streamed.sha256, self._key, self._artifact.work_id, wanted)
         self._finishing = asyncio.ensure_future(self._tools.finisher.finish(ready))
@@ -197,7 +225,11 @@ class Work:
             state=states.INDEXED if kind == "INDEX" else states.DEDUPED,
             fetched_at=self._task.started_at.timestamp(),
         )
-        await self._effect(kind, partial(self._tools.index.enter, row), sha256=streamed.sha256)
+        act, look = partial(self._tools.index.enter, row), self._apart(partial(self._was_entered, row))
+        await self._effect(kind, act, look, sha256=streamed.sha256)
+
+    def _was_entered(self, row: Row) -> dict[str, str] | None:
+        return {"key": row.key} if self._tools.index.has(row.key, row.sha256) else None
 
     def _apart(self, act: Callable[[], Any]) -> Callable[[], Awaitable[Any]]:
         """Have something that waits for a network or a disk done on a thread."""
@@ -207,8 +239,8 @@ class Work:
 
         return on_thread
 
-    def _effect(self, kind: str, act: Any, **fields: Any) -> Awaitable[Any]:
-        """Do a step under the document's own key. Each is safe to do again: it finds what was done before."""
+    def _effect(self, kind: str, act: Any, look: Any = None, **fields: Any) -> Awaitable[Any]:
+        """Do a step under the document's own key; what is not found by looking is safe to do again."""
         url = {"url": self._artifact.url} if kind in ("HEAD", "STREAM") else {}
         told = {**url, **fields}
 
@@ -216,6 +248,6 @@ class Work:
             return act()
 
         found: Awaitable[Any] = self._task.effect(
-            kind, run, idempotent=True, op=op_key(kind, self._key, **told), **told
+            kind, run, lookup=look, idempotent=True, op=op_key(kind, self._key, **told), **told
         )
         return found

@@ -19,7 +19,14 @@ CREATE TABLE leasehold.state (
 
 CREATE FUNCTION leasehold.state_guard() RETURNS trigger LANGUAGE plpgsql
 AS $$ BEGIN
-    IF TG_OP = 'INSERT' THEN
+    IF TG_OP = 'DELETE' THEN
+        IF EXISTS (SELECT 1 FROM leasehold.waiting WHERE task_id = OLD.job_id)
+            OR EXISTS (SELECT 1 FROM leasehold.ready WHERE task_id = OLD.job_id)
+            OR EXISTS (SELECT 1 FROM leasehold.lease WHERE task_id = OLD.job_id) THEN
+            RAISE EXCEPTION 'state_transition_denied: the job has not ended';
+        END IF;
+        RETURN OLD;
+    ELSIF TG_OP = 'INSERT' THEN
         IF NOT EXISTS (
             SELECT 1 FROM leasehold.machine JOIN leasehold.arrow ON arrow.machine = machine.name AND arrow.source = machine.initial
             WHERE machine.name = NEW.machine AND arrow.target = NEW.name) THEN
@@ -32,7 +39,7 @@ AS $$ BEGIN
     RETURN NEW;
 END $$;
 
-CREATE TRIGGER state_guarded BEFORE INSERT OR UPDATE ON leasehold.state FOR EACH ROW EXECUTE FUNCTION leasehold.state_guard();
+CREATE TRIGGER state_guarded BEFORE INSERT OR UPDATE OR DELETE ON leasehold.state FOR EACH ROW EXECUTE FUNCTION leasehold.state_guard();
 
 CREATE VIEW leasehold.job_state AS
 SELECT task.id AS job_id, task.kind, task.key, machine.name AS machine,

@@ -28,6 +28,11 @@ WHEN NEW.job_id <> OLD.job_id OR NEW.subject <> OLD.subject OR NEW.machine <> OL
     SELECT 1 FROM arrow WHERE machine = OLD.machine AND source = OLD.name AND target = NEW.name)
 BEGIN SELECT RAISE(ABORT, 'state_transition_denied: no arrow leads there from the state before'); END;
 
+CREATE TRIGGER state_stays BEFORE DELETE ON state
+WHEN EXISTS (SELECT 1 FROM waiting WHERE task_id = OLD.job_id) OR EXISTS (SELECT 1 FROM ready WHERE task_id = OLD.job_id)
+  OR EXISTS (SELECT 1 FROM lease WHERE task_id = OLD.job_id)
+BEGIN SELECT RAISE(ABORT, 'state_transition_denied: the job has not ended'); END;
+
 CREATE VIEW job_state AS
 SELECT task.id AS job_id, task.kind, task.key, machine.name AS machine,
     CASE WHEN outcome.status = 'ERROR' THEN coalesce(machine.failed, state.name, machine.initial)

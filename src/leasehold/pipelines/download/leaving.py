@@ -1,0 +1,50 @@
+"""Leaving: what waits for a server, or reads a part, when its worker is told to stop is cut short and given back.
+
+A stop has a few seconds, and a server may take a minute to answer. One task of the loop looks for all who wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from leasehold import Released, Task
+
+LOOK_SECONDS: Final = 0.2
+
+
+class Waiters:
+    """Attempts that may be cut short, by the loop's task that runs each."""
+
+    def __init__(self) -> None:
+        self._present: dict[asyncio.Task[object], Task] = {}
+        self._told: set[asyncio.Task[object]] = set()
+        self._watch: asyncio.Task[None] | None = None
+
+    @contextmanager
+    def among(self, task: Task) -> Iterator[None]:
+        """Have the block cut short, with `Released`, when the worker is told to stop."""
+        lane = asyncio.current_task()
+        assert lane is not None
+        self._present[lane] = task
+        if self._watch is None or self._watch.done():
+            self._watch = asyncio.get_running_loop().create_task(self._look())
+        try:
+            yield
+        except asyncio.CancelledError:
+            if lane in self._told and lane.uncancel() == 0:  # by nobody else
+                raise Released("the worker is stopping") from None
+            raise
+        finally:
+            self._present.pop(lane, None)
+            self._told.discard(lane)
+
+    async def _look(self) -> None:
+        while self._present:
+            await asyncio.sleep(LOOK_SECONDS)
+            for lane, task in self._present.items():
+                if task.leaving and lane not in self._told:
+                    self._told.add(lane)
+                    lane.cancel()
