@@ -46,7 +46,7 @@ class Move(Struct, frozen=True):
     target: str
     ordinal: int
     tail: str
-    key: str = ""  # no effect has such a key: an attempt's moves are written one after the other
+    key: str  # as no effect has one; of all moves of an attempt no two have the same
 
 
 class Step(StrEnum):
@@ -93,4 +93,5 @@ def make_move(lease: Lease, machine: Machine, target: str, subject: str, ordinal
     """Ask for a change of state under a lease."""
     about = f'"of":{canonical.encode(subject)},' if subject else ""
     tail = f'{about}"to":"{target}"}}'
-    return Move(lease.job_id, lease.task_id, lease.fence, machine.name, subject, target, ordinal, tail)
+    key = f"{ordinal} {target} {subject}"
+    return Move(lease.job_id, lease.task_id, lease.fence, machine.name, subject, target, ordinal, tail, key)

@@ -23,7 +23,6 @@ from leasehold.runtime.holdings import Holdings
 from leasehold.runtime.notices import Notices
 from leasehold.runtime.replies import AnyReply, answer_all
 from leasehold.store import Store
-from leasehold.store.machines import one_of_each
 
 
 class Ask:
@@ -164,9 +163,7 @@ class Committer:
             return self._store.effects.enter(intents, records)
         if not (intents or records):
             return self._store.machines.move(moves)
-        first, later = one_of_each(moves)
-        entries = self._store.effects.enter_with(intents, records, first)
-        return entries + (self._store.machines.move(later) if later else [])
+        return self._store.effects.enter_with(intents, records, moves)
 
     def _lost(self, ask: Ask) -> LeaseLost:
         if ask.attempt.lose():

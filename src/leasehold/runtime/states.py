@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Generator
 from typing import Any
 
 from leasehold.errors import Misuse, StateDenied
@@ -29,12 +29,12 @@ class States:
     def advance(self, state: str, subject: str) -> None:
         """Move, and return once that is committed."""
         move = self._make(state, subject)
-        self._judge(move, self._reach().enter(move))
+        self.judge(move, self._reach().enter(move))
 
-    async def advance_async(self, state: str, subject: str) -> None:
-        """Move, and return once that is committed, without holding up the loop."""
+    def advance_async(self, state: str, subject: str) -> Awaitable[None]:
+        """Ask for a move at once; what is returned is awaited for its commit, whenever that suits."""
         move = self._make(state, subject)
-        self._judge(move, await self._reach().enter_async(move))
+        return Moving(self, move, self._reach().enter_async(move))
 
     def _make(self, state: Any, subject: str) -> Move:
         machine = self._machine
@@ -49,7 +49,23 @@ class States:
             ordinal = self._asked[state, subject]
         return make_move(self._lease, machine, state, subject, ordinal)
 
-    def _judge(self, move: Move, entry: Entry) -> None:
+    def judge(self, move: Move, entry: Entry) -> None:
+        """See that a move was made."""
         if entry.verdict == Step.DENIED:
             about = f" of '{move.subject}'" if move.subject else ""
             raise StateDenied(f"The state{about} is {entry.result}; {move.target} was asked for.")
+
+
+class Moving:
+    """A move that was asked for. It needs no task of a loop of its own."""
+
+    __slots__ = ("_answer", "_move", "_states")
+
+    def __init__(self, states: States, move: Move, answer: Awaitable[Entry]) -> None:
+        self._states = states
+        self._move = move
+        self._answer = answer
+
+    def __await__(self) -> Generator[Any, None, None]:
+        """Wait until it is committed; `StateDenied` if no arrow leads there."""
+        self._states.judge(self._move, (yield from self._answer.__await__()))

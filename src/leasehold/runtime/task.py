@@ -141,7 +141,7 @@ class Task:
         """Move the job, or the part of it that `of` names, along an arrow of its machine; without one, `StateDenied`.
 
         A move that an earlier attempt of this task has made is not made again, so a handler may start from the top.
-        In an async handler: `await task.advance(…)`.
+        In an async handler: `await task.advance(…)`; it is asked for by the call and may be awaited later.
         """
         self.effects.check_outside("advance")
         if self._line.lost:

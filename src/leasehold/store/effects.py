@@ -13,6 +13,7 @@ from leasehold.model.limits import IDLE_MS_MAX
 from leasehold.model.machine import Move
 from leasehold.store.database import Database, Session, Trouble
 from leasehold.store.documents import document
+from leasehold.store.machines import move_all
 
 
 class EffectRow(Struct, frozen=True):
@@ -58,15 +59,12 @@ class Effects:
         return [Entry(*row) for row in rows]
 
     def enter_with(self, intents: Sequence[Intent], records: Sequence[Record], moves: Sequence[Move]) -> list[Entry]:
-        """Commit intents and records together with moves of states, of each thing one."""
+        """Commit intents and records together with moves of states."""
         entered = {
             "intents": document(sorted(intents, key=attrgetter("task_id"))),
             "records": document(sorted(records, key=attrgetter("task_id"))),
         }
-        moved = document(moves)
-        rows = self._database.transact(
-            lambda session: [*session.run("ledger", **entered), *session.run("move", moves=moved)]
-        )
+        rows = self._database.transact(lambda session: [*session.run("ledger", **entered), *move_all(session, moves)])
         return [Entry(*row) for row in rows]
 
     def transact(self, intent: Intent, act: Callable[[object], Record]) -> Entry:

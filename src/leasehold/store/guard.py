@@ -24,6 +24,7 @@ _SUFFIXES: Final = ("", "-wal", "-shm")
 _guarded: Final[dict[str, int]] = {}
 _identities: Final[dict[tuple[int, int], str]] = {}  # device and number of each guarded file, and whose it is
 _unseen: Final[dict[str, str]] = {}  # companions that SQLite has not made yet, and whose they will be
+_endings: tuple[str, ...] = ()
 _lock: Final = threading.Lock()
 _installed = threading.Event()
 
@@ -35,6 +36,7 @@ def protect(path: Path) -> None:
         if real not in _guarded:
             _refuse_if_open(real)
         _guarded[real] = _guarded.get(real, 0) + 1
+        _learn_endings()
         if not _installed.is_set():
             sys.addaudithook(_hook)
             _installed.set()
@@ -64,6 +66,7 @@ def release(path: Path) -> None:
             _guarded[real] = left
         else:
             _guarded.pop(real, None)
+            _learn_endings()
             _forget(_unseen, real)
             _forget(_identities, real)
 
@@ -122,7 +125,13 @@ def _identity(name: str) -> tuple[int, int] | None:
 
 
 def _is_called_alike(name: str) -> bool:
-    return any(name.endswith(os.path.basename(real) + suffix) for real in list(_guarded) for suffix in _SUFFIXES)  # noqa: PTH119
+    return name.endswith(_endings)
+
+
+def _learn_endings() -> None:
+    """Gather what names of guarded files end with: it is asked for every open() of the process."""
+    global _endings  # noqa: PLW0603 — put in place whole, since other threads read it
+    _endings = tuple(os.path.basename(real) + suffix for real in _guarded for suffix in _SUFFIXES)  # noqa: PTH119
 
 
 def _refuse(name: str) -> None:

@@ -8,7 +8,7 @@ from operator import attrgetter
 from leasehold.errors import MachineInvalid
 from leasehold.model.effect import Entry
 from leasehold.model.machine import Machine, Move
-from leasehold.store.database import Database, Session
+from leasehold.store.database import Database, Row, Session
 from leasehold.store.documents import document
 
 
@@ -33,13 +33,11 @@ class Machines:
         self._database.transact(work)
 
     def move(self, moves: Sequence[Move]) -> list[Entry]:
-        """Make moves, of each task at most one; of those missing in the answer the lease no longer stands.
+        """Make moves together; of those missing in the answer the lease no longer stands.
 
         Several of one thing's states are made one after the other: each starts where the one before has led.
         """
-        first, later = one_of_each(moves)
-        rows = self._database.write("move", moves=document(first))
-        return [Entry(*row) for row in rows] + (self.move(later) if later else [])
+        return [Entry(*row) for row in self._database.transact(lambda session: move_all(session, moves))]
 
     def states(self, job_id: int) -> dict[str, str]:
         """Return where a job stands, under an empty name, and where its parts do; empty without a machine."""
@@ -50,7 +48,16 @@ class Machines:
         return dict(self._database.read("state_counts", kind=kind))
 
 
-def one_of_each(moves: Sequence[Move]) -> tuple[list[Move], list[Move]]:
+def move_all(session: Session, moves: Sequence[Move]) -> list[Row]:
+    """Make moves in a transaction that is open: the first of each thing, then the second of each, and so on."""
+    rows: list[Row] = []
+    while moves:
+        first, moves = _one_of_each(moves)
+        rows += session.run("move", moves=document(first))
+    return rows
+
+
+def _one_of_each(moves: Sequence[Move]) -> tuple[list[Move], list[Move]]:
     """Return the first move of each thing, in the order in which leases are locked, and the others."""
     first: dict[tuple[int, str], Move] = {}
     later = [move for move in moves if first.setdefault((move.job_id, move.subject), move) is not move]

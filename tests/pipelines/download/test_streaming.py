@@ -10,6 +10,7 @@ from leasehold import Permanent, Transient
 from leasehold.pipelines.download.client import Answered, Options
 from leasehold.pipelines.download.places import hash_of
 from leasehold.pipelines.download.streaming import Note, Part, check
+from leasehold.pipelines.download.trailing import AT_ONCE_BYTES, STEP_BYTES
 from tests.pipelines.download.blocking import Client, stream
 from tests.servers.files import FileServer
 
@@ -63,6 +64,15 @@ def test_what_was_cut_off_goes_on_where_it_stopped_and_no_byte_is_fetched_twice(
     lines = server.gets("/a")
     assert [line.first for line in lines] == [0, 70_000, 70_001, 170_001]
     assert sum(line.sent for line in lines) == len(CONTENT)
+
+
+def test_a_large_file_is_hashed_on_threads_that_follow_and_goes_on_after_a_cut_all_the_same(server, client, part):
+    content = random.Random(8).randbytes(4 * AT_ONCE_BYTES + 1)
+    url = server.add("/a", content, cut_after=[AT_ONCE_BYTES + STEP_BYTES + 7, 100, 2 * AT_ONCE_BYTES])
+    found = fetch_on(client, url, part)
+    assert (found.sha256, found.size) == (hashlib.sha256(content).hexdigest(), len(content))
+    lines = server.gets("/a")
+    assert sum(line.sent for line in lines) == len(content)
 
 
 @pytest.mark.parametrize("manners", [{"ranges": False}, {"etag": None}, {"etag": "W/weak"}])

@@ -16,6 +16,8 @@ from typing import Final
 from urllib.parse import SplitResult, urljoin, urlsplit
 from weakref import WeakKeyDictionary
 
+from msgspec import Struct
+
 from leasehold.errors import Permanent, Transient
 from leasehold.pipelines.download.urls import UrlRefused, canonical_url
 from leasehold.pipelines.download.wire import BODILESS, Answer, Silence, Sink, Watch, Wire
@@ -53,8 +55,7 @@ class Options:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(Struct, frozen=True):
     """What a server says of a file. `etag` is a strong one, or None."""
 
     url: str

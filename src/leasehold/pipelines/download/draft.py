@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,6 +17,7 @@ from leasehold.errors import Transient
 
 BLOCK_BYTES: Final = 1024 * 1024
 OPENINGS_MAX: Final = 10
+READ_ONLY: Final = 0o444
 
 
 class Draft:
@@ -63,13 +65,18 @@ class Draft:
 
     def hashed(self, upto: int) -> Any:
         """Return a digest over the first so many bytes, which must be there."""
-        digest, at = hashlib.sha256(), 0
-        while at < upto and (block := os.pread(self.descriptor, min(BLOCK_BYTES, upto - at), at)):
-            digest.update(block)
-            at += len(block)
-        if at != upto:
-            raise Transient(f"{self.path.name} lost bytes while it was read", error_class="CONFLICT")
+        digest = hashlib.sha256()
+        self.hash_into(digest, 0, upto)
         return digest
+
+    def hash_into(self, digest: Any, start: int, upto: int) -> None:
+        """Add a stretch of bytes, which must be there, to a digest."""
+        block = memoryview(bytearray(min(BLOCK_BYTES, upto - start)))
+        while start < upto and (size := os.preadv(self.descriptor, [block[: upto - start]], start)):
+            digest.update(block[:size])
+            start += size
+        if start != upto:
+            raise Transient(f"{self.path.name} lost bytes while it was read", error_class="CONFLICT")
 
     def begin(self, size: int) -> None:
         """Write on from there; what comes after is cut off."""
@@ -84,6 +91,21 @@ class Draft:
     def sync(self) -> None:
         """Have its bytes survive a loss of power."""
         os.fdatasync(self.descriptor)
+
+    def seal(self) -> None:
+        """Make it read-only, since a content is never changed, and have its bytes on their way to the disk."""
+        with suppress(OSError):  # what it would say, `settle` says
+            os.fchmod(self.descriptor, READ_ONLY)
+            os.posix_fadvise(self.descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+
+    def settle(self) -> OSError | None:
+        """Have all of it survive a loss of power; return what went wrong."""
+        try:
+            os.fchmod(self.descriptor, READ_ONLY)
+            os.fsync(self.descriptor)
+        except OSError as error:
+            return error
+        return None
 
     def close(self) -> None:
         """Let others have it; one that nothing was written to is taken away."""

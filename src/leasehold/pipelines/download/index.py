@@ -166,4 +166,5 @@ def missing_rows(index: Index) -> list[Row]:
 
 def _kept(row: Row) -> dict[str, Any]:
     """Return a row as it is kept, with its words."""
-    return {**asdict(row), "words": " ".join(words_of(row.name, row.host, row.work_id, row.artifact_id, row.url))}
+    found = {name: getattr(row, name) for name in COLUMNS}
+    return {**found, "words": " ".join(words_of(row.name, row.host, row.work_id, row.artifact_id, row.url))}

@@ -16,10 +16,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from msgspec import Struct
+
 from leasehold.errors import Permanent, Transient
 from leasehold.pipelines.download.batching import Hands
 from leasehold.pipelines.download.client import UNSATISFIABLE, Answered, Body, Client, Head
 from leasehold.pipelines.download.draft import Draft
+from leasehold.pipelines.download.trailing import Trail
 
 SYNC_BYTES: Final = 64 * 1024 * 1024
 NOTED_BYTES: Final = 64 * 1024  # fewer are not worth a note
@@ -37,8 +40,7 @@ class Note:
     boot: str
 
 
-@dataclass(frozen=True, slots=True)
-class Streamed:
+class Streamed(Struct, frozen=True):
     """What a whole part holds. `fetched`: how many of its bytes came in the last answer."""
 
     sha256: str
@@ -133,12 +135,15 @@ async def stream(client: Client, url: str, head: Head, part: Part, draft: Draft,
         draft.begin(body.start)
         if body.start == 0:
             part.begin(body.head)  # not before the bytes of another file are gone
-        pen = Pen(draft, digest, body, part, tell, hands)
+        trail = Trail(draft, digest, body.start, hands)
+        pen = Pen(draft, trail, body, part, tell, hands)
         try:
             await body.pour(pen.write, pen.tick)
+            sha256 = await trail.end()
         finally:
             await pen.rest()
-        streamed = _streamed(body.head, digest.hexdigest(), pen.size, pen.size - body.start)
+            await trail.give_up()
+        streamed = _streamed(body.head, sha256, pen.size, pen.size - body.start)
         if body.head.length is None:
             _check_end(streamed, body.head, head)
         return streamed
@@ -184,40 +189,51 @@ def _check_end(streamed: Streamed, found: Head, wanted: Head) -> None:
 
 
 class Pen:
-    """Writes and hashes what comes; from time to time it is synced, and nothing is taken in meanwhile."""
+    """Writes what comes and has it hashed and, from time to time, synced.
 
-    def __init__(self, draft: Draft, digest: Any, body: Body, part: Part, tell: Told, hands: Hands) -> None:
-        self.size = self._synced = body.start
+    Where a sync takes longer than it takes to fetch as much again, nothing more is taken in meanwhile.
+    """
+
+    def __init__(self, draft: Draft, trail: Trail, body: Body, part: Part, tell: Told, hands: Hands) -> None:
+        self.size = self._begun = body.start
         self._draft = draft
-        self._digest = digest
+        self._trail = trail
         self._body = body
         self._part = part
         self._tell = tell
         self._hands = hands
         self._syncing: asyncio.Task[None] | None = None
+        self._is_paused = False
 
     def write(self, view: memoryview) -> None:
         """Take in bytes."""
         self._draft.write(view)
-        self._digest.update(view)
         self.size += len(view)
-        if self.size - self._synced >= SYNC_BYTES and self._syncing is None:
-            self._body.pause()
+        self._trail.add(view)
+        if self.size - self._begun < SYNC_BYTES:
+            return
+        if self._syncing is None:
+            self._begun = self.size
             self._syncing = asyncio.get_running_loop().create_task(self._sync())
+        elif not self._is_paused:
+            self._is_paused = True
+            self._body.pause()
 
     async def _sync(self) -> None:
-        size = self.size
+        size = self._begun
         await self._hands.do(self._draft.sync)
         self._part.write(self._part.note(self._body.head, size))
-        self._synced, self._syncing = size, None
-        self._body.go_on()
+        self._syncing = None
+        if self._is_paused:
+            self._is_paused = False
+            self._body.go_on()
 
     def tick(self) -> bool:
         """Tell how far it has come, and whether it is this disk that is slow."""
         if self._syncing is not None and self._syncing.done():
             self._syncing.result()  # it failed
         self._tell(self.size, self._body.head.length)
-        return self._syncing is not None
+        return self._is_paused
 
     async def rest(self) -> None:
         """Wait for a sync that is under way, whoever wants this to end: its file must not be closed before."""

@@ -15,9 +15,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
+
+from msgspec.structs import asdict
 
 from leasehold import Cancelled, Released, Task, Transient
 from leasehold.pipelines.download import states
@@ -59,7 +61,7 @@ class Work:
         self._key = artifact.key
         self._part = Part(tools.places.part(self._key), tools.boot)
         self._draft: Draft | None = None
-        self._moves: list[asyncio.Future[None]] = []
+        self._moves: list[Awaitable[None]] = []
         self._finishing: asyncio.Future[dict[str, Any]] | None = None
 
     async def run(self) -> dict[str, Any]:
@@ -72,11 +74,20 @@ class Work:
             if self._finishing is not None and not self._finishing.done():
                 await asyncio.wait([self._finishing])  # it has the part in hand
             self._close()
-            ends = await asyncio.gather(*self._moves, return_exceptions=True)
-        for end in ends:
-            if isinstance(end, BaseException):
-                raise end
+            denied = await self._moved()
+        if denied is not None:
+            raise denied
         return found
+
+    async def _moved(self) -> Exception | None:
+        """Wait for all moves; return what went wrong with the first that did."""
+        first: Exception | None = None
+        for move in self._moves:
+            try:
+                await move
+            except Exception as error:  # noqa: BLE001 — the others are waited for, too
+                first = first or error
+        return first
 
     async def _steps(self) -> dict[str, Any]:
         self._advance(states.LEASED)
@@ -98,7 +109,7 @@ class Work:
 
     def _advance(self, state: str) -> None:
         """Move on. Moves are made in order, each in the same transaction as a step; all are waited for at the end."""
-        self._moves.append(asyncio.ensure_future(self._task.advance(state)))
+        self._moves.append(self._task.advance(state))
 
     async def _is_here(self) -> bool:
         """Whether the content that was asked for by its hash is on disk and in the index under this key already."""
@@ -120,10 +131,11 @@ class Work:
 
         async def act() -> dict[str, Any]:
             head = await self._tools.client.head(self._artifact.url)
-            return {"head": asdict(head), "reach": self._part.reach(head)}
+            return {"reach": self._part.reach(head), **asdict(head)}
 
         found: dict[str, Any] = await self._effect("HEAD", act)
-        return Head(**found["head"]), int(found["reach"])
+        reach = int(found.pop("reach"))
+        return Head(**found), reach
 
     async def _fetch(self, head: Head) -> tuple[Streamed, dict[str, Any]]:
         """Stream and finalize; where somebody took the part away in between, once more."""
