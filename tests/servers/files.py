@@ -36,6 +36,7 @@ class Resource:
     stall_head: bool = False
     crumbs: int = 0  # bytes at a time, with a pause after each
     chunked: bool = False
+    tells_rest: bool = True  # with the rest of a file, what was told of the whole
     ends_by_closing: bool = False  # neither a length nor chunks
     heeds_if_range: bool = True
     heeds_range_end: bool = True
@@ -192,6 +193,8 @@ class _Answer:
         self._line.status, self._line.first = status, first
         length = str(last + 1 - first)
         headers = {"Content-Length": length, "Content-Type": "application/octet-stream", **_tags(resource)}
+        if status == 206 and not resource.tells_rest:
+            headers = {"Content-Length": length}
         if status == 206:
             headers["Content-Range"] = f"bytes {first}-{last}/{size}"
         if resource.chunked:

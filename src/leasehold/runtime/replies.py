@@ -61,6 +61,7 @@ class AsyncReply:
             return
         if isinstance(value, BaseException):
             self.future.set_exception(value)
+            self.future.exception()  # it is known: nobody need wait for a move of an attempt that has failed
         else:
             self.future.set_result(value)
 

@@ -105,7 +105,10 @@ class Runner:
             self._leave(attempt)
             return
         try:
-            settlement = attempt.succeed(await attempt.call(self._line))
+            result = await attempt.call(self._line)
+            if attempt.task is not None and attempt.task.states.are_due:
+                await attempt.task.states.settle()
+            settlement = attempt.succeed(result)
         except Released as error:
             self._give_back(attempt, error)
             return

@@ -25,6 +25,7 @@ class States:
         self._reach = ledger
         self._lock = threading.Lock()
         self._asked: Counter[tuple[str, str]] = Counter()
+        self._under_way: list[Moving] = []
 
     def advance(self, state: str, subject: str) -> None:
         """Move, and return once that is committed."""
@@ -34,7 +35,20 @@ class States:
     def advance_async(self, state: str, subject: str) -> Awaitable[None]:
         """Ask for a move at once; what is returned is awaited for its commit, whenever that suits."""
         move = self._make(state, subject)
-        return Moving(self, move, self._reach().enter_async(move))
+        moving = Moving(self, move, self._reach().enter_async(move))
+        self._under_way.append(moving)
+        return moving
+
+    @property
+    def are_due(self) -> bool:
+        """Whether moves were asked for that nobody has waited for."""
+        return any(not moving.is_judged for moving in self._under_way)
+
+    async def settle(self) -> None:
+        """Wait for the moves that nobody has waited for: a task does not end before them, nor well if one is denied."""
+        for moving in self._under_way:
+            if not moving.is_judged:
+                await moving
 
     def _make(self, state: Any, subject: str) -> Move:
         machine = self._machine
@@ -59,13 +73,16 @@ class States:
 class Moving:
     """A move that was asked for. It needs no task of a loop of its own."""
 
-    __slots__ = ("_answer", "_move", "_states")
+    __slots__ = ("_answer", "_move", "_states", "is_judged")
 
     def __init__(self, states: States, move: Move, answer: Awaitable[Entry]) -> None:
         self._states = states
         self._move = move
         self._answer = answer
+        self.is_judged = False
 
     def __await__(self) -> Generator[Any, None, None]:
         """Wait until it is committed; `StateDenied` if no arrow leads there."""
-        self._states.judge(self._move, (yield from self._answer.__await__()))
+        entry = yield from self._answer.__await__()
+        self.is_judged = True
+        self._states.judge(self._move, entry)

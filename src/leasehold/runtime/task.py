@@ -54,7 +54,7 @@ class Task:
         self._line = line
         self._is_async = handler.is_async
         self.effects = Effects(lease, lambda: line.ledger, effects)
-        self._states = States(lease, handler.machine, lambda: line.ledger)
+        self.states = States(lease, handler.machine, lambda: line.ledger)
         self._inputs: dict[str, Any] | None = None
         self.posts = Posts()
 
@@ -141,12 +141,13 @@ class Task:
         """Move the job, or the part of it that `of` names, along an arrow of its machine; without one, `StateDenied`.
 
         A move that an earlier attempt of this task has made is not made again, so a handler may start from the top.
-        In an async handler: `await task.advance(…)`; it is asked for by the call and may be awaited later.
+        In an async handler: `await task.advance(…)`; it is asked for by the call and may be awaited later, at
+        the latest by the engine before the task ends.
         """
         self.effects.check_outside("advance")
         if self._line.lost:
             raise LeaseLost
-        return self._states.advance_async(state, of) if self._is_async else self._states.advance(state, of)
+        return self.states.advance_async(state, of) if self._is_async else self.states.advance(state, of)
 
     def deliver(
         self, subject: str, recipient: str, version: int, message: dict[str, Any], *, provider: str = "default"

@@ -49,7 +49,7 @@ class Machines:
 
 
 def move_all(session: Session, moves: Sequence[Move]) -> list[Row]:
-    """Make moves in a transaction that is open: the first of each thing, then the second of each, and so on."""
+    """Make moves in a transaction that is open: one of each thing and each task, then the next of each, and so on."""
     rows: list[Row] = []
     while moves:
         first, moves = _one_of_each(moves)
@@ -58,7 +58,15 @@ def move_all(session: Session, moves: Sequence[Move]) -> list[Row]:
 
 
 def _one_of_each(moves: Sequence[Move]) -> tuple[list[Move], list[Move]]:
-    """Return the first move of each thing, in the order in which leases are locked, and the others."""
-    first: dict[tuple[int, str], Move] = {}
-    later = [move for move in moves if first.setdefault((move.job_id, move.subject), move) is not move]
-    return sorted(first.values(), key=attrgetter("task_id")), later
+    """Return the first move of each thing and each task, in the order in which leases are locked, and the others.
+
+    The event of a move is chained to the one before of its task: a statement can make one of each.
+    """
+    first: list[Move] = []
+    later: list[Move] = []
+    seen: set[object] = set()
+    for move in moves:
+        names = {(move.job_id, move.subject), move.task_id}
+        (later if names & seen else first).append(move)
+        seen |= names  # also of one that comes later: what follows it must not overtake it
+    return sorted(first, key=attrgetter("task_id")), later

@@ -66,6 +66,18 @@ def test_a_step_that_is_known_to_be_done_is_looked_up_and_not_done_again(collect
     assert list(collection.tools.index.rows()) == [row]
 
 
+def test_a_job_that_has_gone_another_way_is_not_fetched(collection, server):
+    (job,) = collection.plan(read_manifest([server.add("/a", CONTENT)]))
+    held = collection.app.byhand.hold(job.id, owner="somebody")
+    for state in ("LEASED", "SKIPPED_DUPLICATE"):
+        held.task.advance(state)
+    held.release()
+    collection.app.drain(timeout=120)
+    assert (job.status, job.failure["error_class"]) == ("ERROR", "STATE_TRANSITION_DENIED")
+    assert server.gets("/a") == []
+    assert list(collection.tools.index.rows()) == []
+
+
 def is_stopped_between_transactions(hand, url):
     """Stop a process, unless others would have to wait for a transaction of its: a lease is not to blame for that."""
     hand.send_signal(signal.SIGSTOP)

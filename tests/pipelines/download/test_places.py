@@ -83,6 +83,26 @@ def test_a_part_that_was_taken_away_or_replaced_becomes_no_file(places):
         assert not places.has(SHA)
 
 
+def test_a_part_is_open_to_the_next_attempt_until_it_is_whole(places):
+    """Whoever is not root cannot open a file of their own that is read-only."""
+    path = part(places, "a")
+    with closing(Draft(path)) as draft:
+        draft.seal()
+        assert draft.settle() is None
+        assert path.stat().st_mode & 0o200
+
+
+def test_a_part_that_could_not_be_synced_is_taken_away_since_the_next_sync_would_say_nothing(places):
+    path = part(places, "a")
+    end, other = os.pipe()  # what no kernel can sync
+    with closing(Draft(path)) as draft:
+        os.dup2(end, draft.descriptor)
+        assert isinstance(draft.settle(), OSError)
+    for descriptor in (end, other):
+        os.close(descriptor)
+    assert not path.exists()
+
+
 def test_a_whole_file_is_read_only(places):
     keep(places, part(places, "a"), SHA)
     assert places.object(SHA).stat().st_mode & 0o777 == 0o444

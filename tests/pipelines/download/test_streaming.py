@@ -9,7 +9,7 @@ import pytest
 from leasehold import Permanent, Transient
 from leasehold.pipelines.download.client import Answered, Options
 from leasehold.pipelines.download.places import hash_of
-from leasehold.pipelines.download.streaming import Note, Part, check
+from leasehold.pipelines.download.streaming import SYNC_BYTES, Note, Part, check
 from leasehold.pipelines.download.trailing import AT_ONCE_BYTES, STEP_BYTES
 from tests.pipelines.download.blocking import Client, stream
 from tests.servers.files import FileServer
@@ -136,6 +136,23 @@ def test_after_another_boot_only_what_was_synced_is_built_on(server, client, tmp
     head = client.head(url)
     assert before.reach(head) == 200_000
     assert Part(tmp_path / "key.part", "this boot").reach(head) == 0
+
+
+def test_the_rest_of_a_file_need_not_say_again_what_was_said_of_the_whole(server, client, tmp_path):
+    """A 206 without Last-Modified must not cost the note its validator: the next cut would begin at byte 0."""
+    content = random.Random(4).randbytes(SYNC_BYTES + 2_000_000)
+    cuts = [500_000, SYNC_BYTES + 500_000]
+    url = server.add("/a", content, etag=None, modified=1e9, tells_rest=False, cut_after=cuts)
+    part = Part(tmp_path / "key.part", "this boot")
+    assert fetch_on(client, url, part).sha256 == hashlib.sha256(content).hexdigest()
+    assert [line.first for line in server.gets("/a")] == [0, 500_000, SYNC_BYTES + 1_000_000]
+
+
+def test_a_length_that_was_told_long_ago_is_asked_for_again_before_a_file_is_refused(server, client, part):
+    url = server.add("/a", CONTENT[:1000], etag=None)
+    head = client.head(url)
+    server.add("/a", CONTENT, etag=None, chunked=True)
+    assert stream(client, url, head, part, lambda *_: None).sha256 == SHA
 
 
 def test_a_torn_note_makes_the_part_worthless(server, client, part):

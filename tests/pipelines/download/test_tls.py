@@ -9,6 +9,7 @@ from leasehold.model.failure import classify
 from leasehold.pipelines.download import Collection, Settings, read_manifest
 from leasehold.pipelines.download.client import Options
 from leasehold.pipelines.download.streaming import Part
+from leasehold.pipelines.download.wire import HEAD_BYTES_MAX
 from tests.pipelines.download.blocking import Client, stream
 from tests.servers.files import CERTIFICATE, FileServer
 
@@ -85,6 +86,15 @@ def test_a_certificate_that_was_made_known_is_trusted(make_client, part, monkeyp
     monkeypatch.setenv("SSL_CERT_FILE", str(CERTIFICATE))
     with FileServer(tls=True) as safe:
         assert fetch(make_client(), safe.add("/a", CONTENT), part).sha256 == SHA
+
+
+def test_a_connection_that_was_paused_by_a_body_as_large_as_its_buffer_is_used_again(make_client, part, monkeypatch):
+    monkeypatch.setenv("SSL_CERT_FILE", str(CERTIFICATE))
+    client = make_client(timeout=20)
+    with FileServer(tls=True) as safe:
+        for number in range(4):
+            part.forget()
+            assert fetch(client, safe.add(f"/{number}", CONTENT[:HEAD_BYTES_MAX]), part).size == HEAD_BYTES_MAX
 
 
 def test_a_certificate_of_another_host_is_refused_for_good(make_client, part, monkeypatch):

@@ -16,6 +16,18 @@ O = TypeVar("O")  # noqa: E741 — what comes out
 Wish = tuple[Any, asyncio.AbstractEventLoop, "asyncio.Future[Any]"]
 
 
+async def outlast(*tasks: asyncio.Future[Any] | None) -> None:
+    """Wait until all are over, whoever wants this to end meanwhile: that is passed on afterwards."""
+    cut: asyncio.CancelledError | None = None
+    while left := [task for task in tasks if task is not None and not task.done()]:
+        try:
+            await asyncio.wait(left)
+        except asyncio.CancelledError as error:
+            cut = error
+    if cut is not None:
+        raise cut
+
+
 class Hands:
     """Threads that each do one thing after the other; as many as are needed at once, and no more than `most`."""
 

@@ -93,19 +93,26 @@ class Draft:
         os.fdatasync(self.descriptor)
 
     def seal(self) -> None:
-        """Make it read-only, since a content is never changed, and have its bytes on their way to the disk."""
+        """Have its bytes on their way to the disk."""
         with suppress(OSError):  # what it would say, `settle` says
-            os.fchmod(self.descriptor, READ_ONLY)
             os.posix_fadvise(self.descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
 
     def settle(self) -> OSError | None:
-        """Have all of it survive a loss of power; return what went wrong."""
+        """Have all of it survive a loss of power; return what went wrong.
+
+        A part that was not synced is taken away: the kernel tells of that once, and the next sync would say nothing.
+        """
         try:
-            os.fchmod(self.descriptor, READ_ONLY)
             os.fsync(self.descriptor)
         except OSError as error:
+            self.path.unlink(missing_ok=True)
             return error
         return None
+
+    def freeze(self) -> None:
+        """Make what became a whole file read-only, since a content is never changed; not before: a part must open."""
+        with suppress(OSError):
+            os.fchmod(self.descriptor, READ_ONLY)
 
     def close(self) -> None:
         """Let others have it; one that nothing was written to is taken away."""

@@ -51,6 +51,7 @@ class Finisher:
             elif kept is not None and not isinstance(kept, FileNotFoundError):
                 return kept
             elif self._places.has(one.sha256):
+                self._places.settle(one.sha256)
                 is_new = not self._index.has_content(one.sha256, one.key)
             else:
                 return {"gone": True}

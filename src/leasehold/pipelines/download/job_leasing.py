@@ -27,7 +27,7 @@ def lease_next_job(conn: object, *, owner: str, ttl_s: float = TTL_SECONDS) -> d
                 held.done({"state": state})
                 continue
             passed = _passed(found, held.job_id)
-            HOLDINGS.put(found, held.job_id, Holding(owner, held.fence, passed - {states.LEASED}))
+            HOLDINGS.put(found, held.job_id, Holding(conn, owner, held.fence, passed - {states.LEASED}))
             held.task.advance(states.LEASED)
             return _row(found, held.job_id)
     return None

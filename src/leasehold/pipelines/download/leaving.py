@@ -19,16 +19,16 @@ class Waiters:
     """Attempts that may be cut short, by the loop's task that runs each."""
 
     def __init__(self) -> None:
-        self._present: dict[asyncio.Task[object], Task] = {}
+        self._present: dict[asyncio.Task[object], tuple[Task, float]] = {}
         self._told: set[asyncio.Task[object]] = set()
         self._watch: asyncio.Task[None] | None = None
 
     @contextmanager
-    def among(self, task: Task) -> Iterator[None]:
-        """Have the block cut short, with `Released`, when the worker is told to stop."""
+    def among(self, task: Task, patience: float = 0.0) -> Iterator[None]:
+        """Have the block cut short, with `Released`, so many seconds after the worker was told to stop."""
         lane = asyncio.current_task()
         assert lane is not None
-        self._present[lane] = task
+        self._present[lane] = task, patience
         if self._watch is None or self._watch.done():
             self._watch = asyncio.get_running_loop().create_task(self._look())
         try:
@@ -42,9 +42,11 @@ class Waiters:
             self._told.discard(lane)
 
     async def _look(self) -> None:
+        waited = 0.0
         while self._present:
             await asyncio.sleep(LOOK_SECONDS)
-            for lane, task in self._present.items():
-                if task.leaving and lane not in self._told:
+            for lane, (task, patience) in self._present.items():
+                if task.leaving and lane not in self._told and waited >= patience:
                     self._told.add(lane)
                     lane.cancel()
+            waited += LOOK_SECONDS if any(task.leaving for task, _ in self._present.values()) else 0.0

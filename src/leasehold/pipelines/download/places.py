@@ -57,9 +57,11 @@ class Places:
         mine = path.with_name(f"{IDENTITY}.{secrets.token_hex(8)}")
         if not path.exists():
             mine.write_text(secrets.token_hex(16), encoding="ascii")
+            sync(str(mine))
             with suppress(FileExistsError):
                 os.link(mine, path)
             mine.unlink()
+            sync(str(path.parent))
         return path.read_text(encoding="ascii")
 
     def part(self, key: str) -> Path:
@@ -100,7 +102,13 @@ class Places:
         for (draft, _), one in zip(drafts, kept, strict=True):
             if isinstance(one, Kept):
                 draft.path.unlink(missing_ok=True)
+                draft.freeze()
         return kept
+
+    def settle(self, sha256: str) -> None:
+        """Have the name of a content survive a loss of power: whoever linked it may have died before that."""
+        sync(str(self.object(sha256).parent))
+        sync(str(self._objects))
 
     def _link(self, draft: Draft, sha256: str) -> Kept | Exception:
         """Link a part under its hash. With plain texts: it is done for every file."""

@@ -34,6 +34,7 @@ class Holding:
     `is_over`: the job has come to its end under it.
     """
 
+    connection: object  # kept, so that no other has its number meanwhile
     owner: str
     fence: int
     passed: set[str] = field(default_factory=set)
@@ -50,6 +51,9 @@ class Holdings:
     def put(self, found: Engine, job_id: int, holding: Holding) -> None:
         """Note a lease."""
         with self._lock:
+            for key, one in list(self._known.items()):
+                if one.is_over and one.connection is not found.connection:
+                    del self._known[key]
             self._known[id(found.connection), found.place, job_id] = holding
 
     def get(self, found: Engine, job_id: int) -> Holding | None:

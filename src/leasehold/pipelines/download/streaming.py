@@ -11,7 +11,7 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -19,7 +19,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from leasehold.errors import Permanent, Transient
-from leasehold.pipelines.download.batching import Hands
+from leasehold.pipelines.download.batching import Hands, outlast
 from leasehold.pipelines.download.client import UNSATISFIABLE, Answered, Body, Client, Head
 from leasehold.pipelines.download.draft import Draft
 from leasehold.pipelines.download.trailing import Trail
@@ -86,6 +86,10 @@ class Part:
     def note(self, head: Head, synced: int) -> Note:
         return Note(head.url, head.validator, head.length, synced, self._boot)
 
+    def renewed(self, note: Note, synced: int) -> Note:
+        """Return a note that tells of more bytes."""
+        return replace(note, synced=synced, boot=self._boot)
+
     def begin(self, head: Head) -> None:
         """Put down what the part is fetched with, if it is large enough to be built on."""
         if head.length is None or head.length >= NOTED_BYTES:
@@ -136,16 +140,18 @@ async def stream(client: Client, url: str, head: Head, part: Part, draft: Draft,
         if body.start == 0:
             part.begin(body.head)  # not before the bytes of another file are gone
         trail = Trail(draft, digest, body.start, hands)
-        pen = Pen(draft, trail, body, part, tell, hands)
+        pen = Pen(draft, trail, body, part, note, tell, hands)
         try:
             await body.pour(pen.write, pen.tick)
             sha256 = await trail.end()
         finally:
-            await pen.rest()
-            await trail.give_up()
+            try:
+                await pen.rest()
+            finally:
+                await trail.give_up()
         streamed = _streamed(body.head, sha256, pen.size, pen.size - body.start)
-        if body.head.length is None:
-            _check_end(streamed, body.head, head)
+        if body.head.length is None and _is_short(streamed, body.head, head):  # by a HEAD that may be of long ago
+            _check_end(streamed, body.head, await client.head(url))
         return streamed
     finally:
         body.close()
@@ -181,9 +187,14 @@ def _is_other(found: Head, wanted: Head) -> bool:
     return any(None not in pair and pair[0] != pair[1] for pair in (tags, (found.length, wanted.length)))
 
 
+def _is_short(streamed: Streamed, found: Head, wanted: Head) -> bool:
+    """Whether HEAD has told another length of the same file."""
+    return wanted.length is not None and streamed.size != wanted.length and not _is_other(found, wanted)
+
+
 def _check_end(streamed: Streamed, found: Head, wanted: Head) -> None:
-    """See that a body that ended with its connection was whole, by what HEAD has said of the same file."""
-    if wanted.length is not None and streamed.size != wanted.length and not _is_other(found, wanted):
+    """See that a body that ended with its connection was whole, by what HEAD says of the same file."""
+    if _is_short(streamed, found, wanted):
         said = f"{streamed.url} ended after {streamed.size:,} of {wanted.length:,} bytes"
         raise Transient(said, error_class="NETWORK_RESET")
 
@@ -194,7 +205,11 @@ class Pen:
     Where a sync takes longer than it takes to fetch as much again, nothing more is taken in meanwhile.
     """
 
-    def __init__(self, draft: Draft, trail: Trail, body: Body, part: Part, tell: Told, hands: Hands) -> None:
+    def __init__(
+        self, draft: Draft, trail: Trail, body: Body, part: Part, note: Note | None, tell: Told, hands: Hands
+    ) -> None:
+        # The rest of a file need not be sent with everything that was told of the whole.
+        self._note = part.note(body.head, 0) if note is None or body.start == 0 else note
         self.size = self._begun = body.start
         self._draft = draft
         self._trail = trail
@@ -221,8 +236,12 @@ class Pen:
 
     async def _sync(self) -> None:
         size = self._begun
-        await self._hands.do(self._draft.sync)
-        self._part.write(self._part.note(self._body.head, size))
+        try:
+            await self._hands.do(self._draft.sync)
+        except OSError:
+            self._part.forget()  # the kernel tells of it once: the next sync would say nothing
+            raise
+        self._part.write(self._part.renewed(self._note, size))
         self._syncing = None
         if self._is_paused:
             self._is_paused = False
@@ -232,15 +251,16 @@ class Pen:
         """Tell how far it has come, and whether it is this disk that is slow."""
         if self._syncing is not None and self._syncing.done():
             self._syncing.result()  # it failed
+        self._trail.check()
         self._tell(self.size, self._body.head.length)
         return self._is_paused
 
     async def rest(self) -> None:
         """Wait for a sync that is under way, whoever wants this to end: its file must not be closed before."""
-        while self._syncing is not None and not self._syncing.done():
-            await asyncio.wait([self._syncing])
-        if self._syncing is not None:
-            self._syncing.result()
+        syncing = self._syncing
+        await outlast(syncing)
+        if syncing is not None:
+            syncing.result()
 
 
 def _streamed(head: Head, sha256: str, size: int, fetched: int) -> Streamed:

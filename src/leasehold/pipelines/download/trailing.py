@@ -9,7 +9,7 @@ import asyncio
 from functools import partial
 from typing import Any, Final
 
-from leasehold.pipelines.download.batching import Hands
+from leasehold.pipelines.download.batching import Hands, outlast
 from leasehold.pipelines.download.draft import Draft
 
 AT_ONCE_BYTES: Final = 4 * 1024 * 1024
@@ -55,14 +55,19 @@ class Trail:
         self._least = 1
         self._go_on()
         if (following := self._following) is not None:
-            await asyncio.wait([following])
+            await outlast(following)
             following.result()
         return str(self._digest.hexdigest())
 
     async def give_up(self) -> None:
         """Wait for the stretch that is under way, whoever wants this to end: its file must not be closed before."""
         self._is_given_up = True
-        while self._following is not None and not self._following.done():
-            await asyncio.wait([self._following])
-        if self._following is not None:
-            self._following.exception()  # whoever gives up has another
+        following = self._following
+        await outlast(following)
+        if following is not None and not following.cancelled():
+            following.exception()  # whoever gives up has another
+
+    def check(self) -> None:
+        """Raise what went wrong with the hashing so far."""
+        if self._following is not None and self._following.done():
+            self._following.result()

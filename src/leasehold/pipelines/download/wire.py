@@ -135,6 +135,7 @@ class Wire(asyncio.BufferedProtocol):
             raise Silence("the connection is closed")
         self._phase = Phase.ASKED
         self._waiting = self._loop.create_future()
+        self.go_on()  # it may have been paused in the answer before
         self._transport.write(words)
         async with asyncio.timeout(timeout):
             answer: Answer = await self._waiting

@@ -23,7 +23,7 @@ from msgspec.structs import asdict
 
 from leasehold import Cancelled, Released, Task, Transient
 from leasehold.pipelines.download import states
-from leasehold.pipelines.download.batching import Hands
+from leasehold.pipelines.download.batching import Hands, outlast
 from leasehold.pipelines.download.client import Client, Head
 from leasehold.pipelines.download.draft import Draft
 from leasehold.pipelines.download.finishing import Finisher, Ready
@@ -35,7 +35,8 @@ from leasehold.pipelines.download.places import Places
 from leasehold.pipelines.download.streaming import Part, Streamed, check, stream, whole
 from leasehold.pipelines.download.urls import host_of, name_of
 
-EFFORTS_MAX = 5
+LOSSES_MAX = 5
+PATIENCE_SECONDS = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,8 @@ class Work:
         self._key = artifact.key
         self._part = Part(tools.places.part(self._key), tools.boot)
         self._draft: Draft | None = None
-        self._moves: list[Awaitable[None]] = []
+        self._asked: list[Awaitable[None]] = []
+        self._losses = 0
         self._finishing: asyncio.Future[dict[str, Any]] | None = None
 
     async def run(self) -> dict[str, Any]:
@@ -71,23 +73,11 @@ class Work:
         except FileNotFoundError as error:  # of this folder: no server says so
             raise Transient(f"a file was taken away meanwhile: {error}", error_class="CONFLICT") from error
         finally:
-            if self._finishing is not None and not self._finishing.done():
-                await asyncio.wait([self._finishing])  # it has the part in hand
-            self._close()
-            denied = await self._moved()
-        if denied is not None:
-            raise denied
-        return found
-
-    async def _moved(self) -> Exception | None:
-        """Wait for all moves; return what went wrong with the first that did."""
-        first: Exception | None = None
-        for move in self._moves:
             try:
-                await move
-            except Exception as error:  # noqa: BLE001 — the others are waited for, too
-                first = first or error
-        return first
+                await outlast(self._finishing)  # it has the part in hand
+            finally:
+                self._close()
+        return found
 
     async def _steps(self) -> dict[str, Any]:
         self._advance(states.LEASED)
@@ -108,8 +98,8 @@ class Work:
         return {"state": state, "sha256": streamed.sha256, "bytes": streamed.size, "path": kept["name"]}
 
     def _advance(self, state: str) -> None:
-        """Move on. Moves are made in order, each in the same transaction as a step; all are waited for at the end."""
-        self._moves.append(self._task.advance(state))
+        """Move on. Moves are made in order, each with the next step, which looks at them first."""
+        self._asked.append(self._task.advance(state))
 
     async def _is_here(self) -> bool:
         """Whether the content that was asked for by its hash is on disk and in the index under this key already."""
@@ -139,16 +129,19 @@ class Work:
 
     async def _fetch(self, head: Head) -> tuple[Streamed, dict[str, Any]]:
         """Stream and finalize; where somebody took the part away in between, once more."""
-        for effort in range(EFFORTS_MAX):
+        effort = 0  # those of earlier attempts are on record
+        while self._losses < LOSSES_MAX:
             fields = {"effort": effort} if effort else {}
             with self._tools.waiters.among(self._task):
                 act, look = partial(self._stream, head), partial(self._was_streamed, head)
                 streamed = Streamed(**await self._effect("STREAM", act, look, range_start=0, **fields))
-            finalize, look = partial(self._keep, head, streamed), partial(self._was_kept, head, streamed)
-            kept: dict[str, Any] = await self._effect("FINALIZE", finalize, look, sha256=streamed.sha256, **fields)
+            with self._tools.waiters.among(self._task, patience=PATIENCE_SECONDS):
+                finalize, look = partial(self._keep, head, streamed), partial(self._was_kept, head, streamed)
+                kept: dict[str, Any] = await self._effect("FINALIZE", finalize, look, sha256=streamed.sha256, **fields)
             if not kept.get("gone"):
                 return streamed, kept
-        raise FileNotFoundError(f"the part of {self._artifact.url}, {EFFORTS_MAX} times")
+            effort += 1
+        raise FileNotFoundError(f"the part of {self._artifact.url}, {LOSSES_MAX} times")
 
     async def _stream(self, head: Head) -> dict[str, Any]:
         tools = self._tools
@@ -186,7 +179,8 @@ class Work:
     async def _keep(self, head: Head, streamed: Streamed) -> dict[str, Any]:
         """Make the part whole."""
         # What an earlier attempt has streamed may have lain there for days.
-        if self._draft is None and not await self._tools.hands.do(partial(self._reopen, streamed)):
+        if self._draft is None and not await self._reopen(streamed):
+            self._losses += 1
             return {"gone": True}
         return await self._finish(head, streamed)
 
@@ -203,15 +197,16 @@ class Work:
         self._finishing = asyncio.ensure_future(self._tools.finisher.finish(ready))
         return await asyncio.shield(self._finishing)
 
-    def _reopen(self, streamed: Streamed) -> bool:
+    async def _reopen(self, streamed: Streamed) -> bool:
         """Take up a part that an earlier attempt has streamed; whether it holds that, or was made whole."""
         try:
             self._draft = Draft(self._part.path, make=False)
         except FileNotFoundError:
             return True
-        size = self._draft.size
-        if size == streamed.size and self._draft.hashed(size).hexdigest() == streamed.sha256:
-            return True
+        if (size := self._draft.size) == streamed.size:
+            digest = await self._tools.hands.do(partial(self._draft.hashed, size))  # ends if the draft is closed
+            if digest.hexdigest() == streamed.sha256:
+                return True
         self._part.forget()
         self._close()
         return False
@@ -256,8 +251,12 @@ class Work:
         url = {"url": self._artifact.url} if kind in ("HEAD", "STREAM") else {}
         told = {**url, **fields}
 
-        def run() -> Any:  # a plain function is looked at faster
-            return act()
+        asked, self._asked = self._asked, []
+
+        async def run() -> Any:
+            for move in asked:  # made in the transaction of this step, or before
+                await move
+            return await act()
 
         found: Awaitable[Any] = self._task.effect(
             kind, run, lookup=look, idempotent=True, op=op_key(kind, self._key, **told), **told

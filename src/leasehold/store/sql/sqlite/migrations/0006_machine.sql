@@ -21,6 +21,7 @@ CREATE TRIGGER state_begins BEFORE INSERT ON state
 WHEN NOT EXISTS (
     SELECT 1 FROM machine JOIN arrow ON arrow.machine = machine.name AND arrow.source = machine.initial
     WHERE machine.name = NEW.machine AND arrow.target = NEW.name)
+  OR EXISTS (SELECT 1 FROM state WHERE job_id = NEW.job_id AND subject = NEW.subject)
 BEGIN SELECT RAISE(ABORT, 'state_transition_denied: no arrow leads there from the first state'); END;
 
 CREATE TRIGGER state_follows BEFORE UPDATE ON state
