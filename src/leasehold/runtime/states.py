@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Awaitable, Callable, Generator
+from functools import lru_cache
+from operator import attrgetter
 from typing import Any
 
 from leasehold.errors import Misuse, StateDenied
@@ -14,6 +16,8 @@ from leasehold.model.limits import KEY_LENGTH_MAX
 from leasehold.model.machine import Machine, Move, Step, make_move
 from leasehold.model.names import check_text
 from leasehold.runtime.effects import Ledger
+
+_states_of = lru_cache(maxsize=64)(attrgetter("states"))
 
 
 class States:
@@ -54,7 +58,7 @@ class States:
         machine = self._machine
         if machine is None:
             raise Misuse(f"'{self._lease.kind}' has no machine; declare one with app.machine and pass it as machine=….")
-        if state not in machine.states:
+        if state not in _states_of(machine):
             raise StateDenied(f"'{machine.name}' has no state {str(state)[:80]!r}, only {', '.join(machine.states)}.")
         if subject:
             check_text(subject, KEY_LENGTH_MAX, "What a state is of")

@@ -1,5 +1,7 @@
 """Keys of jobs and operations: the same everywhere, and the ones that the document's readers know."""
 
+import hashlib
+import json
 import subprocess
 import sys
 
@@ -12,6 +14,8 @@ from leasehold.pipelines.download.idempotency import job_key, op_key
 JOB = "d74be75ae5e8054c26e2f1e6f1d8a7d6bdbfce4651884d6160f21366c9b817b8"
 STREAM = "a0f5389b39d50100579098f64e4b7a3205e17715a234fbb1753dd0a20495518b"
 URL = "https://example.org/paper.pdf"
+scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+texts = st.text(st.characters(codec=None)) | st.sampled_from([2**64, -(2**63) - 1, "\ud800", "\x7f/<>"])
 
 
 def test_the_two_known_keys_hold():
@@ -58,3 +62,12 @@ def test_what_is_no_json_has_no_key():
     for value in (float("nan"), b"x", object()):
         with pytest.raises((ValueError, TypeError)):
             op_key("STREAM", "job-123", value=value)
+
+
+@given(
+    st.dictionaries(st.from_regex(r"\A[a-z]{1,8}\Z").filter(lambda name: name not in {"v", "kind"}), scalars | texts)
+)
+def test_a_key_is_made_of_the_same_text_whatever_writes_it(fields):
+    told = {"v": 1, "kind": "STREAM", "job_id": "job", **fields}
+    text = json.dumps(told, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    assert op_key("STREAM", "job", **fields) == hashlib.sha256(text.encode()).hexdigest()

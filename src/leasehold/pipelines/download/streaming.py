@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -68,12 +69,12 @@ class Part:
 
     def known(self, head: Head) -> tuple[Note | None, int]:
         """Return what the part was fetched with, and how many of its bytes are certain to be there."""
+        try:
+            size = os.stat(self.path).st_size  # noqa: PTH116 — asked for every file, and most have no part
+        except FileNotFoundError:
+            return None, 0
         note = self._read()
         if note is None or note.validator is None or not _is_same_place(note.url, head):
-            return None, 0
-        try:
-            size = self.path.stat().st_size
-        except FileNotFoundError:
             return None, 0
         return note, size if note.boot == self._boot and self._boot else min(size, note.synced)
 
@@ -117,7 +118,7 @@ def _is_same_place(url: str, head: Head) -> bool:
 
 async def whole(head: Head, part: Part, draft: Draft, hands: Hands) -> Streamed | None:
     """Return what a part holds, if it holds all of the file that a head tells of."""
-    note, start = part.known(head)
+    note, start = part.known(head) if draft.size else (None, 0)
     start = min(start, draft.size)
     if note is None or not start or (start, note.validator) != (head.length, head.validator) or start != note.length:
         return None
@@ -129,7 +130,7 @@ async def stream(client: Client, url: str, head: Head, part: Part, draft: Draft,
     """Fetch what is missing of a part and return what it holds then."""
     if (found := await whole(head, part, draft, hands)) is not None:
         return found
-    note, start = part.known(head)
+    note, start = part.known(head) if draft.size else (None, 0)
     start = min(start, draft.size)
     digest = await hands.do(partial(draft.hashed, start)) if start else hashlib.sha256()
     body = await _opened(client, url, start, note)
