@@ -182,6 +182,15 @@ def test_a_folder_with_its_own_database_does_not_heed_the_address_of_others(serv
     assert folder.command("status", env={"LEASEHOLD_URL": "postgresql://nowhere.invalid/x"}).output == "1 here\n"
 
 
+def test_a_folder_with_its_own_database_is_not_given_another(postgres, server, tmp_path):
+    """Its jobs could not be reached any more, and its files would be nobody's."""
+    folder = Folder(tmp_path / "out")
+    folder.fetch(server.add("/a", CONTENT))
+    answer = Folder(folder.root, postgres.create_database()).command("status")
+    assert (answer.exit_code, "DATABASE_INSIDE" in answer.output) == (2, True)
+    assert folder.command("status").output == "1 here\n"
+
+
 def test_a_folder_that_is_no_collection_is_told_how_to_become_one(tmp_path):
     answer = Folder(tmp_path).command("status")
     assert answer.exit_code == 2

@@ -68,6 +68,8 @@ def test_the_same_content_of_another_artifact_is_known(index):
     index.add(ROW)
     assert not index.has_content("a" * 64, but="1")
     assert index.has_content("a" * 64, but="2")
+    index.add(replace(ROW, key="3", sha256="b" * 64, state="DEDUPED"))
+    assert not index.has_content("b" * 64, but="2")  # whoever brought it was killed before it could say so
 
 
 def test_many_threads_and_two_processes_worth_of_indexes_write_at_once(make_index):

@@ -5,6 +5,7 @@ import hashlib
 import random
 
 import pytest
+from msgspec.structs import replace
 
 from leasehold import Permanent, Transient
 from leasehold.pipelines.download.client import Answered, Options
@@ -111,6 +112,16 @@ def test_a_part_that_is_whole_already_is_not_fetched_again(server, client, part)
     fetch(client, url, part)
     assert fetch(client, url, part).fetched == 0
     assert len(server.gets("/a")) == 1
+
+
+def test_a_part_that_is_whole_by_its_own_note_is_not_fetched_again_though_head_says_little(server, client, part):
+    """Killed after the last byte: HEAD has told neither length nor validator, GET both."""
+    url = server.add("/a", CONTENT)
+    fetch(client, url, part)
+    vague = replace(client.head(url), length=None, etag=None)
+    found = stream(client, url, vague, part, lambda *_: None)
+    assert (found.sha256, found.fetched) == (SHA, 0)
+    assert [line.status for line in server.gets("/a")] == [200, 416]
 
 
 def test_a_file_that_became_shorter_is_no_reason_to_give_up(server, client, part):

@@ -101,7 +101,7 @@ class Index:
         return bool(self._shelf.read("has", {"key": key, "sha256": sha256}))
 
     def has_content(self, sha256: str, but: str) -> bool:
-        """Whether another artifact has this content."""
+        """Whether another artifact has brought this content."""
         return bool(self._shelf.read("has_content", {"sha256": sha256, "but": but}))
 
     def find(self, text: str, limit: int = 50) -> list[Row]:

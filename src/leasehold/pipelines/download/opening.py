@@ -34,6 +34,12 @@ class DatabaseUnnamed(Misuse):
     code = "DATABASE_UNNAMED"
 
 
+class DatabaseInside(Misuse):
+    """The jobs of this collection lie in its folder, and not in a database elsewhere."""
+
+    code = "DATABASE_INSIDE"
+
+
 @contextmanager
 def existing(folder: Path, url: str = "") -> Iterator[Collection]:
     """Open a collection that is there."""
@@ -68,6 +74,8 @@ def _address(settings: Settings) -> str:
     """Return the address of the database elsewhere; empty where it lies in the folder."""
     remembered = _remembered(settings.root)
     url = settings.url or (os.environ.get("LEASEHOLD_URL", "") if remembered else "")
+    if settings.url and not remembered and (settings.root / HOME / "download.db").exists():
+        raise DatabaseInside(f"Leave --url away, or use another folder; this one is {settings.root}.")
     if remembered and _sort(url) != remembered:
         raise DatabaseUnnamed(f"Pass --url {remembered}://… or set LEASEHOLD_URL; the folder is {settings.root}.")
     return url

@@ -134,6 +134,8 @@ async def stream(client: Client, url: str, head: Head, part: Part, draft: Draft,
     start = min(start, draft.size)
     digest = await hands.do(partial(draft.hashed, start)) if start else hashlib.sha256()
     body = await _opened(client, url, start, note)
+    if body is None:
+        return _streamed(head, digest.hexdigest(), start, 0)
     try:
         if body.start == 0:
             digest = hashlib.sha256()
@@ -141,16 +143,7 @@ async def stream(client: Client, url: str, head: Head, part: Part, draft: Draft,
         if body.start == 0:
             part.begin(body.head)  # not before the bytes of another file are gone
         trail = Trail(draft, digest, body.start, hands)
-        pen = Pen(draft, trail, body, part, note, tell, hands)
-        try:
-            await body.pour(pen.write, pen.tick)
-            sha256 = await trail.end()
-        finally:
-            try:
-                await pen.rest()
-            finally:
-                await trail.give_up()
-        streamed = _streamed(body.head, sha256, pen.size, pen.size - body.start)
+        streamed = await _poured(body, Pen(draft, trail, body, part, note, tell, hands), trail)
         if body.head.length is None and _is_short(streamed, body.head, head):  # by a HEAD that may be of long ago
             _check_end(streamed, body.head, await client.head(url))
         return streamed
@@ -158,8 +151,21 @@ async def stream(client: Client, url: str, head: Head, part: Part, draft: Draft,
         body.close()
 
 
-async def _opened(client: Client, url: str, start: int, note: Note | None) -> Body:
-    """Ask for what is missing, if it is of the file that the part is of; else for all of it."""
+async def _poured(body: Body, pen: Pen, trail: Trail) -> Streamed:
+    """Take in a body; nothing of it is under way on a thread when this ends."""
+    try:
+        await body.pour(pen.write, pen.tick)
+        sha256 = await trail.end()
+    finally:
+        try:
+            await pen.rest()
+        finally:
+            await trail.give_up()
+    return _streamed(body.head, sha256, pen.size, pen.size - body.start)
+
+
+async def _opened(client: Client, url: str, start: int, note: Note | None) -> Body | None:
+    """Ask for what is missing, if it is of the file that the part is of; else for all of it. None: nothing is."""
     if not start or note is None:
         return await client.open(url)
     try:
@@ -167,6 +173,8 @@ async def _opened(client: Client, url: str, start: int, note: Note | None) -> Bo
     except Answered as answer:
         if answer.response.status_code != UNSATISFIABLE:
             raise
+        if start == note.length and answer.response.headers.get("content-range", "").strip() == f"bytes */{start}":
+            return None  # the same file, or all of another would have come
         return await client.open(url)  # it has changed its length since
     if body.start and _is_rest_of_other(body.head, note):
         body.close()
