@@ -52,9 +52,18 @@ BUILDS: Final = (
     Build(
         "moves of one thing in one group are made from where the first began",
         "store/machines.py",
-        "return [Entry(*row) for row in rows] + (self.move(later) if later else [])",
-        "return [Entry(*row) for row in rows]",
+        "first, moves = _one_of_each(moves)",
+        "first, moves = list(moves), []",
         (f"{MACHINES}::test_many_moves_of_one_thing_are_made_one_after_the_other[sqlite]",),
+    ),
+    Build(
+        "moves of several things of one task are chained to the same event",
+        "store/machines.py",
+        "names = {(move.job_id, move.subject), move.task_id}",
+        "names = {(move.job_id, move.subject)}",
+        (
+            "tests/app/test_moves.py::test_s6_moves_of_several_things_asked_for_at_once_are_all_made_and_all_on_record[sqlite]",
+        ),
     ),
     Build(
         "the limit of each branch is not looked at",

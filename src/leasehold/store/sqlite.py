@@ -34,6 +34,8 @@ from leasehold.store.sqlite_wake import SocketEar, SocketMouth
 
 VERSION_MIN: Final = (3, 51, 3)
 BUSY_SECONDS: Final = 30.0
+# What a file system of the caller's own raises has no code.
+TOLD: Final[dict[type[Exception], int]] = {apsw.IOError: apsw.SQLITE_IOERR, apsw.FullError: apsw.SQLITE_FULL}
 BUSY: Final = "another process is writing"
 STATEMENTS_KEPT: Final = 1_000  # prepared, by connection: more than the store has
 _BOOT: Final = clock.boot_id()
@@ -98,7 +100,8 @@ class SqliteDialect:
 
     def translate(self, error: Exception) -> LeaseholdError:
         """Turn a final apsw error into one of ours."""
-        return translate(getattr(error, "result", 0), str(error), self.path)
+        code = getattr(error, "result", 0) or TOLD.get(type(error), 0)
+        return translate(code, str(error), self.path)
 
 
 def translate(code: int, said: str, path: Path) -> LeaseholdError:
