@@ -109,8 +109,19 @@ class Draft:
             return error
         return None
 
-    def freeze(self) -> None:
-        """Make what became a whole file read-only, since a content is never changed; not before: a part must open."""
+    def link(self, target: str) -> None:
+        """Give it another name."""
+        if not self.is_in_place:
+            raise FileNotFoundError(f"{self.path.name} was taken away")
+        os.link(self.path, target)
+
+    def replace(self, target: str) -> None:
+        """Take the place of another file."""
+        os.replace(self.path, target)  # noqa: PTH105
+
+    def finish(self) -> None:
+        """Take away the part's name; the whole file becomes read-only, not before, since a part must open."""
+        self.path.unlink(missing_ok=True)
         with suppress(OSError):
             os.fchmod(self.descriptor, READ_ONLY)
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 from leasehold.pipelines.download.batching import Batches
 from leasehold.pipelines.download.draft import Draft
 from leasehold.pipelines.download.index import Index
+from leasehold.pipelines.download.loose import Loose
 from leasehold.pipelines.download.places import Kept, Places
 from leasehold.pipelines.download.streaming import Part
 
@@ -16,7 +17,11 @@ GROUP_MAX: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """A part that holds all its bytes, what they hash to, and what people shall find them by. None: it is not there."""
+    """All bytes of a file, what they hash to, and what people shall find them by.
+
+    They are in a draft, or in memory; without either they should be whole already. `is_again`: an earlier attempt may
+    have brought them.
+    """
 
     part: Part
     draft: Draft | None
@@ -24,6 +29,8 @@ class Ready:
     key: str
     work_id: str
     wanted: str
+    content: bytes | None = None
+    is_again: bool = False
 
 
 class Finisher:
@@ -39,15 +46,27 @@ class Finisher:
         return await self._batches.do(ready)
 
     def _finish(self, group: list[Ready]) -> list[dict[str, Any] | Exception]:
-        drafts = [(one.draft, one.sha256) for one in group if one.draft is not None]
-        answers = iter(self._places.keep_all(drafts))
-        return [self._end(one, None if one.draft is None else next(answers)) for one in group]
+        sheets = [self._sheet(one) for one in group]
+        try:
+            pairs = [(sheet, one.sha256) for sheet, one in zip(sheets, group, strict=True) if sheet is not None]
+            answers = iter(self._places.keep_all(pairs))
+            return [
+                self._end(one, None if sheet is None else next(answers))
+                for sheet, one in zip(sheets, group, strict=True)
+            ]
+        finally:
+            for sheet in sheets:
+                if isinstance(sheet, Loose):
+                    sheet.close()
+
+    def _sheet(self, one: Ready) -> Draft | Loose | None:
+        return one.draft if one.content is None else Loose(one.content, self._places.staging)
 
     def _end(self, one: Ready, kept: Kept | Exception | None) -> dict[str, Any] | Exception:
         """Give a name. A part that is not there was whole before, if its content is."""
         try:
             if isinstance(kept, Kept):
-                is_new = kept.is_new
+                is_new = kept.is_new or (one.is_again and not self._index.has_content(one.sha256, one.key))
             elif kept is not None and not isinstance(kept, FileNotFoundError):
                 return kept
             elif self._places.has(one.sha256):
@@ -55,7 +74,8 @@ class Finisher:
                 is_new = not self._index.has_content(one.sha256, one.key)
             else:
                 return {"gone": True}
-            one.part.forget()
+            if one.content is None:
+                one.part.forget()
             return {"is_new": is_new, "name": self._places.name(one.work_id, one.wanted, one.key, one.sha256)}
         except Exception as error:  # noqa: BLE001 — it is this one's alone
             return error

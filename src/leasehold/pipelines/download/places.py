@@ -17,10 +17,11 @@ import secrets
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
-from leasehold.pipelines.download.draft import Draft
+from leasehold.pipelines.download.loose import can_be_loose
 
 HOME: Final = ".leasehold"
 IDENTITY: Final = "identity"
@@ -35,6 +36,29 @@ class Kept:
 
     sha256: str
     is_new: bool
+
+
+class Sheet(Protocol):
+    """All bytes of a file that shall become whole: a draft, or a content that is loose."""
+
+    @property
+    def size(self) -> int:
+        """How many they are."""
+
+    def seal(self) -> None:
+        """Have them on their way to the disk."""
+
+    def settle(self) -> OSError | None:
+        """Have them survive a loss of power; return what went wrong."""
+
+    def link(self, target: str) -> None:
+        """Have them under this name; `FileExistsError` where there is one."""
+
+    def replace(self, target: str) -> None:
+        """Have them under this name instead of what is there."""
+
+    def finish(self) -> None:
+        """Keep them under that name alone."""
 
 
 class Places:
@@ -64,6 +88,11 @@ class Places:
             sync(str(path.parent))
         return path.read_text(encoding="ascii")
 
+    @cached_property
+    def takes_loose(self) -> bool:
+        """Whether a content can be kept without a part here."""
+        return can_be_loose(self.staging)
+
     def part(self, key: str) -> Path:
         """Where a job's bytes are gathered."""
         return self.staging / f"{key}.part"
@@ -76,14 +105,14 @@ class Places:
         """Whether a content is there."""
         return self.object(sha256).is_file()
 
-    def keep(self, draft: Draft, sha256: str) -> Kept:
+    def keep(self, draft: Sheet, sha256: str) -> Kept:
         """Make a part whole under its hash. Safe to repeat: what a crash left half-done is completed."""
         (kept,) = self.keep_all([(draft, sha256)])
         if isinstance(kept, Exception):
             raise kept
         return kept
 
-    def keep_all(self, drafts: Sequence[tuple[Draft, str]]) -> list[Kept | Exception]:
+    def keep_all(self, drafts: Sequence[tuple[Sheet, str]]) -> list[Kept | Exception]:
         """Make parts whole, each as if it were alone; what can be synced for all of them at once is.
 
         All bytes are sent to the disk before the first is waited for, and nothing is changed between one sync and the
@@ -101,8 +130,7 @@ class Places:
         # The part is another name of the whole file; the next attempt finds that and takes the name away.
         for (draft, _), one in zip(drafts, kept, strict=True):
             if isinstance(one, Kept):
-                draft.path.unlink(missing_ok=True)
-                draft.freeze()
+                draft.finish()
         return kept
 
     def settle(self, sha256: str) -> None:
@@ -110,30 +138,28 @@ class Places:
         sync(str(self.object(sha256).parent))
         sync(str(self._objects))
 
-    def _link(self, draft: Draft, sha256: str) -> Kept | Exception:
+    def _link(self, draft: Sheet, sha256: str) -> Kept | Exception:
         """Link a part under its hash. With plain texts: it is done for every file."""
         folder = f"{self._objects}/{sha256[:2]}"
         target = f"{folder}/{sha256[2:]}"
         try:
-            if not draft.is_in_place:
-                raise FileNotFoundError(f"{draft.path.name} was taken away")
             try:
-                os.link(draft.path, target)
+                draft.link(target)
             except FileNotFoundError:
                 os.makedirs(folder, exist_ok=True)  # noqa: PTH103
-                os.link(draft.path, target)
+                draft.link(target)
         except FileExistsError:
             return self._compare(draft, target, sha256)
         except OSError as error:
             return error
         return Kept(sha256, is_new=True)
 
-    def _compare(self, draft: Draft, target: str, sha256: str) -> Kept | Exception:
+    def _compare(self, draft: Sheet, target: str, sha256: str) -> Kept | Exception:
         """See that what is there is what it should be; if it is not, what was just fetched takes its place."""
         try:
             if hash_of(Path(target)) == (sha256, draft.size):
                 return Kept(sha256, is_new=False)
-            os.replace(draft.path, target)  # noqa: PTH105
+            draft.replace(target)
             return Kept(sha256, is_new=True)
         except OSError as error:
             return error

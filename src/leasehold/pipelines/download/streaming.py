@@ -116,6 +116,11 @@ def _is_same_place(url: str, head: Head) -> bool:
     return url == head.url or (head.etag is not None and url.partition("?")[0] == head.url.partition("?")[0])
 
 
+def is_small(head: Head) -> bool:
+    """Whether a file is known to be so small that it is taken in at once."""
+    return head.length is not None and head.length < NOTED_BYTES
+
+
 async def whole(head: Head, part: Part, draft: Draft, hands: Hands) -> Streamed | None:
     """Return what a part holds, if it holds all of the file that a head tells of."""
     note, start = part.known(head) if draft.size else (None, 0)
@@ -149,6 +154,22 @@ async def stream(client: Client, url: str, head: Head, part: Part, draft: Draft,
         return streamed
     finally:
         body.close()
+
+
+async def gather(body: Body, tell: Told) -> tuple[Streamed, bytes]:
+    """Take in a small body whole."""
+    content = bytearray()
+
+    def tick() -> bool:
+        tell(len(content), body.head.length)
+        return False
+
+    try:
+        await body.pour(content.extend, tick)
+    finally:
+        body.close()
+    size = len(content)
+    return _streamed(body.head, hashlib.sha256(content).hexdigest(), size, size), bytes(content)
 
 
 async def _poured(body: Body, pen: Pen, trail: Trail) -> Streamed:

@@ -24,7 +24,7 @@ from msgspec.structs import asdict
 from leasehold import Cancelled, Released, Task, Transient
 from leasehold.pipelines.download import states
 from leasehold.pipelines.download.batching import Hands, outlast
-from leasehold.pipelines.download.client import Client, Head
+from leasehold.pipelines.download.client import Body, Client, Head
 from leasehold.pipelines.download.draft import Draft
 from leasehold.pipelines.download.finishing import Finisher, Ready
 from leasehold.pipelines.download.idempotency import op_key
@@ -32,7 +32,7 @@ from leasehold.pipelines.download.index import Index, Row
 from leasehold.pipelines.download.leaving import Waiters
 from leasehold.pipelines.download.manifest import Artifact
 from leasehold.pipelines.download.places import Places
-from leasehold.pipelines.download.streaming import Part, Streamed, check, stream, whole
+from leasehold.pipelines.download.streaming import Part, Streamed, check, gather, is_small, stream, whole
 from leasehold.pipelines.download.urls import host_of, name_of
 
 LOSSES_MAX = 5
@@ -62,6 +62,8 @@ class Work:
         self._key = artifact.key
         self._part = Part(tools.places.part(self._key), tools.boot)
         self._draft: Draft | None = None
+        self._kept: dict[str, Any] | None = None
+        self._is_doubtful = False
         self._asked: list[Awaitable[None]] = []
         self._losses = 0
         self._finishing: asyncio.Future[dict[str, Any]] | None = None
@@ -146,13 +148,33 @@ class Work:
     async def _stream(self, head: Head) -> dict[str, Any]:
         tools = self._tools
         self._close()
+        if self._is_small(head):
+            body = await tools.client.open(self._artifact.url)
+            if is_small(body.head):
+                return await self._stream_at_once(head, body)
+            body.close()  # it is another file than it was
         self._draft = Draft(self._part.path)
         return self._checked(
             await stream(tools.client, self._artifact.url, head, self._part, self._draft, self._tell, tools.hands)
         )
 
+    def _is_small(self, head: Head) -> bool:
+        """Whether a file needs no part: it comes at once, and a crash costs no more than asking for it again."""
+        return is_small(head) and self._tools.places.takes_loose and not self._part.path.exists()
+
+    async def _stream_at_once(self, head: Head, body: Body) -> dict[str, Any]:
+        """Have a small file whole before it counts as streamed: then it is not fetched again."""
+        streamed, content = await gather(body, self._tell)
+        found = self._checked(streamed)
+        kept = await self._finish(head, streamed, content)
+        if kept.get("gone"):
+            raise FileNotFoundError(str(self._tools.places.staging))
+        self._kept = kept
+        return found
+
     async def _was_streamed(self, head: Head) -> dict[str, Any] | None:
         """Tell what the part holds if it is whole."""
+        self._is_doubtful = True
         self._close()
         try:
             self._draft = Draft(self._part.path, make=False)
@@ -178,6 +200,8 @@ class Work:
 
     async def _keep(self, head: Head, streamed: Streamed) -> dict[str, Any]:
         """Make the part whole."""
+        if self._kept is not None:
+            return self._kept
         # What an earlier attempt has streamed may have lain there for days.
         if self._draft is None and not await self._reopen(streamed):
             self._losses += 1
@@ -191,9 +215,12 @@ class Work:
         kept = await self._finish(head, streamed)
         return None if kept.get("gone") else kept
 
-    async def _finish(self, head: Head, streamed: Streamed) -> dict[str, Any]:
+    async def _finish(self, head: Head, streamed: Streamed, content: bytes | None = None) -> dict[str, Any]:
         wanted = self._artifact.filename or head.filename or name_of(streamed.url) or name_of(self._artifact.url)
-        ready = Ready(self._part, self._draft, streamed.sha256, self._key, self._artifact.work_id, wanted)
+        is_again = self._is_doubtful or self._task.attempt > 1
+        ready = Ready(
+            self._part, self._draft, streamed.sha256, self._key, self._artifact.work_id, wanted, content, is_again
+        )
         self._finishing = asyncio.ensure_future(self._tools.finisher.finish(ready))
         return await asyncio.shield(self._finishing)
 

@@ -1,0 +1,47 @@
+"""`leasehold download` as a person runs it: a process of its own, with what it says in a file."""
+
+import os
+import subprocess
+import sys
+from contextlib import contextmanager
+
+from leasehold.pipelines.download.collection import Settings
+from tests.workshop.crew import ROOT, Hand
+from tests.workshop.looking import rows
+
+STEERING = ("COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "TERM")
+
+
+@contextmanager
+def ordered(folder, lines, *words, terminal=None):
+    """The command with these lines for a manifest; it is not left behind. With a terminal, that is what it draws on."""
+    manifest, log = folder.root.with_name("manifest"), folder.root.with_name("said")
+    manifest.write_text("\n".join(lines))
+    where = ["--url", folder.url] if folder.url else []
+    given = ["download", str(manifest), "--out", str(folder.root), *where, *words]
+    known = {name: value for name, value in os.environ.items() if name not in STEERING}
+    with log.open("wb") as said:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "leasehold", *given],
+            cwd=ROOT,
+            env={**known, "TERM": "xterm"},
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=said if terminal is None else terminal,
+        )
+    hand = Hand(process, log)
+    try:
+        yield hand
+    finally:
+        if hand.running:
+            hand.kill()
+
+
+def workers(folder):
+    """Return the numbers of all worker processes that the database has ever known."""
+    return [number for (number,) in known(folder, "SELECT id FROM worker ORDER BY id")]
+
+
+def known(folder, statement):
+    """Ask the database of a collection, behind the engine's back."""
+    return rows(Settings(folder.root, folder.url).database, statement)

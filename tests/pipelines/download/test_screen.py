@@ -1,0 +1,112 @@
+"""What a person sees meanwhile: on a terminal a bar, the largest files and counts; where there is none, nothing."""
+
+import os
+import pty
+import random
+import re
+import termios
+import threading
+
+import pytest
+
+from leasehold.pipelines.download.running import SHOWN_MAX
+from tests.pipelines.download.commanding import ordered
+from tests.pipelines.download.gathering import folder_of
+from tests.servers.files import FileServer
+from tests.waiting import until
+
+STEERING = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+SIZES = [150_000 + 50_000 * number for number in range(SHOWN_MAX)]
+SMALL = ["small-0.pdf", "small-1.pdf"]
+ENDING = f"{len(SIZES) + len(SMALL) + 1} here.\n"
+
+
+class Terminal:
+    """A terminal of its own, read to its end on a thread."""
+
+    def __init__(self):
+        self._ours, self.theirs = pty.openpty()
+        termios.tcsetwinsize(self.theirs, (40, 120))
+        self._written = bytearray()
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def _read(self):
+        while block := self._block():
+            self._written += block
+
+    def _block(self):
+        try:
+            return os.read(self._ours, 65_536)
+        except OSError:  # Linux says so when nobody is left at the other end
+            return b""
+
+    @property
+    def pictures(self):
+        """All that were drawn whole so far, without colours: each is over when the next one has begun."""
+        text = STEERING.sub("", bytes(self._written).decode(errors="replace"))
+        return text.split("files ")[1:-1]
+
+    @property
+    def written(self):
+        return bytes(self._written)
+
+    def close(self):
+        """Let go of it, and read what is left."""
+        os.close(self.theirs)
+        self._thread.join(timeout=60)
+        os.close(self._ours)
+
+
+@pytest.fixture
+def server():
+    with FileServer() as made:
+        yield made
+
+
+@pytest.fixture
+def folder(dialect, request, tmp_path):
+    return folder_of(dialect, request, tmp_path)
+
+
+@pytest.fixture
+def lines(server):
+    """Large files that stall, two smaller ones of which bytes keep coming, and one that is soon here."""
+    dice = random.Random(17)
+    found = [
+        server.add(f"/large-{number}.pdf", dice.randbytes(size), stall_after=[65_536])
+        for number, size in enumerate(SIZES)
+    ]
+    found += [server.add(f"/{name}", dice.randbytes(140_000), crumbs=20) for name in SMALL]
+    return [*found, server.add("/soon.pdf", b"soon")]
+
+
+def is_whole(picture):
+    """Whether a picture shows the whole, how fast it goes and how long it takes, the largest files, and counts."""
+    first, *rest = picture.splitlines()
+    files = [f"of{size / 1_000:8.1f} kB  large-{number}.pdf" for number, size in enumerate(SIZES)]
+    named = [line for line in rest if ".pdf" in line]
+    return (
+        re.search(r"━+ 1/8 +[0-9.]+ k?B/s, [0-9]+:[0-9]{2}:[0-9]{2} left", first) is not None
+        and [wanted in line for wanted, line in zip(reversed(files), named, strict=False)] == [True] * SHOWN_MAX
+        and len(named) == SHOWN_MAX
+        and f"  {len(SIZES) + len(SMALL)} streaming, 1 here" in [line.rstrip() for line in rest]
+    )
+
+
+def test_a_terminal_shows_the_whole_with_its_pace_the_largest_files_and_counts(folder, server, lines):
+    terminal = Terminal()
+    try:
+        with ordered(folder, lines, "--per-host", "20", terminal=terminal.theirs) as hand:
+            until(lambda: any(is_whole(picture) for picture in terminal.pictures), timeout=120)
+            server.released.set()
+            assert (hand.end(), hand.log) == (0, ENDING)
+    finally:
+        terminal.close()
+
+
+def test_where_there_is_no_terminal_nothing_is_drawn(folder, server, lines):
+    with ordered(folder, lines, "--per-host", "20") as hand:
+        until(lambda: len(server.stalled) == len(SIZES), timeout=120)
+        server.released.set()
+        assert (hand.end(), hand.log) == (0, ENDING)
