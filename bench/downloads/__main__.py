@@ -1,7 +1,7 @@
 """Measure the download pipeline beside aria2c and wget over the loopback, and write docs/benchmark-download.md.
 
-It needs nginx, aria2c and wget (Debian: apt install nginx-light aria2 wget) and takes about ten minutes; the machine
-should be quiet. A run that is quick, or of some workloads only, writes no document without --docs.
+It needs nginx, aria2c and wget (Debian: apt install nginx-light aria2 wget) and takes about a quarter of an hour; the
+machine should be quiet. A run that is quick, or of some workloads only, writes no document without --docs.
 """
 
 from __future__ import annotations

@@ -7,11 +7,12 @@ from pathlib import Path
 
 from bench.beside.figures import Results, Sample
 from bench.beside.run import turned
-from bench.downloads.fetchers import LARGE, SMALL, Fetcher, fetch
+from bench.downloads.fetchers import AGAIN, LARGE, SMALL, Fetcher, fetch
 from bench.downloads.server import Matter, Source, small_sizes
 
 DATABASE = "sqlite"
-WORKLOADS = ("small", "large", "one")
+WORKLOADS = ("small", "large", "again", "one")
+CANDIDATES = {"small": SMALL, "large": LARGE, "again": AGAIN, "one": SMALL}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +42,13 @@ class Run:
         """Measure every workload that is wanted."""
         for workload in (name for name in WORKLOADS if name in self.wanted):
             matter = self.source.make(workload, self._sizes(workload))
-            chosen = self._choose(workload, matter, LARGE if workload == "large" else SMALL)
+            chosen = self._choose(workload, matter, CANDIDATES[workload])
             self.results.facts["settings"][workload] = {one.name: one.settings for one in chosen}
             self._rounds(workload, matter, chosen)
 
     def _sizes(self, workload: str) -> list[int]:
         match workload:
-            case "small":
+            case "small" | "again":
                 return small_sizes(self.size.files)
             case "large":
                 return [self.size.bytes]

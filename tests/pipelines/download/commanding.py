@@ -14,7 +14,7 @@ STEERING = ("COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TT
 
 @contextmanager
 def ordered(folder, lines, *words, terminal=None):
-    """The command with these lines for a manifest; it is not left behind. With a terminal, that is what it draws on."""
+    """The command with these lines for a manifest; it is not left behind. `terminal`: where its errors go."""
     manifest, log = folder.root.with_name("manifest"), folder.root.with_name("said")
     manifest.write_text("\n".join(lines))
     where = ["--url", folder.url] if folder.url else []

@@ -109,7 +109,7 @@ class DyingCollection(Collection):
         self._seam = seam
 
     @cached_property
-    def tools(self) -> Tools:  # type: ignore[override]
+    def tools(self) -> Tools:
         return replace(super().tools, hands=DyingHands(self._seam))
 
 

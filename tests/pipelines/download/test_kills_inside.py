@@ -13,14 +13,14 @@ from tests.servers.files import FileServer
 LARGE = random.Random(6).randbytes(200_000)  # has a part
 SMALL = random.Random(7).randbytes(20_000)  # has none
 # Where the process dies, and what it leaves: in staging, and whether content and name are there.
-SEAMS_OF_A_PART = {
+SEAMS_OF_A_PART: dict[str, tuple[set[str], bool, bool]] = {
     "synced": ({".part", ".json"}, False, False),
     "linked": ({".part", ".json"}, True, False),
     "unlinked": ({".json"}, True, False),
     "forgotten": (set(), True, False),
     "named": (set(), True, True),
 }
-SEAMS_OF_A_SMALL_FILE = {
+SEAMS_OF_A_SMALL_FILE: dict[str, tuple[set[str], bool, bool]] = {
     "synced": (set(), False, False),
     "linked": (set(), True, False),
     "forgotten": (set(), True, False),
@@ -105,6 +105,7 @@ def test_a_kill_before_or_after_a_damaged_content_is_replaced_leaves_one_that_is
     die(collection, seam, tmp_path)
     assert target.read_bytes() == (b"rot" if seam == "compared" else content)
     check_whole(collection, job, content)
+    assert sum(line.sent for line in server.gets("/a.bin")) == (len(LARGE) if content is LARGE else 2 * len(SMALL))
 
 
 @pytest.mark.parametrize("seam", ["linked", "unlinked", "replaced"])

@@ -47,10 +47,6 @@ class Terminal:
         text = STEERING.sub("", bytes(self._written).decode(errors="replace"))
         return text.split("files ")[1:-1]
 
-    @property
-    def written(self):
-        return bytes(self._written)
-
     def close(self):
         """Let go of it, and read what is left."""
         os.close(self.theirs)
@@ -106,7 +102,11 @@ def test_a_terminal_shows_the_whole_with_its_pace_the_largest_files_and_counts(f
 
 
 def test_where_there_is_no_terminal_nothing_is_drawn(folder, server, lines):
-    with ordered(folder, lines, "--per-host", "20") as hand:
+    ours, theirs = os.pipe()
+    with ordered(folder, lines, "--per-host", "20", terminal=theirs) as hand:
+        os.close(theirs)
         until(lambda: len(server.stalled) == len(SIZES), timeout=120)
         server.released.set()
         assert (hand.end(), hand.log) == (0, ENDING)
+    with os.fdopen(ours, "rb") as pipe:
+        assert pipe.read() == b""

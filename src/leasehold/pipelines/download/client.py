@@ -19,7 +19,7 @@ from weakref import WeakKeyDictionary
 from msgspec import Struct
 
 from leasehold.errors import Permanent, Transient
-from leasehold.pipelines.download.urls import UrlRefused, canonical_url
+from leasehold.pipelines.download.urls import PORTS, UrlRefused, canonical_url
 from leasehold.pipelines.download.wire import BODILESS, Answer, Silence, Sink, Watch, Wire
 
 REDIRECTS_MAX: Final = 10
@@ -29,7 +29,6 @@ AGENT: Final = "leasehold-download"
 MOVED: Final = frozenset({301, 302, 303, 307, 308})
 REFUSES_HEAD: Final = frozenset({400, 403, 404, 405, 406, 409, 500, 501, 503})
 OK, PARTIAL, UNSATISFIABLE, FAILED = 200, 206, 416, 400
-PORTS: Final = {"http": 80, "https": 443}
 
 
 class Answered(Exception):

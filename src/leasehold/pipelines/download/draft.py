@@ -63,12 +63,6 @@ class Draft:
         """How many bytes it holds."""
         return os.fstat(self.descriptor).st_size
 
-    def hashed(self, upto: int) -> Any:
-        """Return a digest over the first so many bytes, which must be there."""
-        digest = hashlib.sha256()
-        self.hash_into(digest, 0, upto)
-        return digest
-
     def hash_into(self, digest: Any, start: int, upto: int) -> None:
         """Add a stretch of bytes, which must be there, to a digest."""
         block = memoryview(bytearray(min(BLOCK_BYTES, upto - start)))
@@ -133,3 +127,10 @@ class Draft:
             self.path.unlink()
         os.close(self.descriptor)
         self.descriptor = -1
+
+
+def hashed(draft: Draft, upto: int) -> Any:
+    """Return a digest over the first so many bytes, which must be there."""
+    digest = hashlib.sha256()
+    draft.hash_into(digest, 0, upto)
+    return digest

@@ -9,7 +9,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final
 
-from leasehold.pipelines.download.draft import Draft
+from leasehold.pipelines.download.draft import Draft, hashed
 from leasehold.pipelines.download.index import Row
 from leasehold.pipelines.download.places import Places, hash_of
 from leasehold.pipelines.download.verifying import leads_to
@@ -44,7 +44,7 @@ class Healer:
         try:
             shutil.copyfile(path, unfinished)
             with closing(Draft(unfinished, make=False)) as draft:
-                if draft.size != row.size or draft.hashed(row.size).hexdigest() != row.sha256:
+                if draft.size != row.size or hashed(draft, row.size).hexdigest() != row.sha256:
                     return False
                 self._places.keep(draft, row.sha256)
                 return True

@@ -29,7 +29,7 @@ class Reconciled(NamedTuple):
     healed_rows: int
 
 
-class Final(NamedTuple):
+class Finalized(NamedTuple):
     """A job that was finalized: where its file should be, and with what content."""
 
     job_id: int
@@ -90,16 +90,16 @@ def _mend(found: Engine) -> int:
     return sum(_mend_one(found, final, list(latest.values())) for final in latest.values() if not final.path.exists())
 
 
-def _final(job_id: int, state: str, result: str) -> Final | None:
+def _final(job_id: int, state: str, result: str) -> Finalized | None:
     told: Any = json.loads(result)
     path = (told.get("final_path") or told.get("path")) if isinstance(told, dict) else None
     if not isinstance(path, str) or not path:
         return None
     sha256 = told.get("sha256")
-    return Final(job_id, state, Path(path), sha256 if isinstance(sha256, str) else None)
+    return Finalized(job_id, state, Path(path), sha256 if isinstance(sha256, str) else None)
 
 
-def _mend_one(found: Engine, final: Final, others: list[Final]) -> bool:
+def _mend_one(found: Engine, final: Finalized, others: list[Finalized]) -> bool:
     for copy in _copies(final, others):
         final.path.parent.mkdir(parents=True, exist_ok=True)
         unfinished = final.path.with_name(f"{final.path.name}.{os.getpid()}.healing")
@@ -121,7 +121,7 @@ def _mend_one(found: Engine, final: Final, others: list[Final]) -> bool:
     return True
 
 
-def _copies(final: Final, others: list[Final]) -> Iterator[Path]:
+def _copies(final: Finalized, others: list[Finalized]) -> Iterator[Path]:
     """Return files of other jobs that have the content this one had."""
     for other in others:
         is_other = other.job_id != final.job_id and other.sha256 == final.sha256 and final.sha256 is not None

@@ -49,7 +49,7 @@ class Loose:
 
     def replace(self, target: str) -> None:
         """Take the place of another file."""
-        passing = f"{self._folder}/{secrets.token_hex(8)}.part"
+        passing = f"{self._folder}/{secrets.token_hex(32)}.part"  # named as one of no job: it is taken away when old
         self.link(passing)
         os.replace(passing, target)  # noqa: PTH105
 

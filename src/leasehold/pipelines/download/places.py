@@ -21,12 +21,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final, Protocol
 
+from leasehold.pipelines.download.draft import BLOCK_BYTES, READ_ONLY
 from leasehold.pipelines.download.loose import can_be_loose
 
 HOME: Final = ".leasehold"
 IDENTITY: Final = "identity"
 NAME_BYTES_MAX: Final = 200
-BLOCK_BYTES: Final = 1024 * 1024
 _unsafe: Final = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|\ud800-\udfff]+')
 
 
@@ -134,7 +134,9 @@ class Places:
         return kept
 
     def settle(self, sha256: str) -> None:
-        """Have the name of a content survive a loss of power: whoever linked it may have died before that."""
+        """Complete what whoever linked a content may have died before: nobody writes to it, and its name survives."""
+        with suppress(OSError):
+            self.object(sha256).chmod(READ_ONLY)
         sync(str(self.object(sha256).parent))
         sync(str(self._objects))
 

@@ -22,7 +22,7 @@ from msgspec import Struct
 from leasehold.errors import Permanent, Transient
 from leasehold.pipelines.download.batching import Hands, outlast
 from leasehold.pipelines.download.client import UNSATISFIABLE, Answered, Body, Client, Head
-from leasehold.pipelines.download.draft import Draft
+from leasehold.pipelines.download.draft import Draft, hashed
 from leasehold.pipelines.download.trailing import Trail
 
 SYNC_BYTES: Final = 64 * 1024 * 1024
@@ -127,7 +127,7 @@ async def whole(head: Head, part: Part, draft: Draft, hands: Hands) -> Streamed 
     start = min(start, draft.size)
     if note is None or not start or (start, note.validator) != (head.length, head.validator) or start != note.length:
         return None
-    digest = await hands.do(partial(draft.hashed, start))
+    digest = await hands.do(partial(hashed, draft, start))
     return _streamed(head, digest.hexdigest(), start, 0)
 
 
@@ -137,7 +137,7 @@ async def stream(client: Client, url: str, head: Head, part: Part, draft: Draft,
         return found
     note, start = part.known(head) if draft.size else (None, 0)
     start = min(start, draft.size)
-    digest = await hands.do(partial(draft.hashed, start)) if start else hashlib.sha256()
+    digest = await hands.do(partial(hashed, draft, start)) if start else hashlib.sha256()
     body = await _opened(client, url, start, note)
     if body is None:
         return _streamed(head, digest.hexdigest(), start, 0)

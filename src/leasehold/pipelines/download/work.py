@@ -25,7 +25,7 @@ from leasehold import Cancelled, Released, Task, Transient
 from leasehold.pipelines.download import states
 from leasehold.pipelines.download.batching import Hands, outlast
 from leasehold.pipelines.download.client import Body, Client, Head
-from leasehold.pipelines.download.draft import Draft
+from leasehold.pipelines.download.draft import Draft, hashed
 from leasehold.pipelines.download.finishing import Finisher, Ready
 from leasehold.pipelines.download.idempotency import op_key
 from leasehold.pipelines.download.index import Index, Row
@@ -231,7 +231,7 @@ class Work:
         except FileNotFoundError:
             return True
         if (size := self._draft.size) == streamed.size:
-            digest = await self._tools.hands.do(partial(self._draft.hashed, size))  # ends if the draft is closed
+            digest = await self._tools.hands.do(partial(hashed, self._draft, size))  # ends if the draft is closed
             if digest.hexdigest() == streamed.sha256:
                 return True
         self._part.forget()
