@@ -12,16 +12,9 @@ from leasehold import Misuse
 from leasehold.pipelines.download.collection import Collection, Settings, settings_of_this_process
 from leasehold.pipelines.download.manifest import read_manifest
 from leasehold.pipelines.download.streaming import Part
-from tests.servers.files import FileServer
 from tests.workshop.looking import rows
 
 CONTENT = random.Random(7).randbytes(200_000)
-
-
-@pytest.fixture
-def server():
-    with FileServer() as made:
-        yield made
 
 
 @pytest.fixture

@@ -8,21 +8,9 @@ from click.testing import CliRunner
 from leasehold.cli.root import root
 from leasehold.pipelines.download import read_manifest, reconcile
 from leasehold.pipelines.download.standing import standing
-from tests.pipelines.download.gathering import Folder, folder_of, make_old, sha
-from tests.servers.files import FileServer
+from tests.pipelines.download.gathering import Folder, make_old, sha
 
 CONTENT = b"all of it " * 5_000
-
-
-@pytest.fixture
-def server():
-    with FileServer() as made:
-        yield made
-
-
-@pytest.fixture
-def folder(dialect, request, tmp_path):
-    return folder_of(dialect, request, tmp_path)
 
 
 @pytest.fixture

@@ -7,31 +7,16 @@ import signal
 import pytest
 
 from leasehold.model.lease import Vacancy
-from leasehold.pipelines.download import Collection, Settings, read_manifest
+from leasehold.pipelines.download import read_manifest
 from leasehold.pipelines.download.streaming import SYNC_BYTES
 from leasehold.testing import crash_at
 from tests.pipelines.download.test_kills import worker
-from tests.servers.files import FileServer
 from tests.waiting import until
 from tests.workshop.stopping import has_stopped, holds_a_transaction, holds_the_file
 
 CONTENT = random.Random(5).randbytes(200_000)
 SHA = hashlib.sha256(CONTENT).hexdigest()
 LARGE = SYNC_BYTES + 3_000_000
-
-
-@pytest.fixture
-def server():
-    with FileServer() as made:
-        yield made
-
-
-@pytest.fixture
-def collection(dialect, request, tmp_path):
-    url = request.getfixturevalue("postgres").create_database() if dialect == "postgres" else ""
-    made = Collection(Settings(tmp_path / "out", url))
-    yield made
-    made.close()
 
 
 @pytest.mark.parametrize("point", ["before_intent", "after_intent", "after_act", "after_result"])

@@ -13,24 +13,12 @@ import psutil
 import pytest
 
 from leasehold.pipelines.download import Collection, Settings
-from tests.servers.files import FileServer
 from tests.waiting import until
 from tests.workshop.crew import ROOT
 from tests.workshop.looking import check_journal, check_places
 
 FILES = 60
 WORKERS = 2
-
-
-@pytest.fixture
-def server():
-    with FileServer() as made:
-        yield made
-
-
-@pytest.fixture
-def database(dialect, request):
-    return request.getfixturevalue("postgres").create_database() if dialect == "postgres" else ""
 
 
 def order(manifest, out, database):

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from leasehold.pipelines.download import Collection, Settings, read_manifest
-from tests.servers.files import FileServer
 from tests.servers.small_disk import small_disk
 from tests.waiting import until
 from tests.workshop.crew import ROOT
@@ -33,21 +32,10 @@ def disks():
     return [MEGABYTES] if int(line.split()[1], 16) >> MAY_MOUNT & 1 else []
 
 
-@pytest.fixture
-def server():
-    with FileServer() as made:
-        yield made
-
-
 @pytest.fixture(params=disks())
 def disk(request):
     with small_disk(request.param) as made:
         yield made
-
-
-@pytest.fixture
-def database(dialect, request):
-    return request.getfixturevalue("postgres").create_database() if dialect == "postgres" else ""
 
 
 @pytest.fixture

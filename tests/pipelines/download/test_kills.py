@@ -6,30 +6,13 @@ import random
 import subprocess
 import sys
 
-import pytest
-
-from leasehold.pipelines.download import Collection, Settings, read_manifest
-from tests.servers.files import FileServer
+from leasehold.pipelines.download import read_manifest
 from tests.waiting import until
 from tests.workshop.crew import ROOT
 
 FILES = 6
 SIZE = 3_000_000
 KILLS = 4
-
-
-@pytest.fixture
-def server():
-    with FileServer() as made:
-        yield made
-
-
-@pytest.fixture
-def collection(dialect, request, tmp_path):
-    url = request.getfixturevalue("postgres").create_database() if dialect == "postgres" else ""
-    made = Collection(Settings(tmp_path / "out", url))
-    yield made
-    made.close()
 
 
 def worker(settings, log):

@@ -6,9 +6,8 @@ import signal
 
 import pytest
 
-from leasehold.pipelines.download import Collection, Settings, read_manifest
+from leasehold.pipelines.download import read_manifest
 from tests.pipelines.download.dying import start
-from tests.servers.files import FileServer
 
 LARGE = random.Random(6).randbytes(200_000)  # has a part
 SMALL = random.Random(7).randbytes(20_000)  # has none
@@ -26,20 +25,6 @@ SEAMS_OF_A_SMALL_FILE: dict[str, tuple[set[str], bool, bool]] = {
     "forgotten": (set(), True, False),
     "named": (set(), True, True),
 }
-
-
-@pytest.fixture
-def server():
-    with FileServer() as made:
-        yield made
-
-
-@pytest.fixture
-def collection(dialect, request, tmp_path):
-    url = request.getfixturevalue("postgres").create_database() if dialect == "postgres" else ""
-    made = Collection(Settings(tmp_path / "out", url))
-    yield made
-    made.close()
 
 
 def die(collection, seam, tmp_path):

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from leasehold.pipelines.download import Collection, Settings, read_manifest
+from leasehold.pipelines.download import read_manifest
 from leasehold.pipelines.download.streaming import SYNC_BYTES
 from leasehold.pipelines.download.trailing import AT_ONCE_BYTES, STEP_BYTES
 from tests.pipelines.download.dying import start
@@ -50,14 +50,6 @@ class SteadyServer(FileServer):
 def server():
     with SteadyServer() as made:
         yield made
-
-
-@pytest.fixture
-def collection(dialect, request, tmp_path):
-    url = request.getfixturevalue("postgres").create_database() if dialect == "postgres" else ""
-    made = Collection(Settings(tmp_path / "out", url))
-    yield made
-    made.close()
 
 
 @pytest.fixture

@@ -50,10 +50,22 @@ async def block(waiters, told, wait=forever, patience=0.0):
         await wait()
 
 
+def run_to_end(act):
+    """Run something in a task of its own, and return what it returns; what hangs is told as such."""
+
+    async def guarded():
+        running = asyncio.create_task(act())
+        await asyncio.wait([running], timeout=60)
+        assert running.done(), "it hangs"
+        return await running
+
+    return asyncio.run(guarded())
+
+
 def ended(act):
     """Run to the end, and return what it ended with."""
     with pytest.raises(BaseException) as raised:  # noqa: PT011 — a cancellation among others
-        asyncio.run(act())
+        run_to_end(act)
     return raised.type
 
 
@@ -67,7 +79,7 @@ def test_who_waits_when_the_worker_stops_is_given_back_and_may_wait_for_somethin
             await asyncio.sleep(0)
         return lane.cancelling()
 
-    assert asyncio.run(run()) == 0
+    assert run_to_end(run) == 0
 
 
 def test_one_waiter_may_be_cut_short_in_two_blocks_one_after_the_other():
@@ -80,7 +92,7 @@ def test_one_waiter_may_be_cut_short_in_two_blocks_one_after_the_other():
                 ends.append(this_task().cancelling())
         return ends
 
-    assert asyncio.run(run()) == [0, 0]
+    assert run_to_end(run) == [0, 0]
 
 
 def test_who_waits_while_nobody_stops_is_left_alone_and_so_is_whoever_waits_for_another_worker():
@@ -94,7 +106,7 @@ def test_who_waits_while_nobody_stops_is_left_alone_and_so_is_whoever_waits_for_
         go_on.set()
         await staying
 
-    asyncio.run(run())
+    run_to_end(run)
 
 
 def test_a_limit_of_the_handler_that_runs_out_in_the_moment_of_a_stop_wins():
@@ -205,7 +217,7 @@ def test_two_stops_of_two_workers_cut_short_both_that_wait():
         lanes = [asyncio.create_task(block(waiters, Told())) for _ in range(2)]
         return [type(one) for one in await asyncio.gather(*lanes, return_exceptions=True)]
 
-    assert asyncio.run(run()) == [Released, Released]
+    assert run_to_end(run) == [Released, Released]
 
 
 def test_what_a_stopped_block_fails_with_is_told_and_not_that_it_was_stopped():
@@ -230,4 +242,4 @@ def test_who_is_given_some_seconds_has_them_and_who_ends_in_them_was_not_stopped
             await lane
         return patient.asked
 
-    assert asyncio.run(run()) > OFTEN
+    assert run_to_end(run) > OFTEN

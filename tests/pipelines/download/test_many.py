@@ -4,31 +4,14 @@ import hashlib
 import random
 from collections import Counter
 
-import pytest
-
-from leasehold.pipelines.download import Collection, Settings, read_manifest
+from leasehold.pipelines.download import read_manifest
 from leasehold.pipelines.download.running import run
-from tests.servers.files import FileServer
 from tests.workshop.looking import check_journal, check_places
 
 FILES = 5_000
 WORKERS = 4
 PER_HOST = 100
 TWINS = 10  # one file in so many has the content of the one before
-
-
-@pytest.fixture
-def server():
-    with FileServer() as made:
-        yield made
-
-
-@pytest.fixture
-def collection(dialect, request, tmp_path):
-    url = request.getfixturevalue("postgres").create_database() if dialect == "postgres" else ""
-    made = Collection(Settings(tmp_path / "out", url))
-    yield made
-    made.close()
 
 
 def contents_of(count):

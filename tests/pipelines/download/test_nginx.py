@@ -12,7 +12,7 @@ from http.client import HTTPConnection
 import pytest
 
 from leasehold.model.failure import classify
-from leasehold.pipelines.download import Collection, Settings, read_manifest
+from leasehold.pipelines.download import read_manifest
 from leasehold.pipelines.download.client import Options
 from leasehold.pipelines.download.streaming import Part
 from tests.pipelines.download.blocking import Client, stream
@@ -44,14 +44,6 @@ def client():
 @pytest.fixture
 def part(tmp_path):
     return Part(tmp_path / "key.part", "this boot")
-
-
-@pytest.fixture
-def collection(dialect, request, tmp_path):
-    url = request.getfixturevalue("postgres").create_database() if dialect == "postgres" else ""
-    made = Collection(Settings(tmp_path / "out", url))
-    yield made
-    made.close()
 
 
 def fetch(client, url, part):

@@ -16,7 +16,6 @@ import pytest
 
 from leasehold.pipelines.download import Collection, Settings, read_manifest
 from tests.pipelines.download.dying import NEVER, POWERLESS, start
-from tests.servers.files import FileServer
 from tests.waiting import until
 from tests.workshop.crew import ROOT
 
@@ -78,12 +77,6 @@ class Place:
 @pytest.fixture(params=users(), ids=lambda found: f"user {found[0]}")
 def place(request):
     with closing(Place(Path(tempfile.mkdtemp(prefix="leasehold-user-")), *request.param)) as made:
-        yield made
-
-
-@pytest.fixture
-def server():
-    with FileServer() as made:
         yield made
 
 

@@ -10,8 +10,7 @@ import pytest
 
 from leasehold import clock
 from tests.pipelines.download.commanding import known, ordered, workers
-from tests.pipelines.download.gathering import folder_of
-from tests.servers.files import FileServer, Line
+from tests.servers.files import Line
 from tests.waiting import until
 
 PROCESSES = 2
@@ -62,17 +61,6 @@ class Gate(threading.Event):
         super().set()
         with self._changed:
             self._changed.notify_all()
-
-
-@pytest.fixture
-def server():
-    with FileServer() as made:
-        yield made
-
-
-@pytest.fixture
-def folder(dialect, request, tmp_path):
-    return folder_of(dialect, request, tmp_path)
 
 
 def serve(server, count):

@@ -9,7 +9,6 @@ from dataclasses import replace
 
 import apsw
 import psycopg
-import pytest
 
 from leasehold.pipelines.download import read_manifest, reconcile
 from leasehold.pipelines.download.draft import Draft
@@ -17,25 +16,13 @@ from leasehold.pipelines.download.index import Index, missing_rows
 from leasehold.pipelines.download.reconciling import Reconciled
 from leasehold.pipelines.download.shelves import PostgresShelf, SqliteShelf
 from leasehold.pipelines.download.standing import standing
-from tests.pipelines.download.gathering import folder_of, make_old, sha
+from tests.pipelines.download.gathering import make_old, sha
 from tests.pipelines.download.test_index import ROW
 from tests.pipelines.download.test_kills import worker
-from tests.servers.files import FileServer
 from tests.waiting import until
 
 CONTENT = b"all of it " * 20_000
 NOW = {"object_age": 0.0}
-
-
-@pytest.fixture
-def server():
-    with FileServer() as made:
-        yield made
-
-
-@pytest.fixture
-def folder(dialect, request, tmp_path):
-    return folder_of(dialect, request, tmp_path)
 
 
 def lay_part(collection, key, content=b"some", *, old=True):

@@ -4,25 +4,11 @@ import json
 import re
 from html.parser import HTMLParser
 
-import pytest
-
 from leasehold.pipelines import download
 from leasehold.pipelines.download import reconcile
-from tests.pipelines.download.gathering import folder_of, sha
-from tests.servers.files import FileServer
+from tests.pipelines.download.gathering import sha
 
 CONTENT = b"x" * 1_000
-
-
-@pytest.fixture
-def server():
-    with FileServer() as made:
-        yield made
-
-
-@pytest.fixture
-def folder(dialect, request, tmp_path):
-    return folder_of(dialect, request, tmp_path)
 
 
 def line(url, work_id="w", artifact_id="a", **fields):

@@ -14,23 +14,11 @@ from leasehold.pipelines import download
 from leasehold.pipelines.download import Artifact, read_manifest
 from leasehold.pipelines.download.running import File, Sight, WorkersEnded, run
 from leasehold.pipelines.download.screen import Forecast, Pace, told_pace
-from tests.pipelines.download.gathering import Folder, folder_of, sha
-from tests.servers.files import FileServer
+from tests.pipelines.download.gathering import Folder, sha
 from tests.waiting import until
 from tests.workshop.crew import ROOT, Hand
 
 CONTENT = random.Random(3).randbytes(300_000)
-
-
-@pytest.fixture
-def server():
-    with FileServer() as made:
-        yield made
-
-
-@pytest.fixture
-def folder(dialect, request, tmp_path):
-    return folder_of(dialect, request, tmp_path)
 
 
 @pytest.fixture

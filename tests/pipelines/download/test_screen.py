@@ -11,8 +11,6 @@ import pytest
 
 from leasehold.pipelines.download.running import SHOWN_MAX
 from tests.pipelines.download.commanding import ordered
-from tests.pipelines.download.gathering import folder_of
-from tests.servers.files import FileServer
 from tests.waiting import until
 
 STEERING = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -52,17 +50,6 @@ class Terminal:
         os.close(self.theirs)
         self._thread.join(timeout=60)
         os.close(self._ours)
-
-
-@pytest.fixture
-def server():
-    with FileServer() as made:
-        yield made
-
-
-@pytest.fixture
-def folder(dialect, request, tmp_path):
-    return folder_of(dialect, request, tmp_path)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ import pytest
 
 from leasehold import Transient
 from leasehold.model.failure import classify
-from leasehold.pipelines.download import Collection, Settings, read_manifest
+from leasehold.pipelines.download import read_manifest
 from leasehold.pipelines.download.client import REDIRECTS_MAX, Options
 from leasehold.pipelines.download.streaming import Part
 from tests.pipelines.download.blocking import Client, stream
@@ -24,12 +24,6 @@ from tests.workshop.looking import rows
 
 CONTENT = random.Random(11).randbytes(300_000)
 SHA = hashlib.sha256(CONTENT).hexdigest()
-
-
-@pytest.fixture
-def server():
-    with FileServer() as made:
-        yield made
 
 
 @pytest.fixture
@@ -347,14 +341,6 @@ def test_a_process_that_dies_as_it_begins_anew_leaves_nothing_of_the_other_file(
     with pytest.raises(Killed):
         fetch(client, url, Dying(part.path, "this boot"))
     assert fetch(client, url, part).sha256 == SHA
-
-
-@pytest.fixture
-def collection(dialect, request, tmp_path):
-    url = request.getfixturevalue("postgres").create_database() if dialect == "postgres" else ""
-    made = Collection(Settings(tmp_path / "out", url))
-    yield made
-    made.close()
 
 
 def test_a_wrong_hash_of_a_file_that_was_built_on_a_part_is_tried_once_more_from_the_start(collection, server):

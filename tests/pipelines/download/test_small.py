@@ -7,31 +7,16 @@ from contextlib import closing
 
 import pytest
 
-from leasehold.pipelines.download import Collection, Settings, read_manifest
+from leasehold.pipelines.download import read_manifest
 from leasehold.pipelines.download.loose import Loose, can_be_loose
 from leasehold.pipelines.download.places import Places
 from leasehold.pipelines.download.streaming import NOTED_BYTES
 from leasehold.testing import crash_at
 from tests.pipelines.download.test_kills import worker
-from tests.servers.files import FileServer
 from tests.waiting import until
 
 CONTENT = random.Random(7).randbytes(5_000)
 SHA = hashlib.sha256(CONTENT).hexdigest()
-
-
-@pytest.fixture
-def server():
-    with FileServer() as made:
-        yield made
-
-
-@pytest.fixture
-def collection(dialect, request, tmp_path):
-    url = request.getfixturevalue("postgres").create_database() if dialect == "postgres" else ""
-    made = Collection(Settings(tmp_path / "out", url))
-    yield made
-    made.close()
 
 
 @pytest.fixture

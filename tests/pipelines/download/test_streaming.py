@@ -20,12 +20,6 @@ SHA = hashlib.sha256(CONTENT).hexdigest()
 
 
 @pytest.fixture
-def server():
-    with FileServer() as made:
-        yield made
-
-
-@pytest.fixture
 def client():
     made = Client(Options(timeout=30))
     yield made

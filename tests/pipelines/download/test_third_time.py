@@ -3,26 +3,11 @@
 import random
 import signal
 
-import pytest
-
 from tests.pipelines.download.commanding import known, ordered, workers
-from tests.pipelines.download.gathering import folder_of
-from tests.servers.files import FileServer
 from tests.waiting import until
 
 CONTENT = random.Random(11).randbytes(300_000)
 EVENTS = "SELECT count(*), max(id) FROM event"
-
-
-@pytest.fixture
-def server():
-    with FileServer() as made:
-        yield made
-
-
-@pytest.fixture
-def folder(dialect, request, tmp_path):
-    return folder_of(dialect, request, tmp_path)
 
 
 def run_twice(folder, lines, server):

@@ -6,7 +6,7 @@ import random
 import pytest
 
 from leasehold.model.failure import classify
-from leasehold.pipelines.download import Collection, Settings, read_manifest
+from leasehold.pipelines.download import read_manifest
 from leasehold.pipelines.download.client import Options
 from leasehold.pipelines.download.streaming import Part
 from leasehold.pipelines.download.wire import HEAD_BYTES_MAX
@@ -15,12 +15,6 @@ from tests.servers.files import CERTIFICATE, FileServer
 
 CONTENT = random.Random(11).randbytes(300_000)
 SHA = hashlib.sha256(CONTENT).hexdigest()
-
-
-@pytest.fixture
-def server():
-    with FileServer() as made:
-        yield made
 
 
 @pytest.fixture
@@ -55,14 +49,6 @@ def failure_of(client, url, part):
     with pytest.raises(Exception) as raised:  # noqa: PT011 — which one it is, the class says
         fetch(client, url, part)
     return classify(raised.value)
-
-
-@pytest.fixture
-def collection(dialect, request, tmp_path):
-    url = request.getfixturevalue("postgres").create_database() if dialect == "postgres" else ""
-    made = Collection(Settings(tmp_path / "out", url))
-    yield made
-    made.close()
 
 
 def test_own_headers_do_not_follow_from_https_to_http(make_client, part, monkeypatch):

@@ -6,15 +6,8 @@ import pytest
 
 from leasehold.pipelines.download.verifying import verify
 from tests.pipelines.download.gathering import Folder, folder_of, sha
-from tests.servers.files import FileServer
 
 CONTENTS = {name: name.encode() * 1_000 for name in ("right", "changed", "missing", "unlinked", "misled")}
-
-
-@pytest.fixture
-def server():
-    with FileServer() as made:
-        yield made
 
 
 @pytest.fixture

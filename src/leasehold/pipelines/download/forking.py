@@ -20,6 +20,7 @@ from types import TracebackType
 from typing import Final, NoReturn, Self
 
 from leasehold.pipelines.download.collection import Settings
+from leasehold.pipelines.download.hand import take_fast_loop
 
 GO: Final = b"g"
 FAILED: Final = 1
@@ -107,6 +108,7 @@ def _live(line: int, settings: Settings, words: Sequence[str], log: Path) -> NoR
         _redirect(log)
         threading.Thread(target=_watch, args=[line], name="leasehold-hand", daemon=True).start()
         os.environ.update(settings.environment())
+        take_fast_loop()
         sys.argv = ["leasehold", *words]
         runpy.run_module("leasehold", run_name="__main__", alter_sys=True)
         code = 0
