@@ -78,7 +78,6 @@ class FileServer:
         self.released = threading.Event()  # what stalls goes on
         self.stalled: list[Line] = []
         self._busy = 0
-        self.busiest = 0
         self._lock = threading.Lock()
         self._server = _Server(("127.0.0.1", 0), _handler(self))
         self._scheme = "https" if tls else "http"
@@ -104,7 +103,6 @@ class FileServer:
     def enter(self) -> None:
         with self._lock:
             self._busy += 1
-            self.busiest = max(self.busiest, self._busy)
 
     @property
     def idle(self) -> bool:

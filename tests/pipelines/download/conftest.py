@@ -1,4 +1,4 @@
-"""What these tests share: a server that misbehaves on demand, collections on both databases, a connection of a script."""
+"""What these tests share: a server that misbehaves on demand, collections on both databases, a script and its file."""
 
 import pytest
 

@@ -124,15 +124,6 @@ def test_a_wrong_hash_never_becomes_a_file(make, server, tmp_path):
     assert list(collection.tools.index.rows()) == []
 
 
-def test_no_more_files_of_a_host_are_fetched_at_once_than_allowed(make, server):
-    collection = make()
-    collection.limit(2)
-    jobs = fetch(collection, *[server.add(f"/{number}", CONTENT[number:]) for number in range(30)])
-    assert {job.state for job in jobs} == {"INDEXED"}
-    assert server.busiest <= 2
-    assert collection.counts() == {"INDEXED": 30}
-
-
 def test_a_database_has_one_folder_and_another_is_refused(dialect, request, tmp_path, server):
     url = request.getfixturevalue("postgres").create_database() if dialect == "postgres" else ""
     with closing(Collection(Settings(tmp_path / "first", url))) as first:

@@ -28,6 +28,15 @@ async def outlast(*tasks: asyncio.Future[Any] | None) -> None:
         raise cut
 
 
+async def quietly(task: asyncio.Future[Any] | None) -> None:
+    """Likewise, for one whose failure is of no interest: whoever ends has another."""
+    try:
+        await outlast(task)
+    finally:
+        if task is not None and not task.cancelled():
+            task.exception()
+
+
 class Hands:
     """Threads that each do one thing after the other; as many as are needed at once, and no more than `most`."""
 

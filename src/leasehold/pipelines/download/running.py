@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
@@ -147,7 +147,8 @@ def run(collection: Collection, workers: int, show: Callable[[Sight], None], sto
     """Have worker processes fetch until nothing is left, or until somebody wants an end."""
     wish = stop or Stop()
     with company(collection, workers, wish) as hands:
-        return see(collection, hands, show, wish)
+        sight = see(collection, hands, show, wish)
+    return _last(collection, sight, wish)
 
 
 def run_forked(collection: Collection, hands: Sequence[Child], show: Callable[[Sight], None], wish: Stop) -> Sight:
@@ -155,9 +156,17 @@ def run_forked(collection: Collection, hands: Sequence[Child], show: Callable[[S
     try:
         for hand in hands if wish.number is None else ():
             hand.go()
-        return see(collection, hands, show, wish)
+        sight = see(collection, hands, show, wish)
     finally:
         _dismiss(hands, wish)
+    return _last(collection, sight, wish)
+
+
+def _last(collection: Collection, sight: Sight, wish: Stop) -> Sight:
+    """Look once more after a stop: workers that leave end what they can."""
+    with suppress(Unavailable):
+        return look(collection) if wish.number is not None else sight
+    return sight
 
 
 def see(collection: Collection, hands: Sequence[Hand], show: Callable[[Sight], None], wish: Stop) -> Sight:

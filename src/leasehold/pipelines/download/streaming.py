@@ -20,7 +20,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from leasehold.errors import Permanent, Transient
-from leasehold.pipelines.download.batching import Hands, outlast
+from leasehold.pipelines.download.batching import Hands, outlast, quietly
 from leasehold.pipelines.download.client import UNSATISFIABLE, Answered, Body, Client, Head
 from leasehold.pipelines.download.draft import Draft, hashed
 from leasehold.pipelines.download.trailing import Trail
@@ -177,6 +177,7 @@ async def _poured(body: Body, pen: Pen, trail: Trail) -> Streamed:
     try:
         await body.pour(pen.write, pen.tick)
         sha256 = await trail.end()
+        await pen.end()
     finally:
         try:
             await pen.rest()
@@ -285,12 +286,15 @@ class Pen:
         self._tell(self.size, self._body.head.length)
         return self._is_paused
 
+    async def end(self) -> None:
+        """Wait for a sync that is under way, and raise what went wrong with it."""
+        if (syncing := self._syncing) is not None:
+            await outlast(syncing)
+            syncing.result()
+
     async def rest(self) -> None:
         """Wait for a sync that is under way, whoever wants this to end: its file must not be closed before."""
-        syncing = self._syncing
-        await outlast(syncing)
-        if syncing is not None:
-            syncing.result()
+        await quietly(self._syncing)
 
 
 def _streamed(head: Head, sha256: str, size: int, fetched: int) -> Streamed:

@@ -9,7 +9,7 @@ import asyncio
 from functools import partial
 from typing import Any, Final
 
-from leasehold.pipelines.download.batching import Hands, outlast
+from leasehold.pipelines.download.batching import Hands, outlast, quietly
 from leasehold.pipelines.download.draft import Draft
 
 AT_ONCE_BYTES: Final = 4 * 1024 * 1024
@@ -62,10 +62,7 @@ class Trail:
     async def give_up(self) -> None:
         """Wait for the stretch that is under way, whoever wants this to end: its file must not be closed before."""
         self._is_given_up = True
-        following = self._following
-        await outlast(following)
-        if following is not None and not following.cancelled():
-            following.exception()  # whoever gives up has another
+        await quietly(self._following)
 
     def check(self) -> None:
         """Raise what went wrong with the hashing so far."""
