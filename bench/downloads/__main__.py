@@ -12,6 +12,7 @@ import os
 import platform
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,7 @@ def facts(size: Size) -> dict[str, Any]:
             "nginx": _said([nginx, "-v"]).rpartition("/")[2],
             ARIA: _said([aria, "--version"]).split()[2],
             WGET: _said([wget, "--version"]).split()[2],
+            "uvloop": version("uvloop"),
         },
         "settings": {},
         "trials": [],

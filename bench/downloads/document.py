@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from bench.beside.figures import Results
 from bench.beside.goals import Judged
-from bench.downloads.fetchers import ARIA, OURS, RESUMABLE
+from bench.downloads.fetchers import ARIA, AS_IT_COMES, OURS
 from bench.downloads.run import DATABASE
 
-GOALS = (("small", ARIA, 0.7), ("small", RESUMABLE, 0.7), ("large", ARIA, 0.8))
+GOALS = (("small", ARIA, 0.7), ("small", AS_IT_COMES, 0.7), ("large", ARIA, 0.8))
 
 
 def judge(results: Results) -> list[Judged]:
@@ -144,11 +144,10 @@ def _method() -> str:
 - Programs of one workload follow each other directly, and each round starts with another one.
 - Leasehold does all that it promises, on SQLite: a HEAD and a GET for each file, every step on record before the next,
   every file hashed, synced, linked under its hash and named, and a row in the index that can be searched. At the end
-  its database holds a record of each step. Its workers run on uvloop, the extra `leasehold[download]`.
-- aria2c computes no hash and looks nothing up. It is measured twice. `aria2c, resumable` keeps its default: beside
-  each file a record of how far it is, without which it does not go on after a crash but begins again beside what is
-  there. `aria2c` alone has that turned off with `--auto-save-interval=0`: that is the fastest there is, and no crash
-  may come.
+  its database holds a record of each step.
+- aria2c computes no hash and keeps no record of what was done. It is measured twice: `aria2c, as it comes`, which
+  writes and syncs a file beside each one that tells how far it is, and `aria2c` with that turned off by
+  `--auto-save-interval=0`, the fastest there is. The goal stands beside both.
 - wget fetches one file after the other over one connection and syncs nothing.
 - Start and end count: Leasehold starts Python and worker processes. The last table of figures says what that
   costs by itself; it is a large part of one file's time and a small one of thousands."""

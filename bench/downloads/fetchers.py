@@ -16,7 +16,7 @@ from pathlib import Path
 from bench.downloads.server import Matter, tool
 
 OURS, ARIA, WGET = "leasehold", "aria2c", "wget"
-RESUMABLE = "aria2c, resumable"
+AS_IT_COMES = "aria2c, as it comes"
 SECONDS_MAX = 600
 MANY = 100
 FORGETFUL = "--auto-save-interval=0"
@@ -43,13 +43,13 @@ def leasehold(workers: int, per_host: int, before: int = 0) -> Fetcher:
 
 
 def aria(*settings: str) -> Fetcher:
-    """`aria2c` with these settings. Without its record of how far a file is, it cannot go on after a crash."""
+    """`aria2c` with these settings. As it comes it writes a record beside each file, and syncs that too."""
 
     def words(addresses: Path, folder: Path) -> list[str]:
         always = ["--no-conf", "--quiet", "--console-log-level=warn", "--file-allocation=none"]
         return [tool(ARIA), *always, *settings, f"--dir={folder}", f"--input-file={addresses}"]
 
-    name = ARIA if FORGETFUL in settings else RESUMABLE
+    name = ARIA if FORGETFUL in settings else AS_IT_COMES
     return Fetcher(name, f"--file-allocation=none {' '.join(settings)}".strip(), words)
 
 
@@ -66,7 +66,7 @@ def wget() -> Fetcher:
 SMALL = {
     OURS: [leasehold(*how) for how in ((1, 64), (2, 128), (2, 250), (3, 300))],
     ARIA: [aria(f"-j{jobs}", "-x1", FORGETFUL) for jobs in (5, 16, 64)],
-    RESUMABLE: [aria(f"-j{jobs}", "-x1") for jobs in (5, 16, 64)],
+    AS_IT_COMES: [aria(f"-j{jobs}", "-x1") for jobs in (5, 16, 64)],
     WGET: [wget()],
 }
 LARGE = {

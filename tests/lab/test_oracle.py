@@ -235,7 +235,7 @@ def test_what_the_witness_saw_and_the_tables_do_not_tell_breaks_its_promise(worl
 
 def test_every_promise_is_broken_above():
     assert set(TABLES) == set(CHECKS)
-    assert set(CHECKS) == {*(f"S{number}" for number in range(1, 15)), "wholes", "L1"}
+    assert set(CHECKS) == {*(f"S{number}" for number in range(1, 15)), "wholes", "moves", "L1"}
 
 
 def test_an_output_that_is_not_the_expected_one_breaks_s2(world):

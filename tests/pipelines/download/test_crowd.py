@@ -59,7 +59,7 @@ def run_both(server, manifests, out, database):
 def serve(server, folder, spans):
     """Serve files that wait for a sign before they are whole, and write manifests of some of them each."""
     contents = {f"/{number}": random.Random(number).randbytes(3_000 + number) for number in range(FILES)}
-    urls = [server.add(path, content, stall_after=[1]) for path, content in contents.items()]
+    urls = [server.add(path, content, stall_after=[1], crumbs=1_000) for path, content in contents.items()]
     manifests = []
     for number, (first, last) in enumerate(spans):
         manifests.append(folder / f"manifest-{number}.txt")

@@ -1,5 +1,6 @@
 """The index on both databases: rows are kept once each, found by any word of theirs, and returned in pages."""
 
+import asyncio
 import threading
 from dataclasses import replace
 
@@ -68,8 +69,29 @@ def test_the_same_content_of_another_artifact_is_known(index):
     index.add(ROW)
     assert not index.has_content("a" * 64, but="1")
     assert index.has_content("a" * 64, but="2")
-    index.add(replace(ROW, key="3", sha256="b" * 64, state="DEDUPED"))
-    assert not index.has_content("b" * 64, but="2")  # whoever brought it was killed before it could say so
+
+
+@pytest.mark.parametrize("said", ["INDEXED", "DEDUPED"])
+def test_the_first_row_of_a_content_is_indexed_and_others_are_deduped_whatever_they_were_called(index, said):
+    for key in ("1", "2", "1", "3"):
+        index.add(replace(ROW, key=key, state=said))
+    assert [row.state for row in index.rows()] == ["INDEXED", "DEDUPED", "DEDUPED"]
+    assert [index.has(key) for key in ("1", "2", "4")] == ["INDEXED", "DEDUPED", None]
+
+
+def test_of_many_that_bring_one_content_at_once_one_is_indexed(make_index):
+    indexes = [make_index() for _ in range(3)]
+
+    async def enter():
+        rows = [replace(ROW, key=f"{number:05}", sha256=f"{number % 20:064}") for number in range(300)]
+        return await asyncio.gather(*(indexes[number % 3].enter(row) for number, row in enumerate(rows)))
+
+    told = asyncio.run(enter())
+    assert [one["state"] for one in told].count("INDEXED") == 20
+    kept = {row.key: row.state for row in indexes[0].rows()}
+    assert kept == {one["key"]: one["state"] for one in told}
+    for one in indexes:
+        one.close()
 
 
 def test_many_threads_and_two_processes_worth_of_indexes_write_at_once(make_index):

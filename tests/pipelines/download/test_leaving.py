@@ -243,3 +243,18 @@ def test_who_is_given_some_seconds_has_them_and_who_ends_in_them_was_not_stopped
         return patient.asked
 
     assert run_to_end(run) > OFTEN
+
+
+def test_who_has_become_patient_ends_what_it_does_after_a_stop():
+    async def run():
+        waiters, told = Waiters(), Told()
+
+        async def finish():
+            waiters.be_patient(3_600)
+            await told.asked_often()
+
+        await block(waiters, told, finish)
+        waiters.be_patient(1)  # outside of a block it means nothing
+        return "finished"
+
+    assert run_to_end(run) == "finished"

@@ -2,13 +2,19 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-SCRIPT = """
+from leasehold.pipelines.download import read_manifest
+from leasehold.pipelines.download.running import Stop, company
+from tests.pipelines.download.commanding import ordered
+from tests.waiting import until
+
+CONTENT = bytes(200_000)
+WITHOUT = """
 import asyncio, sys
-if sys.argv[1] == "without":
-    sys.modules["uvloop"] = None
+sys.modules["uvloop"] = None
 from leasehold.pipelines.download.hand import take_fast_loop
 take_fast_loop()
 loop = asyncio.new_event_loop()
@@ -17,7 +23,28 @@ loop.close()
 """
 
 
-@pytest.mark.parametrize(("how", "whose"), [("with", "uvloop"), ("without", "asyncio")])
-def test_a_worker_takes_the_faster_loop_if_it_is_there(how, whose):
-    said = subprocess.run([sys.executable, "-c", SCRIPT, how], check=True, capture_output=True, text=True)
-    assert said.stdout == f"{whose}\n"
+def has_loaded_it(process):
+    return "uvloop" in Path(f"/proc/{process.pid}/maps").read_text()
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
+def test_a_worker_that_the_command_forks_has_the_faster_loop(folder, server):
+    with ordered(folder, [server.add("/a", CONTENT, stall_after=[1])], "--workers", "1") as hand:
+        until(lambda: server.stalled, timeout=120)
+        assert any(has_loaded_it(child) for child in hand.system.children())
+        server.released.set()
+        assert hand.end() == 0
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
+def test_a_worker_that_python_starts_has_it_too(collection, server):
+    collection.plan(read_manifest([server.add("/a", CONTENT, stall_after=[1])]))
+    with company(collection, 1, Stop()) as hands:
+        until(lambda: server.stalled, timeout=120)
+        assert has_loaded_it(hands[0])
+        server.released.set()
+
+
+def test_a_worker_does_without_where_it_is_not_installed():
+    said = subprocess.run([sys.executable, "-c", WITHOUT], check=True, capture_output=True, text=True)
+    assert said.stdout == "asyncio\n"

@@ -1,6 +1,7 @@
 """Small files have no part: they are whole before they count as streamed, and a crash leaves nothing of them."""
 
 import hashlib
+import os
 import random
 import shutil
 from contextlib import closing
@@ -10,6 +11,7 @@ import pytest
 from leasehold.pipelines.download import read_manifest
 from leasehold.pipelines.download.loose import Loose, can_be_loose
 from leasehold.pipelines.download.places import Places
+from leasehold.pipelines.download.retrying import retry
 from leasehold.pipelines.download.streaming import NOTED_BYTES
 from leasehold.testing import crash_at
 from tests.pipelines.download.test_kills import worker
@@ -55,7 +57,7 @@ def test_s5_a_crash_at_any_point_fetches_no_small_file_twice_once_it_is_on_recor
 
 
 def test_what_is_under_way_has_no_part_and_a_kill_leaves_nothing(collection, server, tmp_path):
-    (job,) = collection.plan(read_manifest([server.add("/a", CONTENT, stall_after=[1_000])]))
+    (job,) = collection.plan(read_manifest([server.add("/a", CONTENT, stall_after=[1_000], crumbs=500)]))
     with (tmp_path / "log").open("wb") as log:
         hand = worker(collection.settings, log)
         until(lambda: server.stalled, timeout=120)
@@ -99,7 +101,7 @@ def test_a_part_that_is_there_is_built_over_and_not_left_behind(collection, serv
 
 def test_a_file_that_is_larger_than_was_told_comes_whole(collection, server, tmp_path):
     large = random.Random(8).randbytes(200_000)
-    (job,) = collection.plan(read_manifest([server.add("/a", CONTENT, stall_after=[1_000])]))
+    (job,) = collection.plan(read_manifest([server.add("/a", CONTENT, stall_after=[1_000], crumbs=500)]))
     with (tmp_path / "log").open("wb") as log:
         hand = worker(collection.settings, log)
         until(lambda: server.stalled, timeout=120)
@@ -112,6 +114,30 @@ def test_a_file_that_is_larger_than_was_told_comes_whole(collection, server, tmp
     assert [path.read_bytes() for path in objects(collection.places)] == [large]
 
 
+def test_a_file_whose_length_only_a_head_tells_is_asked_for_once(collection, server):
+    (job,) = collection.plan(read_manifest([server.add("/a", CONTENT, ends_by_closing=True)]))
+    collection.app.drain(timeout=120)
+    assert job.state == "INDEXED"
+    assert len(server.gets("/a")) == 1
+    assert [path.read_bytes() for path in objects(collection.places)] == [CONTENT]
+
+
+def test_the_only_one_with_a_content_is_indexed_though_its_first_try_had_failed_after_it_was_whole(collection, server):
+    """Its folder for people is a file, so that it cannot be named; a person mends that and retries."""
+    line = f'{{"work_id": "w", "artifact_id": "a", "url": "{server.add("/a", CONTENT)}"}}'
+    (job,) = collection.plan(read_manifest([line]))
+    collection.places.make()
+    obstacle = collection.places.root / "files" / "w"
+    obstacle.write_bytes(b"")
+    collection.app.drain(timeout=300)
+    assert job.status == "ERROR"
+    obstacle.unlink()
+    assert retry(collection).revived == 1
+    collection.app.drain(timeout=120)
+    assert job.state == "INDEXED"
+    assert [row.state for row in collection.tools.index.rows()] == ["INDEXED"]
+
+
 def test_a_wrong_small_file_never_becomes_one(collection, server):
     wanted = hashlib.sha256(b"other").hexdigest()
     line = f'{{"work_id": "w", "artifact_id": "a", "url": "{server.add("/a", CONTENT)}", "sha256": "{wanted}"}}'
@@ -122,7 +148,7 @@ def test_a_wrong_small_file_never_becomes_one(collection, server):
 
 
 def test_a_staging_folder_that_was_taken_away_is_a_conflict_and_tried_again(collection, server, tmp_path):
-    (job,) = collection.plan(read_manifest([server.add("/a", CONTENT, stall_after=[1_000])]))
+    (job,) = collection.plan(read_manifest([server.add("/a", CONTENT, stall_after=[1_000], crumbs=500)]))
     with (tmp_path / "log").open("wb") as log:
         hand = worker(collection.settings, log)
         until(lambda: server.stalled, timeout=120)
@@ -145,6 +171,15 @@ def test_what_was_damaged_on_disk_is_replaced(places):
     assert keep(places, CONTENT, SHA).is_new
     assert places.object(SHA).read_bytes() == CONTENT
     assert list(places.staging.iterdir()) == []
+
+
+def test_whatever_the_umask_says_everybody_may_read_and_nobody_write(places):
+    before = os.umask(0o077)
+    try:
+        keep(places, CONTENT, SHA)
+    finally:
+        os.umask(before)
+    assert places.object(SHA).stat().st_mode & 0o777 == 0o444
 
 
 def test_the_same_content_twice_is_kept_once(places):

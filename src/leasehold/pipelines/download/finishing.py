@@ -19,8 +19,7 @@ GROUP_MAX: Final = 200
 class Ready:
     """All bytes of a file, what they hash to, and what people shall find them by.
 
-    They are in a draft, or in memory; without either they should be whole already. `is_again`: an earlier attempt may
-    have brought them.
+    They are in a draft, or in memory; without either they should be whole already.
     """
 
     part: Part
@@ -30,7 +29,6 @@ class Ready:
     work_id: str
     wanted: str
     content: bytes | None = None
-    is_again: bool = False
 
 
 class Finisher:
@@ -66,7 +64,7 @@ class Finisher:
         """Give a name. A part that is not there was whole before, if its content is."""
         try:
             if isinstance(kept, Kept):
-                is_new = kept.is_new or (one.is_again and not self._index.has_content(one.sha256, one.key))
+                is_new = kept.is_new
             elif kept is not None and not isinstance(kept, FileNotFoundError):
                 return kept
             elif self._places.has(one.sha256):

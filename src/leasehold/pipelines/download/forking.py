@@ -103,12 +103,12 @@ def _live(line: int, settings: Settings, words: Sequence[str], log: Path) -> NoR
         os.setsid()
         for number in BACK:
             signal.signal(number, signal.SIG_DFL)
+        take_fast_loop()  # while the parent plans
         if os.read(line, 1) != GO:
             os._exit(0)
         _redirect(log)
         threading.Thread(target=_watch, args=[line], name="leasehold-hand", daemon=True).start()
         os.environ.update(settings.environment())
-        take_fast_loop()
         sys.argv = ["leasehold", *words]
         runpy.run_module("leasehold", run_name="__main__", alter_sys=True)
         code = 0

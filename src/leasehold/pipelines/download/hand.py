@@ -20,7 +20,7 @@ def _watch() -> None:
 
 
 def take_fast_loop() -> None:
-    """Have this process's loops made by uvloop, if it is installed: many small files take a sixth less time."""
+    """Have this process's loops made by uvloop, if it is installed: many small files take less time."""
     with suppress(ImportError):
         import uvloop
 

@@ -6,6 +6,7 @@ Rows of many downloads are written together: whatever has gathered meanwhile is 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Final
@@ -72,33 +73,37 @@ class Index:
     def __init__(self, shelf: Shelf) -> None:
         self.marks = Marks(shelf)
         self._shelf = shelf
-        self._batches: Batches[Row, None] = Batches("leasehold-index", self._write, GROUP_MAX)
+        self._batches: Batches[Row, str] = Batches("leasehold-index", self._write, GROUP_MAX)
 
     def add(self, row: Row) -> None:
         """Write a row."""
-        (trouble,) = self._write([row])
-        if trouble is not None:
-            raise trouble
+        (state,) = self._write([row])
+        if isinstance(state, Exception):
+            raise state
 
     async def enter(self, row: Row) -> dict[str, str]:
-        """Write a row, with whatever others are waiting; return once it is committed."""
-        await self._batches.do(row)
-        return {"key": row.key}
+        """Write a row, with whatever others are waiting; return its state once it is committed.
 
-    def _write(self, rows: list[Row]) -> list[Exception | None]:
+        Whoever is written first of those with one content has brought it, whatever else happened before.
+        """
+        return {"key": row.key, "state": await self._batches.do(row)}
+
+    def _write(self, rows: list[Row]) -> list[str | Exception]:
         """Write rows in one order, so that two processes with the same rows do not wait for each other."""
         latest = sorted({row.key: row for row in rows}.items())
         try:
-            self._shelf.change(*(("write", _kept(row)) for _, row in latest))
+            self._shelf.change(("alone", {}), *(("write", _kept(row)) for _, row in latest))
+            states = dict(self._shelf.read("standing", {"keys": json.dumps([key for key, _ in latest])}))
         except Exception as error:  # noqa: BLE001 — whoever waits for it is told
             if len(rows) == 1:
                 return [error]
             return [self._write([row])[0] for row in rows]  # one that cannot be written fails alone
-        return [None] * len(rows)
+        return [states.get(row.key, row.state) for row in rows]
 
-    def has(self, key: str, sha256: str | None = None) -> bool:
-        """Whether an artifact is in the index, with this content if one is named."""
-        return bool(self._shelf.read("has", {"key": key, "sha256": sha256}))
+    def has(self, key: str, sha256: str | None = None) -> str | None:
+        """Return the state of an artifact in the index, with this content if one is named; None: it is not there."""
+        found = self._shelf.read("has", {"key": key, "sha256": sha256})
+        return str(found[0][0]) if found else None
 
     def has_content(self, sha256: str, but: str) -> bool:
         """Whether another artifact has brought this content."""

@@ -41,6 +41,12 @@ class Waiters:
             self._present.pop(lane, None)
             self._told.discard(lane)
 
+    def be_patient(self, patience: float) -> None:
+        """Have the block that runs now left alone so many seconds longer."""
+        lane = asyncio.current_task()
+        if lane in self._present:
+            self._present[lane] = self._present[lane][0], patience
+
     async def _look(self) -> None:
         waited = 0.0
         while self._present:

@@ -27,6 +27,7 @@ class Loose:
         """Write it, and have it on its way to the disk."""
         try:
             self._descriptor = os.open(self._folder, os.O_TMPFILE | os.O_WRONLY, READ_ONLY)
+            os.fchmod(self._descriptor, READ_ONLY)  # whatever the umask says
             while self._view:
                 self._view = self._view[os.write(self._descriptor, self._view) :]
             os.posix_fadvise(self._descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
@@ -68,7 +69,7 @@ def can_be_loose(folder: Path) -> bool:
     if not hasattr(os, "O_TMPFILE"):
         return False
     trial = Loose(b"", folder)
-    name = folder / f"trial.{secrets.token_hex(8)}"
+    name = folder / f"{secrets.token_hex(32)}.part"
     trial.seal()
     try:
         if trial.settle() is not None:

@@ -122,8 +122,8 @@ class _Round:
         draft = None
         try:
             draft = Draft(self._places.part(key), make=False)
-        except FileNotFoundError:
-            pass  # a note alone
+        except (FileNotFoundError, PermissionError):
+            pass  # a note alone, or what nobody can write to any more
         except Transient:
             return  # it is being written
         try:

@@ -131,16 +131,27 @@ async def whole(head: Head, part: Part, draft: Draft, hands: Hands) -> Streamed 
     return _streamed(head, digest.hexdigest(), start, 0)
 
 
-async def stream(client: Client, url: str, head: Head, part: Part, draft: Draft, tell: Told, hands: Hands) -> Streamed:
-    """Fetch what is missing of a part and return what it holds then."""
-    if (found := await whole(head, part, draft, hands)) is not None:
-        return found
-    note, start = part.known(head) if draft.size else (None, 0)
-    start = min(start, draft.size)
-    digest = await hands.do(partial(hashed, draft, start)) if start else hashlib.sha256()
-    body = await _opened(client, url, start, note)
+async def stream(
+    client: Client,
+    url: str,
+    head: Head,
+    part: Part,
+    draft: Draft,
+    tell: Told,
+    hands: Hands,
+    body: Body | None = None,
+) -> Streamed:
+    """Fetch what is missing of a part and return what it holds then. `body`: the answer, if that is here already."""
+    note, digest = None, hashlib.sha256()
     if body is None:
-        return _streamed(head, digest.hexdigest(), start, 0)
+        if (found := await whole(head, part, draft, hands)) is not None:
+            return found
+        note, start = part.known(head) if draft.size else (None, 0)
+        start = min(start, draft.size)
+        digest = await hands.do(partial(hashed, draft, start)) if start else digest
+        body = await _opened(client, url, start, note)
+        if body is None:
+            return _streamed(head, digest.hexdigest(), start, 0)
     try:
         if body.start == 0:
             digest = hashlib.sha256()

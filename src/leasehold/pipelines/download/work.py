@@ -63,7 +63,6 @@ class Work:
         self._part = Part(tools.places.part(self._key), tools.boot)
         self._draft: Draft | None = None
         self._kept: dict[str, Any] | None = None
-        self._is_doubtful = False
         self._asked: list[Awaitable[None]] = []
         self._losses = 0
         self._finishing: asyncio.Future[dict[str, Any]] | None = None
@@ -94,8 +93,7 @@ class Work:
         self._advance(states.STREAMING)
         streamed, kept = await self._fetch(head)
         self._advance(states.FINALIZED)
-        state = states.INDEXED if kept["is_new"] else states.DEDUPED
-        await self._enter("INDEX" if kept["is_new"] else "DEDUPE", streamed, kept["name"])
+        state = await self._enter("INDEX" if kept["is_new"] else "DEDUPE", streamed, kept["name"])
         self._advance(state)
         return {"state": state, "sha256": streamed.sha256, "bytes": streamed.size, "path": kept["name"]}
 
@@ -116,7 +114,7 @@ class Work:
         return bool(found["here"])
 
     def _known(self, sha256: str) -> bool:
-        return self._tools.places.has(sha256) and self._tools.index.has(self._key)
+        return self._tools.places.has(sha256) and self._tools.index.has(self._key) is not None
 
     async def _head(self) -> tuple[Head, int]:
         """Ask what the file is like, and see how much of it an earlier job has left."""
@@ -148,15 +146,17 @@ class Work:
     async def _stream(self, head: Head) -> dict[str, Any]:
         tools = self._tools
         self._close()
-        if self._is_small(head):
-            body = await tools.client.open(self._artifact.url)
-            if is_small(body.head):
-                return await self._stream_at_once(head, body)
-            body.close()  # it is another file than it was
-        self._draft = Draft(self._part.path)
-        return self._checked(
-            await stream(tools.client, self._artifact.url, head, self._part, self._draft, self._tell, tools.hands)
-        )
+        body = await tools.client.open(self._artifact.url) if self._is_small(head) else None
+        if body is not None and is_small(body.head):
+            return await self._stream_at_once(head, body)
+        try:
+            self._draft = Draft(self._part.path)
+        except BaseException:
+            if body is not None:
+                body.close()
+            raise
+        args = (tools.client, self._artifact.url, head, self._part, self._draft, self._tell, tools.hands)
+        return self._checked(await stream(*args, body))
 
     def _is_small(self, head: Head) -> bool:
         """Whether a file needs no part: it comes at once, and a crash costs no more than asking for it again."""
@@ -166,6 +166,7 @@ class Work:
         """Have a small file whole before it counts as streamed: then it is not fetched again."""
         streamed, content = await gather(body, self._tell)
         found = self._checked(streamed)
+        self._tools.waiters.be_patient(PATIENCE_SECONDS)
         kept = await self._finish(head, streamed, content)
         if kept.get("gone"):
             raise FileNotFoundError(str(self._tools.places.staging))
@@ -174,7 +175,6 @@ class Work:
 
     async def _was_streamed(self, head: Head) -> dict[str, Any] | None:
         """Tell what the part holds if it is whole."""
-        self._is_doubtful = True
         self._close()
         try:
             self._draft = Draft(self._part.path, make=False)
@@ -187,7 +187,8 @@ class Work:
         try:
             check(streamed, self._artifact.sha256)
         except BaseException:
-            self._part.forget()  # a wrong file is not built on
+            if self._draft is not None:
+                self._part.forget()  # a wrong file is not built on
             raise
         return asdict(streamed)
 
@@ -217,10 +218,7 @@ class Work:
 
     async def _finish(self, head: Head, streamed: Streamed, content: bytes | None = None) -> dict[str, Any]:
         wanted = self._artifact.filename or head.filename or name_of(streamed.url) or name_of(self._artifact.url)
-        is_again = self._is_doubtful or self._task.attempt > 1
-        ready = Ready(
-            self._part, self._draft, streamed.sha256, self._key, self._artifact.work_id, wanted, content, is_again
-        )
+        ready = Ready(self._part, self._draft, streamed.sha256, self._key, self._artifact.work_id, wanted, content)
         self._finishing = asyncio.ensure_future(self._tools.finisher.finish(ready))
         return await asyncio.shield(self._finishing)
 
@@ -243,7 +241,8 @@ class Work:
         if draft is not None:
             draft.close()
 
-    async def _enter(self, kind: str, streamed: Streamed, name: str) -> None:
+    async def _enter(self, kind: str, streamed: Streamed, name: str) -> str:
+        """Write the row, and return what it says: INDEXED for the first of those that bring a content."""
         artifact = self._artifact
         row = Row(
             key=self._key,
@@ -260,10 +259,12 @@ class Work:
             fetched_at=self._task.started_at.timestamp(),
         )
         act, look = partial(self._tools.index.enter, row), self._apart(partial(self._was_entered, row))
-        await self._effect(kind, act, look, sha256=streamed.sha256)
+        found: dict[str, str] = await self._effect(kind, act, look, sha256=streamed.sha256)
+        return found["state"]
 
     def _was_entered(self, row: Row) -> dict[str, str] | None:
-        return {"key": row.key} if self._tools.index.has(row.key, row.sha256) else None
+        state = self._tools.index.has(row.key, row.sha256)
+        return {"key": row.key, "state": state} if state else None
 
     def _apart(self, act: Callable[[], Any]) -> Callable[[], Awaitable[Any]]:
         """Have something that waits for a network or a disk done on a thread."""

@@ -1,2 +1,2 @@
--- has: Tell whether an artifact is here.
-SELECT 1 FROM download.artifact WHERE key = %(key)s AND reason IS NULL AND (%(sha256)s::text IS NULL OR sha256 = %(sha256)s::text)
+-- has: Tell in which state an artifact is here.
+SELECT state FROM download.artifact WHERE key = %(key)s AND reason IS NULL AND (%(sha256)s::text IS NULL OR sha256 = %(sha256)s::text)

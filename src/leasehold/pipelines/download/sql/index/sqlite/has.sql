@@ -1,2 +1,2 @@
--- has: Tell whether an artifact is here.
-SELECT 1 FROM artifact WHERE key = :key AND reason IS NULL AND (:sha256 IS NULL OR sha256 = :sha256)
+-- has: Tell in which state an artifact is here.
+SELECT state FROM artifact WHERE key = :key AND reason IS NULL AND (:sha256 IS NULL OR sha256 = :sha256)
