@@ -57,6 +57,7 @@ class Line:
     first: int = 0
     sent: int = 0
     headers: dict[str, str] = field(default_factory=dict)
+    writing: threading.Lock = field(default_factory=threading.Lock, compare=False, repr=False)
 
 
 class _Server(ThreadingHTTPServer):
@@ -98,7 +99,12 @@ class FileServer:
         return f"{self._scheme}://{self.host}{path}"
 
     def gets(self, path: str) -> list[Line]:
-        return [line for line in self.log if (line.method, line.path) == ("GET", path)]
+        """Return the lines of a file. Bytes that a client has are counted; what it does not take is not waited for."""
+        lines = [line for line in self.log if (line.method, line.path) == ("GET", path)]
+        for line in lines:
+            if line.writing.acquire(timeout=2):
+                line.writing.release()
+        return lines
 
     def enter(self) -> None:
         with self._lock:
@@ -245,11 +251,12 @@ class _Answer:
             self._handler.wfile.write(b"0\r\n\r\n")
 
     def _send(self, block: bytes, *, chunked: bool) -> None:
-        if block and chunked:
-            self._handler.wfile.write(f"{len(block):x}\r\n".encode() + block + b"\r\n")
-        elif block:
-            self._handler.wfile.write(block)
-        self._line.sent += len(block)
+        with self._line.writing:
+            if block and chunked:
+                self._handler.wfile.write(f"{len(block):x}\r\n".encode() + block + b"\r\n")
+            elif block:
+                self._handler.wfile.write(block)
+            self._line.sent += len(block)
 
 
 def _blocks(content: bytes, first: int, last: int, size: int) -> Iterator[bytes]:
