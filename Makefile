@@ -69,8 +69,8 @@ bench-download: setup-dev
 
 lock: .venv/uv.stamp
 	$(COMPILE) --group pyproject.toml:uv --output-file requirements/uv.txt
-	$(COMPILE) pyproject.toml --extra postgres --extra download --group pyproject.toml:dev --output-file requirements/dev.txt
-	$(COMPILE) pyproject.toml --extra postgres --extra download --group pyproject.toml:build \
+	$(COMPILE) pyproject.toml --all-extras --group pyproject.toml:dev --output-file requirements/dev.txt
+	$(COMPILE) pyproject.toml --all-extras --group pyproject.toml:build \
 	  --constraints requirements/dev.txt --output-file requirements/run.txt
 
 clean:
