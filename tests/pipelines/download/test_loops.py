@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from leasehold.pipelines.crew import Stop, company
 from leasehold.pipelines.download import read_manifest
-from leasehold.pipelines.download.running import Stop, company
+from leasehold.pipelines.download.running import post_of
 from tests.pipelines.download.commanding import ordered
 from tests.waiting import until
 
@@ -15,7 +16,7 @@ CONTENT = bytes(200_000)
 WITHOUT = """
 import asyncio, sys
 sys.modules["uvloop"] = None
-from leasehold.pipelines.download.hand import take_fast_loop
+from leasehold.pipelines.hand import take_fast_loop
 take_fast_loop()
 loop = asyncio.new_event_loop()
 print(type(loop).__module__.partition(".")[0])
@@ -39,7 +40,7 @@ def test_a_worker_that_the_command_forks_has_the_faster_loop(folder, server):
 @pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
 def test_a_worker_that_python_starts_has_it_too(collection, server):
     collection.plan(read_manifest([server.add("/a", CONTENT, stall_after=[1])]))
-    with company(collection, 1, Stop()) as hands:
+    with company(post_of(collection), 1, Stop()) as hands:
         until(lambda: server.stalled, timeout=120)
         assert has_loaded_it(hands[0])
         server.released.set()

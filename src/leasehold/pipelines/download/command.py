@@ -8,13 +8,14 @@ from typing import Any, Final
 
 import click
 
+from leasehold.pipelines.crew import Stop, heeding
 from leasehold.pipelines.download import asking, states
 from leasehold.pipelines.download.collection import PER_HOST, Collection, Settings
 from leasehold.pipelines.download.forking import Child, Children
 from leasehold.pipelines.download.manifest import Artifact, ManifestInvalid, read_manifest
 from leasehold.pipelines.download.opening import addressed, opened
 from leasehold.pipelines.download.reconciling import reconcile
-from leasehold.pipelines.download.running import WORDS, Sight, Stop, heeding, log_of, look, run, run_forked
+from leasehold.pipelines.download.running import WORDS, Sight, log_of, look, run, run_forked
 from leasehold.pipelines.download.standing import FINAL_MISSING
 from leasehold.pipelines.download.words import counted
 

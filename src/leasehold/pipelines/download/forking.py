@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import Final, NoReturn, Self
 
 from leasehold.pipelines.download.collection import Settings
-from leasehold.pipelines.download.hand import take_fast_loop
+from leasehold.pipelines.hand import take_fast_loop
 
 GO: Final = b"g"
 FAILED: Final = 1
