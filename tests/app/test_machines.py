@@ -284,6 +284,24 @@ def test_jobs_are_counted_by_state(app):
     assert app.machine.counts("send") == {"LEASED": 2, "LOST": 1, "PACKED": 1, "PLANNED": 1}
 
 
+def test_jobs_are_listed_with_their_states_by_how_their_keys_start(app):
+    @app.job(machine=parcel(app))
+    def send(task, far: int):
+        for state in ("LEASED", "PACKED")[:far]:
+            task.advance(state)
+
+    keys = [f"a/{number:04}" for number in range(1_001)] + ["A/1", "a%1", "a_/1", "b/1", "é/1"]
+    jobs = app.submit_many(send, [{"far": 0}] * len(keys), keys=keys)
+    two = send.submit({"far": 2}, key="c/1")
+    app.drain(timeout=120, concurrency=200)
+    assert [(one.job_id, one.state) for one in app.machine.standing("send", prefix="c/")] == [(two.id, "PACKED")]
+    found = list(app.machine.standing("send", prefix="a/"))
+    assert sorted(one.job_id for one in found) == [job.id for job in jobs[:1_001]]  # more than one page
+    assert [one.key for one in app.machine.standing("send", prefix="é")] == ["é/1"]
+    assert len({one.key for one in app.machine.standing("send")}) == len(keys) + 1
+    assert not list(app.machine.standing("other"))
+
+
 def test_without_a_machine_nothing_advances(app):
     @app.job(retry=Retry(attempts=1))
     def plain(task):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -13,7 +13,8 @@ from leasehold.app.opening import Opening
 from leasehold.errors import OptionInvalid
 from leasehold.model.limits import PAGE_MAX, QUEUE_LIMIT_MAX, RATE_MAX
 from leasehold.model.machine import Machine, make_machine
-from leasehold.model.names import check_name, check_queue, check_range, check_whole
+from leasehold.model.names import check_key, check_name, check_queue, check_range, check_whole
+from leasehold.store.machines import Placed
 from leasehold.store.queues import Queue, RunningRow
 from leasehold.store.wake import ATTENTION
 
@@ -92,6 +93,16 @@ class Machines:
     def counts(self, kind: str) -> dict[str, int]:
         """Count the jobs of a kind by state."""
         return self._opening.store.machines.counts(check_name(kind, "kind"))
+
+    def standing(self, kind: str, *, prefix: str = "") -> Iterator[Placed]:
+        """Yield every job of a kind whose key starts with `prefix`, with its state, in the order of keys."""
+        check_name(kind, "kind")
+        if prefix:
+            check_key(prefix, "prefix")
+        listing, after = self._opening.store.machines.listing, ""
+        while page := listing(kind, prefix, after, PAGE_MAX):
+            yield from page
+            after = page[-1].key
 
 
 def _running(row: RunningRow) -> Running:

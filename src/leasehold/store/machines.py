@@ -5,11 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from operator import attrgetter
 
+from msgspec import Struct
+
 from leasehold.errors import MachineInvalid
 from leasehold.model.effect import Entry
 from leasehold.model.machine import Machine, Move
 from leasehold.store.database import Database, Row, Session
 from leasehold.store.documents import document
+
+
+class Placed(Struct, frozen=True):
+    """A job and its state."""
+
+    job_id: int
+    key: str
+    state: str
 
 
 class Machines:
@@ -46,6 +56,11 @@ class Machines:
     def counts(self, kind: str) -> dict[str, int]:
         """Count the jobs of a kind by state."""
         return dict(self._database.read("state_counts", kind=kind))
+
+    def listing(self, kind: str, prefix: str, after: str, most: int) -> list[Placed]:
+        """List the jobs of a kind whose keys start alike, with their states, in the database's order of keys."""
+        rows = self._database.read("state_list", kind=kind, prefix=prefix, after=after, most=most)
+        return [Placed(*row) for row in rows]
 
 
 def move_all(session: Session, moves: Sequence[Move]) -> list[Row]:
