@@ -22,6 +22,8 @@ FILES = 2
 SIZE = 24_000_000  # more than can be under way between server and worker
 BEFORE = 4_000_000
 MEGABYTES = 64
+SMALL_FILES = 6  # as many as are fetched at once
+SMALL_SIZE = 60_000
 FILE_MAX = 4_000_000
 MAY_MOUNT = 21  # the bit of CAP_SYS_ADMIN
 
@@ -100,6 +102,31 @@ def test_s3_a_disk_that_is_full_in_the_middle_of_files_makes_them_wait_for_room(
     assert [line.path for line in server.log if line.sent == SIZE] == [], "there was room for it"
     if database:
         until(lambda: sum('"DISK_FULL"' in said for said in classes(settings)) >= FILES, timeout=120)
+    assert command.poll() is None, log.read_text()
+    assert [path for path in (settings.root / "sha256").rglob("*") if path.is_file()] == []
+    disk.clear()
+    command.send_signal(signal.SIGINT)
+    command.wait()
+    assert start(words).wait() == 0, log.read_text()
+    assert wrong(settings.root) == []
+    check_whole(settings, contents)
+
+
+def test_s3_small_files_that_have_no_part_wait_for_room_as_well(server, disk, start, database, tmp_path):
+    contents = contents_of(SMALL_FILES, SMALL_SIZE)
+    manifest, log = tmp_path / "manifest.txt", tmp_path / "log"
+    manifest.write_text(
+        "\n".join(server.add(path, one, stall_after=[1], crumbs=SMALL_SIZE // 2) for path, one in contents.items())
+    )
+    settings = Settings(disk.folder / "out", database)
+    words = ["download", str(manifest), "--out", str(settings.root), *(["--url", database] if database else [])]
+    command = start(words)
+    until(lambda: len(server.stalled) == SMALL_FILES, timeout=120)
+    disk.fill()
+    server.released.set()
+    until(lambda: server.idle, timeout=120)
+    if database:
+        until(lambda: sum('"DISK_FULL"' in said for said in classes(settings)) >= SMALL_FILES, timeout=120)
     assert command.poll() is None, log.read_text()
     assert [path for path in (settings.root / "sha256").rglob("*") if path.is_file()] == []
     disk.clear()

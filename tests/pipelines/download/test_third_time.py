@@ -7,6 +7,7 @@ from tests.pipelines.download.commanding import known, ordered, workers
 from tests.waiting import until
 
 CONTENT = random.Random(11).randbytes(300_000)
+MANY = 400
 EVENTS = "SELECT count(*), max(id) FROM event"
 
 
@@ -47,3 +48,24 @@ def test_what_is_here_twice_or_was_here_before_is_no_reason_to_start_a_worker_ei
         assert (third.end(), third.log) == (0, "Nothing to do: 1 here, 1 here (same content).\n")
     assert (len(server.log), workers(folder)) == (asked, before)
     assert len(before) == 1
+
+
+def test_a_stop_among_hundreds_of_small_files_throws_none_away_that_had_come(folder, server):
+    """What a server has sent whole is kept: the next run asks for it no more. A worker has its grace for that."""
+    contents = {f"/{number}": random.Random(number).randbytes(8_000 + number) for number in range(MANY)}
+    lines = [server.add(path, content) for path, content in contents.items()]
+    with ordered(folder, lines, "--per-host", "48") as first:
+        until(lambda: sum(line.method == "GET" for line in server.log) >= MANY // 3, timeout=120)
+        first.signal(signal.SIGINT)
+        assert first.end() in (0, 128 + signal.SIGINT)
+    before = {path for path, content in contents.items() if any(_is_whole(line, content) for line in server.gets(path))}
+    assert 0 < len(before) < MANY, "the stop came too late, or too early"
+    with ordered(folder, lines) as second:
+        assert second.end() == 0
+    again = [path for path in before if len(server.gets(path)) > 1]
+    assert again == []
+    assert {len(server.gets(path)) for path in contents} <= {1, 2}
+
+
+def _is_whole(line, content):
+    return line.sent == len(content)
