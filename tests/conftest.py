@@ -4,7 +4,10 @@ A test that asks for `url`, `empty_url` or `store` runs twice: on SQLite and on 
 """
 
 import contextlib
+import os
+import shutil
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -20,6 +23,11 @@ hypothesis.settings.load_profile("leasehold")
 
 # A shell starts what runs in the background with SIGINT ignored, and so would be every program the tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Where bytecode is forbidden, each of a thousand processes that the tests start compiles the engine again, which takes
+# it longer than what the test wants of it; and each test process rewrites every assertion.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 
 @pytest.fixture(scope="session")
