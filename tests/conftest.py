@@ -29,6 +29,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
+SQLITE_FILE = "leasehold.db"
+
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[PostgresServer]:
@@ -43,6 +45,14 @@ def postgres_template(postgres) -> str:
     url = postgres.create_database()
     _migrate(url)
     return database_name(url)
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory) -> Path:
+    """A closed file that holds the schema, to make others from."""
+    folder = tmp_path_factory.mktemp("template")
+    _migrate(sqlite_url(folder))
+    return folder / SQLITE_FILE
 
 
 @pytest.fixture
@@ -73,9 +83,8 @@ def empty_url(dialect, request, tmp_path) -> Iterator[str]:
 def url(dialect, request, tmp_path) -> Iterator[str]:
     """A database with the schema and nothing in it."""
     if dialect == "sqlite":
-        url = sqlite_url(tmp_path)
-        _migrate(url)
-        yield url
+        shutil.copyfile(request.getfixturevalue("sqlite_template"), tmp_path / SQLITE_FILE)
+        yield sqlite_url(tmp_path)
         return
     postgres = request.getfixturevalue("postgres")
     url = postgres.create_database(template=request.getfixturevalue("postgres_template"))
@@ -91,7 +100,7 @@ def store(url):
 
 
 def sqlite_url(folder: Path) -> str:
-    return f"sqlite:///{folder}/leasehold.db"
+    return f"sqlite:///{folder}/{SQLITE_FILE}"
 
 
 def _migrate(url: str) -> None:
