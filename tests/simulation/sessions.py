@@ -22,7 +22,7 @@ from leasehold.errors import LeaseholdError
 from leasehold.store import Store, sqlite_clock
 from leasehold.store.database import Database, Row, Trouble
 from leasehold.store.postgres import PostgresDialect
-from leasehold.store.sqlite import STATEMENTS_KEPT, SqliteDialect, SqliteSession
+from leasehold.store.sqlite import STATEMENTS_KEPT, SqliteDialect, SqliteSession, keep_plans
 from tests.lab.eye import open_eye
 from tests.simulation.world import SECOND, Fault, Killed, Process, World
 
@@ -54,6 +54,7 @@ class Session(SqliteSession):
         super().__init__(connection, own=True, path=file.path)
 
     def _set_up(self) -> None:
+        keep_plans(self._connection)
         for pragma in ("journal_mode = WAL", "synchronous = OFF", "temp_store = MEMORY", "cache_size = -8192"):
             self._connection.execute(f"PRAGMA {pragma}")
 

@@ -3,6 +3,7 @@
 import contextlib
 import json
 
+import apsw
 import psycopg
 import pytest
 from psycopg import sql
@@ -125,6 +126,25 @@ def test_a_job_in_a_full_database_reads_no_big_table_from_end_to_end(postgres, p
         read = connection.execute("SELECT relname, seq_tup_read FROM pg_stat_user_tables WHERE seq_tup_read > 0")
         assert {name: rows for name, rows in read if rows > 1000} == {}
     postgres.drop_database(url)
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
+def test_a_claim_is_not_planned_again_for_another_number_of_tasks(store):
+    """Planning takes longer than claiming, and SQLite asks whether it may read each table whenever it plans."""
+    asked: list[tuple[object, ...]] = []
+
+    def allow(*what: object) -> int:
+        asked.append(what)
+        return apsw.SQLITE_OK
+
+    worker = register(store)
+    submit(store, *[str(number) for number in range(30)])
+    store.database.perform(lambda session: session.raw).authorizer = allow  # it forgets all plans
+    assert len(claim(store, worker, 1)) == 1
+    assert asked
+    asked.clear()
+    assert [len(claim(store, worker, most)) for most in (1, 2, 3, 2)] == [1, 2, 3, 2]
+    assert not asked
 
 
 def run_a_film(store) -> None:

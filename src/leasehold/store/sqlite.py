@@ -130,6 +130,11 @@ def check_version(found: str) -> None:
         raise SqliteTooOld(f"This one is {found}.")
 
 
+def keep_plans(connection: apsw.Connection) -> None:
+    """Have a statement's plan depend on no value: else each new number of a LIMIT has it prepared again."""
+    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
+
+
 class _Moment:
     """The time of the open transaction. Its connection holds on to this, which holds on to nothing."""
 
@@ -162,6 +167,7 @@ class SqliteSession:
 
     def _set_up(self) -> None:
         self._connection.set_busy_handler(_patient())
+        keep_plans(self._connection)
         self.script("session", "pragmas")
 
     @property
