@@ -27,6 +27,7 @@ from tests.lab.eye import open_eye
 from tests.simulation.world import SECOND, Fault, Killed, Process, World
 
 NO_PROCESS = 2**22 + 1
+PAGE_BYTES = 512  # the fewest: whatever one connection writes is read again by all the others, page by page
 RAISED: dict[Fault, type[Exception]] = {
     Fault.BUSY: apsw.BusyError,
     Fault.SERIALIZATION: pg.SerializationFailure,
@@ -179,6 +180,8 @@ class File:
         self.what = ""
         self.writes = 0
         self._gone: list[int] = []
+        with closing(apsw.Connection(str(path))) as connection:
+            connection.execute(f"PRAGMA page_size = {PAGE_BYTES}; PRAGMA journal_mode = WAL").fetchall()
         with closing(Store("", Database(SqliteDialect(path), connections=1))) as store:
             store.migrate()
         self._eye = apsw.Connection(str(path))
