@@ -14,9 +14,14 @@ from tests.tidy.tree import ROOT, Source, findings, sample, sources
 ROOT_PACKAGE = "leasehold"
 ABOVE_THE_FACADE = {"pipelines", "cli", "web", "testing", "__main__"}  # these may import the public names
 OUTSIDE_THE_LAYERS = {"testing", "__main__"}
-PUBLIC = {"leasehold", "leasehold.errors", "leasehold.providers", "leasehold.redact", "leasehold.testing"}
-PUBLIC |= {"leasehold.contracts", "leasehold.runlock"}
-PUBLIC |= {"leasehold.pipelines.crew", "leasehold.pipelines.hand"}  # what pipelines share
+PUBLIC = {
+    "leasehold",
+    "leasehold.errors",
+    "leasehold.providers",
+    "leasehold.redact",
+    "leasehold.runlock",
+    "leasehold.testing",
+}
 # A pipeline may keep tables of its own, on its shelves. apsw brings the only SQLite library of the process; the other
 # is for connections that a caller has opened with it.
 DRIVERS = {

@@ -1,0 +1,57 @@
+"""What may come of a run lock, each with the exit code and the opening words of its runbook.
+
+RunActive        2   another run is under way: wait for it
+LockInvalid      3   what lies there is no lock: a person looks at it
+LockLost         3   it is no longer ours: stop, touch nothing
+ReleaseRefused   3   the same, found out at the release
+LockFailed       4   the system refused, or somebody is in the way: see what it says, then try again
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from leasehold.errors import Broken, LeaseholdError, Overtaken, Unavailable
+from leasehold.runlock.constants import EXIT_ACTIVE_LOCK, EXIT_INVALID_LOCK, EXIT_LOCK_RACE
+
+
+class RunLockError(LeaseholdError):
+    """The run lock could not be had or kept."""
+
+    code = "RUN_LOCK"
+    exit_code: ClassVar[int]
+
+
+class RunActive(RunLockError, Unavailable):
+    """Run already active: fresh RUNNING.lock exists"""  # noqa: D415 — the runbook's words, which go on
+
+    code = "RUN_ACTIVE"
+    exit_code = EXIT_ACTIVE_LOCK
+
+
+class LockInvalid(RunLockError, Broken):
+    """Invalid lock encountered:"""  # noqa: D415 — as above
+
+    code = "LOCK_INVALID"
+    exit_code = EXIT_INVALID_LOCK
+
+
+class LockLost(RunLockError, Overtaken):
+    """Invalid lock encountered:"""  # noqa: D415 — as above
+
+    code = "LOCK_LOST"
+    exit_code = EXIT_INVALID_LOCK
+
+
+class ReleaseRefused(RunLockError, Overtaken):
+    """Failed to release lock safely:"""  # noqa: D415 — as above
+
+    code = "RELEASE_REFUSED"
+    exit_code = EXIT_INVALID_LOCK
+
+
+class LockFailed(RunLockError, Unavailable):
+    """Failed to acquire RUNNING.lock:"""  # noqa: D415 — as above
+
+    code = "LOCK_FAILED"
+    exit_code = EXIT_LOCK_RACE
