@@ -1,0 +1,108 @@
+"""The command of the runbook: take a run's lock, hold it for a while with heartbeats, give it back.
+
+It exits with 0, 2, 3 or 4 as the runbook has it; 64 for a wrong command line, since 2 means an active lock; 128 + n
+when a signal ended it, after the release.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, NoReturn
+
+from leasehold import clock
+from leasehold.errors import OptionInvalid
+from leasehold.runlock.constants import EXIT_OK, LOCK_HEARTBEAT_WRITE_INTERVAL_SECONDS
+from leasehold.runlock.errors import LockFailed, RunLockError
+from leasehold.runlock.holding import acquire, heartbeat, release
+from leasehold.runlock.payload import check_run_id, shown
+
+EXIT_USAGE: Final = 64
+EXIT_READER_GONE: Final = 141
+SIGNALLED: Final = 128
+HOLD_SECONDS_MAX: Final = 30 * 86_400.0
+STOPS: Final = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """End as wrong command lines do: argparse's own 2 means an active lock here."""
+        self.print_usage(sys.stderr)
+        self.exit(EXIT_USAGE, f"{self.prog}: {shown(message)}\n")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="translation_toolchain.py", description="Hold the lock of a run: RUNNING.lock in its folder.")
+    parser.add_argument("--run-dir", type=Path, required=True, help="the run's folder, runs/<run_id>")
+    parser.add_argument("--run-id", type=_run_id, required=True, help="the run's name, written into the lock")
+    parser.add_argument("--hold-seconds", type=_seconds, default=0.0, help="how long to hold the lock (default: 0)")
+    return parser
+
+
+def _run_id(text: str) -> str:
+    try:
+        return check_run_id(text)
+    except OptionInvalid as error:
+        raise argparse.ArgumentTypeError(error.detail) from None
+
+
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if math.isfinite(seconds) and 0 <= seconds <= HOLD_SECONDS_MAX:
+        return seconds
+    raise argparse.ArgumentTypeError(f"from 0 to {HOLD_SECONDS_MAX:.0f} seconds")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code."""
+    options = _parser().parse_args(arguments)
+    # A signal is taken where the lock is held and nothing is half done, not wherever it happens to arrive.
+    signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
+    try:
+        return _run(options.run_dir, options.run_id, options.hold_seconds)
+    except RunLockError as error:
+        sys.stderr.write(f"{error}\n")
+        return error.exit_code
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains while it exits
+        return EXIT_READER_GONE
+
+
+def _run(run_dir: Path, run_id: str, hold_seconds: float) -> int:
+    lock = acquire(run_dir, run_id)
+    deadline = clock.uptime() + clock.microseconds(hold_seconds)
+    try:
+        _say(f"Acquired lock: {shown(lock.path)}")
+        while not (number := _signal_before(min(_due(), deadline))) and clock.uptime() < deadline:
+            lock = heartbeat(lock)
+            _say(f"Heartbeat written at {lock.payload.last_heartbeat_at}")
+    except (LockFailed, BrokenPipeError):
+        release(lock)  # it is ours still: there was only no way to say so
+        raise
+    release(lock)
+    _say(f"Released lock: {shown(lock.path)}")
+    return SIGNALLED + number if number else EXIT_OK
+
+
+def _due() -> int:
+    return clock.uptime() + clock.microseconds(LOCK_HEARTBEAT_WRITE_INTERVAL_SECONDS)
+
+
+def _signal_before(moment: int) -> int:
+    """Wait for a signal until this moment; return its number, or 0 if none came."""
+    while True:
+        left = moment - clock.uptime()
+        if told := signal.sigtimedwait(STOPS, max(0, left) / clock.SECOND):
+            return told.si_signo
+        if left <= 0:
+            return 0
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
