@@ -1,0 +1,63 @@
+"""A kill at any call of the file system leaves what the next start handles by itself. Where strace is installed."""
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from leasehold.runlock import RunActive, acquire, release
+from tests.runlock.commanding import ROOT
+from tests.runlock.dying import STALE_SECONDS
+from tests.runlock.making import archives, at, check_usable, write_lock
+
+INSTALLED = [pytest.param(program, id="strace") for program in (shutil.which("strace"),) if program]
+# Calls that every such change must make, or the trace has missed what it should see.
+NEEDED = {
+    "acquire": {"mkdir": 1, "openat": 4, "flock": 2, "write": 2, "fsync": 2, "rename": 1, "link": 1, "unlink": 1},
+    "takeover": {"openat": 5, "flock": 4, "read": 1, "fsync": 2, "rename": 1, "linkat": 1, "link": 1, "unlink": 2},
+    "heartbeat": {"openat": 3, "flock": 2, "read": 2, "write": 1, "fsync": 1, "rename": 1},
+    "release": {"openat": 3, "flock": 2, "read": 2, "unlink": 2},
+}
+
+
+@pytest.mark.soak
+def test_long_runs_have_an_strace_to_kill_with():
+    assert INSTALLED, "These tests need strace. On Debian: apt install strace"
+
+
+def killed(strace, change, root):
+    """Have the change killed at each of its calls; return the folders that were left."""
+    command = [sys.executable, "-m", "tests.runlock.dying", strace, change, str(root)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stderr
+    told = json.loads((root / "kills.json").read_text())
+    assert {name: count for name, count in NEEDED[change].items() if told["whole"].count(name) < count} == {}
+    assert {kill["status"] for kill in told["kills"]} == {-signal.SIGKILL}
+    assert sorted(kill["before"] for kill in told["kills"]) == list(range(len(told["whole"])))
+    return [root / kill["folder"] for kill in told["kills"]]
+
+
+def check_early(run_dir):
+    """See that a start within the time to live finds the lock fresh, or none, or a stale one: never an invalid one."""
+    stood = (run_dir / "RUNNING.lock").exists()
+    try:
+        lock = acquire(run_dir, "early", now=at(20), audit=lambda line: None)
+    except RunActive:
+        assert stood
+        return
+    release(lock)
+
+
+@pytest.mark.parametrize("change", ["acquire", "takeover", "heartbeat", "release"])
+@pytest.mark.parametrize("strace", INSTALLED)
+def test_s15_a_kill_at_any_call_of_the_file_system_needs_nobody_to_clean_up(tmp_path, strace, change):
+    stale = write_lock(tmp_path / "sample", STALE_SECONDS)
+    for run_dir in killed(strace, change, tmp_path):
+        check_early(run_dir)
+        check_usable(run_dir, 200)
+        kept = list(archives(run_dir).values()) if run_dir.exists() else []
+        assert kept.count(stale) == (change == "takeover"), run_dir
+        assert len(kept) <= 1 + (change == "takeover"), run_dir
