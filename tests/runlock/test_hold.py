@@ -14,6 +14,7 @@ import pytest
 from leasehold import clock
 from leasehold.errors import OptionInvalid
 from leasehold.runlock import LockFailed, LockLost, ReleaseRefused, acquire, hold, release
+from leasehold.runlock.guard import guarded
 from tests.runlock.commanding import ROOT
 from tests.runlock.making import archives, at, lock_of, traces
 from tests.waiting import until
@@ -163,3 +164,13 @@ def test_s15_a_guard_that_was_deleted_while_it_was_waited_for_lets_nobody_in(tmp
         assert not (tmp_path / "RUNNING.lock").exists()
         new.close()
         release(waiting.result(timeout=60))
+
+
+def test_a_child_forked_inside_the_guard_does_not_keep_others_out(tmp_path):
+    """It has the same open file, as a duplicate of its descriptor has."""
+    with guarded(tmp_path, 1):
+        (number,) = [int(one.name) for one in Path("/proc/self/fd").iterdir() if target(one).endswith("/RUNNING.guard")]
+        copy = os.dup(number)
+    release(acquire(tmp_path, "run-1", wait_seconds=0.05))
+    assert open_guards(tmp_path) == (1, 0)
+    os.close(copy)

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from leasehold import clock
 from leasehold.runlock import LockFailed, RunActive, acquire
+from leasehold.runlock.payload import text_of
 from tests.runlock.commanding import run
 from tests.runlock.making import at, traces, write_lock
 from tests.runlock.starting import NOBODY
@@ -16,8 +18,13 @@ from tests.runlock.starting import NOBODY
 LOCK = "RUNNING.lock"
 
 
+def active(run_dir):
+    """Write a lock that would be valid if it lay there as a plain file."""
+    return write_lock(run_dir, last_heartbeat_at=text_of(clock.wall()))
+
+
 def symlink(run_dir):
-    write_lock(run_dir)
+    active(run_dir)
     (run_dir / LOCK).rename(run_dir / "elsewhere")
     (run_dir / LOCK).symlink_to("elsewhere")
 
@@ -50,7 +57,7 @@ def terabyte(run_dir):
 
 
 def one_byte_too_many(run_dir):
-    content = write_lock(run_dir)
+    content = active(run_dir)
     (run_dir / LOCK).write_bytes(content + b" " * (8_193 - len(content)))
 
 
@@ -86,7 +93,7 @@ def test_the_largest_lock_that_is_read_is_valid(run_dir):
 
 
 def test_a_lock_that_may_not_be_read_ends_with_exit_3_and_is_not_touched(run_dir):
-    write_lock(run_dir)
+    active(run_dir)
     (run_dir / LOCK).chmod(0)
     before = traces(run_dir)
     done = run(run_dir, script=("-m", "tests.runlock.starting"))

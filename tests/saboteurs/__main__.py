@@ -17,7 +17,7 @@ from tests.saboteurs.build import Build
 from tests.saboteurs.builds import BUILDS
 
 ROOT = Path(__file__).parents[2]
-PARTS = ("src", "tests", "examples", "docs", "bench", "pyproject.toml", "README.md", "Makefile")
+PARTS = ("src", "tests", "examples", "docs", "bench", "scripts", "pyproject.toml", "README.md", "Makefile")
 FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
 SECONDS_MAX = 900
 

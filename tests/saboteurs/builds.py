@@ -8,7 +8,8 @@ from tests.saboteurs.build import Build
 from tests.saboteurs.effects import BUILDS as EFFECTS
 from tests.saboteurs.jobs import BUILDS as JOBS
 from tests.saboteurs.leases import BUILDS as LEASES
+from tests.saboteurs.runlocks import BUILDS as RUN_LOCKS
 from tests.saboteurs.states import BUILDS as STATES
 from tests.saboteurs.workers import BUILDS as WORKERS
 
-BUILDS: Final[tuple[Build, ...]] = (*LEASES, *EFFECTS, *JOBS, *WORKERS, *STATES)
+BUILDS: Final[tuple[Build, ...]] = (*LEASES, *EFFECTS, *JOBS, *WORKERS, *STATES, *RUN_LOCKS)
