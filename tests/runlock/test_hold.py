@@ -88,6 +88,22 @@ def test_a_holder_that_cannot_write_heartbeats_stops_before_others_may_take_over
     assert not (tmp_path / "RUNNING.lock").exists()
 
 
+def test_a_heartbeat_that_cannot_be_written_is_told_of_and_tried_again(tmp_path):
+    guard = tmp_path / "RUNNING.guard"
+    with hold(tmp_path, "run-1", interval_seconds=0.01) as held:
+        kept = guard.rename(tmp_path / "kept")
+        guard.mkdir()
+        trouble = until(lambda: held.trouble)
+        assert trouble is not None
+        assert trouble.code == "LOCK_FAILED"
+        held.check()
+        guard.rmdir()
+        kept.rename(guard)
+        until(lambda: held.trouble is None)
+        held.check()
+    assert not (tmp_path / "RUNNING.lock").exists()
+
+
 @pytest.fixture
 def holder(tmp_path):
     command = [sys.executable, "-m", "tests.runlock.holder", str(tmp_path)]

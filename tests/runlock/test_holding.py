@@ -4,6 +4,7 @@ import dataclasses
 import json
 import os
 import re
+import resource
 import socket
 import stat
 from pathlib import Path
@@ -225,3 +226,18 @@ def test_a_relative_folder_stays_the_same_folder(tmp_path, monkeypatch):
     monkeypatch.chdir("/")
     release(lock)
     assert not (Path(tmp_path) / "run-1" / "RUNNING.lock").exists()
+
+
+def test_a_heartbeat_that_the_disk_takes_only_in_part_leaves_the_lock_as_it_was(run_dir):
+    lock = acquire(run_dir, "run-1")
+    before = traces(run_dir)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20, hard))
+    try:
+        with pytest.raises(LockFailed, match="File too large") as told:
+            heartbeat(lock)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert told.value.exit_code == 4
+    assert traces(run_dir) == before
+    release(lock)

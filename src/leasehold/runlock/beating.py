@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from leasehold import clock
 from leasehold.errors import OptionInvalid
@@ -20,15 +21,24 @@ from leasehold.runlock.holding import Audit, Clock, RunLock, acquire, heartbeat,
 from leasehold.runlock.payload import shown
 
 
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How heartbeats are written: how often, by which clock, and how long each may wait for the guard."""
+
+    interval_seconds: float
+    now: Clock
+    wait_seconds: float
+
+
 class Held:
     """A lock that is being held. Ask `check` before every act that only the holder may do."""
 
-    def __init__(self, lock: RunLock, interval_seconds: float, now: Clock, begun: int) -> None:
+    def __init__(self, lock: RunLock, pace: Pace, begun: int) -> None:
         self._lock = lock
-        self._interval_seconds = interval_seconds
-        self._now = now
+        self._pace = pace
         self._is_over = threading.Event()
         self._lost: RunLockError | None = None
+        self._trouble: LockFailed | None = None
         self._trust(begun)
         self._thread = threading.Thread(target=self._beat, name="leasehold-runlock", daemon=True)
         self._thread.start()
@@ -43,6 +53,11 @@ class Held:
         """Whether somebody else may hold the lock by now."""
         return self._lost is not None or clock.uptime() >= self._trusted_until or not self._thread.is_alive()
 
+    @property
+    def trouble(self) -> LockFailed | None:
+        """Why the last heartbeat could not be written; None if it was."""
+        return self._trouble
+
     def check(self) -> None:
         """Raise if somebody else may hold the lock by now: stop then, and touch nothing."""
         if self._lost is not None:
@@ -54,23 +69,25 @@ class Held:
         """End the heartbeats and release the lock, if it is still this one."""
         self._is_over.set()
         self._thread.join()
-        release(self._lock)
+        release(self._lock, wait_seconds=self._pace.wait_seconds)
 
     def _trust(self, begun: int) -> None:
         """Others take a lock over when it is stale; its holder stops before that by itself, counted from `begun`."""
-        self._trusted_until = begun + clock.microseconds(LOCK_STALE_TTL_SECONDS - self._interval_seconds)
+        self._trusted_until = begun + clock.microseconds(LOCK_STALE_TTL_SECONDS - self._pace.interval_seconds)
 
     def _beat(self) -> None:
-        while self._lost is None and not self._is_over.wait(self._interval_seconds):
+        while self._lost is None and not self._is_over.wait(self._pace.interval_seconds):
             begun = clock.uptime()
             try:
-                self._lock = heartbeat(self._lock, now=self._now)
-                self._trust(begun)
+                self._lock = heartbeat(self._lock, now=self._pace.now, wait_seconds=self._pace.wait_seconds)
             except LockFailed as error:
                 # A full disk or a stopped neighbour may be over by the next heartbeat; the time to live allows for it.
-                self._lost = error if clock.uptime() >= self._trusted_until else None
+                self._trouble = error
             except RunLockError as error:
                 self._lost = error
+            else:
+                self._trouble = None
+                self._trust(begun)
 
 
 @contextmanager
@@ -92,7 +109,7 @@ def hold(
     check_constants(interval_seconds, LOCK_STALE_TTL_SECONDS)
     begun = clock.uptime()
     lock = acquire(run_dir, run_id, now=now, audit=audit, wait_seconds=wait_seconds)
-    held = Held(lock, interval_seconds, now, begun)
+    held = Held(lock, Pace(interval_seconds, now, wait_seconds), begun)
     try:
         yield held
     finally:
