@@ -110,6 +110,17 @@ def test_a_long_hold_writes_heartbeats_and_a_signal_ends_it_with_a_release(tmp_p
     assert not (tmp_path / "RUNNING.lock").exists()
 
 
+def test_a_signal_that_the_command_was_started_to_ignore_does_not_end_it(tmp_path):
+    words = ["nohup", *command(tmp_path, "--hold-seconds", "600")]
+    with subprocess.Popen(words, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("Acquired lock: ")
+        process.send_signal(signal.SIGHUP)
+        process.send_signal(signal.SIGTERM)
+        process.wait(timeout=60)
+    assert process.returncode == 128 + signal.SIGTERM
+
+
 def test_a_lost_heartbeat_exits_with_3_and_leaves_the_others_lock(tmp_path):
     with start(tmp_path, "--hold-seconds", "600") as process:
         assert process.stdout is not None

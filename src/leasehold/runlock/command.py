@@ -62,9 +62,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     options = _parser().parse_args(arguments)
     # A signal is taken where the lock is held and nothing is half done, not wherever it happens to arrive.
-    signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
+    stops = _heeded()
+    signal.pthread_sigmask(signal.SIG_BLOCK, stops)
     try:
-        return _run(options.run_dir, options.run_id, options.hold_seconds)
+        return _run(options.run_dir, options.run_id, options.hold_seconds, stops)
     except RunLockError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code
@@ -73,12 +74,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return EXIT_READER_GONE
 
 
-def _run(run_dir: Path, run_id: str, hold_seconds: float) -> int:
+def _run(run_dir: Path, run_id: str, hold_seconds: float, stops: set[signal.Signals]) -> int:
     lock = acquire(run_dir, run_id)
     deadline = clock.uptime() + clock.microseconds(hold_seconds)
     try:
         _say(f"Acquired lock: {shown(lock.path)}")
-        while not (number := _signal_before(min(_due(), deadline))) and clock.uptime() < deadline:
+        while not (number := _signal_before(min(_due(), deadline), stops)) and clock.uptime() < deadline:
             lock = heartbeat(lock)
             _say(f"Heartbeat written at {lock.payload.last_heartbeat_at}")
     except (LockFailed, BrokenPipeError):
@@ -93,11 +94,16 @@ def _due() -> int:
     return clock.uptime() + clock.microseconds(LOCK_HEARTBEAT_WRITE_INTERVAL_SECONDS)
 
 
-def _signal_before(moment: int) -> int:
+def _heeded() -> set[signal.Signals]:
+    """Return the signals to end by; those that nohup or a shell told us to ignore are not among them."""
+    return {one for one in STOPS if signal.getsignal(one) is not signal.SIG_IGN}
+
+
+def _signal_before(moment: int, stops: set[signal.Signals]) -> int:
     """Wait for a signal until this moment; return its number, or 0 if none came."""
     while True:
         left = moment - clock.uptime()
-        if told := signal.sigtimedwait(STOPS, max(0, left) / clock.SECOND):
+        if told := signal.sigtimedwait(stops, max(0, left) / clock.SECOND):
             return told.si_signo
         if left <= 0:
             return 0
