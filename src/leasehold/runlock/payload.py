@@ -61,8 +61,10 @@ def parse(content: bytes) -> Payload:
     """Return what a lock file says, or raise `LockInvalid` saying what is wrong with it."""
     try:
         value = canonical.parse(content.decode("utf-8"))
-    except (UnicodeDecodeError, PayloadInvalid) as error:
-        raise LockInvalid(f"RUNNING.lock is not JSON ({shown(error)}). {REMEDY}") from None
+    except UnicodeDecodeError:
+        raise LockInvalid(f"RUNNING.lock is not UTF-8. {REMEDY}") from None
+    except PayloadInvalid as error:
+        raise LockInvalid(f"RUNNING.lock is not JSON. {shown(error.detail)} {REMEDY}") from None
     if not isinstance(value, dict) or value.keys() != set(FIELDS):
         raise LockInvalid(f"RUNNING.lock does not have exactly the fields {', '.join(FIELDS)}. {REMEDY}")
     _check_fields(value)
