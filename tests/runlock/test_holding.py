@@ -13,6 +13,8 @@ import pytest
 
 from leasehold.errors import OptionInvalid
 from leasehold.runlock import LockFailed, LockInvalid, LockLost, ReleaseRefused, RunActive, acquire, heartbeat, release
+from leasehold.runlock.archive import archive
+from leasehold.runlock.reading import read_lock
 from tests.runlock.making import archives, at, lock_of, traces, write_lock, write_raw
 
 UTC_TIME = re.compile(r"2027-01-15T08:00:00\.000000Z")
@@ -241,3 +243,45 @@ def test_a_heartbeat_that_the_disk_takes_only_in_part_leaves_the_lock_as_it_was(
     assert told.value.exit_code == 4
     assert traces(run_dir) == before
     release(lock)
+
+
+def test_a_folder_where_the_nonce_should_be_is_named_and_nothing_is_left(run_dir):
+    (run_dir / "RUNNING.nonce").mkdir(parents=True)
+    with pytest.raises(LockFailed, match=r"/RUNNING\.nonce\)"):
+        acquire(run_dir, "run-1")
+    assert {path.name for path in run_dir.iterdir()} == {"RUNNING.guard", "RUNNING.nonce"}
+
+
+def test_a_fresh_lock_that_comes_between_archive_and_acquisition_wins(run_dir):
+    content = write_lock(run_dir)
+
+    def come_between(line: str) -> None:
+        write_lock(run_dir, 200, run_id="faster")
+
+    with pytest.raises(RunActive, match="run_id=faster"):
+        acquire(run_dir, "run-1", now=at(200), audit=come_between)
+    assert archives(run_dir) == {"RUNNING.stale.1800000000.lock": content}
+    assert lock_of(run_dir)["run_id"] == "faster"
+
+
+def test_a_program_that_keeps_leaving_stale_locks_is_given_up_on(run_dir):
+    written = [write_lock(run_dir, pid=1)]
+
+    def leave_another(line: str) -> None:
+        written.append(write_lock(run_dir, pid=len(written) + 1))
+
+    with pytest.raises(LockFailed, match="keeps leaving locks"):
+        acquire(run_dir, "run-1", now=at(200), audit=leave_another)
+    assert sorted(archives(run_dir).values()) == sorted(written[:-1])
+
+
+def test_a_lock_replaced_while_it_was_being_archived_is_neither_archived_nor_removed(run_dir):
+    write_lock(run_dir)
+    stale = read_lock(run_dir)
+    assert stale is not None
+    (run_dir / "RUNNING.lock").rename(run_dir / "moved")
+    content = write_lock(run_dir, 200)
+    with pytest.raises(LockFailed, match=r"does not heed RUNNING\.guard"):
+        archive(run_dir, stale)
+    assert archives(run_dir) == {}
+    assert (run_dir / "RUNNING.lock").read_bytes() == content

@@ -165,5 +165,6 @@ def _told() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        place = f" ({shown(error.filename)})" if error.filename else ""
+        name = error.filename2 or error.filename
+        place = f" ({shown(name)})" if name else ""
         raise LockFailed(f"{error.strerror or error}{place}. Check the folder, its owner and its disk.") from error
