@@ -285,3 +285,13 @@ def test_a_lock_replaced_while_it_was_being_archived_is_neither_archived_nor_rem
         archive(run_dir, stale)
     assert archives(run_dir) == {}
     assert (run_dir / "RUNNING.lock").read_bytes() == content
+
+
+def test_a_lock_whose_folder_was_moved_away_is_lost_and_no_folder_is_made_in_its_place(run_dir):
+    lock = acquire(run_dir, "run-1")
+    run_dir.rename(run_dir.with_name("moved"))
+    with pytest.raises(LockLost, match="is gone, and its folder with it"):
+        heartbeat(lock)
+    with pytest.raises(ReleaseRefused, match="is gone, and its folder with it"):
+        release(lock)
+    assert not run_dir.exists()

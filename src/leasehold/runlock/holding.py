@@ -28,7 +28,7 @@ from leasehold.runlock.constants import (
     NONCE_FILE_NAME,
     PASSES_MAX,
 )
-from leasehold.runlock.errors import LockFailed, LockInvalid, LockLost, ReleaseRefused, RunActive
+from leasehold.runlock.errors import LockFailed, LockInvalid, LockLost, ReleaseRefused, RunActive, RunLockError
 from leasehold.runlock.guard import guarded
 from leasehold.runlock.payload import Payload, Standing, check_run_id, judge, shown, text_of
 from leasehold.runlock.reading import Found, Identity, read_lock, read_nonce
@@ -122,7 +122,7 @@ def heartbeat(lock: RunLock, *, now: Clock = clock.wall, wait_seconds: float = G
 
     Raises `LockLost` or `LockInvalid` if the lock is no longer this one, and changes nothing then.
     """
-    with _told(), guarded(lock.run_dir, wait_seconds):
+    with _told(), _guarded(lock, LockLost, wait_seconds):
         if lost := _difference(lock, read_lock(lock.run_dir)):
             raise LockLost(f"{lost} This run stops here and leaves what is there as it is.")
         payload = replace(lock.payload, last_heartbeat_at=text_of(now()))
@@ -132,7 +132,7 @@ def heartbeat(lock: RunLock, *, now: Clock = clock.wall, wait_seconds: float = G
 
 def release(lock: RunLock, *, wait_seconds: float = GUARD_WAIT_SECONDS) -> None:
     """Give the lock up. Raises `ReleaseRefused` if it is no longer this one, and removes nothing then."""
-    with _told(), guarded(lock.run_dir, wait_seconds):
+    with _told(), _guarded(lock, ReleaseRefused, wait_seconds):
         try:
             lost = _difference(lock, read_lock(lock.run_dir))
         except LockInvalid as error:
@@ -143,6 +143,15 @@ def release(lock: RunLock, *, wait_seconds: float = GUARD_WAIT_SECONDS) -> None:
         # crash here: lock released, nonce left
         (lock.run_dir / NONCE_FILE_NAME).unlink(missing_ok=True)
         writing.sync_folder(lock.run_dir)
+
+
+@contextmanager
+def _guarded(lock: RunLock, refusal: type[RunLockError], wait_seconds: float) -> Iterator[None]:
+    """Take the guard of a lock's folder, unless the folder itself is gone: then so is the lock."""
+    if not lock.run_dir.is_dir():
+        raise refusal(f"{shown(lock.path)} is gone, and its folder with it.")
+    with guarded(lock.run_dir, wait_seconds):
+        yield
 
 
 def _difference(lock: RunLock, found: Found | None) -> str:
