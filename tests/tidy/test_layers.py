@@ -16,10 +16,10 @@ ABOVE_THE_FACADE = {"pipelines", "cli", "web", "testing", "__main__"}  # these m
 OUTSIDE_THE_LAYERS = {"testing", "__main__"}
 PUBLIC = {
     "leasehold",
+    "leasehold.contracts",
     "leasehold.errors",
     "leasehold.providers",
     "leasehold.redact",
-    "leasehold.runlock",
     "leasehold.testing",
 }
 # A pipeline may keep tables of its own, on its shelves. apsw brings the only SQLite library of the process; the other

@@ -1,0 +1,66 @@
+"""One contract: a schema of one major version, compiled, and what it has to say about a row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Final
+
+from leasehold.contracts.diagnostics import MESSAGE_SHOWN_MAX, Problem, Reason, clipped, json_path
+from leasehold.contracts.refusals import ValidatorMissing
+
+PROBLEMS_PER_ROW_MAX: Final = 20
+MASK: Final = "the value"
+
+
+@dataclass(frozen=True, slots=True)
+class Contract:
+    """A schema and its validator. The registry makes these."""
+
+    name: str
+    major: int
+    schema: dict[str, Any] = field(repr=False, compare=False)
+    validator: Any = field(repr=False, compare=False)
+
+    def admits(self, rows: list[dict[str, Any]]) -> bool:
+        """Tell whether all of these obey; the fast question, without reasons."""
+        try:
+            return all(map(self.validator.is_valid, rows))
+        except ValueError:  # what no JSON document can hold, or one nested too deep: `problems` says so
+            return False
+
+    def problems(self, row: Any) -> list[Problem]:
+        """Return what is wrong with a row, the first few; an empty list if nothing is."""
+        try:
+            return list(islice(self._problems(row), PROBLEMS_PER_ROW_MAX))
+        except ValueError as error:
+            return [Problem("$", Reason.VALUE_INVALID, clipped(f"it cannot be checked: {error}", MESSAGE_SHOWN_MAX))]
+
+    def _problems(self, row: Any) -> Iterator[Problem]:
+        for error in self.validator.iter_errors(row):
+            yield from _told(error)
+
+
+def validator_library() -> Any:
+    """Return jsonschema_rs, which is an extra, so that everything else works without it."""
+    try:
+        import jsonschema_rs
+    except ImportError:
+        raise ValidatorMissing from None
+    return jsonschema_rs
+
+
+def _told(error: Any) -> Iterator[Problem]:
+    """Say in our words what the validator found; an object with two unknown fields has two problems."""
+    steps, kind = list(error.instance_path), error.kind
+    match type(kind).__name__:
+        case "Required":
+            yield Problem(json_path([*steps, kind.property]), Reason.FIELD_MISSING, "it is required")
+        case "AdditionalProperties":
+            for name in islice(kind.unexpected, PROBLEMS_PER_ROW_MAX):
+                yield Problem(json_path([*steps, name]), Reason.FIELD_UNKNOWN, "the contract has no such field")
+        case "FalseSchema":
+            yield Problem(json_path(steps), Reason.FIELD_DISALLOWED, "it must not stand in a row like this one")
+        case _:
+            yield Problem(json_path(steps), Reason.VALUE_INVALID, clipped(error.message, MESSAGE_SHOWN_MAX))

@@ -1,0 +1,46 @@
+"""What the contracts raise: all of it is for the caller to change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from leasehold.contracts.diagnostics import Diagnostic, Problem
+from leasehold.errors import Misuse
+
+
+class ValidatorMissing(Misuse):
+    """Rows are checked by jsonschema-rs, which is not installed: pip install 'leasehold[contracts]'."""
+
+    code = "VALIDATOR_MISSING"
+
+
+class ContractUnknown(Misuse):
+    """There is no contract of this name and major version; name one that is published."""
+
+    code = "CONTRACT_UNKNOWN"
+
+
+class ContractInvalid(Misuse):
+    """A contract is a JSON Schema of draft 2020-12 with an `$id`, whose references lead to files beside it."""
+
+    code = "CONTRACT_INVALID"
+
+
+class RowInvalid(Misuse):
+    """The row breaks its contract; change it, or the contract together with every reader."""
+
+    code = "ROW_INVALID"
+
+    def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
+        super().__init__(str(diagnostics[0]))
+        self.diagnostics = tuple(diagnostics)
+
+
+class FileUnreadable(Misuse):
+    """The file cannot be read as rows: it is missing, not a regular file, or not to be opened."""
+
+    code = "FILE_UNREADABLE"
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.message)
+        self.problem = problem

@@ -1,0 +1,110 @@
+"""Which contracts there are: loaded by name and major version, from the package or from a folder of the caller's.
+
+The files of major 1 stand in the folder itself, as the runbook has them; those of major N > 1 in `vN/` below it, so
+that two majors are read side by side during a migration. References are resolved among these files alone.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Any, Final, NoReturn
+
+import msgspec
+
+from leasehold.contracts.contract import MASK, Contract, validator_library
+from leasehold.contracts.diagnostics import MESSAGE_SHOWN_MAX, clipped
+from leasehold.contracts.refusals import ContractInvalid, ContractUnknown
+
+SUFFIX: Final = ".schema.json"
+SHARED: Final = "defs"
+SCHEMA_BYTES_MAX: Final = 1024 * 1024
+_major: Final = re.compile(r"v([1-9][0-9]{0,3})\Z")
+
+
+class Registry:
+    """The contracts of one folder."""
+
+    def __init__(self, folder: Traversable) -> None:
+        self._schemas = _read(folder)
+        self._majors: dict[str, tuple[int, ...]] = {}
+        for name, major in sorted(self._schemas.keys()):
+            if name != SHARED:
+                self._majors[name] = (*self._majors.get(name, ()), major)
+        self._compiled: dict[tuple[str, int], Contract] = {}
+
+    def majors(self, name: str) -> tuple[int, ...]:
+        """Return the major versions in which there is a contract of this name, ascending."""
+        return self._majors.get(name, ())
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of all contracts."""
+        return tuple(self._majors)
+
+    def contract(self, name: str, major: int) -> Contract:
+        """Return a contract, compiled once."""
+        found = self._compiled.get((name, major))
+        if found is None:
+            found = self._compiled[name, major] = self._compile(name, major)
+        return found
+
+    def _compile(self, name: str, major: int) -> Contract:
+        if major not in self.majors(name):
+            known = ", ".join(self.names())
+            raise ContractUnknown(f"{clipped(name)!r} in major version {major} is not among {known}.")
+        schema, library = self._schemas[name, major], validator_library()
+        resources = [(each["$id"], each) for each in self._schemas.values()]
+        try:
+            registry = library.Registry(resources, retriever=_stay_here)
+            validator = library.Draft202012Validator(
+                schema, validate_formats=True, ignore_unknown_formats=False, registry=registry, mask=MASK
+            )
+        except (ValueError, library.ReferencingError) as error:
+            raise ContractInvalid(f"{name}, major version {major}: {clipped(str(error), MESSAGE_SHOWN_MAX)}") from None
+        return Contract(name, major, schema, validator)
+
+
+@cache
+def published() -> Registry:
+    """Return the contracts that come with the package."""
+    return Registry(files("leasehold").joinpath("schemas", "translation_toolchain"))
+
+
+def contract(name: str, major: int) -> Contract:
+    """Return a contract of the package."""
+    return published().contract(name, major)
+
+
+def _read(folder: Traversable) -> dict[tuple[str, int], dict[str, Any]]:
+    found = _read_major(folder, 1)
+    for entry in folder.iterdir():
+        if (named := _major.match(entry.name)) and entry.is_dir():
+            found |= _read_major(entry, int(named[1]))
+    if not found:
+        raise ContractUnknown(f"{folder} holds no *{SUFFIX}.")
+    return found
+
+
+def _read_major(folder: Traversable, major: int) -> dict[tuple[str, int], dict[str, Any]]:
+    entries = sorted((entry for entry in folder.iterdir() if entry.name.endswith(SUFFIX)), key=lambda each: each.name)
+    return {(entry.name.removesuffix(SUFFIX), major): _schema(entry) for entry in entries if entry.is_file()}
+
+
+def _schema(entry: Traversable) -> dict[str, Any]:
+    with entry.open("rb") as file:
+        text = file.read(SCHEMA_BYTES_MAX + 1)
+    if len(text) > SCHEMA_BYTES_MAX:
+        raise ContractInvalid(f"{entry.name} is larger than {SCHEMA_BYTES_MAX:,} bytes.")
+    try:
+        schema = msgspec.json.decode(text, type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ContractInvalid(f"{entry.name} cannot be read: {error}.") from None
+    if not isinstance(schema.get("$id"), str):
+        raise ContractInvalid(f"{entry.name} has no `$id`.")
+    return schema
+
+
+def _stay_here(address: str) -> NoReturn:
+    raise LookupError(f"{clipped(address)} is not among the contracts, and nothing is fetched")
