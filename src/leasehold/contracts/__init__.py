@@ -1,5 +1,11 @@
 """Published contracts of rows on disk: JSON Schemas by name and major version, and what is wrong with a row.
 
+    validate("paragraph_state_row", row)              raises RowInvalid; for whoever is about to write one
+    encode_row("paragraph_state_row", row)            the same, and returns the line to be written
+    read_rows(path, "paragraph_state_row")            the rows of a file, or RowInvalid at the first that is refused
+    check_rows(path, "paragraph_state_row")           every problem of a file, as diagnostics
+    check_run(folder)                                 a whole run: manifest, rows, identities, counts
+
 Checking needs `pip install 'leasehold[contracts]'`; nothing here writes, and nothing is fetched from anywhere.
 """
 
@@ -7,8 +13,11 @@ from leasehold.contracts.contract import Contract
 from leasehold.contracts.diagnostics import Diagnostic, Problem, Reason
 from leasehold.contracts.refusals import ContractInvalid, ContractUnknown, FileUnreadable, RowInvalid, ValidatorMissing
 from leasehold.contracts.registry import Registry, contract, published
+from leasehold.contracts.rows import check_rows, encode_row, read_rows, validate
+from leasehold.contracts.run import Checked, check_run
 
 __all__ = [
+    "Checked",
     "Contract",
     "ContractInvalid",
     "ContractUnknown",
@@ -19,6 +28,11 @@ __all__ = [
     "Registry",
     "RowInvalid",
     "ValidatorMissing",
+    "check_rows",
+    "check_run",
     "contract",
+    "encode_row",
     "published",
+    "read_rows",
+    "validate",
 ]

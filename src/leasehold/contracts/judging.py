@@ -1,0 +1,121 @@
+"""Judging a block of lines: all at once where nothing is wrong, line by line where something may be.
+
+The fast way must never admit what the slow way refuses. Where it is in doubt it gives the block to the slow way, which
+alone finds reasons; a block without problems that comes that way is only slower.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Any, Final
+
+import msgspec
+
+from leasehold.contracts.consumer import Consumer
+from leasehold.contracts.diagnostics import Problem, Reason
+from leasehold.contracts.lines import ROW_BYTES_MAX, Block, parse_row
+
+Row = dict[str, Any]
+
+_decode: Final = msgspec.json.Decoder(dict).decode
+_identity_of: Final = itemgetter("run_id", "document_id")
+_BEFORE_A_COLON: Final = (b" :", b"\t:", b"\r:")
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """The run and the document that all rows of a folder are of."""
+
+    run_id: str
+    document_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What became of a block: rows that obey, with their lines, and what is wrong with the others."""
+
+    lines: Sequence[int]
+    rows: list[Row]
+    refused: list[tuple[int, Problem]]
+    count: int
+
+
+def judge(block: Block, consumer: Consumer, identity: Identity | None = None) -> Judged:
+    """Decide about every line of a block."""
+    lines = block.lines
+    rows = _at_once(block, lines, consumer, identity)
+    if rows is not None:
+        return Judged(range(block.first, block.first + len(rows)), rows, [], len(rows))
+    return _one_by_one(block.first, lines, consumer, identity)
+
+
+def _at_once(block: Block, lines: list[bytes], consumer: Consumer, identity: Identity | None) -> list[Row] | None:
+    """Return the rows if it is certain that all of them are in order."""
+    if max(map(len, lines)) > ROW_BYTES_MAX:
+        return None
+    try:
+        rows = list(map(_decode, lines))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    if not consumer.admits(rows) or _may_hold_a_field_twice(block.text, rows):
+        return None
+    if identity is not None and not _all_of(identity, rows):
+        return None
+    return rows
+
+
+def _may_hold_a_field_twice(text: bytes, rows: list[Row]) -> bool:
+    """Tell whether there may be more fields in the text than came out of it.
+
+    Where no colon follows a blank, each field has one `":` in the text. Such characters in a value only raise doubt.
+    """
+    if any(blank in text for blank in _BEFORE_A_COLON):
+        return True
+    written = text.count(b'":')
+    return written != sum(map(len, rows)) and written != sum(map(_fields, rows))
+
+
+def _fields(value: dict[str, Any] | list[Any]) -> int:
+    """Count the fields of a value, those of what it holds included."""
+    inner, count = (value.values(), len(value)) if isinstance(value, dict) else (value, 0)
+    for each in inner:
+        if type(each) is dict or type(each) is list:
+            count += _fields(each)
+    return count
+
+
+def _all_of(identity: Identity, rows: list[Row]) -> bool:
+    try:
+        return set(map(_identity_of, rows)) == {(identity.run_id, identity.document_id)}
+    except (KeyError, TypeError):  # a later major version may name its run in another way
+        return False
+
+
+def _one_by_one(first: int, lines: list[bytes], consumer: Consumer, identity: Identity | None) -> Judged:
+    numbers: list[int] = []
+    rows: list[Row] = []
+    refused: list[tuple[int, Problem]] = []
+    for number, line in enumerate(lines, first):
+        row = parse_row(line)
+        problems = [row] if isinstance(row, Problem) else _problems_of(row, consumer, identity)
+        refused += ((number, problem) for problem in problems)
+        if not isinstance(row, Problem) and not problems:
+            numbers.append(number)
+            rows.append(row)
+    return Judged(numbers, rows, refused, len(lines))
+
+
+def _problems_of(row: Row, consumer: Consumer, identity: Identity | None) -> list[Problem]:
+    """Return what is wrong with a row: its shape, or else whose it is."""
+    return consumer.problems(row) or (_foreign(row, identity) if identity is not None else [])
+
+
+def _foreign(row: Row, identity: Identity) -> list[Problem]:
+    expected = {"run_id": identity.run_id, "document_id": identity.document_id}
+    return [
+        Problem(f"$.{name}", Reason.ID_FOREIGN, "it is not the one that the manifest names")
+        for name, value in expected.items()
+        if name in row and row[name] != value
+    ]

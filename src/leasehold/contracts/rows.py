@@ -1,0 +1,60 @@
+"""Rows one at a time and a file at a time: to be validated, written, read, or checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from leasehold import canonical
+from leasehold.contracts.consumer import Consumer
+from leasehold.contracts.diagnostics import Diagnostic, Problem, Reason, located
+from leasehold.contracts.judging import judge
+from leasehold.contracts.lines import ROW_BYTES_MAX, blocks
+from leasehold.contracts.opening import opened
+from leasehold.contracts.refusals import FileUnreadable, RowInvalid
+from leasehold.contracts.registry import Registry, published
+from leasehold.errors import PayloadInvalid, PayloadTooLarge
+
+
+def validate(name: str, row: Any, *, registry: Registry | None = None) -> None:
+    """Raise `RowInvalid` unless `row` obeys the contract of its version and can be written as strict JSON."""
+    encode_row(name, row, registry=registry)
+
+
+def encode_row(name: str, row: Any, *, registry: Registry | None = None) -> bytes:
+    """Return the line that `row` is written as, canonical and with its end; raise `RowInvalid` if it may not be."""
+    problems = Consumer(registry or published(), name).problems(row)
+    if problems:
+        raise RowInvalid([located(name, None, problem) for problem in problems])
+    try:
+        return canonical.encode(row, limit=ROW_BYTES_MAX).encode("utf-8") + b"\n"
+    except PayloadInvalid as error:
+        code = Reason.ROW_TOO_LARGE if isinstance(error, PayloadTooLarge) else Reason.VALUE_INVALID
+        raise RowInvalid([located(name, None, Problem("$", code, error.detail))]) from None
+
+
+def check_rows(path: str | Path, name: str, *, registry: Registry | None = None) -> Iterator[Diagnostic]:
+    """Yield what is wrong with the rows of a JSON Lines file; nothing if all of them obey."""
+    consumer = Consumer(registry or published(), name)
+    try:
+        with opened(path) as read:
+            for block in blocks(read):
+                judged = judge(block, consumer)
+                yield from (located(str(path), line, problem) for line, problem in judged.refused)
+    except FileUnreadable as error:
+        yield located(str(path), None, error.problem)
+
+
+def read_rows(path: str | Path, name: str, *, registry: Registry | None = None) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a JSON Lines file, of every major version side by side.
+
+    The first block of lines in which one is refused ends it with `RowInvalid`, so what came before is in order.
+    """
+    consumer = Consumer(registry or published(), name)
+    with opened(path) as read:
+        for block in blocks(read):
+            judged = judge(block, consumer)
+            if judged.refused:
+                raise RowInvalid([located(str(path), line, problem) for line, problem in judged.refused])
+            yield from judged.rows
