@@ -24,7 +24,8 @@ class Exit(IntEnum):
 MEANINGS = {
     Exit.OK: "it worked",
     Exit.CHECK_FAILED: "the command ran, but not all is as it should be: the tour lost something, the doctor found"
-    " trouble, verify found a difference, a replay diverged, the job that was waited for did not end DONE, the job to"
+    " trouble, verify found a difference, a row of a run breaks its contract, a"
+    " replay diverged, the job that was waited for did not end DONE, the job to"
     " cancel had ended otherwise, a letter was refused or would be; or a second signal made a worker leave at"
     " once",
     Exit.MISUSE: "the command, its input, or what it is about must be changed",

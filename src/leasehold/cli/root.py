@@ -23,6 +23,7 @@ PIPELINES: Final = "leasehold.pipelines"
 # A verb is loaded when it is called: a command starts in the time that its own module takes.
 VERBS: Final = {
     "cancel": "cancel",
+    "contracts": "contracts",
     "dead": "dead",
     "deliveries": "deliveries",
     "doctor": "doctor",

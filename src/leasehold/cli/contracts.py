@@ -1,0 +1,68 @@
+"""`leasehold contracts`: do the rows of a run folder obey what was published about them?"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Final
+
+import click
+
+from leasehold.cli.exits import Exit
+from leasehold.cli.table import echo
+from leasehold.cli.verbs import json_option, lesson, url_option
+from leasehold.cli.words import count, document, safe
+from leasehold.contracts import Checked, check_run
+
+PROBLEMS_SHOWN: Final = 100
+PROBLEMS_SHOWN_MAX: Final = 100_000
+
+
+@click.group(
+    help=lesson(
+        "Check rows on disk against their published contracts.\n\nThe contracts are JSON Schemas, in schemas/ of the"
+        " repository and inside the package. Checking needs pip install 'leasehold[contracts]', and no database.",
+        ["leasehold contracts check runs/r-1"],
+    )
+)
+@url_option
+def contracts() -> None:
+    """Check rows against their contracts."""
+
+
+@contracts.command(
+    help=lesson(
+        "Check a whole run folder.\n\nThe manifest, every row of state/*.jsonl, review/normalized/*.jsonl and"
+        " final/candidate_map.jsonl, that each is of the manifest's run and document, and the manifest's counts. Every"
+        " problem is told with file, line, JSON path and a reason code. Ends with 0 if nothing is wrong, 1 if"
+        " something is.",
+        ["leasehold contracts check runs/r-1", "leasehold contracts check runs/r-1 --json --max-problems 1000"],
+    ),
+)
+@click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option(
+    "--max-problems",
+    metavar="N",
+    type=click.IntRange(0, PROBLEMS_SHOWN_MAX),
+    default=PROBLEMS_SHOWN,
+    show_default=True,
+    help="Show the first N problems; all are counted.",
+)
+@json_option
+@url_option
+def check(folder: Path, *, max_problems: int, as_json: bool) -> None:
+    """Check a whole run folder."""
+    found = check_run(folder, problems_kept=max_problems)
+    if as_json:
+        echo(document(asdict(found)))
+    else:
+        _print(found)
+    click.get_current_context().exit(Exit.OK if found.ok else Exit.CHECK_FAILED)
+
+
+def _print(found: Checked) -> None:
+    for diagnostic in found.diagnostics:
+        echo(safe(diagnostic))
+    if hidden := found.problems - len(found.diagnostics):
+        echo(f"… and {count(hidden, 'more problem')}")
+    echo(f"{count(found.rows, 'row')}, {count(found.problems, 'problem') if found.problems else 'nothing wrong'}.")
