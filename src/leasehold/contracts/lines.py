@@ -13,7 +13,7 @@ from leasehold.contracts.diagnostics import MESSAGE_SHOWN_MAX, Problem, Reason, 
 
 ROW_BYTES_MAX: Final = 1024 * 1024
 # Small enough for its rows to stay in the processor's cache while they are decoded, checked and counted.
-BLOCK_BYTES: Final = 128 * 1024
+BLOCK_BYTES: Final = 64 * 1024
 _decode: Final = msgspec.json.Decoder().decode
 
 

@@ -59,7 +59,12 @@ class Registry:
         try:
             registry = library.Registry(resources, retriever=_stay_here)
             validator = library.Draft202012Validator(
-                schema, validate_formats=True, ignore_unknown_formats=False, registry=registry, mask=MASK
+                schema,
+                validate_formats=True,
+                ignore_unknown_formats=False,
+                registry=registry,
+                mask=MASK,
+                pattern_options=library.RegexOptions(),  # no pattern takes longer than its text is long
             )
         except (ValueError, library.ReferencingError) as error:
             raise ContractInvalid(f"{name}, major version {major}: {clipped(str(error), MESSAGE_SHOWN_MAX)}") from None

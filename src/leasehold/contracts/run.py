@@ -122,8 +122,7 @@ class _Check:
         for line, problem in judged.refused:
             self._note(located(path, line, problem))
         if path == STATES:
-            for row in judged.rows:
-                self.standing[row.get("paragraph_index")] = row.get("state")
+            self.standing |= {row.get("paragraph_index"): row.get("state") for row in judged.rows}
         elif path == CANDIDATES:
             self._once(judged)
 
