@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from leasehold.contracts import Diagnostic, FileUnreadable, Reason, check_run
-from leasehold.contracts.lines import ROW_BYTES_MAX
+from leasehold.contracts.lines import BLOCK_BYTES, ROW_BYTES_MAX
 from tests.contracts.samples import ARTIFACTS, changed, full, lines, make_run, write
 
 FILES = tuple(path for path in ARTIFACTS.values() if "*" not in path)
@@ -68,6 +68,12 @@ def test_a_paragraph_is_counted_where_its_last_row_leaves_it(run):
         ("manifest.json", None, "$.counts.paragraphs_rework", Reason.COUNT_WRONG),
     ]
     rewrite(run, changed(changed(manifest(run), "counts.paragraphs_approved", 2), "counts.paragraphs_rework", 0))
+    assert problems(run) == []
+
+
+def test_the_last_row_of_a_paragraph_counts_also_when_it_was_read_long_after_the_first(tmp_path):
+    run = make_run(tmp_path / "run-1", ends=("approved", "rejected") * 500)
+    assert (run / FILES[0]).stat().st_size > 4 * BLOCK_BYTES
     assert problems(run) == []
 
 
