@@ -10,12 +10,13 @@ import click
 
 from leasehold.cli.exits import Exit
 from leasehold.cli.table import echo
-from leasehold.cli.verbs import json_option, lesson, url_option
+from leasehold.cli.verbs import json_option, lesson, url_option_saying
 from leasehold.cli.words import count, document, safe
 from leasehold.contracts import Checked, check_run
 
 PROBLEMS_SHOWN: Final = 100
 PROBLEMS_SHOWN_MAX: Final = 100_000
+no_database = url_option_saying("Not asked here: contracts are about files.")
 
 
 @click.group(
@@ -25,7 +26,7 @@ PROBLEMS_SHOWN_MAX: Final = 100_000
         ["leasehold contracts check runs/r-1"],
     )
 )
-@url_option
+@no_database
 def contracts() -> None:
     """Check rows against their contracts."""
 
@@ -49,7 +50,7 @@ def contracts() -> None:
     help="Show the first N problems; all are counted.",
 )
 @json_option
-@url_option
+@no_database
 def check(folder: Path, *, max_problems: int, as_json: bool) -> None:
     """Check a whole run folder."""
     found = check_run(folder, problems_kept=max_problems)

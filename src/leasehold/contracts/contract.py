@@ -53,14 +53,14 @@ def validator_library() -> Any:
 
 def _told(error: Any) -> Iterator[Problem]:
     """Say in our words what the validator found; an object with two unknown fields has two problems."""
-    steps, kind = list(error.instance_path), error.kind
-    match type(kind).__name__:
-        case "Required":
-            yield Problem(json_path([*steps, kind.property]), Reason.FIELD_MISSING, "it is required")
-        case "AdditionalProperties":
-            for name in islice(kind.unexpected, PROBLEMS_PER_ROW_MAX):
+    steps, kinds = list(error.instance_path), validator_library().ValidationErrorKind
+    match error.kind:
+        case kinds.Required(property=name):
+            yield Problem(json_path([*steps, name]), Reason.FIELD_MISSING, "it is required")
+        case kinds.AdditionalProperties(unexpected=names):
+            for name in islice(names, PROBLEMS_PER_ROW_MAX):
                 yield Problem(json_path([*steps, name]), Reason.FIELD_UNKNOWN, "the contract has no such field")
-        case "FalseSchema":
+        case kinds.FalseSchema():
             yield Problem(json_path(steps), Reason.FIELD_DISALLOWED, "it must not stand in a row like this one")
         case _:
             yield Problem(json_path(steps), Reason.VALUE_INVALID, clipped(error.message, MESSAGE_SHOWN_MAX))

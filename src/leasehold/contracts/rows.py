@@ -24,14 +24,15 @@ def validate(name: str, row: Any, *, registry: Registry | None = None) -> None:
 
 def encode_row(name: str, row: Any, *, registry: Registry | None = None) -> bytes:
     """Return the line that `row` is written as, canonical and with its end; raise `RowInvalid` if it may not be."""
-    problems = Consumer(registry or published(), name).problems(row)
-    if problems:
-        raise RowInvalid([located(name, None, problem) for problem in problems])
+    consumer = Consumer(registry or published(), name)
     try:
-        return canonical.encode(row, limit=ROW_BYTES_MAX).encode("utf-8") + b"\n"
+        text = canonical.encode(row, limit=ROW_BYTES_MAX)
     except PayloadInvalid as error:
         code = Reason.ROW_TOO_LARGE if isinstance(error, PayloadTooLarge) else Reason.VALUE_INVALID
         raise RowInvalid([located(name, None, Problem("$", code, error.detail))]) from None
+    if problems := consumer.problems(row):
+        raise RowInvalid([located(name, None, problem) for problem in problems])
+    return text.encode("utf-8") + b"\n"
 
 
 def check_rows(path: str | Path, name: str, *, registry: Registry | None = None) -> Iterator[Diagnostic]:
