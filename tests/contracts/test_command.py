@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from leasehold.cli.root import root
 from leasehold.contracts import Reason
-from tests.contracts.samples import make_run
+from tests.contracts.samples import ROOT, changed, full, lines, make_run
 
 SCORES = "state/paragraph_scores.jsonl"
 
@@ -93,3 +93,23 @@ def test_names_from_the_disk_cannot_write_on_the_terminal(run):
     assert result.exit_code == 1
     assert result.output.startswith("review/normalized/\\x1b[2J\\udcff.jsonl:1 $ JSON_INVALID: ")
     assert "\x1b" not in command(run, "--json").output
+
+
+def test_the_document_shows_what_the_command_really_prints(tmp_path, monkeypatch):
+    score = full("paragraph_scores_row")
+    broken = [
+        changed(score, "scores.fluency", 1.2),
+        score | {"run_id": "r-2"},
+        score | {"schema_version": "2.0.0"},
+        score | {"colour": "blue"},
+    ]
+    for name in ("r-1", "r-2", "r-3"):
+        make_run(tmp_path / "runs" / name)
+    append(tmp_path / "runs/r-2" / SCORES, lines(*broken) + b'{"schema_version": "1.0.0", "run_id"\n')
+    later = full("paragraph_state_row") | {"paragraph_index": 2, "state": "approved"}
+    append(tmp_path / "runs/r-3/state/paragraph_state.jsonl", lines(later))
+    monkeypatch.chdir(tmp_path)
+    shown = [
+        f"$ leasehold contracts check runs/{name}\n{command(f'runs/{name}').output}" for name in ("r-1", "r-2", "r-3")
+    ]
+    assert f"```console\n{''.join(shown)}```" in (ROOT / "docs" / "contracts.md").read_text(encoding="utf-8")
