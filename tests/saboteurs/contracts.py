@@ -44,7 +44,7 @@ BUILDS: Final = (
     Build(
         "a field may stand twice",
         "contracts/judging.py",
-        "if not consumer.admits(rows) or _may_hold_a_field_twice(block.text, rows):",
+        "if not consumer.admits(rows) or _may_hold_a_field_twice(text, rows):",
         "if not consumer.admits(rows):",
         (NO_ROW,),
     ),

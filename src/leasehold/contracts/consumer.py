@@ -53,7 +53,7 @@ class Consumer:
         if contract is None:
             read = ", ".join(self._contracts)
             return [Problem(path, Reason.SCHEMA_VERSION_UNSUPPORTED, f"this reader knows major version {read}")]
-        return contract.problems(row)
+        return [] if contract.admits([row]) else contract.problems(row)
 
     def _contract(self, version: object) -> Contract | None:
         major = _version.match(version) if isinstance(version, str) else None
