@@ -1,0 +1,26 @@
+"""The documents of `leasehold translate`: read into paragraphs, and written back with translations in their place.
+
+    document = read_document(Path("chapter.md"))
+    marked = protect(document.paragraphs[0].source, document.format)
+    text = restore(translated(marked.text), marked.kept)
+    Path("capítulo.md").write_bytes(document.render({1: text}))
+
+Nothing here knows a database or a translator.
+"""
+
+from __future__ import annotations
+
+from leasehold.pipelines.translate.documents.document import Document, DocumentInvalid, Paragraph
+from leasehold.pipelines.translate.documents.protecting import Protected, protect, restore
+from leasehold.pipelines.translate.documents.reading import ENDINGS, read_document
+
+__all__ = [
+    "ENDINGS",
+    "Document",
+    "DocumentInvalid",
+    "Paragraph",
+    "Protected",
+    "protect",
+    "read_document",
+    "restore",
+]

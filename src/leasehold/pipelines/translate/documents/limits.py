@@ -1,0 +1,15 @@
+"""How much of a document is taken. What is larger is refused before any work is done, and told what to do."""
+
+from __future__ import annotations
+
+from typing import Final
+
+DOCUMENT_BYTES_MAX: Final = 20 * 1024 * 1024
+PARAGRAPHS_MAX: Final = 100_000
+PARAGRAPH_CHARACTERS_MAX: Final = 100_000
+# A DOCX is a zip: what it says it unpacks to, which is also all that is read of it.
+UNPACKED_BYTES_MAX: Final = 200 * 1024 * 1024
+UNPACKED_XML_BYTES_MAX: Final = 40 * 1024 * 1024
+MEMBERS_MAX: Final = 10_000
+# How deep block quotes and lists may stand inside each other.
+NESTING_MAX: Final = 100

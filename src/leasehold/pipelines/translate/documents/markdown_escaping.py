@@ -1,0 +1,84 @@
+"""Whatever a translation says, it stays the text of its own paragraph: no heading, list, table or code begins in it.
+
+A backslash before the character that would begin a block is how Markdown itself says that it is meant literally.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from markdown_it.rules_block.html_block import HTML_SEQUENCES
+
+from leasehold.pipelines.translate.documents.document import one_line
+
+# A backslash before a line's end is a hard break unless it is itself escaped.
+_hard_break: Final = re.compile(r"(?P<break> {2,}|(?<!\\)(?:\\\\)*\\)\n")
+# What begins a block if it begins a line, up to where the backslash goes.
+_beginnings: Final = (
+    re.compile(r"(?=#{1,6}(?:[ \t]|\Z))"),
+    re.compile(r"(?=>)"),
+    re.compile(r"(?=[-+*](?:[ \t]|\Z))"),
+    re.compile(r"[0-9]{1,9}(?=[.)](?:[ \t]|\Z))"),
+    re.compile(r"(?=([-_*])[ \t]*(?:\1[ \t]*){2,}\Z)"),
+    re.compile(r"(?=(?:-+|=+)[ \t]*\Z)"),
+    re.compile(r"(?=[-:|][-:|\s]*\Z)"),
+    re.compile(r"(?=`{3,}[^`]*\Z|~{3,})"),
+)
+_definition: Final = re.compile(r"\[(?:[^\[\]\\]|\\[\s\S])*\](?=:)")
+_closing: Final = re.compile(r"(?:(?<=[ \t])|\A)#+\Z")
+_pipe: Final = re.compile(r"(?<!\\)\|")
+
+
+def paragraph_text(text: str, between: str | None, *, after_definition: bool) -> str:
+    """Fit a translation into a paragraph whose lines are divided by `between`, or that has only one line."""
+    lines = [_escaped(line) for line in _lines(text, is_one=between is None)]
+    whole = _undefined((between or "").join(lines))
+    if after_definition and whole.startswith(('"', "'", "(")):
+        # The line above ends a link's definition, and this would be read as its title.
+        whole = f"\\{whole}"
+    return whole
+
+
+def underlined_text(text: str, between: str | None) -> str:
+    """Fit a translation above the line that makes it a heading, which with a bar above it would make a table."""
+    return paragraph_text(text, between, after_definition=True).replace("|", "&#124;")
+
+
+def heading_text(text: str) -> str:
+    """Fit a translation behind the # of a heading, where a last # would be taken for a closing one."""
+    return _closing.sub(lambda found: f"\\{found.group()}", _one(text))
+
+
+def cell_text(text: str) -> str:
+    """Fit a translation between the bars of a table."""
+    safe = _escaped(_pipe.sub(r"\\|", _one(text)))
+    return f"{safe} " if safe.endswith("\\") else safe
+
+
+def _lines(text: str, *, is_one: bool) -> list[str]:
+    """Divide a text at its hard breaks, each of which stays at the end of its line."""
+    parts = [] if is_one else _hard_break.split(text.strip())
+    lines = [_one(part) for part in parts[::2]]
+    if is_one or not all(lines):
+        return [_one(text)]
+    return [line + ending for line, ending in zip(lines, [*parts[1::2], ""], strict=True)]
+
+
+def _one(text: str) -> str:
+    return one_line(text).replace("\0", "\ufffd")
+
+
+def _escaped(line: str) -> str:
+    for beginning in _beginnings:
+        if found := beginning.match(line):
+            return f"{line[: found.end()]}\\{line[found.end() :]}"
+    if any(sequence.search(line) for sequence, _, _ in HTML_SEQUENCES):
+        return f"\\{line}"
+    return _undefined(line)
+
+
+def _undefined(text: str) -> str:
+    """Keep `[label]: …` from being taken for the definition of a link or a footnote."""
+    label = _definition.match(text)
+    return f"{text[: label.end()]}\\{text[label.end() :]}" if label else text

@@ -1,0 +1,122 @@
+"""Where the texts of a Markdown document stand: from which character to which, in which kind of block.
+
+markdown-it tells the lines of a block and its text without the `>`, indents and bars around it. As a line of that text
+is the end of the line in the file, its columns follow. Table cells are cut the way markdown-it cuts them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import accumulate, groupby, pairwise
+from typing import Final
+
+from markdown_it.token import Token
+
+from leasehold.pipelines.translate.documents.document import lines_of
+from leasehold.pipelines.translate.documents.markdown_parsing import ROW_BEGINS
+
+# What markdown-it trims, with the line ends of the file.
+WHITE: Final = " \t\n\r\v\f"
+_bar: Final = re.compile(r"(?<!\\)\|")
+_closing: Final = re.compile(r"[ \t]+#+\Z")
+
+
+class Block(StrEnum):
+    """In what a text stands, as far as it decides what the text may not say."""
+
+    PARAGRAPH = "paragraph"
+    HEADING = "heading"
+    UNDERLINED = "underlined"
+    CELL = "cell"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A text's place: characters [start, end) of the Markdown, beginning in line `line`, from 0."""
+
+    start: int
+    end: int
+    line: int
+    block: Block
+    lines: tuple[str, ...]
+    """The text's own lines, without what stands before them."""
+    between: str | None = None
+    """What ends its first line and begins its second, if it has two."""
+    after_definition: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The lines of a Markdown text, where each begins, and where it would begin if every line ended in LF."""
+
+    lines: Sequence[str]
+    offsets: Sequence[int]
+    offsets_in_parser: Sequence[int]
+
+    @classmethod
+    def of(cls, text: str) -> Page:
+        """Cut a text into lines as markdown-it does."""
+        lines = lines_of(text)
+        parsed = accumulate(len(line.rstrip("\r\n")) + 1 for line in lines)
+        return cls(lines, [0, *accumulate(map(len, lines))], [0, *parsed])
+
+
+def places(text: str, tokens: Sequence[Token]) -> Iterator[Place]:
+    """Yield where each text stands, in the order of the document."""
+    page = Page.of(text)
+    defined = {token.map[1] for token in tokens if token.type == "definition" and token.map}
+    texts = ((opened, token) for opened, token in pairwise(tokens) if token.type == "inline" and token.map)
+    for row, group in groupby(texts, lambda pair: pair[1].meta.get(ROW_BEGINS)):
+        if row is None:
+            yield from (_block(page, opened, token, defined) for opened, token in group if token.content)
+        else:
+            yield from _cells(page, row, [token for _, token in group])
+
+
+def _cells(page: Page, row: int, tokens: Sequence[Token]) -> Iterator[Place]:
+    line = _first_line(tokens[0])
+    begin = row - page.offsets_in_parser[line]
+    end = len(page.lines[line].rstrip(WHITE))
+    edges = [begin - 1, *(bar.start() for bar in _bar.finditer(page.lines[line], begin, end)), end]
+    spans = [(left + 1, right) for left, right in pairwise(edges)]
+    if spans[0][0] == spans[0][1]:
+        del spans[0]
+    for (start, stop), token in zip(spans, tokens, strict=False):
+        if token.content:
+            cell = page.lines[line][start:stop]
+            first = page.offsets[line] + start + len(cell) - len(cell.lstrip(WHITE))
+            text = cell.strip(WHITE)
+            yield Place(first, first + len(text), line, Block.CELL, (text,))
+
+
+def _block(page: Page, opened: Token, token: Token, defined: set[int]) -> Place:
+    first = _first_line(token)
+    bodies = [text.strip(WHITE) for text in token.content.split("\n")]
+    raw = [page.lines[first + count].rstrip(WHITE) for count in range(len(bodies))]
+    block = _kind(opened)
+    if block is Block.HEADING:
+        raw[0] = _closing.sub("", raw[0])
+    columns = [len(line) - len(body) for line, body in zip(raw, bodies, strict=True)]
+    last = first + len(bodies) - 1
+    own = [page.lines[first + count][column:] for count, column in enumerate(columns)]
+    own[-1] = bodies[-1]
+    between = None
+    if len(bodies) > 1:
+        ending = page.lines[first][len(page.lines[first].rstrip("\r\n")) :]
+        between = ending + page.lines[first + 1][: columns[1]]
+    start = page.offsets[first] + columns[0]
+    return Place(start, page.offsets[last] + len(raw[-1]), first, block, tuple(own), between, first in defined)
+
+
+def _kind(opened: Token) -> Block:
+    if opened.type != "heading_open":
+        return Block.PARAGRAPH
+    return Block.HEADING if opened.markup.startswith("#") else Block.UNDERLINED
+
+
+def _first_line(token: Token) -> int:
+    assert token.map is not None
+    return token.map[0]

@@ -1,0 +1,82 @@
+"""What a translator must not change, set aside: each piece stands in the text as a mark ⟦1⟧, ⟦2⟧ … and comes back.
+
+`restore(protect(source, format).text, protect(source, format).kept)` is `source`, for every text. What a translator
+does to marks decides the rest: one that is left out is left out of the result, one that is repeated is repeated, and
+one with a number that was never given stays visible as it is, so that a reviewer and a reader find it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+_mark: Final = re.compile(r"⟦\s*([0-9]{1,6})\s*⟧")
+
+# Every repetition is bounded or ends at a character that it cannot cross, so that no text takes long to search.
+_brackets = r"[⟦⟧]+"
+_web = r"(?:https?|ftp)://[^\s<>\"⟦⟧“”«»]{0,2000}[^\s<>\"⟦⟧“”«».,;:!?'’*_~)\]}]|\bwww\.[\w-]{1,63}\.[\w./-]{1,200}\w"
+_mail = r"\b[A-Za-z0-9][A-Za-z0-9._%+-]{0,63}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8}\b"
+_braces = r"\$?\{\{[^{}\n]{0,200}\}\}|\$?\{[\w.:!\[\]-]{0,100}\}"
+_width = r"[-+0#]*\d{0,4}(?:\.\d{1,4})?"
+_percent = (
+    rf"%\([\w.]{{1,100}}\){_width}[sdiufgxXeEcr]|(?<![\w%])%(?:\d\$)?{_width}l{{0,2}}[sdiufgxXeEcrp@](?![A-Za-z])"
+)
+_variable = r"(?<![\w$])\$[A-Z_][A-Z0-9_]+\b"
+_entity = r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});"
+_tag = r"<!--[\s\S]{0,2000}?-->|</?[A-Za-z][A-Za-z0-9-]{0,30}(?:\s[^<>]{0,4000})?/?>"
+_plain: Final = (_brackets, _web, _mail, _braces, _percent, _variable)
+
+_code = r"(?<!`)(?P<ticks>`{1,32})(?!`)[\s\S]{1,20000}?(?<!`)(?P=ticks)(?!`)"
+_escape = r"\\[!-/:-@\[-`{-~]"
+_hard_break = r"(?: {2,}|\\)\n[ \t]*|\n"
+_autolink = r"<[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]{0,2000}>|<[\w.+-]{1,64}@[\w.-]{1,255}>"
+_footnote = r"\[\^[^\]\s\[]{1,200}\]"
+_task = r"\A\[[ xX]\](?=\s)"
+_math = r"\$\$[^$]{1,5000}\$\$|(?<![\w$\\])\$(?=[^\s$])[^$\n]{0,500}?[\\^_{=][^$\n]{0,500}?(?<=[^\s\\])\$(?![\w$])"
+_target = r"<[^<>\n]{0,2000}>|(?:[^\s()<>\\]|\\.|\([^\s()]{0,2000}\)){0,2000}"
+_title = r"\"(?:[^\"\\]|\\.){0,2000}\"|'(?:[^'\\]|\\.){0,2000}'|\((?:[^()\\]|\\.){0,2000}\)"
+_link_end = rf"\]\(\s*(?:{_target})(?:\s+(?:{_title}))?\s*\)|\]\[[^\[\]\n]{{1,999}}\]"
+_link_start = r"!?\[(?=[^\[\]])"
+_emphasis = r"(?<!\s)\*+|\*+(?!\s)|(?<!\w)_+(?!\s)|(?<!\s)_+(?!\w)|~~"
+
+_markdown: Final = (
+    _brackets, _escape, _code, _hard_break, _autolink, _tag, _entity, _task, _footnote, _math, _web, _mail, _braces,
+    _percent, _variable, _link_end, _link_start, _emphasis,
+)  # fmt: skip
+_docx: Final = (_brackets, r"</?[0-9]{1,6}/?>", r"[\t\n]", *_plain)
+_po: Final = (_brackets, r"[\t\n]", _tag, _entity, "%%", *_plain)
+_patterns: Final = {
+    name: re.compile("|".join(f"(?:{part})" for part in parts))
+    for name, parts in {"markdown": _markdown, "text": _plain, "docx": _docx, "po": _po}.items()
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Protected:
+    """A text for a translator, and what each of its marks stands for: `kept[0]` for ⟦1⟧, and so on."""
+
+    text: str
+    kept: tuple[str, ...]
+
+
+def protect(source: str, format: str) -> Protected:  # noqa: A002 - it is the document's `format`
+    """Set aside what must not change in a paragraph of a document of this format."""
+    kept: list[str] = []
+    parts: list[str] = []
+    end = 0
+    for found in _patterns[format].finditer(source):
+        kept.append(found.group())
+        parts += source[end : found.start()], f"⟦{len(kept)}⟧"
+        end = found.end()
+    return Protected("".join([*parts, source[end:]]), tuple(kept))
+
+
+def restore(text: str, kept: tuple[str, ...]) -> str:
+    """Put back what the marks stand for; ⟦ 1 ⟧ is a mark too. An unknown mark stays visible."""
+
+    def piece(found: re.Match[str]) -> str:
+        place = int(found[1])
+        return kept[place - 1] if 1 <= place <= len(kept) else found.group()
+
+    return _mark.sub(piece, text)

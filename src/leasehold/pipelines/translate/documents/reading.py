@@ -1,0 +1,76 @@
+"""From a path to a document. Whatever cannot be translated is refused here, before anything is written anywhere."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from leasehold.pipelines.translate.documents.document import (
+    Document,
+    DocumentBinary,
+    DocumentEmpty,
+    DocumentMissing,
+    DocumentNotAFile,
+    DocumentNotUtf8,
+    DocumentTooLarge,
+    DocumentUnsupported,
+)
+from leasehold.pipelines.translate.documents.limits import DOCUMENT_BYTES_MAX
+from leasehold.pipelines.translate.documents.markdown import read_markdown
+from leasehold.pipelines.translate.documents.text import read_text
+
+_texts: Final[dict[str, Callable[[str, str], Document]]] = {
+    ".md": read_markdown,
+    ".markdown": read_markdown,
+    ".txt": read_text,
+    ".text": read_text,
+}
+ENDINGS: Final = tuple(_texts)
+
+
+def read_document(path: Path) -> Document:
+    """Read a document whole, or raise `DocumentInvalid`. The format is told by the ending of the name."""
+    ending = path.suffix.lower()
+    if ending not in ENDINGS:
+        raise DocumentUnsupported(f"{path.name}: supported are {', '.join(ENDINGS)}.")
+    content = _content(path)
+    return _texts[ending](path.name, _decoded(content))
+
+
+def _content(path: Path) -> bytes:
+    try:
+        # Not blocking: a pipe that nobody writes to would hold the caller for ever.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError) as error:
+        raise DocumentMissing(f"{path}: {getattr(error, 'strerror', None) or error}.") from error
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise DocumentNotAFile(f"Not a regular file: {path}.")
+        if found.st_size > DOCUMENT_BYTES_MAX:
+            raise DocumentTooLarge(f"{path}: {found.st_size:,} bytes, limit {DOCUMENT_BYTES_MAX:,}.")
+        with open(descriptor, "rb", closefd=False) as file:
+            content = file.read(DOCUMENT_BYTES_MAX + 1)
+    finally:
+        os.close(descriptor)
+    if len(content) > DOCUMENT_BYTES_MAX:
+        raise DocumentTooLarge(f"{path} grows while it is read; limit {DOCUMENT_BYTES_MAX:,} bytes.")
+    if not content:
+        raise DocumentEmpty(f"{path} has 0 bytes.")
+    return content
+
+
+def _decoded(content: bytes) -> str:
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise DocumentNotUtf8("It begins with the byte order mark of UTF-16.")
+    zero = content.find(0)
+    if zero >= 0:
+        raise DocumentBinary(f"There is a NUL at byte {zero:,}.")
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise DocumentNotUtf8(f"Byte {error.start:,} (line {line:,}): {error.reason}.") from error

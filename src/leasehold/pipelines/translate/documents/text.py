@@ -1,0 +1,77 @@
+"""Plain text: paragraphs stand between blank lines.
+
+A translator gets a paragraph as one line. A translation is written with the indents, the width, the kind of line ends
+and the white space around it that the source had.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Final
+
+from leasehold.pipelines.translate.documents.document import BOM, Paragraph, changed, lines_of, number, one_line
+
+_indent: Final = re.compile(r"[^\S\r\n]*")
+_edge: Final = re.compile(r"\s*\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class TextDocument:
+    """A text, cut into what is translated and what stands between: `pieces` joined are the file."""
+
+    name: str
+    paragraphs: tuple[Paragraph, ...]
+    pieces: tuple[str, ...]
+    """Between, paragraph, between, …, paragraph, between."""
+
+    @property
+    def format(self) -> str:
+        """Which rules of `protect` are its own."""
+        return "text"
+
+    def render(self, translations: Mapping[int, str]) -> bytes:
+        """Write the text anew; see `Document.render`."""
+        written = list(self.pieces)
+        for paragraph in self.paragraphs:
+            text = changed(paragraph, translations)
+            place = 2 * paragraph.index - 1
+            written[place] = written[place] if text is None else _laid_out(text, written[place])
+        return "".join(written).encode()
+
+
+def read_text(name: str, text: str) -> TextDocument:
+    """Cut a text at its blank lines."""
+    body = text.removeprefix(BOM)
+    pieces = [text[: len(text) - len(body)]]
+    places: list[tuple[str, str]] = []
+    line_number = 1
+    for is_text, group in groupby(lines_of(body), _has_text):
+        lines = list(group)
+        if is_text:
+            places.append((f"line {line_number}", " ".join(line.strip() for line in lines)))
+            pieces += "".join(lines), ""
+        else:
+            pieces[-1] += "".join(lines)
+        line_number += len(lines)
+    return TextDocument(name, number(places), tuple(pieces))
+
+
+def _has_text(line: str) -> bool:
+    return bool(line.strip())
+
+
+def _laid_out(text: str, original: str) -> str:
+    lines = lines_of(original)
+    after = _edge.search(original)
+    indents = [found.group() for line in lines[:2] if (found := _indent.match(line))]
+    flat = one_line(text)
+    if len(lines) > 1:
+        width = max(len(line.rstrip()) for line in lines)
+        ending = "\r\n" if lines[0].endswith("\r\n") else lines[0][-1]
+        wrapped = textwrap.wrap(flat, width, break_long_words=False, break_on_hyphens=False, expand_tabs=False)
+        flat = f"{ending}{indents[1]}".join(wrapped)
+    return indents[0] + flat + (after.group() if after else "")
