@@ -20,6 +20,7 @@ from leasehold.pipelines.translate.documents.document import (
 )
 from leasehold.pipelines.translate.documents.limits import DOCUMENT_BYTES_MAX
 from leasehold.pipelines.translate.documents.markdown import read_markdown
+from leasehold.pipelines.translate.documents.po import read_po
 from leasehold.pipelines.translate.documents.text import read_text
 
 _texts: Final[dict[str, Callable[[str, str], Document]]] = {
@@ -27,6 +28,8 @@ _texts: Final[dict[str, Callable[[str, str], Document]]] = {
     ".markdown": read_markdown,
     ".txt": read_text,
     ".text": read_text,
+    ".po": read_po,
+    ".pot": read_po,
 }
 ENDINGS: Final = tuple(_texts)
 
