@@ -18,6 +18,7 @@ from leasehold.pipelines.translate.documents.document import (
     DocumentTooLarge,
     DocumentUnsupported,
 )
+from leasehold.pipelines.translate.documents.docx import read_docx
 from leasehold.pipelines.translate.documents.limits import DOCUMENT_BYTES_MAX
 from leasehold.pipelines.translate.documents.markdown import read_markdown
 from leasehold.pipelines.translate.documents.po import read_po
@@ -31,7 +32,7 @@ _texts: Final[dict[str, Callable[[str, str], Document]]] = {
     ".po": read_po,
     ".pot": read_po,
 }
-ENDINGS: Final = tuple(_texts)
+ENDINGS: Final = (*_texts, ".docx")
 
 
 def read_document(path: Path) -> Document:
@@ -40,6 +41,8 @@ def read_document(path: Path) -> Document:
     if ending not in ENDINGS:
         raise DocumentUnsupported(f"{path.name}: supported are {', '.join(ENDINGS)}.")
     content = _content(path)
+    if ending == ".docx":
+        return read_docx(path.name, content)
     return _texts[ending](path.name, _decoded(content))
 
 

@@ -1,0 +1,149 @@
+"""The runs of a Word paragraph as a text with numbered tags, and back.
+
+The format that most of the text has is not written; any other is a tag around it, `<1>bold</1>`, and what is no text
+at all, an image, a footnote's number, a page break, is a tag by itself, `<2/>`. A number that the paragraph's own text
+uses in such a way is not given. A tag that a translation lost loses a format, never a text, and what is no text comes
+back at the end of the paragraph; a tag that was never given is text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field
+from itertools import count, groupby
+from typing import Any, Final
+
+from docx.opc.oxml import serialize_part_xml
+from docx.oxml.ns import qn
+
+from leasehold.pipelines.translate.documents.docx_writing import RunWriter
+
+_tag: Final = re.compile(r"<(?P<close>/?)(?P<number>[0-9]{1,6})(?P<alone>/?)>")
+_run: Final = qn("w:r")
+_properties: Final = qn("w:rPr")
+_silent: Final = {_properties, qn("w:lastRenderedPageBreak")}
+_wordless: Final = {qn("w:del"), qn("w:moveFrom")}
+_texts: Final = {qn("w:tab"): "\t", qn("w:cr"): "\n", qn("w:noBreakHyphen"): "\u2011", qn("w:softHyphen"): "\u00ad"}
+# Which differences between two runs a reader does not see.
+_unseen: Final = {qn("w:lang"), qn("w:noProof")}
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """What makes one piece look unlike the next: the element that its runs stand in, and how they are formatted."""
+
+    owner: int
+    look: bytes
+    parent: Any = field(compare=False)
+    properties: Any = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Neighbours of one style: their text, or elements that are no text."""
+
+    style: Style
+    text: str
+    elements: tuple[Any, ...] = ()
+
+
+def source(paragraph: Any) -> str:
+    """Return the text of a paragraph with its tags; without any text it is empty."""
+    pieces = _pieces(paragraph)
+    text = "".join(piece.text for piece in pieces)
+    if not text.strip():
+        return ""
+    numbers = {id(piece): number for number, piece in _numbered(paragraph, pieces).items()}
+    return "".join(_tagged(piece, numbers.get(id(piece))) for piece in pieces)
+
+
+def write(paragraph: Any, text: str) -> None:
+    """Replace the runs of a paragraph by those of a translation."""
+    pieces = _pieces(paragraph)
+    tagged = _numbered(paragraph, pieces)
+    base = _base(paragraph, pieces)
+    writer = RunWriter(paragraph, list(_runs(paragraph)))
+    left = {number: piece for number, piece in tagged.items() if piece.elements}
+    open_tags: list[Piece] = []
+    end = 0
+    for found in _tag.finditer(text):
+        piece = tagged.get(int(found["number"]))
+        if piece is None:
+            continue
+        writer.words(open_tags[-1].style if open_tags else base, text[end : found.start()])
+        end = found.end()
+        if piece.elements:
+            if left.pop(int(found["number"]), None):
+                writer.elements(piece.style, piece.elements)
+        else:
+            open_tags = [*open_tags, piece] if not found["close"] else open_tags[:-1]
+    writer.words(open_tags[-1].style if open_tags else base, text[end:])
+    for piece in left.values():
+        writer.elements(piece.style, piece.elements)
+    writer.close()
+
+
+def _runs(element: Any) -> Iterator[Any]:
+    """Yield the runs of a paragraph, those inside links and insertions too, but not those of text boxes."""
+    for child in element:
+        if child.tag == _run:
+            yield child
+        elif child.tag not in _wordless:
+            yield from _runs(child)
+
+
+def _pieces(paragraph: Any) -> list[Piece]:
+    atoms = ((_style(run), child) for run in _runs(paragraph) for child in run if child.tag not in _silent)
+    told = [(style, _text(child), child) for style, child in atoms]
+    made: list[Piece] = []
+    for (style, is_text), group in groupby(told, lambda atom: (atom[0], atom[1] is not None)):
+        members = list(group)
+        text = "".join(text or "" for _, text, _ in members)
+        made.append(Piece(style, text, () if is_text else tuple(child for _, _, child in members)))
+    return made
+
+
+def _style(run: Any) -> Style:
+    properties = run.find(_properties)
+    look = b""
+    if properties is not None:
+        seen = deepcopy(properties)
+        for unseen in [child for child in seen if child.tag in _unseen]:
+            seen.remove(unseen)
+        look = serialize_part_xml(seen) if len(seen) else b""
+    return Style(id(run.getparent()), look, run.getparent(), properties)
+
+
+def _text(child: Any) -> str | None:
+    """Return what an element of a run says, or None if it is no text."""
+    if child.tag == qn("w:t"):
+        return child.text or ""
+    if child.tag == qn("w:br"):
+        return "\n" if child.get(qn("w:type"), "textWrapping") == "textWrapping" else None
+    return _texts.get(child.tag)
+
+
+def _base(paragraph: Any, pieces: Sequence[Piece]) -> Style:
+    """Return the style that most of a paragraph's own text has: what is written without a tag."""
+    lengths: Counter[Style] = Counter()
+    for piece in pieces:
+        if piece.style.parent is paragraph:
+            lengths[piece.style] += len(piece.text)
+    most = lengths.most_common(1)
+    return most[0][0] if most else Style(id(paragraph), b"", paragraph, None)
+
+
+def _numbered(paragraph: Any, pieces: Sequence[Piece]) -> dict[int, Piece]:
+    base = _base(paragraph, pieces)
+    taken = {int(found["number"]) for piece in pieces for found in _tag.finditer(piece.text)}
+    free = (number for number in count(1) if number not in taken)
+    return {next(free): piece for piece in pieces if piece.elements or piece.style != base}
+
+
+def _tagged(piece: Piece, number: int | None) -> str:
+    if number is None:
+        return piece.text
+    return f"<{number}/>" if piece.elements else f"<{number}>{piece.text}</{number}>"
