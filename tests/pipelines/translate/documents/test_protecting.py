@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leasehold.pipelines.translate.documents import protect, restore
+from leasehold.pipelines.translate.documents import protect, respace, restore
 
 FORMATS = ["markdown", "text", "docx", "po"]
 PIECES = [
@@ -21,6 +21,7 @@ PIECES = [
 def test_what_was_protected_is_restored_exactly(source, kind):
     marked = protect(source, kind)
     assert restore(marked.text, marked.kept) == source
+    assert respace(marked.text, marked) == marked.text
 
 
 @pytest.mark.parametrize(
@@ -46,6 +47,22 @@ def test_what_was_protected_is_restored_exactly(source, kind):
 )  # fmt: skip
 def test_markup_and_placeholders_become_marks(kind, source, text, kept):
     assert (protect(source, kind).text, protect(source, kind).kept) == (text, kept)
+
+
+@pytest.mark.parametrize(
+    ("source", "said", "expected"),
+    [
+        ("a **b** c", "x ⟦1⟧ y ⟦2⟧ z", "x **y** z"),
+        ("a **b** c", "x⟦1⟧ y ⟦2⟧z", "x **y** z"),
+        ('say "*b*," then', 'di "⟦1⟧ y ⟦2⟧," luego', 'di "*y*," luego'),
+        ("see [it](u).", "ve ⟦1⟧ eso ⟦2⟧.", "ve [eso](u)."),
+        ("run `x`: now", "corre ⟦1⟧ : ya", "corre `x` : ya"),
+        ("a **b** c", "sin marcas", "sin marcas"),
+    ],
+)
+def test_spaces_inside_of_emphasis_and_links_move_outside(source, said, expected):
+    marked = protect(source, "markdown")
+    assert restore(respace(said, marked), marked.kept) == expected
 
 
 def test_a_mark_with_spaces_inside_is_still_a_mark():

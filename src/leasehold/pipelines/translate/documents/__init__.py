@@ -2,7 +2,7 @@
 
     document = read_document(Path("chapter.md"))
     marked = protect(document.paragraphs[0].source, document.format)
-    text = restore(translated(marked.text), marked.kept)
+    text = restore(respace(translated(marked.text), marked), marked.kept)
     Path("capítulo.md").write_bytes(document.render({1: text}))
 
 Nothing here knows a database or a translator.
@@ -11,7 +11,7 @@ Nothing here knows a database or a translator.
 from __future__ import annotations
 
 from leasehold.pipelines.translate.documents.document import Document, DocumentInvalid, Paragraph
-from leasehold.pipelines.translate.documents.protecting import Protected, protect, restore
+from leasehold.pipelines.translate.documents.protecting import Protected, protect, respace, restore
 from leasehold.pipelines.translate.documents.reading import ENDINGS, read_document
 
 __all__ = [
@@ -22,5 +22,6 @@ __all__ = [
     "Protected",
     "protect",
     "read_document",
+    "respace",
     "restore",
 ]

@@ -56,6 +56,11 @@ def cell_text(text: str) -> str:
     return f"{safe} " if safe.endswith("\\") else safe
 
 
+def begins_block(line: str) -> bool:
+    """Tell whether a line would begin a block if it stood by itself."""
+    return _escaped(line) != line
+
+
 def _lines(text: str, *, is_one: bool) -> list[str]:
     """Divide a text at its hard breaks, each of which stays at the end of its line."""
     parts = [] if is_one else _hard_break.split(text.strip())

@@ -13,13 +13,14 @@ from enum import StrEnum
 from itertools import accumulate, groupby, pairwise
 from typing import Final
 
+from markdown_it.common.utils import MD_TRIM_CHARS
 from markdown_it.token import Token
 
 from leasehold.pipelines.translate.documents.document import lines_of
+from leasehold.pipelines.translate.documents.markdown_escaping import begins_block
 from leasehold.pipelines.translate.documents.markdown_parsing import ROW_BEGINS
 
-# What markdown-it trims, with the line ends of the file.
-WHITE: Final = " \t\n\r\v\f"
+WHITE: Final = MD_TRIM_CHARS
 _bar: Final = re.compile(r"(?<!\\)\|")
 _closing: Final = re.compile(r"[ \t]+#+\Z")
 
@@ -85,20 +86,24 @@ def _cells(page: Page, row: int, tokens: Sequence[Token]) -> Iterator[Place]:
     if spans[0][0] == spans[0][1]:
         del spans[0]
     for (start, stop), token in zip(spans, tokens, strict=False):
-        if token.content:
-            cell = page.lines[line][start:stop]
+        cell = page.lines[line][start:stop]
+        text = cell.strip(WHITE)
+        # `> a | b` above a line of dashes is a table to markdown-it, but its `>` also ends what stands before it.
+        is_ambiguous = start == begin and begins_block(text)
+        if token.content and not is_ambiguous:
             first = page.offsets[line] + start + len(cell) - len(cell.lstrip(WHITE))
-            text = cell.strip(WHITE)
             yield Place(first, first + len(text), line, Block.CELL, (text,))
 
 
 def _block(page: Page, opened: Token, token: Token, defined: set[int]) -> Place:
-    first = _first_line(token)
     bodies = [text.strip(WHITE) for text in token.content.split("\n")]
-    raw = [page.lines[first + count].rstrip(WHITE) for count in range(len(bodies))]
+    first = _first_line(token)
     block = _kind(opened)
+    while block is not Block.HEADING and not page.lines[first].rstrip(WHITE).endswith(bodies[0]):
+        first += 1  # a line of spaces that do not break is a line of the block, but not of its text
+    raw = [page.lines[first + count].rstrip(WHITE) for count in range(len(bodies))]
     if block is Block.HEADING:
-        raw[0] = _closing.sub("", raw[0])
+        raw[0] = _closing.sub("", page.lines[first].rstrip(" \t\r\n")).rstrip(WHITE)
     columns = [len(line) - len(body) for line, body in zip(raw, bodies, strict=True)]
     last = first + len(bodies) - 1
     own = [page.lines[first + count][column:] for count, column in enumerate(columns)]
@@ -108,7 +113,9 @@ def _block(page: Page, opened: Token, token: Token, defined: set[int]) -> Place:
         ending = page.lines[first][len(page.lines[first].rstrip("\r\n")) :]
         between = ending + page.lines[first + 1][: columns[1]]
     start = page.offsets[first] + columns[0]
-    return Place(start, page.offsets[last] + len(raw[-1]), first, block, tuple(own), between, first in defined)
+    return Place(
+        start, page.offsets[last] + len(raw[-1]), first, block, tuple(own), between, _first_line(token) in defined
+    )
 
 
 def _kind(opened: Token) -> Block:

@@ -13,6 +13,9 @@ from typing import Final
 
 _mark: Final = re.compile(r"⟦\s*([0-9]{1,6})\s*⟧")
 
+# What begins or ends markup around words.
+_pair: Final = re.compile(r"[*_~]+|!?\[|\][\s\S]+|</?[A-Za-z0-9][^<>]*>")
+
 # Every repetition is bounded or ends at a character that it cannot cross, so that no text takes long to search.
 _brackets = r"[⟦⟧]+"
 _web = r"(?:https?|ftp)://[^\s<>\"⟦⟧“”«»]{0,2000}[^\s<>\"⟦⟧“”«».,;:!?'’*_~)\]}]|\bwww\.[\w-]{1,63}\.[\w./-]{1,200}\w"
@@ -80,3 +83,30 @@ def restore(text: str, kept: tuple[str, ...]) -> str:
         return kept[place - 1] if 1 <= place <= len(kept) else found.group()
 
     return _mark.sub(piece, text)
+
+
+def respace(text: str, marked: Protected) -> str:
+    """Move spaces that a translator put inside of emphasis, links and tags to where the source has them: outside.
+
+    `** word **` is no emphasis, so a space more would lose the markup. A text that was not translated stays as it is.
+    """
+    for number, kept in enumerate(marked.kept, 1):
+        if _pair.fullmatch(kept):
+            text = _hugged(text, marked.text, f"⟦{number}⟧")
+    return text
+
+
+def _hugged(text: str, source: str, mark: str) -> str:
+    before, _, after = source.partition(mark)
+    said_before, found, said_after = text.partition(mark)
+    if not found:
+        return text
+    is_opening = after[:1].strip() and not before[-1:].isalnum()
+    is_closing = before[-1:].strip() and not after[:1].isalnum()
+    if is_opening and not is_closing and said_after[:1].isspace():
+        gap = " " if before[-1:].isspace() and said_before[-1:].strip() else ""
+        return f"{said_before}{gap}{mark}{said_after.lstrip()}"
+    if is_closing and not is_opening and said_before[-1:].isspace():
+        gap = " " if after[:1].isspace() and said_after[:1].strip() else ""
+        return f"{said_before.rstrip()}{mark}{gap}{said_after}"
+    return text
