@@ -18,6 +18,11 @@ def blocks_of(text):
     return head, definitions, shapes
 
 
+def texts_of(text):
+    """Return what each block says, as markdown-it has it."""
+    return {token.content for token in parser().parse(text[len(front_matter(text)) :]) if token.type == "inline"}
+
+
 def own(token):
     return "" if token.type == "inline" else token.content
 
