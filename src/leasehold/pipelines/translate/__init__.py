@@ -1,1 +1,1 @@
-"""A document translated paragraph by paragraph: each reviewed, reworked where it is weak, approved or rejected."""
+"""Translate a document paragraph by paragraph: each translated, reviewed, reworked where weak, approved or rejected."""

@@ -1,0 +1,85 @@
+"""What a reviewer is asked and what it answers.
+
+A reviewer that cannot judge a subject (its language is not known, there is too little text, nothing of its concern
+stands in it) gives no score. A score that is there was measured, never assumed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, Protocol
+
+ADEQUACY: Final = "adequacy"
+FLUENCY: Final = "fluency"
+TERMINOLOGY: Final = "terminology"
+STYLE: Final = "style"
+SCORES: Final[tuple[str, ...]] = (ADEQUACY, FLUENCY, TERMINOLOGY, STYLE)
+SCORE_DIGITS: Final = 4
+FINDINGS_MAX: Final = 50  # of one review; scores count everything, a reader needs no more examples
+QUOTE_LENGTH_MAX: Final = 80
+
+
+class Severity(StrEnum):
+    """How bad a finding is. Only a critical one decides by itself."""
+
+    INFO = "info"
+    MINOR = "minor"
+    MAJOR = "major"
+    CRITICAL = "critical"
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One paragraph and its translation, as they stand in the document.
+
+    `kept` are the pieces of the source that must stand in the candidate unchanged, each as often as it is listed.
+    """
+
+    source: str
+    candidate: str
+    source_language: str
+    target_language: str
+    kept: tuple[str, ...]
+    glossary: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing to object to; `start` and `length` are code points of the candidate: [start, start + length)."""
+
+    code: str
+    severity: Severity
+    message: str
+    start: int | None = None
+    length: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """What one reviewer said of one subject."""
+
+    reviewer: str
+    scores: Mapping[str, float]
+    findings: tuple[Finding, ...]
+
+
+class Reviewer(Protocol):
+    """Judges one subject. The same subject gives the same review."""
+
+    @property
+    def name(self) -> str: ...
+
+    def review(self, subject: Subject) -> Review: ...
+
+
+def said(reviewer: str, findings: list[Finding], scores: Mapping[str, float | None]) -> Review:
+    """Make a review: scores that are None are left out, the others rounded."""
+    measured = {name: round(score, SCORE_DIGITS) for name, score in scores.items() if score is not None}
+    return Review(reviewer, measured, tuple(findings[:FINDINGS_MAX]))
+
+
+def quoted(text: str) -> str:
+    """Return a piece of a text as it may stand in a message."""
+    return f"“{text}”" if len(text) <= QUOTE_LENGTH_MAX else f"“{text[:QUOTE_LENGTH_MAX]}…”"
