@@ -21,6 +21,7 @@ from tests.pipelines.translate.reviewers.subjects import reviewed
         ("Ce n'est rien.", "It is nothing.", "fr-en"),
         ("There were neither lions nor tigers.", "Es gab weder Löwen noch Tiger.", "en-de"),
         ("Yo no he visto nunca nada.", "I have never seen anything.", "es-en"),
+        ("Nobody but Alice came, no doubt, but I did not.", "Solo vino Alicia, claro, pero yo no.", "en-es"),
         ("Wait until he comes.", "Espera mientras no venga.", "en-es"),
     ],
 )

@@ -9,6 +9,7 @@ together (`no … nada`, `ne … pas`) only whether there is one is asked. A lan
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from leasehold.pipelines.translate.reviewers.nouns import ADEQUACY, Finding, Review, Severity, Subject, quoted, said
@@ -25,6 +26,11 @@ from leasehold.pipelines.translate.reviewers.words import (
 _APOSTROPHES: Final = ("'", "’")
 _DENYING_ONCE: Final = frozenset(("en", "de"))
 _GOING_ON: Final = frozenset(("nor",))  # with a `neither` or a `not` before it
+# These are said without a negation as often as with one: `nobody but you`, `only you`.
+_IDLE: Final = frozenset(
+    [("no", "doubt"), ("no", "matter"), ("no", "sooner"), ("not", "only")]
+    + [(denial, "but") for denial in ("no", "not", "nobody", "nothing", "none", "nowhere")]
+)
 _QUOTED_MAX: Final = 5
 
 
@@ -103,8 +109,10 @@ class NegationReviewer:
         judged = lost = 0
         for there, here in _paired(subject):
             denied, denials = _denials(there, source), _denials(here, target)
-            wanted = _without_those_going_on(denied) if is_counted else denied[:1]
-            missing = len(wanted) - len(denials) - max(0, _count(here, target.near) - _count(there, source.near))
+            idle = _idle(there)
+            wanted = _counted(denied, idle) if is_counted else denied[:1]
+            excuses = _count(here, target.near) - _count(there, source.near) - len(idle)
+            missing = len(wanted) - len(denials) - max(0, excuses)
             is_added = bool(denials) and not denied and not _count(there, source.near | source.inviting)
             judged += len(wanted) or bool(denials)
             lost += max(0, missing) or is_added
@@ -141,8 +149,14 @@ def _denials(words: list[Word], denying: Denying) -> list[Word]:
     return [word for word in words if word.key in denying.plain]
 
 
-def _without_those_going_on(denials: list[Word]) -> list[Word]:
-    return [word for word in denials if word.key not in _GOING_ON] or denials[:1]
+def _idle(words: list[Word]) -> set[int]:
+    return {first.start for first, second in pairwise(words) if (first.key, second.key) in _IDLE}
+
+
+def _counted(denials: list[Word], idle: set[int]) -> list[Word]:
+    """Return the negations that a translation must have: not the idle ones, nor those that go on with another."""
+    busy = [word for word in denials if word.start not in idle]
+    return [word for word in busy if word.key not in _GOING_ON] or busy[:1]
 
 
 def _count(words: list[Word], among: frozenset[str]) -> int:

@@ -32,8 +32,12 @@ _COMMA_LANGUAGES: Final = frozenset(
 )
 _POINT_REGIONS: Final = frozenset("es-mx es-us es-pr es-gt es-hn es-ni es-pa es-do es-sv de-ch it-ch de-li".split())  # noqa: SIM905
 _GROUPING: Final = "'’\u00a0\u2009\u202f"
-_token: Final = re.compile(rf"(?<![^\W_])\d++(?:[.,{_GROUPING}]\d++)*+")
-_spaced: Final = re.compile(rf"(?<![^\W_])\d{{1,3}}(?: \d{{3}})++(?:[.,]\d++)?+(?!\d)|{_token.pattern}")
+# Not the figures of H2O; but those that stand right behind a sign of a script without spaces.
+_START: Final = r"(?<![\dA-Za-zÀ-ɏ])"
+_token: Final = re.compile(rf"{_START}\d++(?:[.,{_GROUPING}]\d++)*+")
+_spaced: Final = re.compile(rf"{_START}\d{{1,3}}(?: \d{{3}})++(?:[.,]\d++)?+(?!\d)|{_token.pattern}")
+_afternoon: Final = re.compile(r"(?::\d\d)?\s?[pP]\.?\s?[mM](?![^\W_])")
+_NOON: Final = 12
 _NUMBER_WORDS: Final = {
     "en": "zero one two three four five six seven eight nine ten eleven twelve",
     "es": "cero uno dos tres cuatro cinco seis siete ocho nueve diez once doce",
@@ -49,6 +53,7 @@ _OTHER_FORMS: Final = {
 }  # fmt: skip
 _roman: Final = re.compile(r"(?<!\w)(?=[IVXLCDM])M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})(?!\w)")
 _ROMAN_FIGURES: Final = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
+_MORNING: Final = frozenset(map(str, range(1, _NOON)))
 _WRONG_SEPARATORS: Final = 0.5  # of a number in style
 
 
@@ -93,6 +98,8 @@ def numbers_of(text: str, language: str) -> Iterator[Number]:
         figures = _ascii(found.group())
         values = tuple(filter(None, (_value(figures, decimal) for decimal in first)))
         otherwise = tuple(filter(None, (_value(figures, decimal) for decimal in others)))
+        if values and values[0] in _MORNING and _afternoon.match(text, found.end()):
+            values += (str(int(values[0]) + _NOON),)
         yield Number(values or (figures,), (*otherwise, figures), figures, Span(found.start(), found.end()))
 
 
