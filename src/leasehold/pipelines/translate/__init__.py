@@ -1,1 +1,1 @@
-"""Translate a document paragraph by paragraph: each translated, reviewed, reworked where weak, approved or rejected."""
+"""A document translated paragraph by paragraph: translated, reviewed, reworked where weak, approved or rejected."""

@@ -1,0 +1,105 @@
+"""The protocol of a translator: what it is asked, what it answers, and what every one of them checks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+from leasehold import Permanent, Transient
+from leasehold.errors import Misuse
+from leasehold.pipelines.translate.translators.marks import marks_amiss
+
+TEXT_LENGTH_MAX: Final = 200_000
+GLOSSARY_TERMS_MAX: Final = 2_000
+_language: Final = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8}){0,4}\Z")
+
+
+class PairUnsupported(Misuse):
+    """The translator cannot translate between these languages."""
+
+    code = "PAIR_UNSUPPORTED"
+
+
+class TranslatorInvalid(Misuse):
+    """A translator is named apertium, dictionary:PATH, openai:MODEL[@BASE] or anthropic:MODEL[@BASE]."""
+
+    code = "TRANSLATOR_INVALID"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One paragraph to translate. What must not change stands in it as marks: ⟦1⟧, ⟦2⟧ and so on.
+
+    `before` and `after` are its neighbours in the source. A rework has the candidate before and what was found wrong.
+    """
+
+    text: str
+    source_language: str
+    target_language: str
+    before: str = ""
+    after: str = ""
+    glossary: Mapping[str, str] = field(default_factory=dict)
+    style: str = ""
+    previous: str = ""
+    findings: tuple[str, ...] = ()
+    attempt: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """A candidate, with every mark of its request, and who made it; the tokens where a model counted them."""
+
+    text: str
+    translator: str
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+
+
+class Translator(Protocol):
+    """Translates one paragraph at a time, for any number of threads."""
+
+    name: str
+
+    def check(self, source_language: str, target_language: str) -> None:
+        """Raise `PairUnsupported`, which tells the pairs that are there, if this pair is not one of them."""
+
+    def translate(self, request: Request) -> Translation:
+        """Return a candidate, or raise `Transient` or `Permanent`."""
+
+    def close(self) -> None:
+        """End what was started. A translator that is used again starts it again."""
+
+
+def check_tags(source_language: str, target_language: str) -> None:
+    """Refuse what cannot be the tag of a language."""
+    for tag in (source_language, target_language):
+        if not _language.match(tag):
+            raise PairUnsupported(f"{tag[:40]!r} is no language tag; write en, es, pt-BR and the like.")
+
+
+def check_request(request: Request) -> None:
+    """Refuse what no translator takes, before any of them is asked."""
+    if len(request.text) > TEXT_LENGTH_MAX:
+        said = f"A paragraph has at most {TEXT_LENGTH_MAX:,} characters, this has {len(request.text):,}: divide it."
+        raise Permanent(said, error_class="TEXT_TOO_LONG")
+    if len(request.glossary) > GLOSSARY_TERMS_MAX:
+        said = f"A glossary has at most {GLOSSARY_TERMS_MAX:,} terms, this has {len(request.glossary):,}: shorten it."
+        raise Permanent(said, error_class="GLOSSARY_TOO_LONG")
+    if "\0" in request.text or any("\ud800" <= letter <= "\udfff" for letter in request.text):
+        raise Permanent("The paragraph holds a NUL or half a character: mend its encoding.", error_class="TEXT_INVALID")
+
+
+def check_answer(request: Request, text: str) -> None:
+    """Refuse a candidate that lost a mark or says nothing; asked again, the translator may do better."""
+    amiss = marks_amiss(request.text, text)
+    if amiss:
+        raise bad_answer(f"In the answer {amiss}.")
+    if request.text.strip() and not text.strip():
+        raise bad_answer("The answer is empty.")
+
+
+def bad_answer(said: str) -> Transient:
+    """Return the failure of an answer that came but is of no use; how often to ask again is the caller's to limit."""
+    return Transient(said, error_class="BAD_ANSWER")
