@@ -1,0 +1,1 @@
+"""Models behind an HTTP address: asked one question at a time, answered with one JSON object."""
