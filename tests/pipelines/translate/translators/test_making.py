@@ -34,11 +34,14 @@ def keyless(monkeypatch):
         "openai:m@https://exa mple.org",
         "openai:m@https://",
         "openai:m@https://host:port/",
+        "openai:m@https://-ü-\u2028.example",
+        "openai:m@https://[::1",
         "openai:m\nx@https://example.org",
         "openai:m@http://127.0.0.1.example.org/v1",
     ],
 )
-def test_a_name_that_means_no_translator_is_refused(spec):
+def test_a_name_that_means_no_translator_is_refused(spec, monkeypatch):
+    monkeypatch.setenv("LEASEHOLD_TRANSLATE_KEY", OWN)
     with pytest.raises(TranslatorInvalid) as refused:
         make_translator(spec)
     assert "apertium, dictionary:PATH, openai:MODEL" in str(refused.value)

@@ -1,5 +1,6 @@
 """The OpenAI-compatible path against servers that answer well, in part, or not as they should."""
 
+import gzip
 import json
 import socket
 import threading
@@ -213,6 +214,14 @@ def test_a_huge_answer_is_not_read_to_its_end():
     refused = failure_of(Reply(404, b"x" * 3_000_000))
     assert isinstance(refused, Permanent)
     assert len(str(refused)) < 1_000
+
+
+def test_an_answer_that_came_packed_is_not_unpacked():
+    packed = Reply(200, gzip.compress(good().body), (("Content-Encoding", "gzip"),))
+    with answering(packed) as server, pytest.raises(Transient) as failed:
+        ask(server)
+    assert server.asked[0].headers["accept-encoding"] == "identity"
+    assert failed.value.error_class == "BAD_ANSWER"
 
 
 def test_an_endpoint_that_is_not_there_may_be_tried_again():

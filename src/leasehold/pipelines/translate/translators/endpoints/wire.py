@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from leasehold import Permanent, Transient
 from leasehold.errors import Misuse
 from leasehold.pipelines.translate.translators.endpoints.endpoint import Place
+from leasehold.pipelines.translate.translators.translator import TranslatorInvalid
 from leasehold.redact import RedactionFailed, scrub
 
 if TYPE_CHECKING:
@@ -75,13 +76,17 @@ class Reply:
 
 
 class Wire:
-    """Posts to one endpoint, each time over a connection of its own; may be shared by threads."""
+    """Posts to one endpoint, each time over a connection of its own. For any threads but those of an event loop."""
 
     def __init__(self, place: Place, limits: Limits | None = None) -> None:
         try:
-            import httpx2  # noqa: F401 — to learn it now, and not with the first paragraph
+            import httpx2  # now, and not with the first paragraph
         except ImportError:
             raise HttpMissing from None
+        try:
+            httpx2.URL(place.base)
+        except httpx2.InvalidURL:
+            raise TranslatorInvalid("The address of the endpoint cannot be read.") from None
         self._place = place
         self._host = urlsplit(place.base).netloc
         self._limits = limits or Limits()
@@ -115,7 +120,9 @@ class Wire:
         import httpx2
 
         url = f"{self._place.base}{path}"
-        sent = {"content-type": "application/json", "accept": "application/json", **headers}
+        # Nothing is unpacked: a few bytes could become more than the limit at once.
+        plain = {"content-type": "application/json", "accept": "application/json", "accept-encoding": "identity"}
+        sent = plain | dict(headers)
         times = httpx2.Timeout(self._limits.answer_seconds, connect=self._limits.connect_seconds)
         # A proxy of the environment's is for other machines.
         async with (
@@ -127,7 +134,7 @@ class Wire:
     async def _body(self, response: httpx2.Response) -> bytes:
         is_refusal = response.status_code != 200  # noqa: PLR2004
         read = bytearray()
-        async for chunk in response.aiter_bytes():
+        async for chunk in response.aiter_raw():
             read += chunk
             if is_refusal and len(read) > REFUSAL_BYTES_MAX:
                 break
