@@ -17,7 +17,9 @@ import msgspec
 from leasehold.contracts.contract import MASK, Contract, validator_library
 from leasehold.contracts.diagnostics import MESSAGE_SHOWN_MAX, clipped
 from leasehold.contracts.refusals import ContractInvalid, ContractUnknown
+from leasehold.shapes import Shape
 
+_object: Final = Shape[dict[str, Any]](dict[str, Any])
 SUFFIX: Final = ".schema.json"
 SHARED: Final = "defs"
 SCHEMA_BYTES_MAX: Final = 1024 * 1024
@@ -103,7 +105,7 @@ def _schema(entry: Traversable) -> dict[str, Any]:
     if len(text) > SCHEMA_BYTES_MAX:
         raise ContractInvalid(f"{entry.name} is larger than {SCHEMA_BYTES_MAX:,} bytes.")
     try:
-        schema = msgspec.json.decode(text, type=dict[str, Any])
+        schema = _object.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ContractInvalid(f"{entry.name} cannot be read: {error}.") from None
     if not isinstance(schema.get("$id"), str):

@@ -16,6 +16,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType, to_builtins
 
 from leasehold.errors import RecordDamaged
+from leasehold.shapes import Shape
 
 FORMAT: Final = "leasehold-record"
 VERSION: Final = 1
@@ -156,6 +157,7 @@ class Closing(_Line, frozen=True, kw_only=True, tag="end"):
 
 
 Line = Opening | TaskLine | EventLine | EffectLine | OutcomeLine | LetterLine | DeliveryLine | Closing
+_line: Final = Shape[Line](Line)
 
 
 @dataclass(slots=True)
@@ -239,8 +241,7 @@ class Seal:
         if raw != _encoder.encode({**fields, "hash": told}) + b"\n":
             raise RecordDamaged("It is not canonical JSON.")
         try:
-            found: Line = msgspec.convert(fields, type=Line)
-            return found
+            return _line.convert(fields)
         except msgspec.ValidationError as error:
             raise RecordDamaged(f"It cannot be understood: {error}.") from None
 

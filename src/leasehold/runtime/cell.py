@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import IO, Any, Final
 
-from msgspec import Struct, convert, json
+from msgspec import Struct, json
 
 from leasehold import canonical
 from leasehold.errors import Cancelled, LeaseholdError
@@ -26,10 +26,12 @@ from leasehold.redact import registered
 from leasehold.runtime.attempt import Attempt, State
 from leasehold.runtime.effects import Item
 from leasehold.runtime.task import Line
+from leasehold.shapes import Shape
 
 GUARD: Final = str(Path(__file__).with_name("cell_guard.py"))
 LOOK_SECONDS: Final = 0.2
-ITEMS: Final[dict[str, type[Item]]] = {"intent": Intent, "record": Record, "move": Move}
+ITEMS: Final[dict[str, Shape[Item]]] = {"intent": Shape(Intent), "record": Shape(Record), "move": Shape(Move)}
+_posts: Final = Shape[list[Post] | None](list[Post] | None)
 
 
 class Value(Struct, frozen=True):
@@ -147,7 +149,7 @@ def _converse(child: subprocess.Popen[bytes], words: _Words, line: Line) -> Valu
 def _heed(child: subprocess.Popen[bytes], word: dict[str, Any], line: Line) -> Value | Failure | None:
     match word:
         case {"result": value}:
-            return Value(value, word.get("trace"), convert(word.get("posts"), list[Post] | None))
+            return Value(value, word.get("trace"), _posts.convert(word.get("posts")))
         case {"failure": fields}:
             return Failure(**fields)
         case {"stopped": said}:
@@ -165,7 +167,7 @@ def _heed(child: subprocess.Popen[bytes], word: dict[str, Any], line: Line) -> V
 
 def _enter(asked: dict[str, Any], line: Line) -> dict[str, Any]:
     """Commit an entry or a move for the child, and put the answer into words."""
-    item: Item = next(convert(asked[name], kind) for name, kind in ITEMS.items() if name in asked)
+    item: Item = next(shape.convert(asked[name]) for name, shape in ITEMS.items() if name in asked)
     try:
         return {"entry": line.ledger.enter(item)}
     except LeaseholdError as error:

@@ -30,7 +30,11 @@ from leasehold.runtime.handlers import Handler
 from leasehold.runtime.replies import AnyReply, AsyncReply, Reply, answer_all
 from leasehold.runtime.serving import run_inside_a_cell
 from leasehold.runtime.task import Task
+from leasehold.shapes import Shape
 from leasehold.store import open_store
+
+_lease: Final = Shape[Lease](Lease)
+_entry: Final = Shape[Entry](Entry)
 
 REFUSALS: Final = {
     kind.code: kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, LeaseholdError)
@@ -201,7 +205,7 @@ def _call(spec: dict[str, Any], line: PipeLine) -> tuple[object, Task]:
     sys.path[:], sys.argv[:] = spec["sys_path"], spec["argv"]
     handler = _find(spec)
     spec["rules"] = handler.rules
-    lease = msgspec.convert(spec["lease"], type=Lease)
+    lease = _lease.convert(spec["lease"])
     fields = handler.arguments(canonical.decode(lease.payload))
     task = Task(lease, line, handler)
     result = handler.function(*((task,) if handler.wants_task else ()), **fields)
@@ -224,7 +228,7 @@ async def _awaited(result: Coroutine[Any, Any, object], line: PipeLine) -> objec
 def _entry_of(entered: dict[str, Any]) -> Entry | LeaseholdError:
     """Return the ledger's answer, or what it refused with, as it would be raised in the worker."""
     if "entry" in entered:
-        return msgspec.convert(entered["entry"], type=Entry)
+        return _entry.convert(entered["entry"])
     return REFUSALS.get(entered["code"], DatabaseUnavailable)(entered["said"])
 
 

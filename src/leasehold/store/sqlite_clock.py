@@ -14,6 +14,7 @@ from typing import Final
 from msgspec import Struct, json
 
 from leasehold import clock
+from leasehold.shapes import Shape
 
 AHEAD_US: Final = clock.SECOND
 
@@ -35,6 +36,9 @@ class Reading(Struct, frozen=True):
     uptime: int
 
 
+_anchor: Final = Shape[Anchor](Anchor)
+
+
 def read_host(boot: str) -> Reading:
     """Read the host's clocks."""
     return Reading(boot, clock.wall(), clock.uptime())
@@ -42,7 +46,7 @@ def read_host(boot: str) -> Reading:
 
 def decode(text: str) -> Anchor:
     """Read a stored anchor."""
-    return json.decode(text, type=Anchor)
+    return _anchor.decode(text)
 
 
 def encode(anchor: Anchor) -> str:

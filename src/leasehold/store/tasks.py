@@ -10,10 +10,13 @@ from leasehold.errors import DatabaseUnavailable, KeyConflict
 from leasehold.model.graph import Definition, children_of
 from leasehold.model.limits import GROUP_BYTES_MAX, SUBMIT_MAX
 from leasehold.model.task import Child, Submission, Submitted
+from leasehold.shapes import Shape
 from leasehold.store import documents, pouring
 from leasehold.store.database import Database, Row, Session
 
 CANCEL_PASSES = 100
+
+_definition = Shape[Definition](Definition)
 
 
 class CancelCount(Struct, frozen=True):
@@ -76,7 +79,7 @@ class Tasks:
     def definition(self, kind: str) -> Definition | None:
         """Return what a kind is, if anybody has published it."""
         found = self._database.read("find_kind", name=kind)
-        return json.decode(found[0][0], type=Definition) if found else None
+        return _definition.decode(found[0][0]) if found else None
 
 
 def add_jobs(session: Session, submissions: Sequence[Submission], definition: Definition) -> list[Submitted]:

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from leasehold import Task
 from leasehold.errors import Broken
+from leasehold.shapes import Shape
 
 
 class Mark(Struct, frozen=True):
@@ -25,6 +26,9 @@ class Mark(Struct, frozen=True):
     attempt: int
     fence: int
     pid: int
+
+
+_mark = Shape[Mark](Mark)
 
 
 def leave_mark(path: str, task: Task) -> None:
@@ -73,6 +77,6 @@ class MarkReader:
 
 def _decode(lines: Iterable[bytes]) -> list[Mark]:
     try:
-        return [msgspec.json.decode(line, type=Mark) for line in lines]
+        return [_mark.decode(line) for line in lines]
     except msgspec.MsgspecError as error:
         raise Broken(f"The handlers' journal holds a line that nobody wrote: {error}.") from error

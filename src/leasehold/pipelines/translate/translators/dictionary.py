@@ -24,6 +24,7 @@ from leasehold.pipelines.translate.translators.translator import (
     check_request,
     check_tags,
 )
+from leasehold.shapes import Shape
 
 FILE_BYTES_MAX: Final = 10_000_000
 _piece: Final = re.compile(rf"{MARK.pattern}|[^\W\d_]+")
@@ -36,6 +37,9 @@ class Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     again: dict[str, str] = {}
     source_language: str | None = None
     target_language: str | None = None
+
+
+_words: Final = Shape[Words](Words)
 
 
 class Dictionary:
@@ -64,8 +68,7 @@ class Dictionary:
             known |= self._words.again
         known |= {word.lower(): term for word, term in request.glossary.items()}
         text = _piece.sub(lambda found: _word(found[0], known), request.text)
-        check_answer(request, text)
-        return Translation(text, self.name)
+        return check_answer(request, Translation(text, self.name))
 
     def close(self) -> None:
         """Nothing was started."""
@@ -85,6 +88,6 @@ def _read(path: Path) -> Words:
     if len(content) > FILE_BYTES_MAX:
         raise TranslatorInvalid(f"A dictionary has at most {FILE_BYTES_MAX:,} bytes; {str(path)!r} has more.")
     try:
-        return msgspec.json.decode(content, type=Words)
+        return _words.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise TranslatorInvalid(f"The dictionary {str(path)!r} is not as it should be: {error}.") from None

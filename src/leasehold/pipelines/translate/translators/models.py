@@ -22,6 +22,7 @@ from leasehold.pipelines.translate.translators.translator import (
     check_request,
     check_tags,
 )
+from leasehold.shapes import Shape
 
 NEIGHBOUR_LENGTH_MAX: Final = 2_000
 STYLE_LENGTH_MAX: Final = 4_000
@@ -43,6 +44,9 @@ class _Translated(msgspec.Struct, forbid_unknown_fields=True):
     translation: str
 
 
+_translated: Final = Shape[_Translated](_Translated)
+
+
 class ModelTranslator:
     """Asks a model. With `redact`, what it is sent has passed the redactor: placeholders stand where secrets stood."""
 
@@ -60,11 +64,10 @@ class ModelTranslator:
         check_request(request)
         check_tags(request.source_language, request.target_language)
         answer = self._endpoint.ask(self._question(request))
-        text = decoded(answer.text, _Translated).translation
+        text = decoded(answer.text, _translated).translation
         if len(text) > _length_max(request.text):
             raise bad_answer(f"The answer is longer than a translation can be: {len(text):,} characters.")
-        check_answer(request, text)
-        return Translation(text, self.name, answer.tokens_in, answer.tokens_out)
+        return check_answer(request, Translation(text, self.name, answer.tokens_in, answer.tokens_out))
 
     def close(self) -> None:
         """Nothing stays open between two questions."""

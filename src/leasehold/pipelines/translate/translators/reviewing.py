@@ -13,6 +13,7 @@ from leasehold import Permanent
 from leasehold.pipelines.translate.reviewers.review import Finding, Review, Severity, Subject
 from leasehold.pipelines.translate.translators.endpoints.endpoint import Endpoint, Question, clean, decoded
 from leasehold.pipelines.translate.translators.translator import check_tags
+from leasehold.shapes import Shape
 
 TEXT_LENGTH_MAX: Final = 200_000
 FINDINGS_MAX: Final = 10
@@ -44,6 +45,9 @@ class _Reviewed(msgspec.Struct, forbid_unknown_fields=True):
     findings: list[_Found]
 
 
+_reviewed: Final = Shape[_Reviewed](_Reviewed)
+
+
 class ModelReviewer:
     """Asks a model what it thinks of a candidate. With `redact`, what it is sent has passed the redactor."""
 
@@ -59,7 +63,7 @@ class ModelReviewer:
         if len(subject.source) + len(subject.candidate) > TEXT_LENGTH_MAX:
             said = f"A model reviews at most {TEXT_LENGTH_MAX:,} characters; divide the paragraph."
             raise Permanent(said, error_class="TEXT_TOO_LONG")
-        judged = decoded(self._endpoint.ask(self._question(subject)).text, _Reviewed)
+        judged = decoded(self._endpoint.ask(self._question(subject)).text, _reviewed)
         scores = {"adequacy": judged.adequacy / 100, "fluency": judged.fluency / 100}
         findings = tuple(_finding(found, subject.candidate) for found in judged.findings[: self._findings_max])
         return Review(self.name, scores, findings)

@@ -13,7 +13,8 @@ from leasehold.pipelines.translate.translators.marks import marks_amiss
 
 TEXT_LENGTH_MAX: Final = 200_000
 GLOSSARY_TERMS_MAX: Final = 2_000
-_language: Final = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8}){0,4}\Z")
+BAD_ANSWER: Final = "BAD_ANSWER"
+_language: Final = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8}){0,4}\Z")
 
 
 class PairUnsupported(Misuse):
@@ -91,15 +92,26 @@ def check_request(request: Request) -> None:
         raise Permanent("The paragraph holds a NUL or half a character: mend its encoding.", error_class="TEXT_INVALID")
 
 
-def check_answer(request: Request, text: str) -> None:
-    """Refuse a candidate that lost a mark or says nothing; asked again, the translator may do better."""
-    amiss = marks_amiss(request.text, text)
-    if amiss:
-        raise bad_answer(f"In the answer {amiss}.")
-    if request.text.strip() and not text.strip():
+class MarksLost(Transient):
+    """Raised for an answer in which marks are amiss; asked again, the translator may do better. It is kept here."""
+
+    def __init__(self, amiss: str, translation: Translation) -> None:
+        super().__init__(f"In the answer {amiss}.", error_class=BAD_ANSWER)
+        self.translation = translation
+
+
+def check_answer(request: Request, made: Translation) -> Translation:
+    """Refuse a candidate that lost a mark or says nothing."""
+    if request.text.strip() and not made.text.strip():
         raise bad_answer("The answer is empty.")
+    if "\0" in made.text:  # no database could keep it, and it would be paid for
+        raise bad_answer("The answer holds a NUL.")
+    amiss = marks_amiss(request.text, made.text)
+    if amiss:
+        raise MarksLost(amiss, made)
+    return made
 
 
 def bad_answer(said: str) -> Transient:
     """Return the failure of an answer that came but is of no use; how often to ask again is the caller's to limit."""
-    return Transient(said, error_class="BAD_ANSWER")
+    return Transient(said, error_class=BAD_ANSWER)

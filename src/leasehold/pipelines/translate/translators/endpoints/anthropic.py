@@ -8,9 +8,10 @@ import msgspec
 
 from leasehold import Permanent
 from leasehold.pipelines.translate.translators.endpoints.concessions import ASKED_MAX, REFUSED, Concessions, without
-from leasehold.pipelines.translate.translators.endpoints.endpoint import Answer, Place, Question, decoded
+from leasehold.pipelines.translate.translators.endpoints.endpoint import Answer, Place, Question, decoded, keyless
 from leasehold.pipelines.translate.translators.endpoints.wire import Limits, Wire
 from leasehold.pipelines.translate.translators.translator import bad_answer
+from leasehold.shapes import Shape
 
 BASE: Final = "https://api.anthropic.com"
 VARIABLE: Final = "ANTHROPIC_API_KEY"
@@ -33,6 +34,9 @@ class _Message(msgspec.Struct):
     usage: _Usage | None = None
 
 
+_message: Final = Shape[_Message](_Message)
+
+
 class Anthropic:
     """A model behind an Anthropic-style endpoint."""
 
@@ -50,7 +54,7 @@ class Anthropic:
             body = msgspec.json.encode(without(self._wanted(question), given_up))
             reply = self._wire.post("/v1/messages", headers, body)
             if reply.status == 200:  # noqa: PLR2004
-                return _answer(decoded(reply.body.decode("utf-8", "replace"), _Message))
+                return keyless(self._place, _answer(decoded(reply.body.decode("utf-8", "replace"), _message)))
             if reply.status not in REFUSED or not self._concessions.concede(reply.words, given_up):
                 break
         raise self._wire.refuse(reply)

@@ -21,6 +21,7 @@ from leasehold import Permanent
 from leasehold.errors import Misuse
 from leasehold.pipelines.translate.translators.translator import TranslatorInvalid, bad_answer
 from leasehold.redact import RedactionFailed, guarded, register
+from leasehold.shapes import Shape
 
 OWN_VARIABLE: Final = "LEASEHOLD_TRANSLATE_KEY"
 ADDRESS_LENGTH_MAX: Final = 2_048
@@ -97,11 +98,18 @@ def place_of(model: str, base: str, vendor_base: str, vendor_variable: str) -> P
     return place
 
 
-def decoded(text: str, shape: type[T]) -> T:
+def keyless(place: Place, answer: Answer) -> Answer:
+    """Refuse an answer that repeats the key: what a translator says is written to files."""
+    if place.key is not None and place.key in answer.text:
+        raise bad_answer("The answer repeats the key that it was asked with.")
+    return answer
+
+
+def decoded(text: str, shape: Shape[T]) -> T:
     """Return an answer's JSON in its shape, and nothing else; a fence round all of it, as models like, is no harm."""
     fenced = _fenced.match(text)
     try:
-        return msgspec.json.decode(fenced[1] if fenced else text, type=shape)
+        return shape.decode(fenced[1] if fenced else text)
     except (msgspec.DecodeError, UnicodeError) as error:
         raise bad_answer(f"The answer is not the JSON that was asked for: {error}.") from None
 

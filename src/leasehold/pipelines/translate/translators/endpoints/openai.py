@@ -18,9 +18,10 @@ from leasehold.pipelines.translate.translators.endpoints.concessions import (
     Concessions,
     without,
 )
-from leasehold.pipelines.translate.translators.endpoints.endpoint import Answer, Place, Question, decoded
+from leasehold.pipelines.translate.translators.endpoints.endpoint import Answer, Place, Question, decoded, keyless
 from leasehold.pipelines.translate.translators.endpoints.wire import Limits, Wire
 from leasehold.pipelines.translate.translators.translator import bad_answer
+from leasehold.shapes import Shape
 
 BASE: Final = "https://api.openai.com/v1"
 VARIABLE: Final = "OPENAI_API_KEY"
@@ -46,6 +47,9 @@ class _Completion(msgspec.Struct):
     usage: _Usage | None = None
 
 
+_completion: Final = Shape[_Completion](_Completion)
+
+
 class OpenAI:
     """A model behind an OpenAI-compatible endpoint."""
 
@@ -63,7 +67,7 @@ class OpenAI:
             body = msgspec.json.encode(without(self._wanted(question), given_up))
             reply = self._wire.post("/chat/completions", headers, body)
             if reply.status == 200:  # noqa: PLR2004
-                return _answer(decoded(reply.body.decode("utf-8", "replace"), _Completion))
+                return keyless(self._place, _answer(decoded(reply.body.decode("utf-8", "replace"), _completion)))
             if reply.status not in REFUSED or not self._concessions.concede(reply.words, given_up):
                 break
         raise self._wire.refuse(reply)

@@ -1,0 +1,31 @@
+"""Types that JSON values are read into, known before a second thread can ask for one.
+
+msgspec reads a type when it first meets it. Two threads that meet the same one at the same time end the process with a
+segmentation fault (0.22). A shape is therefore made while its module is imported, which one thread does, and tests/tidy
+sees to it that nothing is read into a type in any other way.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+T = TypeVar("T")
+
+
+class Shape(Generic[T]):
+    """A type to read into: `Shape(Lease)`, made at the top of a module."""
+
+    def __init__(self, kind: Any) -> None:
+        self._kind = kind
+        self._decoder: msgspec.json.Decoder[T] = msgspec.json.Decoder(kind)
+
+    def convert(self, value: Any) -> T:
+        """Read JSON-able fields; `msgspec.ValidationError` says what does not fit."""
+        found: T = msgspec.convert(value, type=self._kind)
+        return found
+
+    def decode(self, text: str | bytes) -> T:
+        """Read JSON text; `msgspec.DecodeError` says what is wrong with it."""
+        return self._decoder.decode(text)
