@@ -2,17 +2,21 @@
 
 import random
 import re
+from contextlib import closing
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from leasehold import Permanent
+from leasehold.pipelines.translate.documents import read_document
 from leasehold.pipelines.translate.translators import PairUnsupported, Request
+from leasehold.pipelines.translate.translators.apertium import Apertium
 from leasehold.pipelines.translate.translators.marks import MARK
 from tests.pipelines.translate.installed import APERTIUM, HOW
 from tests.tidy.tree import ROOT
 
+CHAPTER = ROOT / "tests" / "pipelines" / "translate" / "chapter" / "chapter.md"
 RESERVED = "^$/<>{}@\\[]~#*+"
 SETTINGS = settings(
     max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -155,3 +159,12 @@ def test_a_long_text_passes_while_it_is_still_being_written(apertium):
     with pytest.raises(Permanent) as refused:
         spanish(apertium, "x" * 200_001)
     assert refused.value.error_class == "TEXT_TOO_LONG"
+
+
+def test_a_text_comes_out_the_same_whatever_was_translated_before(apertium):
+    """A tagger that stays running learns from each text: then what a crash has interrupted ends with other words."""
+    texts = [part.source for part in read_document(CHAPTER).paragraphs if "*" not in part.source][:120]
+    forward = [apertium.translate(Request(text, "en", "es")).text for text in texts]
+    with closing(Apertium()) as another:
+        backward = [another.translate(Request(text, "en", "es")).text for text in reversed(texts)]
+    assert backward[::-1] == forward

@@ -130,6 +130,14 @@ def test_a_key_that_a_server_repeats_stands_in_no_failure():
     assert KEY not in repr(vars(made))
 
 
+def test_an_answer_that_repeats_the_key_is_taken_for_none():
+    leaky = completion(json.dumps({"translation": f"La casa {KEY} es roja."}))
+    with answering(leaky) as server, pytest.raises(Transient) as failed:
+        translator_at(server).translate(Request("The house is red.", "en", "es"))
+    assert failed.value.error_class == "BAD_ANSWER"
+    assert KEY not in str(failed.value)
+
+
 def test_a_redirect_is_not_followed_and_another_host_gets_neither_key_nor_text():
     with answering(good()) as other:
         elsewhere = Reply(307, b"", (("Location", f"{other.base}/v1/chat"),))
@@ -164,6 +172,11 @@ def test_an_answer_that_is_not_as_asked_for_is_a_bad_answer_and_may_be_tried_aga
 
 def test_an_empty_translation_of_words_is_a_bad_answer():
     with answering(completion('{"translation": " "}')) as server, pytest.raises(Transient, match="empty"):
+        ask(server, "The house.")
+
+
+def test_a_translation_that_no_database_could_keep_is_a_bad_answer():
+    with answering(completion('{"translation": "La\\u0000casa."}')) as server, pytest.raises(Transient, match="NUL"):
         ask(server, "The house.")
 
 

@@ -1,8 +1,8 @@
-"""Apertium as a translator: one running pipeline for each direction, shared under a lock.
+"""Apertium as a translator: the running programs of each direction, shared under a lock.
 
-A pipeline that died is started again at once, and asked once more; one that hangs is killed, and the call fails as
-transient. Marks travel as blanks (see `stream`); should the rules lose one, the pieces between them are translated
-apart. A rework (see `rework`) does a little more and may well come to the same text.
+One that died is started again at once, and asked once more; one that hangs is killed, and the call fails as transient.
+Marks travel as blanks (see `stream`); should the rules lose one, the pieces between them are translated apart. A rework
+(see `rework`) does a little more and may well come to the same text.
 """
 
 from __future__ import annotations
@@ -12,10 +12,18 @@ from collections.abc import Mapping
 from typing import Final
 
 from leasehold import Transient
+from leasehold.pipelines.translate.translators.apertium.course import Course
 from leasehold.pipelines.translate.translators.apertium.modes import Mode, find_mode, programs_of
-from leasehold.pipelines.translate.translators.apertium.pipeline import Pipeline, PipelineDied
+from leasehold.pipelines.translate.translators.apertium.pipeline import PipelineDied
 from leasehold.pipelines.translate.translators.apertium.rework import opened_marks, paragraphs, sentences
-from leasehold.pipelines.translate.translators.apertium.stream import TAIL, Stream, decode, encode, pieces_of
+from leasehold.pipelines.translate.translators.apertium.stream import (
+    LAST_BLANK,
+    TAIL,
+    Stream,
+    decode,
+    encode,
+    pieces_of,
+)
 from leasehold.pipelines.translate.translators.translator import (
     Request,
     Translation,
@@ -35,7 +43,7 @@ class Apertium:
         self.name = "apertium"
         self._timeout = timeout
         self._lock = threading.Lock()
-        self._pipelines: dict[str, Pipeline] = {}
+        self._courses: dict[str, Course] = {}
 
     def check(self, source_language: str, target_language: str) -> None:
         """Refuse a pair that is not installed, telling which are and how to install others."""
@@ -52,15 +60,14 @@ class Apertium:
         text = "".join(self._translated(mode, part, terms) for part in parts)
         if request.attempt > 1:
             text = opened_marks(text, request.target_language)
-        check_answer(request, text)
-        return Translation(text, f"{self.name} {mode.name}")
+        return check_answer(request, Translation(text, f"{self.name} {mode.name}"))
 
     def close(self) -> None:
         """End every program that was started."""
         with self._lock:
-            pipelines, self._pipelines = self._pipelines, {}
-            for pipeline in pipelines.values():
-                pipeline.close()
+            courses, self._courses = self._courses, {}
+            for course in courses.values():
+                course.close()
 
     def _translated(self, mode: Mode, text: str, terms: Mapping[str, str]) -> str:
         stream = encode(text, terms)
@@ -97,22 +104,22 @@ class Apertium:
 
     def _once(self, mode: Mode, text: str) -> str:
         try:
-            return self._pipeline(mode).ask(text, TAIL, self._timeout)
+            return self._course(mode).ask(text, (TAIL, LAST_BLANK), self._timeout)
         except BaseException:
             # Whatever it still answers would be taken for the answer to the next question.
             self._end(mode)
             raise
 
-    def _pipeline(self, mode: Mode) -> Pipeline:
-        there = self._pipelines.get(mode.name)
+    def _course(self, mode: Mode) -> Course:
+        there = self._courses.get(mode.name)
         if there is None or not there.usable:
-            there = self._pipelines[mode.name] = Pipeline(programs_of(mode))
+            there = self._courses[mode.name] = Course(programs_of(mode))
         return there
 
     def _end(self, mode: Mode) -> None:
-        pipeline = self._pipelines.pop(mode.name, None)
-        if pipeline is not None:
-            pipeline.close()
+        course = self._courses.pop(mode.name, None)
+        if course is not None:
+            course.close()
 
 
 def _alternating(pieces: list[str], blanks: list[str]) -> list[str]:

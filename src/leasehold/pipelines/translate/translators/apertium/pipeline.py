@@ -35,11 +35,7 @@ class Pipeline:
             self._start(programs)
         except OSError as error:
             self.close()
-            missing = error.filename or programs[0][0]
-            raise Permanent(
-                f"Apertium's {missing} cannot be started ({error.strerror}); install it: apt install apertium.",
-                error_class="TRANSLATOR_MISSING",
-            ) from None
+            raise missing_program(error, programs[0]) from None
         into, out = self._running[0].stdin, self._running[-1].stdout
         assert into is not None
         assert out is not None
@@ -109,7 +105,7 @@ class Pipeline:
             while not answer.endswith(_NUL):
                 able = {key.fd for key, _ in ready.select(max(0.0, deadline - time.monotonic()))}
                 if not able:
-                    raise Transient(f"Apertium did not answer within {timeout:g} s.", error_class="TRANSLATOR_TIMEOUT")
+                    raise too_late(timeout)
                 unsent = self._send(unsent) if self._into in able else unsent
                 if not unsent and self._into in able:
                     ready.unregister(self._into)
@@ -131,6 +127,18 @@ class Pipeline:
         if received + len(chunk) > ANSWER_BYTES_MAX:
             raise Permanent(f"Apertium answered more than {ANSWER_BYTES_MAX:,} bytes.", error_class="ANSWER_TOO_LONG")
         return chunk
+
+
+def too_late(timeout: float) -> Transient:
+    """Return the failure of programs that do not answer."""
+    return Transient(f"Apertium did not answer within {timeout:g} s.", error_class="TRANSLATOR_TIMEOUT")
+
+
+def missing_program(error: OSError, words: list[str]) -> Permanent:
+    """Return the failure of a program that cannot be started."""
+    missing = error.filename or words[0]
+    said = f"Apertium's {missing} cannot be started ({error.strerror}); install it: apt install apertium."
+    return Permanent(said, error_class="TRANSLATOR_MISSING")
 
 
 def _close_pipes(process: subprocess.Popen[bytes]) -> None:

@@ -17,7 +17,8 @@ from leasehold.pipelines.translate.translators.marks import MARK
 
 # The full stop ends the last sentence for the tagger and is taken away again, as Apertium's own formatters do. Without
 # a blank at the end, the programs would wait for more behind it.
-TAIL: Final = ".[][0]"
+LAST_BLANK: Final = "[][0]"
+TAIL: Final = f".{LAST_BLANK}"
 RESERVED: Final = r"[\^$/<>{}@\\\[\]~#*+⟦⟧\x00-\x08\x0b\x0c\x0e-\x1f\x7f]+"
 BREAKS: Final = r" *[^\S ]\s*| {2,}"
 _blank: Final = re.compile(r"\[([0-9]+)\]")
