@@ -124,6 +124,8 @@ def test_long_and_odd_names_of_fields_are_cut_and_quoted(tmp_path):
         (b'{"attempt":{"a":1},' + GOOD[1:], Reason.FIELD_DUPLICATE),
         (b'{"attempt":1,' + GOOD[1:].replace(b"Ana", b"\\u0022:"), Reason.FIELD_DUPLICATE),
         (b'{"attempt":1,' + GOOD[1:].replace(b"Ana", b'a\\":b'), Reason.FIELD_DUPLICATE),
+        (b'{"attempt":1,' + GOOD[1:].replace(b"Ana", b'a\\"\\u003ab'), Reason.FIELD_DUPLICATE),
+        (b'{"attempt":1,' + GOOD[1:].replace(b"Ana", b'a\\"\\u003Ab'), Reason.FIELD_DUPLICATE),
     ],
 )
 def test_a_line_that_is_no_row_is_refused_and_its_neighbours_are_not(found, line, code):
@@ -143,6 +145,7 @@ def test_values_that_look_like_fields_raise_no_false_alarm(found):
     texts = ('a": b', '":":":', "a : b", '\\":', "\u2028", "x\r:y")
     assert found(lines(*(full(NAME) | {"notes": text} for text in texts))) == []
     assert found(GOOD.replace(b"Ana", b"\\u0022:")) == []
+    assert found(GOOD.replace(b"Ana", b'\\"\\u003a')) == []
 
 
 @pytest.mark.parametrize("end", [b"\n", b"", b"\r\n"])

@@ -13,4 +13,4 @@ from tests.saboteurs.runlocks import BUILDS as RUN_LOCKS
 from tests.saboteurs.states import BUILDS as STATES
 from tests.saboteurs.workers import BUILDS as WORKERS
 
-BUILDS: Final[tuple[Build, ...]] = (*LEASES, *EFFECTS, *JOBS, *WORKERS, *STATES, *CONTRACTS)
+BUILDS: Final[tuple[Build, ...]] = (*LEASES, *EFFECTS, *JOBS, *WORKERS, *STATES, *RUN_LOCKS, *CONTRACTS)

@@ -58,8 +58,15 @@ BUILDS: Final = (
     Build(
         "a field may stand twice beside a quote written as a number",
         "contracts/judging.py",
-        " or _QUOTE_BY_NUMBER in text:",
-        ":",
+        r'(b"\\u0022", b"\\u003a", b"\\u003A")',
+        r'(b"\\u003a", b"\\u003A")',
+        (NO_ROW,),
+    ),
+    Build(
+        "a field may stand twice beside a colon written as a number",
+        "contracts/judging.py",
+        r'(b"\\u0022", b"\\u003a", b"\\u003A")',
+        r'(b"\\u0022", b"\\u003a")',
         (NO_ROW,),
     ),
     Build(

@@ -93,8 +93,8 @@ BUILDS: Final = (
     Build(
         "run lock: a heartbeat does not look whose lock it is",
         "runlock/holding.py",
-        "        if lost := _difference(lock, read_lock(lock.run_dir)):\n",
-        '        if lost := "":\n',
+        "    if lost := _difference(lock, read_lock(lock.run_dir)):\n",
+        '    if lost := "":\n',
         (OVERTAKEN,),
     ),
     Build(

@@ -26,7 +26,7 @@ _identity_of: Final = itemgetter("run_id", "document_id")
 FEW: Final = 16
 _encode: Final = msgspec.json.Encoder().encode
 _BLANKS: Final = (b" ", b"\t", b"\r")
-_QUOTE_BY_NUMBER: Final = b"\\u0022"
+_BY_NUMBER: Final = (b"\\u0022", b"\\u003a", b"\\u003A")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +93,9 @@ def _may_hold_a_field_twice(text: bytes, rows: list[Row]) -> bool:
 
     Where no blank stands before a colon, each field has one `":` in the text, and so has each quote before a colon
     within a value. What was decoded and is encoded again has as many, unless a field was lost on the way or the text
-    writes a quote as a number.
+    writes a quote or a colon as a number.
     """
-    if any(blank in text and blank + b":" in text for blank in _BLANKS) or _QUOTE_BY_NUMBER in text:
+    if any(blank in text and blank + b":" in text for blank in _BLANKS) or any(each in text for each in _BY_NUMBER):
         return True
     written = text.count(b'":')
     if written == sum(map(len, rows)) or written == _fields(rows):
