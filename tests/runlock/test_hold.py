@@ -190,3 +190,27 @@ def test_a_child_forked_inside_the_guard_does_not_keep_others_out(tmp_path):
     release(acquire(tmp_path, "run-1", wait_seconds=0.05))
     assert open_guards(tmp_path) == (1, 0)
     os.close(copy)
+
+
+def test_s15_a_block_that_looks_at_its_lock_learns_of_a_takeover_before_the_next_heartbeat(tmp_path):
+    holding = hold(tmp_path, "run-1")
+    held = holding.__enter__()
+    held.confirm()
+    other = takeover(tmp_path)
+    held.check()  # no heartbeat has noticed
+    before = traces(tmp_path)
+    with pytest.raises(LockLost, match="of run run-2 now"):
+        held.confirm()
+    assert traces(tmp_path) == before
+    with pytest.raises(ReleaseRefused):
+        holding.__exit__(None, None, None)
+    release(other)
+
+
+def test_heartbeats_and_looks_at_the_lock_do_not_disturb_each_other(tmp_path):
+    with hold(tmp_path, "run-1", interval_seconds=0.001) as held:
+        first = lock_of(tmp_path)["last_heartbeat_at"]
+        for _ in range(50):
+            held.confirm()
+        until(lambda: lock_of(tmp_path)["last_heartbeat_at"] > first)
+        assert not held.is_lost

@@ -17,7 +17,7 @@ from leasehold.runlock.constants import (
     check_constants,
 )
 from leasehold.runlock.errors import LockFailed, LockLost, RunLockError
-from leasehold.runlock.holding import Audit, Clock, RunLock, acquire, heartbeat, release, to_stderr
+from leasehold.runlock.holding import Audit, Clock, RunLock, acquire, confirm, heartbeat, release, to_stderr
 from leasehold.runlock.payload import shown
 
 
@@ -37,6 +37,7 @@ class Held:
         self._lock = lock
         self._pace = pace
         self._is_over = threading.Event()
+        self._turn = threading.Lock()
         self._lost: RunLockError | None = None
         self._trouble: LockFailed | None = None
         self._trust(begun)
@@ -65,6 +66,12 @@ class Held:
         if self.is_lost:
             raise LockLost(f"{shown(self._lock.path)} had no heartbeat for too long. This run stops here.")
 
+    def confirm(self) -> None:
+        """Look at the lock itself, and raise as `check` does: before what two must not do."""
+        self.check()
+        with self._turn:
+            confirm(self._lock, wait_seconds=self._pace.wait_seconds)
+
     def close(self) -> None:
         """End the heartbeats and release the lock, if it is still this one."""
         self._is_over.set()
@@ -79,7 +86,8 @@ class Held:
         while self._lost is None and not self._is_over.wait(self._pace.interval_seconds):
             begun = clock.uptime()
             try:
-                self._lock = heartbeat(self._lock, now=self._pace.now, wait_seconds=self._pace.wait_seconds)
+                with self._turn:
+                    self._lock = heartbeat(self._lock, now=self._pace.now, wait_seconds=self._pace.wait_seconds)
             except LockFailed as error:
                 # A full disk or a stopped neighbour may be over by the next heartbeat; the time to live allows for it.
                 self._trouble = error

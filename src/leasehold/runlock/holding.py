@@ -123,11 +123,16 @@ def heartbeat(lock: RunLock, *, now: Clock = clock.wall, wait_seconds: float = G
     Raises `LockLost` or `LockInvalid` if the lock is no longer this one, and changes nothing then.
     """
     with _told(), _guarded(lock, LockLost, wait_seconds):
-        if lost := _difference(lock, read_lock(lock.run_dir)):
-            raise LockLost(f"{lost} This run stops here and leaves what is there as it is.")
+        _check_held(lock)
         payload = replace(lock.payload, last_heartbeat_at=text_of(now()))
         identity = writing.replace(lock.path, payload.encode())
     return replace(lock, payload=payload, identity=identity)
+
+
+def confirm(lock: RunLock, *, wait_seconds: float = GUARD_WAIT_SECONDS) -> None:
+    """See that the lock is still this one. Raises as `heartbeat` does, and changes nothing."""
+    with _told(), _guarded(lock, LockLost, wait_seconds):
+        _check_held(lock)
 
 
 def release(lock: RunLock, *, wait_seconds: float = GUARD_WAIT_SECONDS) -> None:
@@ -152,6 +157,11 @@ def _guarded(lock: RunLock, refusal: type[RunLockError], wait_seconds: float) ->
         raise refusal(f"{shown(lock.path)} is gone, and its folder with it.")
     with guarded(lock.run_dir, wait_seconds):
         yield
+
+
+def _check_held(lock: RunLock) -> None:
+    if lost := _difference(lock, read_lock(lock.run_dir)):
+        raise LockLost(f"{lost} This run stops here and leaves what is there as it is.")
 
 
 def _difference(lock: RunLock, found: Found | None) -> str:
