@@ -41,11 +41,11 @@ Script = Callable[[Asked], Reply]
 class EndpointServer:
     """Answers by its script, on the loopback; leaving its block ends what still goes on."""
 
-    def __init__(self, script: Script) -> None:
+    def __init__(self, script: Script, port: int = 0) -> None:
         self.script = script
         self.asked: list[Asked] = []
         self.leaving = threading.Event()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler_of(self))
+        self._server = ThreadingHTTPServer(("127.0.0.1", port), _handler_of(self))
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02})
 
     @property

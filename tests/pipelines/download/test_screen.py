@@ -1,55 +1,19 @@
 """What a person sees meanwhile: on a terminal a bar, the largest files and counts; where there is none, nothing."""
 
 import os
-import pty
 import random
 import re
-import termios
-import threading
 
 import pytest
 
 from leasehold.pipelines.download.running import SHOWN_MAX
 from tests.pipelines.download.commanding import ordered
 from tests.waiting import until
+from tests.workshop.terminal import Terminal
 
-STEERING = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 SIZES = [150_000 + 50_000 * number for number in range(SHOWN_MAX)]
 SMALL = ["small-0.pdf", "small-1.pdf"]
 ENDING = f"{len(SIZES) + len(SMALL) + 1} here.\n"
-
-
-class Terminal:
-    """A terminal of its own, read to its end on a thread."""
-
-    def __init__(self):
-        self._ours, self.theirs = pty.openpty()
-        termios.tcsetwinsize(self.theirs, (40, 120))
-        self._written = bytearray()
-        self._thread = threading.Thread(target=self._read, daemon=True)
-        self._thread.start()
-
-    def _read(self):
-        while block := self._block():
-            self._written += block
-
-    def _block(self):
-        try:
-            return os.read(self._ours, 65_536)
-        except OSError:  # Linux says so when nobody is left at the other end
-            return b""
-
-    @property
-    def pictures(self):
-        """All that were drawn whole so far, without colours: each is over when the next one has begun."""
-        text = STEERING.sub("", bytes(self._written).decode(errors="replace"))
-        return text.split("files ")[1:-1]
-
-    def close(self):
-        """Let go of it, and read what is left."""
-        os.close(self.theirs)
-        self._thread.join(timeout=60)
-        os.close(self._ours)
 
 
 @pytest.fixture
@@ -81,7 +45,7 @@ def test_a_terminal_shows_the_whole_with_its_pace_the_largest_files_and_counts(f
     terminal = Terminal()
     try:
         with ordered(folder, lines, "--per-host", "20", terminal=terminal.theirs) as hand:
-            until(lambda: any(is_whole(picture) for picture in terminal.pictures), timeout=120)
+            until(lambda: any(is_whole(picture) for picture in terminal.pictures("files ")), timeout=120)
             server.released.set()
             assert (hand.end(), hand.log) == (0, ENDING)
     finally:

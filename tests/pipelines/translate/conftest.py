@@ -1,8 +1,9 @@
-"""What these tests share: Apertium where it is installed, and a real model on this machine."""
+"""What these tests share: Apertium where it is installed, both databases, and a real model on this machine."""
 
 import pytest
 
 from leasehold.pipelines.translate.translators.apertium import Apertium
+from tests.pipelines.translate.commanding import Desk
 from tests.pipelines.translate.installed import APERTIUM
 from tests.servers.local_model import LocalModel
 
@@ -19,3 +20,15 @@ def local_model():
     """One server for all tests of this process; it starts when the first test asks for it."""
     with LocalModel() as made:
         yield made
+
+
+@pytest.fixture
+def desk(tmp_path):
+    """A document, its run in its own folder, and a dictionary that translates it."""
+    return Desk(tmp_path)
+
+
+@pytest.fixture
+def database(dialect, request):
+    """The address of a database; empty for the one in the run's folder."""
+    return request.getfixturevalue("postgres").create_database() if dialect == "postgres" else ""

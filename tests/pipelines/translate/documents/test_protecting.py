@@ -35,6 +35,7 @@ def test_what_was_protected_is_restored_exactly(source, kind):
         ("markdown", "one  \ntwo\\\nthree", "one⟦1⟧two⟦2⟧three", ("  \n", "\\\n")),
         ("markdown", r"\*no\* &nbsp; &#x2014;", "⟦1⟧no⟦2⟧ ⟦3⟧ ⟦4⟧", (r"\*", r"\*", "&nbsp;", "&#x2014;")),
         ("markdown", "x[^1] <br/> <a b='c d'>z</a>", "x⟦1⟧ ⟦2⟧ ⟦3⟧z⟦4⟧", ("[^1]", "<br/>", "<a b='c d'>", "</a>")),
+        ("markdown", "<kbd>Go on</kbd> <b>it</b>", "⟦1⟧ ⟦2⟧it⟦3⟧", ("<kbd>Go on</kbd>", "<b>", "</b>")),
         ("markdown", "<https://a.b/c> at a@b.org", "⟦1⟧ at ⟦2⟧", ("<https://a.b/c>", "a@b.org")),
         ("markdown", "[x] done, $E = mc^2$, but $5 and $6", "⟦1⟧ done, ⟦2⟧, but $5 and $6", ("[x]", "$E = mc^2$")),
         ("text", "{a}, {{b}} of %d, ${C}, $DE", "⟦1⟧, ⟦2⟧ of ⟦3⟧, ⟦4⟧, ⟦5⟧", ("{a}", "{{b}}", "%d", "${C}", "$DE")),

@@ -10,7 +10,7 @@ import pytest
 
 from leasehold.errors import Misuse
 from leasehold.pipelines.translate.documents import DocumentInvalid, read_document
-from leasehold.pipelines.translate.documents.limits import PARAGRAPH_CHARACTERS_MAX, PARAGRAPHS_MAX
+from leasehold.pipelines.translate.documents.limits import PARAGRAPH_BYTES_MAX, PARAGRAPHS_MAX
 from tests.pipelines.translate.documents.words import manuscript, with_members
 
 MEGABYTE = 1024 * 1024
@@ -19,7 +19,7 @@ MEGABYTE = 1024 * 1024
 def refusal(path):
     with pytest.raises(DocumentInvalid) as refused:
         read_document(path)
-    assert refused.value.code == "DOCUMENT_INVALID"
+    assert refused.value.code == refused.type.code != "DOCUMENT_INVALID"
     assert isinstance(refused.value, Misuse)
     return str(refused.value)
 
@@ -81,11 +81,11 @@ def test_a_paragraph_of_a_megabyte_is_refused_with_its_line(tmp_path, name, wher
     content = f'# one\n\nmsgid "{long}"\nmsgstr ""\n' if name == "x.po" else f"one\n\n{long}\n"
     said = refusal_of(tmp_path, name, content.encode())
     assert f"At {where}:" in said
-    assert f"limit {PARAGRAPH_CHARACTERS_MAX:,}" in said
+    assert f"limit {PARAGRAPH_BYTES_MAX:,}" in said
 
 
 def test_the_line_of_a_long_paragraph_counts_the_front_matter(tmp_path):
-    content = "---\na: b\n---\n\n" + "x" * (PARAGRAPH_CHARACTERS_MAX + 1)
+    content = "---\na: b\n---\n\n" + "x" * (PARAGRAPH_BYTES_MAX + 1)
     assert "At line 5:" in refusal_of(tmp_path, "x.md", content.encode())
 
 

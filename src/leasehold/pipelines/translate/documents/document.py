@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from leasehold.errors import Misuse
-from leasehold.pipelines.translate.documents.limits import PARAGRAPH_CHARACTERS_MAX, PARAGRAPHS_MAX
+from leasehold.pipelines.translate.documents.limits import PARAGRAPH_BYTES_MAX, PARAGRAPHS_MAX
 
 _lone: Final = re.compile(r"[\ud800-\udfff]")
 _break: Final = re.compile(r"\r\n?|\n")
@@ -30,37 +30,55 @@ class DocumentInvalid(Misuse):
 class DocumentMissing(DocumentInvalid):
     """The document cannot be opened; check its name and its permissions."""
 
+    code = "DOCUMENT_MISSING"
+
 
 class DocumentNotAFile(DocumentInvalid):
     """Only regular files are read, no folders, pipes or devices; name a file."""
+
+    code = "DOCUMENT_NOT_A_FILE"
 
 
 class DocumentUnsupported(DocumentInvalid):
     """The format of a document is told by the ending of its name; save it as one of those that can be read."""
 
+    code = "DOCUMENT_UNSUPPORTED"
+
 
 class DocumentTooLarge(DocumentInvalid):
     """The document is larger than its limit; split it and translate its parts."""
+
+    code = "DOCUMENT_TOO_LARGE"
 
 
 class DocumentBinary(DocumentInvalid):
     """The file holds no text; export it as text, or correct the ending of its name."""
 
+    code = "DOCUMENT_BINARY"
+
 
 class DocumentNotUtf8(DocumentInvalid):
     """Text is read as UTF-8 only; convert the file, for example with `iconv -t UTF-8`."""
+
+    code = "DOCUMENT_NOT_UTF8"
 
 
 class DocumentEmpty(DocumentInvalid):
     """The document has no paragraph to translate; check that it is the right file."""
 
+    code = "DOCUMENT_EMPTY"
+
 
 class ParagraphTooLong(DocumentInvalid):
     """A paragraph is longer than its limit; divide it, for example by blank lines."""
 
+    code = "PARAGRAPH_TOO_LONG"
+
 
 class DocumentDamaged(DocumentInvalid):
     """The file is not what the ending of its name says; open it in the program that made it and save it anew."""
+
+    code = "DOCUMENT_DAMAGED"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +112,8 @@ def number(places: Iterable[tuple[str, str]]) -> tuple[Paragraph, ...]:
     """Make paragraphs of (where it stands, text), within the limits; `where` is only told."""
     made: list[Paragraph] = []
     for where, source in places:
-        if len(source) > PARAGRAPH_CHARACTERS_MAX:
-            raise ParagraphTooLong(f"At {where}: {len(source):,} characters, limit {PARAGRAPH_CHARACTERS_MAX:,}.")
+        if (size := len(source.encode("utf-8", "replace"))) > PARAGRAPH_BYTES_MAX:
+            raise ParagraphTooLong(f"At {where}: {size:,} bytes, limit {PARAGRAPH_BYTES_MAX:,}.")
         if len(made) == PARAGRAPHS_MAX:
             raise DocumentTooLarge(f"It has more than {PARAGRAPHS_MAX:,} paragraphs, from {where} on.")
         made.append(Paragraph(len(made) + 1, source))

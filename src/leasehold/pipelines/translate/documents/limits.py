@@ -6,7 +6,7 @@ from typing import Final
 
 DOCUMENT_BYTES_MAX: Final = 20 * 1024 * 1024
 PARAGRAPHS_MAX: Final = 100_000
-PARAGRAPH_CHARACTERS_MAX: Final = 100_000
+PARAGRAPH_BYTES_MAX: Final = 60_000  # a job holds a paragraph several times, and a record of all its candidates
 # A DOCX is a zip: what it says it unpacks to, which is also all that is read of it.
 UNPACKED_BYTES_MAX: Final = 200 * 1024 * 1024
 UNPACKED_XML_BYTES_MAX: Final = 40 * 1024 * 1024

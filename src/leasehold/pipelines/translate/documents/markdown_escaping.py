@@ -40,6 +40,11 @@ def paragraph_text(text: str, between: str | None, *, after_definition: bool) ->
     return whole
 
 
+def broken_text(text: str) -> str:
+    """Return a translation with the hard breaks that it will have in a paragraph: none beside another."""
+    return "\n".join(_lines(text, is_one=False))
+
+
 def underlined_text(text: str, between: str | None) -> str:
     """Fit a translation above the line that makes it a heading, which with a bar above it would make a table."""
     return paragraph_text(text, between, after_definition=True).replace("|", "&#124;")
@@ -62,12 +67,13 @@ def begins_block(line: str) -> bool:
 
 
 def _lines(text: str, *, is_one: bool) -> list[str]:
-    """Divide a text at its hard breaks, each of which stays at the end of its line."""
-    parts = [] if is_one else _hard_break.split(text.strip())
-    lines = [_one(part) for part in parts[::2]]
-    if is_one or not all(lines):
-        return [_one(text)]
-    return [line + ending for line, ending in zip(lines, [*parts[1::2], ""], strict=True)]
+    """Divide a text at its hard breaks, each of which stays at the end of its line. Lines that say nothing go."""
+    parts = _hard_break.split(text.strip())
+    lines = [(_one(part), ending) for part, ending in zip(parts[::2], [*parts[1::2], ""], strict=True)]
+    said = [(line, ending) for line, ending in lines if line] or [("", "")]
+    if is_one:
+        return [" ".join(line for line, _ in said)]
+    return [*(line + ending for line, ending in said[:-1]), said[-1][0]]
 
 
 def _one(text: str) -> str:

@@ -27,6 +27,8 @@ _percent = (
 )
 _variable = r"(?<![\w$])\$[A-Z_][A-Z0-9_]+\b"
 _entity = r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});"
+# What stands between these tags is no text for people.
+_element = r"<(?P<element>code|kbd|samp|var|script|style)\b[^<>]{0,200}>[\s\S]{0,2000}?</(?P=element)\s{0,9}>"
 _tag = r"<!--[\s\S]{0,2000}?-->|</?[A-Za-z][A-Za-z0-9-]{0,30}(?:\s[^<>]{0,4000})?/?>"
 _plain: Final = (_brackets, _web, _mail, _braces, _percent, _variable)
 
@@ -44,11 +46,11 @@ _link_start = r"!?\[(?=[^\[\]])"
 _emphasis = r"(?<!\s)\*+|\*+(?!\s)|(?<!\w)_+(?!\s)|(?<!\s)_+(?!\w)|~~"
 
 _markdown: Final = (
-    _brackets, _escape, _code, _hard_break, _autolink, _tag, _entity, _task, _footnote, _math, _web, _mail, _braces,
-    _percent, _variable, _link_end, _link_start, _emphasis,
+    _brackets, _escape, _code, _hard_break, _autolink, _element, _tag, _entity, _task, _footnote, _math, _web, _mail,
+    _braces, _percent, _variable, _link_end, _link_start, _emphasis,
 )  # fmt: skip
 _docx: Final = (_brackets, r"</?[0-9]{1,6}/?>", r"[\t\n]", *_plain)
-_po: Final = (_brackets, r"[\t\n]", _tag, _entity, "%%", *_plain)
+_po: Final = (_brackets, r"[\t\n]", _element, _tag, _entity, "%%", *_plain)
 _patterns: Final = {
     name: re.compile("|".join(f"(?:{part})" for part in parts))
     for name, parts in {"markdown": _markdown, "text": _plain, "docx": _docx, "po": _po}.items()

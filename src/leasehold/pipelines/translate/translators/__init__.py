@@ -9,6 +9,7 @@ A translator may be shared by threads. What it returns holds every mark of the r
 
 from leasehold.pipelines.translate.translators.making import make_translator
 from leasehold.pipelines.translate.translators.translator import (
+    MarksLost,
     PairUnsupported,
     Request,
     Translation,
@@ -16,4 +17,12 @@ from leasehold.pipelines.translate.translators.translator import (
     TranslatorInvalid,
 )
 
-__all__ = ["PairUnsupported", "Request", "Translation", "Translator", "TranslatorInvalid", "make_translator"]
+__all__ = [
+    "MarksLost",
+    "PairUnsupported",
+    "Request",
+    "Translation",
+    "Translator",
+    "TranslatorInvalid",
+    "make_translator",
+]

@@ -1,0 +1,178 @@
+"""A run's folder: what lies where, and files that are there whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from leasehold.errors import Misuse, Unavailable
+from leasehold.pipelines.translate.documents import Document, read_document
+from leasehold.pipelines.translate.paragraphs import content_hash
+from leasehold.pipelines.translate.settings import HOME, RUN, Memory, plain, remembered
+
+NAME_BYTES_MAX: Final = 200
+MANIFEST: Final = "manifest.json"
+RUN_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
+_control: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")  # a half of a character: bytes of no UTF-8
+FOREIGN_MIN: Final = 3  # fewer paragraphs may all have been rewritten
+_unfit: Final = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+class RunForeign(Misuse):
+    """This folder holds the run of another document; use another --run-id or another --out."""
+
+    code = "RUN_FOREIGN"
+
+
+class RunIdInvalid(Misuse):
+    """A run id has at most 100 letters, digits, dots, dashes and underscores, and starts with a letter or digit."""
+
+    code = "RUN_ID_INVALID"
+
+
+class DocumentNameInvalid(Misuse):
+    """A document's name has at most 200 bytes of UTF-8 and no control characters; rename the file."""
+
+    code = "DOCUMENT_NAME_INVALID"
+
+
+class FolderUnwritable(Unavailable):
+    """A file of the run cannot be written; give it room and permission, and run the same again."""
+
+    code = "FOLDER_UNWRITABLE"
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """Where the files of a run lie."""
+
+    root: Path
+
+    @property
+    def home(self) -> Path:
+        """What is the engine's."""
+        return self.root / HOME
+
+    @property
+    def log(self) -> Path:
+        """Where workers write what they have to say."""
+        return self.home / "workers.log"
+
+    def source(self, name: str) -> Path:
+        """The document as it was read, under its own name."""
+        return self.home / "source" / name
+
+    def final(self, name: str) -> Path:
+        """The document translated."""
+        return self.root / "final" / name
+
+    def make(self) -> None:
+        """Make the folders."""
+        for folder in (self.home / "source", self.root / "state", self.root / "final", self.root / "review/normalized"):
+            folder.mkdir(parents=True, exist_ok=True)
+
+    def remember(self, memory: Memory) -> None:
+        """Put down what the run is of and how it is done."""
+        write_whole(self.home / RUN, plain(memory).encode())
+
+    def keep_source(self, document: Document, content: bytes) -> None:
+        """Keep a copy of the document: it is rendered from that."""
+        write_whole(self.source(document.name), content)
+
+    def document(self) -> Document:
+        """Return the document as it was read."""
+        memory = remembered(self.root)
+        assert memory is not None
+        return read_document(self.source(memory.identity.document_id))
+
+
+def write_whole(path: Path, content: bytes) -> bool:
+    """Write a file so that it is there whole or not at all; return whether it has changed."""
+    if path.is_file() and path.stat().st_size == len(content) and path.read_bytes() == content:
+        return False
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.new")
+    try:
+        with unfinished.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        # If we die here the file before stands, and beside it a leftover that the next start takes away.
+        unfinished.replace(path)
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
+    return True
+
+
+@contextmanager
+def writing(root: Path) -> Iterator[None]:
+    """Let what the system refuses end in words: a full disk, a folder of somebody else's."""
+    try:
+        yield
+    except BrokenPipeError:  # that is whoever looked on
+        raise
+    except OSError as error:
+        raise FolderUnwritable(f"{error.filename or root}: {error.strerror or error}.") from error
+
+
+def sweep(root: Path) -> None:
+    """Take away what writes that were cut off have left. Only under the run's lock."""
+    for leftover in root.rglob(".*.new"):
+        leftover.unlink(missing_ok=True)
+
+
+def make_run_id(document: str, source_language: str, target_language: str) -> str:
+    """Return the name of a run that nobody has named: the same for the same document and languages."""
+    stem = _unfit.sub("-", Path(document).stem).strip("-._")[:60] or content_hash(document)[7:19]
+    return check_run_id(f"{stem}-{source_language}-{target_language}")
+
+
+def check_run_id(run_id: str) -> str:
+    """Refuse what cannot be the name of a folder everywhere."""
+    if not RUN_ID.match(run_id) or run_id.endswith("."):
+        raise RunIdInvalid(f"This is {run_id[:120]!r}.")
+    return run_id
+
+
+def check_name(name: str) -> str:
+    """Refuse the name of a document that no row could hold."""
+    if _control.search(name) or len(name.encode()) > NAME_BYTES_MAX:
+        raise DocumentNameInvalid(f"This is {name[:120]!r}.")
+    return name
+
+
+def check_own(root: Path, document: Document, languages: tuple[str, str]) -> Memory | None:
+    """Return what a folder remembers of this document; refuse one of another. None: it is new."""
+    memory = remembered(root)
+    if memory is None:
+        if (root / MANIFEST).exists():
+            raise RunForeign(f"{root} has a manifest, and nothing tells that it is of {document.name}.")
+        return None
+    identity = memory.identity
+    if identity.document_id != document.name:
+        raise RunForeign(f"{root} is of {identity.document_id}, and this is {document.name}.")
+    if (identity.source_language, identity.target_language) != languages:
+        said = f"{root} translates from {identity.source_language} to {identity.target_language}"
+        raise RunForeign(f"{said}, and not from {languages[0]} to {languages[1]}.")
+    if not _shares(root, document):
+        raise RunForeign(f"{root} is of a document of this name that has no paragraph in common with this one.")
+    return memory
+
+
+def _shares(root: Path, document: Document) -> bool:
+    """Whether a document has anything of the one that was read before."""
+    before = Folder(root).source(document.name)
+    if not before.exists():
+        return True
+    old, new = _texts(read_document(before)), _texts(document)
+    return min(len(old), len(new)) < FOREIGN_MIN or bool(old & new)
+
+
+def _texts(document: Document) -> set[str]:
+    return {paragraph.source for paragraph in document.paragraphs}

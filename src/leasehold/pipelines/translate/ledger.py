@@ -1,0 +1,145 @@
+"""What the database knows of a run's paragraphs: where each stands, what was tried, and when it came from where."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from leasehold import Job, Status
+from leasehold.pipelines.translate import states
+from leasehold.pipelines.translate.documents import Document, Paragraph
+from leasehold.pipelines.translate.paragraphs import Try, Wanted, keys_of, tries_of
+from leasehold.pipelines.translate.toolchain import KIND, ROUND, Toolchain
+
+MOVED: Final = "moved"
+NEIGHBOUR_LENGTH_MAX: Final = 2_000
+ROUND_MARK: Final = "#"
+VERSION_MARK: Final = "@"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a paragraph's jobs are: its own, the rounds that followed, and the state it is in."""
+
+    key: str
+    job_id: int
+    state: str
+    rounds: tuple[int, ...] = ()
+    version: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """When a paragraph came into a state."""
+
+    state: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """Everything on record of a paragraph. `failure`: why it stands still; `under_way`: its last job has not ended."""
+
+    paragraph: Paragraph
+    place: Place
+    moves: tuple[Move, ...]
+    tries: tuple[Try, ...]
+    failure: str = ""
+    under_way: bool = False
+
+    @property
+    def state(self) -> str:
+        """Where it stands: never behind its tries, as `place` may be, which was looked up before them."""
+        return self.moves[-1].state
+
+
+def places(toolchain: Toolchain) -> dict[str, Place]:
+    """Return where the paragraphs of a run stand, by key; also those that its document no longer has."""
+    found: dict[str, Place] = {}
+    for one in toolchain.app.machine.standing(KIND, prefix=toolchain.prefix):
+        key, _, version = one.key.partition(VERSION_MARK)
+        place = Place(key, one.job_id, one.state, version=int(version or 0))
+        if key not in found or found[key].version < place.version:
+            found[key] = place
+    for one in sorted(toolchain.app.machine.standing(ROUND, prefix=toolchain.prefix), key=lambda one: one.job_id):
+        key, _, _ = one.key.rpartition(ROUND_MARK)
+        before = found[key]
+        found[key] = Place(key, before.job_id, one.state, (*before.rounds, one.job_id), before.version)
+    return found
+
+
+def wanted_of(toolchain: Toolchain, document: Document) -> list[tuple[str, Wanted]]:
+    """Return the paragraphs of a document with their keys, as jobs are told of them."""
+    identity = toolchain.settings.identity
+    paragraphs = document.paragraphs
+    keys = keys_of(identity.run_id, identity.document_id, paragraphs)
+    texts = ["", *(paragraph.source for paragraph in paragraphs), ""]
+    return [
+        (
+            key,
+            Wanted(
+                run_id=identity.run_id,
+                document_id=identity.document_id,
+                source=texts[number],
+                format=document.format,
+                source_language=identity.source_language,
+                target_language=identity.target_language,
+                before=texts[number - 1][-NEIGHBOUR_LENGTH_MAX:],
+                after=texts[number + 1][:NEIGHBOUR_LENGTH_MAX],
+            ),
+        )
+        for number, key in enumerate(keys, start=1)
+    ]
+
+
+def stories(toolchain: Toolchain, document: Document) -> Iterator[Story]:
+    """Tell every paragraph of a document that was planned, in its order."""
+    identity = toolchain.settings.identity
+    there = places(toolchain)
+    for key, paragraph in zip(
+        keys_of(identity.run_id, identity.document_id, document.paragraphs), document.paragraphs, strict=True
+    ):
+        if (place := there.get(key)) is not None:
+            yield story(toolchain, paragraph, place)
+
+
+def story(toolchain: Toolchain, paragraph: Paragraph, place: Place) -> Story:
+    """Tell one paragraph, which may go on meanwhile: moves are read after the jobs, so no try is ahead of them."""
+    jobs = [toolchain.app.get(job_id) for job_id in (place.job_id, *place.rounds)]
+    moves = [Move(states.INGESTED, _text(jobs[0].created_at))]
+    tries: list[Try] = []
+    for job in jobs:
+        moves += _moves(toolchain, job)
+        tries += _tries(job)
+    return Story(paragraph, place, tuple(moves), tuple(tries), _failure(jobs[-1]), not jobs[-1].status.settled)
+
+
+def _moves(toolchain: Toolchain, job: Job) -> Iterator[Move]:
+    after = 0
+    while lines := toolchain.app.journal.of(job.id, after=after):
+        for line in lines:
+            if line.name == MOVED and line.detail is not None:
+                yield Move(json.loads(line.detail)["to"], _text(datetime.fromtimestamp(line.at / 1e6, UTC)))
+        after = lines[-1].id
+
+
+def _tries(job: Job) -> tuple[Try, ...]:
+    if job.status != Status.DONE:
+        return ()
+    output: Mapping[str, Any] = job.output
+    return tries_of(output["pass2"] if job.kind == KIND else output)
+
+
+def _failure(job: Job) -> str:
+    if job.status == Status.CANCELLED:
+        return "called off"
+    if job.status != Status.ERROR or job.failure is None:
+        return ""
+    return f"{job.failure.get('error_class', '')}: {job.failure.get('message', '')}"
+
+
+def _text(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")

@@ -1,0 +1,40 @@
+"""Whether a candidate has the markup of its paragraph: as many emphases, links, codes and breaks as the source.
+
+Every piece of it is kept by a translator as a mark; but marks whose words went elsewhere may stand side by side and
+mean nothing, or something else. What a paragraph is made of must not change by being translated.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final
+
+from leasehold.pipelines.translate.documents.markdown_escaping import broken_text
+from leasehold.pipelines.translate.documents.markdown_parsing import parser
+from leasehold.pipelines.translate.reviewers.review import Finding, Review, Severity
+
+NAME: Final = "markup"
+PLAIN: Final = ("text", "softbreak")
+MARKDOWN: Final = "markdown"
+
+
+def review_markup(source: str, candidate: str, document_format: str) -> Review:
+    """Compare what a paragraph and its candidate are made of."""
+    if document_format != MARKDOWN:
+        return Review(NAME, {}, ())
+    wanted, found = _made_of(source), _made_of(broken_text(candidate))
+    changed = {name: found[name] - wanted[name] for name in sorted(wanted | found) if found[name] != wanted[name]}
+    if not changed:
+        return Review(NAME, {}, ())
+    said = ", ".join(f"{count:+d} {name}" for name, count in changed.items())
+    return Review(NAME, {}, (Finding("markup_changed", Severity.CRITICAL, f"The markup is not the source's: {said}."),))
+
+
+def _made_of(text: str) -> Counter[str]:
+    tokens = parser(inline=True).parseInline(text)
+    children = [child for token in tokens for child in token.children or []]
+    return Counter(child.type.removesuffix("_open") for child in children if not _is_plain(child.type))
+
+
+def _is_plain(name: str) -> bool:
+    return name in PLAIN or name.endswith("_close")

@@ -1,0 +1,144 @@
+"""What a run is told: its document, its languages, and how its paragraphs are translated and reviewed.
+
+Kept in the run's folder, where the workers read it. Never an address of a database, nor a key: those may be secrets
+and come from the environment alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from msgspec import DecodeError, Struct, field, to_builtins
+
+from leasehold.errors import Misuse
+from leasehold.pipelines.translate.judging import Thresholds
+from leasehold.shapes import Shape
+
+HOME: Final = ".leasehold"
+RUN: Final = "run.json"
+DATABASE: Final = "translate.db"
+VARIABLE: Final = "LEASEHOLD_TRANSLATE_DIR"
+ATTEMPTS_MAX: Final = 4
+
+
+class RunMissing(Misuse):
+    """There is no run in this folder; make one with `leasehold translate DOCUMENT --from en --to es`."""
+
+    code = "RUN_MISSING"
+
+
+class Identity(Struct, frozen=True):
+    """What a run is of; that never changes."""
+
+    run_id: str
+    document_id: str
+    format: str
+    source_language: str
+    target_language: str
+    created_at: str
+    database: str = ""  # what sort of database elsewhere its jobs lie in; empty: in its folder
+    nonce: str = ""  # what no other folder has
+
+
+class Options(Struct, frozen=True):
+    """How paragraphs are translated and reviewed from now on."""
+
+    translator: str = "apertium"
+    back_translator: str = "apertium"  # empty: no back-translation
+    reviewer: str = ""  # a model that reviews too
+    glossary: dict[str, str] = field(default_factory=dict)
+    style: str = ""
+    attempts_max: int = ATTEMPTS_MAX
+    thresholds: Thresholds = field(default_factory=Thresholds)
+    is_unattended: bool = False
+    redact: bool = False
+
+
+class Memory(Struct, frozen=True):
+    """What a run's folder remembers."""
+
+    identity: Identity
+    options: Options
+
+
+_memory: Final = Shape[Memory](Memory)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """A run: where it lies, what it is of, how it is done, and the address of a database elsewhere, if any."""
+
+    folder: Path
+    identity: Identity
+    options: Options
+    url: str = ""
+
+    @property
+    def database(self) -> str:
+        """The engine's database: the one that was named, or the one in the folder."""
+        return self.url or f"sqlite:///{(self.folder / HOME / DATABASE).absolute()}"
+
+    def environment(self) -> dict[str, str]:
+        """What tells a worker process the same."""
+        return {"LEASEHOLD_URL": self.database, VARIABLE: str(self.folder.absolute())}
+
+
+def remembered(folder: Path) -> Memory | None:
+    """Return what a run's folder remembers; None if it is none's."""
+    try:
+        text = (folder / HOME / RUN).read_text(encoding="utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise RunMissing(f"{folder / HOME / RUN} cannot be read: {error.strerror}.") from None
+    try:
+        return _memory.decode(text)
+    except DecodeError as error:
+        raise RunMissing(f"{folder / HOME / RUN} cannot be read ({error}); take it away to begin anew.") from None
+
+
+def plain(memory: Memory) -> str:
+    """Return what a folder is to remember."""
+    return json.dumps(to_builtins(memory), ensure_ascii=False, indent=2) + "\n"
+
+
+def settings_of(folder: Path, url: str = "") -> Settings:
+    """Return the settings of a run that is there."""
+    memory = remembered(folder)
+    if memory is None:
+        raise RunMissing(f"The folder is {folder}.")
+    return Settings(folder, memory.identity, memory.options, address(memory.identity, url))
+
+
+def address(identity: Identity, url: str) -> str:
+    """Return the address of the database elsewhere; empty where it lies in the folder."""
+    found = url or (os.environ.get("LEASEHOLD_URL", "") if identity.database else "")
+    if sort_of(found) == identity.database:
+        return found
+    if identity.database:
+        raise RunElsewhere(f"Pass --url {identity.database}://… or set LEASEHOLD_URL.")
+    raise RunElsewhere("Its jobs lie in its own folder: leave --url away, or use another --run-id.")
+
+
+class RunElsewhere(Misuse):
+    """The jobs of this run lie in another database."""
+
+    code = "RUN_ELSEWHERE"
+
+
+def sort_of(url: str) -> str:
+    """Return what sort of database an address names."""
+    scheme = url.partition(":")[0].lower()
+    return {"postgres": "postgresql"}.get(scheme, scheme)
+
+
+def settings_of_this_process() -> Settings:
+    """Read what a worker was told by its environment."""
+    folder = os.environ.get(VARIABLE)
+    if not folder:
+        raise Misuse(f"A worker needs the run's folder: set {VARIABLE}, and LEASEHOLD_URL.")
+    return settings_of(Path(folder))

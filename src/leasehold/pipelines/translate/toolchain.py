@@ -1,0 +1,176 @@
+"""The pipeline as an app: a job for each paragraph with a stage for each pass, and rounds that people ask for.
+
+A paragraph that its two passes have not settled waits in `rework_required`. What follows is a job of its own, a round,
+whose machine begins there: a person approves or rejects, or has it reworked once more.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from functools import partial
+from typing import Any, Final
+
+from leasehold import Job, KeyConflict, Leasehold, Permanent, Retry, Task
+from leasehold.pipelines.translate import states
+from leasehold.pipelines.translate.answers import Answers
+from leasehold.pipelines.translate.deciding import ASKED, Verdict, decide
+from leasehold.pipelines.translate.folder import RunForeign
+from leasehold.pipelines.translate.paragraphs import TRIES, WANTED, Wanted, content_hash, tries_of
+from leasehold.pipelines.translate.reviewers.plugins import load_reviewers
+from leasehold.pipelines.translate.reviewers.review import Reviewer, standard_reviewers
+from leasehold.pipelines.translate.settings import HOME, Settings
+from leasehold.pipelines.translate.translators import PairUnsupported, Request, Translator, make_translator
+from leasehold.pipelines.translate.translators.making import make_endpoint
+from leasehold.pipelines.translate.work import Tools, Work
+
+KIND: Final = "translation"
+ROUND: Final = "translation_round"
+CLAIM: Final = "translation_run"
+QUEUE: Final = "translate"
+REWORK_QUEUE: Final = "rework"
+ANSWERS: Final = "answers.jsonl"
+LEASE_SECONDS: Final = 120.0
+RETRY: Final = Retry(attempts=6, delay_initial=1, multiplier=3, delay_max=120, delay_ceiling=3_600)
+PLAN_MAX: Final = 500
+
+
+class Toolchain:
+    """One run with its database: an app, and the tools of this process, made when they are first needed."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.prefix = f"{settings.identity.run_id}/"
+        self._lock = threading.Lock()
+        self._tools: Tools | None = None
+        if not settings.url:
+            (settings.folder / HOME).mkdir(parents=True, exist_ok=True)
+        self.app = Leasehold(settings.database)
+        machine = self.app.machine(KIND, states.ARROWS, initial=states.INGESTED)
+        self.kind = self.app.pipeline(KIND, machine=machine)
+        self.queue, self.rework_queue = queues_of(settings)
+        first = self.kind.stage(queue=self.queue, retry=RETRY, lease=LEASE_SECONDS)(self.pass1)
+        self.kind.stage(after=first, queue=self.rework_queue, retry=RETRY, lease=LEASE_SECONDS)(self.pass2)
+        begun = self.app.machine(ROUND, states.REWORK_ARROWS, initial=states.REWORK_REQUIRED)
+        self.round = self.app.job(name=ROUND, queue=self.rework_queue, retry=RETRY, lease=LEASE_SECONDS, machine=begun)(
+            self.again
+        )
+        self.claim = self.app.job(name=CLAIM, queue=self.rework_queue)(_claimed)
+
+    def claim_name(self) -> None:
+        """Have the run's name in a database that others use too, or refuse: a run of another folder has it."""
+        identity = self.settings.identity
+        if self.settings.url:
+            try:
+                self.app.submit(self.claim, {"nonce": identity.nonce}, key=identity.run_id)
+            except KeyConflict:
+                said = f"The database has a run {identity.run_id} already, of another folder."
+                raise RunForeign(said) from None
+
+    @property
+    def tools(self) -> Tools:
+        """What this process works with."""
+        with self._lock:
+            if self._tools is None:
+                self._tools = make_tools(self.settings)
+            return self._tools
+
+    def pass1(self, task: Task, **told: Any) -> dict[str, Any]:
+        """Translate a paragraph and review it."""
+        return Work(task, WANTED.convert(told), self.tools).first_pass()
+
+    def pass2(self, task: Task, **told: Any) -> dict[str, Any]:
+        """Rework a paragraph that its first review did not approve."""
+        return Work(task, WANTED.convert(told), self.tools, tries_of(task.inputs["pass1"])).second_pass()
+
+    def again(self, task: Task, wanted: dict[str, Any], asked: dict[str, Any], last: list[Any]) -> dict[str, Any]:
+        """Do what a person asked for: approve, reject, or rework once more."""
+        question = ASKED.convert(asked)
+        tries = TRIES.convert(last)
+        if question.verdict is not Verdict.AGAIN:
+            return decide(task, question, tries)
+        work = Work(task, WANTED.convert(wanted), self.tools, tries)
+        found = work.another_round(tries[-1].attempt + self.settings.options.attempts_max - 1)
+        return {**found, "tries": found["tries"][len(tries) :]}
+
+    def plan(self, wanted: Sequence[tuple[str, Wanted]]) -> list[Job]:
+        """Submit paragraphs that nobody has planned before."""
+        found: list[Job] = []
+        for start in range(0, len(wanted), PLAN_MAX):
+            batch = wanted[start : start + PLAN_MAX]
+            payloads = [one.payload() for _, one in batch]
+            found += self.app.submit_many(self.kind, payloads, keys=[key for key, _ in batch])
+        return found
+
+    def close(self) -> None:
+        """Let go of everything."""
+        if self._tools is not None:
+            self._tools.close()
+        self.app.close()
+
+
+def queues_of(settings: Settings) -> tuple[str, str]:
+    """Return the queues of a run: own ones in a shared database, or others' workers would serve it with their tools."""
+    if not settings.url:
+        return QUEUE, REWORK_QUEUE
+    mark = content_hash(settings.identity.run_id)[7:23]
+    return f"{QUEUE}-{mark}", f"{REWORK_QUEUE}-{mark}"
+
+
+def _claimed(nonce: str) -> dict[str, str]:
+    """Whose run it is was decided when it was submitted."""
+    return {"nonce": nonce}
+
+
+def make_tools(settings: Settings) -> Tools:
+    """Make what a worker process translates and reviews with."""
+    options, identity = settings.options, settings.identity
+    with ExitStack() as ending:
+        translator = make_translator(options.translator, redact=options.redact)
+        ending.callback(translator.close)
+        translator.check(identity.source_language, identity.target_language)
+        back = _back(settings, ending)
+        return Tools(
+            translator=translator,
+            reviewers=tuple(_reviewers(settings, back)),
+            answers=Answers(settings.folder / HOME / ANSWERS),
+            thresholds=options.thresholds,
+            glossary=options.glossary,
+            style=options.style,
+            attempts_max=options.attempts_max,
+            is_unattended=options.is_unattended,
+            close=ending.pop_all().close,
+        )
+
+
+def _reviewers(settings: Settings, back: Callable[[str], str] | None) -> Iterator[Reviewer]:
+    standard = standard_reviewers(back)
+    yield from standard
+    yield from load_reviewers(taken=standard)
+    if spec := settings.options.reviewer:
+        from leasehold.pipelines.translate.translators.reviewing import ModelReviewer
+
+        endpoint = make_endpoint(spec)
+        yield ModelReviewer(endpoint, redact=settings.options.redact)
+
+
+def _back(settings: Settings, ending: ExitStack) -> Callable[[str], str] | None:
+    """Return what translates a candidate back, if there is something that does."""
+    identity = settings.identity
+    if not settings.options.back_translator:
+        return None
+    translator = make_translator(settings.options.back_translator)
+    try:
+        translator.check(identity.target_language, identity.source_language)
+    except PairUnsupported:
+        return None
+    ending.callback(translator.close)
+    return partial(_turned, translator, identity.target_language, identity.source_language)
+
+
+def _turned(translator: Translator, source: str, target: str, text: str) -> str:
+    try:
+        return translator.translate(Request(text, source, target)).text
+    except Permanent:  # a text that cannot be turned back says nothing of how good it is
+        return ""

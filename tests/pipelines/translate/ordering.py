@@ -1,0 +1,31 @@
+"""Orders of tests: a document that is written here, and a run of it in this process or one that is only planned."""
+
+from contextlib import closing, contextmanager
+
+from leasehold.pipelines.translate import face
+from leasehold.pipelines.translate.folder import Folder
+from leasehold.pipelines.translate.planning import plan
+from leasehold.pipelines.translate.projecting import project
+from leasehold.pipelines.translate.settings import Options
+from leasehold.pipelines.translate.toolchain import Toolchain
+
+
+def ordered(folder, document, url="", **options):
+    """An order for a document, from English to Spanish, below a folder."""
+    return face.Order(document, "en", "es", folder / "runs", "", url, Options(**options))
+
+
+@contextmanager
+def planned(order):
+    """The toolchain and the document of an order that nobody has worked on yet."""
+    with closing(Toolchain(face._begin(order))) as toolchain:  # noqa: SLF001
+        document = Folder(order.folder).document()
+        plan(toolchain, document)
+        yield toolchain, document
+
+
+def run_here(order):
+    """Carry out an order with workers in this process, and return the stories of its paragraphs."""
+    with planned(order) as (toolchain, document):
+        toolchain.app.drain(timeout=300, concurrency=4)
+        return project(toolchain, document)

@@ -1,0 +1,110 @@
+"""Workers that are killed again and again: the document is the same in the end, and no answer was asked for twice."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+
+import psutil
+import pytest
+
+from leasehold.contracts import check_run
+from leasehold.pipelines.translate.planning import plan
+from leasehold.pipelines.translate.projecting import project
+from tests.pipelines.translate.installed import APERTIUM
+from tests.pipelines.translate.ordering import ordered, planned, run_here
+from tests.waiting import until
+from tests.workshop.crew import ROOT
+from tests.workshop.looking import check_journal, check_places, rows
+
+CHAPTER = Path(__file__).parent / "chapter" / "chapter.md"
+KILLS = 50
+STEPS = (2, 32)  # lines of the journal between two kills
+LINES = 820  # of the chapter, some 120 paragraphs
+
+
+class Mortal:
+    """Workers of a run, one after the other."""
+
+    def __init__(self, toolchain):
+        self._url = toolchain.settings.database
+        environment = {**os.environ, **toolchain.settings.environment()}
+        self._mother = subprocess.Popen(
+            [sys.executable, "-m", "tests.pipelines.translate.mortal"],
+            cwd=ROOT,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self._mother.stdin is not None
+        assert self._mother.stdout is not None
+        self._words, self._answers = self._mother.stdin, self._mother.stdout
+
+    def start(self):
+        """Begin a life, and return its number."""
+        self._words.write("\n")
+        self._words.flush()
+        return int(self._answers.readline())
+
+    def lines(self):
+        return rows(self._url, "SELECT coalesce(max(id), 0) FROM event")[0][0]
+
+    def is_over(self):
+        return not rows(self._url, "SELECT 1 FROM task WHERE id NOT IN (SELECT task_id FROM outcome) LIMIT 1")
+
+    def close(self):
+        self._words.close()
+        self._answers.close()
+        self._mother.wait()
+
+
+def live_and_die(mortal, dice):
+    """Have a worker killed after some lines of the journal, wherever it is then; False if all was done before."""
+    life = mortal.start()
+    goal = mortal.lines() + dice.randint(*STEPS)
+    until(lambda: mortal.lines() >= goal or mortal.is_over(), timeout=300, every=0.002)
+    os.kill(life, signal.SIGKILL)
+    until(lambda: not psutil.pid_exists(life), timeout=60)
+    return not mortal.is_over()
+
+
+def answers_of(order):
+    lines = (order.folder / ".leasehold" / "answers.jsonl").read_text().splitlines()
+    return Counter(json.loads(line)["key"] for line in lines)
+
+
+@pytest.mark.parametrize("translator", APERTIUM)
+def test_s4_fifty_kills_change_no_byte_of_the_document_and_no_answer_is_asked_for_twice(translator, database, tmp_path):
+    """What a translator was cut off in before it had answered is asked again; an answer that came is never lost."""
+    part = tmp_path / CHAPTER.name
+    part.write_text("".join(CHAPTER.read_text().splitlines(keepends=True)[:LINES]))
+    calm = ordered(tmp_path / "calm", part, translator=translator, is_unattended=True)
+    run_here(calm)
+    order = ordered(tmp_path / "wild", part, database, translator=translator, is_unattended=True)
+    dice = random.Random(2026)
+    with planned(order) as (toolchain, document), closing(Mortal(toolchain)) as mortal:
+        killed = sum(live_and_die(mortal, dice) for _ in range(KILLS))
+        plan(toolchain, document)  # as the same command does: what six workers died with is brought back (S12)
+        life = mortal.start()
+        until(mortal.is_over, timeout=300)
+        os.kill(life, signal.SIGTERM)
+        told = project(toolchain, document)
+    assert killed == KILLS, "it was done before all kills were"
+    assert {one.state for one in told} == {"approved", "rejected"}
+    assert order_final(order).read_bytes() == order_final(calm).read_bytes()
+    answers = answers_of(order)
+    assert set(answers.values()) == {1}
+    assert len(answers) == sum(len(one.tries) for one in told)
+    assert check_run(order.folder).ok
+    check_places(toolchain.settings.database)
+    check_journal(toolchain.settings.database)
+
+
+def order_final(order):
+    return order.folder / "final" / CHAPTER.name
