@@ -20,6 +20,7 @@ AS_IT_COMES = "aria2c, as it comes"
 SECONDS_MAX = 600
 MANY = 100
 FORGETFUL = "--auto-save-interval=0"
+NO_BYTECODE = "PYTHONDONTWRITEBYTECODE"  # with it every start compiles every module, which an installed one never does
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +104,7 @@ def _call(fetcher: Fetcher, matter: Matter, folder: Path) -> float:
     done = subprocess.run(
         fetcher.words(matter.addresses, folder),
         check=False,
+        env={name: value for name, value in os.environ.items() if name != NO_BYTECODE},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,

@@ -19,10 +19,18 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final, Protocol
 
+from leasehold.errors import Unavailable
+
 GRACE_SECONDS: Final = 5
 LOOK_SECONDS: Final = 0.25
 LEAVE_SECONDS: Final = 0.005
 STOPS_MAX: Final = 2
+
+
+class WorkersEnded(Unavailable):
+    """Every worker process has ended though something is left to do."""
+
+    code = "WORKERS_ENDED"
 
 
 class Stop:

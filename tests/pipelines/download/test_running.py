@@ -11,8 +11,9 @@ import threading
 import pytest
 
 from leasehold.pipelines import download
+from leasehold.pipelines.crew import WorkersEnded
 from leasehold.pipelines.download import Artifact, read_manifest
-from leasehold.pipelines.download.running import File, Sight, WorkersEnded, run
+from leasehold.pipelines.download.running import File, Sight, run
 from leasehold.pipelines.download.screen import Forecast, Pace, told_pace
 from tests.pipelines.download.gathering import Folder, sha
 from tests.waiting import until

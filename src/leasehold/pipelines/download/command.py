@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,7 +17,7 @@ from leasehold.pipelines.download.forking import Child, Children
 from leasehold.pipelines.download.manifest import Artifact, ManifestInvalid, read_manifest
 from leasehold.pipelines.download.opening import addressed, opened
 from leasehold.pipelines.download.reconciling import reconcile
-from leasehold.pipelines.download.running import WORDS, Sight, log_of, look, run, run_forked
+from leasehold.pipelines.download.running import WORDS, Sight, begin, log_of, look, run, run_forked
 from leasehold.pipelines.download.standing import FINAL_MISSING
 from leasehold.pipelines.download.words import counted
 
@@ -113,16 +115,24 @@ def _run(collection: Collection, workers: int, hands: list[Child], stop: Stop) -
     if sight.is_over:
         click.echo(f"Nothing to do: {counted(sight.counts)}.")
         return sight
-    from leasehold.pipelines.download.screen import Screen
-
-    with Screen() as screen:
-        if hands:
-            sight = run_forked(collection, hands, screen.show, stop)
-        else:
-            sight = run(collection, workers, screen.show, stop)
+    begin(hands, stop)  # before the screen is made: to read what draws takes as long as a few files
+    with _drawn() as show:
+        sight = run_forked(collection, hands, show, stop) if hands else run(collection, workers, show, stop)
     if sight.is_over:
         click.echo(f"{counted(sight.counts)}.")
     return sight
+
+
+@contextmanager
+def _drawn() -> Iterator[Callable[[Sight], None]]:
+    """Have every moment drawn, where there is a terminal; where there is none nothing is even read that could."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from leasehold.pipelines.download.screen import Screen
+
+    with Screen() as screen:
+        yield screen.show
 
 
 def _reconcile(collection: Collection) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from leasehold.errors import Unavailable
-from leasehold.pipelines.crew import LOOK_SECONDS, Hand, Post, Stop, company, dismiss, linger, words_of
+from leasehold.pipelines.crew import LOOK_SECONDS, Hand, Post, Stop, WorkersEnded, company, dismiss, linger, words_of
 from leasehold.pipelines.download.collection import QUEUE, Collection
 from leasehold.pipelines.download.forking import Child
 from leasehold.pipelines.download.places import HOME
@@ -24,12 +24,6 @@ CONCURRENCY: Final = 100
 FILES_MAX: Final = 1_000
 SHOWN_MAX: Final = 5
 WORDS: Final = words_of("leasehold.pipelines.download", CONCURRENCY)
-
-
-class WorkersEnded(Unavailable):
-    """Every worker process has ended though files are left."""
-
-    code = "WORKERS_ENDED"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +85,15 @@ def run(collection: Collection, workers: int, show: Callable[[Sight], None], sto
     return _last(collection, sight, wish)
 
 
+def begin(hands: Sequence[Child], wish: Stop) -> None:
+    """Tell processes that wait for a word to begin, unless somebody wants an end."""
+    for hand in hands if wish.number is None else ():
+        hand.go()
+
+
 def run_forked(collection: Collection, hands: Sequence[Child], show: Callable[[Sight], None], wish: Stop) -> Sight:
-    """Likewise, with processes that wait for a word."""
+    """Likewise, with processes that were told to begin."""
     try:
-        for hand in hands if wish.number is None else ():
-            hand.go()
         sight = see(collection, hands, show, wish)
     finally:
         dismiss(hands, wish)
