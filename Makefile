@@ -20,6 +20,8 @@ COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generat
            --no-emit-index-url --no-emit-find-links --no-annotate --no-header
 
 .DEFAULT_GOAL := help
+# Bytecode is kept: else each test process compiles pytest, and each program that tests start, all over again.
+unexport PYTHONDONTWRITEBYTECODE
 .DELETE_ON_ERROR:
 .PHONY: help setup setup-dev run test check soak saboteurs bench bench-engine bench-download lock clean
 
@@ -92,7 +94,7 @@ clean:
 # uv reads neither pip.conf nor PIP_INDEX_URL, so where only pip knows the way to a package index, pip installs.
 define install
 	rm -f .venv/run.stamp .venv/dev.stamp
-	$(UV) pip sync --quiet --python $(PY) --require-hashes $(1) || \
+	$(UV) pip sync --compile-bytecode --quiet --python $(PY) --require-hashes $(1) || \
 	  $(PY) -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes $(addprefix -r ,$(1))
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(PY) -m pip install --quiet --disable-pip-version-check \
 	  --no-deps --no-build-isolation --no-index --editable .
