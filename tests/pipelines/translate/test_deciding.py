@@ -7,6 +7,7 @@ import shutil
 import pytest
 
 from leasehold.pipelines.translate.deciding import Asked, Verdict
+from leasehold.pipelines.translate.documents.limits import PARAGRAPH_BYTES_MAX
 from leasehold.pipelines.translate.face import existing
 from leasehold.pipelines.translate.ledger import stories
 from leasehold.pipelines.translate.ledger import wanted_of as wanted_by_key
@@ -260,3 +261,16 @@ def test_a_threshold_decides_what_is_good_enough_and_stands_in_the_rows(desk):
     assert desk.status() == ["approved", "rework_required"]
     (row, *_) = desk.rows("state/paragraph_scores.jsonl")
     assert (row["thresholds"]["adequacy"], row["thresholds"]["composite"]) == (0.9, 0.1)
+
+
+def test_the_longest_paragraphs_that_are_read_can_be_decided_about_and_reworked(desk):
+    """A job holds a paragraph, its neighbours and two candidates; all of that has to fit into a payload."""
+    longest = ["漢字" * (PARAGRAPH_BYTES_MAX // 6 - number) for number in range(3)]
+    desk.write(*longest)
+    assert desk.translate().exit_code == 1
+    assert desk.status() == ["rework_required"] * 3
+    again = desk.translate("--rework-only")
+    assert (again.exit_code, desk.status()) == (1, ["rework_required"] * 3), again.output
+    assert desk.about("approve", "2").exit_code == 0
+    assert desk.about("reject", "1", "3", "--note", "left as they are").exit_code == 0
+    assert desk.status() == ["rejected", "approved", "rejected"]
