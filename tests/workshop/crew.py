@@ -16,6 +16,7 @@ import pytest
 from leasehold import Leasehold
 from tests.servers.postgres import PostgresServer
 from tests.waiting import until
+from tests.workshop.nursery import Nestling
 
 ROOT = Path(__file__).parents[2]
 
@@ -78,7 +79,7 @@ class Crew:
         log = self.folder / f"worker-{len(self.hands)}.log"
         known = {"LEASEHOLD_URL": self.url, "WORKSHOP_FOLDER": str(self.folder)}
         with log.open("wb") as lines:
-            process = subprocess.Popen(
+            process = Nestling(
                 [sys.executable, "-m", module, *arguments],
                 cwd=ROOT,
                 env=os.environ | known | (environment or {}),

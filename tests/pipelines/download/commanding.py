@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from leasehold.pipelines.download.collection import Settings
 from tests.workshop.crew import ROOT, Hand
 from tests.workshop.looking import rows
+from tests.workshop.nursery import Nestling
 
 STEERING = ("COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "TERM")
 
@@ -21,7 +22,7 @@ def ordered(folder, lines, *words, terminal=None):
     given = ["download", str(manifest), "--out", str(folder.root), *where, *words]
     known = {name: value for name, value in os.environ.items() if name not in STEERING}
     with log.open("wb") as said:
-        process = subprocess.Popen(
+        process = Nestling(
             [sys.executable, "-m", "leasehold", *given],
             cwd=ROOT,
             env={**known, "TERM": "xterm"},

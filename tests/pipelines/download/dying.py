@@ -9,7 +9,6 @@ die. A process that is `powerless` may do with its files what their permissions 
 import ctypes
 import os
 import signal
-import subprocess
 import sys
 from contextlib import closing
 from dataclasses import replace
@@ -20,7 +19,7 @@ from leasehold.pipelines.download.batching import Hands
 from leasehold.pipelines.download.collection import HANDS_MAX, settings_of_this_process
 from leasehold.pipelines.download.places import Places
 from leasehold.pipelines.download.work import Tools
-from tests.workshop.crew import ROOT
+from tests.workshop.nursery import ROOT, Nestling
 
 NEVER = "never"
 POWERLESS = "powerless"
@@ -117,7 +116,7 @@ def start(settings, seam, log, *words, **options):
     """Start such a process."""
     environment = {**os.environ, **settings.environment(), "PYTHONPATH": str(ROOT)}
     program = [sys.executable, "-m", "tests.pipelines.download.dying", seam, *words]
-    return subprocess.Popen(program, env=environment, stdout=log, stderr=log, **options)
+    return Nestling(program, env=environment, stdout=log, stderr=log, **options)
 
 
 def give_up_power():

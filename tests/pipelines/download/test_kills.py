@@ -3,12 +3,11 @@
 import hashlib
 import os
 import random
-import subprocess
 import sys
 
 from leasehold.pipelines.download import read_manifest
 from tests.waiting import until
-from tests.workshop.crew import ROOT
+from tests.workshop.nursery import ROOT, Nestling
 
 FILES = 6
 SIZE = 3_000_000
@@ -18,7 +17,7 @@ KILLS = 4
 def worker(settings, log):
     words = [sys.executable, "-m", "leasehold", "worker", "leasehold.pipelines.download", "--concurrency", "10"]
     environment = {**os.environ, **settings.environment(), "PYTHONPATH": str(ROOT)}
-    return subprocess.Popen(words, env=environment, stdout=log, stderr=log)
+    return Nestling(words, env=environment, stdout=log, stderr=log)
 
 
 def test_s4_files_of_killed_workers_are_whole_and_no_range_is_fetched_twice_beyond_the_torn_part(

@@ -4,7 +4,6 @@ import gzip
 import hashlib
 import os
 import random
-import subprocess
 import sys
 from contextlib import closing
 from http.client import HTTPConnection
@@ -18,7 +17,7 @@ from leasehold.pipelines.download.streaming import Part
 from tests.pipelines.download.blocking import Client, stream
 from tests.servers.nginx import Nginx, find_nginx
 from tests.waiting import until
-from tests.workshop.crew import ROOT
+from tests.workshop.nursery import ROOT, Nestling
 
 CONTENT = random.Random(13).randbytes(300_000)
 SHA = hashlib.sha256(CONTENT).hexdigest()
@@ -150,7 +149,7 @@ def test_what_nginx_answers_instead_of_a_file_has_its_class(
 def worker(settings, log):
     words = [sys.executable, "-m", "leasehold", "worker", "leasehold.pipelines.download"]
     environment = {**os.environ, **settings.environment(), "PYTHONPATH": str(ROOT)}
-    return subprocess.Popen(words, env=environment, stdout=log, stderr=log)
+    return Nestling(words, env=environment, stdout=log, stderr=log)
 
 
 def test_s4_a_killed_worker_asks_nginx_for_nothing_that_is_on_disk_already(nginx, collection, tmp_path):

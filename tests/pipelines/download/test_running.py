@@ -4,7 +4,6 @@ import json
 import os
 import random
 import signal
-import subprocess
 import sys
 import threading
 
@@ -18,6 +17,7 @@ from leasehold.pipelines.download.screen import Forecast, Pace, told_pace
 from tests.pipelines.download.gathering import Folder, sha
 from tests.waiting import until
 from tests.workshop.crew import ROOT, Hand
+from tests.workshop.nursery import Nestling
 
 CONTENT = random.Random(3).randbytes(300_000)
 
@@ -33,7 +33,7 @@ def start(tmp_path):
         where = ["--url", folder.url] if folder.url else []
         words = ["download", str(manifest), "--out", str(folder.root), "--workers", "1", *where]
         with log.open("wb") as said:
-            process = subprocess.Popen(
+            process = Nestling(
                 [sys.executable, "-m", "leasehold", *words], cwd=ROOT, env=dict(os.environ), stdout=said, stderr=said
             )
         hands.append(Hand(process, log))

@@ -3,7 +3,6 @@
 import hashlib
 import os
 import random
-import subprocess
 import sys
 
 import pytest
@@ -15,7 +14,7 @@ from leasehold.pipelines.download.streaming import Part
 from tests.pipelines.download.blocking import Client, stream
 from tests.servers.starlette_files import StarletteFiles
 from tests.waiting import until
-from tests.workshop.crew import ROOT
+from tests.workshop.nursery import ROOT, Nestling
 
 CONTENT = random.Random(19).randbytes(300_000)
 SHA = hashlib.sha256(CONTENT).hexdigest()
@@ -105,7 +104,7 @@ def test_what_starlette_does_not_have_is_not_found(server, client, part):
 def worker(settings, log):
     words = [sys.executable, "-m", "leasehold", "worker", "leasehold.pipelines.download"]
     environment = {**os.environ, **settings.environment(), "PYTHONPATH": str(ROOT)}
-    return subprocess.Popen(words, env=environment, stdout=log, stderr=log)
+    return Nestling(words, env=environment, stdout=log, stderr=log)
 
 
 def test_s4_a_killed_worker_asks_starlette_for_nothing_that_is_on_disk_already(server, folder, collection, tmp_path):

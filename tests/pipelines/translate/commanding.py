@@ -19,6 +19,7 @@ from tests.servers.endpoint import EndpointServer, completion
 from tests.waiting import until
 from tests.workshop.crew import ROOT, Hand
 from tests.workshop.looking import rows
+from tests.workshop.nursery import Nestling
 
 WORDS = {
     "the": "la",
@@ -93,7 +94,7 @@ class Desk:
         """
         path = self.folder / log
         with path.open("wb") as said:
-            process = subprocess.Popen(
+            process = Nestling(
                 [sys.executable, "-m", "leasehold", *self.order(*words)],
                 cwd=ROOT,
                 env=known(),
