@@ -53,6 +53,15 @@ def test_drawing_is_imported_only_where_something_is_drawn(processes):
     assert processes.python("-c", code).returncode == 0
 
 
+def test_a_verb_of_the_engine_does_not_look_for_installed_pipelines(processes):
+    code = (
+        "import sys; from leasehold.cli import main; sys.argv[1:] = ['queues', '--help']\n"
+        "try: main()\nexcept SystemExit as end: sys.exit(end.code or 'importlib.metadata' in sys.modules)"
+    )
+    done = processes.python("-c", code)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_help_says_what_becomes_of_a_url_a_cancel_and_a_second_signal():
     words = {verb: " ".join(help_of(*verb).split()) for verb in ((), ("tour",), ("worker",))}
     assert "a new SQLite file; LEASEHOLD_URL is not used" in words["tour",]

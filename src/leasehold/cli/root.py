@@ -6,8 +6,7 @@ import contextlib
 import os
 import sys
 from importlib import import_module
-from importlib.metadata import entry_points
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -18,6 +17,9 @@ from leasehold.cli.verbs import URL_KEY, lesson, url_option
 from leasehold.cli.words import safe
 from leasehold.errors import LeaseholdError
 from leasehold.insight.addresses import told
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoints
 
 PIPELINES: Final = "leasehold.pipelines"
 # A verb is loaded when it is called: a command starts in the time that its own module takes.
@@ -50,14 +52,14 @@ class Root(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 — the same for everybody
         """Name the verbs, those of pipelines among them."""
-        return sorted({*VERBS, *(found.name for found in entry_points(group=PIPELINES))})
+        return sorted({*VERBS, *(found.name for found in _pipelines())})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Load a verb."""
         if cmd_name in VERBS:
             verb: click.Command = getattr(import_module(f"leasehold.cli.{VERBS[cmd_name]}"), cmd_name)
             return verb
-        for found in entry_points(group=PIPELINES, name=cmd_name):
+        for found in _pipelines().select(name=cmd_name):
             loaded: click.Command = found.load()
             return loaded
         return None
@@ -81,6 +83,13 @@ class Root(click.Group):
         with formatter.section("Exit codes"):
             formatter.write_dl([(str(code.value), meaning) for code, meaning in MEANINGS.items()])
         super().format_epilog(context, formatter)
+
+
+def _pipelines() -> EntryPoints:
+    """Find the pipelines that are installed; a verb of the engine's own does not wait until that can be done."""
+    from importlib.metadata import entry_points
+
+    return entry_points(group=PIPELINES)
 
 
 def _hush() -> None:
