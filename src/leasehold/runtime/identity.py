@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import socket
 from pathlib import Path
+from typing import Final
 
 from leasehold import clock
 from leasehold.model.owner import Owner
+
+STAT_BYTES_MAX: Final = 4_096  # one line: 52 numbers and a name of at most 64 bytes
 
 
 def this_process() -> Owner:
@@ -44,7 +47,11 @@ def _birth(pid: int) -> int | None:
 def _stat(pid: int) -> tuple[str, int] | None:
     """Return a process's state letter and start time in clock ticks since boot."""
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-        return fields[0], int(fields[19])
+        descriptor = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            fields = os.read(descriptor, STAT_BYTES_MAX).rpartition(b")")[2].split()
+        finally:
+            os.close(descriptor)
+        return fields[0].decode("ascii"), int(fields[19])
     except (OSError, IndexError, ValueError):
         return None
