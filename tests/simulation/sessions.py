@@ -8,9 +8,12 @@ raised as psycopg raises them and judged by our own dialect for it.
 from __future__ import annotations
 
 import random
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from itertools import chain
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 from zlib import crc32
 
@@ -28,6 +31,13 @@ from tests.simulation.world import SECOND, Fault, Killed, Process, World
 
 NO_PROCESS = 2**22 + 1
 PAGE_BYTES = 512  # the fewest: whatever one connection writes is read again by all the others, page by page
+PRAGMAS = (
+    "journal_mode = WAL",
+    "synchronous = OFF",
+    "temp_store = MEMORY",
+    "cache_size = -8192",
+    "wal_autocheckpoint = 4000",
+)
 RAISED: dict[Fault, type[Exception]] = {
     Fault.BUSY: apsw.BusyError,
     Fault.SERIALIZATION: pg.SerializationFailure,
@@ -35,6 +45,11 @@ RAISED: dict[Fault, type[Exception]] = {
     Fault.READ_ONLY: pg.ReadOnlySqlTransaction,
     Fault.LOST: psycopg.OperationalError,
 }
+
+
+def connect(path: Path) -> apsw.Connection:
+    """Open the file for this process alone: its connections lock each other out as ever, in memory."""
+    return apsw.Connection(str(path), vfs="unix-excl", statementcachesize=STATEMENTS_KEPT)
 
 
 def stir(world: World) -> None:
@@ -51,12 +66,11 @@ class Session(SqliteSession):
         self._process: Process | None = None
         self._done = 0
         self._lead = 0
-        connection = apsw.Connection(str(file.path), statementcachesize=STATEMENTS_KEPT)
-        super().__init__(connection, own=True, path=file.path)
+        super().__init__(connect(file.path), own=True, path=file.path)
 
     def _set_up(self) -> None:
         keep_plans(self._connection)
-        for pragma in ("journal_mode = WAL", "synchronous = OFF", "temp_store = MEMORY", "cache_size = -8192"):
+        for pragma in PRAGMAS:
             self._connection.execute(f"PRAGMA {pragma}")
 
     def serve(self, process: Process) -> Session:
@@ -96,16 +110,23 @@ class Session(SqliteSession):
             self._pass("within", name)
         return super().run(name, **values)
 
-    @contextmanager
-    def atomic(self, *, write: bool) -> Iterator[None]:
+    def atomic(self, *, write: bool) -> AbstractContextManager[None]:  # type: ignore[override]
         if self._connection.in_transaction or self._file.world.current is None:
-            with self._keeping_time(), super().atomic(write=write):
-                yield
-            return
+            return self._atomic_part(write=write)
+        return Transaction(self, super().atomic(write=write), write=write)
+
+    @contextmanager
+    def _atomic_part(self, *, write: bool) -> Iterator[None]:
+        with self._keeping_time(), super().atomic(write=write):
+            yield
+
+    def begin(self, *, write: bool) -> None:
+        """Pass the point before a transaction."""
         self._done = 0
         self._pass("begin", "a transaction" if write else "a read")
-        with super().atomic(write=write):
-            yield
+
+    def answer(self, *, write: bool) -> None:
+        """Pass the point after a transaction that was committed."""
         if write:
             self._file.writes += 1
             self._file.world.lead = self._lead  # who writes next finds the clock no less far ahead
@@ -124,7 +145,26 @@ class Session(SqliteSession):
     def close(self) -> None:
         if self._connection.in_transaction:
             self._connection.execute("ROLLBACK")
-        self._file.idle.append(self)
+        assert self._process is not None
+        self._file.idle[self._process.sort].append(self)
+
+
+class Transaction:
+    """A transaction between two points."""
+
+    def __init__(self, session: Session, engine: AbstractContextManager[None], *, write: bool) -> None:
+        self._session = session
+        self._engine = engine
+        self._write = write
+
+    def __enter__(self) -> None:
+        self._session.begin(write=self._write)
+        self._engine.__enter__()
+
+    def __exit__(self, sort: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._engine.__exit__(sort, error, at)
+        if error is None:
+            self._session.answer(write=self._write)
 
 
 class Dialect(SqliteDialect):
@@ -138,7 +178,8 @@ class Dialect(SqliteDialect):
     def connect(self) -> SqliteSession:
         if self._process.is_dead:
             raise Killed
-        session = self._file.idle.pop() if self._file.idle else Session(self._file)
+        idle = self._file.idle[self._process.sort]
+        session = idle.pop() if idle else Session(self._file)
         return session.serve(self._process)
 
     def mouth(self) -> Mouth:  # type: ignore[override]
@@ -174,7 +215,7 @@ class File:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.idle: list[Session] = []
+        self.idle: dict[str, list[Session]] = defaultdict(list)  # by sort of process: each has statements of its own
         self.ears: dict[Process, Callable[[frozenset[str], int], None]] = {}
         self.world: World
         self.what = ""
@@ -184,7 +225,7 @@ class File:
             connection.execute(f"PRAGMA page_size = {PAGE_BYTES}; PRAGMA journal_mode = WAL").fetchall()
         with closing(Store("", Database(SqliteDialect(path), connections=1))) as store:
             store.migrate()
-        self._eye = apsw.Connection(str(path))
+        self._eye = connect(path)
         self._eye.execute("PRAGMA synchronous = OFF")
         self._eye.execute("CREATE TABLE booked (task INTEGER)")
         open_eye(self._eye, "sqlite")
@@ -228,6 +269,6 @@ class File:
                 self._gone.pop(0)
 
     def close(self) -> None:
-        for session in self.idle:
+        for session in chain.from_iterable(self.idle.values()):
             SqliteSession.close(session)
         self._eye.close()

@@ -97,6 +97,11 @@ class Process:
     on_death: Callable[[], None] = lambda: None
     ahead: int | None = None
 
+    @property
+    def sort(self) -> str:
+        """Its name without a number: what it does."""
+        return self.name.rstrip("0123456789")
+
 
 class Actor:
     """One thread of a virtual process. `label` names it in its world; points, turns and hints are counted."""
