@@ -9,6 +9,7 @@ import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import hypothesis
@@ -34,8 +35,8 @@ SQLITE_FILE = "leasehold.db"
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[PostgresServer]:
-    """One server for all tests of this process. Not to be stopped: see `private_postgres`."""
-    with PostgresServer() as server:
+    """One server for all tests of this process, on a socket and a port. Not to be stopped: see `private_postgres`."""
+    with PostgresServer(tcp=True).set_aside() as server:
         yield server
 
 
@@ -59,7 +60,8 @@ def sqlite_template(tmp_path_factory) -> Path:
 def private_postgres(postgres) -> Iterator[Callable[..., PostgresServer]]:
     """Makes servers that a test may stop, kill and reconfigure: `private_postgres(durable=…, tcp=…)`."""
     with contextlib.ExitStack() as servers:
-        yield lambda **options: servers.enter_context(PostgresServer(binaries=postgres.binaries, **options))
+        alike = partial(PostgresServer, binaries=postgres.binaries, like=postgres)
+        yield lambda **options: servers.enter_context(alike(**options))
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -5,6 +5,8 @@ on 127.0.0.1. It can be stopped, killed and started again; acknowledged commits 
 `fsync=off` only gives up what a crash of the whole machine would take.
 """
 
+from __future__ import annotations
+
 import contextlib
 import itertools
 import os
@@ -36,10 +38,16 @@ QUICK = {"fsync": "off", "full_page_writes": "off", "max_wal_size": "256MB"}
 
 
 class PostgresServer:
-    """One server. `settings` may be changed between stop and start."""
+    """One server. `settings` may be changed between stop and start. `like`: one that has set its cluster aside."""
 
     def __init__(
-        self, *, durable: bool = False, tcp: bool = False, binaries: Path | None = None, home: Path | None = None
+        self,
+        *,
+        durable: bool = False,
+        tcp: bool = False,
+        binaries: Path | None = None,
+        home: Path | None = None,
+        like: PostgresServer | None = None,
     ) -> None:
         found = binaries or find_binaries()
         place = home or _home(in_memory=not durable and runs(found))
@@ -58,6 +66,8 @@ class PostgresServer:
             # In files of the cluster, so that a killed server leaves nothing in /dev/shm.
             "dynamic_shared_memory_type": "mmap",
         } | ({} if durable else QUICK)
+        self.pristine = self.folder / "pristine"  # the cluster as it was set aside
+        self._like = like
         self._process: subprocess.Popen[bytes] | None = None
         self._numbers = itertools.count(1)
 
@@ -83,6 +93,12 @@ class PostgresServer:
         with (self.folder / "log").open("ab") as log:
             self._process = self._run("postgres", "-D", str(self.cluster), *options, log=log)
         until(self._accepts_connections)
+        return self
+
+    def set_aside(self) -> Self:
+        """Make the cluster, and keep a copy for servers `like` this one: a copy takes a sixth of the time."""
+        self._make_cluster()
+        self._copy(self.cluster, self.pristine)
         return self
 
     def stop(self, mode: Literal["smart", "fast", "immediate"] = "fast") -> None:
@@ -148,11 +164,17 @@ class PostgresServer:
         self.close()
 
     def _make_cluster(self) -> None:
+        if self._like is not None:
+            self._copy(self._like.pristine, self.cluster)
+            return
         with (self.folder / "log").open("ab") as log:
             options = ("--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync")
             made = self._run("initdb", "-D", str(self.cluster), *options, log=log).wait()
         if made != 0:
             raise RuntimeError(f"initdb failed:\n{self.log}")
+
+    def _copy(self, source: Path, target: Path) -> None:
+        subprocess.run(["cp", "-R", source, target], check=True, cwd="/", **self.account)  # noqa: S607
 
     def _run(self, program: str, *arguments: str, log: IO[bytes]) -> subprocess.Popen[bytes]:
         return subprocess.Popen(

@@ -15,16 +15,21 @@ from tests.store.work import claim_limited, finish, job, lane, look, pipeline, r
 
 
 @pytest.fixture
-def proxied(private_postgres):
+def name(postgres, postgres_template):
+    """The name of a database."""
+    url = postgres.create_database(postgres_template)
+    yield database_name(url)
+    postgres.drop_database(url)
+
+
+@pytest.fixture
+def proxied(postgres, name):
     """A store behind a proxy, and one with a line of its own to look with."""
-    server = private_postgres(tcp=True)
-    name = database_name(server.create_database())
     with contextlib.ExitStack() as stack:
-        proxy = stack.enter_context(Proxy(server.port))
+        proxy = stack.enter_context(Proxy(postgres.port))
         url = f"postgresql://postgres@127.0.0.1:{proxy.port}/{name}"
         store = stack.enter_context(contextlib.closing(open_store(url, connections=2)))
-        direct = stack.enter_context(contextlib.closing(open_store(server.url(name, tcp=True))))
-        direct.migrate()
+        direct = stack.enter_context(contextlib.closing(open_store(postgres.url(name, tcp=True))))
         yield proxy, store, direct
 
 
@@ -58,13 +63,10 @@ def test_many_new_jobs_whose_commit_was_not_answered_are_there_once(proxied):
 
 
 @pytest.mark.parametrize("direction", list(Direction))
-def test_many_new_jobs_are_there_once_wherever_their_line_is_cut(private_postgres, direction):
+def test_many_new_jobs_are_there_once_wherever_their_line_is_cut(postgres, name, direction):
     """S3: at every message of pouring them in."""
-    server = private_postgres(tcp=True)
-    name = database_name(server.create_database())
-    direct = server.url(name, tcp=True)
-    with contextlib.closing(open_store(direct)) as look_in, CuttingProxy(server.port) as proxy:
-        look_in.migrate()
+    direct = postgres.url(name, tcp=True)
+    with contextlib.closing(open_store(direct)) as look_in, CuttingProxy(postgres.port) as proxy:
         url = f"postgresql://postgres@127.0.0.1:{proxy.port}/{name}?sslmode=disable&gssencmode=disable"
         number, messages, numbers = 0, 1, set()
         while number <= messages:

@@ -28,15 +28,11 @@ def raw(store) -> psycopg.Connection:
 
 
 @pytest.fixture
-def pooled_url(private_postgres):
+def pooled_url(postgres, url):
     """A server behind what looks like a pooler."""
-    server = private_postgres(tcp=True)
-    name = database_name(server.create_database())
-    with contextlib.closing(open_store(server.url(name, tcp=True))) as store:
-        store.migrate()
-    with CuttingProxy(server.port) as proxy:
+    with CuttingProxy(postgres.port) as proxy:
         proxy.is_pooler = True
-        yield f"postgresql://postgres@127.0.0.1:{proxy.port}/{name}?sslmode=disable&gssencmode=disable"
+        yield f"postgresql://postgres@127.0.0.1:{proxy.port}/{database_name(url)}?sslmode=disable&gssencmode=disable"
 
 
 LEFT_BEHIND = "SELECT (SELECT count(*) FROM pg_prepared_statements), current_setting('enable_seqscan')"

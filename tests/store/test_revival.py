@@ -269,15 +269,14 @@ def test_a_revival_inside_a_transaction_of_the_callers_is_refused(store, worker)
 
 
 @pytest.fixture
-def proxied(private_postgres):
-    server = private_postgres(tcp=True)
-    name = database_name(server.create_database())
+def proxied(postgres, postgres_template):
+    direct = postgres.create_database(postgres_template)
     with contextlib.ExitStack() as stack:
-        proxy = stack.enter_context(Proxy(server.port))
-        url = f"postgresql://postgres@127.0.0.1:{proxy.port}/{name}"
+        proxy = stack.enter_context(Proxy(postgres.port))
+        url = f"postgresql://postgres@127.0.0.1:{proxy.port}/{database_name(direct)}"
         store = stack.enter_context(contextlib.closing(open_store(url, connections=2)))
-        store.migrate()
         yield proxy, store
+    postgres.drop_database(direct)
 
 
 def test_a_revival_whose_commit_was_not_answered_is_told_as_done_and_happened_once(proxied):
