@@ -58,14 +58,14 @@ def stir(world: World) -> None:
     random.seed(crc32(actor.label.encode()) + actor.points)
 
 
-class Session(SqliteSession):
-    """One connection; it is used again by other processes of later worlds."""
+class Connection(SqliteSession):
+    """One connection of the engine's to the file. `process`: whose transaction it has; `lead`: see `World.lead`."""
 
-    def __init__(self, file: File) -> None:
+    def __init__(self, file: File, idle: list[Connection]) -> None:
         self._file = file
-        self._process: Process | None = None
-        self._done = 0
-        self._lead = 0
+        self.idle = idle
+        self.process: Process | None = None
+        self.lead = 0
         super().__init__(connect(file.path), own=True, path=file.path)
 
     def _set_up(self) -> None:
@@ -73,27 +73,94 @@ class Session(SqliteSession):
         for pragma in PRAGMAS:
             self._connection.execute(f"PRAGMA {pragma}")
 
-    def serve(self, process: Process) -> Session:
-        """Belong to a process from now on."""
-        self._process = process
-        return self
-
     def _tell_time(self, *, write: bool) -> None:
         """Have the engine tell the time, and hold it against what it must be: the furthest clock of all who wrote."""
         world = self._file.world
         super()._tell_time(write=write)
-        assert self._process is not None
-        ahead = world.wall(self._process) - world.uptime
-        self._lead = ahead if world.lead is None else max(ahead, world.lead)
+        assert self.process is not None
+        ahead = world.wall(self.process) - world.uptime
+        self.lead = ahead if world.lead is None else max(ahead, world.lead)
         if write:
-            world.lead_next = self._lead
-        wrong = self._moment.now - world.uptime - self._lead
+            world.lead_next = self.lead
+        wrong = self._moment.now - world.uptime - self.lead
         if wrong:
-            world.wrongs.append(f"CLOCK: {self._process.name} was told a time that is {wrong / SECOND:+} s off")
+            world.wrongs.append(f"CLOCK: {self.process.name} was told a time that is {wrong / SECOND:+} s off")
 
     def _host(self) -> sqlite_clock.Reading:
-        assert self._process is not None
-        return sqlite_clock.Reading("one boot", self._file.world.wall(self._process), self._file.world.uptime)
+        assert self.process is not None
+        return sqlite_clock.Reading("one boot", self._file.world.wall(self.process), self._file.world.uptime)
+
+    @contextmanager
+    def part(self, *, write: bool) -> Iterator[None]:
+        """A part of a transaction: one that is undone has not moved the clock."""
+        before = self.lead
+        try:
+            with self.atomic(write=write):
+                yield
+        except BaseException:
+            self.lead = before
+            raise
+
+
+class Session:
+    """What a process has for a connection: with each transaction it takes one that this part of a process uses.
+
+    Transactions that overlap have one each, as anywhere. One that comes after another finds its statements prepared,
+    since a part has few of its own: to prepare them is most of what a short transaction costs.
+    """
+
+    needs_brackets = True
+    pours = False
+    usable = True
+
+    def __init__(self, file: File, process: Process) -> None:
+        self._file = file
+        self._process = process
+        self._held: Connection | None = None
+        self._done = 0
+
+    @property
+    def raw(self) -> object:
+        return self._open.raw
+
+    @property
+    def _open(self) -> Connection:
+        assert self._held is not None, "a statement outside a transaction"
+        return self._held
+
+    def run(self, name: str, /, **values: object) -> list[Row]:
+        self._done += 1
+        self._file.what = name
+        if self._done > 1:
+            self._pass("within", name)
+        return self._open.run(name, **values)
+
+    def atomic(self, *, write: bool) -> AbstractContextManager[None]:
+        if self._held is not None:
+            return self._held.part(write=write)
+        return Transaction(self, write=write)
+
+    def begin(self, *, write: bool) -> AbstractContextManager[None]:
+        """Pass the point before a transaction, and return the engine's own."""
+        self._done = 0
+        self._pass("begin", "a transaction" if write else "a read")
+        idle = self._file.idle[self._file.world.running.part]
+        held = self._held = idle.pop() if idle else Connection(self._file, idle)
+        held.process = self._process
+        return held.atomic(write=write)
+
+    def end(self) -> int:
+        """Let the connection go, and return the lead with which it was told the time."""
+        held, self._held = self._open, None
+        held.idle.append(held)
+        return held.lead
+
+    def answer(self, lead: int, *, write: bool) -> None:
+        """Pass the point after a transaction that was committed."""
+        if write:
+            self._file.writes += 1
+            self._file.world.lead = lead  # who writes next finds the clock no less far ahead
+        self._pass("answer", self._file.what)
 
     def _pass(self, kind: str, what: str) -> None:
         fault = self._file.world.at(kind, what)
@@ -101,70 +168,41 @@ class Session(SqliteSession):
             stir(self._file.world)
             raise RAISED[fault](f"simulated: {fault}")
 
-    def run(self, name: str, /, **values: object) -> list[Row]:
-        if self._file.world.current is None:
-            return super().run(name, **values)
-        self._done += 1
-        self._file.what = name
-        if self._done > 1:
-            self._pass("within", name)
-        return super().run(name, **values)
-
-    def atomic(self, *, write: bool) -> AbstractContextManager[None]:  # type: ignore[override]
-        if self._connection.in_transaction or self._file.world.current is None:
-            return self._atomic_part(write=write)
-        return Transaction(self, super().atomic(write=write), write=write)
-
-    @contextmanager
-    def _atomic_part(self, *, write: bool) -> Iterator[None]:
-        with self._keeping_time(), super().atomic(write=write):
-            yield
-
-    def begin(self, *, write: bool) -> None:
-        """Pass the point before a transaction."""
-        self._done = 0
-        self._pass("begin", "a transaction" if write else "a read")
-
-    def answer(self, *, write: bool) -> None:
-        """Pass the point after a transaction that was committed."""
-        if write:
-            self._file.writes += 1
-            self._file.world.lead = self._lead  # who writes next finds the clock no less far ahead
-        self._pass("answer", self._file.what)
-
-    @contextmanager
-    def _keeping_time(self) -> Iterator[None]:
-        """A part of a transaction that is undone has not moved the clock."""
-        before = self._lead
-        try:
-            yield
-        except BaseException:
-            self._lead = before
-            raise
-
     def close(self) -> None:
-        if self._connection.in_transaction:
-            self._connection.execute("ROLLBACK")
-        assert self._process is not None
-        self._file.idle[self._process.sort].append(self)
+        """Nothing is held between transactions."""
+
+    def script(self, folder: str, name: str) -> None:
+        raise NotImplementedError
+
+    def set_clock(self, now: int) -> None:
+        raise NotImplementedError
+
+    def pour(self, name: str, texts: Iterable[str]) -> None:
+        raise NotImplementedError
 
 
 class Transaction:
     """A transaction between two points."""
 
-    def __init__(self, session: Session, engine: AbstractContextManager[None], *, write: bool) -> None:
+    def __init__(self, session: Session, *, write: bool) -> None:
         self._session = session
-        self._engine = engine
         self._write = write
 
     def __enter__(self) -> None:
-        self._session.begin(write=self._write)
-        self._engine.__enter__()
+        self._engine = self._session.begin(write=self._write)
+        try:
+            self._engine.__enter__()
+        except BaseException:
+            self._session.end()
+            raise
 
     def __exit__(self, sort: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._engine.__exit__(sort, error, at)
+        try:
+            self._engine.__exit__(sort, error, at)
+        finally:
+            lead = self._session.end()
         if error is None:
-            self._session.answer(write=self._write)
+            self._session.answer(lead, write=self._write)
 
 
 class Dialect(SqliteDialect):
@@ -175,12 +213,10 @@ class Dialect(SqliteDialect):
         self._file = file
         self._process = process
 
-    def connect(self) -> SqliteSession:
+    def connect(self) -> Session:  # type: ignore[override]
         if self._process.is_dead:
             raise Killed
-        idle = self._file.idle[self._process.sort]
-        session = idle.pop() if idle else Session(self._file)
-        return session.serve(self._process)
+        return Session(self._file, self._process)
 
     def mouth(self) -> Mouth:  # type: ignore[override]
         return Mouth(self._file)
@@ -215,7 +251,7 @@ class File:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.idle: dict[str, list[Session]] = defaultdict(list)  # by sort of process: each has statements of its own
+        self.idle: dict[str, list[Connection]] = defaultdict(list)  # by part of a process
         self.ears: dict[Process, Callable[[frozenset[str], int], None]] = {}
         self.world: World
         self.what = ""
@@ -269,6 +305,6 @@ class File:
                 self._gone.pop(0)
 
     def close(self) -> None:
-        for session in chain.from_iterable(self.idle.values()):
-            SqliteSession.close(session)
+        for connection in chain.from_iterable(self.idle.values()):
+            connection.close()
         self._eye.close()

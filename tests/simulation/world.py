@@ -97,19 +97,18 @@ class Process:
     on_death: Callable[[], None] = lambda: None
     ahead: int | None = None
 
-    @property
-    def sort(self) -> str:
-        """Its name without a number: what it does."""
-        return self.name.rstrip("0123456789")
-
 
 class Actor:
-    """One thread of a virtual process. `label` names it in its world; points, turns and hints are counted."""
+    """One thread of a virtual process. `label` names it in its world, `part` what it does in any of them.
+
+    Points, turns and hints are counted.
+    """
 
     def __init__(self, process: Process, name: str, label: str, function: Callable[[], object]) -> None:
         self.process = process
         self.name = name
         self.label = label
+        self.part = process.name.rstrip("0123456789") + name.partition(" ")[0]
         self.points = self.turns = self.hints = 0
         self.wake_at = 0
         self.is_slow = False
