@@ -1,12 +1,15 @@
 """How a worker leaves: it stops claiming, gives back what it has not begun, finishes the rest, and says so."""
 
 import signal
+import subprocess
+import sys
 
 import pytest
 
 from leasehold.testing import Clock
 from tests.waiting import until
 from tests.workshop.looking import check_places, connected, names, rows
+from tests.workshop.signalled import STEPS
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -113,3 +116,11 @@ def test_an_expired_lease_of_a_worker_that_left_is_not_waited_for_by_a_stopped_c
     crew.open("a")
     crew.start()
     assert job.wait(timeout=60).output["attempt"] == 2
+
+
+def test_a_signal_is_heard_at_whatever_step_of_the_waiting_it_comes():
+    """An event that is set by a signal while its own lock is held waits for itself for ever, as in a worker once."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.workshop.signalled"], capture_output=True, text=True, timeout=300, check=True
+    )
+    assert done.stdout == f"told {len(STEPS)} times\n"

@@ -7,8 +7,10 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from queue import Empty, SimpleQueue
 from types import FrameType
-from typing import Final
+from typing import Final, Self
 
 from leasehold.errors import LeaseholdError, Misuse, WaitTimeout
 from leasehold.runtime.courier import Carrier
@@ -34,10 +36,10 @@ _in_cell = False
 def serve(store: Store, plan: Plan) -> int:
     """Work until SIGTERM or SIGINT; return how many attempts the grace was too short for."""
     _refuse_inside()
-    with _Signals() as stopped:
+    with _Signals() as signals:
         worker = Worker(store, plan)
         worker.start()
-        _await_signal(stopped)
+        signals.wait()
         left = worker.stop()
         worker.await_silence()
         return left
@@ -45,20 +47,20 @@ def serve(store: Store, plan: Plan) -> int:
 
 def orchestrate(store: Store) -> None:
     """Do upkeep alone, without running tasks, until SIGTERM or SIGINT."""
-    with _Signals() as stopped:
+    with _Signals() as signals:
         owner = this_process()
         worker = store.workers.register(owner)
         notices = Notices(worker=worker)
         upkeep = Upkeep(store, worker, owner, notices, on_ready=store.wake)
         upkeep.start()
-        _await_signal(stopped)
+        signals.wait()
         upkeep.close()
         _sign_off(store.url, worker, notices)
 
 
 def relay(store: Store, carriers: Mapping[str, Carrier], grace: float = RELAY_GRACE_SECONDS) -> None:
     """Send deliveries, and do upkeep, without running tasks, until SIGTERM or SIGINT."""
-    with _Signals() as stopped:
+    with _Signals() as signals:
         owner = this_process()
         worker = store.workers.register(owner)
         notices = Notices(worker=worker)
@@ -66,7 +68,7 @@ def relay(store: Store, carriers: Mapping[str, Carrier], grace: float = RELAY_GR
         upkeep = Upkeep(store, worker, owner, notices, providers=carriers, on_ready=store.wake, on_pulse=sending.heed)
         sending.start()
         upkeep.start()
-        _await_signal(stopped)
+        signals.wait()
         upkeep.close()
         sending.close(grace)
         _sign_off(store.url, worker, notices)
@@ -108,12 +110,6 @@ def _refuse_inside() -> None:
         raise Misuse("An isolated handler's module is run anew: work and drain under `if __name__ == '__main__':`.")
     if threading.current_thread().name in ("leasehold-handler", "leasehold-loop"):
         raise Misuse("A handler cannot work or drain: it would wait for its own end.")
-
-
-def _await_signal(stopped: threading.Event) -> None:
-    """Wait for a signal. A wait without end could sleep through one that the kernel gave to another thread."""
-    while not stopped.wait(SIGNAL_SECONDS):
-        pass
 
 
 def _await(done: Callable[[], bool], timeout: float | None) -> None:
@@ -160,20 +156,34 @@ def next_due(store: Store, providers: Sequence[str] = ()) -> tuple[int, int | No
 
 
 class _Signals:
-    """Turns the first SIGTERM or SIGINT into an event; the second leaves at once, and leases expire."""
+    """Hears the first SIGTERM or SIGINT; the second leaves at once, and leases expire.
 
-    def __enter__(self) -> threading.Event:
-        self._stopped = threading.Event()
+    A signal is heard between any two steps of the main thread, also of one that waits for it: what hears must take no
+    lock that the waiting holds. An event's are such; a simple queue may be put into at any moment.
+    """
+
+    def __init__(self) -> None:
+        self._is_heard = False
+        self._heard: SimpleQueue[None] = SimpleQueue()
         self._before: dict[int, object] = {}
+
+    def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGTERM, signal.SIGINT):
-                self._before[number] = signal.signal(number, self._hear)
-        return self._stopped
+                self._before[number] = signal.signal(number, self.hear)
+        return self
 
-    def _hear(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
-        if self._stopped.is_set():
+    def hear(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        if self._is_heard:
             os._exit(FORCED_EXIT)
-        self._stopped.set()
+        self._is_heard = True
+        self._heard.put(None)
+
+    def wait(self) -> None:
+        """Wait for one. A wait without end could sleep through one that the kernel gave to another thread."""
+        while not self._is_heard:
+            with suppress(Empty):
+                self._heard.get(timeout=SIGNAL_SECONDS)
 
     def __exit__(self, *_: object) -> None:
         for number, before in self._before.items():
