@@ -28,6 +28,7 @@ from leasehold.runtime.holdings import Holdings
 from leasehold.runtime.identity import this_process
 from leasehold.runtime.notices import Notices
 from leasehold.runtime.relay import RENEW_SECONDS, Held, Relay
+from leasehold.runtime.replies import AsyncReply
 from leasehold.runtime.upkeep import Upkeep
 from leasehold.store import Store
 from leasehold.store.workers import Pulse
@@ -61,15 +62,21 @@ class Ledger:
         self._attempt = attempt
 
     def enter(self, item: Item) -> Entry:
+        return self.hand_over(item)()
+
+    def hand_over(self, item: Item) -> Callable[[], Entry]:
         reply = Reply()
         self._worker.committer.ask(self._attempt, item, reply)  # type: ignore[arg-type]
+        return partial(self._wait, reply)
+
+    def _wait(self, reply: Reply) -> Entry:
         self._worker.world.wait(lambda: reply.value is not None)
         if isinstance(reply.value, BaseException):
             raise reply.value
         assert reply.value is not None
         return reply.value
 
-    async def enter_async(self, item: Item) -> Entry:
+    def enter_async(self, item: Item) -> AsyncReply:
         raise NotImplementedError
 
     def transact(self, intent: Intent, act: Callable[[object], Record]) -> Entry:
@@ -319,9 +326,7 @@ class Worker:
 
     def _call(self, attempt: Attempt) -> Settlement:
         try:
-            result = attempt.call(lambda one: Line(self, one))
-            self.see("returned", attempt, result)
-            return attempt.succeed(result)
+            return attempt.work(lambda one: Line(self, one), partial(self.see, "returned", attempt))
         except Killed:
             raise
         except BaseException as error:  # noqa: BLE001 — as in the runner

@@ -114,10 +114,12 @@ class Workload:
         return {"name": name}
 
     def _sure(self, task: Task, name: str) -> Any:
-        """Two effects that can be looked up."""
+        """Two effects that can be looked up; every other task goes ahead of their records."""
         self._toil()
+        ahead = task.lease.task_id % 2 == 0
         found = [
-            task.effect(kind, self.outside.act(task, kind), lookup=self.outside.lookup(task)) for kind in ("ONE", "TWO")
+            task.effect(kind, self.outside.act(task, kind), lookup=self.outside.lookup(task), ahead=ahead)
+            for kind in ("ONE", "TWO")
         ]
         if task.attempt == 1 and name == "twice":
             raise Transient("after both")

@@ -102,3 +102,41 @@ def hear_unasked(task):
     intent = task.effects.intend("ODD", {})
     task._line.say(enter={"number": 999, "intent": intent})  # noqa: SLF001 — past what would wait for the answer
     return [task.effect("BUY", lambda n=n: n, number=n) for n in (1, 2)]
+
+
+@app.job(isolated=True)
+def hurry(task):
+    """Go ahead of every record."""
+    return [task.effect("BUY", lambda n=n: n, ahead=True, number=n) for n in range(3)]
+
+
+@app.job(isolated=True)
+async def hurry_async(task):
+    """Likewise, on a loop."""
+    return [await task.effect("BUY", lambda n=n: n, ahead=True, number=n) for n in range(3)]
+
+
+DOOR = app.machine("door", {"shut": ["open"], "open": []}, initial="shut")
+
+
+@app.job(isolated=True, machine=DOOR)
+async def rush(task, state: str):
+    """Ask for a move and wait for nothing."""
+    task.advance(state)
+    return state
+
+
+@app.job(isolated=True)
+def leave_ahead(task):
+    """Leave the handler in a forked process too, with a record under way."""
+    task.effect("AHEAD", lambda: 0, ahead=True)
+    below = os.fork()
+    return leave("return") if below == 0 else ending_of(below)
+
+
+@app.job(isolated=True)
+async def leave_ahead_async(task):
+    """The same on an event loop."""
+    await task.effect("AHEAD", lambda: 0, ahead=True)
+    below = os.fork()
+    return leave("return") if below == 0 else await asyncio.to_thread(ending_of, below)

@@ -111,6 +111,21 @@ class Attempt:
             return handler.function(self.task, **fields)
         return handler.function(**fields)
 
+    def work(
+        self, line: Callable[[Attempt], Line], on_return: Callable[[object], object] = lambda _: None
+    ) -> Settlement:
+        """Call it on this thread, and wait for what it went ahead of: nothing is recorded after the end."""
+        try:
+            result = self.call(line)
+            on_return(result)
+            if self.task is not None:
+                self.task.effects.ahead.settle()
+        except BaseException:
+            if self.task is not None:
+                self.task.effects.ahead.rest()
+            raise
+        return self.succeed(result)
+
     def succeed(
         self, result: object, trace: dict[str, Any] | None = None, posts: list[Post] | None = None
     ) -> Settlement:

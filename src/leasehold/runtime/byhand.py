@@ -19,6 +19,7 @@ from leasehold.model.status import Status
 from leasehold.runtime.attempt import Attempt
 from leasehold.runtime.effects import Item, Ledger
 from leasehold.runtime.handlers import Handler
+from leasehold.runtime.replies import AsyncReply
 from leasehold.runtime.task import Task
 from leasehold.store import Store
 
@@ -145,9 +146,14 @@ class HandLedger:
             case Record():
                 return self._store.effects.enter([], [item])
 
-    async def enter_async(self, item: Item) -> Entry:
+    def hand_over(self, item: Item) -> Callable[[], Entry]:
+        """Commit an entry; nobody else would."""
+        entry = self.enter(item)
+        return lambda: entry
+
+    def enter_async(self, item: Item) -> AsyncReply:
         """Commit an entry or a move; nothing else runs meanwhile."""
-        return self.enter(item)
+        return AsyncReply(self.enter(item))
 
     def transact(self, intent: Intent, act: Callable[[object], Record]) -> Entry:
         """Run `act` on a connection of the store; its rows and its record commit together."""

@@ -29,7 +29,7 @@ from leasehold.runtime.effects import Item, Ledger
 from leasehold.runtime.handlers import Handler
 from leasehold.runtime.replies import AnyReply, AsyncReply, Reply, answer_all
 from leasehold.runtime.serving import run_inside_a_cell
-from leasehold.runtime.task import Task
+from leasehold.runtime.task import Task, settle
 from leasehold.shapes import Shape
 from leasehold.store import open_store
 
@@ -152,15 +152,19 @@ class PipeLedger:
 
     def enter(self, item: Item) -> Entry:
         """Commit an entry or a move and wait for the answer."""
+        return self.hand_over(item)()
+
+    def hand_over(self, item: Item) -> Callable[[], Entry]:
+        """Have an entry committed; what is returned waits for the answer."""
         reply = Reply()
         self._line.ask(item, reply)
-        return reply.wait()
+        return reply.wait
 
-    def enter_async(self, item: Item) -> asyncio.Future[Entry]:
+    def enter_async(self, item: Item) -> AsyncReply:
         """Commit an entry or a move and await the answer; no thread waits for it."""
         reply = AsyncReply()
         self._line.ask(item, reply)
-        return reply.future
+        return reply
 
     def transact(self, intent: Intent, act: Callable[[object], Record]) -> Entry:
         """Run `act` on a connection of this process's own: a transaction cannot be lent through a pipe."""
@@ -208,9 +212,15 @@ def _call(spec: dict[str, Any], line: PipeLine) -> tuple[object, Task]:
     lease = _lease.convert(spec["lease"])
     fields = handler.arguments(canonical.decode(lease.payload))
     task = Task(lease, line, handler)
-    result = handler.function(*((task,) if handler.wants_task else ()), **fields)
-    if asyncio.iscoroutine(result):
-        result = asyncio.run(_awaited(result, line))
+    try:
+        with line.alone():
+            result = handler.function(*((task,) if handler.wants_task else ()), **fields)
+        if asyncio.iscoroutine(result):
+            result = asyncio.run(_awaited(result, line, task))
+        task.effects.ahead.settle()
+    except BaseException:
+        task.effects.ahead.rest()
+        raise
     quiet = threading.Event()
     task.effects.when_quiet(quiet.set)
     quiet.wait()  # a transaction that a thread of the handler has open is not cut off
@@ -219,10 +229,16 @@ def _call(spec: dict[str, Any], line: PipeLine) -> tuple[object, Task]:
     return result, task
 
 
-async def _awaited(result: Coroutine[Any, Any, object], line: PipeLine) -> object:
+async def _awaited(result: Coroutine[Any, Any, object], line: PipeLine, task: Task) -> object:
     """Await a handler; what it forked ends before it could close the loop, whose wake-ups both would share."""
-    with line.alone():
-        return await result
+    task.effects.ahead.home = asyncio.get_running_loop()
+    try:
+        with line.alone():
+            found = await result
+        await settle(task)
+        return found
+    finally:
+        await task.effects.ahead.rest_async()
 
 
 def _entry_of(entered: dict[str, Any]) -> Entry | LeaseholdError:

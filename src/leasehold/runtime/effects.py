@@ -14,7 +14,7 @@ import asyncio
 import hashlib
 import inspect
 import threading
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Callable, Generator
 from contextvars import ContextVar
 from functools import cached_property
 from typing import Any, Final, Literal, Protocol
@@ -40,7 +40,9 @@ from leasehold.model.lease import Lease
 from leasehold.model.limits import EFFECTS_MAX
 from leasehold.model.machine import Move
 from leasehold.model.names import check_effect
-from leasehold.runtime.points import Point, passing
+from leasehold.runtime.ahead import Ahead, whole
+from leasehold.runtime.points import Point, is_watched, passing
+from leasehold.runtime.replies import AsyncReply
 from leasehold.runtime.turns import Turn, Turns
 
 Act = Callable[..., Any]
@@ -66,17 +68,25 @@ class Ledger(Protocol):
     def enter(self, item: Item) -> Entry:
         """Commit an entry or a move and wait for the answer."""
 
-    def enter_async(self, item: Item) -> Awaitable[Entry]:
+    def enter_async(self, item: Item) -> AsyncReply:
         """Commit an entry or a move and await the answer."""
+
+    def hand_over(self, item: Item) -> Callable[[], Entry]:
+        """Have an entry committed; what is returned waits for the answer."""
 
     def transact(self, intent: Intent, act: Callable[[object], Record]) -> Entry:
         """Run `act` on a connection of the ledger's database; its rows and its record commit together."""
 
 
 class Enter(Struct, frozen=True):
-    """A step: commit this."""
+    """A step: commit this; `ahead`: without waiting for it."""
 
     item: Intent | Record
+    ahead: bool = False
+
+
+class Settle(Struct, frozen=True):
+    """A step: wait for the records that the handler went ahead of."""
 
 
 class Call(Struct, frozen=True):
@@ -93,7 +103,7 @@ class Call(Struct, frozen=True):
         return self.function(self.key) if how == "by place" else self.function(key=self.key)
 
 
-Steps = Generator[Enter | Call, Any, Any]
+Steps = Generator[Enter | Settle | Call, Any, Any]
 
 
 class Effects:
@@ -107,6 +117,7 @@ class Effects:
         self._open: dict[str, Intent] = {}
         self._number = numbered
         self._seen: dict[str, tuple[int, str]] = {}
+        self.ahead = Ahead()
 
     @cached_property
     def _ledger(self) -> Ledger:
@@ -153,7 +164,7 @@ class Effects:
         """Call once no transaction of this attempt is open: one that the handler left behind still holds the lease."""
         self._turns.when_quiet(call)
 
-    def run(self, intent: Intent, act: Act, lookup: Act | None, *, idempotent: bool) -> Any:
+    def run(self, intent: Intent, act: Act, lookup: Act | None, *, idempotent: bool, ahead: bool = False) -> Any:
         """Do an effect from a sync handler; one that is under way already is waited for."""
         if inspect.iscoroutinefunction(act) or inspect.iscoroutinefunction(lookup):
             raise Misuse("A sync handler cannot await its act or lookup; make the handler `async def`.")
@@ -161,24 +172,27 @@ class Effects:
             other.wait()
         token = _inside.set(_inside.get() | {intent.key})
         try:
-            return self._drive(self._steps(intent, act, lookup, idempotent=idempotent))
+            return self._drive(self._steps(intent, act, lookup, idempotent=idempotent, ahead=ahead))
         finally:
             _inside.reset(token)
             self._end(intent)
 
-    async def run_async(self, intent: Intent, act: Act, lookup: Act | None, *, idempotent: bool) -> Any:
+    async def run_async(
+        self, intent: Intent, act: Act, lookup: Act | None, *, idempotent: bool, ahead: bool = False
+    ) -> Any:
         """Do an effect from an async handler; `act` and `lookup` may be async."""
         while (other := self._begin(intent)) is not None:
             await other.wait_async()
         token = _inside.set(_inside.get() | {intent.key})
         try:
-            return await self._drive_async(self._steps(intent, act, lookup, idempotent=idempotent))
+            return await self._drive_async(self._steps(intent, act, lookup, idempotent=idempotent, ahead=ahead))
         finally:
             _inside.reset(token)
             self._end(intent)
 
     def transact(self, intent: Intent, act: Act) -> Any:
         """Run `act` on a connection of the ledger's database: its rows and its result in one commit."""
+        self.ahead.settle()
         while (other := self._begin(intent, is_transaction=True)) is not None:
             other.wait()
         token = _inside.set(_inside.get() | {TRANSACTION})
@@ -200,13 +214,15 @@ class Effects:
     def _end(self, intent: Intent) -> None:
         self._turns.end(intent.key)
 
-    def _steps(self, intent: Intent, act: Act, lookup: Act | None, *, idempotent: bool) -> Steps:
+    def _steps(self, intent: Intent, act: Act, lookup: Act | None, *, idempotent: bool, ahead: bool) -> Steps:
         passing(Point.BEFORE_INTENT, intent)
         entry = yield Enter(intent)
         if entry.verdict == Verdict.DONE:
             return self._saw(intent, entry.result)
         # Asked again by the attempt that intended it: the ledger takes it for a repeated COMMIT, but it may be done.
         doubtful = entry.verdict == Verdict.DOUBT or intent.key in self._open
+        if self.ahead:
+            yield from self._settle(intent, doubtful=doubtful)
         self._open[intent.key] = intent
         # crash here: intended but not done
         # The next attempt finds the intent and cannot know that nothing happened: it looks it up, or asks.
@@ -218,11 +234,22 @@ class Effects:
         # The same: an intent without a result.
         passing(Point.AFTER_ACT, intent)
         text = _text(value)
-        yield Enter(effect.done(intent, text))
+        yield Enter(effect.done(intent, text), ahead and not is_watched())
         # crash here: recorded but not returned
         # The next attempt gets the result from the ledger.
         passing(Point.AFTER_RESULT, intent)
         return self._saw(intent, text)
+
+    def _settle(self, intent: Intent, *, doubtful: bool) -> Steps:
+        """Wait for the records before an act: nothing is done that they do not stand for."""
+        try:
+            yield Settle()
+        except LeaseLost:
+            raise
+        except BaseException:
+            if not doubtful:
+                yield Enter(effect.failed(intent, NOT_BEGUN.text()))
+            raise
 
     def _find(self, intent: Intent, lookup: Act | None, *, idempotent: bool) -> Steps:
         """Learn what came of an intent that was never heard of again; None: it may be done (again)."""
@@ -261,9 +288,29 @@ class Effects:
                 return end.value
             answer, trouble = None, None
             try:
-                answer = self._ledger.enter(step.item) if isinstance(step, Enter) else step.run()
+                answer = self._do(step)
             except BaseException as error:  # noqa: BLE001 — the steps decide what it means
                 trouble = error
+
+    def _do(self, step: Enter | Settle | Call) -> Any:
+        match step:
+            case Enter(item, ahead=True):
+                return self.ahead.add(self._ledger.hand_over(item))
+            case Enter(item):
+                return self._ledger.enter(item)
+            case Settle():
+                return self.ahead.settle()
+            case Call():
+                return step.run()
+
+    async def _do_async(self, step: Enter | Settle) -> tuple[Entry | None, asyncio.CancelledError | None]:
+        """Do a step that no cancel ends; return what came of it with the cancel that came meanwhile."""
+        if isinstance(step, Settle):
+            return None, await self.ahead.settle_async()
+        asked = self._ledger.enter_async(step.item)
+        if step.ahead and self.ahead.add_async(asked):
+            return None, None
+        return await whole(asked)
 
     async def _drive_async(self, steps: Steps) -> Any:
         """Run the steps. A cancel that comes while something is committed waits for the answer, then stops the act."""
@@ -281,11 +328,11 @@ class Effects:
                 raise cut or CutOff from None
             answer, trouble = None, None
             try:
-                if isinstance(step, Enter):
-                    answer, late = await _whole(self._ledger.enter_async(step.item))
-                    cut = cut or late
-                else:
+                if isinstance(step, Call):
                     answer = await _called(step, cut)
+                else:
+                    answer, late = await self._do_async(step)
+                    cut = cut or late
             except BaseException as error:  # noqa: BLE001 — the steps decide what it means
                 trouble = error
 
@@ -299,17 +346,6 @@ async def _called(step: Call, cut: asyncio.CancelledError | None) -> Any:
         raise CutOff from cut
     answer = step.run()
     return await answer if inspect.isawaitable(answer) else answer
-
-
-async def _whole(answer: Awaitable[Entry]) -> tuple[Entry, asyncio.CancelledError | None]:
-    """Await an answer, which no cancel ends, and return it with the cancel that came meanwhile."""
-    future = asyncio.ensure_future(answer)
-    try:
-        return await future, None
-    except asyncio.CancelledError as error:
-        if not future.done() or future.cancelled():
-            raise
-        return future.result(), error
 
 
 def _text(value: object) -> str:

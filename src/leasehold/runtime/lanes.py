@@ -28,7 +28,7 @@ class Lanes:
         self._run = run
         self._on_trouble = on_trouble
         self._closed = threading.Event()
-        self._loop = asyncio.new_event_loop()
+        self.loop = asyncio.new_event_loop()
         self._waiting: deque[Attempt] = deque()
         self._lanes: set[asyncio.Task[None]] = set()
         self._base: Context = copy_context()
@@ -41,28 +41,28 @@ class Lanes:
 
     def take(self, attempts: list[Attempt]) -> None:
         """Run attempts, as many at once as they wait for something."""
-        self._loop.call_soon_threadsafe(self._take, attempts, context=self._base)
+        self.loop.call_soon_threadsafe(self._take, attempts, context=self._base)
 
     def close(self) -> None:
         """Stop the loop; what runs on it is not waited for."""
         self._closed.set()
-        self._loop.call_soon_threadsafe(self._loop.stop)
+        self.loop.call_soon_threadsafe(self.loop.stop)
 
     def _run_loop(self) -> None:
         while not self._closed.is_set():
             try:
-                self._loop.run_forever()  # a handler's task may end it with SystemExit, or stop it: it goes on
+                self.loop.run_forever()  # a handler's task may end it with SystemExit, or stop it: it goes on
             except BaseException as error:  # noqa: BLE001
                 self._on_trouble(error)
         self._cancel_all(self._lanes)
-        self._cancel_all(asyncio.all_tasks(self._loop))  # what handlers have left behind
-        self._loop.close()
+        self._cancel_all(asyncio.all_tasks(self.loop))  # what handlers have left behind
+        self.loop.close()
 
     def _cancel_all(self, tasks: Iterable[asyncio.Task[Any]]) -> None:
         if left := list(tasks):
             for task in left:
                 task.cancel()
-            self._loop.run_until_complete(asyncio.wait(left, timeout=PARTING_SECONDS))
+            self.loop.run_until_complete(asyncio.wait(left, timeout=PARTING_SECONDS))
 
     def _take(self, attempts: list[Attempt]) -> None:
         self._waiting.extend(attempts)
@@ -71,14 +71,14 @@ class Lanes:
     def _add_lane(self) -> None:
         self._is_coming = False
         if self._waiting:
-            lane = self._loop.create_task(self._serve(), context=self._base.copy())
+            lane = self.loop.create_task(self._serve(), context=self._base.copy())
             self._lanes.add(lane)
             lane.add_done_callback(self._lanes.discard)
 
     def _call_next(self) -> None:
         if self._waiting and not self._is_coming:
             self._is_coming = True
-            self._loop.call_soon(self._add_lane, context=self._base)
+            self.loop.call_soon(self._add_lane, context=self._base)
 
     async def _serve(self) -> None:
         lane = asyncio.current_task()
@@ -87,7 +87,7 @@ class Lanes:
             attempt = self._waiting.popleft()
             self._call_next()
             current = [attempt]
-            attempt.stop = lambda current=current: self._loop.call_soon_threadsafe(_cancel, lane, current)
+            attempt.stop = lambda current=current: self.loop.call_soon_threadsafe(_cancel, lane, current)
             await self._run(attempt)
             current.clear()
             while lane.uncancel():

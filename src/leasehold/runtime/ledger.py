@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 
 from leasehold.model.effect import Entry, Intent, Record
@@ -25,15 +24,19 @@ class AttemptLedger:
 
     def enter(self, item: Item) -> Entry:
         """Commit an entry or a move and wait for the answer."""
+        return self.hand_over(item)()
+
+    def hand_over(self, item: Item) -> Callable[[], Entry]:
+        """Have an entry committed; what is returned waits for the answer."""
         reply = Reply()
         self._committer.ask(self._attempt, item, reply)
-        return reply.wait()
+        return reply.wait
 
-    def enter_async(self, item: Item) -> asyncio.Future[Entry]:
+    def enter_async(self, item: Item) -> AsyncReply:
         """Commit an entry or a move and await the answer."""
         reply = AsyncReply()
         self._committer.ask(self._attempt, item, reply)
-        return reply.future
+        return reply
 
     def transact(self, intent: Intent, act: Callable[[object], Record]) -> Entry:
         """Run `act` on a connection of the store; its rows and its record commit together."""

@@ -28,6 +28,11 @@ def passing(point: Point, intent: Intent) -> None:
             watcher(point, intent)
 
 
+def is_watched() -> bool:
+    """Whether somebody watches: then attempts wait for each record, so that every crash is at a place with a name."""
+    return bool(_watchers)
+
+
 def watch(watcher: Watcher) -> Callable[[], None]:
     """Watch the effects of this process; the answer ends it."""
     _watchers.append(watcher)

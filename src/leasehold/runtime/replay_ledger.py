@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final
 
 from msgspec import UNSET, Struct
@@ -19,6 +19,7 @@ from leasehold.model.machine import Move, Step
 from leasehold.model.record import EffectLine, EventLine, Story, TaskLine, text_of
 from leasehold.runtime.effects import Item
 from leasehold.runtime.replay_errors import Recorded
+from leasehold.runtime.replies import AsyncReply
 
 SHOWN_MAX: Final = 500
 
@@ -73,11 +74,13 @@ class Answers:
             raise self._diverge("effect", "answered from the record", "done again")
         return self._moved(item) if isinstance(item, Move) else self._answer(item)
 
-    def enter_async(self, item: Item) -> Awaitable[Entry]:
+    def enter_async(self, item: Item) -> AsyncReply:
         """Answer from the record, at once: no turn of the loop lets others in between."""
-        found: asyncio.Future[Entry] = asyncio.get_running_loop().create_future()
-        found.set_result(self.enter(item))
-        return found
+        return AsyncReply(self.enter(item))
+
+    def hand_over(self, item: Item) -> Callable[[], Entry]:
+        """Refuse it: nothing is done here that could be recorded."""
+        return partial(self.enter, item)
 
     def transact(self, intent: Intent, act: Callable[[object], Record]) -> Entry:  # noqa: ARG002 — it never acts
         """Answer a transaction from the record."""

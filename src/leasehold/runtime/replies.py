@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from typing import Any
 
 from leasehold.model.effect import Entry
 
@@ -38,7 +39,7 @@ class Reply:
             return self._value
 
 
-class Unhurried(asyncio.Future[Entry]):
+class Unhurried(asyncio.Future[None]):
     """A future that no cancel ends: whoever awaits it is cancelled when the answer has come, and can still read it."""
 
     def cancel(self, msg: object = None) -> bool:  # noqa: ARG002
@@ -47,23 +48,43 @@ class Unhurried(asyncio.Future[Entry]):
 
 
 class AsyncReply:
-    """The answer to one entry, awaited on an event loop; `answer` is called there."""
+    """The answer to one entry, awaited on an event loop; `answer` is called there.
 
-    __slots__ = ("future", "loop")
+    Most are here before anybody waits for them, so that a future is made only for one who does.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_future", "_value", "loop")
+
+    def __init__(self, value: Entry | None = None) -> None:
+        """Make one that is answered already, if there is a value."""
         self.loop = asyncio.get_running_loop()
-        self.future = Unhurried(loop=self.loop)
+        self._value: Entry | BaseException | None = value
+        self._future: Unhurried | None = None
 
     def answer(self, value: Entry | BaseException) -> None:
         """Give the answer; nobody may wait for it any more."""
-        if self.future.done():
-            return
-        if isinstance(value, BaseException):
-            self.future.set_exception(value)
-            self.future.exception()  # it is known: nobody need wait for a move of an attempt that has failed
-        else:
-            self.future.set_result(value)
+        self._value = value
+        if self._future is not None and not self._future.done():
+            self._future.set_result(None)
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the answer has come."""
+        return self._value is not None
+
+    def result(self) -> Entry:
+        """Return the answer that has come, or raise it."""
+        if isinstance(self._value, BaseException):
+            raise self._value
+        assert self._value is not None
+        return self._value
+
+    def __await__(self) -> Generator[Any, None, Entry]:
+        """Wait for the answer. No cancel ends that: it is raised when the answer has come, which can still be read."""
+        if self._value is None:
+            self._future = self._future or Unhurried(loop=self.loop)
+            yield from self._future.__await__()
+        return self.result()
 
 
 AnyReply = Reply | AsyncReply

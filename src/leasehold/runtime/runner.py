@@ -22,6 +22,7 @@ from leasehold.runtime.holdings import Holdings
 from leasehold.runtime.lanes import Lanes
 from leasehold.runtime.ledger import AttemptLedger
 from leasehold.runtime.notices import Notices
+from leasehold.runtime.task import settle
 from leasehold.store import Store
 
 
@@ -33,6 +34,7 @@ class DirectLine:
         self._committer = committer
         self._attempt = attempt
         self._holdings = holdings
+        self.ledger: Ledger = AttemptLedger(store, committer, attempt)  # effects of many tasks share its commits
 
     def inputs(self) -> dict[str, Any]:
         """Read the outputs of the stages before."""
@@ -41,11 +43,6 @@ class DirectLine:
     def note(self, progress: str) -> None:
         """Report progress."""
         self._committer.note(Progress(self._attempt.lease.task_id, self._attempt.lease.fence, progress))
-
-    @property
-    def ledger(self) -> Ledger:
-        """The way to the ledger: the committer, so that effects of many tasks share commits."""
-        return AttemptLedger(self._store, self._committer, self._attempt)
 
     @property
     def cancelled(self) -> bool:
@@ -105,14 +102,19 @@ class Runner:
             self._leave(attempt)
             return
         try:
-            result = await attempt.call(self._line)
-            if attempt.task is not None and attempt.task.states.are_due:
-                await attempt.task.states.settle()
+            called = attempt.call(self._line)
+            if attempt.task is not None:
+                attempt.task.effects.ahead.home = self._lanes.loop
+            result = await called
+            if attempt.task is not None:
+                await settle(attempt.task)
             settlement = attempt.succeed(result)
         except Released as error:
+            await _rest(attempt)
             self._give_back(attempt, error)
             return
         except BaseException as error:  # noqa: BLE001 — whatever a handler raises is its failure, not ours
+            await _rest(attempt)
             settlement = attempt.fail(error)
         self._finish(attempt, settlement)
 
@@ -149,7 +151,7 @@ class Runner:
         self._finish(attempt, settlement)
 
     def _call(self, attempt: Attempt) -> Settlement:
-        return attempt.succeed(attempt.call(self._line))
+        return attempt.work(self._line)
 
     def _call_isolated(self, attempt: Attempt) -> Settlement:
         attempt.handler.check(cell.fields_of(attempt.lease))
@@ -210,3 +212,9 @@ class Runner:
         if attempt.state is State.LOST:
             self._holdings.drop(attempt)
         self._holdings.leave(attempt)
+
+
+async def _rest(attempt: Attempt) -> None:
+    """Wait for what a handler that failed has gone ahead of."""
+    if attempt.task is not None:
+        await attempt.task.effects.ahead.rest_async()

@@ -16,6 +16,7 @@ from leasehold.model.limits import KEY_LENGTH_MAX
 from leasehold.model.machine import Machine, Move, Step, make_move
 from leasehold.model.names import check_text
 from leasehold.runtime.effects import Ledger
+from leasehold.runtime.replies import AsyncReply
 
 _states_of = lru_cache(maxsize=64)(attrgetter("states"))
 
@@ -79,7 +80,7 @@ class Moving:
 
     __slots__ = ("_answer", "_move", "_states", "is_judged")
 
-    def __init__(self, states: States, move: Move, answer: Awaitable[Entry]) -> None:
+    def __init__(self, states: States, move: Move, answer: AsyncReply) -> None:
         self._states = states
         self._move = move
         self._answer = answer

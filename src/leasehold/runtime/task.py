@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from leasehold import canonical, clock
 from leasehold.errors import LeaseLost
 from leasehold.model.delivery import Posts, make_post
+from leasehold.model.effect import Intent
 from leasehold.model.lease import Lease
 from leasehold.model.limits import PROGRESS_BYTES_MAX
 from leasehold.model.names import clean
@@ -107,20 +108,32 @@ class Task:
             fields["message"] = clean(cleaned(message), 500)
         self._line.note(canonical.encode(fields, limit=PROGRESS_BYTES_MAX))
 
-    def effect(self, kind: str, act: Act, *, lookup: Act | None = None, idempotent: bool = False, **fields: Any) -> Any:
+    def effect(
+        self,
+        kind: str,
+        act: Act,
+        *,
+        lookup: Act | None = None,
+        idempotent: bool = False,
+        ahead: bool = False,
+        **fields: Any,
+    ) -> Any:
         """Do something to the outside world, recorded once under a key made of kind, task and fields.
 
         Found on record: the result is returned and `act` does not run. Found intended but never heard of again:
         `lookup()` tells the result (None: it did not happen), or `idempotent=True` says that acting again is safe,
         else the task is buried for a person. `act` and `lookup` get the key if they take an argument.
         In an async handler: `await task.effect(…)`, and both may be async.
+
+        `ahead=True` returns the result while it is being committed. No other act of this task begins before it is on
+        record, nor does the task end; but what the handler does by itself meanwhile may be lost with it.
         """
         effects = self.effects
         intent = effects.intend(kind, fields)
         if self._line.lost:
             raise LeaseLost
         run = effects.run_async if self._is_async else effects.run
-        return run(intent, act, lookup, idempotent=idempotent)
+        return run(intent, act, lookup, idempotent=idempotent, ahead=ahead)
 
     def transaction(self, kind: str, act: Act, **fields: Any) -> Any:
         """Run `act(connection)` in a transaction of the engine's own database: rows and result commit together.
@@ -134,8 +147,13 @@ class Task:
         if self._line.lost:
             raise LeaseLost
         if self._is_async:
-            return asyncio.to_thread(effects.transact, intent, act)
+            return self._transact_async(intent, act)
         return effects.transact(intent, act)
+
+    async def _transact_async(self, intent: Intent, act: Act) -> Any:
+        if (cut := await self.effects.ahead.settle_async()) is not None:
+            raise cut
+        return await asyncio.to_thread(self.effects.transact, intent, act)
 
     def advance(self, state: str, *, of: str = "") -> Any:
         """Move the job, or the part of it that `of` names, along an arrow of its machine; without one, `StateDenied`.
@@ -165,3 +183,11 @@ class Task:
         """A logger that knows the task."""
         lease = self.lease
         return Log("leasehold.task", task=lease.task_id, route=lease.route, attempt=lease.attempt)
+
+
+async def settle(task: Task) -> None:
+    """Wait for what nobody has waited for: a task does not end before that, nor well if it is refused."""
+    if (cut := await task.effects.ahead.settle_async()) is not None:
+        raise cut
+    if task.states.are_due:
+        await task.states.settle()
