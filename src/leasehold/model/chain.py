@@ -10,9 +10,13 @@ import hashlib
 from collections.abc import Callable
 from typing import Final
 
+import msgspec
+
 from leasehold.model.event import Event
 
 MARK_BYTES: Final = 16
+_encoder: Final = msgspec.json.Encoder()
+_decoder: Final = msgspec.json.Decoder()
 
 # What a task is submitted with and what never changes: the columns of `task`, and how many others it waited for then (a
 # job for its stages, a stage for those it comes after). The key comes last: only a key may hold any character.
@@ -73,6 +77,12 @@ def mark(
         f"{'' if fence is None else fence}|{'' if attempt is None else attempt}|{'' if worker is None else worker}"
     )
     return _digest((before or b"") + f"{at}|{name}|{numbers}|{detail or ''}".encode())
+
+
+def marks(rows: str) -> str:
+    """Return the marks of many events at once: JSON arrays of a name, the mark before (hex) and what `mark` takes."""
+    found = [(name, mark(bytes.fromhex(before), *fields).hex()) for name, before, *fields in _decoder.decode(rows)]
+    return _encoder.encode(found).decode("ascii")
 
 
 def _digest(content: bytes) -> bytes:

@@ -10,6 +10,7 @@ import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -38,6 +39,7 @@ BUSY_SECONDS: Final = 30.0
 TOLD: Final[dict[type[Exception], int]] = {apsw.IOError: apsw.SQLITE_IOERR, apsw.FullError: apsw.SQLITE_FULL}
 BUSY: Final = "another process is writing"
 STATEMENTS_KEPT: Final = 1_000  # prepared, by connection: more than the store has
+BOUND_TIME: Final = "leasehold_now"
 _BOOT: Final = clock.boot_id()
 
 
@@ -45,6 +47,7 @@ class SqliteDialect:
     """Knows one SQLite file."""
 
     name = "sqlite"
+    takes_turns = True
     in_transaction = False
 
     def __init__(self, path: Path) -> None:
@@ -135,6 +138,12 @@ def keep_plans(connection: apsw.Connection) -> None:
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
 
 
+@cache
+def _with_bound_time(name: str) -> tuple[str, ...]:
+    """Return an operation's steps with the time as a parameter: to call for it takes the interpreter's lock."""
+    return tuple(step.replace("leasehold_now()", f":{BOUND_TIME}") for step in statements.steps("sqlite", name))
+
+
 class _Moment:
     """The time of the open transaction. Its connection holds on to this, which holds on to nothing."""
 
@@ -157,10 +166,14 @@ class SqliteSession:
         self._moment = _Moment()
         if own:
             self._set_up()
+        self._define_all()
+        self.script("session", "scratch")
+
+    def _define_all(self) -> None:
         self._define("leasehold_now", self._moment.tell, 0)
         self._define("leasehold_link", chain.mark, 7)
+        self._define("leasehold_links", chain.marks, 1)
         self._define("leasehold_root", chain.root, len(chain.FACTS))
-        self.script("session", "scratch")
 
     def _define(self, name: str, function: Callable[..., Any], arguments: int) -> None:
         self._connection.create_scalar_function(name, function, arguments, deterministic=True)
@@ -185,7 +198,7 @@ class SqliteSession:
 
     def run(self, name: str, /, **values: object) -> list[Row]:
         """Run a named operation step by step and return the rows of the step that has some."""
-        return self._steps(statements.steps("sqlite", name), values)
+        return self._steps(_with_bound_time(name), {**values, BOUND_TIME: self._moment.now})
 
     def pour(self, name: str, texts: Iterable[str]) -> None:
         """SQLite has nothing faster than its statements."""

@@ -19,6 +19,7 @@ from leasehold.store.sqlite import VERSION_MIN, SqliteDialect, SqliteSession, tr
 from leasehold.store.sqlite_wake import SocketEar, SocketMouth
 
 STANDARD_VERSION_MIN: Final = (3, 40, 0)
+UNHEX_VERSION: Final = (3, 41, 0)
 AGAIN: Final = (apsw.SQLITE_BUSY, apsw.SQLITE_LOCKED, apsw.SQLITE_SCHEMA)
 PRIMARY: Final = 0xFF  # the part of a result code that says what it is about
 
@@ -87,6 +88,11 @@ class StandardSession(SqliteSession):
             return isinstance(self._connection.total_changes, int)
         except sqlite3.ProgrammingError:
             return False
+
+    def _define_all(self) -> None:
+        super()._define_all()
+        if sqlite3.sqlite_version_info < UNHEX_VERSION:
+            self._define("unhex", bytes.fromhex, 1)
 
     def _is_unknown_name(self, error: Exception) -> bool:
         return isinstance(error, sqlite3.OperationalError) and _code_of(error) == apsw.SQLITE_ERROR

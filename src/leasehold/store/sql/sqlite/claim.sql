@@ -2,7 +2,7 @@
 -- Differs from PostgreSQL: a scratch table carries the rows from step to step, since no CTE may write here.
 INSERT INTO temp.leasehold_taken (position, task_id, queue, priority, attempt, fence, epoch, mark)
 SELECT ready.position, ready.task_id, ready.queue, ready.priority, ready.attempt + 1, ready.fence + 1, ready.epoch,
-    leasehold_link(ready.mark, leasehold_now(), 'claimed', ready.fence + 1, ready.attempt + 1, :worker, NULL)
+    ready.mark
 FROM json_each(:lanes) AS lane CROSS JOIN main.ready
 WHERE ready.position IN (
     SELECT candidate.position FROM main.ready AS candidate
@@ -19,6 +19,12 @@ WHERE ready.position IN (
     OR (instr(lane.value ->> 'queue', '/') > 0
         AND queue.name = substr(lane.value ->> 'queue', 1, instr(lane.value ->> 'queue', '/')) || '*'))) = :limited
 ORDER BY lane.key, ready.priority DESC, ready.position LIMIT :most;
+
+UPDATE temp.leasehold_taken SET mark = unhex(made.value ->> 1)
+FROM json_each(leasehold_links((
+    SELECT json_group_array(json_array(position, hex(mark), leasehold_now(), 'claimed', fence, attempt, :worker, NULL))
+    FROM temp.leasehold_taken))) AS made
+WHERE leasehold_taken.position = made.value ->> 0;
 
 DELETE FROM main.ready WHERE position IN (SELECT position FROM temp.leasehold_taken);
 

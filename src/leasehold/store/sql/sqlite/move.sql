@@ -18,7 +18,11 @@ JOIN main.machine ON machine.name = item.value ->> 'machine'
 LEFT JOIN main.state ON state.job_id = item.value ->> 'job_id' AND state.subject = item.value ->> 'subject'
 WHERE lease.expires_at > leasehold_now();
 
-UPDATE temp.leasehold_step SET mark = leasehold_link(mark, leasehold_now(), 'moved', fence, attempt, worker, detail) WHERE verdict = 'moved';
+UPDATE temp.leasehold_step SET mark = unhex(made.value ->> 1)
+FROM json_each(leasehold_links((
+    SELECT json_group_array(json_array(number, hex(mark), leasehold_now(), 'moved', fence, attempt, worker, detail))
+    FROM temp.leasehold_step WHERE verdict = 'moved'))) AS made
+WHERE leasehold_step.number = made.value ->> 0;
 
 INSERT INTO main.state (job_id, subject, machine, name, at)
 SELECT job_id, subject, machine, target, leasehold_now() FROM temp.leasehold_step AS step

@@ -19,8 +19,12 @@ WHERE status = 'DONE' AND deliveries IS NOT NULL AND EXISTS (
 
 UPDATE temp.leasehold_ended SET name = CASE status WHEN 'DONE' THEN 'done' WHEN 'ERROR' THEN 'failed' WHEN 'RETRY' THEN 'retried' ELSE 'cancelled' END;
 
-UPDATE temp.leasehold_ended SET mark = leasehold_link(mark, leasehold_now(), name, fence, attempt, worker,
-    CASE status WHEN 'DONE' THEN coalesce(detail, '') || char(31) || coalesce(output, '') ELSE detail END);
+UPDATE temp.leasehold_ended SET mark = unhex(made.value ->> 1)
+FROM json_each(leasehold_links((
+    SELECT json_group_array(json_array(task_id, hex(mark), leasehold_now(), name, fence, attempt, worker,
+        CASE status WHEN 'DONE' THEN coalesce(detail, '') || char(31) || coalesce(output, '') ELSE detail END))
+    FROM temp.leasehold_ended))) AS made
+WHERE leasehold_ended.task_id = made.value ->> 0;
 
 DELETE FROM main.lease WHERE task_id IN (SELECT task_id FROM temp.leasehold_ended);
 
