@@ -156,7 +156,7 @@ class _Out:
         self._part = part
         self._refuses = refuses
 
-    def settle(self, group, records=()):
+    def settle(self, group, records=(), *_):
         if self._refuses and len(group) + len(records) > 1:
             raise Misuse("one of them")
         raise OSError(24, "Too many open files")

@@ -9,6 +9,8 @@ from tests.saboteurs.build import POSTGRES, SQLITE, Build
 POINTS = "tests/simulation/test_crash_points.py"
 LEDGER = "tests/store/test_ledger.py"
 EFFECTS = "tests/runtime/test_effects.py"
+AHEAD = "tests/runtime/test_effects_ahead.py"
+TURNS = "tests/runtime/test_writers_turn.py"
 REVIVAL = "tests/store/test_revival.py"
 DELIVERIES = "tests/store/test_deliveries.py"
 RELAY = "tests/runtime/test_relay.py"
@@ -50,6 +52,34 @@ BUILDS: Final = (
         "        raise _doubt(intent)\n",
         "        return None\n",
         (f"{EFFECTS}::test_an_act_that_cannot_tell_leaves_its_effect_in_doubt[sqlite]", POINTS),
+    ),
+    Build(
+        "the end of an attempt overtakes the records that it went ahead of",
+        "runtime/runner.py",
+        "                await settle(attempt.task)\n",
+        "                pass\n",
+        (f"{AHEAD}::test_the_end_of_an_attempt_does_not_overtake_its_records_however_many_there_are",),
+    ),
+    Build(
+        "the end of a failed attempt overtakes the records that it went ahead of",
+        "runtime/runner.py",
+        "        await attempt.task.effects.ahead.rest_async()\n",
+        "        pass\n",
+        (f"{AHEAD}::test_the_end_of_an_attempt_does_not_overtake_its_records_however_many_there_are",),
+    ),
+    Build(
+        "entries and ends of one turn are committed apart",
+        "runtime/committer.py",
+        "if group.asks and self._ends and self._store.database.dialect.takes_turns:",
+        "if False:",
+        (f"{TURNS}::test_entries_and_ends_are_one_transaction",),
+    ),
+    Build(
+        "what comes while a writer waits for its turn is left for the next",
+        "store/effects.py",
+        "            if on_turn is not None and self._database.dialect.takes_turns:\n                on_turn()\n",
+        "",
+        (f"{TURNS}::test_entries_that_come_while_a_group_waits_for_its_turn_are_committed_with_it",),
     ),
     Build(
         "a handler may swallow a doubt",

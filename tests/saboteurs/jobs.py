@@ -151,8 +151,8 @@ BUILDS: Final = (
     ),
     Build(
         "an effect is asked for together with its own record",
-        "runtime/committer.py",
-        "            if self._asks[0].identity in seen:",
+        "runtime/asks.py",
+        "            if ask.identity in seen:",
         "            if False:",
         (f"{NUDGES}::test_an_effect_that_is_asked_for_again_before_its_result_is_written_gets_that_result",),
     ),

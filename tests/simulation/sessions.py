@@ -109,7 +109,6 @@ class Session:
     since a part has few of its own: to prepare them is most of what a short transaction costs.
     """
 
-    needs_brackets = True
     pours = False
     usable = True
 

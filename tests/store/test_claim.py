@@ -179,3 +179,14 @@ def test_positions_and_ids_continue_after_everything_was_taken(store, worker):
 def test_work_is_found_in_any_queue_that_may_be_named(store, worker, queue):
     store.tasks.submit([job("k", queue=queue)])
     assert keys(store.leases.claim(worker, [lane(queue)], json.dumps(["a"]), 1).leases) == ["k"]
+
+
+@pytest.mark.parametrize("limited", [False, True])
+def test_a_claim_asks_how_much_room_there_is_when_it_is_its_turn_where_writers_take_turns(store, worker, limited):
+    submit(store, *"abcde")
+    if limited:
+        store.queues.limit("default", 10)
+        claimed = store.leases.claim_limited(worker, "default", '["a"]', 1, room=lambda: 3)
+    else:
+        claimed = store.leases.claim(worker, [lane("default")], '["a"]', 1, room=lambda: 3)
+    assert (len(claimed.leases), claimed.asked) == ((3, 3) if store.database.dialect.takes_turns else (1, 1))

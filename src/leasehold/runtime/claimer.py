@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from leasehold import clock
@@ -24,10 +25,12 @@ from leasehold.runtime.holdings import Holdings
 from leasehold.runtime.notices import Notices
 from leasehold.store import Store
 from leasehold.store.documents import document
+from leasehold.store.leases import Claimed
 
 RESCAN_US: Final = clock.SECOND
 RESCAN_SHARE: Final = 20
 GATHER_SECONDS: Final = 0.005
+GATHER_SECONDS_MAX: Final = 0.05
 BACKLOG_MAX: Final = 8 * GROUP_MAX
 PARTING_SECONDS: Final = 2.0
 
@@ -57,6 +60,8 @@ class Claimer:
         self._routes = document(sorted(handlers))
         self._hints = Hints()
         self._rescan_at = 0
+        self._asked = 0
+        self._took = 0.0  # by the last claim, in seconds: the longer, the more is worth waiting for
         self._limited: frozenset[str] = frozenset()
         self._branches = Branches(store, queues)
         self._awake = threading.Event()
@@ -125,11 +130,12 @@ class Claimer:
         while not self._stopped.is_set():
             if not self._await_room(more=more):
                 return
-            asked = min(self._holdings.room.free(), CLAIM_MAX)
-            found = self.claim(asked)
+            began = clock.uptime()
+            found = self.claim(min(self._holdings.room.free(), CLAIM_MAX))
             if found == 0:
                 return
-            more = found >= asked
+            self._took = (clock.uptime() - began) / clock.SECOND
+            more = found >= self._asked
             self._queues.append(self._queues.pop(0))
             self._branches.turn()
 
@@ -139,19 +145,25 @@ class Claimer:
             self._stopped.wait(GATHER_SECONDS)
         if more:
             worthwhile = max(1, min(CLAIM_MAX, self._holdings.room.concurrency // 2))
-            self._holdings.room.await_free(worthwhile, GATHER_SECONDS)
+            self._holdings.room.await_free(worthwhile, min(max(GATHER_SECONDS, self._took), GATHER_SECONDS_MAX))
         while self._holdings.room.free() <= 0 and not self._stopped.is_set():
             self._holdings.room.await_free(1, 1.0)
         return not self._stopped.is_set()
 
     def claim(self, most: int) -> int:
-        """Claim up to `most` tasks once, and start them."""
-        count = 0
+        """Claim up to `most` tasks once, and start them; and as many more as there was room for when its turn came."""
+        count, asked = 0, 0
         for queues in self._turns():
-            room = min(most - count, *(self._holdings.room.free_in(queue) for queue in queues))
+            room = min(most - count, self._room_in(queues))
             if room > 0:
-                count += self._claim_from(queues, room)
+                claimed = self._claim_from(queues, room)
+                count += len(claimed.leases)
+                asked += claimed.asked
+        self._asked = max(asked, most)
         return count
+
+    def _room_in(self, queues: list[str]) -> int:
+        return min(CLAIM_MAX, *(self._holdings.room.free_in(queue) for queue in queues))
 
     def _turns(self) -> list[list[str]]:
         """Put together what one statement can claim from, in the order of whose turn it is; the others stand alone."""
@@ -171,17 +183,18 @@ class Claimer:
     def _is_limited(self, queue: str) -> bool:
         return queue in self._limited or family_of(queue) in self._limited
 
-    def _claim_from(self, queues: list[str], most: int) -> int:
+    def _claim_from(self, queues: list[str], most: int) -> Claimed:
         asked_at = clock.uptime()
+        room = partial(self._room_in, queues)
         if self._is_limited(queues[0]):
             news = self._branches.news
-            claimed = self._store.leases.claim_limited(self._worker, queues[0], self._routes, most)
-            if len(claimed.leases) < most:
+            claimed = self._store.leases.claim_limited(self._worker, queues[0], self._routes, most, room=room)
+            if len(claimed.leases) < claimed.asked:
                 self._rest(queues[0], claimed.wait_us, news)
         else:
             if asked_at >= self._rescan_at:
                 self._hints.forget()
-            claimed = self._store.leases.claim(self._worker, self._hints.lanes(queues), self._routes, most)
+            claimed = self._store.leases.claim(self._worker, self._hints.lanes(queues), self._routes, most, room)
             if asked_at >= self._rescan_at:
                 took = clock.uptime() - asked_at
                 self._rescan_at = asked_at + max(RESCAN_US, RESCAN_SHARE * took)
@@ -191,7 +204,7 @@ class Claimer:
         self._take_up(claimed.leases, asked_at)
         if claimed.doubtful:
             self._release_strays()
-        return len(claimed.leases)
+        return claimed
 
     def _rest(self, queue: str, wait_us: int | None, news: int) -> None:
         """Look again when a slot has rested; a branch that had too few is left alone until there is news of it."""

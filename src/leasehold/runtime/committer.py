@@ -12,38 +12,17 @@ from collections.abc import Callable
 
 from leasehold.errors import DatabaseUnavailable, LeaseholdError, LeaseLost, Unavailable
 from leasehold.model import lease as endings
-from leasehold.model.effect import Entry, Intent, Record
+from leasehold.model.effect import Entry
 from leasehold.model.failure import classify
 from leasehold.model.lease import Landed, Progress, Settlement
 from leasehold.model.limits import GROUP_BYTES_MAX, GROUP_MAX
-from leasehold.model.machine import Move
+from leasehold.runtime.asks import Ask, Group
 from leasehold.runtime.attempt import Attempt
 from leasehold.runtime.effects import Item
 from leasehold.runtime.holdings import Holdings
 from leasehold.runtime.notices import Notices
 from leasehold.runtime.replies import AnyReply, answer_all
 from leasehold.store import Store
-
-
-class Ask:
-    """An entry of an effect or a move, and who waits for it. `identity`: what the store's answer is found by."""
-
-    __slots__ = ("attempt", "identity", "item", "reply")
-
-    def __init__(self, attempt: Attempt, item: Item, reply: AnyReply) -> None:
-        self.attempt = attempt
-        self.item = item
-        self.reply = reply
-        self.identity = (item.task_id, item.fence, item.key)
-
-    @property
-    def size(self) -> int:
-        """How many characters it brings to a group."""
-        if isinstance(self.item, Intent):
-            return len(self.item.fields)
-        if isinstance(self.item, Move):
-            return len(self.item.tail)
-        return len(self.item.result or "") + len(self.item.failure or "")
 
 
 class Committer:
@@ -104,8 +83,12 @@ class Committer:
     def write(self) -> None:
         """Write what has gathered, once; trouble is told and not raised."""
         try:
-            self._write_asks(self._gather_asks())
-            self._write_ends(self._gather())
+            group = Group(self._asks)
+            if group.asks and self._ends and self._store.database.dialect.takes_turns:
+                self._write_both(group, self._gather())
+            else:
+                self._write_asks(group)
+                self._write_ends(self._gather())
             self._write_notes()
         except Exception as error:  # noqa: BLE001 — the thread must outlive any one group
             self._notices.part_failed("committer", error)
@@ -124,46 +107,52 @@ class Committer:
             self._idle = False
             return self.has_work
 
-    def _gather_asks(self) -> list[Ask]:
-        group: list[Ask] = []
-        seen: set[tuple[int, int, str]] = set()
-        size = 0
-        while self._asks and len(group) < GROUP_MAX and size < GROUP_BYTES_MAX:
-            if self._asks[0].identity in seen:  # asked again before its record was written: after it
-                break
-            group.append(self._asks.popleft())
-            seen.add(group[-1].identity)
-            size += group[-1].size
-        return group
+    def _write_both(self, group: Group, ends: list[tuple[Attempt, Settlement]]) -> None:
+        """Write entries and ends in one turn; if that is refused, each by itself tells whose fault it is."""
 
-    def _write_asks(self, group: list[Ask]) -> None:
-        if not group:
+        def work() -> tuple[list[Entry], list[Landed]]:
+            group.gather()
+            if len(ends) < GROUP_MAX:
+                ends.extend(self._gather())
+            entries = self._store.effects.enter(group.intents, group.records, group.moves)
+            return entries, self._store.leases.settle([settlement for _, settlement in ends])
+
+        try:
+            entries, landed = self._store.database.together(work)
+        except Unavailable as error:
+            answer_all((ask.reply, error) for ask in group.asks)
+            self._give_up(ends, error)
+        except Exception:  # noqa: BLE001 — they deal with whatever it is
+            self._write_asks(group)
+            self._write_ends(ends)
+        else:
+            try:
+                self._answer(ends, landed)
+            finally:
+                self._answer_asks(group, entries)
+
+    def _write_asks(self, group: Group) -> None:
+        asks = group.asks
+        if not asks:
             return
         try:
-            entries = self._enter([ask.item for ask in group])
+            entries = self._store.effects.enter(group.intents, group.records, group.moves, group.gather)
         except LeaseholdError as error:
-            if isinstance(error, Unavailable) or len(group) == 1:
-                answer_all((ask.reply, error) for ask in group)
+            if isinstance(error, Unavailable) or len(asks) == 1:
+                answer_all((ask.reply, error) for ask in asks)
                 return
-            for ask in group:
-                self._write_asks([ask])
+            for ask in asks:
+                self._write_asks(Group(deque([ask])))
             return
         except Exception as error:  # noqa: BLE001 — those who wait for this group must not wait for ever
             self._notices.part_failed("committer", error)
-            answer_all((ask.reply, DatabaseUnavailable(f"{type(error).__name__}: {error}.")) for ask in group)
+            answer_all((ask.reply, DatabaseUnavailable(f"{type(error).__name__}: {error}.")) for ask in asks)
             return
-        found = {(entry.task_id, entry.fence, entry.key): entry for entry in entries}
-        answer_all([(ask.reply, found.get(ask.identity) or self._lost(ask)) for ask in group])
+        self._answer_asks(group, entries)
 
-    def _enter(self, items: list[Item]) -> list[Entry]:
-        intents = [item for item in items if isinstance(item, Intent)]
-        records = [item for item in items if isinstance(item, Record)]
-        moves = [item for item in items if isinstance(item, Move)]
-        if not moves:
-            return self._store.effects.enter(intents, records)
-        if not (intents or records):
-            return self._store.machines.move(moves)
-        return self._store.effects.enter_with(intents, records, moves)
+    def _answer_asks(self, group: Group, entries: list[Entry]) -> None:
+        found = {(entry.task_id, entry.fence, entry.key): entry for entry in entries}
+        answer_all([(ask.reply, found.get(ask.identity) or self._lost(ask)) for ask in group.asks])
 
     def _lost(self, ask: Ask) -> LeaseLost:
         if ask.attempt.lose():

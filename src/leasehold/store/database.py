@@ -34,10 +34,11 @@ SAID_LENGTH_MAX: Final = 32 * 1024
 
 @dataclass(slots=True)
 class _Binding:
-    """The caller's connection for as long as its transaction is open."""
+    """The caller's connection for as long as its transaction is open. `is_whole`: what fails in it fails all of it."""
 
     session: Session
     is_open: bool = True
+    is_whole: bool = False
 
 
 # Which caller's connection operations run on, by database; a coroutine's binding is not seen by others of its thread.
@@ -92,6 +93,10 @@ class Dialect(Protocol):
     name: str
 
     @property
+    def takes_turns(self) -> bool:
+        """Whether whoever writes waits until nobody else does. Even a single statement is bracketed then."""
+
+    @property
     def in_transaction(self) -> bool:
         """Whether all connections are one of the caller's with an open transaction."""
 
@@ -143,13 +148,13 @@ class Database:
         """Run one operation as a transaction of its own."""
         return self._persist(lambda session: session.run(name, **values), write=True, alone=True)[0]
 
-    def write_doubting(self, name: str, /, **values: object) -> tuple[list[Row], bool]:
-        """Like `write`; also tell whether an earlier try may have been committed without an answer."""
-        return self._persist(lambda session: session.run(name, **values), write=True, alone=True)
-
     def perform(self, work: Callable[[Session], T]) -> T:
         """Run operations that need not be one transaction: each is one by itself where the database allows."""
         return self._persist(work, write=True, alone=True)[0]
+
+    def perform_doubting(self, work: Callable[[Session], T]) -> tuple[T, bool]:
+        """Like `perform`; also tell whether an earlier try may have been committed without an answer."""
+        return self._persist(work, write=True, alone=True)
 
     def transact(self, work: Callable[[Session], T]) -> T:
         """Run several operations as one transaction; `work` may be called again after trouble."""
@@ -191,9 +196,9 @@ class Database:
                     _bound.reset(token)
 
     @contextmanager
-    def lent(self, session: Session) -> Iterator[None]:
+    def lent(self, session: Session, *, is_whole: bool = False) -> Iterator[None]:
         """Have operations of this thread take part in the transaction that this session has open."""
-        binding = _Binding(session)
+        binding = _Binding(session, is_whole=is_whole)
         token = _bound.set({**_bound.get(), id(self): binding})
         try:
             yield
@@ -201,14 +206,23 @@ class Database:
             binding.is_open = False
             _bound.reset(token)
 
+    def together(self, work: Callable[[], T]) -> T:
+        """Have the operations that `work` calls take part in one transaction; it may be called again after trouble."""
+
+        def take_part(session: Session) -> T:
+            with self.lent(session, is_whole=True):
+                return work()
+
+        return self.transact(take_part)
+
     @property
     def is_bound(self) -> bool:
         """Whether this thread or coroutine works inside a transaction of the caller's."""
         return self._binding() is not None or self.dialect.in_transaction
 
-    def _binding(self) -> Session | None:
+    def _binding(self) -> _Binding | None:
         binding = _bound.get().get(id(self))
-        return binding.session if binding is not None and binding.is_open else None
+        return binding if binding is not None and binding.is_open else None
 
     def close(self) -> None:
         """Close all connections; operations that wait for the database give up."""
@@ -216,9 +230,9 @@ class Database:
         self._pool.close()
 
     def _persist(self, work: Callable[[Session], T], *, write: bool, alone: bool) -> tuple[T, bool]:
-        session = self._binding()
-        if session is not None:
-            return self._once(session, work, write=write), False
+        binding = self._binding()
+        if binding is not None:
+            return work(binding.session) if binding.is_whole else self._once(binding.session, work, write=write), False
         doubtful = False
         started = time.monotonic()
         pause = PAUSE_FIRST
@@ -244,7 +258,7 @@ class Database:
     def _on_pooled(self, work: Callable[[Session], T], *, write: bool, alone: bool) -> T:
         session = self._pool.take()
         try:
-            if alone and not getattr(session, "needs_brackets", False):
+            if alone and not self.dialect.takes_turns:
                 result = work(session)
             else:
                 with session.atomic(write=write):

@@ -54,7 +54,8 @@ class Deliveries:
 
     def mark(self, mark: Mark) -> bool:
         """Write what came of a delivery, in one write; False if the claim no longer stands."""
-        rows, doubtful = self._database.write_doubting("delivery_mark", marks=document([mark]))
+        told = document([mark])
+        rows, doubtful = self._database.perform_doubting(lambda session: session.run("delivery_mark", marks=told))
         return bool(rows) or (doubtful and self._stands(mark))
 
     def _stands(self, mark: Mark) -> bool:

@@ -11,7 +11,7 @@ from leasehold.errors import EffectInDoubt, LeaseLost, Misuse
 from leasehold.model.effect import Entry, Intent, Record, Verdict
 from leasehold.model.limits import IDLE_MS_MAX
 from leasehold.model.machine import Move
-from leasehold.store.database import Database, Session, Trouble
+from leasehold.store.database import Database, Row, Session, Trouble
 from leasehold.store.documents import document
 from leasehold.store.machines import move_all
 
@@ -49,22 +49,25 @@ class Effects:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def enter(self, intents: Sequence[Intent], records: Sequence[Record]) -> list[Entry]:
-        """Commit intents and records together; of those missing in the answer the lease no longer stands."""
-        rows = self._database.write(
-            "ledger",
-            intents=document(sorted(intents, key=attrgetter("task_id"))),
-            records=document(sorted(records, key=attrgetter("task_id"))),
-        )
-        return [Entry(*row) for row in rows]
+    def enter(
+        self,
+        intents: Sequence[Intent],
+        records: Sequence[Record],
+        moves: Sequence[Move] = (),
+        on_turn: Callable[[], object] | None = None,
+    ) -> list[Entry]:
+        """Commit intents, records and moves together; of those missing in the answer the lease no longer stands.
 
-    def enter_with(self, intents: Sequence[Intent], records: Sequence[Record], moves: Sequence[Move]) -> list[Entry]:
-        """Commit intents and records together with moves of states."""
-        entered = {
-            "intents": document(sorted(intents, key=attrgetter("task_id"))),
-            "records": document(sorted(records, key=attrgetter("task_id"))),
-        }
-        rows = self._database.transact(lambda session: [*session.run("ledger", **entered), *move_all(session, moves)])
+        `on_turn` is called where writers take turns, when it is this one's: it may add to the three.
+        """
+
+        def work(session: Session) -> list[Row]:
+            if on_turn is not None and self._database.dialect.takes_turns:
+                on_turn()
+            rows = _ledger(session, intents, records) if intents or records else []
+            return [*rows, *move_all(session, moves)]
+
+        rows = self._database.transact(work) if moves else self._database.perform(work)
         return [Entry(*row) for row in rows]
 
     def transact(self, intent: Intent, act: Callable[[object], Record]) -> Entry:
@@ -119,6 +122,14 @@ class Effects:
         task, number, key = (0, 0, "") if after is None else (after.task_id, after.number, after.key)
         rows = self._database.read("effects", job=job_id, task=task, number=number, key=key, most=most)
         return [EffectRow(*row) for row in rows]
+
+
+def _ledger(session: Session, intents: Sequence[Intent], records: Sequence[Record]) -> list[Row]:
+    return session.run(
+        "ledger",
+        intents=document(sorted(intents, key=attrgetter("task_id"))),
+        records=document(sorted(records, key=attrgetter("task_id"))),
+    )
 
 
 def _answer(rows: list[tuple[object, ...]]) -> Entry:

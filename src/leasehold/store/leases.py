@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, TypeVar
 
 from msgspec import Struct
@@ -12,10 +12,11 @@ from leasehold.model.lanes import Lane
 from leasehold.model.lease import Landed, Lease, Progress, Renewal, Renewed, Settlement, Vacancy, Vacated
 from leasehold.model.limits import PRIORITY_MAX, PRIORITY_MIN, RENEW_MAX, SWEEP_MAX
 from leasehold.model.names import family_of
-from leasehold.store.database import Database, Session
+from leasehold.store.database import Database, Row, Session
 from leasehold.store.documents import document
 
 T = TypeVar("T", Settlement, Renewal, Progress, Vacancy)
+Room = Callable[[], int]
 
 _LOST: Final = WORKER_LOST.text()
 _SPENT: Final = ATTEMPTS_SPENT.text()
@@ -25,12 +26,13 @@ _CONFLICT: Final = MESSAGE_STANDS.text()
 class Claimed(Struct, frozen=True):
     """What a claim brought. `doubtful`: an earlier try may have leased tasks that nobody was told of.
 
-    `wait_us`: in how long a slot of a limited queue has rested; None if none rests.
+    `wait_us`: in how long a slot of a limited queue has rested; None if none rests. `asked`: how many were asked for.
     """
 
     leases: list[Lease]
     doubtful: bool
     wait_us: int | None = None
+    asked: int = 0
 
 
 class Leases:
@@ -39,24 +41,37 @@ class Leases:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def claim(self, worker: int, lanes: Sequence[Lane], routes: str, most: int) -> Claimed:
-        """Lease up to `most` tasks of unlimited, unpaused queues. `routes`: a JSON list of what the worker can run."""
-        rows, doubtful = self._database.write_doubting(
-            "claim", worker=worker, lanes=document(lanes), routes=routes, most=most, limited=False
-        )
-        return Claimed([Lease(*row) for row in rows], doubtful)
+    def claim(self, worker: int, lanes: Sequence[Lane], routes: str, most: int, room: Room | None = None) -> Claimed:
+        """Lease up to `most` tasks of unlimited, unpaused queues. `routes`: a JSON list of what the worker can run.
 
-    def claim_limited(self, worker: int, queue: str, routes: str, most: int, only: Lane | None = None) -> Claimed:
-        """Lease tasks of a limited queue, one slot each; `only` from this part of it."""
+        `room` tells how many there is room for when it is this writer's turn, where writers take turns.
+        """
+        asked = most
+
+        def work(session: Session) -> list[Row]:
+            nonlocal asked
+            asked = max(most, room()) if room is not None and self._database.dialect.takes_turns else most
+            return session.run("claim", worker=worker, lanes=document(lanes), routes=routes, most=asked, limited=False)
+
+        rows, doubtful = self._database.perform_doubting(work)
+        return Claimed([Lease(*row) for row in rows], doubtful, asked=asked)
+
+    def claim_limited(
+        self, worker: int, queue: str, routes: str, most: int, only: Lane | None = None, room: Room | None = None
+    ) -> Claimed:
+        """Lease tasks of a limited queue, one slot each; `only` from this part of it. `room` as above."""
         lane = document([only or Lane(queue, PRIORITY_MIN, PRIORITY_MAX, 0)])
         known = {"queue": queue, "family": family_of(queue)}
+        asked = most
 
         def work(session: Session) -> tuple[list[Lease], int | None]:
-            found = session.run("slots_free", **known, most=most, ceiling=None)
+            nonlocal asked
+            asked = max(most, room()) if room is not None and self._database.dialect.takes_turns else most
+            found = session.run("slots_free", **known, most=asked, ceiling=None)
             if known["family"] and not any(wait_us == 0 for _, wait_us in found):
                 # A branch gets its slots when it is first claimed from, or when none is free and there may be more.
                 session.run("slots_make", **known, capacity=None)
-                found = session.run("slots_free", **known, most=most, ceiling=None)
+                found = session.run("slots_free", **known, most=asked, ceiling=None)
             free = [number for number, wait_us in found if wait_us == 0]
             wait_us = min((wait_us for _, wait_us in found if wait_us > 0), default=None)
             if not free:
@@ -68,16 +83,15 @@ class Leases:
             return leases, wait_us
 
         (leases, wait_us), doubtful = self._database.transact_doubting(work)
-        return Claimed(leases, doubtful, wait_us)
+        return Claimed(leases, doubtful, wait_us, asked)
 
     def settle(self, settlements: Sequence[Settlement]) -> list[Landed]:
         """End attempts; the answer holds those that landed. Of the others the lease no longer stands."""
         return [landed for batch in _apart(settlements) for landed in self._settle(batch)]
 
     def _settle(self, settlements: Sequence[Settlement]) -> list[Landed]:
-        rows, doubtful = self._database.write_doubting(
-            "settle", settlements=document(_in_order(settlements)), conflict=_CONFLICT
-        )
+        told = {"settlements": document(_in_order(settlements)), "conflict": _CONFLICT}
+        rows, doubtful = self._database.perform_doubting(lambda session: session.run("settle", **told))
         landed = [Landed(*row) for row in rows]
         if doubtful and len(landed) < len(settlements):
             landed += self._landed_before(settlements, landed)

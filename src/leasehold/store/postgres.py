@@ -53,6 +53,7 @@ class PostgresDialect:
     """Knows one PostgreSQL database by its URL."""
 
     name = "postgres"
+    takes_turns = False
     in_transaction = False
 
     def __init__(self, url: str) -> None:
@@ -158,7 +159,6 @@ class PostgresSession:
     has prepared there would run its statement with our values.
     """
 
-    needs_brackets = False
     pours = True
 
     def __init__(self, connection: psycopg.Connection[Row], *, own: bool, is_pooled: bool) -> None:

@@ -156,7 +156,6 @@ class _Moment:
 class SqliteSession:
     """One apsw connection, ours or the caller's."""
 
-    needs_brackets = True
     pours = False
 
     def __init__(self, connection: Any, *, own: bool, path: Path) -> None:
