@@ -20,9 +20,9 @@ def test_what_gathers_while_a_group_is_done_is_the_next_group_and_each_gets_its_
 
     async def run():
         batches = Batches("test", work, 100)
-        first = asyncio.create_task(batches.do(0))
+        first = batches.do(0)
         await asyncio.to_thread(begun.wait, 60)
-        others = [asyncio.create_task(batches.do(number)) for number in range(1, 6)]
+        others = [batches.do(number) for number in range(1, 6)]
         await asyncio.sleep(0)  # each has said its wish
         go_on.set()
         found = await asyncio.gather(first, *others, return_exceptions=True)
@@ -61,7 +61,7 @@ def test_who_waits_no_longer_disturbs_nobody():
 
     async def run():
         batches = Batches("test", work, 1)
-        lost, kept = asyncio.create_task(batches.do(1)), asyncio.create_task(batches.do(2))
+        lost, kept = batches.do(1), batches.do(2)
         await asyncio.sleep(0)
         lost.cancel()
         go_on.set()

@@ -3,6 +3,7 @@
 import fcntl
 import hashlib
 import random
+from contextlib import closing
 
 import pytest
 from msgspec.structs import replace
@@ -291,3 +292,10 @@ def test_a_part_that_an_attempt_before_still_writes_to_is_left_to_it(server, cli
             fetch(client, url, part)
         assert part.path.read_bytes() == b"theirs"
     assert fetch(client, url, part).sha256 == SHA
+
+
+def test_a_header_of_ones_own_does_not_stand_beside_the_one_that_a_resume_needs(server, part):
+    url = server.add("/a", CONTENT, cut_after=[70_000])
+    with closing(Client(Options(headers={"If-Range": '"of another file"'}))) as client:
+        assert fetch_on(client, url, part).sha256 == SHA
+    assert [line.first for line in server.gets("/a")] == [0, 70_000]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leasehold.pipelines.download.urls import UrlRefused, canonical_url, host_of, name_of
+from leasehold.pipelines.download.urls import IN_FORM, UrlRefused, canonical_url, host_of, name_of
 
 SAME = [
     ("https://example.org/paper.pdf", "https://example.org/paper.pdf"),
@@ -84,3 +84,17 @@ def test_host_and_name_are_those_a_person_would_say():
     assert host_of("https://example.org:8443/a") == "example.org:8443"
     assert name_of("https://example.org/a/Gr%C3%BC%C3%9Fe%20v2.pdf?x=1") == "Grüße v2.pdf"
     assert name_of("https://example.org/") == ""
+
+
+@given(st.from_regex(IN_FORM))
+def test_what_is_seen_at_a_glance_to_be_in_form_is_what_a_closer_look_would_make_of_it(url):
+    assert canonical_url(url) == canonical_url(f"{url}#page=2")  # the closer look takes that away
+
+
+@pytest.mark.parametrize("url", ["http://a.b/c\n", "http://a.b/c\nd", "http://a.b:99999/c", "http://a.b/c d"])
+def test_what_is_almost_in_form_gets_the_closer_look(url):
+    try:
+        found = canonical_url(url)
+    except UrlRefused:
+        return
+    assert found == url.strip()

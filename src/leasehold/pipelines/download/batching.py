@@ -80,14 +80,29 @@ class Hands:
             self._wishes.put(None)
 
 
+class Owed(asyncio.Future[O]):
+    """A future that no cancel ends: whoever awaits it is cancelled when it is over."""
+
+    def cancel(self, msg: object = None) -> bool:  # noqa: ARG002
+        """Refuse: it will be answered."""
+        return False
+
+
 class Batches(Generic[I, O]):
     """Gathers wishes; whatever gathers while a group is done is the next group: no timer, no set size.
 
-    `work` answers each of a group with a result or an exception, in order.
+    `work` answers each of a group with a result or an exception, in order. `promise`: what those who wait are given.
     """
 
-    def __init__(self, name: str, work: Callable[[list[I]], Sequence[O | Exception]], most: int) -> None:
+    def __init__(
+        self,
+        name: str,
+        work: Callable[[list[I]], Sequence[O | Exception]],
+        most: int,
+        promise: type[asyncio.Future[O]] = asyncio.Future,
+    ) -> None:
         self._name = name
+        self._promise = promise
         self._work = work
         self._most = most
         self._gathered: list[Wish] = []
@@ -95,10 +110,10 @@ class Batches(Generic[I, O]):
         self._closed = False
         self._thread: threading.Thread | None = None
 
-    async def do(self, item: I) -> O:
-        """Have something done, with whatever others are waiting for; return once it is."""
+    def do(self, item: I) -> asyncio.Future[O]:
+        """Have something done, with whatever others are waiting for; to be awaited."""
         loop = asyncio.get_running_loop()
-        future: asyncio.Future[O] = loop.create_future()
+        future = self._promise(loop=loop)
         with self._changed:
             if self._closed:
                 raise RuntimeError(f"{self._name} is closed")
@@ -107,7 +122,7 @@ class Batches(Generic[I, O]):
                 self._thread.start()
             self._gathered.append((item, loop, future))
             self._changed.notify()
-        return await future
+        return future
 
     def _run(self) -> None:
         while True:

@@ -13,13 +13,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
-from urllib.parse import SplitResult, urljoin, urlsplit
+from urllib.parse import SplitResult, urljoin
 from weakref import WeakKeyDictionary
 
 from msgspec import Struct
 
 from leasehold.errors import Permanent, Transient
-from leasehold.pipelines.download.urls import PORTS, UrlRefused, canonical_url
+from leasehold.pipelines.download.urls import PORTS, UrlRefused, canonical_url, parts_of
 from leasehold.pipelines.download.wire import BODILESS, Answer, Silence, Sink, Watch, Wire
 
 REDIRECTS_MAX: Final = 10
@@ -253,7 +253,7 @@ class Client:
         """Ask, and ask again where the answer points to; headers of the caller's own go to the first host alone."""
         at = url
         for _ in range(REDIRECTS_MAX + 1):
-            exchange = await self._ask(method, at, {**self._headers(url, at), **wanted})
+            exchange = await self._ask(method, at, self._lines_for(url, at, wanted))
             location = exchange.answer.headers.get("location")
             if exchange.answer.status not in MOVED or location is None:
                 return exchange, at
@@ -261,10 +261,10 @@ class Client:
             at = _target(at, location)
         raise Permanent(f"{url} leads on more than {REDIRECTS_MAX} times", error_class="NOT_FOUND")
 
-    async def _ask(self, method: str, url: str, headers: Mapping[str, str]) -> Exchange:
+    async def _ask(self, method: str, url: str, lines: str) -> Exchange:
         """Ask; a connection that the other side had closed meanwhile is replaced by a new one, once."""
-        parts = urlsplit(url)
-        words = _words(method, parts, headers)
+        parts = parts_of(url)
+        words = _words(method, parts, lines)
         while True:
             wire, was_used = await self._pool.take(parts)
             try:
@@ -281,9 +281,15 @@ class Client:
                     wire.be_done(answer)
                 return Exchange(self._pool, self.options, parts, wire, answer)
 
-    def _headers(self, first: str, at: str) -> dict[str, str]:
-        own = self.options.headers if first == at or _origin(first) == _origin(at) else {}
-        return {"User-Agent": AGENT, "Accept": "*/*", "Accept-Encoding": "identity", **own}
+    def _lines_for(self, first: str, at: str, wanted: Mapping[str, str]) -> str:
+        is_first = first == at or _origin(first) == _origin(at)
+        if wanted:
+            return _lines({**USUAL, **(self.options.headers if is_first else {}), **wanted})
+        return self._own_lines if is_first else USUAL_LINES
+
+    @cached_property
+    def _own_lines(self) -> str:
+        return _lines({**USUAL, **self.options.headers})
 
     def close(self) -> None:
         """Close idle connections."""
@@ -298,16 +304,31 @@ def _ignore(_: memoryview) -> None:
     pass
 
 
-def _words(method: str, parts: SplitResult, headers: Mapping[str, str]) -> bytes:
-    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    lines = [f"{method} {path} HTTP/1.1", f"Host: {parts.netloc}", *(f"{name}: {headers[name]}" for name in headers)]
-    if any("\r" in line or "\n" in line for line in lines):
+def _words(method: str, parts: SplitResult, lines: str) -> bytes:
+    path = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
+    _check_line(path)
+    _check_line(parts.netloc)
+    return f"{method} {path} HTTP/1.1\r\nHost: {parts.netloc}\r\n{lines}\r\n".encode("latin-1")
+
+
+def _lines(headers: Mapping[str, str]) -> str:
+    for name in headers:
+        _check_line(name)
+        _check_line(headers[name])
+    return "".join(f"{name}: {headers[name]}\r\n" for name in headers)
+
+
+def _check_line(text: str) -> None:
+    if "\r" in text or "\n" in text:
         raise Permanent("an address or a header has a line break in it", error_class="SCHEMA_INVALID")
-    return "\r\n".join([*lines, "", ""]).encode("latin-1")
+
+
+USUAL: Final = {"User-Agent": AGENT, "Accept": "*/*", "Accept-Encoding": "identity"}
+USUAL_LINES: Final = _lines(USUAL)
 
 
 def _origin(url: str) -> tuple[str, str]:
-    parts = urlsplit(url)
+    parts = parts_of(url)
     return parts.scheme, parts.netloc
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import Any, Final
 
-from leasehold.pipelines.download.batching import Batches
+from leasehold.pipelines.download.batching import Batches, Owed
 from leasehold.pipelines.download.draft import Draft
 from leasehold.pipelines.download.index import Index
 from leasehold.pipelines.download.loose import Loose
@@ -37,11 +38,14 @@ class Finisher:
     def __init__(self, places: Places, index: Index) -> None:
         self._places = places
         self._index = index
-        self._batches: Batches[Ready, dict[str, Any]] = Batches("leasehold-finisher", self._finish, GROUP_MAX)
+        self._batches: Batches[Ready, dict[str, Any]] = Batches("leasehold-finisher", self._finish, GROUP_MAX, Owed)
 
-    async def finish(self, ready: Ready) -> dict[str, Any]:
-        """Make one whole: whether its content is new, and its name; or that somebody took the part away."""
-        return await self._batches.do(ready)
+    def finish(self, ready: Ready) -> asyncio.Future[dict[str, Any]]:
+        """Make one whole: whether its content is new, and its name; or that somebody took the part away.
+
+        Whoever waits is not cut short before that is done: it has the part in hand.
+        """
+        return self._batches.do(ready)
 
     def _finish(self, group: list[Ready]) -> list[dict[str, Any] | Exception]:
         sheets = [self._sheet(one) for one in group]

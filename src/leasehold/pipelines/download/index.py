@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Final
 
 from leasehold.pipelines.download.batching import Batches
-from leasehold.pipelines.download.shelves import Shelf, words_of
+from leasehold.pipelines.download.shelves import Shelf
 
 GROUP_MAX: Final = 500
 FIND_MAX: Final = 1_000
@@ -92,13 +92,18 @@ class Index:
         """Write rows in one order, so that two processes with the same rows do not wait for each other."""
         latest = sorted({row.key: row for row in rows}.items())
         try:
-            self._shelf.change(("alone", {}), *(("write", _kept(row)) for _, row in latest))
+            self._shelf.change(("alone", {}), *(("write", self._kept(row)) for _, row in latest))
             states = dict(self._shelf.read("standing", {"keys": json.dumps([key for key, _ in latest])}))
         except Exception as error:  # noqa: BLE001 — whoever waits for it is told
             if len(rows) == 1:
                 return [error]
             return [self._write([row])[0] for row in rows]  # one that cannot be written fails alone
         return [states.get(row.key, row.state) for row in rows]
+
+    def _kept(self, row: Row) -> dict[str, Any]:
+        """Return a row as it is kept, with its words."""
+        found = {name: getattr(row, name) for name in COLUMNS}
+        return {**found, "words": self._shelf.words(row.name, row.host, row.work_id, row.artifact_id, row.url)}
 
     def has(self, key: str, sha256: str | None = None) -> str | None:
         """Return the state of an artifact in the index, with this content if one is named; None: it is not there."""
@@ -128,7 +133,7 @@ class Index:
 
     def adopt(self, row: Row) -> bool:
         """Write a row unless there is one with its key; say whether it was written."""
-        return self._shelf.change(("adopt", _kept(row))) > 0
+        return self._shelf.change(("adopt", self._kept(row))) > 0
 
     def lose(self, row: Row, state: str, reason: str) -> bool:
         """Note that the file of a row is missing, unless another has taken the row's place meanwhile."""
@@ -167,9 +172,3 @@ class Marks:
 def missing_rows(index: Index) -> list[Row]:
     """Return the rows whose file was found missing, by key."""
     return [row for row in index.rows() if row.reason is not None]
-
-
-def _kept(row: Row) -> dict[str, Any]:
-    """Return a row as it is kept, with its words."""
-    found = {name: getattr(row, name) for name in COLUMNS}
-    return {**found, "words": " ".join(words_of(row.name, row.host, row.work_id, row.artifact_id, row.url))}

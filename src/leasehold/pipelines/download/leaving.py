@@ -6,8 +6,7 @@ A stop has a few seconds, and a server may take a minute to answer. One task of 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager
+from types import TracebackType
 from typing import Final
 
 from leasehold import Released, Task
@@ -23,23 +22,22 @@ class Waiters:
         self._told: set[asyncio.Task[object]] = set()
         self._watch: asyncio.Task[None] | None = None
 
-    @contextmanager
-    def among(self, task: Task, patience: float = 0.0) -> Iterator[None]:
+    def among(self, task: Task, patience: float = 0.0) -> Among:
         """Have the block cut short, with `Released`, so many seconds after the worker was told to stop."""
-        lane = asyncio.current_task()
-        assert lane is not None
+        return Among(self, task, patience)
+
+    def enter(self, lane: asyncio.Task[object], task: Task, patience: float) -> None:
+        """Have one who waits looked after."""
         self._present[lane] = task, patience
         if self._watch is None or self._watch.done():
             self._watch = asyncio.get_running_loop().create_task(self._look())
-        try:
-            yield
-        except asyncio.CancelledError:
-            if lane in self._told and lane.uncancel() == 0:  # by nobody else
-                raise Released("the worker is stopping") from None
-            raise
-        finally:
-            self._present.pop(lane, None)
-            self._told.discard(lane)
+
+    def leave(self, lane: asyncio.Task[object]) -> bool:
+        """Look after one no longer; whether it was told to stop."""
+        self._present.pop(lane, None)
+        was_told = lane in self._told
+        self._told.discard(lane)
+        return was_told
 
     def be_patient(self, patience: float) -> None:
         """Have the block that runs now left alone so many seconds longer."""
@@ -56,3 +54,28 @@ class Waiters:
                     self._told.add(lane)
                     lane.cancel()
             waited += LOOK_SECONDS if any(task.leaving for task, _ in self._present.values()) else 0.0
+
+
+class Among:
+    """A block that may be cut short. It is entered several times for every file: no generator."""
+
+    __slots__ = ("_lane", "_patience", "_task", "_waiters")
+
+    def __init__(self, waiters: Waiters, task: Task, patience: float) -> None:
+        self._waiters = waiters
+        self._task = task
+        self._patience = patience
+        lane = asyncio.current_task()
+        assert lane is not None
+        self._lane = lane
+
+    def __enter__(self) -> None:
+        self._waiters.enter(self._lane, self._task, self._patience)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        was_told = self._waiters.leave(self._lane)
+        is_cut = isinstance(error, asyncio.CancelledError)
+        if is_cut and was_told and self._lane.uncancel() == 0:  # by nobody else
+            raise Released("the worker is stopping") from None

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 from leasehold.pipelines.download.idempotency import job_key
@@ -34,7 +35,7 @@ class ManifestInvalid(ValueError):
         self.faults = faults
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Artifact:
     """One file that is wanted. `url` is canonical."""
 
@@ -44,7 +45,7 @@ class Artifact:
     sha256: str | None = None
     filename: str | None = None
 
-    @property
+    @cached_property
     def key(self) -> str:
         """The key of its job: equal on every machine."""
         return job_key(self.work_id, self.artifact_id, self.url)

@@ -67,6 +67,7 @@ class Places:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.staging = root / HOME / "staging"
+        self._staging = str(self.staging)
         self._objects = root / "sha256"
         self._names = root / "files"
 
@@ -95,7 +96,11 @@ class Places:
 
     def part(self, key: str) -> Path:
         """Where a job's bytes are gathered."""
-        return self.staging / f"{key}.part"
+        return Path(self.part_place(key))
+
+    def part_place(self, key: str) -> str:
+        """Likewise, as a plain text: it is asked for every file."""
+        return f"{self._staging}/{key}.part"
 
     def object(self, sha256: str) -> Path:
         """Where a content lies, or would."""

@@ -24,6 +24,9 @@ class Shelf(Protocol):
     def read(self, question: str, values: Values) -> list[tuple[Any, ...]]:
         """Ask one of the questions."""
 
+    def words(self, *texts: str) -> str:
+        """Return the words of texts as this database keeps them with a row; empty: it finds them by itself."""
+
     def query(self, words: Sequence[str]) -> str:
         """Return how this database is asked for rows that have words beginning with all of these; empty: it cannot."""
 
@@ -73,6 +76,9 @@ class SqliteShelf:
         with self._lock:
             return self._connection.execute(step, values).fetchall()
 
+    def words(self, *texts: str) -> str:  # noqa: ARG002
+        return ""
+
     def query(self, words: Sequence[str]) -> str:
         return " ".join('"' + word.replace('"', '""') + '"*' for word in words)
 
@@ -109,6 +115,9 @@ class PostgresShelf:
                 self._connection.close()
                 self._connection = self._connect()
                 return work(self._connection)
+
+    def words(self, *texts: str) -> str:
+        return " ".join(words_of(*texts))
 
     def query(self, words: Sequence[str]) -> str:
         return " & ".join(f"{word}:*" for word in words_of(*words))

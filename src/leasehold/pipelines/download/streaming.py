@@ -13,7 +13,7 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -56,10 +56,23 @@ class Streamed(Struct, frozen=True):
 class Part:
     """A part and its note."""
 
-    def __init__(self, path: Path, boot: str) -> None:
-        self.path = path
-        self._note = path.with_suffix(".json")
+    def __init__(self, place: str | Path, boot: str) -> None:
+        self._place = place  # of most files nothing but this is ever needed
         self._boot = boot
+
+    @cached_property
+    def path(self) -> Path:
+        """Where the part is."""
+        return Path(self._place)
+
+    @cached_property
+    def _note(self) -> Path:
+        return self.path.with_suffix(".json")
+
+    @property
+    def is_there(self) -> bool:
+        """Whether an attempt has left one."""
+        return os.path.exists(self._place)  # noqa: PTH110
 
     def reach(self, head: Head) -> int:
         """Return how many bytes of the file that a head tells of can be built on."""
@@ -70,7 +83,7 @@ class Part:
     def known(self, head: Head) -> tuple[Note | None, int]:
         """Return what the part was fetched with, and how many of its bytes are certain to be there."""
         try:
-            size = os.stat(self.path).st_size  # noqa: PTH116 — asked for every file, and most have no part
+            size = os.stat(self._place).st_size  # noqa: PTH116 — asked for every file, and most have no part
         except FileNotFoundError:
             return None, 0
         note = self._read()

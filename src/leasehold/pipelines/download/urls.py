@@ -8,16 +8,22 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from functools import lru_cache
 from typing import Final
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 URL_LENGTH_MAX: Final = 8_192
+PARTS_KEPT: Final = 1_024
 PORTS: Final = {"http": 80, "https": 443}
 UNRESERVED: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 PATH_SAFE: Final = UNRESERVED | frozenset(b"/:@!$&'()*+,;=")
 QUERY_SAFE: Final = PATH_SAFE | frozenset(b"?")
 TRACKING: Final = re.compile(
     r"(?i:utm_[a-z_]+|gclid|dclid|gbraid|wbraid|fbclid|msclkid|yclid|twclid|igshid|mc_cid|mc_eid|_ga|_gl|vero_id|oly_(anon|enc)_id)\Z"
+)
+# What has this form, and no segment that begins with a dot, is as it should be: most addresses of a long list are.
+IN_FORM: Final = re.compile(
+    r"\Ahttps?://[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[1-9][0-9]{3}|:[1-5][0-9]{4})?/[A-Za-z0-9._~/:@!$&'()*+,;=-]*\Z"
 )
 _blank: Final = re.compile(r"[\x00-\x20\x7f]")
 _escape: Final = re.compile(rb"%([0-9A-Fa-f]{2})|(.)", re.DOTALL)
@@ -29,19 +35,25 @@ class UrlRefused(ValueError):
 
 def canonical_url(url: str, *, tidy_query: bool = False) -> str:
     """Return the one form of an address; with `tidy_query`, its query sorted and without tracking parameters."""
+    if len(url) <= URL_LENGTH_MAX and IN_FORM.match(url) and "/." not in url:
+        return url
     parts = _split(url)
     query = _tidied(parts.query) if tidy_query else _escaped(parts.query, QUERY_SAFE)
     return urlunsplit((parts.scheme, _netloc(parts), _path(parts.path), query, ""))
 
 
+# An address is looked at several times while its file is fetched, and so are the hundreds that are fetched beside it.
+parts_of: Final = lru_cache(maxsize=PARTS_KEPT)(urlsplit)
+
+
 def host_of(url: str) -> str:
     """Return the host of a canonical address, with its port if that is not the usual one."""
-    return urlsplit(url).netloc.rpartition("@")[2]
+    return parts_of(url).netloc.rpartition("@")[2]
 
 
 def name_of(url: str) -> str:
     """Return the last part of the path, as a person would name the file; empty if there is none."""
-    raw = urlsplit(url).path.rpartition("/")[2].encode("utf-8", "surrogatepass")
+    raw = parts_of(url).path.rpartition("/")[2].encode("utf-8", "surrogatepass")
     return re.sub(rb"%([0-9A-Fa-f]{2})", lambda found: bytes([int(found[1], 16)]), raw).decode("utf-8", "replace")
 
 

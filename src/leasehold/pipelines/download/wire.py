@@ -134,12 +134,20 @@ class Wire(asyncio.BufferedProtocol):
         if not self.is_idle or self._transport.is_closing():
             raise Silence("the connection is closed")
         self._phase = Phase.ASKED
-        self._waiting = self._loop.create_future()
+        waiting: asyncio.Future[Answer] = self._loop.create_future()
+        self._waiting = waiting
         self.go_on()  # it may have been paused in the answer before
         self._transport.write(words)
-        async with asyncio.timeout(timeout):
-            answer: Answer = await self._waiting
-        return answer
+        timer = self._loop.call_later(timeout, self._give_up, waiting)
+        try:
+            return await waiting
+        finally:
+            timer.cancel()
+
+    def _give_up(self, waiting: asyncio.Future[Answer]) -> None:
+        """Wait for an answer no longer, if it is still waited for."""
+        if self._waiting is waiting:
+            self._settle(TimeoutError("no answer came"))
 
     def _look(self) -> None:
         """See whether the head is there; what is told meanwhile, as by a 103, is passed over."""

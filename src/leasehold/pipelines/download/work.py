@@ -60,7 +60,7 @@ class Work:
         self._artifact = artifact
         self._tools = tools
         self._key = artifact.key
-        self._part = Part(tools.places.part(self._key), tools.boot)
+        self._part = Part(tools.places.part_place(self._key), tools.boot)
         self._draft: Draft | None = None
         self._kept: dict[str, Any] | None = None
         self._asked: list[Awaitable[None]] = []
@@ -160,7 +160,7 @@ class Work:
 
     def _is_small(self, head: Head) -> bool:
         """Whether a file needs no part: it comes at once, and a crash costs no more than asking for it again."""
-        return is_small(head) and self._tools.places.takes_loose and not self._part.path.exists()
+        return is_small(head) and self._tools.places.takes_loose and not self._part.is_there
 
     async def _stream_at_once(self, head: Head, body: Body) -> dict[str, Any]:
         """Have a small file whole before it counts as streamed: then it is not fetched again."""
@@ -219,8 +219,8 @@ class Work:
     async def _finish(self, head: Head, streamed: Streamed, content: bytes | None = None) -> dict[str, Any]:
         wanted = self._artifact.filename or head.filename or name_of(streamed.url) or name_of(self._artifact.url)
         ready = Ready(self._part, self._draft, streamed.sha256, self._key, self._artifact.work_id, wanted, content)
-        self._finishing = asyncio.ensure_future(self._tools.finisher.finish(ready))
-        return await asyncio.shield(self._finishing)
+        self._finishing = self._tools.finisher.finish(ready)
+        return await self._finishing
 
     async def _reopen(self, streamed: Streamed) -> bool:
         """Take up a part that an earlier attempt has streamed; whether it holds that, or was made whole."""
@@ -287,6 +287,6 @@ class Work:
             return await act()
 
         found: Awaitable[Any] = self._task.effect(
-            kind, run, lookup=look, idempotent=True, op=op_key(kind, self._key, **told), **told
+            kind, run, lookup=look, idempotent=True, ahead=True, op=op_key(kind, self._key, **told), **told
         )
         return found
