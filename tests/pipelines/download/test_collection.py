@@ -9,7 +9,7 @@ from contextlib import closing
 import pytest
 
 from leasehold import Misuse
-from leasehold.pipelines.download.collection import Collection, Settings, settings_of_this_process
+from leasehold.pipelines.download.collection import PLAN_FIRST, Collection, Settings, settings_of_this_process
 from leasehold.pipelines.download.manifest import read_manifest
 from leasehold.pipelines.download.streaming import Part
 from tests.workshop.looking import rows
@@ -143,3 +143,11 @@ def test_a_worker_that_was_told_of_no_folder_says_what_it_needs(monkeypatch):
     monkeypatch.delenv("LEASEHOLD_DOWNLOAD_DIR", raising=False)
     with pytest.raises(Misuse, match="LEASEHOLD_DOWNLOAD_DIR"):
         settings_of_this_process()
+
+
+def test_the_first_of_a_long_plan_are_there_for_workers_while_the_rest_is_planned(make):
+    collection = make()
+    lines = [f"http://localhost/{number}" for number in range(2 * PLAN_FIRST)]
+    seen = []
+    jobs = collection.plan(read_manifest(lines), lambda: seen.append(sum(collection.counts().values())))
+    assert (len(jobs), seen) == (len(lines), [PLAN_FIRST, len(lines)])

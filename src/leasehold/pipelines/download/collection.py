@@ -8,6 +8,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,6 +28,7 @@ KIND: Final = "artifact"
 QUEUE: Final = "download"
 LEASE_SECONDS: Final = 60.0
 RETRY: Final = Retry(attempts=6, delay_initial=1, multiplier=3, delay_max=120, delay_ceiling=3_600)
+PLAN_FIRST: Final = 250
 PLAN_MAX: Final = 2_000
 BRANCH_LENGTH_MAX: Final = 200
 PER_HOST: Final = 6
@@ -113,16 +115,16 @@ class Collection:
         """Have one artifact on disk and in the index."""
         return await Work(task, Artifact(work_id, artifact_id, url, sha256, filename), self.tools).run()
 
-    def plan(self, artifacts: Iterable[Artifact]) -> list[Job]:
-        """Submit every artifact once, whoever has planned it before."""
+    def plan(self, artifacts: Iterable[Artifact], on_batch: Callable[[], object] = lambda: None) -> list[Job]:
+        """Submit every artifact once, whoever has planned it before. The first are few: somebody may wait for them."""
         found: list[Job] = []
-        batch: list[Artifact] = []
-        for artifact in artifacts:
-            batch.append(artifact)
-            if len(batch) == PLAN_MAX:
-                found += self._submit(batch)
-                batch = []
-        return found + (self._submit(batch) if batch else [])
+        left = iter(artifacts)
+        size = PLAN_FIRST
+        while batch := list(islice(left, size)):
+            found += self._submit(batch)
+            on_batch()
+            size = min(size * 2, PLAN_MAX)
+        return found
 
     def _submit(self, batch: Sequence[Artifact]) -> list[Job]:
         return self.app.submit_many(

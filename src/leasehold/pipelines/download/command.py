@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,11 +14,11 @@ import click
 from leasehold.pipelines.crew import Stop, heeding
 from leasehold.pipelines.download import asking, states
 from leasehold.pipelines.download.collection import PER_HOST, Collection, Settings
-from leasehold.pipelines.download.forking import Child, Children
+from leasehold.pipelines.download.forking import Children
 from leasehold.pipelines.download.manifest import Artifact, ManifestInvalid, read_manifest
 from leasehold.pipelines.download.opening import addressed, opened
 from leasehold.pipelines.download.reconciling import reconcile
-from leasehold.pipelines.download.running import WORDS, Sight, begin, log_of, look, run, run_forked
+from leasehold.pipelines.download.running import WORDS, Sight, log_of, look, run, run_forked
 from leasehold.pipelines.download.standing import FINAL_MISSING
 from leasehold.pipelines.download.words import counted
 
@@ -101,23 +102,29 @@ def fetch(context: click.Context, /, manifest: Path, out: Path, workers: int, **
     settings = addressed(Settings(out, given["url"], given["timeout"], given["max_bytes"], headers))
     with heeding() as stop, Children(settings, workers, WORDS, log_of(out)) as ready, opened(settings) as collection:
         _reconcile(collection)
-        collection.plan(artifacts)
         collection.limit(given["per_host"], given["rate"])
-        sight = _run(collection, workers, ready.hands, stop)
+        collection.plan(artifacts, partial(_begin, collection, ready, stop))
+        sight = _run(collection, workers, ready, stop)
     if stop.number is not None and not sight.is_over:
         click.echo(f"Stopped: {counted(sight.counts)}. The same command goes on where it was.")
         context.exit(SIGNALLED + stop.number)
     context.exit(1 if sight.counts.get(states.FAILED) or sight.counts.get(FINAL_MISSING) else 0)
 
 
-def _run(collection: Collection, workers: int, hands: list[Child], stop: Stop) -> Sight:
+def _begin(collection: Collection, ready: Children, stop: Stop) -> None:
+    """Have the first files fetched while the rest is planned; where there is nothing to do, nobody begins."""
+    if not ready.have_begun and not look(collection).is_over:
+        ready.begin(stop)
+
+
+def _run(collection: Collection, workers: int, ready: Children, stop: Stop) -> Sight:
+    _begin(collection, ready, stop)  # there may be nothing planned now that was not planned before
     sight = look(collection)
-    if sight.is_over:
+    if sight.is_over and not ready.have_begun:
         click.echo(f"Nothing to do: {counted(sight.counts)}.")
         return sight
-    begin(hands, stop)  # before the screen is made: to read what draws takes as long as a few files
     with _drawn() as show:
-        sight = run_forked(collection, hands, show, stop) if hands else run(collection, workers, show, stop)
+        sight = run_forked(collection, ready.hands, show, stop) if ready.hands else run(collection, workers, show, stop)
     if sight.is_over:
         click.echo(f"{counted(sight.counts)}.")
     return sight

@@ -11,7 +11,6 @@ import runpy
 import signal
 import sys
 import threading
-import time
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
@@ -19,6 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, NoReturn, Self
 
+from leasehold.pipelines.crew import Stop, dismiss
 from leasehold.pipelines.download.collection import Settings
 from leasehold.pipelines.hand import take_fast_loop
 
@@ -80,8 +80,18 @@ class Children:
     def __init__(self, settings: Settings, count: int, words: Sequence[str], log: Path) -> None:
         is_alone = threading.active_count() == 1 and hasattr(os, "fork")
         self.hands: list[Child] = []
+        self.have_begun = False
+        self._wish = Stop()
         for _ in range(count if is_alone else 0):
             self.hands.append(Child(settings, words, log, self.hands))
+
+    def begin(self, wish: Stop) -> None:
+        """Tell them to begin, unless somebody wants an end."""
+        self._wish = wish
+        if wish.number is None:
+            self.have_begun = bool(self.hands)
+            for hand in self.hands:
+                hand.go()
 
     def __enter__(self) -> Self:
         return self
@@ -91,9 +101,7 @@ class Children:
     ) -> None:
         for hand in self.hands:
             hand.let_go()
-        for hand in self.hands:
-            while hand.poll() is None:
-                time.sleep(WAIT_SECONDS)
+        dismiss(self.hands, self._wish)  # those that do not leave are killed
 
 
 def _live(line: int, settings: Settings, words: Sequence[str], log: Path) -> NoReturn:

@@ -85,12 +85,6 @@ def run(collection: Collection, workers: int, show: Callable[[Sight], None], sto
     return _last(collection, sight, wish)
 
 
-def begin(hands: Sequence[Child], wish: Stop) -> None:
-    """Tell processes that wait for a word to begin, unless somebody wants an end."""
-    for hand in hands if wish.number is None else ():
-        hand.go()
-
-
 def run_forked(collection: Collection, hands: Sequence[Child], show: Callable[[Sight], None], wish: Stop) -> Sight:
     """Likewise, with processes that were told to begin."""
     try:
