@@ -4,6 +4,7 @@ import json
 import os
 import random
 import signal
+import subprocess
 import sys
 import threading
 
@@ -213,3 +214,9 @@ def test_who_stops_a_slow_file_again_and_again_spends_no_attempt_of_it(folder, s
     gets = server.gets("/slow")
     assert [one.status for one in gets[1:]] == [206] * 8
     assert folder.object(CONTENT).read_bytes() == CONTENT
+
+
+def test_a_worker_that_cannot_leave_does_not_outlive_its_command(tmp_path):
+    words = [sys.executable, "-m", "tests.pipelines.download.staying", str(tmp_path)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout == str(-signal.SIGKILL)

@@ -24,7 +24,6 @@ from leasehold.pipelines.hand import take_fast_loop
 
 GO: Final = b"g"
 FAILED: Final = 1
-WAIT_SECONDS: Final = 0.002
 BACK: Final = (signal.SIGINT, signal.SIGTERM)
 
 

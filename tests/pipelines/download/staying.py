@@ -1,0 +1,25 @@
+"""A command that ends while its worker cannot leave, and that was told to stop twice."""
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+from leasehold.pipelines.crew import Stop
+from leasehold.pipelines.download.collection import Settings
+from leasehold.pipelines.download.forking import Children
+
+
+def main(folder: Path) -> None:
+    wish = Stop()
+    with Children(Settings(folder), 1, ("worker", "--help"), folder / "log") as ready:
+        (hand,) = ready.hands
+        os.kill(hand.pid, signal.SIGSTOP)
+        ready.begin(wish)
+        for _ in range(2):
+            wish(signal.SIGINT, None)
+    sys.stdout.write(str(hand.returncode))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
