@@ -74,6 +74,17 @@ def live_and_die(mortal, dice):
     return not mortal.is_over()
 
 
+def finish(mortal, toolchain, document):
+    """Run as the same command does until it has nothing to bring back: what six workers died with is given up (S12).
+
+    The last of six deaths is counted by the worker that comes after it, so one more round may be needed.
+    """
+    while plan(toolchain, document).revived or not mortal.is_over():
+        life = mortal.start()
+        until(mortal.is_over, timeout=300)
+        os.kill(life, signal.SIGTERM)
+
+
 def answers_of(order):
     lines = (order.folder / ".leasehold" / "answers.jsonl").read_text().splitlines()
     return Counter(json.loads(line)["key"] for line in lines)
@@ -90,10 +101,7 @@ def test_s4_fifty_kills_change_no_byte_of_the_document_and_no_answer_is_asked_fo
     dice = random.Random(2026)
     with planned(order) as (toolchain, document), closing(Mortal(toolchain)) as mortal:
         killed = sum(live_and_die(mortal, dice) for _ in range(KILLS))
-        plan(toolchain, document)  # as the same command does: what six workers died with is brought back (S12)
-        life = mortal.start()
-        until(mortal.is_over, timeout=300)
-        os.kill(life, signal.SIGTERM)
+        finish(mortal, toolchain, document)
         told = project(toolchain, document)
     assert killed == KILLS, "it was done before all kills were"
     assert {one.state for one in told} == {"approved", "rejected"}
