@@ -16,6 +16,7 @@ import hypothesis
 import pytest
 
 from leasehold.store import open_store
+from tests.servers.databases import Databases
 from tests.servers.postgres import PostgresServer, database_name
 
 # A busy machine is not a failure.
@@ -38,6 +39,13 @@ def postgres() -> Iterator[PostgresServer]:
     """One server for all tests of this process, on a socket and a port. Not to be stopped: see `private_postgres`."""
     with PostgresServer(tcp=True).set_aside() as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def databases(postgres) -> Iterator[Databases]:
+    """Makes the databases of that server."""
+    with contextlib.closing(Databases(postgres)) as databases:
+        yield databases
 
 
 @pytest.fixture(scope="session")
@@ -75,10 +83,8 @@ def empty_url(dialect, request, tmp_path) -> Iterator[str]:
     if dialect == "sqlite":
         yield sqlite_url(tmp_path)
         return
-    postgres = request.getfixturevalue("postgres")
-    url = postgres.create_database()
-    yield url
-    postgres.drop_database(url)
+    with _one_of(request.getfixturevalue("databases")) as url:
+        yield url
 
 
 @pytest.fixture
@@ -88,10 +94,9 @@ def url(dialect, request, tmp_path) -> Iterator[str]:
         shutil.copyfile(request.getfixturevalue("sqlite_template"), tmp_path / SQLITE_FILE)
         yield sqlite_url(tmp_path)
         return
-    postgres = request.getfixturevalue("postgres")
-    url = postgres.create_database(template=request.getfixturevalue("postgres_template"))
-    yield url
-    postgres.drop_database(url)
+    template = request.getfixturevalue("postgres_template")
+    with _one_of(request.getfixturevalue("databases"), template) as url:
+        yield url
 
 
 @pytest.fixture
@@ -103,6 +108,13 @@ def store(url):
 
 def sqlite_url(folder: Path) -> str:
     return f"sqlite:///{folder}/{SQLITE_FILE}"
+
+
+@contextlib.contextmanager
+def _one_of(databases: Databases, template: str | None = None) -> Iterator[str]:
+    url = databases.make(template)
+    yield url
+    databases.give_back(url)
 
 
 def _migrate(url: str) -> None:

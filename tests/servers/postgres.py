@@ -26,6 +26,7 @@ import psycopg
 from psycopg import sql
 
 from tests.servers.binaries import find_binaries, reachable_binaries, runs, server_account
+from tests.servers.kept import Session
 from tests.waiting import until
 
 STOP_SIGNALS = {"smart": signal.SIGTERM, "fast": signal.SIGINT, "immediate": signal.SIGQUIT}
@@ -138,22 +139,20 @@ class PostgresServer:
             return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"
         return f"postgresql://postgres@/{database}?host={quote(str(self.folder))}&port={self.port}"
 
-    def create_database(self, template: str | None = None) -> str:
+    def create_database(self, template: str | None = None, connection: Session | None = None) -> str:
         """Make a database of its own name and return its URL.
 
         Its files are copied, and a checkpoint made, in half the time in which all their blocks go through the log.
         """
         name = f"leasehold_{next(self._numbers)}"
         names = sql.Identifier(name), sql.Identifier(template or "template0")
-        with psycopg.connect(self.url(), autocommit=True) as connection:
-            connection.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY file_copy").format(*names))
+        self._run_alone(sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY file_copy").format(*names), connection)
         return self.url(name)
 
-    def drop_database(self, url: str) -> None:
+    def drop_database(self, url: str, connection: Session | None = None) -> None:
         """Drop the database of that URL and end its connections."""
-        statement = sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(database_name(url)))
-        with psycopg.connect(self.url(), autocommit=True) as connection:
-            connection.execute(statement)
+        name = sql.Identifier(database_name(url))
+        self._run_alone(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(name), connection)
 
     def __enter__(self) -> Self:
         return self.start()
@@ -162,6 +161,14 @@ class PostgresServer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _run_alone(self, statement: sql.Composed, connection: Session | None) -> None:
+        """Run a statement that no transaction may hold, on the caller's connection or one of its own."""
+        if connection is not None:
+            connection.execute(statement)
+            return
+        with psycopg.connect(self.url(), autocommit=True) as own:
+            own.execute(statement)
 
     def _make_cluster(self) -> None:
         if self._like is not None:

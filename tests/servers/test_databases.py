@@ -1,0 +1,89 @@
+"""What a server gives to one test after the other: a database nobody had before, and connections that are kept."""
+
+import contextlib
+import os
+from functools import partial
+
+import psycopg
+import pytest
+
+from tests.servers.databases import Databases
+from tests.servers.kept import Kept
+from tests.servers.postgres import database_name
+
+PID = "SELECT pg_backend_pid()"
+NAMES = "SELECT datname FROM pg_database WHERE datname LIKE 'leasehold%'"
+
+
+@pytest.fixture
+def kept(postgres):
+    with contextlib.closing(Kept(partial(psycopg.connect, postgres.url(), autocommit=True))) as kept:
+        yield kept
+
+
+def pid(kept: Kept) -> object:
+    with kept.lent() as session:
+        return session.execute(PID).fetchone()
+
+
+def test_a_database_is_never_given_out_again(postgres):
+    with contextlib.closing(Databases(postgres)) as databases:
+        first = databases.make()
+        with psycopg.connect(first) as connection:
+            connection.execute("CREATE TABLE left_behind ()")
+        databases.give_back(first)
+        second = databases.make()
+        with psycopg.connect(second) as connection:
+            assert connection.execute("SELECT to_regclass('left_behind')").fetchone() == (None,)
+        assert first != second
+
+
+def test_what_was_given_back_is_dropped_with_the_next_one_or_at_the_end(postgres):
+    with contextlib.closing(Databases(postgres)) as databases:
+        urls = [databases.make() for _ in range(3)]
+        for number, url in enumerate(urls):
+            databases.give_back(url)
+            assert {database_name(one) for one in urls[:number]}.isdisjoint(existing(postgres))
+        assert database_name(urls[-1]) in existing(postgres)
+    assert {database_name(url) for url in urls}.isdisjoint(existing(postgres))
+
+
+def test_a_database_is_dropped_though_somebody_still_has_a_connection_to_it(postgres):
+    with contextlib.closing(Databases(postgres)) as databases:
+        url = databases.make()
+        stray = psycopg.connect(url, autocommit=True)
+        databases.give_back(url)
+    with contextlib.closing(stray), pytest.raises(psycopg.OperationalError):
+        stray.execute(PID)
+
+
+def existing(postgres) -> set[str]:
+    with psycopg.connect(postgres.url()) as connection:
+        return {name for (name,) in connection.execute(NAMES)}
+
+
+def test_one_connection_is_lent_again_and_again(kept):
+    assert pid(kept) == pid(kept)
+
+
+def test_whoever_finds_it_taken_gets_a_connection_of_their_own(kept):
+    with kept.lent() as first, kept.lent() as second:
+        assert first is not second
+    assert (first.closed, second.closed) == (False, True)
+
+
+def test_after_an_error_nobody_meets_what_was_left_in_it(kept):
+    with contextlib.suppress(RuntimeError), kept.lent() as session:
+        session.execute("SET search_path = elsewhere")
+        raise RuntimeError
+    with kept.lent() as session:
+        assert session.execute("SHOW search_path").fetchone() == ('"$user", public',)
+
+
+def test_a_forked_child_uses_none_of_its_parent(kept):
+    before = pid(kept)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if pid(kept) != before else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert pid(kept) == before
