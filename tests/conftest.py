@@ -18,6 +18,7 @@ import pytest
 from leasehold.store import open_store
 from tests.servers.databases import Databases
 from tests.servers.postgres import PostgresServer, database_name
+from tests.workshop.looking import one_reader
 
 # A busy machine is not a failure.
 hypothesis.settings.register_profile("leasehold", deadline=None)
@@ -113,7 +114,8 @@ def sqlite_url(folder: Path) -> str:
 @contextlib.contextmanager
 def _one_of(databases: Databases, template: str | None = None) -> Iterator[str]:
     url = databases.make(template)
-    yield url
+    with one_reader(url):
+        yield url
     databases.give_back(url)
 
 

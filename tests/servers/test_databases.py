@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import threading
 from functools import partial
 
 import psycopg
@@ -10,6 +11,8 @@ import pytest
 from tests.servers.databases import Databases
 from tests.servers.kept import Kept
 from tests.servers.postgres import database_name
+from tests.waiting import until
+from tests.workshop.looking import connected, one_reader, rows
 
 PID = "SELECT pg_backend_pid()"
 NAMES = "SELECT datname FROM pg_database WHERE datname LIKE 'leasehold%'"
@@ -19,6 +22,15 @@ NAMES = "SELECT datname FROM pg_database WHERE datname LIKE 'leasehold%'"
 def kept(postgres):
     with contextlib.closing(Kept(partial(psycopg.connect, postgres.url(), autocommit=True))) as kept:
         yield kept
+
+
+@pytest.fixture
+def made(postgres):
+    """A database that `rows` reads over one connection."""
+    url = postgres.create_database()
+    with one_reader(url):
+        yield url
+    postgres.drop_database(url)
 
 
 def pid(kept: Kept) -> object:
@@ -87,3 +99,47 @@ def test_a_forked_child_uses_none_of_its_parent(kept):
         os._exit(0 if pid(kept) != before else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert pid(kept) == before
+
+
+def test_reads_of_a_database_share_a_connection_for_as_long_as_it_is_there(postgres):
+    with one_reader(postgres.url()):
+        before = rows(postgres.url(), PID)
+        assert rows(postgres.url(), PID) == before
+    assert rows(postgres.url(), PID) != before
+    until(lambda: not rows(postgres.url(), f"SELECT 1 FROM pg_stat_activity WHERE pid = {before[0][0]}"))  # noqa: S608
+
+
+def test_a_read_sees_what_was_committed_a_moment_ago(made):
+    with connected(made) as connection:
+        connection.execute("CREATE TABLE seen (number int)")
+        for number in range(20):
+            connection.execute("INSERT INTO seen VALUES (%s)", [number])
+            assert rows(made, "SELECT count(*) FROM seen") == [(number + 1,)]
+
+
+def test_what_writes_or_sets_anything_has_a_connection_of_its_own(made):
+    [reader] = rows(made, PID)
+    [writer] = rows(made, "WITH own AS (SELECT pg_backend_pid()) SELECT * FROM own")
+    assert reader != writer
+
+
+def test_a_reader_whose_connection_was_killed_reads_on(made):
+    [(before,)] = rows(made, PID)
+    with connected(made) as connection:
+        connection.execute(f"SELECT pg_terminate_backend({before}, 60000)")
+    assert rows(made, PID) != [(before,)]
+
+
+def test_readers_in_many_threads_do_not_wait_for_each_other(made):
+    both = threading.Barrier(2, timeout=60)
+    with connected(made) as connection:
+        connection.execute("CREATE TABLE gate ()")
+        with connection.transaction():
+            connection.execute("LOCK TABLE gate")
+            held = threading.Thread(target=lambda: (both.wait(), rows(made, "SELECT * FROM gate")))
+            held.start()
+            both.wait()
+            waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+            until(lambda: rows(made, waiting))
+    held.join(60)
+    assert not held.is_alive()

@@ -21,6 +21,7 @@ from leasehold.model.owner import Owner
 from leasehold.model.task import Submission, Submitted, Terms
 from leasehold.store import Store
 from leasehold.store.workers import Question
+from tests.workshop.looking import rows
 
 REASON = Failure("CANCELLED", "called off by a test").text()
 BROKEN = Failure("PERMANENT", "it cannot work")
@@ -128,10 +129,7 @@ def connect(store: Store) -> Iterator[Any]:
 
 def look(store: Store, query: str) -> list[tuple[Any, ...]]:
     """Read tables directly; they have the same names in both dialects."""
-    with connect(store) as connection:
-        if isinstance(connection, psycopg.Connection):
-            connection.execute("SET search_path = leasehold")
-        return connection.execute(query).fetchall()
+    return rows(store.url, query)
 
 
 def at_once(count: int, act) -> list[Any]:

@@ -2,19 +2,42 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from contextlib import closing, contextmanager, suppress
+from functools import partial
+from typing import Any, Final
 
 import apsw
 import psycopg
 
+from tests.servers.kept import Kept, Session
+
 PLACES = ("waiting", "ready", "lease", "outcome")
+
+_readers: Final[dict[str, Kept]] = {}  # of the databases that tests have at this moment
 
 
 def rows(url: str, statement: str) -> list[tuple[Any, ...]]:
     """Run a statement on either database; the tables have the same names."""
+    reader = _readers.get(url)
+    if reader is not None and statement.startswith("SELECT"):
+        with suppress(psycopg.OperationalError), reader.lent() as session:  # a lost connection is opened again
+            return session.execute(statement, prepare=False).fetchall()
     with connected(url) as connection:
         return list(connection.execute(statement))
+
+
+@contextmanager
+def one_reader(url: str) -> Iterator[None]:
+    """Have `rows` read a PostgreSQL database over one connection, as whoever waits for something reads again and again.
+
+    What writes, or sets anything, still has a connection of its own.
+    """
+    with closing(Kept(partial(_session, url))) as reader:
+        _readers[url] = reader
+        try:
+            yield
+        finally:
+            del _readers[url]
 
 
 @contextmanager
@@ -28,8 +51,12 @@ def connected(url: str) -> Iterator[Any]:
         finally:
             connection.close()
     else:
-        with psycopg.connect(url, autocommit=True, options="-c search_path=leasehold,public") as session:
+        with _session(url) as session:
             yield session
+
+
+def _session(url: str) -> Session:
+    return psycopg.connect(url, autocommit=True, options="-c search_path=leasehold,public")
 
 
 def check_places(url: str) -> None:
