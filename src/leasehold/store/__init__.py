@@ -82,9 +82,10 @@ class Store:
 
     def prepare(self) -> None:
         """Give a new database its schema; refuse one that is older or newer than this engine."""
-        if migrate.version(self.database) == 0:
-            self.migrate()
-        migrate.check(self.database)
+        found = migrate.version(self.database)
+        if found == 0:
+            _, found = self.migrate()
+        migrate.check(found, self.database.dialect.name)
 
     def migrate(self) -> tuple[int, int]:
         """Bring the schema to this engine's version; return the versions before and after."""

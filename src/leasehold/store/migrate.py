@@ -30,9 +30,9 @@ def _number(stamp: list[Row]) -> int:
     return int(stamp[0][0])
 
 
-def check(database: Database) -> None:
-    """Raise unless the schema is exactly the one this engine was made for."""
-    found, known = version(database), latest(database.dialect.name)
+def check(found: int, dialect: str) -> None:
+    """Raise unless this version of a schema is exactly the one this engine was made for."""
+    known = latest(dialect)
     if found > known:
         raise SchemaTooNew(f"Its schema has version {found}; this engine knows {known}.")
     if found < known:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from typing import Final
 from weakref import WeakKeyDictionary
 
@@ -148,7 +148,9 @@ def is_pooled(connection: psycopg.Connection[Row]) -> bool:
 
 
 def _ask(connection: psycopg.Connection[Row], name: str) -> Row:
-    with connection.transaction(), psycopg.Cursor(connection, row_factory=tuple_row) as cursor:
+    is_alone = connection.autocommit and connection.info.transaction_status is TransactionStatus.IDLE
+    bracket = nullcontext() if is_alone else connection.transaction()  # what fails leaves the caller's as it was
+    with bracket, psycopg.Cursor(connection, row_factory=tuple_row) as cursor:
         return cursor.execute(statements.text("session", name).encode(), prepare=False).fetchall()[0]
 
 
