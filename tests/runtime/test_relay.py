@@ -36,9 +36,10 @@ def mailing(app):
 
 
 def provide(app, provider, **options):
+    """Register a provider that tells of its calls. A pause is one that a stopped clock can be moved over."""
     told = []
     noted = Noted(provider, lambda *words: told.append(words))
-    app.deliveries.provider(PROVIDER, noted, retry=Retry(**{"attempts": 5, "delay_initial": 0} | options))
+    app.deliveries.provider(PROVIDER, noted, retry=Retry(**{"attempts": 5, "delay_initial": 1} | options))
     return told
 
 
@@ -112,7 +113,7 @@ def test_what_was_not_taken_is_sent_again_under_the_same_token(app):
     with Receiver(lambda _: answers.pop(0)) as receiver:
         told = provide(app, hook(receiver))
         mailing(app).submit({"recipients": ["ada@example.org"]})
-        app.drain(timeout=60)
+        drain(app, Clock(app))
     assert statuses(app) == {"ada@example.org": "sent"}
     assert {heard.headers["Idempotency-Key"] for heard in receiver.heard} == {
         receiver.heard[0].headers["Idempotency-Key"]
@@ -124,7 +125,7 @@ def test_a_provider_that_is_away_for_good_fails_the_row_when_its_attempts_are_sp
     with Receiver(Says(429)) as receiver:
         provide(app, hook(receiver), attempts=3)
         mailing(app).submit({"recipients": ["ada@example.org"]})
-        app.drain(timeout=60)
+        drain(app, Clock(app))
     assert statuses(app) == {"ada@example.org": "failed"}
     assert len(receiver.heard) == 3
 
@@ -139,7 +140,7 @@ def test_s14_a_lost_answer_is_looked_up_before_anything_is_sent_again(app, look_
     with Receiver(lambda heard: posts.pop(0) if heard.method == "POST" else look_up) as receiver:
         told = provide(app, hook(receiver, lookup_url=receiver.url + "/letters/{token}"))
         mailing(app).submit({"recipients": ["ada@example.org"]})
-        app.drain(timeout=60)
+        drain(app, Clock(app))
     assert statuses(app) == {"ada@example.org": ending}
     assert [verb for verb, _ in told].count("send") == sends
     assert [verb for verb, _ in told][:2] == ["send", "find"]
@@ -147,16 +148,17 @@ def test_s14_a_lost_answer_is_looked_up_before_anything_is_sent_again(app, look_
 
 
 def test_s14_a_mail_whose_server_fell_silent_waits_for_a_person_and_is_not_sent_blindly(app):
+    clock = Clock(app)
     with MailServer(dot=DROP) as server:
         provide(app, Smtp(host="127.0.0.1", port=server.port, sender="robot@example.org", tls="none"))
         mailing(app).submit({"recipients": ["ada@example.org"]})
-        app.drain(timeout=60)
+        drain(app, clock)
         (found,) = app.deliveries.list(status="in_doubt")
         assert len(server.bodies) == 1
         assert "Plain SMTP cannot be asked" in found.failure["message"]
         server.script["dot"] = "250 2.0.0 Ok: queued as 4XyZ"
         app.deliveries.answer(found.id, sent=False, principal="ada", notes="not in the log")
-        app.drain(timeout=60)
+        drain(app, clock)
         assert len(server.bodies) == 2
     ids = [line for body in server.bodies for line in body.splitlines() if line.lower().startswith(b"message-id")]
     assert ids[0] == ids[1]
@@ -219,7 +221,7 @@ def test_a_provider_that_answers_anything_else_has_maybe_sent_it(app, answer):
     provider = Scripted([answer], [Unknown("one"), ValueError("two"), "three"])
     app.deliveries.provider(PROVIDER, provider)
     mailing(app).submit({"recipients": ["ada@example.org"]})
-    app.drain(timeout=60)
+    drain(app, Clock(app))
     assert statuses(app) == {"ada@example.org": "in_doubt"}
     assert provider.sent == 1
 
@@ -228,7 +230,7 @@ def test_a_look_up_whose_words_cannot_be_read_tells_nothing(app):
     provider = Scripted([Mute()], [Mute(), Unknown(Mute()), Sent("  ")])  # type: ignore[arg-type]
     app.deliveries.provider(PROVIDER, provider)
     mailing(app).submit({"recipients": ["ada@example.org"]})
-    app.drain(timeout=60)
+    drain(app, Clock(app))
     assert (statuses(app), provider.sent) == ({"ada@example.org": "in_doubt"}, 1)
 
 
@@ -254,7 +256,7 @@ def test_what_is_in_doubt_is_settled_by_a_later_look_up(app):
     provider = Scripted([OSError("reset"), Sent("2")], [Unknown("?")] * 3 + [Sent("1")])
     app.deliveries.provider(PROVIDER, provider)
     mailing(app).submit({"recipients": ["ada@example.org"]})
-    app.drain(timeout=60)
+    drain(app, Clock(app))
     (found,) = app.deliveries.reconcile()
     assert (found.status, found.notification_id, provider.sent) == ("sent", "1", 1)
     assert app.deliveries.reconcile() == []
@@ -264,7 +266,7 @@ def test_a_secret_in_a_providers_words_is_not_kept(app):
     secret = "sk-" + "a1B2" * 12
     app.deliveries.provider(PROVIDER, Scripted([OSError(f"key {secret}")], [Unknown(f"key {secret}")] * 3))
     mailing(app).submit({"recipients": ["ada@example.org"]})
-    app.drain(timeout=60)
+    drain(app, Clock(app))
     (found,) = app.deliveries.list(status="in_doubt")
     assert secret not in str(found.failure)
 
