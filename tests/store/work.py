@@ -3,7 +3,7 @@
 import contextlib
 import json
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -127,8 +127,17 @@ def connect(store: Store) -> Iterator[Any]:
             yield connection
 
 
+@contextlib.contextmanager
+def looking(store: Store) -> Iterator[Callable[[str], list[tuple[Any, ...]]]]:
+    """Read tables directly, one query after the other; they have the same names in both dialects."""
+    with connect(store) as connection:
+        if isinstance(connection, psycopg.Connection):
+            connection.execute("SET search_path = leasehold")
+        yield lambda query: connection.execute(query).fetchall()
+
+
 def look(store: Store, query: str) -> list[tuple[Any, ...]]:
-    """Read tables directly; they have the same names in both dialects."""
+    """Read tables directly, once."""
     return rows(store.url, query)
 
 
