@@ -5,7 +5,7 @@ import threading
 import pytest
 from msgspec.structs import replace
 
-from leasehold import Leasehold, Permanent, Retry
+from leasehold import Leasehold, Permanent, Retry, clock
 from leasehold.errors import LeaseLost, MachineInvalid, Misuse, StateDenied
 from leasehold.model.machine import Step, make_move
 from tests.workshop.claiming import claim, enrol
@@ -160,8 +160,8 @@ def test_a_handler_whose_lease_is_lost_learns_it_when_it_moves(app, url):
     @app.job(machine=parcel(app), lease=600)
     def send(task):
         if task.attempt == 1:
-            with connected(url) as connection:
-                connection.execute("UPDATE lease SET expires_at = 1")
+            with connected(url) as connection:  # expired a moment ago: what expired long ago is swept now and then
+                connection.execute(f"UPDATE lease SET expires_at = {clock.wall() - clock.SECOND}")  # noqa: S608
             with pytest.raises(LeaseLost):
                 task.advance("LEASED")
             learnt.append(task.attempt)
