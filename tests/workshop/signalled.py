@@ -32,7 +32,7 @@ def main() -> None:
             teller = Teller(signals, step)
             sys.settrace(teller.trace)
             try:
-                signals.wait()
+                signals.wait(every=0.005)
             finally:
                 sys.settrace(None)
         told += teller.has_told

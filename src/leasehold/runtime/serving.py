@@ -179,11 +179,11 @@ class _Signals:
         self._is_heard = True
         self._heard.put(None)
 
-    def wait(self) -> None:
+    def wait(self, every: float = SIGNAL_SECONDS) -> None:
         """Wait for one. A wait without end could sleep through one that the kernel gave to another thread."""
         while not self._is_heard:
             with suppress(Empty):
-                self._heard.get(timeout=SIGNAL_SECONDS)
+                self._heard.get(timeout=every)
 
     def __exit__(self, *_: object) -> None:
         for number, before in self._before.items():
