@@ -4,8 +4,12 @@ import json
 import logging
 import os
 import sys
+from dataclasses import replace
 
+from leasehold.app.planning import make_plan
 from leasehold.redact import register
+from leasehold.runtime.serving import serve
+from leasehold.runtime.worker import Plan
 
 
 def main() -> None:
@@ -16,7 +20,18 @@ def main() -> None:
         register(secret)
     from tests.workshop.app import app
 
-    app.work(**json.loads(sys.argv[1]))
+    options = json.loads(sys.argv[1])
+    if "parting" in options:
+        app.migrate()
+        serve(app.store, part_soon(app, **options))
+    else:
+        app.work(**options)
+
+
+def part_soon(app, *, parting: float, concurrency: int = 50, grace: float = 30.0) -> Plan:
+    """Plan as `app.work` does, but to wait less for a database that is away at the end."""
+    plan = make_plan(app._handlers(), None, concurrency, grace)  # noqa: SLF001 — as `work` does
+    return replace(plan, parting=parting)
 
 
 def count_transactions(path: str) -> None:

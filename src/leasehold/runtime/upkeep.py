@@ -68,12 +68,12 @@ class Upkeep:
         """Ask the pulse now."""
         self._nudged.set()
 
-    def close(self) -> None:
-        """Stop after the pass under way; one that waits for the database is not waited for."""
+    def close(self, seconds: float = PARTING_SECONDS) -> None:
+        """Stop after the pass under way; one that waits for the database is not waited for longer than this."""
         self._stopped.set()
         self._nudged.set()
         if self._thread.is_alive():
-            self._thread.join(timeout=PARTING_SECONDS)
+            self._thread.join(timeout=min(seconds, PARTING_SECONDS))
 
     def _run(self) -> None:
         pause = 0.0

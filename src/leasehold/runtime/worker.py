@@ -29,6 +29,7 @@ from leasehold.store.workers import Pulse
 EAR_SECONDS = 0.5
 RENEW_PATIENCE = 1.0
 PARTING_PATIENCE = 2.0
+PARTING_SECONDS = 10.0
 TURN_DEFAULT_SECONDS = 0.005
 TURN_SECONDS = 0.0005
 
@@ -37,7 +38,8 @@ TURN_SECONDS = 0.0005
 class Plan:
     """What a worker is to do: what it can run, from which queues (with caps of its own), how much at once.
 
-    With `carriers` it is a relay too, for deliveries of these providers.
+    With `carriers` it is a relay too, for deliveries of these providers. `parting` is how long, at the end, a part that
+    waits for the database is waited for.
     """
 
     handlers: Mapping[str, Handler]
@@ -45,6 +47,7 @@ class Plan:
     concurrency: int = 50
     grace: float = 30.0
     carriers: Mapping[str, Carrier] = field(default_factory=dict)
+    parting: float = PARTING_SECONDS
 
 
 @dataclass(slots=True)
@@ -141,13 +144,13 @@ class Worker:
         released = self._release_unstarted()
         self._notices.stopping(released, self._holdings.running())
         self._holdings.room.await_idle(self._plan.grace if grace is None else grace)
-        self._committer.close(10.0)
+        self._committer.close(self._plan.parting)
         if self._relay is not None:
             self._relay.close(self._plan.grace if grace is None else grace)
         left = self._abandon()
         self._stopped.set()
         self._heartbeat.close()
-        self._upkeep.close()
+        self._upkeep.close(self._plan.parting)
         self._runner.close()
         self._leave(left)
         self._stores.close()
