@@ -51,8 +51,10 @@ class Side:
 
     def begin(self) -> None:
         """Forget everything."""
+        self._connection.execute("BEGIN")
         for table in TABLES:
             self._connection.execute(f"DELETE FROM {table}")  # noqa: S608
+        self._connection.execute("COMMIT")
         self.tell(0)
         self.worker = work.register(self.store)
         self.witness = Witness()
