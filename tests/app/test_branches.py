@@ -15,7 +15,7 @@ from leasehold.runtime.committer import Committer
 from leasehold.runtime.holdings import Holdings
 from leasehold.runtime.notices import Notices
 from leasehold.store import open_store
-from leasehold.testing import Clock
+from leasehold.testing import Clock, drain
 from tests.waiting import until
 from tests.workshop.claiming import claim, enrol
 from tests.workshop.looking import check_journal, check_places, rows
@@ -212,7 +212,7 @@ def test_what_comes_back_comes_back_to_its_branch(app, url):
 
     job = fetch.submit({"host": "a"}, branch="a", delay=0.01)
     app.queues.limit("web/*", 1)
-    app.drain(timeout=60)
+    drain(app, Clock(app))
     assert job.status == "DONE"
     assert rows(url, "SELECT DISTINCT queue FROM task") == [("web/a",)]
 
