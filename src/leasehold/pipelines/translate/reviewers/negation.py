@@ -8,6 +8,7 @@ together (`no … nada`, `ne … pas`) only whether there is one is asked. A lan
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
@@ -20,7 +21,7 @@ from leasehold.pipelines.translate.reviewers.words import (
     sentences_of,
     without_marks,
     without_pieces,
-    words_of,
+    words_in,
 )
 
 _APOSTROPHES: Final = ("'", "’")
@@ -133,7 +134,7 @@ def _paired(subject: Subject) -> list[tuple[list[Word], list[Word]]]:
 
 
 def _words(text: str, spans: list[Span]) -> list[list[Word]]:
-    return [[_placed(text, word, span.start) for word in words_of(text[span.start : span.end])] for span in spans]
+    return [[_placed(text, word, span.start) for word in words_in(text[span.start : span.end])] for span in spans]
 
 
 def _placed(text: str, word: Word, offset: int) -> Word:
@@ -145,11 +146,11 @@ def _placed(text: str, word: Word, offset: int) -> Word:
     return Word("" if is_letter else word.key, start, end)
 
 
-def _denials(words: list[Word], denying: Denying) -> list[Word]:
+def _denials(words: Sequence[Word], denying: Denying) -> list[Word]:
     return [word for word in words if word.key in denying.plain]
 
 
-def _idle(words: list[Word]) -> set[int]:
+def _idle(words: Sequence[Word]) -> set[int]:
     return {first.start for first, second in pairwise(words) if (first.key, second.key) in _IDLE}
 
 
@@ -159,7 +160,7 @@ def _counted(denials: list[Word], idle: set[int]) -> list[Word]:
     return [word for word in busy if word.key not in _GOING_ON] or busy[:1]
 
 
-def _count(words: list[Word], among: frozenset[str]) -> int:
+def _count(words: Sequence[Word], among: frozenset[str]) -> int:
     return sum(word.key in among for word in words)
 
 

@@ -5,7 +5,7 @@ What the source repeats itself may be repeated, and so may words that a grammar 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -16,6 +16,7 @@ from leasehold.pipelines.translate.reviewers.words import (
     language_of,
     without_marks,
     without_pieces,
+    words_in,
     words_of,
 )
 
@@ -45,17 +46,17 @@ class RepeatReviewer:
         rounds = [] if list(_rounds(words_of(source))) else list(_rounds(words))
         findings = [_finding("phrase_repeated", Severity.MAJOR, subject, span) for span in rounds]
         findings += [_finding("word_repeated", Severity.MINOR, subject, span) for span in doubles]
-        disturbed = _WEIGHT * len(doubles) + sum(len(words_of(text[start:end])) for start, end in rounds)
+        disturbed = _WEIGHT * len(doubles) + sum(len(words_in(text[start:end])) for start, end in rounds)
         return said(self.name, findings, {FLUENCY: max(0.0, 1 - disturbed / len(words)) if words else 1.0})
 
 
-def _doubles(text: str, words: list[Word], doubled: frozenset[str]) -> Iterator[Span]:
+def _doubles(text: str, words: Sequence[Word], doubled: frozenset[str]) -> Iterator[Span]:
     for first, second in pairwise(words):
         if first.key == second.key and first.key not in doubled and text[first.end : second.start].isspace():
             yield Span(first.start, second.end)
 
 
-def _rounds(words: list[Word]) -> Iterator[Span]:
+def _rounds(words: Sequence[Word]) -> Iterator[Span]:
     """Yield where a phrase of two to eight words stands three times in a row."""
     covered = -1
     for size in range(2, _PHRASE_WORDS_MAX + 1):

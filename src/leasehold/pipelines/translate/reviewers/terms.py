@@ -7,10 +7,11 @@ Terms are compared word by word and without case; a word of the target term may 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Final
 
 from leasehold.pipelines.translate.reviewers.nouns import TERMINOLOGY, Finding, Review, Severity, Subject, quoted, said
-from leasehold.pipelines.translate.reviewers.words import Word, without_marks, without_pieces, words_of
+from leasehold.pipelines.translate.reviewers.words import Word, without_marks, without_pieces, words_in, words_of
 
 _ENDING_MAX: Final = 3
 
@@ -40,7 +41,7 @@ class TermReviewer:
 class _Text:
     """Words by their beginnings, so that each term is looked up and not searched for."""
 
-    def __init__(self, words: list[Word]) -> None:
+    def __init__(self, words: Sequence[Word]) -> None:
         self._words = words
         self._by_key: dict[str, list[int]] = defaultdict(list)
         for place, word in enumerate(words):
@@ -49,7 +50,7 @@ class _Text:
 
     def places(self, term: str, *, ending_max: int) -> list[tuple[int, int]]:
         """Return where a term stands: from the start of its first word to the end of its last."""
-        keys = [word.key for word in words_of(term)]
+        keys = [word.key for word in words_in(term)]
         found = []
         free_from = 0
         for place in self._by_key.get(keys[0], ()) if keys else ():
@@ -60,7 +61,7 @@ class _Text:
         return found
 
 
-def _fits(run: list[Word], keys: list[str], ending_max: int) -> bool:
+def _fits(run: Sequence[Word], keys: list[str], ending_max: int) -> bool:
     pairs = zip(run, keys, strict=True)
     return all(word.key.startswith(key) and len(word.key) - len(key) <= ending_max for word, key in pairs)
 

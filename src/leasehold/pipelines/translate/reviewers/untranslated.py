@@ -7,6 +7,7 @@ Apertium's marks weigh in full.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from leasehold.pipelines.translate.reviewers.nouns import ADEQUACY, Finding, Review, Severity, Subject, quoted, said
@@ -18,6 +19,7 @@ from leasehold.pipelines.translate.reviewers.words import (
     unknown_marks,
     without_marks,
     without_pieces,
+    words_in,
     words_of,
 )
 
@@ -56,20 +58,20 @@ class UntranslatedReviewer:
         return said(self.name, findings, {ADEQUACY: max(0.0, 1 - (left + beyond) / len(words))})
 
 
-def _copied_words(source: str, text: str, words: list[Word], unknown: set[int]) -> list[Span]:
+def _copied_words(source: str, text: str, words: Sequence[Word], unknown: set[int]) -> list[Span]:
     """Return the unmarked words that stand in the source too, both times without a capital."""
     plain = {word.key for word in words_of(source) if source[word.start].islower()}
     lower = (word for word in words if text[word.start].islower() and word.start not in unknown)
     return [Span(word.start, word.end) for word in lower if word.key in plain and len(word.key) >= _COPY_LETTERS_MIN]
 
 
-def _passages(source: str, text: str, words: list[Word]) -> list[Span]:
+def _passages(source: str, text: str, words: Sequence[Word]) -> list[Span]:
     """Return runs of words that stand in the source in the same order; names alone make no passage."""
     keys = [word.key for word in words_of(source)]
     known = {tuple(keys[place : place + _PASSAGE_WORDS]) for place in range(len(keys) - _PASSAGE_WORDS + 1)}
     runs: list[list[Word]] = []
     for place in range(len(words) - _PASSAGE_WORDS + 1):
-        run = words[place : place + _PASSAGE_WORDS]
+        run = list(words[place : place + _PASSAGE_WORDS])
         if tuple(word.key for word in run) in known and any(text[word.start].islower() for word in run):
             if runs and runs[-1][-1].end >= run[0].start:
                 runs[-1].append(run[-1])
@@ -85,7 +87,7 @@ def _copied_sentences(source: str, text: str) -> list[Span]:
 
 
 def _keys(sentence: str) -> tuple[str, ...]:
-    return tuple(word.key for word in words_of(sentence))
+    return tuple(word.key for word in words_in(sentence))
 
 
 def _trimmed(text: str, span: Span) -> Span:
@@ -95,7 +97,7 @@ def _trimmed(text: str, span: Span) -> Span:
 
 def _says_something(sentence: str) -> bool:
     """Names, figures and single words are the same in every language; a sentence in capitals is no name."""
-    words = words_of(sentence)
+    words = words_in(sentence)
     if sentence.isupper():
         return len(words) >= _SENTENCE_WORDS_MIN
     return sum(sentence[word.start].islower() for word in words) >= _SENTENCE_WORDS_MIN - 1

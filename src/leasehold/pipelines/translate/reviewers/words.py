@@ -1,10 +1,12 @@
 """How reviewers read a text: words, sentences, protected pieces, marks of unknown words; all with code-point spans.
 
-Every pattern here is linear: runs are entered at their first character only and never given back.
+Every pattern here is linear: runs are entered at their first character only and never given back. What has been read
+is kept for a while, because some ten reviewers read the same few texts one after the other.
 """
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 from collections import Counter
@@ -32,6 +34,7 @@ _placeholder: Final = re.compile(
     r"\{\{[^{}\n]{1,80}\}\}|\$?\{[A-Za-z0-9_.:!]{0,80}\}|%\([A-Za-z0-9_]{1,80}\)[a-z]|(?<![\w%])%[sdifrx](?![^\W_])"
 )
 _AFTER_AN_ADDRESS: Final = ".,;:!?*_…"
+_TEXTS_KEPT: Final = 6  # of each kind: a paragraph, its translation, and both without what is no language
 _THREE_LETTERS: Final = {"eng": "en", "spa": "es", "fra": "fr", "deu": "de", "por": "pt", "ita": "it", "cat": "ca"}
 
 
@@ -56,8 +59,15 @@ def language_of(tag: str) -> str:
     return _THREE_LETTERS.get(first, first)
 
 
-def words_of(text: str) -> list[Word]:
-    return [Word(key_of(found.group()), found.start(), found.end()) for found in _word.finditer(text)]
+@functools.lru_cache(_TEXTS_KEPT)
+def words_of(text: str) -> tuple[Word, ...]:
+    """Return the words of a whole text, which others will read too."""
+    return words_in(text)
+
+
+def words_in(text: str) -> tuple[Word, ...]:
+    """Return the words of a sentence or a term, which nobody else reads."""
+    return tuple([Word(key_of(found.group()), found.start(), found.end()) for found in _word.finditer(text)])
 
 
 def key_of(word: str) -> str:
@@ -112,7 +122,8 @@ def _free_places(text: str, piece: str, occupied: bytearray, count: int) -> Iter
         start = text.find(piece, end if hit < 0 else hit + 1)
 
 
-def without_pieces(text: str, pieces: Iterable[str]) -> str:
+@functools.lru_cache(_TEXTS_KEPT)
+def without_pieces(text: str, pieces: tuple[str, ...]) -> str:
     """Blank out what holds letters or digits and is not language, keeping every position."""
     spans, _ = pieces_standing(text, (piece for piece in pieces if any(map(str.isalnum, piece))))
     rest = blanked(text, spans)
@@ -141,20 +152,25 @@ def blanked(text: str, spans: Iterable[Span]) -> str:
     return "".join(parts) + text[start:]
 
 
-def unknown_marks(subject: Subject) -> list[Span]:
+def unknown_marks(subject: Subject) -> tuple[Span, ...]:
     """Return where the candidate has Apertium's marks, each with its word.
 
     A mark and emphasis look alike, so one counts where the source has this word without this sign before it.
     """
-    in_source = Counter(found.group() for found in _unknown.finditer(subject.source))
-    known = {word.key for word in words_of(subject.source)}
+    return _unknown_marks(subject.source, subject.candidate)
+
+
+@functools.lru_cache(_TEXTS_KEPT)
+def _unknown_marks(source: str, candidate: str) -> tuple[Span, ...]:
+    in_source = Counter(found.group() for found in _unknown.finditer(source))
+    known = {word.key for word in words_of(source)}
     marks = []
-    for found in _unknown.finditer(subject.candidate):
+    for found in _unknown.finditer(candidate):
         if in_source[found.group()] > 0:
             in_source[found.group()] -= 1
         elif found.group()[0] != "*" or key_of(found[1]) in known:
             marks.append(Span(found.start(), found.end()))
-    return marks
+    return tuple(marks)
 
 
 def without_marks(subject: Subject) -> str:
