@@ -25,7 +25,7 @@ ENCODED: Final = re.compile(
 # Without a scheme only where a host with a port or a path follows: //user:password@host/, user:password@host:5432.
 BARE: Final = re.compile(r"(?:\A|[\s\"'=(,\[])(?://)?[A-Za-z0-9_.%+-]{1,64}:([^\s:/@\"'<>`\\(){}\[\]]{4,128})\Z")
 BARE_REACH: Final = 200
-HOST: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,100}(?::[0-9]{2,5}(?![0-9.])|(?=[/\s]))")
+HOST: Final = re.compile(r"@[A-Za-z0-9][A-Za-z0-9.-]{0,100}(?::[0-9]{2,5}(?![0-9.])|(?=[/\s]))")
 
 
 def find_uri_passwords(page: Page) -> Iterator[Span]:
@@ -53,10 +53,10 @@ def _password(text: str, start: int) -> Iterator[Span]:
 
 
 def _bare(page: Page) -> Iterator[Span]:
-    for place in places(page.text, "@"):
-        host = HOST.match(page.text, place + 1)
-        found = BARE.search(page.text, max(0, place - BARE_REACH), place) if host else None
-        if not host or not found or is_stand_in(found[1]):
+    for host in HOST.finditer(page.text):
+        place = host.start()
+        found = BARE.search(page.text, max(0, place - BARE_REACH), place)
+        if not found or is_stand_in(found[1]):
             continue
         if found[0].lstrip("\"'=(,[ \t\r\n").startswith("//") or (":" in host[0] and any(map(str.isdigit, found[1]))):
             yield Span(*found.span(1), "uri_password")
