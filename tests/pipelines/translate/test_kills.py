@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import psutil
@@ -20,7 +20,7 @@ from tests.pipelines.translate.installed import APERTIUM
 from tests.pipelines.translate.ordering import ordered, planned, run_here
 from tests.waiting import until
 from tests.workshop.crew import ROOT
-from tests.workshop.looking import check_journal, check_places, rows
+from tests.workshop.looking import check_journal, check_places, connected
 
 CHAPTER = Path(__file__).parent / "chapter" / "chapter.md"
 KILLS = 50
@@ -29,10 +29,11 @@ LINES = 820  # of the chapter, some 120 paragraphs
 
 
 class Mortal:
-    """Workers of a run, one after the other."""
+    """Workers of a run, one after the other, watched on one connection."""
 
     def __init__(self, toolchain):
-        self._url = toolchain.settings.database
+        self._leaving = ExitStack()
+        self._watch = self._leaving.enter_context(connected(toolchain.settings.database))
         environment = {**os.environ, **toolchain.settings.environment()}
         self._mother = subprocess.Popen(
             [sys.executable, "-m", "tests.pipelines.translate.mortal"],
@@ -53,12 +54,16 @@ class Mortal:
         return int(self._answers.readline())
 
     def lines(self):
-        return rows(self._url, "SELECT coalesce(max(id), 0) FROM event")[0][0]
+        return self._rows("SELECT coalesce(max(id), 0) FROM event")[0][0]
 
     def is_over(self):
-        return not rows(self._url, "SELECT 1 FROM task WHERE id NOT IN (SELECT task_id FROM outcome) LIMIT 1")
+        return not self._rows("SELECT 1 FROM task WHERE id NOT IN (SELECT task_id FROM outcome) LIMIT 1")
+
+    def _rows(self, statement):
+        return list(self._watch.execute(statement))
 
     def close(self):
+        self._leaving.close()
         self._words.close()
         self._answers.close()
         self._mother.wait()
@@ -90,14 +95,20 @@ def answers_of(order):
     return Counter(json.loads(line)["key"] for line in lines)
 
 
-@pytest.mark.parametrize("translator", APERTIUM)
-def test_s4_fifty_kills_change_no_byte_of_the_document_and_no_answer_is_asked_for_twice(translator, database, tmp_path):
-    """What a translator was cut off in before it had answered is asked again; an answer that came is never lost."""
-    part = tmp_path / CHAPTER.name
+@pytest.fixture(scope="module", params=APERTIUM)
+def calm(request, tmp_path_factory):
+    """The order of a run that nobody disturbed, which no database makes another: one for all."""
+    folder = tmp_path_factory.mktemp("calm")
+    part = folder / CHAPTER.name
     part.write_text("".join(CHAPTER.read_text().splitlines(keepends=True)[:LINES]))
-    calm = ordered(tmp_path / "calm", part, translator=translator, is_unattended=True)
-    run_here(calm)
-    order = ordered(tmp_path / "wild", part, database, translator=translator, is_unattended=True)
+    order = ordered(folder, part, translator=request.param, is_unattended=True)
+    run_here(order)
+    return order
+
+
+def test_s4_fifty_kills_change_no_byte_of_the_document_and_no_answer_is_asked_for_twice(calm, database, tmp_path):
+    """What a translator was cut off in before it had answered is asked again; an answer that came is never lost."""
+    order = ordered(tmp_path, calm.document, database, translator=calm.options.translator, is_unattended=True)
     dice = random.Random(2026)
     with planned(order) as (toolchain, document), closing(Mortal(toolchain)) as mortal:
         killed = sum(live_and_die(mortal, dice) for _ in range(KILLS))
