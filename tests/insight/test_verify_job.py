@@ -18,36 +18,31 @@ SELECT job_id, 'f' || key, 4711, number, kind, fields, fence, attempt, intended_
 """
 
 
-@pytest.fixture
-def app(url):
-    with contextlib.closing(Leasehold(url)) as app:
+def register(app):
+    @app.job(retry=Retry(attempts=3, delay_initial=10))
+    def order(task, item: str):
+        if task.attempt == 1:
+            raise Transient("not yet")
+        return task.effect("PAY", lambda: {"paid": item}, item=item)
 
-        @app.job(retry=Retry(attempts=3, delay_initial=10))
-        def order(task, item: str):
-            if task.attempt == 1:
-                raise Transient("not yet")
-            return task.effect("PAY", lambda: {"paid": item}, item=item)
+    @app.job
+    def refuse():
+        raise Permanent("no")
 
-        @app.job
-        def refuse():
-            raise Permanent("no")
+    film = app.pipeline("film")
 
-        film = app.pipeline("film")
+    @film.stage
+    def script(scenes: int):
+        return {"scenes": list(range(scenes))}
 
-        @film.stage
-        def script(scenes: int):
-            return {"scenes": list(range(scenes))}
-
-        @film.stage(after=script, each="scenes")
-        def audio(task, scenes: int):
-            return task.segment
-
-        yield app
+    @film.stage(after=script, each="scenes")
+    def audio(task, scenes: int):
+        return task.segment
 
 
-@pytest.fixture
-def jobs(app) -> dict[str, int]:
+def work(app) -> dict[str, int]:
     """One job of each kind, ended; and one that waits."""
+    register(app)
     clock = Clock(app)
     made = {
         "order": app.submit("order", {"item": "tea"}).id,
@@ -59,13 +54,37 @@ def jobs(app) -> dict[str, int]:
     return made
 
 
+@pytest.fixture
+def worked(copied):
+    return copied(work)
+
+
+@pytest.fixture
+def app(url):
+    with contextlib.closing(Leasehold(url)) as app:
+        yield app
+
+
+@pytest.fixture
+def done(worked):
+    """An app on a copy of the database in which these jobs were done."""
+    with contextlib.closing(Leasehold(worked[0])) as app:
+        register(app)
+        yield app
+
+
+@pytest.fixture
+def jobs(worked) -> dict[str, int]:
+    return worked[1]
+
+
 def task_of(store, job: int, segment: int) -> int:
     return look(store, f"SELECT id FROM task WHERE job_id = {job} AND segment = {segment}")[0][0]  # noqa: S608
 
 
-def test_jobs_that_nobody_touched_are_equal(app, jobs):
+def test_jobs_that_nobody_touched_are_equal(done, jobs):
     """S6: the events of every task tell its place."""
-    found = {kind: verify_job(app.store, job) for kind, job in jobs.items()}
+    found = {kind: verify_job(done.store, job) for kind, job in jobs.items()}
     assert {kind: (one.equal, one.difference) for kind, one in found.items()} == dict.fromkeys(jobs, (True, ""))
     assert (found["film"].tasks, found["order"].effects, found["later"].events) == (6, 1, 1)
     assert len({one.head for one in found.values()}) == 4
@@ -155,10 +174,10 @@ def test_a_job_that_is_not_there_is_said_to_be_unknown(app):
         ),
     ],
 )
-def test_whatever_is_edited_is_named(app, jobs, kind, statement, said):
+def test_whatever_is_edited_is_named(done, jobs, kind, statement, said):
     """S6: a row that the journal does not tell is found."""
-    edit(app.store, statement.format(job=jobs[kind]))
-    found = verify_job(app.store, jobs[kind])
+    edit(done.store, statement.format(job=jobs[kind]))
+    found = verify_job(done.store, jobs[kind])
     assert not found.equal
     assert said in found.difference, found.difference
     assert found.difference.startswith("task ")
@@ -173,36 +192,36 @@ def test_whatever_is_edited_is_named(app, jobs, kind, statement, said):
         ("order", STRAY, "of a task (id 4711) that is missing"),
     ],
 )
-def test_what_is_left_of_a_task_that_is_missing_is_named(app, jobs, kind, statement, said):
-    edit(app.store, statement.format(job=jobs[kind]))
-    found = verify_job(app.store, jobs[kind])
+def test_what_is_left_of_a_task_that_is_missing_is_named(done, jobs, kind, statement, said):
+    edit(done.store, statement.format(job=jobs[kind]))
+    found = verify_job(done.store, jobs[kind])
     assert not found.equal
     assert said in found.difference, found.difference
 
 
-def test_events_that_changed_places_are_found(app, jobs):
+def test_events_that_changed_places_are_found(done, jobs):
     job = jobs["order"]
-    ids = [row[0] for row in look(app.store, f"SELECT id FROM event WHERE task_id = {job} ORDER BY id")]  # noqa: S608
-    names = look(app.store, f"SELECT name FROM event WHERE task_id = {job} ORDER BY id")  # noqa: S608
-    edit(app.store, f"UPDATE event SET name = '{names[2][0]}' WHERE id = {ids[3]}")  # noqa: S608
-    edit(app.store, f"UPDATE event SET name = '{names[3][0]}' WHERE id = {ids[2]}")  # noqa: S608
-    found = verify_job(app.store, job)
+    ids = [row[0] for row in look(done.store, f"SELECT id FROM event WHERE task_id = {job} ORDER BY id")]  # noqa: S608
+    names = look(done.store, f"SELECT name FROM event WHERE task_id = {job} ORDER BY id")  # noqa: S608
+    edit(done.store, f"UPDATE event SET name = '{names[2][0]}' WHERE id = {ids[3]}")  # noqa: S608
+    edit(done.store, f"UPDATE event SET name = '{names[3][0]}' WHERE id = {ids[2]}")  # noqa: S608
+    found = verify_job(done.store, job)
     assert not found.equal
     assert f"(id {ids[2]})" in found.difference
 
 
-def test_one_bad_segment_among_good_ones_is_named(app, jobs):
-    task = task_of(app.store, jobs["film"], 2)
-    edit(app.store, f"UPDATE outcome SET fence = 9 WHERE task_id = {task}")  # noqa: S608
-    found = verify_job(app.store, jobs["film"])
+def test_one_bad_segment_among_good_ones_is_named(done, jobs):
+    task = task_of(done.store, jobs["film"], 2)
+    edit(done.store, f"UPDATE outcome SET fence = 9 WHERE task_id = {task}")  # noqa: S608
+    found = verify_job(done.store, jobs["film"])
     assert found.difference == "task 5 (audio [2]), fence of the outcome of epoch 1 should be 1 and is 9"
 
 
-def test_the_head_of_a_settled_job_stays_what_it_was(app, jobs):
-    before = verify_job(app.store, jobs["order"]).head
-    assert verify_job(app.store, jobs["order"]).head == before
-    edit(app.store, f"UPDATE event SET worker = NULL WHERE task_id = {jobs['order']}")  # noqa: S608
-    assert verify_job(app.store, jobs["order"]).head != before
+def test_the_head_of_a_settled_job_stays_what_it_was(done, jobs):
+    before = verify_job(done.store, jobs["order"]).head
+    assert verify_job(done.store, jobs["order"]).head == before
+    edit(done.store, f"UPDATE event SET worker = NULL WHERE task_id = {jobs['order']}")  # noqa: S608
+    assert verify_job(done.store, jobs["order"]).head != before
 
 
 def test_attempts_that_ask_in_other_orders_are_equal_until_a_result_is_edited(app):
