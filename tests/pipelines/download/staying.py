@@ -8,6 +8,8 @@ from pathlib import Path
 from leasehold.pipelines.crew import Stop
 from leasehold.pipelines.download.collection import Settings
 from leasehold.pipelines.download.forking import Children
+from tests.waiting import until
+from tests.workshop.stopping import has_stopped
 
 
 def main(folder: Path) -> None:
@@ -15,6 +17,7 @@ def main(folder: Path) -> None:
     with Children(Settings(folder), 1, ("worker", "--help"), folder / "log") as ready:
         (hand,) = ready.hands
         os.kill(hand.pid, signal.SIGSTOP)
+        until(lambda: has_stopped(hand.pid))  # of two signals that it has not taken yet, it takes SIGTERM first
         ready.begin(wish)
         for _ in range(2):
             wish(signal.SIGINT, None)
