@@ -122,6 +122,14 @@ def test_upkeep_is_told_at_once_of_what_makes_work_for_it_and_of_nothing_else(ap
     assert told_of(app, end) == told
 
 
+def test_upkeep_is_told_of_an_attempt_that_came_too_late_since_its_task_may_be_ready_again(app):
+    def taken_back(one):
+        app.store.leases.vacate([lease.Vacancy(one.task_id, one.fence, "owner gone")])
+        return lease.done(one, "1")
+
+    assert told_of(app, taken_back) == ["look"]
+
+
 def test_upkeep_asks_again_when_the_next_task_is_due_and_not_a_whole_pulse_later(app):
     Clock(app)
     upkeep = Upkeep(app.store, enrol(app.store), this_process(), Notices())

@@ -136,6 +136,13 @@ BUILDS: Final = (
         (f"{NUDGES}::test_upkeep_is_told_at_once_of_what_makes_work_for_it_and_of_nothing_else",),
     ),
     Build(
+        "nobody looks for a task whose lease was taken back",
+        "runtime/committer.py",
+        "            self._on_onward()  # whoever took a lease back may have left the task to the next who looks\n",
+        "",
+        (f"{NUDGES}::test_upkeep_is_told_of_an_attempt_that_came_too_late_since_its_task_may_be_ready_again",),
+    ),
+    Build(
         "upkeep sleeps beyond what is due",
         "runtime/upkeep.py",
         "        if pulse.due_at is not None:\n            pause",

@@ -194,6 +194,7 @@ class Committer:
         self._holdings.drop_all(attempt for attempt, _ in group)
         if len(landed) < len(group):
             self._mourn(group, landed)
+            self._on_onward()  # whoever took a lease back may have left the task to the next who looks
         if any(one.onward or one.status == "RETRY" for one in landed) or any(end.deliveries for _, end in group):
             self._on_onward()
 
