@@ -119,6 +119,19 @@ def test_s1_two_connections_of_one_file_lease_nothing_twice(tmp_path):
     assert sorted(got) == [job.id for job in jobs]
 
 
+def test_a_job_is_leased_whatever_functions_the_caller_has_made(connect):
+    """`changes` is SQLite's own word for how many rows were written, and anybody may give it another meaning."""
+    connection = connect()
+    if isinstance(connection, sqlite3.Connection):
+        connection.create_function("changes", 0, lambda: 0)
+    else:
+        connection.create_scalar_function("changes", lambda: 0, 0)
+    app = app_on(connection)
+    jobs = app.submit_many("add", [{"number": number} for number in range(3)])
+    assert [app.byhand.lease("add", owner="me").job_id for _ in jobs] == [job.id for job in jobs]
+    app.close()
+
+
 def test_a_lease_expires_by_the_clock_of_the_file(connect):
     app = app_on(connect())
     clock = Clock(app)

@@ -8,7 +8,8 @@ import psycopg
 import pytest
 
 from leasehold.model.lanes import Hints
-from leasehold.store import open_store
+from leasehold.store import open_store, statements
+from leasehold.store.sqlite import TAKES
 from tests.store.work import WAITS, at_once, claim, claim_one, connect, finish, job, lane, look, register, submit
 from tests.waiting import until
 
@@ -190,3 +191,10 @@ def test_a_claim_asks_how_much_room_there_is_when_it_is_its_turn_where_writers_t
     else:
         claimed = store.leases.claim(worker, [lane("default")], '["a"]', 1, room=lambda: 3)
     assert (len(claimed.leases), claimed.asked) == ((3, 3) if store.database.dialect.takes_turns else (1, 1))
+
+
+@pytest.mark.parametrize("name", sorted(TAKES))
+def test_what_ends_on_sqlite_when_its_first_step_found_nothing_has_no_step_that_would_do_anything_then(name):
+    first, *others = statements.steps("sqlite", name)
+    assert first.startswith("INSERT INTO temp.leasehold_taken")
+    assert all("temp.leasehold_taken" in step for step in others)

@@ -40,6 +40,7 @@ TOLD: Final[dict[type[Exception], int]] = {apsw.IOError: apsw.SQLITE_IOERR, apsw
 BUSY: Final = "another process is writing"
 STATEMENTS_KEPT: Final = 1_000  # prepared, by connection: more than the store has
 BOUND_TIME: Final = "leasehold_now"
+TAKES: Final = frozenset({"claim"})  # operations whose first step puts aside all that the others are about
 _BOOT: Final = clock.boot_id()
 
 
@@ -197,7 +198,14 @@ class SqliteSession:
 
     def run(self, name: str, /, **values: object) -> list[Row]:
         """Run a named operation step by step and return the rows of the step that has some."""
-        return self._steps(_with_bound_time(name), {**values, BOUND_TIME: self._moment.now})
+        steps = _with_bound_time(name)
+        values[BOUND_TIME] = self._moment.now
+        if name in TAKES:
+            self._execute(steps[0], values)
+            if not self._execute(statements.steps("session", "taken")[0]):
+                return []
+            steps = steps[1:]
+        return self._steps(steps, values)
 
     def pour(self, name: str, texts: Iterable[str]) -> None:
         """SQLite has nothing faster than its statements."""
@@ -240,13 +248,16 @@ class SqliteSession:
             raise
 
     def _insist(self, statement: str) -> None:
+        if self._own:  # it has a busy handler
+            self._execute(statement)
+            return
         wait = _patient()
         for tries in itertools.count():  # the caller's connection may have no patience of its own
             try:
                 self._execute(statement)
                 return
             except Exception as error:
-                if self._own or not self._is_busy(error) or not wait(tries):
+                if not self._is_busy(error) or not wait(tries):
                     raise
 
     def _is_busy(self, error: Exception) -> bool:

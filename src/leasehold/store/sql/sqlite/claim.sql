@@ -4,7 +4,7 @@ INSERT INTO temp.leasehold_taken (position, task_id, queue, priority, attempt, f
 SELECT ready.position, ready.task_id, ready.queue, ready.priority, ready.attempt + 1, ready.fence + 1, ready.epoch,
     ready.mark
 FROM json_each(:lanes) AS lane CROSS JOIN main.ready
-WHERE ready.position IN (
+WHERE EXISTS (SELECT 1 FROM main.ready) AND ready.position IN (
     SELECT candidate.position FROM main.ready AS candidate
     WHERE candidate.queue = lane.value ->> 'queue'
       AND candidate.priority BETWEEN lane.value ->> 'low' AND lane.value ->> 'high'
