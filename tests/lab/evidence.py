@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 Look = Callable[[str], list[tuple[Any, ...]]]
 
@@ -18,8 +18,7 @@ PLACES = ("waiting", "ready", "lease", "outcome")
 ENDS = ("done", "failed", "cancelled")
 
 
-@dataclass(frozen=True)
-class Event:
+class Event(NamedTuple):
     """One line of the journal."""
 
     id: int
@@ -54,8 +53,7 @@ class Event:
         return self.name in ("retried", "released", "reclaimed") or self.ends
 
 
-@dataclass(frozen=True)
-class Facts:
+class Facts(NamedTuple):
     """What a task was submitted with."""
 
     id: int
@@ -76,8 +74,7 @@ class Facts:
     on_lost: str
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """How one epoch of a task ended."""
 
     task: int
@@ -89,8 +86,7 @@ class Outcome:
     is_past: bool
 
 
-@dataclass(frozen=True)
-class Seen:
+class Seen(NamedTuple):
     """One line of the eye in the database."""
 
     what: str

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import gc
 import random
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -110,6 +112,13 @@ def simulate(
     choices = Choices(seed) if script is None else Choices(script=script)
     world = World(choices, faults=plan.faults, temper=plan.temper, crashes=crashes)
     world.story = [] if tells else None
+    with _tidied_once():
+        problems = _judged(file, world, plan)
+    return Report(seed, plan, problems, choices, world.trace, world.steps, world.counts, world.story)
+
+
+def _judged(file: File, world: World, plan: Plan) -> list[str]:
+    """Run a world to its end and return what is wrong with it."""
     file.begin(world)
     run = _Run(world, file, plan)
     with clock.simulated(lambda: world.uptime):
@@ -119,8 +128,20 @@ def simulate(
             problems = [f"L1: {error}", *run.judge(has_settled=False)]
         finally:
             world.stop()
-    problems = list(dict.fromkeys([*world.wrongs, *problems]))
-    return Report(seed, plan, problems, choices, world.trace, world.steps, world.counts, world.story)
+    return list(dict.fromkeys([*world.wrongs, *problems]))
+
+
+@contextmanager
+def _tidied_once() -> Iterator[None]:
+    """Look for circles of garbage when a world has ended, not again and again within it."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.collect(0)
+        if was_enabled:
+            gc.enable()
 
 
 def shorten(file: File, report: Report) -> Report:
@@ -201,7 +222,8 @@ class _Run:
         limits, pruned = {"narrow": NARROW}, self._plan.prunes
         known = Evidence(self._file.look, lines, limits, has_settled, pruned, has_eye=True, calm_at=self._calm_at)
         known.expected = expected
-        return judge(known)
+        with self._file.standing_still():
+            return judge(known)
 
     def _hire(self) -> None:
         self._workers.append(self._work.worker(len(self._workers)))
@@ -247,9 +269,9 @@ class _Run:
 
     def _is_over(self) -> bool:
         """Whether everybody has gone home and nothing is left to do. It is asked only when nobody can act."""
-        if any(person.actors and not person.is_dead for person in self._people):
-            return False
         if self._looked_after == self._file.writes:
+            return False
+        if any(person.actors and not person.is_dead for person in self._people):
             return False
         self._looked_after = self._file.writes
         return self._file.look(UNFINISHED) == [(0,)]

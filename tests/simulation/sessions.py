@@ -151,6 +151,7 @@ class Session:
     def end(self) -> int:
         """Let the connection go, and return the lead with which it was told the time."""
         held, self._held = self._open, None
+        held.process = None
         held.idle.append(held)
         return held.lead
 
@@ -265,7 +266,8 @@ class File:
         self._eye.execute("CREATE TABLE booked (task INTEGER)")
         open_eye(self._eye, "sqlite")
         names = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name <> 'meta'"
-        self._tables = [str(row[0]) for row in self._eye.execute(names).fetchall()]
+        tables = [str(row[0]) for row in self._eye.execute(names).fetchall()]
+        self._used = " UNION ALL ".join(f"SELECT '{one}' WHERE EXISTS (SELECT 1 FROM {one})" for one in tables)  # noqa: S608
 
     def begin(self, world: World) -> None:
         """Empty the file for another world."""
@@ -273,7 +275,7 @@ class File:
         self._gone.clear()
         self.ears.clear()
         self._eye.execute("BEGIN IMMEDIATE")
-        for table in self._tables:
+        for (table,) in self.look(self._used):  # to empty one that is empty would write its pages all the same
             self._eye.execute(f"DELETE FROM {table}")  # noqa: S608
         self._eye.execute("DELETE FROM sqlite_sequence")
         self._eye.execute("DELETE FROM meta WHERE name = 'clock'")
@@ -290,6 +292,15 @@ class File:
     def look(self, query: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         """Read the tables as they are, past the engine."""
         return self._eye.execute(query, values).fetchall()
+
+    @contextmanager
+    def standing_still(self) -> Iterator[None]:
+        """Read the tables as they are at one moment."""
+        self._eye.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._eye.execute("COMMIT")
 
     def bury(self, worker: int) -> None:
         """Have a worker's process be gone, as the kernel would tell; at once, or when nobody is writing."""

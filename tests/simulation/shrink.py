@@ -49,15 +49,16 @@ class Choices:
 
     def choose(self, what: str, number: int, who: str, options: Sequence[str], harm: float) -> str:
         """Choose one of `options` with a chance of `harm`; else '', the usual course."""
-        if self._dice is None:
+        dice = self._dice
+        if dice is None:
             found = self._script.get((what, number, who), "")
-            found = found if found in options else ""
-        elif options and self._dice.random() < harm:
-            found = options[int(self._dice.random() * len(options))]
+            if found not in options:
+                return ""
+        elif options and dice.random() < harm:
+            found = options[int(dice.random() * len(options))]
         else:
             return ""
-        if found:
-            self._taken[what, number, who] = found
+        self._taken[what, number, who] = found
         return found
 
     def pick(self, number: int, who: str, ready: Sequence[L]) -> L:

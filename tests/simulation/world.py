@@ -113,14 +113,45 @@ class Actor:
         self.wake_at = 0
         self.is_slow = False
         self.until: Callable[[], bool] | None = None
-        self.greenlet = greenlet.greenlet(lambda: self._live(function))
+        self.is_over = False
+        self.greenlet: greenlet.greenlet | None = None  # until it begins
+        self._function = function
 
-    def _live(self, function: Callable[[], object]) -> None:
+    def begin(self) -> greenlet.greenlet:
+        """Get a place to live on."""
+        place = _vacant.pop() if _vacant else Place()
+        place.actor = self
+        self.greenlet = place.greenlet
+        return place.greenlet
+
+    def live(self) -> None:
+        """Do what it is for, to its end or its death."""
         try:
-            function()
+            self._function()
         except BaseException:
             if not self.process.is_dead:  # what a dead process runs into while it is taken apart is nothing
                 raise
+        finally:
+            self.is_over = True
+
+
+class Place:
+    """A greenlet that one actor lives on after another, in any world: a new one would need a stack of its own."""
+
+    def __init__(self) -> None:
+        self.actor: Actor | None = None
+        self.greenlet = greenlet.greenlet(self._house)
+
+    def _house(self) -> None:
+        while self.actor is not None:
+            self.actor.live()  # what it raises ends this place, and is raised in whoever had it run
+            self.actor = None
+            _vacant.append(self)
+            assert self.greenlet.parent is not None
+            self.greenlet.parent.switch()
+
+
+_vacant: list[Place] = []
 
 
 class World:
@@ -234,7 +265,7 @@ class World:
         process.is_dead = True
         for actor in process.actors:
             self.actors.remove(actor)
-            if actor is not self.current and actor.greenlet:  # one that has begun and not ended
+            if actor is not self.current and actor.greenlet is not None and not actor.is_over:
                 actor.greenlet.parent = greenlet.getcurrent()
                 actor.greenlet.throw(Killed)
         process.on_death()
@@ -347,12 +378,13 @@ class World:
         self._last = (actor.turns, actor.label)
         if self.story is not None:
             self.story.append((self.uptime, actor.label, []))
-        actor.greenlet.parent = self._hub
+        place = actor.greenlet or actor.begin()
+        place.parent = self._hub
         try:
-            actor.greenlet.switch()
+            place.switch()
         finally:
             self.current = None
-        if actor.greenlet.dead and actor in self.actors:
+        if actor.is_over and actor in self.actors:
             self.actors.remove(actor)
             actor.process.actors.remove(actor)
 
