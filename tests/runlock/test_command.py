@@ -11,6 +11,8 @@ from leasehold.runlock import acquire, release
 from leasehold.runlock.payload import text_of
 from tests.runlock.commanding import ROOT, command, run
 from tests.runlock.making import archives, lock_of, write_lock, write_raw
+from tests.waiting import until
+from tests.workshop.stopping import has_stopped
 
 HEARTBEAT = re.compile(r"Heartbeat written at \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z\n")
 
@@ -119,6 +121,18 @@ def test_a_signal_that_the_command_was_started_to_ignore_does_not_end_it(tmp_pat
         process.send_signal(signal.SIGTERM)
         process.wait(timeout=60)
     assert process.returncode == 128 + signal.SIGTERM
+
+
+def test_a_run_that_was_stopped_while_it_waited_takes_that_for_no_signal(tmp_path):
+    with start(tmp_path, "--hold-seconds", "1") as process:
+        assert process.stdout.readline().startswith("Acquired lock: ")
+        process.send_signal(signal.SIGSTOP)
+        until(lambda: has_stopped(process.pid))
+        over = clock.uptime() + clock.SECOND
+        until(lambda: clock.uptime() > over)
+        process.send_signal(signal.SIGCONT)
+        assert process.wait(60) == 0
+        assert process.stdout.read() == f"Released lock: {tmp_path / 'RUNNING.lock'}\n"
 
 
 def test_a_lost_heartbeat_exits_with_3_and_leaves_the_others_lock(tmp_path):

@@ -11,8 +11,11 @@ import math
 import os
 import signal
 import sys
+import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import Final, NoReturn
 
 from leasehold import clock
@@ -75,11 +78,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(run_dir: Path, run_id: str, hold_seconds: float, stops: set[signal.Signals]) -> int:
+    heard = _heard(stops)
     lock = acquire(run_dir, run_id)
     deadline = clock.uptime() + clock.microseconds(hold_seconds)
     try:
         _say(f"Acquired lock: {shown(lock.path)}")
-        while not (number := _signal_before(min(_due(), deadline), stops)) and clock.uptime() < deadline:
+        while not (number := _signal_before(min(_due(), deadline), heard)) and clock.uptime() < deadline:
             lock = heartbeat(lock)
             _say(f"Heartbeat written at {lock.payload.last_heartbeat_at}")
     except (LockFailed, BrokenPipeError):
@@ -99,12 +103,22 @@ def _heeded() -> set[signal.Signals]:
     return {one for one in STOPS if signal.getsignal(one) is not signal.SIG_IGN}
 
 
-def _signal_before(moment: int, stops: set[signal.Signals]) -> int:
+def _heard(stops: set[signal.Signals]) -> SimpleQueue[int]:
+    """Return where the number of the first signal is put.
+
+    `sigtimedwait` makes up a signal if the process is stopped and goes on after the time is over (Python 3.11).
+    """
+    heard: SimpleQueue[int] = SimpleQueue()
+    threading.Thread(target=lambda: heard.put(signal.sigwait(stops)), name="leasehold-signals", daemon=True).start()
+    return heard
+
+
+def _signal_before(moment: int, heard: SimpleQueue[int]) -> int:
     """Wait for a signal until this moment; return its number, or 0 if none came."""
     while True:
         left = moment - clock.uptime()
-        if told := signal.sigtimedwait(stops, max(0, left) / clock.SECOND):
-            return told.si_signo
+        with suppress(Empty):
+            return heard.get(timeout=max(0, left) / clock.SECOND)
         if left <= 0:
             return 0
 
