@@ -81,7 +81,8 @@ def check_plans(url: str, worker: int) -> None:
     assert "Tid Scan on ready" in claimed
     assert claimed.count("Index Cond: (id = ") == 2
     assert "Index Cond: (task_id = ANY" in settled
-    assert "Index Cond: (task_id = ANY" in renewed
+    assert renewed.count("Index Cond: (task_id = ") == 2
+    assert "Tid Scan on lease" in renewed
 
 
 def analyse(url: str) -> None:
