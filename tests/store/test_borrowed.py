@@ -146,9 +146,10 @@ def test_a_lease_expires_by_the_clock_of_the_file(connect):
 def test_a_file_that_another_is_writing_is_waited_for_and_then_given_up_in_our_words(tmp_path):
     busy, mine = sqlite3.connect(tmp_path / "mine.db"), sqlite3.connect(tmp_path / "mine.db", timeout=0)
     app = app_on(mine)
+    app.store.database.dialect.busy_seconds = 0.2
+    app.store.database.patience = 0.2
     app.migrate()
     busy.execute("BEGIN IMMEDIATE")
-    app.store.database.patience = 0.2
     with pytest.raises(Unavailable, match="locked"):
         app.submit("add", {"number": 1})
     busy.execute("COMMIT")

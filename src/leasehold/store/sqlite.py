@@ -159,8 +159,9 @@ class SqliteSession:
 
     pours = False
 
-    def __init__(self, connection: Any, *, own: bool, path: Path) -> None:
+    def __init__(self, connection: Any, *, own: bool, path: Path, busy_seconds: float = BUSY_SECONDS) -> None:
         self._connection = connection
+        self._busy_seconds = busy_seconds
         self._own = own
         self._path = path
         self._moment = _Moment()
@@ -179,7 +180,7 @@ class SqliteSession:
         self._connection.create_scalar_function(name, function, arguments, deterministic=True)
 
     def _set_up(self) -> None:
-        self._connection.set_busy_handler(_patient())
+        self._connection.set_busy_handler(_patient(self._busy_seconds))
         keep_plans(self._connection)
         self.script("session", "pragmas")
 
@@ -251,7 +252,7 @@ class SqliteSession:
         if self._own:  # it has a busy handler
             self._execute(statement)
             return
-        wait = _patient()
+        wait = _patient(self._busy_seconds)
         for tries in itertools.count():  # the caller's connection may have no patience of its own
             try:
                 self._execute(statement)
@@ -301,7 +302,7 @@ class SqliteSession:
             guard.release(self._path)
 
 
-def _patient() -> Callable[[int], bool]:
+def _patient(seconds: float) -> Callable[[int], bool]:
     """Return a busy handler that waits in short, uneven steps, so that no process is always last."""
     started = [0.0]
 
@@ -310,6 +311,6 @@ def _patient() -> Callable[[int], bool]:
         if tries == 0:
             started[0] = now
         time.sleep(random.uniform(0.0005, 0.002 + min(tries, 20) * 0.001))
-        return now - started[0] < BUSY_SECONDS
+        return now - started[0] < seconds
 
     return wait

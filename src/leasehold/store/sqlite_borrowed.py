@@ -15,7 +15,7 @@ import apsw
 
 from leasehold.errors import ConnectionForeign, LeaseholdError, Misuse, SqliteTooOld
 from leasehold.store.database import Row, Trouble
-from leasehold.store.sqlite import VERSION_MIN, SqliteDialect, SqliteSession, translate
+from leasehold.store.sqlite import BUSY_SECONDS, VERSION_MIN, SqliteDialect, SqliteSession, translate
 from leasehold.store.sqlite_wake import SocketEar, SocketMouth
 
 STANDARD_VERSION_MIN: Final = (3, 40, 0)
@@ -25,7 +25,9 @@ PRIMARY: Final = 0xFF  # the part of a result code that says what it is about
 
 
 class BorrowedDialect(SqliteDialect):
-    """Knows one connection of the caller's."""
+    """Knows one connection of the caller's, and how long to wait for others who write."""
+
+    busy_seconds = BUSY_SECONDS
 
     def __init__(self, connection: object) -> None:
         self._connection = connection
@@ -48,8 +50,8 @@ class BorrowedDialect(SqliteDialect):
         """Use the caller's connection."""
         if isinstance(self._connection, sqlite3.Connection):
             _check_library(self._connection)
-            return StandardSession(self._connection, own=False, path=self.path)
-        return SqliteSession(self._connection, own=False, path=self.path)
+            return StandardSession(self._connection, own=False, path=self.path, busy_seconds=self.busy_seconds)
+        return SqliteSession(self._connection, own=False, path=self.path, busy_seconds=self.busy_seconds)
 
     def adopt(self, connection: object) -> SqliteSession:
         """Take part in a transaction of the one connection there is."""
