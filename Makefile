@@ -10,7 +10,7 @@
 #   make lock    renew the lock files  make clean   remove what these made
 
 PYTHON ?= python3
-TEST_PROCESSES ?= 3
+TEST_PROCESSES ?= 4
 PYTEST_ARGS ?=
 
 BIN := .venv/bin

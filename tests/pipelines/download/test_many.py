@@ -4,6 +4,8 @@ import hashlib
 import random
 from collections import Counter
 
+import pytest
+
 from leasehold.pipelines.download import read_manifest
 from leasehold.pipelines.download.running import run
 from tests.workshop.looking import check_journal, check_places
@@ -26,6 +28,7 @@ def contents_of(count):
     return found
 
 
+@pytest.mark.early
 def test_s4_five_thousand_small_files_and_four_workers_fetch_each_body_once(server, collection):
     contents = contents_of(FILES)
     collection.limit(PER_HOST)

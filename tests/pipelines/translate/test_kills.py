@@ -106,6 +106,7 @@ def calm(request, tmp_path_factory):
     return order
 
 
+@pytest.mark.early
 def test_s4_fifty_kills_change_no_byte_of_the_document_and_no_answer_is_asked_for_twice(calm, database, tmp_path):
     """What a translator was cut off in before it had answered is asked again; an answer that came is never lost."""
     order = ordered(tmp_path, calm.document, database, translator=calm.options.translator, is_unattended=True)

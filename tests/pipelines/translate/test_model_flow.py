@@ -34,6 +34,7 @@ def tokens(run):
     return sum(tried.tokens_in or 0 for tried in tries), sum(tried.tokens_out or 0 for tried in tries)
 
 
+@pytest.mark.early
 def test_a_real_model_translates_and_reviews_a_document_from_end_to_end(local_model, tmp_path):
     (tmp_path / "note.txt").write_text("Good day.\n\nHello.\n")
     model = ("--translator", local_model.spec, "--reviewer", local_model.spec)
