@@ -19,17 +19,17 @@ def started(processes, *words):
 def test_a_worker_finishes_what_runs_and_ends_well_on_a_signal(processes, app, tmp_path, number):
     worker = started(processes, "--queue", "hold=2")
     job = app.submit("hold", {"name": "gate"})
-    until(lambda: job.status == "RUNNING")
+    until((tmp_path / "journal").exists)  # what is leased and has not begun would be given back
     worker.signal(number)
     until(lambda: worker.said("worker_stopping"))
     (tmp_path / "gate-gate").touch()
     assert (worker.end(), job.status) == (0, "DONE")
 
 
-def test_a_second_signal_makes_a_worker_leave_at_once(processes, app):
+def test_a_second_signal_makes_a_worker_leave_at_once(processes, app, tmp_path):
     worker = started(processes, "--queue", "hold", "--grace", 600)
     job = app.submit("stubborn", {"name": "nobody opens this"})
-    until(lambda: job.status == "RUNNING")
+    until((tmp_path / "journal").exists)  # what is leased and has not begun would be given back
     worker.signal(signal.SIGTERM)
     until(lambda: worker.said("worker_stopping"))
     worker.signal(signal.SIGTERM)
