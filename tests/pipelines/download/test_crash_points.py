@@ -1,5 +1,6 @@
 """A crash before, between and after all steps of a file: it gets whole, and no byte of it is fetched twice."""
 
+import fcntl
 import hashlib
 import random
 import signal
@@ -8,8 +9,9 @@ import pytest
 
 from leasehold.model.lease import Vacancy
 from leasehold.pipelines.download import read_manifest
+from leasehold.pipelines.download.retrying import retry
 from leasehold.pipelines.download.streaming import SYNC_BYTES
-from leasehold.testing import crash_at
+from leasehold.testing import Clock, crash_at, drain
 from tests.pipelines.download.test_kills import worker
 from tests.waiting import until
 from tests.workshop.stopping import has_stopped, holds_a_transaction, holds_the_file
@@ -110,3 +112,18 @@ def test_after_a_loss_of_power_a_large_file_goes_on_from_what_was_synced(collect
     first, second = server.gets("/large")
     assert (first.first, second.status) == (0, 206)
     assert SYNC_BYTES <= second.first < LARGE - 1_000_000
+
+
+def test_a_part_that_somebody_keeps_locked_fails_its_job_as_a_conflict_until_it_is_tried_again(collection, server):
+    """As a worker does that was stopped in the middle: its lease goes to another, its lock does not."""
+    clock = Clock(collection.app)
+    (job,) = collection.plan(read_manifest([server.add("/a", CONTENT)]))
+    part = collection.places.part(job.key)
+    part.parent.mkdir(parents=True)
+    with part.open("wb") as theirs:
+        fcntl.flock(theirs, fcntl.LOCK_EX)
+        drain(collection.app, clock)
+    assert (job.state, job.failure["error_class"], server.gets("/a")) == ("FAILED", "CONFLICT", [])
+    assert retry(collection).revived == 1
+    drain(collection.app, clock)
+    assert (job.state, len(server.gets("/a"))) == ("INDEXED", 1)
