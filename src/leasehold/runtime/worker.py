@@ -38,8 +38,8 @@ TURN_SECONDS = 0.0005
 class Plan:
     """What a worker is to do: what it can run, from which queues (with caps of its own), how much at once.
 
-    With `carriers` it is a relay too, for deliveries of these providers. `parting` is how long, at the end, a part that
-    waits for the database is waited for.
+    With `carriers` it is a relay too, for deliveries of these providers. `parting` is how long, at the end, committer
+    and upkeep are waited for if the database is away.
     """
 
     handlers: Mapping[str, Handler]
