@@ -3,7 +3,7 @@
 #   make test    set up, then every test, on SQLite and on a PostgreSQL that the tests start
 #   make check   format, lint, types, layers, house rules
 #   make soak    hours of faults, written down in docs/proof.md
-#   make saboteurs   broken builds, each with the test that finds it out
+#   make mutants   broken builds of the engine, each with the test that must fail (also: make saboteurs)
 #   make bench   Leasehold beside its peers, 40 minutes on a quiet machine, written down in docs/benchmark.md
 #   make bench-engine  Leasehold beside bare statements
 #   make bench-download  the download pipeline beside aria2c and wget, written down in docs/benchmark-download.md
@@ -23,7 +23,7 @@ COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generat
 # Bytecode is kept: else each test process compiles pytest, and each program that tests start, all over again.
 unexport PYTHONDONTWRITEBYTECODE
 .DELETE_ON_ERROR:
-.PHONY: help setup setup-dev run test check soak saboteurs bench bench-engine bench-download lock clean
+.PHONY: help setup setup-dev run test check soak mutants saboteurs bench bench-engine bench-download lock clean
 
 help:
 	@sed -n '2,/^$$/s/^# \{0,3\}//p' Makefile
@@ -48,17 +48,17 @@ check: setup-dev
 # What the long tests show is a line of JSON each in this file, and docs/proof.md is written from it. Stopped and
 # started again, it goes on with what has not passed at this commit; each commit has a file of its own.
 PROOF ?= $(CURDIR)/build/proof-$(shell git describe --always --dirty).jsonl
-SOAK = LEASEHOLD_PROOF=$(PROOF) $(PY) -m pytest -p tests.lab.resuming -m soak
+SOAK = LEASEHOLD_PROOF=$(PROOF) $(PY) -m pytest -p tests.support.oracle.resuming -m soak
 
 soak: setup-dev
 	mkdir -p $(dir $(PROOF))
 	$(SOAK) -n $(TEST_PROCESSES) --dist worksteal tests/simulation $(PYTEST_ARGS)
 	$(SOAK) --ignore=tests/simulation $(PYTEST_ARGS)
-	LEASEHOLD_PROOF=$(PROOF) $(PY) -m tests.saboteurs --sound
-	$(PY) -m tests.lab.proof $(PROOF)
+	LEASEHOLD_PROOF=$(PROOF) $(PY) -m tests.mutants --sound
+	$(PY) -m tests.support.oracle.proof_report $(PROOF)
 
-saboteurs: setup-dev
-	$(PY) -m tests.saboteurs --sound
+mutants saboteurs: setup-dev
+	$(PY) -m tests.mutants --sound
 
 bench: setup-dev
 	$(PY) -m bench.beside $(BENCH_ARGS)

@@ -14,7 +14,7 @@ import apsw
 import psycopg
 
 from leasehold.store import Store, open_store
-from tests.servers.postgres import PostgresServer
+from tests.support.databases.postgres import PostgresServer
 
 STATEMENT = re.compile(r"(?:statement|execute [^:\n]*): ")
 

@@ -22,7 +22,7 @@ from leasehold.model.lease import Lease, done
 from leasehold.model.owner import Owner
 from leasehold.model.task import Submission, Terms
 from leasehold.store import open_store
-from tests.waiting import until
+from tests.support.wait import until
 
 GROUP = 500
 CONCURRENCY = 1_000

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import psycopg
 
-from tests.servers.postgres import PostgresServer
+from tests.support.databases.postgres import PostgresServer
 
 HERE = Path(__file__).parent
 HOME = HERE / ".peers" / "dbos"

@@ -23,17 +23,17 @@ from typing import Any, cast
 
 from bench.report import Report
 from leasehold import Task
-from leasehold.pipelines.translate.answers import Answers
+from leasehold.pipelines.translate.answer_log import Answers
+from leasehold.pipelines.translate.api import Result, run
 from leasehold.pipelines.translate.documents import Document, protect, read_document
-from leasehold.pipelines.translate.face import Result, run
+from leasehold.pipelines.translate.handler import Tools, Work
 from leasehold.pipelines.translate.paragraphs import Wanted
-from leasehold.pipelines.translate.running import Crew
+from leasehold.pipelines.translate.run_loop import Crew
 from leasehold.pipelines.translate.settings import Identity, Options, Settings
 from leasehold.pipelines.translate.states import ENDS
 from leasehold.pipelines.translate.toolchain import make_tools
 from leasehold.pipelines.translate.translators import Request
 from leasehold.pipelines.translate.translators.apertium import Apertium
-from leasehold.pipelines.translate.work import Tools, Work
 
 CHAPTER = Path("tests/pipelines/translate/chapter/chapter.md")
 QUICK_LINES = 150

@@ -16,9 +16,9 @@ import hypothesis
 import pytest
 
 from leasehold.store import open_store
-from tests.servers.databases import Databases
-from tests.servers.postgres import PostgresServer, database_name
-from tests.workshop.looking import one_reader
+from tests.support.databases.databases import Databases
+from tests.support.databases.postgres import PostgresServer, database_name
+from tests.support.db import one_reader
 
 # A busy machine is not a failure.
 hypothesis.settings.register_profile("leasehold", deadline=None)

@@ -13,7 +13,7 @@ from typing import Any
 import apsw
 import psycopg
 
-from tests.servers.postgres import PostgresServer
+from tests.support.databases.postgres import PostgresServer
 
 STATEMENT = re.compile(rb"(?:statement|execute [^:\n]*): ")
 

@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.servers.postgres import free_port, watch
-from tests.waiting import until
+from tests.support.databases.postgres import free_port, watch
+from tests.support.wait import until
 
 SEED = 20_251_021
 SMALL_MIN, SMALL_MAX = 4_000, 64_000

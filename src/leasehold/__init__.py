@@ -17,10 +17,10 @@ from leasehold.errors import (
     VersionPruned,
     VersionStale,
 )
-from leasehold.model.failures.verdict import Verdict
+from leasehold.model.failure.verdict import Verdict
 from leasehold.model.retry import Retry
 from leasehold.model.status import Status
-from leasehold.runtime.byhand import Held
+from leasehold.runtime.manual import Held
 from leasehold.runtime.task import Task
 
 __all__ = [

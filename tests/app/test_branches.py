@@ -10,16 +10,16 @@ import pytest
 from leasehold.errors import NameInvalid, OptionInvalid
 from leasehold.model import lease as endings
 from leasehold.model.lanes import Lane
-from leasehold.runtime.claimer import Claimer
-from leasehold.runtime.committer import Committer
-from leasehold.runtime.holdings import Holdings
-from leasehold.runtime.notices import Notices
+from leasehold.runtime.claim.claimer import Claimer
+from leasehold.runtime.claim.held import Holdings
+from leasehold.runtime.commit.committer import Committer
+from leasehold.runtime.observe.events import Notices
 from leasehold.store import open_store
 from leasehold.testing import Clock, drain
-from tests.waiting import until
-from tests.workshop.claiming import claim, enrol
-from tests.workshop.looking import check_journal, check_places, rows
-from tests.workshop.working import plan_of, working
+from tests.support.claiming import claim, enrol
+from tests.support.db import check_journal, check_places, rows
+from tests.support.processes.working import plan_of, working
+from tests.support.wait import until
 
 ROUTES = '["fetch"]'
 

@@ -4,12 +4,12 @@ import pytest
 
 from leasehold import Permanent
 from leasehold.errors import EffectUnanswered, InDoubt, JobCancelled, LetterRevived
-from leasehold.insight import effects
-from leasehold.insight.verify import verify_file
+from leasehold.insight.read import effects
+from leasehold.insight.verify.verify import verify_file
 from leasehold.testing import Clock
-from tests.waiting import until
-from tests.workshop.looking import rows
-from tests.workshop.working import working
+from tests.support.db import rows
+from tests.support.processes.working import working
+from tests.support.wait import until
 
 DAY = 24 * 3600
 

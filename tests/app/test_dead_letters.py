@@ -17,7 +17,7 @@ from leasehold.errors import (
     NameInvalid,
     OptionInvalid,
 )
-from leasehold.insight.plans import EffectFate, Fate
+from leasehold.insight.read.revival_plan import EffectFate, Fate
 from leasehold.model.limits import PAGE_MAX
 
 SECRET = "hunter2"  # noqa: S105 — what must not be seen

@@ -15,8 +15,8 @@ from leasehold.errors import (
 from leasehold.model.delivery import Posts, make_post
 from leasehold.model.limits import DELIVERIES_MAX
 from leasehold.providers import Folder
-from tests.workshop.looking import rows
-from tests.workshop.mailing import change, post, write
+from tests.support.apps.mailing import change, post, write
+from tests.support.db import rows
 
 GOOD = {
     "subject": "change-17",

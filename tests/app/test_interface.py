@@ -10,9 +10,9 @@ import pytest
 import leasehold
 from leasehold import KeyConflict, Leasehold, LeaseholdError, Retry, Status
 from leasehold.errors import JobUnknown, KindUnknown, OptionInvalid, WaitTimeout
-from tests.waiting import until
-from tests.workshop.looking import check_journal, check_places, rows
-from tests.workshop.working import working
+from tests.support.db import check_journal, check_places, rows
+from tests.support.processes.working import working
+from tests.support.wait import until
 
 
 def test_a_job_gets_its_payload_as_arguments_and_the_task_only_if_it_asks(app):

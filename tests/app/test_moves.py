@@ -1,7 +1,7 @@
 """Moves that an async handler asks for and does not wait for at once."""
 
 from tests.app.test_machines import AT_ONCE, moves, parcel
-from tests.workshop.looking import check_journal
+from tests.support.db import check_journal
 
 
 def test_s6_moves_of_several_things_asked_for_at_once_are_all_made_and_all_on_record(app, url):

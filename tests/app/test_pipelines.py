@@ -6,9 +6,9 @@ import pytest
 
 from leasehold import Permanent, Retry, Transient
 from leasehold.errors import ArgumentsInvalid, GraphInvalid, KindTaken, KindUnknown
-from tests.waiting import until
-from tests.workshop.looking import check_journal, check_places, names, rows
-from tests.workshop.working import working
+from tests.support.db import check_journal, check_places, names, rows
+from tests.support.processes.working import working
+from tests.support.wait import until
 
 
 def stages(app, job):

@@ -17,7 +17,7 @@ from leasehold.errors import (
     SchemaTooNew,
     UrlInvalid,
 )
-from tests.workshop.looking import rows
+from tests.support.db import rows
 
 
 def nested(depth):

@@ -8,8 +8,8 @@ from leasehold.model.limits import VERSION_MAX
 from leasehold.providers import Folder
 from leasehold.testing import Clock
 from tests.store.work import at_once
-from tests.workshop.looking import connected, rows
-from tests.workshop.mailing import fields
+from tests.support.apps.mailing import fields
+from tests.support.db import connected, rows
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from leasehold.errors import ConnectionForeign, KeyConflict
-from tests.workshop.looking import connected, rows
+from tests.support.db import connected, rows
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from leasehold import Leasehold, Permanent, Task
 from leasehold.cli.root import root
-from tests.workshop.crew import ROOT, Hand
+from tests.support.processes.workers import ROOT, Hand
 
 Command = Callable[..., Result]
 

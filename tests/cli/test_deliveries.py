@@ -7,8 +7,8 @@ import pytest
 
 from leasehold.app.principals import system_user
 from leasehold.cli.exits import Exit
-from tests.waiting import until
-from tests.workshop.mailing import change, post, write
+from tests.support.apps.mailing import change, post, write
+from tests.support.wait import until
 
 
 @pytest.fixture

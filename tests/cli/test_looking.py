@@ -5,7 +5,7 @@ import json
 import pytest
 
 from leasehold.cli.exits import Exit
-from tests.waiting import until
+from tests.support.wait import until
 
 
 def ids(result) -> list[int]:
@@ -79,7 +79,7 @@ def test_a_long_time_line_keeps_its_latest_lines(app, command):
 
 
 def test_a_running_task_is_shown_with_who_holds_it_and_until_when(command, processes):
-    worker = processes.start("worker", "tests.workshop.app:app", "--queue", "hold=1")
+    worker = processes.start("worker", "tests.support.apps.app:app", "--queue", "hold=1")
     until(lambda: worker.said("worker_started"))
     job = int(command("submit", "hold", '{"name": "gate"}').stdout)
     until(lambda: "expires in" in command("show", job).stdout)

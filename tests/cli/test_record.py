@@ -7,7 +7,7 @@ import pytest
 
 from leasehold.cli.exits import Exit
 from leasehold.testing import Clock
-from tests.waiting import until
+from tests.support.wait import until
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def test_a_job_that_is_not_there_is_neither_exported_nor_verified(command, job):
 
 def test_a_record_is_replayed_by_the_app_that_made_it(command, app, processes):
     app.submit("film", {"scenes": 2}, key="unused")
-    worker = processes.start("worker", "tests.workshop.app:app")
+    worker = processes.start("worker", "tests.support.apps.app:app")
     until(lambda: worker.said("worker_started"))
     made = int(command("submit", "quick", '{"number": 7}').stdout)
     until(lambda: json.loads(command("show", made, "--json").stdout)["status"] == "DONE")
@@ -69,7 +69,7 @@ def test_a_record_is_replayed_by_the_app_that_made_it(command, app, processes):
     path = processes.environment["WORKSHOP_FOLDER"] + "/quick.ndjson"
     with open(path, "wb") as file:  # noqa: PTH123 — a path of another process
         file.write(command("export", made).stdout_bytes)
-    ran = processes.run("replay", path, "tests.workshop.app:app")
+    ran = processes.run("replay", path, "tests.support.apps.app:app")
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.startswith("equal: 1 task run again, 0 told by the journal alone, 0 effects")
     other = processes.run("replay", path, "tests.cli.other:app", "--json")

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from leasehold.cli.exits import Exit
-from tests.waiting import until
-from tests.workshop.crew import ROOT
+from tests.support.processes.workers import ROOT
+from tests.support.wait import until
 
 
 @pytest.fixture(autouse=True)
@@ -64,7 +64,7 @@ def test_bad_input_is_refused_with_a_code_and_nothing_is_submitted(app, command,
 
 
 def test_waiting_for_a_job_tells_how_it_ended(app, processes, command):
-    worker = processes.start("worker", "tests.workshop.app:app", "--queue", "default")
+    worker = processes.start("worker", "tests.support.apps.app:app", "--queue", "default")
     until(lambda: worker.said("worker_started"))
     done = command("submit", "quick", '{"number": 5}', "--wait", "--timeout", 60)
     assert (done.exit_code, done.stdout.splitlines()[1:]) == (0, ["DONE 5"])
@@ -79,7 +79,7 @@ def test_a_wait_that_takes_too_long_has_an_exit_code_of_its_own(command):
 
 
 def test_an_app_that_is_named_brings_its_kinds_and_checks_their_arguments(processes):
-    good = processes.run("submit", "quick", '{"number": 5}', "--app", "tests.workshop.app:app", cwd=ROOT)
-    bad = processes.run("submit", "quick", '{"numbers": 5}', "--app", "tests.workshop.app:app", cwd=ROOT)
+    good = processes.run("submit", "quick", '{"number": 5}', "--app", "tests.support.apps.app:app", cwd=ROOT)
+    bad = processes.run("submit", "quick", '{"numbers": 5}', "--app", "tests.support.apps.app:app", cwd=ROOT)
     assert (good.returncode, good.stdout.strip().isdigit()) == (0, True)
     assert (bad.returncode, bad.stderr.partition(":")[0]) == (Exit.MISUSE, "error ARGUMENTS_INVALID")

@@ -17,7 +17,7 @@ from leasehold.cli.tour.kinds import make_tour
 from leasehold.cli.tour.marks import MarkReader
 from leasehold.cli.tour.screen import Lines
 from leasehold.cli.tour.verdict import judge
-from tests.waiting import until
+from tests.support.wait import until
 
 
 @pytest.fixture

@@ -6,11 +6,11 @@ import pytest
 
 from leasehold import Leasehold
 from leasehold.cli.exits import Exit
-from tests.waiting import until
+from tests.support.wait import until
 
 
 def started(processes, *words):
-    worker = processes.start("worker", "tests.workshop.app:app", *words)
+    worker = processes.start("worker", "tests.support.apps.app:app", *words)
     until(lambda: worker.said("worker_started"))
     return worker
 
@@ -112,5 +112,5 @@ def test_an_app_that_cannot_be_had_is_refused_with_what_to_do(processes, tmp_pat
     ],
 )
 def test_a_worker_that_cannot_work_as_asked_does_not_start(processes, words, code):
-    result = processes.run("worker", "tests.workshop.app:app", *words)
+    result = processes.run("worker", "tests.support.apps.app:app", *words)
     assert (result.returncode, result.stderr.partition(":")[0]) == (Exit.MISUSE, f"error {code}")

@@ -23,8 +23,8 @@ from leasehold.contracts import (
     validate,
 )
 from leasehold.contracts.consumer import Consumer
-from leasehold.contracts.judging import FEW, judge
 from leasehold.contracts.lines import BLOCK_BYTES, ROW_BYTES_MAX, Block, blocks, parse_row
+from leasehold.contracts.validate_blocks import FEW, judge
 from tests.contracts.samples import NAMES, full, lines
 
 NAME = "paragraph_state_row"

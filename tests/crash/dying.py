@@ -4,10 +4,10 @@ import os
 import signal
 import sys
 
-from leasehold.runtime import points
-from leasehold.runtime.claimer import Claimer
-from leasehold.runtime.committer import Committer
-from leasehold.runtime.points import Point
+from leasehold.runtime.claim.claimer import Claimer
+from leasehold.runtime.commit.committer import Committer
+from leasehold.runtime.effects import crash_points
+from leasehold.runtime.effects.crash_points import Point
 from leasehold.store.leases import Leases
 from leasehold.store.workers import Workers
 
@@ -32,8 +32,8 @@ def die(*_: object) -> None:
 
 def main(place: str) -> None:
     if place in EFFECT_POINTS:
-        points.watch(lambda point, _: die() if point is EFFECT_POINTS[place] else None)
-        from tests.workshop.app import app
+        crash_points.watch(lambda point, _: die() if point is EFFECT_POINTS[place] else None)
+        from tests.support.apps.app import app
 
         app.work()
         return
@@ -43,7 +43,7 @@ def main(place: str) -> None:
     if place.startswith("leased"):
         # An empty claim is taken up too; only one that brought something matters.
         setattr(owner, step, lambda _, leases, asked_at: die() if leases else None)
-    from tests.workshop.app import app
+    from tests.support.apps.app import app
 
     queues = ["loop"] if place.startswith("reclaimed") else None
     app.work(queues=queues)

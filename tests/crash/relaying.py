@@ -3,10 +3,10 @@
 import logging
 import sys
 
-from leasehold.runtime.notices import Notices
+from leasehold.runtime.observe.events import Notices
 from leasehold.store.deliveries import Deliveries
 from tests.crash.dying import die
-from tests.workshop.mailing import Noted, make_app
+from tests.support.apps.mailing import Noted, make_app
 
 NEXT_STEPS = {
     "claimed but not sent": (Noted, "send"),

@@ -6,8 +6,8 @@ from collections import Counter
 import pytest
 
 from tests.providers.mail_server import MailServer
-from tests.waiting import until
-from tests.workshop.mailing import fields, let_expire, post, write
+from tests.support.apps.mailing import fields, let_expire, post, write
+from tests.support.wait import until
 
 ADA = "ada@example.org"
 
@@ -24,7 +24,7 @@ def crashed(crew, place, provider):
 
 
 def relay(crew, provider):
-    hand = crew.run("tests.workshop.mailing", environment={"MAILING_PROVIDER": provider})
+    hand = crew.run("tests.support.apps.mailing", environment={"MAILING_PROVIDER": provider})
     until(lambda: hand.said("relay_started"))
     return hand
 
@@ -85,7 +85,7 @@ def test_s14_two_relay_processes_on_many_rows_send_each_letter_once(app, crew, f
     recipients = [f"{number}@example.org" for number in range(300)]
     ids = write(app.store, *(post(recipient) for recipient in recipients))
     for _ in range(2):
-        crew.run("tests.workshop.mailing", environment={"MAILING_PROVIDER": f"folder:{folder}"})
+        crew.run("tests.support.apps.mailing", environment={"MAILING_PROVIDER": f"folder:{folder}"})
     until(lambda: app.deliveries.counts("change-17", 1) == {"sent": len(ids)})
     sends = Counter(recipient for _, recipient in crew.journal("send"))
     assert sends == Counter(recipients)

@@ -3,8 +3,8 @@
 import pytest
 
 from tests.crash.test_places import crashed, known
-from tests.waiting import until
-from tests.workshop.looking import check_places, rows
+from tests.support.db import check_places, rows
+from tests.support.wait import until
 
 
 def resumed(app, crew, job):

@@ -7,8 +7,8 @@ from collections import Counter
 
 import pytest
 
-from tests.waiting import until
-from tests.workshop.looking import check_journal, check_places, names, rows
+from tests.support.db import check_journal, check_places, names, rows
+from tests.support.wait import until
 
 
 def settled(url):

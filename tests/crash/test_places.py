@@ -1,7 +1,7 @@
 """Each place marked in the source as one where a crash matters, with a process that dies exactly there."""
 
-from tests.waiting import until
-from tests.workshop.looking import check_journal, check_places, names, rows
+from tests.support.db import check_journal, check_places, names, rows
+from tests.support.wait import until
 
 
 def crashed(crew, place):

@@ -5,17 +5,17 @@ import signal
 import subprocess
 import sys
 
-from leasehold.cli.events import project
+from leasehold.cli.jobs.events import project
 from leasehold.store import open_store
 from tests.store.work import submit
-from tests.workshop.crew import ROOT
+from tests.support.processes.workers import ROOT
 
 # Half of a batch reaches the disk, and then the process is gone.
 DYING = """
 import os, signal, sys
 from pathlib import Path
 from leasehold.insight import projection
-from leasehold.cli.events import project
+from leasehold.cli.jobs.events import project
 from leasehold.store import open_store
 
 def write_half(file):

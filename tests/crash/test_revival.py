@@ -3,8 +3,8 @@
 import pytest
 
 from leasehold.errors import LetterRevived
-from tests.waiting import until
-from tests.workshop.looking import check_journal, check_places, names, rows
+from tests.support.db import check_journal, check_places, names, rows
+from tests.support.wait import until
 
 
 def killed(crew, module, *words):

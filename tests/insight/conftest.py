@@ -7,7 +7,7 @@ import pytest
 
 from leasehold import Leasehold
 from tests.conftest import SQLITE_FILE, sqlite_url
-from tests.servers.postgres import database_name
+from tests.support.databases.postgres import database_name
 
 
 @pytest.fixture(scope="session")

@@ -6,9 +6,9 @@ from pathlib import Path
 import psycopg
 from msgspec import structs
 
-from leasehold.insight.recording import Recording, read_lines
-from leasehold.insight.verify import verify_file, verify_job
-from leasehold.model.record import Line, Seal, Story, Tally
+from leasehold.insight.record.reader import Recording, read_lines
+from leasehold.insight.verify.verify import verify_file, verify_job
+from leasehold.model.journal.record import Line, Seal, Story, Tally
 from tests.store.work import connect
 
 

@@ -3,13 +3,13 @@
 from msgspec import structs
 
 from leasehold import canonical
-from leasehold.insight import plans
-from leasehold.insight.deadletters import context_of
 from leasehold.insight.doctor import Grade, judge_letters
-from leasehold.insight.plans import EffectFate, Fate
+from leasehold.insight.read import revival_plan
+from leasehold.insight.read.deadletters import context_of
+from leasehold.insight.read.revival_plan import EffectFate, Fate
 from leasehold.model.effect import done, failed, intend
 from leasehold.store.deadletters import LetterRow, Papers
-from tests.store.burying import bury, letters, only_letter, run
+from tests.store.deadletters.burying import bury, letters, only_letter, run
 from tests.store.work import claim, finish, pipeline, register, routes_of, stage
 
 LETTER = LetterRow(
@@ -60,7 +60,7 @@ def test_a_plan_counts_the_segments_that_run_are_kept_are_under_way_and_stay(sto
     finish(store, leases[:2])
     bury(store, leases[2:4])
     first, _ = letters(store)
-    plan = plans.make(store, first.id)
+    plan = revival_plan.make(store, first.id)
     assert [(one.stage, one.fate, one.note) for one in plan.stages] == [
         ("script", Fate.KEPT, ""),
         ("audio", Fate.RUNS, "segment 2"),
@@ -70,7 +70,7 @@ def test_a_plan_counts_the_segments_that_run_are_kept_are_under_way_and_stay(sto
         ("end", Fate.UNDER_WAY, ""),
         ("free", Fate.UNDER_WAY, ""),
     ]
-    assert plans.make(store, first.id, from_start=True).refusal_code == "EVIDENCE_MISSING"
+    assert revival_plan.make(store, first.id, from_start=True).refusal_code == "EVIDENCE_MISSING"
 
 
 def test_a_plan_tells_reused_effects_from_repeated_and_doubtful_ones(store):
@@ -81,7 +81,7 @@ def test_a_plan_tells_reused_effects_from_repeated_and_doubtful_ones(store):
     store.effects.enter([sent, refused, lost], [])
     store.effects.enter([], [done(sent, "1"), failed(refused, '{"error_class":"BUG"}')])
     bury(store, [one])
-    found = plans.make(store, only_letter(store).id).effects
+    found = revival_plan.make(store, only_letter(store).id).effects
     assert [one.fate for one in found] == [EffectFate.REUSED, EffectFate.REPEATED, EffectFate.ASKED]
     assert all(one.note for one in found)
 

@@ -7,7 +7,7 @@ from leasehold.insight.doctor import Crew, Grade, examine
 from leasehold.model.lanes import Lane
 from leasehold.model.owner import Owner
 from leasehold.model.task import Submission, Terms
-from leasehold.runtime.identity import is_gone, this_process
+from leasehold.runtime.process_identity import is_gone, this_process
 from leasehold.testing import Clock
 
 

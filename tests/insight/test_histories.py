@@ -2,11 +2,11 @@
 
 from leasehold import canonical
 from leasehold.model import lease as endings
-from leasehold.model.failure import Failure
+from leasehold.model.failure.failure import Failure
 from leasehold.model.lanes import Lane
 from leasehold.model.lease import Lease, Vacancy
 from leasehold.model.task import Submission, Terms
-from leasehold.runtime.identity import this_process
+from leasehold.runtime.process_identity import this_process
 from leasehold.store import Store
 from leasehold.store.reports import History
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from leasehold.cli.events import project
+from leasehold.cli.jobs.events import project
 from leasehold.errors import ProjectionDamaged, ProjectionForeign
 from leasehold.model.limits import PAGE_MAX
 from tests.insight.editing import edit

@@ -7,10 +7,10 @@ import threading
 import psycopg
 import pytest
 
-from leasehold.cli.events import project
+from leasehold.cli.jobs.events import project
 from leasehold.errors import ProjectionBusy, ProjectionDamaged, ProjectionForeign
-from leasehold.insight.follow import Follower
-from leasehold.insight.projection import Projection
+from leasehold.insight.journal.follow import Follower
+from leasehold.insight.journal.ndjson import Projection
 from tests.store.work import claim, finish, register, submit
 
 

@@ -3,11 +3,11 @@
 import pytest
 
 from leasehold.errors import JobUnknown
-from leasehold.insight import timeline
+from leasehold.insight.read import timeline
 from leasehold.model.lanes import Lane
 from leasehold.model.lease import Progress
 from leasehold.model.task import Submission, Terms
-from leasehold.runtime.identity import this_process
+from leasehold.runtime.process_identity import this_process
 from leasehold.testing import Clock
 
 LANE = [Lane("default", 0, 0, 0)]

@@ -9,8 +9,8 @@ from click.testing import CliRunner
 from msgspec import UNSET
 
 from leasehold import Leasehold, Retry, Transient
-from leasehold.cli.verify import verify
-from leasehold.insight.verify import verify_job
+from leasehold.cli.jobs.verify import verify
+from leasehold.insight.verify.verify import verify_job
 from leasehold.testing import Clock, drain
 from tests.insight.editing import difference, edit, forge, swap
 

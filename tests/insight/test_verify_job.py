@@ -6,7 +6,7 @@ import pytest
 
 from leasehold import Leasehold, Permanent, Retry, Transient
 from leasehold.errors import JobUnknown
-from leasehold.insight.verify import verify_job
+from leasehold.insight.verify.verify import verify_job
 from leasehold.testing import Clock, drain
 from tests.insight.editing import edit
 from tests.store.work import look

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from leasehold import Leasehold, Permanent, Retry
-from leasehold.insight.verify import verify_job
+from leasehold.insight.verify.verify import verify_job
 from leasehold.model.delivery import make_post
 from leasehold.model.task import Terms
 from leasehold.runtime.attempt import Attempt

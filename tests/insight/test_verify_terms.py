@@ -7,7 +7,7 @@ import contextlib
 import pytest
 
 from leasehold import Leasehold
-from leasehold.insight.verify import verify_job
+from leasehold.insight.verify.verify import verify_job
 from tests.insight.editing import difference, edit, forge
 from tests.store.work import look
 

@@ -3,7 +3,7 @@
 import json
 
 from leasehold.model.advance import Dependent, Ended, Moves, Settled, Tally, conclude, decide, fan_out
-from leasehold.model.failure import Failure
+from leasehold.model.failure.failure import Failure
 from leasehold.model.task import Facts
 
 

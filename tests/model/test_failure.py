@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leasehold.errors import DatabaseUnavailable, KeyConflict, OptionInvalid, Permanent, Transient, WaitTimeout
-from leasehold.model.failure import classify
-from leasehold.model.failures.codes import by_smtp, by_sqlstate, by_status
-from leasehold.model.failures.judgement import MEMBERS_MAX
-from leasehold.model.failures.named import NAMES
-from leasehold.model.failures.verdict import RETRYABLE, Verdict
+from leasehold.model.failure.classify import MEMBERS_MAX
+from leasehold.model.failure.codes import by_smtp, by_sqlstate, by_status
+from leasehold.model.failure.failure import classify
+from leasehold.model.failure.named import NAMES
+from leasehold.model.failure.verdict import RETRYABLE, Verdict
 from leasehold.model.limits import DELAY_SECONDS_MAX
 
 

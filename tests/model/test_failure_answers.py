@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from leasehold.model.failure import Failure, classify
+from leasehold.model.failure.failure import Failure, classify
 from leasehold.model.limits import DELAY_SECONDS_MAX
 
 NOON = 784_123_200 * 1_000_000  # Sun, 06 Nov 1994 12:00:00 GMT

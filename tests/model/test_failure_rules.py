@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import pytest
 
 from leasehold.errors import OptionInvalid, Permanent
-from leasehold.model.failure import classify
-from leasehold.model.failures.rules import make_rules
-from leasehold.model.failures.verdict import Verdict
+from leasehold.model.failure.failure import classify
+from leasehold.model.failure.rules import make_rules
+from leasehold.model.failure.verdict import Verdict
 
 
 class Declined(Exception):

@@ -5,8 +5,8 @@ from typing import NoReturn
 
 import pytest
 
-from leasehold.model.failure import classify
-from leasehold.model.failures.wording import LINKS_MAX, WINDOW_LENGTH, WITHHELD
+from leasehold.model.failure.failure import classify
+from leasehold.model.failure.wording import LINKS_MAX, WINDOW_LENGTH, WITHHELD
 from leasehold.model.limits import MESSAGE_LENGTH_MAX, STACK_LENGTH_MAX
 
 SECRET = "sk-live-0123456789abcdefghijklmnop"  # noqa: S105 — of nobody

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from msgspec import UNSET
 
-from leasehold.model.fold import Difference, State, compare, fold
-from leasehold.model.record import EventLine, OutcomeLine, Story, TaskLine
+from leasehold.model.journal.fold import Difference, State, compare, fold
+from leasehold.model.journal.record import EventLine, OutcomeLine, Story, TaskLine
 
 
 def events(*steps) -> list[EventLine]:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leasehold.errors import OptionInvalid
-from leasehold.model.failure import Failure
+from leasehold.model.failure.failure import Failure
 from leasehold.model.retry import Bury, Retry, RetryAt, decide, seed_of, spread_of
 
 AGAIN = Failure("UNCLASSIFIED", "x", retryable=True)

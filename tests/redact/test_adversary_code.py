@@ -5,7 +5,7 @@ The secret is a word of letters wherever that is possible, so that nothing but i
 
 import pytest
 
-from tests.redact.vouching import clean
+from tests.redact.checks import clean
 
 WORD, SIGNED, PHRASE = "swordfish", "Tr0ub4dor&3x", "correct horse battery staple"
 WORDS = [

@@ -5,7 +5,7 @@ The secret is a word of letters wherever that is possible, so that nothing but i
 
 import pytest
 
-from tests.redact.vouching import DIGITS, LETTERS, LOGIN, SIGNED, WORD, check_gone
+from tests.redact.checks import DIGITS, LETTERS, LOGIN, SIGNED, WORD, check_gone
 
 WORDS = [
     # curl

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from leasehold.redact import Policy, Redactor
-from tests.redact.vouching import LETTERS
+from tests.redact.checks import LETTERS
 
 EVERYTHING = Redactor(
     Policy(emails=True, hosts=[".corp.example", "vault"], addresses=True, secrets=["hunter2-hunter2", "aaaaaaaa"])

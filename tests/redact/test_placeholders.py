@@ -4,10 +4,10 @@ import pytest
 
 from leasehold.errors import Misuse
 from leasehold.redact import RedactionFailed, Redactor
-from leasehold.redact.page import Page
-from leasehold.redact.placeholder import CLASSES, RANK
-from leasehold.redact.spans import Span, merged, whole_lines
-from tests.redact.vouching import LETTERS, check_left_alone, clean, clean_and_counted
+from leasehold.redact.text.page import Page
+from leasehold.redact.text.placeholder import CLASSES, RANK
+from leasehold.redact.text.spans import Span, merged, whole_lines
+from tests.redact.checks import LETTERS, check_left_alone, clean, clean_and_counted
 
 
 @pytest.mark.parametrize("name", CLASSES)

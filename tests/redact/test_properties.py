@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from leasehold.redact import Policy, Redactor
-from leasehold.redact.placeholder import CLASSES
-from tests.redact.vouching import LETTERS
+from leasehold.redact.text.placeholder import CLASSES
+from tests.redact.checks import LETTERS
 
 SECRETS = ("hunter2-hunter2", "Zwölf Boxkämpfer", 'quo"te\\back', "line one\nline two")
 EVERYTHING = Redactor(Policy(emails=True, hosts=[".corp.example", "vault"], addresses=True, secrets=SECRETS))

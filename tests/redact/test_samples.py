@@ -7,7 +7,7 @@ import re
 import pytest
 
 from leasehold.redact import Redactor
-from tests.redact.vouching import LETTERS, clean
+from tests.redact.checks import LETTERS, clean
 
 TOKEN = "gh" + "p_" + LETTERS[:36]
 LEAKS = [f"leak{number}X{LETTERS[number : number + 8]}" for number in range(10)]

@@ -5,7 +5,7 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
-from tests.redact.vouching import DIGITS, LETTERS, check_hidden, check_left_alone, clean
+from tests.redact.checks import DIGITS, LETTERS, check_hidden, check_left_alone, clean
 
 HIDDEN = "SECRET123x"
 BEGIN, END = "-----BEGIN RSA PRIVATE KEY-----", "-----END RSA PRIVATE KEY-----"

@@ -12,13 +12,13 @@ import msgspec
 import pytest
 
 from leasehold import Leasehold, Permanent, Retry, Transient
-from leasehold.model.failure import classify
-from leasehold.model.failures.lineage import LINEAGE_MAX, lineage_of
-from leasehold.model.record import Line, Seal, Story, Tally
-from leasehold.runtime.replay_errors import Recorded, find_type
+from leasehold.model.failure.failure import classify
+from leasehold.model.failure.lineage import LINEAGE_MAX, lineage_of
+from leasehold.model.journal.record import Line, Seal, Story, Tally
+from leasehold.runtime.replay.errors import Recorded, find_type
 from tests.conftest import sqlite_url
 from tests.replay import catching
-from tests.workshop.crew import ROOT
+from tests.support.processes.workers import ROOT
 
 HOME = catching.__name__
 CAUGHT = {
@@ -172,7 +172,7 @@ def test_a_record_has_nothing_imported_and_nothing_run(caught, tmp_path, monkeyp
         "builtins:str",
         "builtins:KeyboardInterrupt",
         "builtins:BaseException",
-        "leasehold.runtime.replay_ledger:Diverged",
+        "leasehold.runtime.replay.ledger:Diverged",
         "os:path.join",
         "builtins:ValueError.__subclasses__",
         f"{HOME}:make_local.<locals>.Local",

@@ -4,7 +4,7 @@ import json
 
 import msgspec
 
-from leasehold.model.record import Seal
+from leasehold.model.journal.record import Seal
 from tests.replay.recorder import JOBS
 
 # What every task has, or has had: nothing of these may depend on where it ran.

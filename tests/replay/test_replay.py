@@ -10,9 +10,9 @@ import pytest
 
 from leasehold import Leasehold, Permanent, Retry, Transient
 from leasehold.errors import RecordDamaged
-from leasehold.runtime.replayer import replay
+from leasehold.runtime.replay.replayer import replay
 from tests.replay.recorder import JOBS
-from tests.workshop.crew import ROOT
+from tests.support.processes.workers import ROOT
 
 # In another year, for whatever asks Python for the time.
 ANOTHER_YEAR = """

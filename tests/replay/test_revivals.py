@@ -6,9 +6,9 @@ import json
 import pytest
 
 from leasehold import InDoubt, Leasehold, Permanent, Retry
-from leasehold.insight.verify import verify_file
+from leasehold.insight.verify.verify import verify_file
 from leasehold.testing import Clock, drain
-from tests.workshop.looking import rows
+from tests.support.db import rows
 
 
 class Shop:

@@ -6,10 +6,10 @@ import pytest
 from click.testing import CliRunner
 
 from leasehold.cli.exits import Exit, exit_of
-from leasehold.cli.verify import verify
+from leasehold.cli.jobs.verify import verify
 from leasehold.errors import RecordDamaged
-from leasehold.insight.verify import verify_file
-from leasehold.model.record import Seal
+from leasehold.insight.verify.verify import verify_file
+from leasehold.model.journal.record import Seal
 from tests.replay.recorder import JOBS
 
 

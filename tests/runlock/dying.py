@@ -20,7 +20,7 @@ from pathlib import Path
 
 from leasehold.runlock import RunLock, acquire, heartbeat, release
 from tests.runlock.making import at, write_lock
-from tests.waiting import until
+from tests.support.wait import until
 
 CALL = re.compile(r"^([a-z0-9_]+)\(", re.MULTILINE)
 MEMORY = {"mmap"}  # Python's own, however it sees fit

@@ -11,8 +11,8 @@ from leasehold.runlock import acquire, release
 from leasehold.runlock.payload import text_of
 from tests.runlock.commanding import ROOT, command, run
 from tests.runlock.making import archives, lock_of, write_lock, write_raw
-from tests.waiting import until
-from tests.workshop.stopping import has_stopped
+from tests.support.processes.stopping import has_stopped
+from tests.support.wait import until
 
 HEARTBEAT = re.compile(r"Heartbeat written at \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z\n")
 

@@ -17,7 +17,7 @@ from leasehold.runlock import LockFailed, LockLost, ReleaseRefused, acquire, hol
 from leasehold.runlock.guard import guarded
 from tests.runlock.commanding import ROOT
 from tests.runlock.making import archives, at, lock_of, traces
-from tests.waiting import until
+from tests.support.wait import until
 
 LATER = 200 * clock.SECOND
 

@@ -3,9 +3,9 @@
 import threading
 
 from leasehold import Cancelled
-from tests.waiting import until
-from tests.workshop.looking import check_journal, check_places, names, rows
-from tests.workshop.working import working
+from tests.support.db import check_journal, check_places, names, rows
+from tests.support.processes.working import working
+from tests.support.wait import until
 
 
 def test_a_running_handler_in_another_process_sees_the_cancel_and_ends_cancelled(app, crew, url):

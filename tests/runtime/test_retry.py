@@ -8,7 +8,7 @@ from leasehold import Cancelled, Permanent, Retry, Transient
 from leasehold.errors import DatabaseUnavailable
 from leasehold.model.retry import spread_of
 from leasehold.testing import Clock, drain
-from tests.workshop.looking import check_journal, check_places, names, rows
+from tests.support.db import check_journal, check_places, names, rows
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ import sys
 import pytest
 
 from leasehold.testing import Clock
-from tests.waiting import until
-from tests.workshop.looking import check_places, connected, names, rows
-from tests.workshop.signalled import STEPS
-from tests.workshop.working import plan_of
+from tests.support.db import check_places, connected, names, rows
+from tests.support.processes.signalled import STEPS
+from tests.support.processes.working import plan_of
+from tests.support.wait import until
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -126,6 +126,10 @@ def test_an_expired_lease_of_a_worker_that_left_is_not_waited_for_by_a_stopped_c
 def test_a_signal_is_heard_at_whatever_step_of_the_waiting_it_comes():
     """An event that is set by a signal while its own lock is held waits for itself for ever, as in a worker once."""
     done = subprocess.run(
-        [sys.executable, "-m", "tests.workshop.signalled"], capture_output=True, text=True, timeout=300, check=True
+        [sys.executable, "-m", "tests.support.processes.signalled"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=True,
     )
     assert done.stdout == f"told {len(STEPS)} times\n"

@@ -3,9 +3,9 @@
 from datetime import UTC, timedelta
 
 from leasehold import Retry, Transient, clock
-from tests.waiting import until
-from tests.workshop.looking import rows
-from tests.workshop.working import working
+from tests.support.db import rows
+from tests.support.processes.working import working
+from tests.support.wait import until
 
 LEASE = 0.6
 

@@ -12,16 +12,16 @@ import pytest
 
 from leasehold.errors import DatabaseUnavailable, GraphInvalid, Misuse, OptionInvalid
 from leasehold.model.effect import intend
-from leasehold.runtime.claimer import Claimer
-from leasehold.runtime.committer import Committer
-from leasehold.runtime.holdings import Holdings
-from leasehold.runtime.lanes import Lanes
-from leasehold.runtime.notices import Notices
+from leasehold.runtime.claim.claimer import Claimer
+from leasehold.runtime.claim.held import Holdings
+from leasehold.runtime.commit.committer import Committer
+from leasehold.runtime.execute.event_loop import Lanes
+from leasehold.runtime.observe.events import Notices
 from leasehold.runtime.worker import quicken
 from leasehold.store import open_store
 from leasehold.store.leases import Claimed
-from tests.waiting import until
-from tests.workshop.working import plan_of, working
+from tests.support.processes.working import plan_of, working
+from tests.support.wait import until
 
 
 @pytest.mark.parametrize("way", ["exit below", "stop the loop"])
@@ -61,7 +61,7 @@ def test_a_field_that_no_output_can_have_is_refused_where_the_stage_is_defined(a
 
 def test_a_task_begun_inside_a_transaction_does_not_write_into_one_that_has_ended(app, url):
     """S3: what was acknowledged is there."""
-    from tests.workshop.looking import connected
+    from tests.support.db import connected
 
     @app.job
     def later(): ...

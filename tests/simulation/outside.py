@@ -7,9 +7,9 @@ from typing import Any
 
 from leasehold.model.delivery import Absent, Letter, NotSent, Refused, Sent, Unknown
 from leasehold.runtime.task import Task
-from tests.lab.witness import Witness
 from tests.simulation.sessions import File
 from tests.simulation.world import World
+from tests.support.oracle.witness import Witness
 
 
 class Outside:

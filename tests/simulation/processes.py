@@ -18,18 +18,18 @@ from leasehold.model.lease import Settlement
 from leasehold.model.limits import CLAIM_MAX
 from leasehold.model.owner import Owner
 from leasehold.runtime.attempt import Attempt, State
-from leasehold.runtime.claimer import Claimer
-from leasehold.runtime.committer import Committer
-from leasehold.runtime.courier import Carrier
-from leasehold.runtime.effects import Item
+from leasehold.runtime.claim.claimer import Claimer
+from leasehold.runtime.claim.held import Holdings
+from leasehold.runtime.commit.committer import Committer
+from leasehold.runtime.commit.replies import AsyncReply
+from leasehold.runtime.deliver.relay import RENEW_SECONDS, Held, Relay
+from leasehold.runtime.deliver.sender import Carrier
+from leasehold.runtime.effects.effects import Item
 from leasehold.runtime.handlers import Handler
-from leasehold.runtime.heartbeat import Heartbeat
-from leasehold.runtime.holdings import Holdings
-from leasehold.runtime.identity import this_process
-from leasehold.runtime.notices import Notices
-from leasehold.runtime.relay import RENEW_SECONDS, Held, Relay
-from leasehold.runtime.replies import AsyncReply
-from leasehold.runtime.upkeep import Upkeep
+from leasehold.runtime.maintain.heartbeat import Heartbeat
+from leasehold.runtime.maintain.upkeep import Upkeep
+from leasehold.runtime.observe.events import Notices
+from leasehold.runtime.process_identity import this_process
 from leasehold.store import Store
 from leasehold.store.workers import Pulse
 from tests.simulation.sessions import File, stir

@@ -22,12 +22,13 @@ import psycopg
 from psycopg import errors as pg
 
 from leasehold.errors import LeaseholdError
-from leasehold.store import Store, sqlite_clock
-from leasehold.store.database import Database, Row, Trouble
-from leasehold.store.postgres import PostgresDialect
-from leasehold.store.sqlite import STATEMENTS_KEPT, SqliteDialect, SqliteSession, keep_plans
-from tests.lab.eye import open_eye
+from leasehold.store import Store
+from leasehold.store.db import sqlite_clock
+from leasehold.store.db.database import Database, Row, Trouble
+from leasehold.store.db.postgres import PostgresDialect
+from leasehold.store.db.sqlite import STATEMENTS_KEPT, SqliteDialect, SqliteSession, keep_plans
 from tests.simulation.world import SECOND, Fault, Killed, Process, World
+from tests.support.oracle.triggers import open_eye
 
 NO_PROCESS = 2**22 + 1
 PAGE_BYTES = 512  # the fewest: whatever one connection writes is read again by all the others, page by page

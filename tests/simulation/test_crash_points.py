@@ -4,9 +4,9 @@ import time
 
 import pytest
 
-from tests.lab.proof import record
 from tests.simulation.run import KINDS, LATER, simulate
 from tests.simulation.scenarios import SCENARIOS
+from tests.support.oracle.proof_report import record
 
 NAMES = sorted(SCENARIOS)
 

@@ -1,7 +1,7 @@
 """Schedules worth keeping: each holds on the engine as it is and breaks the build that it is about.
 
 To keep one more, take the lines that a failing seed prints under "To keep it", add them to KEPT and name the build of
-`tests/saboteurs` that has the fault; for a fault that was found in the engine itself, write its mend backwards as a new
+`tests/mutants` that has the fault; for a fault that was found in the engine itself, write its mend backwards as a new
 build there. A schedule belongs to its seed's plan and names points of the engine's parts, so both may move on: then the
 second test says that it breaks its build no more, and this prints another one, from the seeds 0 to 1999:
 
@@ -20,8 +20,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.saboteurs.__main__ import ROOT, sabotage
-from tests.saboteurs.builds import BUILDS
+from tests.mutants.__main__ import ROOT, sabotage
+from tests.mutants.mutants import BUILDS
 from tests.simulation.run import explain, shorten, simulate
 from tests.simulation.sessions import File
 from tests.simulation.shrink import weigh

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.lab.proof import record
 from tests.simulation.run import explain, plan_of, simulate
 from tests.simulation.sessions import File
 from tests.simulation.shrink import shrink
 from tests.simulation.world import Fault
+from tests.support.oracle.proof_report import record
 
 CHUNK = 250
 IN_TEST = 20_000

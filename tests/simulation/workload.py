@@ -11,25 +11,25 @@ from dataclasses import replace
 from typing import Any
 
 from leasehold import canonical
+from leasehold.app.retention import Retention, prune
 from leasehold.errors import JobUnfinished, LeaseholdError, LetterRevived, Permanent, Transient
-from leasehold.insight.prune import Retention, prune
-from leasehold.model.failure import Failure
+from leasehold.model.failure.failure import Failure
 from leasehold.model.graph import Definition, Stage
 from leasehold.model.machine import make_machine
 from leasehold.model.retry import Retry
 from leasehold.model.task import Submission, Terms
 from leasehold.runtime.attempt import Attempt
-from leasehold.runtime.courier import Carrier
+from leasehold.runtime.deliver.sender import Carrier
 from leasehold.runtime.handlers import Handler, make_handler
 from leasehold.runtime.task import Task
 from leasehold.store import Store
 from leasehold.store.deadletters import Where
-from tests.lab.evidence import Evidence, Facts
-from tests.lab.witness import Witness
 from tests.simulation.outside import Outside, Post
 from tests.simulation.processes import OWNER, Worker
 from tests.simulation.sessions import File
 from tests.simulation.world import SECOND, Process, World
+from tests.support.oracle.evidence import Evidence, Facts
+from tests.support.oracle.witness import Witness
 
 RETRY = Retry(attempts=3, delay_initial=1, delay_max=4, delay_ceiling=30)
 LEASE = Terms(attempts_max=8)

@@ -8,7 +8,7 @@ import pytest
 from leasehold.model.lease import Settlement
 from leasehold.testing import Clock
 from tests.store import work
-from tests.store.invariants import check_everything
+from tests.store.model.invariants import check_everything
 from tests.store.work import advance, claim, fail, finish, look, pipeline, routes_of, stage, status, statuses
 
 

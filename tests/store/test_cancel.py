@@ -1,7 +1,7 @@
 """Cancel: what waits ends at once, what runs is asked to stop, and what has ended stays as it is."""
 
 from tests.store import work
-from tests.store.invariants import check_everything
+from tests.store.model.invariants import check_everything
 from tests.store.work import (
     advance,
     claim,

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from leasehold import canonical
-from leasehold.insight import verify
-from leasehold.model.failure import Failure
+from leasehold.insight.verify import verify
+from leasehold.model.failure.failure import Failure
 from leasehold.model.lease import Vacancy, retried
 from tests.store.work import (
     REASON,

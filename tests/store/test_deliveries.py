@@ -9,13 +9,14 @@ import pytest
 from leasehold.errors import DeliverySettled, DeliveryUnknown
 from leasehold.model import outbox
 from leasehold.model.delivery import token_of
-from leasehold.model.failure import Failure
+from leasehold.model.failure.failure import Failure
 from leasehold.model.lease import Settlement
 from leasehold.model.retry import Retry
-from leasehold.store import open_store, statements
+from leasehold.store import open_store
+from leasehold.store.db import statements
 from leasehold.store.deliveries import Answer
 from tests.store.work import at_once, claim_one, look, question, submit
-from tests.workshop.mailing import PROVIDER, change, post, write
+from tests.support.apps.mailing import PROVIDER, change, post, write
 
 LEASE = 120.0
 FAILURE = Failure("DELIVERY_NOT_SENT", "the server is away", retryable=True)
@@ -291,7 +292,7 @@ def test_a_claim_of_deliveries_reads_only_what_is_due(store):
     with psycopg.connect(store.url, autocommit=True) as connection:
         connection.execute("ANALYZE leasehold.delivery")
         connection.execute("SET enable_seqscan = off")
-        text = f"EXPLAIN (COSTS OFF) {statements.text('postgres', 'delivery_claim')}"
+        text = f"EXPLAIN (COSTS OFF) {statements.text('postgres', 'deliveries/claim')}"
         values = {"provider": PROVIDER, "lease_us": 1, "most": 8, "only": None, "delivery": None}
         plan = "\n".join(row[0] for row in connection.execute(text.encode(), values).fetchall())
     assert "Index Scan using delivery_due" in plan

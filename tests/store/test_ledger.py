@@ -10,9 +10,9 @@ from leasehold.errors import EffectSettled, LeaseLost
 from leasehold.model import effect
 from leasehold.model.lease import Vacancy
 from leasehold.store import open_store
-from tests.store.burying import bury, only_letter, revive
+from tests.store.deadletters.burying import bury, only_letter, revive
 from tests.store.work import at_once, claim, claim_one, look, pipeline, routes_of, stage, submit
-from tests.waiting import until
+from tests.support.wait import until
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 
 from leasehold.model.lease import done, failed
 from tests.store import work
-from tests.store.invariants import check_everything
+from tests.store.model.invariants import check_everything
 from tests.store.work import at_once, claim, look, pipeline, register, routes_of, stage, statuses
 
 STAGES = (

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from leasehold import clock as times
-from leasehold.insight.prune import Retention, plan, prune
+from leasehold.app.retention import Retention, plan, prune
 from leasehold.model import effect
 from leasehold.model.delivery import Post
 from leasehold.model.effect import Intent

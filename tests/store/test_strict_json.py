@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from leasehold import canonical
-from leasehold.model.failure import classify
+from leasehold.model.failure.failure import classify
 from leasehold.model.lease import failed
 from leasehold.model.names import reason_of
 from tests.store import work

@@ -8,7 +8,7 @@ import pytest
 from leasehold.errors import KeyConflict
 from leasehold.model.graph import Definition
 from leasehold.model.task import Submission, Terms
-from tests.store.invariants import check_everything
+from tests.store.model.invariants import check_everything
 from tests.store.work import at_once, claim, connect, job, look, pipeline, stage, statuses, submit
 
 

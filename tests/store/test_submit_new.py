@@ -7,8 +7,8 @@ from contextlib import suppress
 import pytest
 
 from leasehold.errors import Broken
-from leasehold.insight import verify
-from tests.store.invariants import check_everything
+from leasehold.insight.verify import verify
+from tests.store.model.invariants import check_everything
 from tests.store.work import claim, connect, job, look, statuses, submit
 
 ODD = ["\\", "\\n", "a\tb\nc\rd", "\\.", "\\N", "ü€😀", '"', "\u2028", "\x7f", "\\\\x00"]

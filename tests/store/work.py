@@ -12,7 +12,7 @@ import psycopg
 from msgspec import structs
 
 from leasehold import canonical, clock
-from leasehold.model.failure import Failure
+from leasehold.model.failure.failure import Failure
 from leasehold.model.graph import Definition, Stage
 from leasehold.model.lanes import Lane
 from leasehold.model.lease import Landed, Lease, Settlement, done, failed
@@ -21,7 +21,7 @@ from leasehold.model.owner import Owner
 from leasehold.model.task import Submission, Submitted, Terms
 from leasehold.store import Store
 from leasehold.store.workers import Question
-from tests.workshop.looking import rows
+from tests.support.db import rows
 
 REASON = Failure("CANCELLED", "called off by a test").text()
 BROKEN = Failure("PERMANENT", "it cannot work")
@@ -36,7 +36,7 @@ def job(key: str, *, kind="a", payload=None, priority=0, delay=0.0, **terms) -> 
 
 def take_time(session: Any) -> None:
     """Let a test be silent inside this transaction for as long as it waits for others."""
-    session.run("idle_limit", limit="0")
+    session.run("session/idle_limit", limit="0")
 
 
 def submit(store: Store, *keys: str, **options) -> list[int]:

@@ -18,13 +18,13 @@ OUTSIDE_THE_LAYERS = {"testing", "__main__"}
 PUBLIC = {"leasehold", "leasehold.errors", "leasehold.providers", "leasehold.redact", "leasehold.testing"}
 PUBLIC |= {"leasehold.contracts", "leasehold.runlock", "leasehold.shapes"}
 PUBLIC |= {"leasehold.pipelines.crew", "leasehold.pipelines.hand"}  # what pipelines share
-# A pipeline may keep tables of its own, on its shelves. apsw brings the only SQLite library of the process; the other
+# A pipeline may keep tables of its own in its index. apsw brings the only SQLite library of the process; the other
 # is for connections that a caller has opened with it.
 DRIVERS = {
-    "apsw": re.compile(r"leasehold\.store\b|leasehold\.pipelines\.\w+\.shelves$"),
-    "psycopg": re.compile(r"leasehold\.store\.postgres|leasehold\.pipelines\.\w+\.shelves$"),
-    "psycopg_pool": re.compile(r"leasehold\.store\.postgres"),
-    "sqlite3": re.compile(r"leasehold\.store\.sqlite_borrowed$"),
+    "apsw": re.compile(r"leasehold\.store\b|leasehold\.pipelines\.\w+\.index\.backends$"),
+    "psycopg": re.compile(r"leasehold\.store\.db\.postgres|leasehold\.pipelines\.\w+\.index\.backends$"),
+    "psycopg_pool": re.compile(r"leasehold\.store\.db\.postgres"),
+    "sqlite3": re.compile(r"leasehold\.store\.db\.sqlite_borrowed$"),
 }
 
 Graph = dict[str, set[str]]
@@ -80,7 +80,7 @@ def layers() -> dict[str, int]:
 
 
 def part(module: str) -> str:
-    """Return `store` for leasehold.store.sqlite, and an empty string for the package itself."""
+    """Return `store` for leasehold.store.db.sqlite, and an empty string for the package itself."""
     return module.removeprefix(ROOT_PACKAGE).removeprefix(".").partition(".")[0]
 
 
@@ -147,14 +147,14 @@ def private_names(source: Source) -> Iterator[str]:
 
 
 def test_pipelines_use_public_names_alone():
-    path = "src/leasehold/pipelines/download/work.py"
+    path = "src/leasehold/pipelines/download/handler.py"
     assert list(private_names(sample("from leasehold.store import open_store\n", path=path)))
     assert list(private_names(sample("import leasehold.app.facade\n", path=path)))
     assert list(private_names(sample("from leasehold.pipelines.video import x\n", path=path)))
     assert not list(
         private_names(sample("from leasehold import Task\nfrom leasehold.errors import Misuse\n", path=path))
     )
-    assert not list(private_names(sample("from leasehold.pipelines.download.urls import host_of\n", path=path)))
+    assert not list(private_names(sample("from leasehold.pipelines.download.http.urls import host_of\n", path=path)))
     assert findings(private_names, sources("src/leasehold/pipelines")) == []
 
 
@@ -166,7 +166,7 @@ def test_every_part_of_the_package_has_a_layer():
 def test_no_module_imports_from_a_layer_above_it():
     ranks = {"cli": 2, "store": 1, "model": 0}
     assert list(upward_imports({"leasehold.model.task": {"leasehold.store"}}, ranks))
-    assert list(upward_imports({"leasehold.store.sqlite": {"leasehold"}}, ranks))
+    assert list(upward_imports({"leasehold.store.db.sqlite": {"leasehold"}}, ranks))
     assert list(upward_imports({"leasehold.store": {"leasehold.testing.clock"}}, ranks))
     assert not list(upward_imports({"leasehold.cli": {"leasehold", "leasehold.store"}}, ranks))
     assert list(upward_imports(graph(sources("src"), for_types=True), layers())) == []
@@ -182,9 +182,9 @@ def test_imports_never_go_round_in_a_circle():
 
 
 def test_database_drivers_are_imported_only_inside_the_store():
-    assert list(stray_drivers(sample("import apsw\n", path="src/leasehold/cli/doctor.py")))
-    assert list(stray_drivers(sample("from psycopg import sql\n", path="src/leasehold/store/sqlite.py")))
-    assert list(stray_drivers(sample("import sqlite3\n", path="src/leasehold/store/sqlite.py")))
-    assert list(stray_drivers(sample("import apsw\n", path="src/leasehold/pipelines/download/work.py")))
-    assert not list(stray_drivers(sample("import psycopg\n", path="src/leasehold/store/postgres.py")))
+    assert list(stray_drivers(sample("import apsw\n", path="src/leasehold/cli/operator/doctor.py")))
+    assert list(stray_drivers(sample("from psycopg import sql\n", path="src/leasehold/store/db/sqlite.py")))
+    assert list(stray_drivers(sample("import sqlite3\n", path="src/leasehold/store/db/sqlite.py")))
+    assert list(stray_drivers(sample("import apsw\n", path="src/leasehold/pipelines/download/handler.py")))
+    assert not list(stray_drivers(sample("import psycopg\n", path="src/leasehold/store/db/postgres.py")))
     assert findings(stray_drivers, sources("src")) == []

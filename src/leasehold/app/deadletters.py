@@ -14,15 +14,15 @@ from typing import TypedDict, Unpack
 from msgspec import Struct
 
 from leasehold import canonical
-from leasehold.app.opening import Opening
 from leasehold.app.principals import principal_of
+from leasehold.app.ready_store import Opening
 from leasehold.canonical import INTEGER_MAX
 from leasehold.errors import EffectSettled, LeaseholdError, LetterRevived, OptionInvalid, Unavailable, check_error_class
-from leasehold.insight import deadletters as insight
-from leasehold.insight import effects, plans
-from leasehold.insight.deadletters import Dossier, Letter
-from leasehold.insight.plans import Plan
-from leasehold.model.failures.wording import fit
+from leasehold.insight.read import deadletters as insight
+from leasehold.insight.read import effects, revival_plan
+from leasehold.insight.read.deadletters import Dossier, Letter
+from leasehold.insight.read.revival_plan import Plan
+from leasehold.model.failure.wording import fit
 from leasehold.model.limits import EVIDENCE_LENGTH_MAX, PAGE_MAX, TICKET_LENGTH_MAX
 from leasehold.model.names import check_name, check_text, check_whole
 from leasehold.model.revival import State
@@ -97,7 +97,7 @@ class DeadLetters:
 
     def plan(self, letter_id: int, *, from_start: bool = False) -> Plan:
         """Tell what a revival would do, and change nothing."""
-        return plans.make(self._opening.store, _id(letter_id), from_start=from_start)
+        return revival_plan.make(self._opening.store, _id(letter_id), from_start=from_start)
 
     def revive(self, letter_id: int, *, from_start: bool = False, principal: str | None = None) -> Revived:
         """Have the failed task run again, in a new epoch, from the stage that failed or (`from_start`) all of its job.
@@ -178,7 +178,7 @@ class DeadLetters:
         """Raise what a revival would. A job that starts anew takes its other letters with it, so they come too late."""
         if letter.job_id in restarted:
             raise LetterRevived(f"Letter {letter.id} would be revived with another of job {letter.job_id}.")
-        if (refused := plans.refusal(self._opening.store, letter, from_start=from_start)) is not None:
+        if (refused := revival_plan.refusal(self._opening.store, letter, from_start=from_start)) is not None:
             raise refused
         if from_start:
             restarted.add(letter.job_id)

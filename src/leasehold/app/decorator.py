@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import overload
 
 from leasehold.app.kinds import Function, Kind, Registry, Submitter, check_machine, check_retry, make_terms
-from leasehold.model.failures.rules import Failures, make_rules
+from leasehold.model.failure.rules import Failures, make_rules
 from leasehold.model.limits import LEASE_SECONDS
 from leasehold.model.machine import Machine
 from leasehold.model.names import check_name

@@ -6,23 +6,23 @@ import builtins
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from leasehold.app.opening import Opening
 from leasehold.app.principals import principal_of
+from leasehold.app.ready_store import Opening
 from leasehold.canonical import INTEGER_MAX
 from leasehold.errors import KindTaken, OptionInvalid
-from leasehold.insight import deliveries as insight
-from leasehold.insight.deliveries import Delivery
+from leasehold.insight.read import deliveries as insight
+from leasehold.insight.read.deliveries import Delivery
 from leasehold.model.delivery import Provider
-from leasehold.model.failures.wording import fit
+from leasehold.model.failure.wording import fit
 from leasehold.model.limits import NOTIFICATION_ID_LENGTH_MAX, PAGE_MAX, REASON_LENGTH_MAX, VERSION_MAX
 from leasehold.model.names import check_name, check_text, check_whole
 from leasehold.model.outbox import POLICY, DeliveryStatus
 from leasehold.model.retry import Retry
 from leasehold.redact import scrub
-from leasehold.runtime import serving
-from leasehold.runtime.courier import Carrier
-from leasehold.runtime.notices import Notices
-from leasehold.runtime.relay import look_again
+from leasehold.runtime import run
+from leasehold.runtime.deliver.relay import look_again
+from leasehold.runtime.deliver.sender import Carrier
+from leasehold.runtime.observe.events import Notices
 from leasehold.store.deliveries import Answer
 
 
@@ -113,7 +113,7 @@ class Deliveries:
         """Send deliveries, without running jobs, until SIGTERM or SIGINT."""
         if not self._carriers:
             raise OptionInvalid("This app has no providers; register one with app.deliveries.provider(name, provider).")
-        serving.relay(self._opening.store, self._carriers)
+        run.relay(self._opening.store, self._carriers)
 
 
 def _id(delivery_id: int) -> int:

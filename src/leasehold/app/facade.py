@@ -7,29 +7,29 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from leasehold.app import submitting
-from leasehold.app.byhand import ByHand
 from leasehold.app.deadletters import DeadLetters
 from leasehold.app.decorator import JobDecorator
 from leasehold.app.deliveries import Deliveries
 from leasehold.app.job import Job
 from leasehold.app.journal import Journal
 from leasehold.app.kinds import Pipeline, Registry
+from leasehold.app.manual import ByHand
 from leasehold.app.nouns import Machines, Queues
-from leasehold.app.opening import Opening
-from leasehold.app.planning import make_plan
+from leasehold.app.ready_store import Opening
 from leasehold.app.submitting import Options
+from leasehold.app.worker_plan import make_plan
 from leasehold.canonical import INTEGER_MAX
 from leasehold.errors import Misuse, OptionInvalid
-from leasehold.insight import jobs
-from leasehold.model.failures.rules import Failures
+from leasehold.insight.read import jobs
+from leasehold.model.failure.rules import Failures
 from leasehold.model.limits import PAGE_MAX
 from leasehold.model.machine import Machine
 from leasehold.model.names import check_name, check_whole
 from leasehold.model.status import Status
 from leasehold.runtime.handlers import Handler
-from leasehold.runtime.serving import drain, serve
+from leasehold.runtime.run import drain, serve
 from leasehold.store import Store, borrow_store, open_store
-from leasehold.store.wake import ATTENTION
+from leasehold.store.db.wake import ATTENTION
 
 DEFAULT_URL = "sqlite:///leasehold.db"
 QueueChoice = Sequence[str] | Mapping[str, int | None] | None

@@ -10,15 +10,15 @@ from typing import Any, Final
 
 from leasehold import canonical
 from leasehold.errors import WaitTimeout
-from leasehold.insight import jobs
-from leasehold.insight.jobs import Snapshot
-from leasehold.model.failure import Failure
+from leasehold.insight.read import jobs
+from leasehold.insight.read.jobs import Snapshot
+from leasehold.model.failure.failure import Failure
 from leasehold.model.names import reason_of
 from leasehold.model.status import Status
 from leasehold.model.task import Submitted
 from leasehold.redact import scrub
 from leasehold.store import Store
-from leasehold.store.wake import ATTENTION
+from leasehold.store.db.wake import ATTENTION
 
 LOOK_FIRST: Final = 0.005
 LOOK_MAX: Final = 0.25

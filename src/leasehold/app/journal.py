@@ -7,19 +7,19 @@ from pathlib import Path
 from typing import IO
 
 from leasehold import clock
-from leasehold.app.opening import Opening
+from leasehold.app import retention
 from leasehold.app.principals import principal_of
+from leasehold.app.ready_store import Opening
+from leasehold.app.retention import BATCH_TASKS, Notice, Retention, Swept
 from leasehold.canonical import INTEGER_MAX
-from leasehold.insight import prune
-from leasehold.insight.export import export
-from leasehold.insight.follow import Follower
-from leasehold.insight.prune import BATCH_TASKS, Notice, Retention, Swept
-from leasehold.insight.verify import Verdict, verify_file, verify_job
-from leasehold.model.event import Event
+from leasehold.insight.journal.follow import Follower
+from leasehold.insight.record.export import export
+from leasehold.insight.verify.verify import Verdict, verify_file, verify_job
+from leasehold.model.journal.event import Event
+from leasehold.model.journal.record import Closing
 from leasehold.model.limits import PAGE_MAX
 from leasehold.model.names import check_name, check_range, check_whole
-from leasehold.model.record import Closing
-from leasehold.runtime.replayer import Replay, replay
+from leasehold.runtime.replay.replayer import Replay, replay
 from leasehold.store.history import JournalLine
 
 AGE_SECONDS_MAX = 100 * 366 * 24 * 3600.0
@@ -71,11 +71,11 @@ class Journal:
         check_range(older_than, 0, AGE_SECONDS_MAX, "older_than (seconds)")
         check_whole(batch, 1, BATCH_MAX, "batch")
         kind = None if kind is None else check_name(kind, "kind")
-        retention = Retention(clock.microseconds(older_than), kind, batch)
+        rule = Retention(clock.microseconds(older_than), kind, batch)
         store = self._opening.store
         if dry_run:
-            return prune.plan(store, retention)
-        return prune.prune(store, retention, principal_of(principal), notice)
+            return retention.plan(store, rule)
+        return retention.prune(store, rule, principal_of(principal), notice)
 
 
 def _check_job(job_id: int) -> int:

@@ -9,14 +9,14 @@ from typing import Any
 from msgspec import Struct
 
 from leasehold import canonical, clock
-from leasehold.app.opening import Opening
+from leasehold.app.ready_store import Opening
 from leasehold.errors import OptionInvalid
 from leasehold.model.limits import PAGE_MAX, QUEUE_LIMIT_MAX, RATE_MAX
 from leasehold.model.machine import Machine, make_machine
 from leasehold.model.names import check_key, check_name, check_queue, check_range, check_whole
+from leasehold.store.db.wake import ATTENTION
 from leasehold.store.machines import Placed
 from leasehold.store.queues import Queue, RunningRow
-from leasehold.store.wake import ATTENTION
 
 
 class Running(Struct, frozen=True):

@@ -14,7 +14,7 @@ from msgspec import structs
 
 from leasehold import canonical, clock
 from leasehold.app.kinds import Registry
-from leasehold.app.opening import Opening
+from leasehold.app.ready_store import Opening
 from leasehold.errors import KindUnknown, OptionInvalid, PayloadInvalid
 from leasehold.model.graph import Definition
 from leasehold.model.limits import DELAY_SECONDS_MAX, PRIORITY_MAX, PRIORITY_MIN, VERSION_MAX
@@ -22,7 +22,7 @@ from leasehold.model.names import branch_of, check_branch, check_key, check_name
 from leasehold.model.task import Submission, Submitted, Terms
 from leasehold.runtime.handlers import Handler
 from leasehold.store import Store
-from leasehold.store.wake import ATTENTION
+from leasehold.store.db.wake import ATTENTION
 
 KEY_CHANCE = 8  # bytes of a key that nobody can guess or meet twice
 

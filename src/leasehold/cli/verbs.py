@@ -11,7 +11,7 @@ import click
 
 from leasehold import Leasehold
 from leasehold.errors import SchemaMissing
-from leasehold.store.sqlite import SqliteDialect
+from leasehold.store.db.sqlite import SqliteDialect
 
 URL_KEY: Final = "leasehold.url"
 JOB_ID: Final = click.IntRange(1, 2**63 - 1)

@@ -11,7 +11,7 @@ Checking needs `pip install 'leasehold[contracts]'`; nothing here writes, and no
 
 from leasehold.contracts.contract import Contract
 from leasehold.contracts.diagnostics import Diagnostic, Problem, Reason
-from leasehold.contracts.refusals import ContractInvalid, ContractUnknown, FileUnreadable, RowInvalid, ValidatorMissing
+from leasehold.contracts.errors import ContractInvalid, ContractUnknown, FileUnreadable, RowInvalid, ValidatorMissing
 from leasehold.contracts.registry import Registry, contract, published
 from leasehold.contracts.rows import check_rows, encode_row, read_rows, validate
 from leasehold.contracts.run import Checked, check_run

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from leasehold.contracts.contract import Contract
 from leasehold.contracts.diagnostics import Problem, Reason
-from leasehold.contracts.refusals import ContractUnknown
+from leasehold.contracts.errors import ContractUnknown
 from leasehold.contracts.registry import Registry
 
 VERSION: Final = "schema_version"

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, Final
 
 from leasehold.contracts.diagnostics import MESSAGE_SHOWN_MAX, Problem, Reason, clipped, json_path
-from leasehold.contracts.refusals import ValidatorMissing
+from leasehold.contracts.errors import ValidatorMissing
 
 PROBLEMS_PER_ROW_MAX: Final = 20
 MASK: Final = "the value"

@@ -16,7 +16,7 @@ import msgspec
 
 from leasehold.contracts.contract import MASK, Contract, validator_library
 from leasehold.contracts.diagnostics import MESSAGE_SHOWN_MAX, clipped
-from leasehold.contracts.refusals import ContractInvalid, ContractUnknown
+from leasehold.contracts.errors import ContractInvalid, ContractUnknown
 from leasehold.shapes import Shape
 
 _object: Final = Shape[dict[str, Any]](dict[str, Any])

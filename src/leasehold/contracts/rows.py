@@ -9,11 +9,11 @@ from typing import Any
 from leasehold import canonical
 from leasehold.contracts.consumer import Consumer
 from leasehold.contracts.diagnostics import Diagnostic, Problem, Reason, located
-from leasehold.contracts.judging import judge
+from leasehold.contracts.errors import FileUnreadable, RowInvalid
 from leasehold.contracts.lines import ROW_BYTES_MAX, blocks
-from leasehold.contracts.opening import opened
-from leasehold.contracts.refusals import FileUnreadable, RowInvalid
 from leasehold.contracts.registry import Registry, published
+from leasehold.contracts.safe_open import opened
+from leasehold.contracts.validate_blocks import judge
 from leasehold.errors import PayloadInvalid, PayloadTooLarge
 
 

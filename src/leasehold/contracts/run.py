@@ -9,11 +9,11 @@ from typing import Any, Final
 
 from leasehold.contracts.consumer import Consumer
 from leasehold.contracts.diagnostics import Diagnostic, Problem, Reason, located
-from leasehold.contracts.judging import Identity, Judged, judge
+from leasehold.contracts.errors import FileUnreadable
 from leasehold.contracts.lines import ROW_BYTES_MAX, blocks, parse_row
-from leasehold.contracts.opening import descended, folder, names, opened, start_of
-from leasehold.contracts.refusals import FileUnreadable
 from leasehold.contracts.registry import Registry, published
+from leasehold.contracts.safe_open import descended, folder, names, opened, start_of
+from leasehold.contracts.validate_blocks import Identity, Judged, judge
 
 MANIFEST: Final = "manifest.json"
 STATES: Final = "state/paragraph_state.jsonl"

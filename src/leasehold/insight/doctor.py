@@ -17,12 +17,13 @@ from msgspec import Struct
 from leasehold import clock
 from leasehold.errors import LeaseholdError
 from leasehold.insight.addresses import masked, told
-from leasehold.insight.deliveries import unserved
+from leasehold.insight.read.deliveries import unserved
 from leasehold.model.owner import Owner
-from leasehold.store import Store, migrate, open_store
+from leasehold.store import Store, open_store
+from leasehold.store.db import migrate
+from leasehold.store.db.sqlite import VERSION_MIN, SqliteDialect
 from leasehold.store.deliveries import Backlog
 from leasehold.store.reports import Vitals
-from leasehold.store.sqlite import VERSION_MIN, SqliteDialect
 from leasehold.store.workers import Question
 
 SKEW_SECONDS_MAX: Final = 2.0

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from leasehold import canonical
 from leasehold.errors import EachInvalid, FanOutTooLarge, LeaseholdError
-from leasehold.model.failure import Failure
+from leasehold.model.failure.failure import Failure
 from leasehold.model.limits import MESSAGE_LENGTH_MAX, SEGMENTS_MAX
 from leasehold.model.names import clean
 from leasehold.model.status import Status

@@ -7,7 +7,7 @@ from typing import Literal
 from msgspec import Struct
 
 from leasehold.model.delivery import Post
-from leasehold.model.failure import Failure
+from leasehold.model.failure.failure import Failure
 
 Ending = Literal["DONE", "ERROR", "CANCELLED", "RETRY"]
 

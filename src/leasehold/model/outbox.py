@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from leasehold import canonical
 from leasehold.model.delivery import Letter, token_of
-from leasehold.model.failure import Failure
+from leasehold.model.failure.failure import Failure
 from leasehold.model.limits import NOTIFICATION_ID_LENGTH_MAX
 from leasehold.model.names import clean
 from leasehold.model.retry import Bury, Retry, decide, spread_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
-from leasehold.model.failure import Failure
+from leasehold.model.failure.failure import Failure
 from leasehold.model.limits import ATTEMPTS_MAX, DELAY_SECONDS_MAX
 from leasehold.model.names import check_range, check_whole
 

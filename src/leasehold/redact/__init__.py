@@ -7,7 +7,7 @@ to clean. Pure text work: no I/O, no clock, no randomness.
 
 from typing import TYPE_CHECKING, Any
 
-from leasehold.redact.failed import RedactionFailed
+from leasehold.redact.errors import RedactionFailed
 from leasehold.redact.policy import Policy
 from leasehold.redact.process import guarded, register, registered, scrub
 

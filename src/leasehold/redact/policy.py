@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from leasehold.errors import Misuse
-from leasehold.redact.placeholder import is_part_of_a_placeholder
+from leasehold.redact.text.placeholder import is_part_of_a_placeholder
 
 VALUE_LENGTH_MIN: Final = 6
 HOST_LENGTH_MIN: Final = 3

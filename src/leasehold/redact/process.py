@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leasehold.redact.failed import RedactionFailed
+from leasehold.redact.errors import RedactionFailed
 from leasehold.redact.policy import Policy
 
 if TYPE_CHECKING:

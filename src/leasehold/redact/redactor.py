@@ -10,24 +10,24 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from leasehold.errors import Misuse
-from leasehold.redact.announced import find_announced
-from leasehold.redact.commands import find_command_passwords
-from leasehold.redact.dialogs import find_in_dialogs
-from leasehold.redact.entropy import find_random_tokens
-from leasehold.redact.exact import ExactValues
-from leasehold.redact.failed import RedactionFailed
-from leasehold.redact.fragments import find_fragments
-from leasehold.redact.headers import find_credentials_in_headers
-from leasehold.redact.identity import ConfidentialHosts, find_addresses, find_emails
-from leasehold.redact.nested import find_nested
-from leasehold.redact.page import Detector, Page
-from leasehold.redact.pem import find_private_keys
-from leasehold.redact.placeholder import PLACEHOLDER, RANK, Numbers, write
+from leasehold.redact.classify.named import find_announced
+from leasehold.redact.detectors.command_lines import find_command_passwords
+from leasehold.redact.detectors.confidential import ConfidentialHosts, find_addresses, find_emails
+from leasehold.redact.detectors.credential_files import find_in_dialogs
+from leasehold.redact.detectors.entropy import find_random_tokens
+from leasehold.redact.detectors.http_headers import find_credentials_in_headers
+from leasehold.redact.detectors.key_fragments import find_fragments
+from leasehold.redact.detectors.pairs import find_nested
+from leasehold.redact.detectors.private_keys import find_private_keys
+from leasehold.redact.detectors.registered import ExactValues
+from leasehold.redact.detectors.sql import find_in_statements
+from leasehold.redact.detectors.uris import find_uri_passwords
+from leasehold.redact.detectors.vendor_tokens import find_jwts, find_vendor_tokens
+from leasehold.redact.errors import RedactionFailed
 from leasehold.redact.policy import Policy
-from leasehold.redact.spans import Span, merged, whole_lines
-from leasehold.redact.sql import find_in_statements
-from leasehold.redact.uris import find_uri_passwords
-from leasehold.redact.vendors import find_jwts, find_vendor_tokens
+from leasehold.redact.text.page import Detector, Page
+from leasehold.redact.text.placeholder import PLACEHOLDER, RANK, Numbers, write
+from leasehold.redact.text.spans import Span, merged, whole_lines
 
 PATIENT_TURNS: Final = 3
 TURNS_MAX: Final = 8

@@ -4,7 +4,6 @@
 for what it promises and on which conditions.
 """
 
-from leasehold.runlock.beating import Held, hold
 from leasehold.runlock.constants import (
     EXIT_ACTIVE_LOCK,
     EXIT_INVALID_LOCK,
@@ -16,7 +15,8 @@ from leasehold.runlock.constants import (
     LOCK_STALE_TTL_SECONDS,
 )
 from leasehold.runlock.errors import LockFailed, LockInvalid, LockLost, ReleaseRefused, RunActive, RunLockError
-from leasehold.runlock.holding import RunLock, acquire, heartbeat, release
+from leasehold.runlock.hold import Held, hold
+from leasehold.runlock.lock import RunLock, acquire, heartbeat, release
 
 __all__ = [
     "EXIT_ACTIVE_LOCK",

@@ -22,7 +22,7 @@ from leasehold import clock
 from leasehold.errors import OptionInvalid
 from leasehold.runlock.constants import EXIT_OK, LOCK_HEARTBEAT_WRITE_INTERVAL_SECONDS
 from leasehold.runlock.errors import LockFailed, RunLockError
-from leasehold.runlock.holding import acquire, heartbeat, release
+from leasehold.runlock.lock import acquire, heartbeat, release
 from leasehold.runlock.payload import check_run_id, shown
 
 EXIT_USAGE: Final = 64

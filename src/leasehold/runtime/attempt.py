@@ -20,7 +20,7 @@ from leasehold import canonical, clock
 from leasehold.errors import Cancelled, PayloadInvalid
 from leasehold.model import lease as endings
 from leasehold.model.delivery import Post, trace_of
-from leasehold.model.failure import Failure, classify
+from leasehold.model.failure.failure import Failure, classify
 from leasehold.model.lease import Lease, Settlement
 from leasehold.model.retry import Bury, decide, seed_of, spread_of
 from leasehold.runtime.handlers import Handler

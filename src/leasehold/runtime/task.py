@@ -13,10 +13,10 @@ from leasehold.model.effect import Intent
 from leasehold.model.lease import Lease
 from leasehold.model.limits import PROGRESS_BYTES_MAX
 from leasehold.model.names import clean
-from leasehold.runtime.effects import Act, Effects, Ledger
+from leasehold.runtime.effects.effects import Act, Effects, Ledger
+from leasehold.runtime.effects.machine import States
 from leasehold.runtime.handlers import Handler
-from leasehold.runtime.logs import Log, cleaned
-from leasehold.runtime.states import States
+from leasehold.runtime.observe.logs import Log, cleaned
 
 
 class Line(Protocol):

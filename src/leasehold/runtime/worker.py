@@ -11,19 +11,19 @@ from leasehold.errors import LeaseholdError
 from leasehold.model.lease import Vacancy
 from leasehold.model.names import base_of, family_of
 from leasehold.runtime.attempt import Attempt, State
-from leasehold.runtime.claimer import Claimer
-from leasehold.runtime.committer import Committer
-from leasehold.runtime.courier import Carrier
+from leasehold.runtime.claim.claimer import Claimer
+from leasehold.runtime.claim.held import Holdings
+from leasehold.runtime.commit.committer import Committer
+from leasehold.runtime.deliver.relay import Relay
+from leasehold.runtime.deliver.sender import Carrier
+from leasehold.runtime.execute.runner import Runner
 from leasehold.runtime.handlers import Handler
-from leasehold.runtime.heartbeat import Heartbeat
-from leasehold.runtime.holdings import Holdings
-from leasehold.runtime.identity import this_process
-from leasehold.runtime.notices import Notices
-from leasehold.runtime.relay import Relay
-from leasehold.runtime.runner import Runner
-from leasehold.runtime.upkeep import Upkeep
+from leasehold.runtime.maintain.heartbeat import Heartbeat
+from leasehold.runtime.maintain.upkeep import Upkeep
+from leasehold.runtime.observe.events import Notices
+from leasehold.runtime.process_identity import this_process
 from leasehold.store import Store, open_store
-from leasehold.store.wake import ATTENTION
+from leasehold.store.db.wake import ATTENTION
 from leasehold.store.workers import Pulse
 
 EAR_SECONDS = 0.5

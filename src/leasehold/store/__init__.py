@@ -9,24 +9,24 @@ from pathlib import Path
 
 from leasehold.errors import DriverMissing, UrlInvalid
 from leasehold.model.names import family_of
-from leasehold.store import migrate
 from leasehold.store.audit import Audit
-from leasehold.store.database import PATIENCE_SECONDS, Database, Dialect
+from leasehold.store.db import migrate
+from leasehold.store.db.database import PATIENCE_SECONDS, Database, Dialect
+from leasehold.store.db.pool import forsake
+from leasehold.store.db.sqlite import SqliteDialect
+from leasehold.store.db.wake import Ear, Mouth
 from leasehold.store.deadletters import DeadLetters
 from leasehold.store.deliveries import Deliveries
 from leasehold.store.effects import Effects
 from leasehold.store.history import History
+from leasehold.store.lease_view import Tenures
 from leasehold.store.leases import Leases
 from leasehold.store.machines import Machines
-from leasehold.store.pool import forsake
 from leasehold.store.queues import Queues
 from leasehold.store.reports import Reports
 from leasehold.store.reruns import Reruns
-from leasehold.store.sqlite import SqliteDialect
 from leasehold.store.stages import Stages
 from leasehold.store.tasks import Tasks
-from leasehold.store.tenures import Tenures
-from leasehold.store.wake import Ear, Mouth
 from leasehold.store.workers import Workers
 
 __all__ = ["Store", "borrow_store", "open_store"]
@@ -101,7 +101,7 @@ class Store:
 
 def borrow_store(connection: object) -> Store:
     """Make a store of a connection of the caller's, apsw's or the standard library's sqlite3. None is opened."""
-    from leasehold.store.sqlite_borrowed import BorrowedDialect
+    from leasehold.store.db.sqlite_borrowed import BorrowedDialect
 
     return Store("", Database(BorrowedDialect(connection), connections=1))
 
@@ -121,7 +121,7 @@ def _dialect(url: object) -> Dialect:
         return SqliteDialect(_path(rest))
     if found and scheme in ("postgresql", "postgres"):
         try:
-            from leasehold.store.postgres import PostgresDialect
+            from leasehold.store.db.postgres import PostgresDialect
         except ImportError as error:
             raise DriverMissing(str(error)) from None
         return PostgresDialect(url)

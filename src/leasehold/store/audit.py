@@ -9,7 +9,7 @@ from msgspec import Struct
 from leasehold import canonical
 from leasehold.model.limits import PAGE_MAX
 from leasehold.model.names import clean
-from leasehold.store.database import Database, Session
+from leasehold.store.db.database import Database, Session
 
 PRINCIPAL_LENGTH_MAX = 200
 
@@ -38,7 +38,7 @@ class Audit:
 
     def list(self, noun: str, noun_id: int, most: int = PAGE_MAX) -> list[AuditLine]:
         """Read the lines of one row, oldest first."""
-        rows = self._database.read("audit_list", noun=noun, noun_id=noun_id, most=most)
+        rows = self._database.read("audit/list", noun=noun, noun_id=noun_id, most=most)
         return [AuditLine(*row) for row in rows]
 
 
@@ -47,7 +47,7 @@ def note(
 ) -> int:
     """Add a line inside the transaction of the change it tells of; return its number."""
     rows = session.run(
-        "audit_add",
+        "audit/add",
         principal=clean(principal, PRINCIPAL_LENGTH_MAX),
         action=action,
         noun=noun,

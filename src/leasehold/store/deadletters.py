@@ -24,14 +24,14 @@ from leasehold.errors import (
     Misuse,
 )
 from leasehold.model import revival
-from leasehold.model.failure import Failure
+from leasehold.model.failure.failure import Failure
 from leasehold.model.limits import PAGE_MAX
 from leasehold.model.revival import Case, Job, Member, Move, Need, State
 from leasehold.model.status import Status
 from leasehold.store import audit, stages
 from leasehold.store.audit import AuditLine
-from leasehold.store.database import Database, Row, Session
-from leasehold.store.documents import document
+from leasehold.store.db.database import Database, Row, Session
+from leasehold.store.db.documents import document
 
 NOUN = "dead_letter"
 DID_NOT_HAPPEN = Failure("DID_NOT_HAPPEN", "an operator found that this did not happen").text()
@@ -113,20 +113,20 @@ class DeadLetters:
 
     def list(self, where: Where, most: int = 50) -> builtins.list[LetterRow]:
         """List letters, newest first."""
-        rows = self._database.read("dead_list", **structs.asdict(where), most=most)
+        rows = self._database.read("deadletters/list", **structs.asdict(where), most=most)
         return [_letter(row) for row in rows]
 
     def get(self, letter_id: int) -> Papers:
         """Read one letter, or raise `LetterUnknown`."""
-        return _papers(self._database.read("dead_get", letter=letter_id), letter_id)
+        return _papers(self._database.read("deadletters/get", letter=letter_id), letter_id)
 
     def of(self, job_id: int, task_id: int | None = None, most: int = PAGE_MAX) -> builtins.list[LetterRow]:
         """List the letters of a job, or of one task of it, oldest first."""
-        return [_letter(row) for row in self._database.read("dead_of", job=job_id, task=task_id, most=most)]
+        return [_letter(row) for row in self._database.read("deadletters/of_task", job=job_id, task=task_id, most=most)]
 
     def count(self) -> tuple[int, int]:
         """Count the open letters, and those of them that are escalated."""
-        row = self._database.read("dead_count")[0]
+        row = self._database.read("deadletters/count")[0]
         return int(row[0]), int(row[1])
 
     def scope(self, letter: LetterRow) -> Job:
@@ -136,7 +136,7 @@ class DeadLetters:
     def segments(self, job_id: int) -> dict[str, dict[str, int]]:
         """Count how the segments of each stage ended."""
         found: dict[str, dict[str, int]] = {}
-        for stage, status, count in self._database.read("dead_segments", job=job_id):
+        for stage, status, count in self._database.read("deadletters/segments", job=job_id):
             found.setdefault(stage, {})[status] = count
         return found
 
@@ -158,7 +158,7 @@ class DeadLetters:
             letter = _read(session, letter_id)
             failure = DID_NOT_HAPPEN if result is None else None
             known = {"letter": letter_id, "job": letter.job_id, "key": key, "result": result, "failure": failure}
-            if not session.run("effect_answer", **known):
+            if not session.run("deadletters/answer_effect", **known):
                 raise EffectSettled(f"Letter {letter_id} is {letter.state}; the effect is {key[:16]}.")
             detail = {"effect": key, "happened": result is not None}
             audit.note(session, principal, "answer", NOUN, letter_id, detail)
@@ -170,7 +170,7 @@ class DeadLetters:
 
         def work(session: Session) -> None:
             failure = DID_NOT_HAPPEN if result is None else None
-            if not session.run("effect_close", job=job_id, key=key, result=result, failure=failure):
+            if not session.run("deadletters/close_effect", job=job_id, key=key, result=result, failure=failure):
                 raise EffectSettled(f"Job {job_id} was not called off, or is still stopping; the effect is {key[:16]}.")
             detail = {"effect": key, "happened": result is not None}
             audit.note(session, principal, "answer", "job", job_id, detail)
@@ -190,7 +190,7 @@ class DeadLetters:
         def work(session: Session) -> None:
             letter = _read(session, letter_id)
             _check_resolvable(letter)
-            if not session.run("dead_resolve", letter=letter_id, state=letter.state):
+            if not session.run("deadletters/resolve", letter=letter_id, state=letter.state):
                 raise LetterRevived(f"Letter {letter_id} was resolved by another.")
             audit.note(session, principal, "resolve", NOUN, letter_id, {"notes": notes})
 
@@ -208,7 +208,7 @@ def _papers(rows: Sequence[Row], letter_id: int) -> Papers:
 
 
 def _read(session: Session, letter_id: int) -> LetterRow:
-    return _papers(session.run("dead_get", letter=letter_id), letter_id).letter
+    return _papers(session.run("deadletters/get", letter=letter_id), letter_id).letter
 
 
 def _check_resolvable(letter: LetterRow) -> None:
@@ -226,8 +226,8 @@ def _check_resolvable(letter: LetterRow) -> None:
 
 
 def _scope(session: Session, letter: LetterRow) -> Job:
-    members = session.run("revive_scope", job=letter.job_id, task=letter.task_id)
-    needs = session.run("revive_needs", job=letter.job_id)
+    members = session.run("deadletters/revive_scope", job=letter.job_id, task=letter.task_id)
+    needs = session.run("deadletters/revive_needs", job=letter.job_id)
     return Job([_member(row) for row in members], [Need(*row) for row in needs])
 
 
@@ -236,13 +236,13 @@ def _member(row: Row) -> Member:
 
 
 def _revive(session: Session, press: Press) -> Revived:
-    session.run("revive_lock")
+    session.run("deadletters/revive_lock")
     letter = _read(session, press.letter_id)
     if letter.state != State.OPEN and (landed := _landed(session, press)) is not None:
         return landed
     if (refused := revival.refusal(letter.case)) is not None:
         raise refused
-    if not session.run("dead_take", letter=letter.id):
+    if not session.run("deadletters/take", letter=letter.id):
         raise LetterRevived(f"Letter {letter.id} was revived by another.")
     # crash here: taken but not placed
     # Nothing is committed: the letter is open again.
@@ -255,7 +255,7 @@ def _revive(session: Session, press: Press) -> Revived:
 
 def _landed(session: Session, press: Press) -> Revived | None:
     """Return what this very press has done already, if its COMMIT stayed without an answer."""
-    lines = [AuditLine(*row) for row in session.run("audit_list", noun=NOUN, noun_id=press.letter_id, most=PAGE_MAX)]
+    lines = [AuditLine(*row) for row in session.run("audit/list", noun=NOUN, noun_id=press.letter_id, most=PAGE_MAX)]
     for detail in (canonical.decode(line.detail) for line in lines if line.action == "revive"):
         if detail["nonce"] == press.nonce:
             return Revived(**{**detail["did"], "queues": frozenset(detail["did"]["queues"])})
@@ -269,7 +269,7 @@ def _note(session: Session, press: Press, done: Revived) -> None:
 
 
 def _place(session: Session, letter: LetterRow, press: Press) -> Revived:
-    session.run("revive_hold", job=letter.job_id)
+    session.run("deadletters/revive_hold", job=letter.job_id)
     job = _scope(session, letter)
     subject = job.member(letter.task_id)
     if (subject.status, subject.epoch) != (Status.ERROR, letter.epoch):
@@ -277,9 +277,9 @@ def _place(session: Session, letter: LetterRow, press: Press) -> Revived:
     moves = revival.restart(job) if press.from_start else revival.revive(job, letter.task_id)
     detail = {"letter": letter.id, "principal": press.principal}
     if press.from_start:
-        session.run("revive_supersede", job=letter.job_id, detail=canonical.encode(detail))
+        session.run("deadletters/revive_supersede", job=letter.job_id, detail=canonical.encode(detail))
     items = [_item(job, move, detail) for move in moves]
-    rows = session.run("revive", moves=document(items), letter=letter.id)
+    rows = session.run("deadletters/revive", moves=document(items), letter=letter.id)
     queues = {queue for _, _, place, queue in rows if place == revival.Place.READY}
     if subject.fans_out and not press.from_start:
         queues |= stages.fan_out(session, subject.id)

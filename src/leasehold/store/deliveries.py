@@ -10,8 +10,8 @@ from leasehold import clock
 from leasehold.errors import DeliverySettled, DeliveryUnknown
 from leasehold.model.outbox import LOOKS_MAX, STUCK, DeliveryRow, Mark, Taken
 from leasehold.store import audit
-from leasehold.store.database import Database, Session
-from leasehold.store.documents import document
+from leasehold.store.db.database import Database, Session
+from leasehold.store.db.documents import document
 
 
 class Answer(Struct, frozen=True):
@@ -48,14 +48,14 @@ class Deliveries:
         """Take due deliveries of a provider, so that nobody else does for `lease_seconds`. `only`: of this status."""
         lease_us = clock.microseconds(lease_seconds)
         rows = self._database.write(
-            "delivery_claim", provider=provider, lease_us=lease_us, most=most, only=only, delivery=delivery_id
+            "deliveries/claim", provider=provider, lease_us=lease_us, most=most, only=only, delivery=delivery_id
         )
         return [Taken(*row) for row in rows]
 
     def mark(self, mark: Mark) -> bool:
         """Write what came of a delivery, in one write; False if the claim no longer stands."""
         told = document([mark])
-        rows, doubtful = self._database.perform_doubting(lambda session: session.run("delivery_mark", marks=told))
+        rows, doubtful = self._database.perform_doubting(lambda session: session.run("deliveries/mark", marks=told))
         return bool(rows) or (doubtful and self._stands(mark))
 
     def _stands(self, mark: Mark) -> bool:
@@ -66,12 +66,12 @@ class Deliveries:
     def renew(self, taken: Iterable[Taken], lease_seconds: float) -> set[tuple[int, int]]:
         """Keep what is still being carried; the answer names the claims that still stood."""
         claims = document([{"id": one.id, "fence": one.fence} for one in taken])
-        rows = self._database.write("delivery_renew", claims=claims, lease_us=clock.microseconds(lease_seconds))
+        rows = self._database.write("deliveries/renew", claims=claims, lease_us=clock.microseconds(lease_seconds))
         return {(row[0], row[1]) for row in rows}
 
     def suspect(self, providers: Sequence[str], delivery_id: int | None = None) -> list[DeliveryRow]:
         """Move what is marked sent without evidence to reconciliation, before anything more is sent."""
-        rows = self._database.write("delivery_suspect", providers=document(providers), delivery=delivery_id)
+        rows = self._database.write("deliveries/suspect", providers=document(providers), delivery=delivery_id)
         return [DeliveryRow(*row) for row in rows]
 
     def reconcile(self, providers: Sequence[str], principal: str, delivery_id: int | None = None) -> list[DeliveryRow]:
@@ -79,7 +79,7 @@ class Deliveries:
         asked = {"providers": document(providers), "delivery": delivery_id, "looks": LOOKS_MAX - 1}
 
         def work(session: Session) -> list[DeliveryRow]:
-            found = [DeliveryRow(*row) for row in session.run("delivery_reconcile", **asked)]
+            found = [DeliveryRow(*row) for row in session.run("deliveries/reconcile", **asked)]
             for one in found:
                 audit.note(session, principal, "reconcile", "delivery", one.id, {"named": delivery_id is not None})
             return found
@@ -91,7 +91,7 @@ class Deliveries:
 
         def work(session: Session) -> DeliveryRow | None:
             rows = session.run(
-                "delivery_answer", delivery=delivery_id, sent=answer.sent, notification_id=answer.notification_id
+                "deliveries/answer", delivery=delivery_id, sent=answer.sent, notification_id=answer.notification_id
             )
             if not rows:
                 return None
@@ -107,7 +107,7 @@ class Deliveries:
 
     def get(self, delivery_id: int) -> DeliveryRow:
         """Read one delivery; `DeliveryUnknown` if there is none."""
-        rows = self._database.read("delivery_get", delivery=delivery_id)
+        rows = self._database.read("deliveries/get", delivery=delivery_id)
         if not rows:
             raise DeliveryUnknown(f"The id is {delivery_id}.")
         return DeliveryRow(*rows[0])
@@ -116,24 +116,24 @@ class Deliveries:
         self, *, status: str | None = None, subject: str | None = None, before: int | None = None, most: int = 50
     ) -> list[DeliveryRow]:
         """List deliveries, newest first."""
-        name = "deliveries_stuck" if status in STUCK else "deliveries"
+        name = "deliveries/stuck" if status in STUCK else "deliveries/list"
         rows = self._database.read(name, status=status, subject=subject, before=before, most=most)
         return [DeliveryRow(*row) for row in rows]
 
     def counts(self, subject: str, version: int, recipients: Sequence[str] | None = None) -> dict[str, int]:
         """Count the deliveries of a subject's version by status, of these recipients or of all."""
         among = None if recipients is None else document(recipients)
-        rows = self._database.read("delivery_counts", subject=subject, version=version, recipients=among)
+        rows = self._database.read("deliveries/count", subject=subject, version=version, recipients=among)
         return {status: int(count) for status, count in rows}
 
     def backlogs(self) -> Sequence[Backlog]:
         """Tell for each provider what its deliveries wait for."""
         return [
             Backlog(now, provider, int(late), late_at, int(doubt), int(reconciling), int(failed), int(odd))
-            for now, provider, late, late_at, doubt, reconciling, failed, odd in self._database.read("deliveries_open")
+            for now, provider, late, late_at, doubt, reconciling, failed, odd in self._database.read("deliveries/open")
         ]
 
     def left(self, providers: Sequence[str]) -> tuple[int, int]:
         """Count what these providers have yet to carry: in all, and due now."""
-        count, due = self._database.read("deliveries_left", providers=document(providers))[0]
+        count, due = self._database.read("deliveries/left", providers=document(providers))[0]
         return int(count), int(due)

@@ -11,8 +11,8 @@ from leasehold.errors import EffectInDoubt, LeaseLost, Misuse
 from leasehold.model.effect import Entry, Intent, Record, Verdict
 from leasehold.model.limits import IDLE_MS_MAX
 from leasehold.model.machine import Move
-from leasehold.store.database import Database, Row, Session, Trouble
-from leasehold.store.documents import document
+from leasehold.store.db.database import Database, Row, Session, Trouble
+from leasehold.store.db.documents import document
 from leasehold.store.machines import move_all
 
 
@@ -74,14 +74,14 @@ class Effects:
         """Run `act` on a connection of this database; its rows and its record commit together, or neither does."""
 
         def work(session: Session) -> Entry:
-            session.run("idle_limit", limit=str(IDLE_MS_MAX))
-            found = _answer(session.run("ledger", intents=document([intent]), records="[]"))
+            session.run("session/idle_limit", limit=str(IDLE_MS_MAX))
+            found = _answer(session.run("effects/enter", intents=document([intent]), records="[]"))
             if found.verdict == Verdict.DONE:
                 return found
             if found.verdict == Verdict.DOUBT:
                 raise EffectInDoubt(f"It is {intent.kind}: its act has ended a transaction that was not its own.")
             record = self._act(session, act)
-            _answer(session.run("ledger", intents="[]", records=document([record])))
+            _answer(session.run("effects/enter", intents="[]", records=document([record])))
             return Entry(record.task_id, record.fence, record.key, "recorded", record.result)
 
         try:
@@ -120,13 +120,13 @@ class Effects:
     def of(self, job_id: int, after: EffectRow | None = None, most: int = 1_000) -> list[EffectRow]:
         """List a job's effects, task by task, in the order in which they were first intended."""
         task, number, key = (0, 0, "") if after is None else (after.task_id, after.number, after.key)
-        rows = self._database.read("effects", job=job_id, task=task, number=number, key=key, most=most)
+        rows = self._database.read("effects/list", job=job_id, task=task, number=number, key=key, most=most)
         return [EffectRow(*row) for row in rows]
 
 
 def _ledger(session: Session, intents: Sequence[Intent], records: Sequence[Record]) -> list[Row]:
     return session.run(
-        "ledger",
+        "effects/enter",
         intents=document(sorted(intents, key=attrgetter("task_id"))),
         records=document(sorted(records, key=attrgetter("task_id"))),
     )

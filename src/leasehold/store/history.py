@@ -14,12 +14,12 @@ from typing import Any, Final, TypeVar
 from msgspec import Struct
 
 from leasehold.model.delivery import mark_of, marks_in
-from leasehold.model.event import Event, Name
+from leasehold.model.journal.event import Event, Name
+from leasehold.model.journal.record import value_of
 from leasehold.model.limits import IDLE_MS_MAX, PAGE_MAX
-from leasehold.model.record import value_of
 from leasehold.store.audit import note
-from leasehold.store.database import Database, Row, Session
-from leasehold.store.documents import document
+from leasehold.store.db.database import Database, Row, Session
+from leasehold.store.db.documents import document
 
 TASKS_PAGE: Final = 250
 JOBS_PAGE: Final = 100
@@ -219,41 +219,41 @@ class History:
 
         def work(session: Session) -> T:
             if not self._database.is_bound:
-                session.run("snapshot")
-                session.run("idle_limit", limit=str(IDLE_MS_MAX))
+                session.run("records/snapshot")
+                session.run("session/idle_limit", limit=str(IDLE_MS_MAX))
             return visit(_parts(session, job_id))
 
         return self._database.survey(work)
 
     def horizon(self) -> Horizon:
         """Tell which lines of the journal have been numbered, and which transactions are under way after that."""
-        newest = self._database.read("follow_newest")[0][0]
-        return Horizon(newest, *self._database.read("follow_horizon")[0])
+        newest = self._database.read("journal/newest")[0][0]
+        return Horizon(newest, *self._database.read("journal/horizon")[0])
 
     def follow(self, job_id: int | None, after: int, upto: int, most: int = PAGE_MAX) -> list[JournalLine]:
         """Read the journal of one job, or of all, after the line `after` as far as `upto`."""
         if job_id is not None:
-            rows = self._database.read("follow_job", job=job_id, after=after, upto=upto, most=most)
+            rows = self._database.read("journal/follow_job", job=job_id, after=after, upto=upto, most=most)
         else:
             rows = self._database.survey(lambda session: _follow(session, after, upto, most))
         return [JournalLine(*row) for row in rows]
 
     def pruned(self, jobs: Collection[int]) -> set[int]:
         """Tell which of these jobs are not there and may have been pruned: all that are not, if ever any was."""
-        if self._database.read("record_pruned")[0][0] == 0:
+        if self._database.read("records/pruned")[0][0] == 0:
             return set()
-        return set(jobs) - {row[0] for row in self._database.read("follow_known", jobs=document(sorted(jobs)))}
+        return set(jobs) - {row[0] for row in self._database.read("journal/known", jobs=document(sorted(jobs)))}
 
     def old(self, age_us: int, kind: str | None, after: int, most: int = JOBS_PAGE) -> list[Old]:
         """Look at jobs, oldest first, after the job `after`; tell which ended longer ago than `age_us` and may go."""
-        rows = self._database.read("prune_find", age=age_us, kind=kind, after=after, most=most)
+        rows = self._database.read("retention/find_prunable", age=age_us, kind=kind, after=after, most=most)
         return [Old(row[0], bool(row[1]), row[2], bool(row[3])) for row in rows]
 
     def prune(self, jobs: Sequence[int], principal: str) -> Pruned:
         """Remove jobs that `old` said may go; nothing brings such a job back to life. One transaction, on the audit."""
 
         def work(session: Session) -> Pruned:
-            pruned = Pruned(*session.run("prune", jobs=document(jobs))[0])
+            pruned = Pruned(*session.run("retention/prune", jobs=document(jobs))[0])
             told = {name: getattr(pruned, name) for name in pruned.__struct_fields__}
             note(session, principal, "prune", "job", jobs[0], {**told, "last_job": jobs[-1]})
             return pruned
@@ -262,18 +262,18 @@ class History:
 
     def prune_workers(self, age_us: int) -> int:
         """Remove a batch of worker processes that ended longer ago than that; tell how many."""
-        return len(self._database.write("prune_workers", age=age_us, most=PAGE_MAX))
+        return len(self._database.write("retention/prune_workers", age=age_us, most=PAGE_MAX))
 
 
 def _follow(session: Session, after: int, upto: int, most: int) -> list[Row]:
-    session.run("follow_plan")
-    return session.run("follow", after=after, upto=upto, most=most)
+    session.run("journal/plan")
+    return session.run("journal/follow", after=after, upto=upto, most=most)
 
 
 def _parts(session: Session, job_id: int) -> Iterator[Part]:
     trunk = fan = part = -1
     while True:
-        rows = session.run("record_tasks", job=job_id, trunk=trunk, fan=fan, part=part, most=TASKS_PAGE)
+        rows = session.run("records/tasks", job=job_id, trunk=trunk, fan=fan, part=part, most=TASKS_PAGE)
         tasks = [TaskFacts(*row) for row in rows]
         yield from _filled(session, job_id, tasks, is_first=trunk < 0)
         if len(tasks) < TASKS_PAGE:
@@ -282,22 +282,22 @@ def _parts(session: Session, job_id: int) -> Iterator[Part]:
 
 
 def _stray(session: Session, job_id: int) -> str:
-    rows = session.run("record_strays", job=job_id)
+    rows = session.run("records/unlisted_tasks", job=job_id)
     return f"there is {rows[0][1]} of a task (id {rows[0][0]}) that is missing" if rows else ""
 
 
 def _filled(session: Session, job_id: int, tasks: Sequence[TaskFacts], *, is_first: bool) -> Iterator[Part]:
     ids = document([task.id for task in tasks])
-    after = _by_task(session.run("record_needs", tasks=ids), lambda row: row[1])
-    events = _by_task(session.run("record_events", tasks=ids), lambda row: Event(*row), column=1)
-    effects = _by_task(session.run("record_effects", job=job_id, tasks=ids), lambda row: EffectFacts(*row))
-    outcomes = _by_task(session.run("record_outcomes", tasks=ids), lambda row: OutcomeFacts(*row))
-    letters = _by_task(session.run("record_letters", tasks=ids), lambda row: LetterFacts(*row))
-    deliveries = _by_task(session.run("record_deliveries", tasks=ids), lambda row: DeliveryFacts(*row))
-    marks = _by_task(session.run("record_marks", tasks=ids), lambda row: (row[1], row[2]))
+    after = _by_task(session.run("records/needs", tasks=ids), lambda row: row[1])
+    events = _by_task(session.run("records/events", tasks=ids), lambda row: Event(*row), column=1)
+    effects = _by_task(session.run("records/effects", job=job_id, tasks=ids), lambda row: EffectFacts(*row))
+    outcomes = _by_task(session.run("records/outcomes", tasks=ids), lambda row: OutcomeFacts(*row))
+    letters = _by_task(session.run("records/dead_letters", tasks=ids), lambda row: LetterFacts(*row))
+    deliveries = _by_task(session.run("records/deliveries", tasks=ids), lambda row: DeliveryFacts(*row))
+    marks = _by_task(session.run("records/marks", tasks=ids), lambda row: (row[1], row[2]))
     outbox = _outbox(session, events.values(), deliveries.values())
     stray = _stray(session, job_id) if is_first else ""
-    states: dict[str, str] = dict(session.run("record_states", job=job_id)) if is_first else {}
+    states: dict[str, str] = dict(session.run("records/states", job=job_id)) if is_first else {}
     for task in tasks:
         one = task.id
         told = after[one], events[one], effects[one], outcomes[one], letters[one], deliveries[one], marks[one]
@@ -314,12 +314,12 @@ def _outbox(
     found = wanted.intersection(one.mark for many in deliveries for one in many)
     after = 0
     while wanted - found:
-        rows = session.run("record_posts", after=after, most=POSTS_PAGE)
+        rows = session.run("records/messages", after=after, most=POSTS_PAGE)
         found |= wanted.intersection(mark_of(*row[1:]) for row in rows)
         if len(rows) < POSTS_PAGE:
             break
         after = rows[-1][0]
-    return Outbox(frozenset(found), session.run("record_pruned")[0][0] if wanted - found else 0)
+    return Outbox(frozenset(found), session.run("records/pruned")[0][0] if wanted - found else 0)
 
 
 def _by_task(rows: Sequence[Row], make: Callable[[Row], Any], column: int = 0) -> dict[int, list[Any]]:

@@ -7,13 +7,13 @@ from typing import Final, TypeVar
 
 from msgspec import Struct
 
-from leasehold.model.failure import ATTEMPTS_SPENT, MESSAGE_STANDS, WORKER_LOST
+from leasehold.model.failure.failure import ATTEMPTS_SPENT, MESSAGE_STANDS, WORKER_LOST
 from leasehold.model.lanes import Lane
 from leasehold.model.lease import Landed, Lease, Progress, Renewal, Renewed, Settlement, Vacancy, Vacated
 from leasehold.model.limits import PRIORITY_MAX, PRIORITY_MIN, RENEW_MAX, SWEEP_MAX
 from leasehold.model.names import family_of
-from leasehold.store.database import Database, Row, Session
-from leasehold.store.documents import document
+from leasehold.store.db.database import Database, Row, Session
+from leasehold.store.db.documents import document
 
 T = TypeVar("T", Settlement, Renewal, Progress, Vacancy)
 Room = Callable[[], int]
@@ -46,12 +46,13 @@ class Leases:
 
         `room` tells how many there is room for when it is this writer's turn, where writers take turns.
         """
+        known = {"worker": worker, "lanes": document(lanes), "routes": routes, "limited": False}
         asked = most
 
         def work(session: Session) -> list[Row]:
             nonlocal asked
             asked = max(most, room()) if room is not None and self._database.dialect.takes_turns else most
-            return session.run("claim", worker=worker, lanes=document(lanes), routes=routes, most=asked, limited=False)
+            return session.run("leases/claim", **known, most=asked)
 
         rows, doubtful = self._database.perform_doubting(work)
         return Claimed([Lease(*row) for row in rows], doubtful, asked=asked)
@@ -67,19 +68,19 @@ class Leases:
         def work(session: Session) -> tuple[list[Lease], int | None]:
             nonlocal asked
             asked = max(most, room()) if room is not None and self._database.dialect.takes_turns else most
-            found = session.run("slots_free", **known, most=asked, ceiling=None)
+            found = session.run("queues/free_slots", **known, most=asked, ceiling=None)
             if known["family"] and not any(wait_us == 0 for _, wait_us in found):
                 # A branch gets its slots when it is first claimed from, or when none is free and there may be more.
-                session.run("slots_make", **known, capacity=None)
-                found = session.run("slots_free", **known, most=asked, ceiling=None)
+                session.run("queues/make_slots", **known, capacity=None)
+                found = session.run("queues/free_slots", **known, most=asked, ceiling=None)
             free = [number for number, wait_us in found if wait_us == 0]
             wait_us = min((wait_us for _, wait_us in found if wait_us > 0), default=None)
             if not free:
                 return [], wait_us
-            rows = session.run("claim", worker=worker, lanes=lane, routes=routes, most=len(free), limited=True)
+            rows = session.run("leases/claim", worker=worker, lanes=lane, routes=routes, most=len(free), limited=True)
             leases = [Lease(*row) for row in rows]
             pairs = [{"number": number, "task_id": lease.task_id} for number, lease in zip(free, leases, strict=False)]
-            session.run("slots_fill", **known, slots=document(pairs))
+            session.run("queues/fill_slots", **known, slots=document(pairs))
             return leases, wait_us
 
         (leases, wait_us), doubtful = self._database.transact_doubting(work)
@@ -91,7 +92,7 @@ class Leases:
 
     def _settle(self, settlements: Sequence[Settlement]) -> list[Landed]:
         told = {"settlements": document(_in_order(settlements)), "conflict": _CONFLICT}
-        rows, doubtful = self._database.perform_doubting(lambda session: session.run("settle", **told))
+        rows, doubtful = self._database.perform_doubting(lambda session: session.run("leases/settle", **told))
         landed = [Landed(*row) for row in rows]
         if doubtful and len(landed) < len(settlements):
             landed += self._landed_before(settlements, landed)
@@ -102,35 +103,37 @@ class Leases:
         asked = [
             {"task_id": one.task_id, "fence": one.fence} for one in settlements if (one.task_id, one.fence) not in known
         ]
-        return [Landed(*row) for row in self._database.read("settled", leases=document(asked))]
+        return [Landed(*row) for row in self._database.read("leases/settled", leases=document(asked))]
 
     def renew(self, renewals: Sequence[Renewal]) -> list[Renewed]:
         """Extend leases; the answer holds those that still stood."""
         held: list[Renewed] = []
         for start in range(0, len(renewals), RENEW_MAX):
             batch = _in_order(renewals[start : start + RENEW_MAX])
-            rows = self._database.write("renew", renewals=document(batch))
+            rows = self._database.write("leases/renew", renewals=document(batch))
             held.extend(Renewed(row[0], row[1], row[2], bool(row[3])) for row in rows)
         return held
 
     def note_progress(self, notes: Sequence[Progress]) -> set[tuple[int, int]]:
         """Record how far attempts have come; the answer names the leases that still stood."""
-        rows = self._database.write("progress", notes=document(_in_order(notes)))
+        rows = self._database.write("leases/progress", notes=document(_in_order(notes)))
         return {(row[0], row[1]) for row in rows}
 
     def vacate(self, vacancies: Sequence[Vacancy]) -> list[Vacated]:
         """Take leases back: released by their holder, expired, or of an owner that is gone."""
-        rows = self._database.write("reclaim", vacancies=document(_in_order(vacancies)), lost=_LOST, spent=_SPENT)
+        rows = self._database.write(
+            "leases/reclaim", vacancies=document(_in_order(vacancies)), lost=_LOST, spent=_SPENT
+        )
         return [Vacated(*row) for row in rows]
 
     def expired(self, since: int = 0) -> list[Vacancy]:
         """List leases whose time is over; `since` skips what an earlier sweep has seen."""
-        rows = self._database.read("expired", since=since, most=SWEEP_MAX)
+        rows = self._database.read("leases/expired", since=since, most=SWEEP_MAX)
         return [Vacancy(task_id, fence, "expired") for task_id, fence in rows]
 
     def held_by(self, worker: int) -> list[tuple[int, int]]:
         """List the leases of one worker as (task, fence)."""
-        return [(row[0], row[1]) for row in self._database.read("held_by", worker=worker, most=100 * SWEEP_MAX)]
+        return [(row[0], row[1]) for row in self._database.read("leases/held_by", worker=worker, most=100 * SWEEP_MAX)]
 
 
 def _apart(settlements: Sequence[Settlement]) -> list[Sequence[Settlement]]:

@@ -10,8 +10,8 @@ from msgspec import Struct
 from leasehold.errors import MachineInvalid
 from leasehold.model.effect import Entry
 from leasehold.model.machine import Machine, Move
-from leasehold.store.database import Database, Row, Session
-from leasehold.store.documents import document
+from leasehold.store.db.database import Database, Row, Session
+from leasehold.store.db.documents import document
 
 
 class Placed(Struct, frozen=True):
@@ -33,7 +33,7 @@ class Machines:
 
         def work(session: Session) -> None:
             fields = {"name": machine.name, "initial": machine.initial, "failed": machine.failed}
-            found = session.run("machine_publish", **fields, arrows=document(machine.arrows))[0]
+            found = session.run("machines/publish", **fields, arrows=document(machine.arrows))[0]
             if found != (machine.initial, machine.failed):
                 raise MachineInvalid(
                     f"'{machine.name}' stands in this database with the first state '{found[0]}' and "
@@ -51,15 +51,15 @@ class Machines:
 
     def states(self, job_id: int) -> dict[str, str]:
         """Return where a job stands, under an empty name, and where its parts do; empty without a machine."""
-        return dict(self._database.read("states", job=job_id))
+        return dict(self._database.read("machines/states", job=job_id))
 
     def counts(self, kind: str) -> dict[str, int]:
         """Count the jobs of a kind by state."""
-        return dict(self._database.read("state_counts", kind=kind))
+        return dict(self._database.read("machines/count_states", kind=kind))
 
     def listing(self, kind: str, prefix: str, after: str, most: int) -> list[Placed]:
         """List the jobs of a kind whose keys start alike, with their states, in the database's order of keys."""
-        rows = self._database.read("state_list", kind=kind, prefix=prefix, after=after, most=most)
+        rows = self._database.read("machines/list_in_state", kind=kind, prefix=prefix, after=after, most=most)
         return [Placed(*row) for row in rows]
 
 
@@ -68,7 +68,7 @@ def move_all(session: Session, moves: Sequence[Move]) -> list[Row]:
     rows: list[Row] = []
     while moves:
         first, moves = _one_of_each(moves)
-        rows += session.run("move", moves=document(first))
+        rows += session.run("machines/move", moves=document(first))
     return rows
 
 

@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from leasehold.model.limits import BRANCHES_LOOK_MAX, QUEUE_LIMIT_MAX
 from leasehold.model.names import EACH_BRANCH, family_of
-from leasehold.store.database import Database, Session
-from leasehold.store.documents import document
+from leasehold.store.db.database import Database, Session
+from leasehold.store.db.documents import document
 
 EACH: Final = f"/{EACH_BRANCH}"
 
@@ -46,15 +46,15 @@ class Queues:
 
     def all(self) -> list[Queue]:
         """List every queue that holds work or has been set."""
-        return [Queue(row[0], bool(row[1]), *row[2:]) for row in self._database.read("queues")]
+        return [Queue(row[0], bool(row[1]), *row[2:]) for row in self._database.read("queues/list")]
 
     def pause(self, name: str) -> None:
         """Have nobody claim from this queue; what runs goes on."""
-        self._database.write("queue_pause", queue=name, paused=True)
+        self._database.write("queues/pause", queue=name, paused=True)
 
     def resume(self, name: str) -> None:
         """Let workers claim from this queue again."""
-        self._database.write("queue_pause", queue=name, paused=False)
+        self._database.write("queues/pause", queue=name, paused=False)
 
     def limit(self, name: str, capacity: int | None, pace_us: int | None = None) -> None:
         """Let at most `capacity` tasks of this queue run at once, counting those that run now; None lifts the limit.
@@ -65,30 +65,32 @@ class Queues:
 
     def running(self, name: str, most: int) -> list[RunningRow]:
         """List what of this queue and its branches runs now, longest first."""
-        return [RunningRow(*row) for row in self._database.read("running", queue=name, most=most)]
+        return [RunningRow(*row) for row in self._database.read("queues/running", queue=name, most=most)]
 
     def branches(self, after: str = "", most: int = BRANCHES_LOOK_MAX) -> list[str]:
         """List branches of any queue in which something is ready, in the order of their names."""
-        return [row[0] for row in self._database.read("branches", after=after, most=most)]
+        return [row[0] for row in self._database.read("queues/branches", after=after, most=most)]
 
 
 def _limit(session: Session, name: str, capacity: int | None, pace_us: int | None) -> None:
-    session.run("leases_lock")  # a claim that did not see this limit has ended by then, and is given its slots here
-    session.run("queue_limit", queue=name, capacity=capacity, pace_us=pace_us)
+    session.run(
+        "queues/lock_leases"
+    )  # a claim that did not see this limit has ended by then, and is given its slots here
+    session.run("queues/limit", queue=name, capacity=capacity, pace_us=pace_us)
     if capacity is not None:
         if not name.endswith(EACH):
-            session.run("slots_make", queue=name, family="", capacity=capacity)
+            session.run("queues/make_slots", queue=name, family="", capacity=capacity)
         _give_slots(session, name, capacity)
 
 
 def _give_slots(session: Session, name: str, capacity: int) -> None:
     running: dict[str, list[int]] = {}
-    for queue, task_id in session.run("unslotted", queue=name, most=QUEUE_LIMIT_MAX):
+    for queue, task_id in session.run("queues/running_without_slot", queue=name, most=QUEUE_LIMIT_MAX):
         running.setdefault(queue, []).append(task_id)
     for queue, tasks in running.items():
         known = {"queue": queue, "family": family_of(queue)}
-        session.run("slots_make", **known, capacity=capacity + len(tasks))
-        free = session.run("slots_free", **known, most=len(tasks), ceiling=2 * QUEUE_LIMIT_MAX)
+        session.run("queues/make_slots", **known, capacity=capacity + len(tasks))
+        free = session.run("queues/free_slots", **known, most=len(tasks), ceiling=2 * QUEUE_LIMIT_MAX)
         pairs = [{"number": row[0], "task_id": task_id} for row, task_id in zip(free, tasks, strict=False)]
-        session.run("slots_fill", **known, slots=document(pairs))
-        session.run("lease_limited", tasks=document([pair["task_id"] for pair in pairs]))
+        session.run("queues/fill_slots", **known, slots=document(pairs))
+        session.run("queues/lease_limited", tasks=document([pair["task_id"] for pair in pairs]))

@@ -6,10 +6,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from leasehold.model.event import Event
+from leasehold.model.journal.event import Event
 from leasehold.model.status import Status
-from leasehold.store.database import Database
-from leasehold.store.documents import document
+from leasehold.store.db.database import Database
+from leasehold.store.db.documents import document
 
 
 class JobRow(Struct, frozen=True):
@@ -94,7 +94,7 @@ class Reports:
 
     def job(self, job_id: int) -> JobRow | None:
         """Read one job."""
-        rows = self._database.read("job", job=job_id)
+        rows = self._database.read("reports/job", job=job_id)
         return _job(rows[0]) if rows else None
 
     def jobs(
@@ -107,29 +107,29 @@ class Reports:
         most: int = 50,
     ) -> list[JobRow]:
         """List jobs, newest first."""
-        name = "jobs_recent" if status in (None, Status.DONE) else "jobs"
+        name = "reports/jobs_recent" if status in (None, Status.DONE) else "reports/jobs"
         rows = self._database.read(name, status=status, kind=kind, queue=queue, before=before, most=most)
         return [_job(row) for row in rows]
 
     def tasks(self, job_id: int, most: int = 1_000) -> list[TaskRow]:
         """List a job's tasks, itself first."""
-        return [TaskRow(*row) for row in self._database.read("tasks", job=job_id, most=most)]
+        return [TaskRow(*row) for row in self._database.read("reports/tasks", job=job_id, most=most)]
 
     def events(self, job_id: int, after: int = 0, most: int = 1_000) -> list[Event]:
         """Read a job's journal in order."""
-        return [Event(*row) for row in self._database.read("events", job=job_id, after=after, most=most)]
+        return [Event(*row) for row in self._database.read("reports/events", job=job_id, after=after, most=most)]
 
     def histories(self, after: int = 0, most: int = 1_000) -> list[History]:
         """Count what the journal says of each task, in order of their ids, from the one after `after` on."""
-        return [History(*row) for row in self._database.read("histories", after=after, most=most)]
+        return [History(*row) for row in self._database.read("reports/histories", after=after, most=most)]
 
     def vitals(self) -> Vitals:
         """Read the vital signs."""
-        return Vitals(*self._database.read("vitals")[0])
+        return Vitals(*self._database.read("reports/health")[0])
 
     def remaining(self, routes: list[str], queues: list[str]) -> Remaining:
         """Count what is left to do."""
-        rows = self._database.read("remaining", routes=document(routes), queues=document(queues))
+        rows = self._database.read("reports/remaining", routes=document(routes), queues=document(queues))
         return Remaining(*rows[0])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from leasehold.errors import VersionPruned, VersionStale
 from leasehold.model.graph import Definition
 from leasehold.model.task import Submission, Submitted
-from leasehold.store.database import Database, Session
+from leasehold.store.db.database import Database, Session
 from leasehold.store.tasks import add_jobs
 
 
@@ -23,8 +23,8 @@ class Reruns:
         """
 
         def work(session: Session) -> Submitted:
-            known = session.run("rerun_known", kind=submission.kind, key=key)
-            newest = session.run("rerun", kind=submission.kind, key=key, version=version)[0][0]
+            known = session.run("reruns/known", kind=submission.kind, key=key)
+            newest = session.run("reruns/add", kind=submission.kind, key=key, version=version)[0][0]
             if newest > version:
                 raise VersionStale(f"Kind '{submission.kind}', key {key!r}: {newest} is the newest, this is {version}.")
             job = add_jobs(session, [submission], definition)[0]

@@ -11,8 +11,8 @@ from leasehold.model.graph import Definition, children_of
 from leasehold.model.limits import GROUP_BYTES_MAX, SUBMIT_MAX
 from leasehold.model.task import Child, Submission, Submitted
 from leasehold.shapes import Shape
-from leasehold.store import documents, pouring
-from leasehold.store.database import Database, Row, Session
+from leasehold.store.db import copy, documents
+from leasehold.store.db.database import Database, Row, Session
 
 CANCEL_PASSES = 100
 
@@ -39,14 +39,14 @@ class Tasks:
 
     def submit_new(self, submissions: Sequence[Submission]) -> list[Submitted]:
         """Like `submit`, for jobs whose keys were just made and are nobody else's: many of them go in faster."""
-        is_first = pouring.suits(submissions)
+        is_first = copy.suits(submissions)
 
         def work(session: Session) -> list[Submitted]:
             nonlocal is_first
             if not (is_first and session.pours):
                 return _submit_all(session, submissions)  # which finds what an unanswered COMMIT may have written
             is_first = False
-            return pouring.pour(session, submissions)
+            return copy.pour(session, submissions)
 
         return self._database.transact(work) if is_first else self.submit(submissions)
 
@@ -62,23 +62,23 @@ class Tasks:
         """Call off a job and all its tasks. `reason` is canonical JSON of a failure."""
         ended = asked = 0
         for _ in range(CANCEL_PASSES):
-            row = self._database.write("cancel", job=job_id, reason=reason)[0]
+            row = self._database.write("tasks/cancel", job=job_id, reason=reason)[0]
             ended, asked = ended + row[0], asked + row[1]
             # A claim or a fan-out that was under way is seen only by the next look.
-            if self._database.read("cancellable", job=job_id)[0][0] == 0:
+            if self._database.read("tasks/cancellable", job=job_id)[0][0] == 0:
                 break
         return CancelCount(ended, asked)
 
     def publish(self, definition: Definition) -> None:
         """Make a kind known to processes without handlers."""
         text = json.encode(definition, order="sorted").decode("utf-8")
-        known = self._database.read("find_kind", name=definition.kind)
+        known = self._database.read("tasks/find_kind", name=definition.kind)
         if not known or known[0][0] != text:
-            self._database.write("publish", name=definition.kind, definition=text)
+            self._database.write("tasks/publish", name=definition.kind, definition=text)
 
     def definition(self, kind: str) -> Definition | None:
         """Return what a kind is, if anybody has published it."""
-        found = self._database.read("find_kind", name=kind)
+        found = self._database.read("tasks/find_kind", name=kind)
         return _definition.decode(found[0][0]) if found else None
 
 
@@ -103,7 +103,7 @@ def _submit_all(session: Session, submissions: Sequence[Submission]) -> list[Sub
 
 def _add(session: Session, batch: Sequence[Submission], answers: dict[tuple[str, str], Submitted]) -> None:
     is_one = len(batch) == 1 and not (batch[0].delay_us or batch[0].unmet)
-    rows = _add_one(session, batch[0]) if is_one else session.run("submit", jobs=documents.jobs(batch))
+    rows = _add_one(session, batch[0]) if is_one else session.run("tasks/submit", jobs=documents.jobs(batch))
     new = {(kind, key): task_id for task_id, kind, key in rows}
     for one in batch:
         if (one.kind, one.key) in new:
@@ -112,7 +112,9 @@ def _add(session: Session, batch: Sequence[Submission], answers: dict[tuple[str,
 
 def _add_one(session: Session, one: Submission) -> list[Row]:
     terms = structs.asdict(one.terms)
-    return session.run("submit_one", kind=one.kind, key=one.key, payload=one.payload, priority=one.priority, **terms)
+    return session.run(
+        "tasks/submit_one", kind=one.kind, key=one.key, payload=one.payload, priority=one.priority, **terms
+    )
 
 
 def _batches(submissions: Sequence[Submission]) -> Iterator[list[Submission]]:
@@ -146,7 +148,7 @@ def _existing(session: Session, wanted: Iterable[Submission]) -> dict[tuple[str,
     keys = [{"kind": one.kind, "key": one.key} for one in wanted]
     if not keys:
         return {}
-    rows = session.run("find_keys", keys=documents.document(keys))
+    rows = session.run("tasks/find_by_key", keys=documents.document(keys))
     return {(row[1], row[2]): Submitted(row[0], row[1], row[2], row[3], created=False) for row in rows}
 
 
@@ -168,13 +170,13 @@ def _add_stages(session: Session, job_id: int, submission: Submission, definitio
         for number, name in enumerate(dict.fromkeys(stage.after))
     ]
     if needs:
-        session.run("need", needs=documents.document(needs))
+        session.run("tasks/need", needs=documents.document(needs))
 
 
 def add_children(session: Session, parts: Sequence[Child]) -> list[tuple[int, str]]:
     """Add stages or segments; return their ids and stages."""
     added: list[tuple[int, str]] = []
     for start in range(0, len(parts), SUBMIT_MAX):
-        rows = session.run("spawn", children=documents.children(parts[start : start + SUBMIT_MAX]))
+        rows = session.run("tasks/spawn", children=documents.children(parts[start : start + SUBMIT_MAX]))
         added.extend((row[0], row[1]) for row in rows)
     return added

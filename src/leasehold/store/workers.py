@@ -8,8 +8,8 @@ from typing import Any
 from msgspec import Struct, json
 
 from leasehold.model.owner import Owner
-from leasehold.store.database import Database
-from leasehold.store.documents import document
+from leasehold.store.db.database import Database
+from leasehold.store.db.documents import document
 
 
 class Question(Struct, frozen=True):
@@ -59,22 +59,27 @@ class Workers:
     def register(self, owner: Owner) -> int:
         """Add a worker process and return its number."""
         rows = self._database.write(
-            "register", host=owner.host, boot=owner.boot, namespace=owner.namespace, pid=owner.pid, birth=owner.birth
+            "workers/register",
+            host=owner.host,
+            boot=owner.boot,
+            namespace=owner.namespace,
+            pid=owner.pid,
+            birth=owner.birth,
         )
         return int(rows[0][0])
 
     def hand(self, owner: str) -> int:
         """Return the number of somebody who leases by hand."""
-        return int(self._database.write("hand", owner=owner)[0][0])
+        return int(self._database.write("workers/register_manual", owner=owner)[0][0])
 
     def gone(self, workers: Sequence[int]) -> None:
         """Note that worker processes have ended."""
-        self._database.write("worker_gone", workers=document(workers))
+        self._database.write("workers/deregister", workers=document(workers))
 
     def pulse(self, question: Question) -> Pulse:
         """Ask everything a quiet worker needs to know."""
         values = {name: getattr(question, name) for name in question.__struct_fields__}
-        row = self._database.read("pulse", **values)[0]
+        row = self._database.read("workers/pulse", **values)[0]
         now, unsettled, due_at, expired, ready, branched, queues, cancels, neighbours, delivery_due_at, odd = row
         states: list[Any] = json.decode(queues)
         return Pulse(

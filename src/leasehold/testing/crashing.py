@@ -18,7 +18,7 @@ from leasehold.app import Job, Leasehold
 from leasehold.errors import Misuse
 from leasehold.model.effect import Intent
 from leasehold.model.lease import Vacancy
-from leasehold.runtime.points import Point, watch
+from leasehold.runtime.effects.crash_points import Point, watch
 
 
 class Crash(BaseException):

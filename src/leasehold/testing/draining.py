@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from leasehold.app import Leasehold
 from leasehold.errors import WaitTimeout
-from leasehold.runtime.serving import next_due
+from leasehold.runtime.run import next_due
 from leasehold.testing.clock import Clock
 
 PASSES_MAX = 10_000

@@ -4,9 +4,10 @@ import asyncio
 import threading
 from contextlib import closing
 
-from leasehold.pipelines.download import client, streaming
-from leasehold.pipelines.download.batching import Hands
-from leasehold.pipelines.download.draft import Draft
+from leasehold.pipelines.download import fetch
+from leasehold.pipelines.download.files.part_file import Draft
+from leasehold.pipelines.download.http import client
+from leasehold.pipelines.download.process.concurrency import Hands
 
 
 class Client:
@@ -30,7 +31,7 @@ class Client:
 
     def stream(self, url, head, part, tell):
         with closing(Draft(part.path)) as draft:
-            return self.wait(streaming.stream(self._real, url, head, part, draft, tell, self._hands))
+            return self.wait(fetch.stream(self._real, url, head, part, draft, tell, self._hands))
 
     def close(self):
         async def last():

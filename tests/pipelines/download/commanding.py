@@ -6,9 +6,9 @@ import sys
 from contextlib import contextmanager
 
 from leasehold.pipelines.download.collection import Settings
-from tests.workshop.crew import ROOT, Hand
-from tests.workshop.looking import rows
-from tests.workshop.nursery import Nestling
+from tests.support.db import rows
+from tests.support.processes.fork_server import Nestling
+from tests.support.processes.workers import ROOT, Hand
 
 STEERING = ("COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "TERM")
 

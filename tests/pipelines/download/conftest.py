@@ -4,8 +4,8 @@ import pytest
 
 from leasehold.pipelines.download import Collection, Settings
 from tests.pipelines.download.gathering import folder_of
-from tests.pipelines.download.scripts import conn, connect
-from tests.servers.files import FileServer
+from tests.pipelines.download.script.scripts import conn, connect
+from tests.support.http.file_server import FileServer
 
 __all__ = ["conn", "connect"]
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from leasehold.pipelines.crew import Stop
 from leasehold.pipelines.download.collection import Settings
-from leasehold.pipelines.download.forking import Children
-from tests.waiting import until
-from tests.workshop.stopping import has_stopped
+from leasehold.pipelines.download.process.forked_workers import Children
+from tests.support.processes.stopping import has_stopped
+from tests.support.wait import until
 
 
 def main(folder: Path) -> None:

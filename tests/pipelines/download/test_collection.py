@@ -10,9 +10,9 @@ import pytest
 
 from leasehold import Misuse
 from leasehold.pipelines.download.collection import PLAN_FIRST, Collection, Settings, settings_of_this_process
+from leasehold.pipelines.download.fetch import Part
 from leasehold.pipelines.download.manifest import read_manifest
-from leasehold.pipelines.download.streaming import Part
-from tests.workshop.looking import rows
+from tests.support.db import rows
 
 CONTENT = random.Random(7).randbytes(200_000)
 

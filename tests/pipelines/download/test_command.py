@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from leasehold.cli.root import root
 from leasehold.pipelines.download import read_manifest, reconcile
-from leasehold.pipelines.download.standing import standing
+from leasehold.pipelines.download.status import standing
 from tests.pipelines.download.gathering import Folder, make_old, sha
 
 CONTENT = b"all of it " * 5_000

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from leasehold.pipelines.download.index import Index, Row
-from leasehold.pipelines.download.shelves import PostgresShelf, SqliteShelf
+from leasehold.pipelines.download.index.backends import PostgresShelf, SqliteShelf
+from leasehold.pipelines.download.index.index import Index, Row
 
 ROW = Row(
     key="1",

@@ -8,9 +8,9 @@ import pytest
 
 from leasehold.pipelines.crew import Stop, company
 from leasehold.pipelines.download import read_manifest
-from leasehold.pipelines.download.running import post_of
+from leasehold.pipelines.download.run_loop import post_of
 from tests.pipelines.download.commanding import ordered
-from tests.waiting import until
+from tests.support.wait import until
 
 CONTENT = bytes(200_000)
 WITHOUT = """

@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 
 from leasehold.pipelines.download import read_manifest
-from leasehold.pipelines.download.running import run
-from tests.workshop.looking import check_journal, check_places
+from leasehold.pipelines.download.run_loop import run
+from tests.support.db import check_journal, check_places
 
 FILES = 5_000
 WORKERS = 4

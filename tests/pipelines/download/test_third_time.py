@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from tests.pipelines.download.commanding import known, ordered, workers
-from tests.waiting import until
+from tests.support.wait import until
 
 CONTENT = random.Random(11).randbytes(300_000)
 MANY = 400

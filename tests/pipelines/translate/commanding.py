@@ -15,11 +15,11 @@ from click.testing import CliRunner
 
 from leasehold.cli.root import root
 from leasehold.pipelines.translate.settings import settings_of
-from tests.servers.endpoint import EndpointServer, completion
-from tests.waiting import until
-from tests.workshop.crew import ROOT, Hand
-from tests.workshop.looking import rows
-from tests.workshop.nursery import Nestling
+from tests.support.db import rows
+from tests.support.http.model_endpoint import EndpointServer, completion
+from tests.support.processes.fork_server import Nestling
+from tests.support.processes.workers import ROOT, Hand
+from tests.support.wait import until
 
 WORDS = {
     "the": "la",

@@ -5,7 +5,7 @@ import pytest
 from leasehold.pipelines.translate.translators.apertium import Apertium
 from tests.pipelines.translate.commanding import Desk
 from tests.pipelines.translate.installed import APERTIUM
-from tests.servers.local_model import LocalModel
+from tests.support.http.local_model import LocalModel
 
 
 @pytest.fixture(params=APERTIUM)

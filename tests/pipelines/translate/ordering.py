@@ -2,23 +2,23 @@
 
 from contextlib import closing, contextmanager
 
-from leasehold.pipelines.translate import face
+from leasehold.pipelines.translate import api
+from leasehold.pipelines.translate.export import project
 from leasehold.pipelines.translate.folder import Folder
 from leasehold.pipelines.translate.planning import plan
-from leasehold.pipelines.translate.projecting import project
 from leasehold.pipelines.translate.settings import Options
 from leasehold.pipelines.translate.toolchain import Toolchain
 
 
 def ordered(folder, document, url="", **options):
     """An order for a document, from English to Spanish, below a folder."""
-    return face.Order(document, "en", "es", folder / "runs", "", url, Options(**options))
+    return api.Order(document, "en", "es", folder / "runs", "", url, Options(**options))
 
 
 @contextmanager
 def planned(order):
     """The toolchain and the document of an order that nobody has worked on yet."""
-    with closing(Toolchain(face._begin(order))) as toolchain:  # noqa: SLF001
+    with closing(Toolchain(api._begin(order))) as toolchain:  # noqa: SLF001
         document = Folder(order.folder).document()
         plan(toolchain, document)
         yield toolchain, document

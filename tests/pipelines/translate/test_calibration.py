@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from leasehold.pipelines.translate.judging import Judgement, Thresholds, judge
-from leasehold.pipelines.translate.reviewers.negation import DENYING
+from leasehold.pipelines.translate.gate import Judgement, Thresholds, judge
+from leasehold.pipelines.translate.reviewers.checks.negation import DENYING
 from leasehold.pipelines.translate.reviewers.review import Subject, standard_reviewers
 
 ROWS = [

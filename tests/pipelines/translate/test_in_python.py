@@ -16,9 +16,9 @@ EXAMPLE = re.compile(r"((?:^    .*\n|^\n)+)", re.MULTILINE)
 PARTS = """
 import json, sys
 from leasehold.pipelines import translate
-before = "leasehold.pipelines.translate.face" in sys.modules
+before = "leasehold.pipelines.translate.api" in sys.modules
 made = [getattr(translate, name) is not None for name in translate.__all__]
-print(json.dumps([before, made, "leasehold.pipelines.translate.face" in sys.modules]))
+print(json.dumps([before, made, "leasehold.pipelines.translate.api" in sys.modules]))
 """
 
 

@@ -23,8 +23,8 @@ from tests.pipelines.translate.commanding import (
     spanish,
     traces,
 )
-from tests.servers.small_disk import small_disk
-from tests.workshop.crew import ROOT
+from tests.support.disks.small_disk import small_disk
+from tests.support.processes.workers import ROOT
 
 NOBODY = 65_534
 MAY_MOUNT = 21  # the bit of CAP_SYS_ADMIN
@@ -177,7 +177,9 @@ def test_what_a_run_remembers_is_not_guessed_if_it_cannot_be_read(desk):
 
 
 # Root may write everywhere; without its powers it is a user like others. What is not root's own is closed to it then.
-POWERLESS = "from tests.pipelines.download.dying import give_up_power; give_up_power(); import leasehold.cli.root as it"
+POWERLESS = (
+    "from tests.pipelines.download.crash.dying import give_up_power; give_up_power(); import leasehold.cli.root as it"
+)
 
 
 @pytest.mark.parametrize("user", [NOBODY] if os.geteuid() == 0 else [])

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from leasehold.pipelines import translate
+from leasehold.pipelines.translate.export import Writer, makers
 from leasehold.pipelines.translate.folder import Folder
-from leasehold.pipelines.translate.ledger import places, story
+from leasehold.pipelines.translate.history import places, story
 from leasehold.pipelines.translate.paragraphs import keys_of
-from leasehold.pipelines.translate.projecting import Writer, makers
 from leasehold.pipelines.translate.settings import settings_of
 from leasehold.pipelines.translate.toolchain import Toolchain
 

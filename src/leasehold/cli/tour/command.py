@@ -25,7 +25,7 @@ from leasehold.cli.tour.verdict import Verdict, judge
 from leasehold.cli.verbs import given_url, lesson, url_option_saying
 from leasehold.cli.words import safe
 from leasehold.insight.addresses import masked
-from leasehold.store.sqlite_wake import folder_of
+from leasehold.store.db.sqlite_wake import folder_of
 
 DATABASE = "tour.db"
 KILLS = 5

@@ -14,7 +14,7 @@ from leasehold.cli.tour.crew import CONCURRENCY, Crew
 from leasehold.cli.tour.kinds import Tour
 from leasehold.cli.tour.marks import Mark, MarkReader
 from leasehold.cli.tour.verdict import Evidence
-from leasehold.model.event import Name
+from leasehold.model.journal.event import Name
 from leasehold.store.reports import History
 
 SCENES: Final = 20

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from leasehold.pipelines.download.api import Planned, plan, report, run
 from leasehold.pipelines.download.collection import Collection, Settings, settings_of_this_process
-from leasehold.pipelines.download.face import Planned, plan, report, run
 from leasehold.pipelines.download.manifest import Artifact, ManifestInvalid, read_manifest
-from leasehold.pipelines.download.reconciling import Reconciled, reconcile
-from leasehold.pipelines.download.reporting import Report
+from leasehold.pipelines.download.repair.reconcile import Reconciled, reconcile
+from leasehold.pipelines.download.reports.report import Report
 
 __all__ = [
     "Artifact",

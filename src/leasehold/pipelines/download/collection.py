@@ -14,15 +14,15 @@ from typing import Any, Final
 
 from leasehold import Job, Leasehold, Misuse, Retry, Task
 from leasehold.pipelines.download import states
-from leasehold.pipelines.download.batching import Hands
-from leasehold.pipelines.download.client import Client, Options
-from leasehold.pipelines.download.finishing import Finisher
-from leasehold.pipelines.download.index import Index
-from leasehold.pipelines.download.leaving import Waiters
+from leasehold.pipelines.download.files.content_store import HOME, Places
+from leasehold.pipelines.download.files.publisher import Finisher
+from leasehold.pipelines.download.handler import Tools, Work
+from leasehold.pipelines.download.http.client import Client, Options
+from leasehold.pipelines.download.index.backends import PostgresShelf, Shelf, SqliteShelf
+from leasehold.pipelines.download.index.index import Index
 from leasehold.pipelines.download.manifest import Artifact
-from leasehold.pipelines.download.places import HOME, Places
-from leasehold.pipelines.download.shelves import PostgresShelf, Shelf, SqliteShelf
-from leasehold.pipelines.download.work import Tools, Work
+from leasehold.pipelines.download.process.concurrency import Hands
+from leasehold.pipelines.download.process.shutdown import Waiters
 
 KIND: Final = "artifact"
 QUEUE: Final = "download"

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from leasehold import LeaseLost
-from leasehold.pipelines.download.script import HOLDINGS, TTL_SECONDS, Engine, engine, number_of
+from leasehold.pipelines.download._script import HOLDINGS, TTL_SECONDS, Engine, engine, number_of
 
 __all__ = ["get_effect_result", "run_effect"]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from leasehold import Held, Misuse
 from leasehold.pipelines.download import states
-from leasehold.pipelines.download.script import HOLDINGS, TTL_SECONDS, Engine, Holding, engine, number_of
+from leasehold.pipelines.download._script import HOLDINGS, TTL_SECONDS, Engine, Holding, engine, number_of
 
 __all__ = ["lease_next_job", "release_lease", "renew_lease"]
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from leasehold import KeyConflict
+from leasehold.pipelines.download._script import engine
 from leasehold.pipelines.download.collection import branch_of
 from leasehold.pipelines.download.manifest import Artifact
-from leasehold.pipelines.download.script import engine
 
 __all__ = ["plan_job_if_absent"]
 

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from leasehold import Permanent
 from leasehold.errors import JobNotFree
 from leasehold.pipelines.download import states
-from leasehold.pipelines.download.places import hash_of, sync
-from leasehold.pipelines.download.script import TTL_SECONDS, Engine, engine
+from leasehold.pipelines.download._script import TTL_SECONDS, Engine, engine
+from leasehold.pipelines.download.files.content_store import hash_of, sync
 
 __all__ = ["Reconciled", "cleanup_stale_leases", "cleanup_stale_ops", "reconcile_jobs"]
 

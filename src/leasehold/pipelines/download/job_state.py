@@ -9,7 +9,7 @@ from typing import Final
 from leasehold import Held, Permanent
 from leasehold.errors import JobNotFree, JobUnknown, LeaseLost, StateDenied
 from leasehold.pipelines.download import states
-from leasehold.pipelines.download.script import HOLDINGS, TTL_SECONDS, Engine, Holding, engine, number_of
+from leasehold.pipelines.download._script import HOLDINGS, TTL_SECONDS, Engine, Holding, engine, number_of
 
 __all__ = ["TransitionDenied", "advance_state", "get_current_state"]
 

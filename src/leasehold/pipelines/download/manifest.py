@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
+from leasehold.pipelines.download.http.urls import UrlRefused, canonical_url, host_of
 from leasehold.pipelines.download.idempotency import job_key
-from leasehold.pipelines.download.urls import UrlRefused, canonical_url, host_of
 
 LINES_MAX: Final = 1_000_000
 LINE_LENGTH_MAX: Final = 64 * 1024

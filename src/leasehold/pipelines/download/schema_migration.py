@@ -6,8 +6,8 @@ import secrets
 from contextlib import closing
 
 from leasehold import Leasehold, Misuse
+from leasehold.pipelines.download._script import SCHEMA_VERSION, ask, by_hand, version_of
 from leasehold.pipelines.download.collection import declare
-from leasehold.pipelines.download.script import SCHEMA_VERSION, ask, by_hand, version_of
 
 __all__ = ["apply_migration", "get_schema_version"]
 

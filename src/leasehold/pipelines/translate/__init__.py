@@ -14,24 +14,24 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from leasehold.pipelines.translate.face import Result, look, project, run
-    from leasehold.pipelines.translate.judging import Thresholds
-    from leasehold.pipelines.translate.ledger import Story
-    from leasehold.pipelines.translate.running import Crew
+    from leasehold.pipelines.translate.api import Result, look, project, run
+    from leasehold.pipelines.translate.gate import Thresholds
+    from leasehold.pipelines.translate.history import Story
+    from leasehold.pipelines.translate.run_loop import Crew
     from leasehold.pipelines.translate.settings import Options
 
 __all__ = ["Crew", "Options", "Result", "Story", "Thresholds", "look", "project", "run"]
 
 # Who writes a reviewer imports a part of this package, and should not wait for the readers of documents.
 _HOMES: Final = {
-    "Crew": "running",
+    "Crew": "run_loop",
     "Options": "settings",
-    "Result": "face",
-    "Story": "ledger",
-    "Thresholds": "judging",
-    "look": "face",
-    "project": "face",
-    "run": "face",
+    "Result": "api",
+    "Story": "history",
+    "Thresholds": "gate",
+    "look": "api",
+    "project": "api",
+    "run": "api",
 }
 
 

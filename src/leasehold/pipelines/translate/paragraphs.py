@@ -14,7 +14,7 @@ from typing import Any, Final
 from msgspec import Struct, to_builtins
 
 from leasehold.pipelines.translate.documents import Paragraph
-from leasehold.pipelines.translate.judging import Judgement
+from leasehold.pipelines.translate.gate import Judgement
 from leasehold.pipelines.translate.reviewers.review import Review
 from leasehold.shapes import Shape
 

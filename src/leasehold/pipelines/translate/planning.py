@@ -11,9 +11,9 @@ from typing import Final
 
 from leasehold import Status
 from leasehold.pipelines.translate import states
-from leasehold.pipelines.translate.deciding import Asked, Verdict
+from leasehold.pipelines.translate.decisions import Asked, Verdict
 from leasehold.pipelines.translate.documents import Document
-from leasehold.pipelines.translate.ledger import Place, places, story, wanted_of
+from leasehold.pipelines.translate.history import Place, places, story, wanted_of
 from leasehold.pipelines.translate.paragraphs import Wanted
 from leasehold.pipelines.translate.rounds import ask_round
 from leasehold.pipelines.translate.toolchain import KIND, ROUND, Toolchain

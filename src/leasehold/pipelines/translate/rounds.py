@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from leasehold import Job, KeyConflict, Status
 from leasehold.errors import JobNotFree, Misuse
 from leasehold.pipelines.translate import states
-from leasehold.pipelines.translate.deciding import Asked
+from leasehold.pipelines.translate.decisions import Asked
 from leasehold.pipelines.translate.documents import Document
-from leasehold.pipelines.translate.ledger import ROUND_MARK, Story, stories, wanted_of
+from leasehold.pipelines.translate.history import ROUND_MARK, Story, stories, wanted_of
 from leasehold.pipelines.translate.paragraphs import Wanted
 from leasehold.pipelines.translate.toolchain import Toolchain
 

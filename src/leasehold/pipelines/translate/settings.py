@@ -15,7 +15,7 @@ from typing import Final
 from msgspec import DecodeError, Struct, field, to_builtins
 
 from leasehold.errors import Misuse
-from leasehold.pipelines.translate.judging import Thresholds
+from leasehold.pipelines.translate.gate import Thresholds
 from leasehold.shapes import Shape
 
 HOME: Final = ".leasehold"

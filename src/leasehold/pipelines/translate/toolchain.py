@@ -14,16 +14,16 @@ from typing import Any, Final
 
 from leasehold import Job, KeyConflict, Leasehold, Permanent, Retry, Task
 from leasehold.pipelines.translate import states
-from leasehold.pipelines.translate.answers import Answers
-from leasehold.pipelines.translate.deciding import ASKED, Verdict, decide
+from leasehold.pipelines.translate.answer_log import Answers
+from leasehold.pipelines.translate.decisions import ASKED, Verdict, decide
 from leasehold.pipelines.translate.folder import RunForeign
+from leasehold.pipelines.translate.handler import Tools, Work
 from leasehold.pipelines.translate.paragraphs import TRIES, WANTED, Wanted, content_hash, tries_of
 from leasehold.pipelines.translate.reviewers.plugins import load_reviewers
 from leasehold.pipelines.translate.reviewers.review import Reviewer, standard_reviewers
 from leasehold.pipelines.translate.settings import HOME, Settings
 from leasehold.pipelines.translate.translators import PairUnsupported, Request, Translator, make_translator
-from leasehold.pipelines.translate.translators.making import make_endpoint
-from leasehold.pipelines.translate.work import Tools, Work
+from leasehold.pipelines.translate.translators.factory import make_endpoint
 
 KIND: Final = "translation"
 ROUND: Final = "translation_round"

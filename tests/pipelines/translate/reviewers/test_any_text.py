@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from leasehold.pipelines.translate.reviewers import words
+from leasehold.pipelines.translate.reviewers import text
 from leasehold.pipelines.translate.reviewers.plugins import faults_of
 from leasehold.pipelines.translate.reviewers.review import Subject, standard_reviewers
 
@@ -72,7 +72,7 @@ NASTY = {
 
 def forget():
     """Have every text read again."""
-    for known in vars(words).values():
+    for known in vars(text).values():
         if hasattr(known, "cache_clear"):
             known.cache_clear()
 
@@ -114,7 +114,7 @@ def test_reviews_do_not_depend_on_the_hash_seed_or_the_locale():
     """S8, for what reviewers say."""
     program = (
         "from leasehold.pipelines.translate.reviewers.review import *\n"
-        "from leasehold.pipelines.translate.judging import *\n"
+        "from leasehold.pipelines.translate.gate import *\n"
         "subject = Subject('On 3/4/1867, 1,500 men did not say: *go* to {a} and {b} {c}.',"
         " 'El 5/6/1868 1.600 hombres *go.',"
         " 'en', 'es', ('{a}', '{b}', '{c}', '*', '*'), {'men': 'varones', 'go': 'ir', 'say': 'decir'})\n"

@@ -7,10 +7,10 @@ import pytest
 
 from leasehold import Permanent, Transient
 from leasehold.pipelines.translate.translators import Request
-from leasehold.pipelines.translate.translators.endpoints.wire import Limits
-from leasehold.pipelines.translate.translators.making import make_endpoint
+from leasehold.pipelines.translate.translators.endpoints.http import Limits
+from leasehold.pipelines.translate.translators.factory import make_endpoint
 from leasehold.pipelines.translate.translators.models import ModelTranslator
-from tests.servers.endpoint import EndpointServer, completion
+from tests.support.http.model_endpoint import EndpointServer, completion
 
 KEY = "k3y-of-the-tests-0123456789"
 TOKEN = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD"  # noqa: S105 — it opens nothing

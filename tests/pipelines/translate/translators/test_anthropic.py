@@ -6,10 +6,10 @@ import pytest
 
 from leasehold import Permanent, Transient
 from leasehold.pipelines.translate.translators import Request
-from leasehold.pipelines.translate.translators.making import make_endpoint
+from leasehold.pipelines.translate.translators.factory import make_endpoint
 from leasehold.pipelines.translate.translators.models import ModelTranslator
 from tests.pipelines.translate.translators.asking import GOOD, KEY, TEXT
-from tests.servers.endpoint import EndpointServer, Reply, message, refusal
+from tests.support.http.model_endpoint import EndpointServer, Reply, message, refusal
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,7 @@ from leasehold import Permanent, Transient
 from leasehold.pipelines.translate.translators import Request
 from leasehold.pipelines.translate.translators.apertium import Apertium
 from tests.pipelines.translate.installed import APERTIUM
-from tests.waiting import until
+from tests.support.wait import until
 
 RED = Request("The house is red.", "en", "es")
 SPANISH = "La casa es roja."

@@ -12,17 +12,17 @@ import pytest
 from leasehold import Transient
 from leasehold.pipelines.translate.reviewers.review import Severity, Subject
 from leasehold.pipelines.translate.translators import Request, make_translator
-from leasehold.pipelines.translate.translators.endpoints.wire import Limits
-from leasehold.pipelines.translate.translators.making import make_endpoint
+from leasehold.pipelines.translate.translators.endpoints.http import Limits
+from leasehold.pipelines.translate.translators.factory import make_endpoint
 from leasehold.pipelines.translate.translators.models import ModelTranslator
 from leasehold.pipelines.translate.translators.reviewing import ModelReviewer
+from tests.support.wait import until
 from tests.tidy.tree import ROOT
-from tests.waiting import until
 
 HELLO = Request("Good day.", "en", "es", glossary={"day": "día"}, style="Be brief.")
 OWNER = """
 import sys
-from tests.servers.local_model import LocalModel
+from tests.support.http.local_model import LocalModel
 model = LocalModel()
 print(model.pid, flush=True)
 sys.stdin.read()

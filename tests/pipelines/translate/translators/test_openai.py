@@ -11,7 +11,7 @@ import pytest
 
 from leasehold import Permanent, Transient
 from leasehold.pipelines.translate.translators import Request
-from leasehold.pipelines.translate.translators.endpoints.wire import Limits, retry_after_of
+from leasehold.pipelines.translate.translators.endpoints.http import Limits, retry_after_of
 from tests.pipelines.translate.translators.asking import (
     GOOD,
     KEY,
@@ -24,7 +24,7 @@ from tests.pipelines.translate.translators.asking import (
     good,
     translator_at,
 )
-from tests.servers.endpoint import Reply, completion, refusal
+from tests.support.http.model_endpoint import Reply, completion, refusal
 
 
 @pytest.fixture(autouse=True)

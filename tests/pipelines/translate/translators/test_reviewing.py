@@ -6,10 +6,10 @@ import pytest
 
 from leasehold import Permanent, Transient
 from leasehold.pipelines.translate.reviewers.review import Finding, Severity, Subject
-from leasehold.pipelines.translate.translators.making import make_endpoint
+from leasehold.pipelines.translate.translators.factory import make_endpoint
 from leasehold.pipelines.translate.translators.reviewing import ModelReviewer
 from tests.pipelines.translate.translators.asking import KEY, TOKEN
-from tests.servers.endpoint import EndpointServer, completion
+from tests.support.http.model_endpoint import EndpointServer, completion
 
 SUBJECT = Subject("The house is red 😀, red.", "La casa 😀 es verde.", "en", "es", ("😀",), {"house": "casa"})
 

@@ -14,7 +14,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Final
 
 from leasehold.errors import Cancelled, Misuse, Overtaken, Released, Transient, Unavailable
-from leasehold.pipelines.translate.reviewers.nouns import SCORES, Finding, Review, Reviewer, Severity, Subject, quoted
+from leasehold.pipelines.translate.reviewers.types import SCORES, Finding, Review, Reviewer, Severity, Subject, quoted
 
 GROUP: Final = "leasehold.translate.reviewers"
 FINDINGS_OF_A_PLUGIN_MAX: Final = 1_000

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from leasehold.pipelines.translate.reviewers.back import BackReviewer
-from leasehold.pipelines.translate.reviewers.dates import DateReviewer
-from leasehold.pipelines.translate.reviewers.kept import KeptReviewer
-from leasehold.pipelines.translate.reviewers.language import LanguageReviewer
-from leasehold.pipelines.translate.reviewers.length import LengthReviewer
-from leasehold.pipelines.translate.reviewers.marks import MarkReviewer
-from leasehold.pipelines.translate.reviewers.negation import NegationReviewer
-from leasehold.pipelines.translate.reviewers.nouns import Finding, Review, Reviewer, Severity, Subject
-from leasehold.pipelines.translate.reviewers.numbers import NumberReviewer
-from leasehold.pipelines.translate.reviewers.repeats import RepeatReviewer
-from leasehold.pipelines.translate.reviewers.terms import TermReviewer
-from leasehold.pipelines.translate.reviewers.untranslated import UntranslatedReviewer
+from leasehold.pipelines.translate.reviewers.checks.back import BackReviewer
+from leasehold.pipelines.translate.reviewers.checks.dates import DateReviewer
+from leasehold.pipelines.translate.reviewers.checks.kept import KeptReviewer
+from leasehold.pipelines.translate.reviewers.checks.language import LanguageReviewer
+from leasehold.pipelines.translate.reviewers.checks.length import LengthReviewer
+from leasehold.pipelines.translate.reviewers.checks.marks import MarkReviewer
+from leasehold.pipelines.translate.reviewers.checks.negation import NegationReviewer
+from leasehold.pipelines.translate.reviewers.checks.numbers import NumberReviewer
+from leasehold.pipelines.translate.reviewers.checks.repeats import RepeatReviewer
+from leasehold.pipelines.translate.reviewers.checks.terms import TermReviewer
+from leasehold.pipelines.translate.reviewers.checks.untranslated import UntranslatedReviewer
+from leasehold.pipelines.translate.reviewers.types import Finding, Review, Reviewer, Severity, Subject
 
 __all__ = ["Finding", "Review", "Reviewer", "Severity", "Subject", "standard_reviewers"]
 

@@ -7,7 +7,7 @@
 A translator may be shared by threads. What it returns holds every mark of the request exactly once, or it raises.
 """
 
-from leasehold.pipelines.translate.translators.making import make_translator
+from leasehold.pipelines.translate.translators.factory import make_translator
 from leasehold.pipelines.translate.translators.translator import (
     MarksLost,
     PairUnsupported,

@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from leasehold import Transient
-from leasehold.pipelines.translate.translators.apertium.course import Course
 from leasehold.pipelines.translate.translators.apertium.modes import Mode, find_mode, programs_of
 from leasehold.pipelines.translate.translators.apertium.pipeline import PipelineDied
 from leasehold.pipelines.translate.translators.apertium.rework import opened_marks, paragraphs, sentences
+from leasehold.pipelines.translate.translators.apertium.runner import Course
 from leasehold.pipelines.translate.translators.apertium.stream import (
     LAST_BLANK,
     TAIL,

@@ -7,9 +7,14 @@ from typing import Any, Final
 import msgspec
 
 from leasehold import Permanent
-from leasehold.pipelines.translate.translators.endpoints.concessions import ASKED_MAX, REFUSED, Concessions, without
 from leasehold.pipelines.translate.translators.endpoints.endpoint import Answer, Place, Question, decoded, keyless
-from leasehold.pipelines.translate.translators.endpoints.wire import Limits, Wire
+from leasehold.pipelines.translate.translators.endpoints.http import Limits, Wire
+from leasehold.pipelines.translate.translators.endpoints.unsupported_fields import (
+    ASKED_MAX,
+    REFUSED,
+    Concessions,
+    without,
+)
 from leasehold.pipelines.translate.translators.translator import bad_answer
 from leasehold.shapes import Shape
 

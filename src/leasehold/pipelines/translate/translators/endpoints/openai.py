@@ -10,7 +10,9 @@ from typing import Any, Final
 import msgspec
 
 from leasehold import Permanent
-from leasehold.pipelines.translate.translators.endpoints.concessions import (
+from leasehold.pipelines.translate.translators.endpoints.endpoint import Answer, Place, Question, decoded, keyless
+from leasehold.pipelines.translate.translators.endpoints.http import Limits, Wire
+from leasehold.pipelines.translate.translators.endpoints.unsupported_fields import (
     ASKED_MAX,
     BOUNDS,
     REFUSED,
@@ -18,8 +20,6 @@ from leasehold.pipelines.translate.translators.endpoints.concessions import (
     Concessions,
     without,
 )
-from leasehold.pipelines.translate.translators.endpoints.endpoint import Answer, Place, Question, decoded, keyless
-from leasehold.pipelines.translate.translators.endpoints.wire import Limits, Wire
 from leasehold.pipelines.translate.translators.translator import bad_answer
 from leasehold.shapes import Shape
 

@@ -1,0 +1,114 @@
+"""The façade's noun `app.byhand`: jobs leased by a script that runs no worker."""
+
+from __future__ import annotations
+
+from leasehold import clock
+from leasehold.app.kinds import Kind, Registry
+from leasehold.app.ready_store import Opening
+from leasehold.canonical import INTEGER_MAX
+from leasehold.errors import JobNotFree, KindUnknown, Misuse
+from leasehold.insight.read import jobs
+from leasehold.model.lanes import Lane
+from leasehold.model.lease import Lease
+from leasehold.model.limits import BRANCHES_LOOK_MAX, LEASE_SECONDS, LEASE_SECONDS_MAX, LEASE_SECONDS_MIN, SWEEP_MAX
+from leasehold.model.names import base_of, check_range, check_text, check_whole
+from leasehold.runtime.handlers import Handler
+from leasehold.runtime.manual import Held
+from leasehold.store import Store
+from leasehold.store.db.documents import document
+
+OWNER_LENGTH_MAX = 200
+LOOK_MAX = 100
+
+
+class ByHand:
+    """Leases plain jobs one by one. What a worker does by itself is up to the holder: renew, end, give back."""
+
+    def __init__(self, opening: Opening, registry: Registry) -> None:
+        self._opening = opening
+        self._registry = registry
+
+    def lease(self, what: object, *, owner: str, seconds: float = LEASE_SECONDS) -> Held | None:
+        """Lease the next job of a kind for `seconds`; None if none is ready. `owner` is any name; see `resume`."""
+        handler = self._handler(what)
+        store, worker = self._ready(owner, seconds)
+        routes = document([handler.route])
+        for lane in store.tenures.next_of(self._queues(store, handler), routes, LOOK_MAX):
+            found = _claim(store, worker, lane, routes)
+            if found and (held := Held(store, found[0], handler, owner)).renew(seconds):
+                return held
+        return None
+
+    def hold(self, job_id: int, *, owner: str, seconds: float = LEASE_SECONDS) -> Held:
+        """Lease this very job; `JobNotFree` says why that cannot be, `JobUnknown` that there is none."""
+        check_whole(job_id, 0, INTEGER_MAX, "A job's id")
+        store, worker = self._ready(owner, seconds)
+        handler = self._handler(jobs.find(store, job_id, whole=False).kind)
+        lane = store.tenures.place_of(job_id)
+        found = [] if lane is None else _claim(store, worker, lane, document([handler.route]), only=lane)
+        for lease in found:
+            held = Held(store, lease, handler, owner)
+            if lease.task_id == job_id and held.renew(seconds):
+                return held
+            held.release()  # somebody was faster, and this is the next one in the lane
+        raise JobNotFree(_reason(store, job_id, lane))
+
+    def resume(self, job_id: int, *, owner: str) -> Held | None:
+        """Take up again what this owner has leased, from another process or connection; None if that is over."""
+        check_whole(job_id, 0, INTEGER_MAX, "A job's id")
+        store = self._opening.store
+        found = store.tenures.of(job_id)
+        if found is None or found.boot or found.host != owner:
+            return None
+        return Held(store, found.lease, self._handler(found.lease.kind), owner, effects=found.effects)
+
+    def sweep(self) -> int:
+        """Take back what expired, for others to lease; return how many. Workers and `lease` do so by themselves."""
+        store, count = self._opening.store, 0
+        while expired := store.leases.expired():
+            count += len(store.leases.vacate(expired))
+            if len(expired) < SWEEP_MAX:
+                break
+        return count
+
+    def _ready(self, owner: str, seconds: float) -> tuple[Store, int]:
+        check_text(owner, OWNER_LENGTH_MAX, "owner")
+        check_range(seconds, LEASE_SECONDS_MIN, LEASE_SECONDS_MAX, "seconds")
+        store = self._opening.published()
+        if store.database.is_bound:
+            raise Misuse("A transaction is open, and a lease is one once it is committed; end it first.")
+        self.sweep()
+        while store.stages.make_due().seen:
+            pass
+        return store, store.workers.hand(owner)
+
+    def _handler(self, what: object) -> Handler:
+        known = self._registry.find(what)
+        if not isinstance(known, Kind):
+            raise KindUnknown(f"{what!r} is no plain kind of this app; declare it with @app.job.")
+        return known.handler
+
+    def _queues(self, store: Store, handler: Handler) -> list[str]:
+        """Return the kind's queue and those of its branches in which something is ready."""
+        queue, found, after = handler.terms.queue, [handler.terms.queue], ""
+        while True:
+            page = store.queues.branches(after)
+            found += [branch for branch in page if base_of(branch) == queue]
+            if len(page) < BRANCHES_LOOK_MAX:
+                return found
+            after = page[-1]
+
+
+def _claim(store: Store, worker: int, lane: Lane, routes: str, only: Lane | None = None) -> list[Lease]:
+    """Claim one task from a lane, with a slot where its queue is limited."""
+    found = store.leases.claim(worker, [lane], routes, 1).leases
+    return found or store.leases.claim_limited(worker, lane.queue, routes, 1, only).leases
+
+
+def _reason(store: Store, job_id: int, lane: Lane | None) -> str:
+    tenure = store.tenures.of(job_id)
+    if tenure is not None:
+        return f"Job {job_id} is held by {tenure.holder} until {clock.moment(tenure.expires_at)}."
+    if lane is not None:
+        return f"Job {job_id} stands in the queue '{lane.queue}', which is paused or limited, or somebody was faster."
+    return f"Job {job_id} is {jobs.find(store, job_id, whole=False).status}."

@@ -1,0 +1,102 @@
+"""`leasehold submit`: one job, from the command line or from a program's standard output."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+
+import click
+
+from leasehold import Job, Leasehold, Status, canonical
+from leasehold.cli.exits import Exit
+from leasehold.cli.modules import find_app
+from leasehold.cli.table import echo
+from leasehold.cli.verbs import json_option, lesson, opened, url_option
+from leasehold.cli.words import compact, document, safe
+from leasehold.errors import PayloadInvalid
+from leasehold.insight.read import jobs
+from leasehold.model.limits import DELAY_SECONDS_MAX
+from leasehold.model.names import check_range
+
+
+@click.command(
+    help=lesson(
+        "Submit a job and print its id.\n\nPAYLOAD is a JSON object whose fields become the handler's arguments; '-'"
+        " reads it from standard input. KIND must be known: a worker of its app has started once on this database, or"
+        " --app names the app. With --key the same job is submitted only once, however often this is run. With --wait"
+        " the exit code is 1 unless the job ends DONE, and 3 if it takes longer than --timeout.",
+        [
+            "leasehold submit welcome '{\"user_id\": 7}' --key welcome:7",
+            "leasehold submit review '{\"change\": 4711}' --key cl-4711 --version 2",
+            'echo \'{"path": "a.md"}\' | leasehold submit film - --app shop.films:app --wait --timeout 60',
+        ],
+    )
+)
+@click.argument("kind")
+@click.argument("payload", default="{}", metavar="[PAYLOAD|-]")
+@click.option("--key", help="Makes the job unique among those of its kind.")
+@click.option("--version", type=int, metavar="N", help="A version of the key: N must be the newest, or higher.")
+@click.option("--priority", type=int, default=0, show_default=True, help="Higher goes first.")
+@click.option("--delay", type=float, default=0.0, metavar="S", help="Not before S seconds from now.")
+@click.option("--wait", is_flag=True, help="Wait until the job has settled and print what came of it.")
+@click.option("--timeout", type=float, metavar="S", help="Wait at most S seconds.")
+@click.option("--app", "app_name", metavar="MODULE:APP", help="Take the kind from this app.")
+@json_option
+@url_option
+def submit(  # noqa: PLR0913 — one parameter for each option
+    kind: str,
+    payload: str,
+    *,
+    key: str | None,
+    version: int | None,
+    priority: int,
+    delay: float,
+    wait: bool,
+    timeout: float | None,
+    app_name: str | None,
+    as_json: bool,
+) -> None:
+    """Submit a job."""
+    if timeout is not None and not wait:
+        raise click.UsageError("--timeout needs --wait.")
+    if timeout is not None:
+        check_range(timeout, 0, DELAY_SECONDS_MAX, "timeout (seconds)")
+    fields = canonical.parse(read_payload(payload))
+    with app_or_database(app_name) as app:
+        job = app.submit(kind, fields, key=key, version=version, priority=priority, delay=delay)
+        if not as_json:
+            echo(str(job.id))
+        status = job.wait(timeout).status if wait else None
+        if as_json:
+            echo(document(jobs.find(app.store, job.id).plain()))
+        elif status is not None:
+            echo(ending(job))
+    if status not in (None, Status.DONE):
+        click.get_current_context().exit(Exit.CHECK_FAILED)
+
+
+@contextmanager
+def app_or_database(name: str | None) -> Iterator[Leasehold]:
+    """Use the app that is named, or open the database alone."""
+    with closing(find_app(name)) if name else opened() as app:
+        yield app
+
+
+def ending(job: Job) -> str:
+    """Say in one line what came of a job."""
+    if job.status is Status.DONE:
+        return f"DONE {compact(job.output)}"
+    failure = job.failure or {}
+    return f"{job.status} {safe(failure.get('error_class', ''))}: {safe(failure.get('message', ''))}"
+
+
+def read_payload(given: str) -> str:
+    """Return the payload's text; no more of standard input is read than a payload may have."""
+    if given != "-":
+        return given
+    found = sys.stdin.buffer.read(4 * canonical.VALUE_BYTES_MAX + 1)
+    try:
+        return found.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise PayloadInvalid(f"Standard input is not UTF-8: {error.reason} at byte {error.start}.") from None

@@ -1,0 +1,69 @@
+"""`leasehold verify`: does the journal of a job, or of an exported record, tell what came of it?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from msgspec import structs
+
+from leasehold import canonical
+from leasehold.canonical import INTEGER_MAX
+from leasehold.cli.exits import Exit
+from leasehold.cli.table import echo
+from leasehold.cli.verbs import json_option, lesson, opened, url_option
+from leasehold.cli.words import count, safe
+from leasehold.errors import RecordDamaged
+from leasehold.insight.verify.verify import Verdict, verify_file, verify_job
+from leasehold.redact import scrub
+
+DIGITS_MAX = 19
+
+
+@click.command(
+    help=lesson(
+        "Check a job, or an exported record.\n\nA job's events are folded and compared with every table it stands in;"
+        " of a record, every hash is checked too. The first difference is named. The head of the chain over the events"
+        " is printed: keep it, and --head tells later whether they are still the same.",
+        [
+            "leasehold verify 4711",
+            "leasehold verify job.ndjson",
+            "leasehold verify 4711 --head 5d41402abc4b2a76b9719d911017c592…",
+        ],
+    )
+)
+@click.argument("target", metavar="JOB|FILE")
+@click.option("--head", metavar="HASH", help="The head that was printed earlier.")
+@json_option
+@url_option
+def verify(target: str, *, head: str | None, as_json: bool) -> None:
+    """Check a job or a record."""
+    found = _verify(target)
+    if found.equal and head is not None and head.lower() != found.head:
+        said = f"the head of the events should be {head} and is {found.head}"
+        found = structs.replace(found, equal=False, difference=said)
+    if as_json:
+        echo(canonical.encode(structs.asdict(found)))
+    else:
+        _print(found)
+    click.get_current_context().exit(Exit.OK if found.equal else Exit.CHECK_FAILED)
+
+
+def _verify(target: str) -> Verdict:
+    if not (target.isascii() and target.isdigit() and len(target) <= DIGITS_MAX):
+        if not Path(target).exists():
+            raise RecordDamaged(f"{target} cannot be read: No such file or directory.")
+        return verify_file(Path(target))
+    with opened() as app:
+        return verify_job(app.store, min(int(target), INTEGER_MAX))
+
+
+def _print(found: Verdict) -> None:
+    if found.difference:
+        echo(safe(scrub(f"different: {found.difference}", entropy=False)))
+        return
+    parts = (count(found.tasks, "task"), count(found.events, "event"), count(found.effects, "effect"))
+    echo(f"equal: {', '.join(parts)}")
+    if found.untold:
+        echo(safe(f"not on record, so not compared: {found.untold}"))
+    echo(f"head {found.head}")

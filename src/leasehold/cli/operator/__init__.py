@@ -1,0 +1,1 @@
+"""Commands about the system: workers, queues, dead letters, deliveries, the database."""

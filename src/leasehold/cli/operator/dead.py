@@ -1,0 +1,252 @@
+"""`leasehold dead`: the operator's workflow on tasks that failed for good, in its order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final, TypeVar
+
+import click
+
+from leasehold.app.deadletters import Filters, Report
+from leasehold.cli.exits import Exit
+from leasehold.cli.operator.dead_screens import print_dossier, print_letters, print_plan
+from leasehold.cli.table import echo
+from leasehold.cli.verbs import JOB_ID, json_option, lesson, opened, url_option
+from leasehold.cli.words import count, document, read_json, safe
+from leasehold.errors import OptionInvalid
+from leasehold.insight.read.revival_plan import Plan
+from leasehold.model.limits import PAGE_MAX
+from leasehold.model.revival import State
+
+F = TypeVar("F", bound=Callable[..., Any])
+REFUSALS_SHOWN: Final = 20
+
+letter_argument = click.argument("letter_id", metavar="LETTER", type=JOB_ID)
+letter_or_filters = click.argument("letter_id", metavar="[LETTER]", type=JOB_ID, required=False)
+many_limit = click.option("--limit", type=click.IntRange(1), help="At most so many of those that match, newest first.")
+
+
+def filter_options(function: F) -> F:
+    """Let a verb choose letters."""
+    for option in (
+        click.option("--escalated/--not-escalated", "escalated", default=None, help="That failed again, or not."),
+        click.option("--error-class", metavar="CLASS", help="Only of this class, such as NETWORK_TIMEOUT."),
+        click.option("--stage", help="Only of this stage."),
+        click.option("--kind", help="Only of this kind."),
+    ):
+        function = option(function)
+    return function
+
+
+@click.group(
+    help=lesson(
+        "Look after tasks that failed for good: dead letters.\n\nThe order of work: `list` and `show` what failed;"
+        " remedy it and write that down with `evidence`; `answer` for effects in doubt; see with `plan` what would run;"
+        " `revive`; and `resolve` once the job is DONE. Every action is kept with the name of who took it.",
+        ["leasehold dead list", "leasehold dead show 12", "leasehold dead evidence 12 --text 'key rotated'"],
+    )
+)
+@url_option
+def dead() -> None:
+    """Look after dead letters."""
+
+
+@dead.command(
+    "list",
+    help=lesson(
+        "List dead letters, newest first.\n\nA page ends after --limit letters; --before ID continues there.",
+        ["leasehold dead list --state open", "leasehold dead list --error-class AUTH_DENIED --escalated --json"],
+    ),
+)
+@filter_options
+@click.option("--state", type=click.Choice([state.value for state in State]))
+@click.option("--limit", type=click.IntRange(1, PAGE_MAX), default=50, show_default=True)
+@click.option("--before", type=JOB_ID, metavar="ID", help="Only letters older than this one.")
+@json_option
+@url_option
+def list_letters(*, limit: int, before: int | None, as_json: bool, **filters: Any) -> None:
+    """List letters."""
+    with opened() as app:
+        found = app.deadletters.list(before=before, limit=limit, **filters)
+    if as_json:
+        echo(document([letter.plain() for letter in found]))
+    else:
+        print_letters(found)
+
+
+@dead.command(
+    help=lesson(
+        "Show a letter in full.\n\nIts last stack, its sanitized context, and every burial of the same task with what"
+        " was done about it and by whom.",
+        ["leasehold dead show 12", "leasehold dead show 12 --json"],
+    )
+)
+@letter_argument
+@json_option
+@url_option
+def show(letter_id: int, *, as_json: bool) -> None:
+    """Show a letter."""
+    with opened() as app:
+        found = app.deadletters.get(letter_id)
+    if as_json:
+        echo(document(found.plain()))
+    else:
+        print_dossier(found)
+
+
+@dead.command(
+    help=lesson(
+        "Write down what was done to remedy a letter, or every open one that matches.\n\nA letter without evidence is"
+        " not revived. The text is kept for good: no secrets.",
+        [
+            "leasehold dead evidence 12 --text 'rotated the key, asked for one review by hand' --ticket OPS-77",
+            "leasehold dead evidence --kind review --error-class AUTH_DENIED --text 'rotated the key'",
+        ],
+    )
+)
+@letter_or_filters
+@click.option("--text", required=True, help="What was done, in at most 2,000 characters.")
+@click.option("--ticket", help="Where more of it is written.")
+@filter_options
+@many_limit
+@url_option
+def evidence(letter_id: int | None, *, text: str, ticket: str | None, limit: int | None, **filters: Any) -> None:
+    """Write down a remedy."""
+    chosen = one_or_many(letter_id, filters)
+    with opened() as app:
+        if letter_id is not None:
+            app.deadletters.evidence(letter_id, text, ticket=ticket)
+            echo(f"letter {letter_id} has evidence")
+            return
+        report = app.deadletters.evidence_many(text, ticket=ticket, limit=limit, **chosen)
+    _print_report(report, "has evidence", "have evidence")
+
+
+@dead.command(
+    help=lesson(
+        "Show what a revival would do; nothing is changed.\n\nWhich stages would run and which are kept; which effects"
+        " would be reused, looked up or repeated; and why it would be refused, if it would.",
+        ["leasehold dead plan 12", "leasehold dead plan 12 --from-start --json"],
+    )
+)
+@letter_argument
+@click.option("--from-start", is_flag=True, help="Plan for all stages, not from the one that failed.")
+@json_option
+@url_option
+def plan(letter_id: int, *, from_start: bool, as_json: bool) -> None:
+    """Plan a revival."""
+    with opened() as app:
+        found = app.deadletters.plan(letter_id, from_start=from_start)
+    if as_json:
+        echo(document(found.plain()))
+    else:
+        print_plan(found)
+
+
+@dead.command(
+    help=lesson(
+        "Have a failed task run again, from the stage that failed.\n\nOne letter, or every open one that matches."
+        " However many press at once, a letter is revived once; the others exit with 4. What a filter finds and may not"
+        " be revived is left as it is and told, and the exit code is 1; a dry run that would be refused ends so too.",
+        [
+            "leasehold dead revive 12",
+            "leasehold dead revive 12 --from-start",
+            "leasehold dead revive --kind review --error-class AUTH_DENIED --dry-run",
+        ],
+    )
+)
+@letter_or_filters
+@click.option("--from-start", is_flag=True, help="Run all stages of the job again; recorded effects are still reused.")
+@click.option("--dry-run", is_flag=True, help="Only tell which would be revived.")
+@filter_options
+@many_limit
+@url_option
+def revive(letter_id: int | None, *, from_start: bool, dry_run: bool, limit: int | None, **filters: Any) -> None:
+    """Revive letters."""
+    chosen = one_or_many(letter_id, filters)
+    with opened() as app:
+        if letter_id is None:
+            report = app.deadletters.revive_many(from_start=from_start, dry_run=dry_run, limit=limit, **chosen)
+        elif dry_run:
+            _print_rehearsal(app.deadletters.plan(letter_id, from_start=from_start))
+            return
+        else:
+            done = app.deadletters.revive(letter_id, from_start=from_start)
+            echo(f"letter {letter_id} is revived: task {done.task_id} of job {done.job_id} is in epoch {done.epoch}")
+            return
+    would = "would be" if dry_run else None
+    _print_report(report, f"{would or 'is'} revived", f"{would or 'are'} revived")
+
+
+@dead.command(
+    help=lesson(
+        "Close a letter.\n\nIt was revived and its job is DONE, or its job was cancelled and nothing of it is revived"
+        " any more. The notes are for those who come later.",
+        ["leasehold dead resolve 12 --notes 'key rotated, review was mailed'"],
+    )
+)
+@letter_argument
+@click.option("--notes", required=True, help="At most 2,000 characters.")
+@url_option
+def resolve(letter_id: int, *, notes: str) -> None:
+    """Resolve a letter."""
+    with opened() as app:
+        app.deadletters.resolve(letter_id, notes)
+    echo(f"letter {letter_id} is resolved")
+
+
+@dead.command(
+    help=lesson(
+        "Tell what came of an effect in doubt.\n\nIt was intended and never heard of again. Either it happened, and"
+        " this is its result (JSON), or it did not and is done again after the revival. `dead plan` lists the keys; a"
+        " beginning of 8 characters is enough.",
+        [
+            'leasehold dead answer 12 3f9ac01b --happened \'{"id": "m-17"}\'',
+            "leasehold dead answer 12 3f9ac01b --did-not-happen",
+        ],
+    )
+)
+@letter_argument
+@click.argument("effect_key")
+@click.option("--happened", metavar="RESULT", help="It happened; the result that its handler shall get, as JSON.")
+@click.option("--did-not-happen", is_flag=True, help="It did not happen.")
+@url_option
+def answer(letter_id: int, effect_key: str, *, happened: str | None, did_not_happen: bool) -> None:
+    """Answer for an effect."""
+    if (happened is None) != did_not_happen:
+        raise OptionInvalid("Say either --happened RESULT or --did-not-happen.")
+    result = None if happened is None else read_json(happened)
+    with opened() as app:
+        app.deadletters.answer(letter_id, effect_key, happened=not did_not_happen, result=result)
+    echo(f"effect {safe(effect_key)} {'did not happen' if did_not_happen else 'happened'}: this is on record")
+
+
+def one_or_many(letter_id: int | None, filters: dict[str, Any]) -> Filters:
+    """Return the filters; raise unless there is either a letter or a filter, so that nobody means all by accident."""
+    given: Filters = {name: value for name, value in filters.items() if value is not None}  # type: ignore[assignment]
+    if (letter_id is None) != bool(given):
+        raise OptionInvalid("Name one LETTER, or choose many with --kind, --stage, --error-class or --escalated.")
+    return given
+
+
+def _print_rehearsal(plan: Plan) -> None:
+    print_plan(plan)
+    if plan.refusal is not None:
+        click.get_current_context().exit(Exit.CHECK_FAILED)
+
+
+def _print_report(report: Report, one: str, many: str) -> None:
+    echo(f"{count(len(report.done), 'letter')} {one if len(report.done) == 1 else many}{_ids(report.done)}")
+    for refused in report.refused[:REFUSALS_SHOWN]:
+        echo(safe(f"letter {refused.letter_id} is left as it is: {refused.code}: {refused.reason}"), error=True)
+    if len(report.refused) > REFUSALS_SHOWN:
+        echo(f"and {count(len(report.refused) - REFUSALS_SHOWN, 'more letter')}", error=True)
+    if report.left:
+        echo(f"{count(report.left, 'more letter')} left out, as --limit says", error=True)
+    if report.refused:
+        click.get_current_context().exit(Exit.CHECK_FAILED)
+
+
+def _ids(letters: Iterable[int]) -> str:
+    found = ", ".join(str(letter) for letter in letters)
+    return f": {found}" if found else ""

@@ -1,0 +1,233 @@
+"""`leasehold deliveries`: what was sent, what was not, what is in doubt; and `leasehold relay`, which sends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import closing
+from typing import Any
+
+import click
+
+from leasehold.cli.modules import find_app
+from leasehold.cli.operator.worker import level_option, log_to_stderr
+from leasehold.cli.table import Column, echo, print_table
+from leasehold.cli.verbs import JOB_ID, json_option, lesson, opened, url_option
+from leasehold.cli.words import ago, compact, count, document, safe, span
+from leasehold.errors import OptionInvalid
+from leasehold.insight.read import deliveries as insight
+from leasehold.insight.read.deliveries import Delivery
+from leasehold.model.limits import PAGE_MAX
+from leasehold.model.outbox import DeliveryStatus
+
+COLUMNS = (
+    Column("ID", right=True),
+    Column("STATUS"),
+    Column("SUBJECT", rank=1, flexible=True),
+    Column("RECIPIENT", rank=2, flexible=True),
+    Column("VERSION", rank=3, right=True),
+    Column("PROVIDER", rank=5, flexible=True),
+    Column("WRITTEN", rank=6),
+    Column("FAILURE", rank=4, flexible=True),
+)
+
+status_option = click.option(
+    "--status", type=click.Choice([status.value for status in DeliveryStatus], case_sensitive=False)
+)
+
+
+@click.group(
+    invoke_without_command=True,
+    help=lesson(
+        "List deliveries, and settle those in doubt.\n\nin_doubt: it may have been sent and its provider cannot tell;"
+        " look for it, then say so with `answer`. failed: refused for good, or not taken in all its attempts."
+        " reconciling: it was marked without evidence and is being looked up.",
+        ["leasehold deliveries", "leasehold deliveries list --status in_doubt", "leasehold deliveries answer 7 --sent"],
+    ),
+)
+@json_option
+@url_option
+@click.pass_context
+def deliveries(context: click.Context, *, as_json: bool) -> None:
+    """List deliveries."""
+    if context.invoked_subcommand is None:
+        print_deliveries(as_json=as_json)
+
+
+@deliveries.command(
+    "list",
+    help=lesson(
+        "List deliveries, newest first.\n\nA page ends after --limit; --before ID continues where the last one ended.",
+        ["leasehold deliveries list --status in_doubt --json", "leasehold deliveries list --subject change-17"],
+    ),
+)
+@status_option
+@click.option("--subject", help="Only deliveries of this subject.")
+@click.option("--limit", type=click.IntRange(1, PAGE_MAX), default=50, show_default=True)
+@click.option("--before", type=JOB_ID, metavar="ID", help="Only deliveries older than this one.")
+@json_option
+@url_option
+def list_deliveries(*, status: str | None, subject: str | None, limit: int, before: int | None, as_json: bool) -> None:
+    """List deliveries."""
+    print_deliveries(status=status, subject=subject, limit=limit, before=before, as_json=as_json)
+
+
+@deliveries.command(
+    help=lesson(
+        "Show a delivery in full.\n\nIts message, its provider's id of it, why it stands there, and what people did"
+        " about it.",
+        ["leasehold deliveries show 7", "leasehold deliveries show 7 --json"],
+    )
+)
+@click.argument("delivery_id", metavar="ID", type=JOB_ID)
+@json_option
+@url_option
+def show(delivery_id: int, *, as_json: bool) -> None:
+    """Show a delivery."""
+    with opened() as app:
+        found = insight.find(app.store, delivery_id)
+        deeds = insight.deeds(app.store, delivery_id)
+    if as_json:
+        answers = [one for one in deeds if one["action"] == "answer"]
+        echo(document({**found.plain(), "answers": answers, "deeds": deeds}))
+        return
+    for line in _lines(found, deeds):
+        echo(line)
+
+
+@deliveries.command(
+    help=lesson(
+        "Look up once more what is in doubt or reconciling.\n\nAsks the providers of MODULE:APP, about one delivery or"
+        " all of them; with an ID nothing else is touched. What is found is marked sent; what a provider never got is"
+        " sent like a new one; the rest stays in doubt. Who asked is kept.",
+        ["leasehold deliveries reconcile shop.jobs:app", "leasehold deliveries reconcile shop.jobs:app 7"],
+    )
+)
+@click.argument("app", metavar="MODULE:APP")
+@click.argument("delivery_id", metavar="[ID]", type=JOB_ID, required=False)
+@json_option
+@url_option
+def reconcile(app: str, delivery_id: int | None, *, as_json: bool) -> None:
+    """Look up what is in doubt."""
+    with closing(find_app(app)) as found:
+        looked = found.deliveries.reconcile(delivery_id)
+    if as_json:
+        echo(document([one.plain() for one in looked]))
+        return
+    for one in looked:
+        echo(f"delivery {one.id} is {one.status.value}")
+    echo(f"{count(len(looked), 'look-up')} done")
+
+
+@deliveries.command(
+    help=lesson(
+        "Say whether a delivery was sent.\n\nFor one that is in doubt, reconciling or failed. --sent marks it sent,"
+        " with the provider's id if you have it; --not-sent has it sent like a new one. Who said so is kept.",
+        [
+            "leasehold deliveries answer 7 --sent --notification-id 4XyZ --notes 'seen in the mail log'",
+            "leasehold deliveries answer 7 --not-sent",
+        ],
+    )
+)
+@click.argument("delivery_id", metavar="ID", type=JOB_ID)
+@click.option("--sent", is_flag=True, help="It was sent.")
+@click.option("--not-sent", is_flag=True, help="It was not sent.")
+@click.option("--notification-id", metavar="TEXT", help="The provider's own id of it.")
+@click.option("--notes", default="", metavar="TEXT", help="How you know; kept with the answer.")
+@json_option
+@url_option
+def answer(
+    delivery_id: int, *, sent: bool, not_sent: bool, notification_id: str | None, notes: str, as_json: bool
+) -> None:
+    """Say whether a delivery was sent."""
+    if sent == not_sent:
+        raise OptionInvalid("Say either --sent or --not-sent.")
+    if notification_id is not None and not sent:
+        raise click.UsageError("--notification-id needs --sent.")
+    with opened() as app:
+        found = app.deliveries.answer(delivery_id, sent=sent, notification_id=notification_id, notes=notes)
+    echo(document(found.plain()) if as_json else f"delivery {found.id} is {found.status.value}")
+
+
+@click.command(
+    help=lesson(
+        "Send the deliveries of an app's providers until a signal.\n\nA worker of an app with providers does this too;"
+        " run it alone where the credentials are to stay away from the jobs. Keeps work moving like `orchestrate`; any"
+        " number may run. Ends with exit code 0 on SIGTERM or SIGINT, after what is being sent.",
+        ["leasehold relay shop.jobs:app"],
+    )
+)
+@click.argument("app", metavar="MODULE:APP")
+@level_option
+@url_option
+def relay(app: str, log_level: str) -> None:
+    """Send deliveries."""
+    log_to_stderr(log_level)
+    with closing(find_app(app)) as found:
+        found.deliveries.relay()
+
+
+def print_deliveries(
+    *,
+    as_json: bool,
+    status: str | None = None,
+    subject: str | None = None,
+    limit: int = 50,
+    before: int | None = None,
+) -> None:
+    """Print deliveries, and which of them nobody sends."""
+    with opened() as app:
+        found = insight.listing(app.store, status=status, subject=subject, before=before, limit=limit)
+        backlogs = app.store.deliveries.backlogs()
+    if as_json:
+        echo(document([one.plain() for one in found]))
+        return
+    print_table(COLUMNS, [_row(one) for one in found])
+    for backlog in backlogs:
+        if (waited := insight.unserved(backlog)) is not None:
+            name = safe(backlog.provider)
+            echo(f"{backlog.late} due for provider {name}, for {span(waited)}: no relay seems to have it", error=True)
+
+
+def _row(one: Delivery) -> list[object]:
+    return [
+        one.id,
+        one.status.value,
+        one.subject,
+        one.recipient,
+        one.version,
+        one.provider,
+        ago(one.created_at),
+        _failure(one.failure),
+    ]
+
+
+def _failure(failure: dict[str, Any] | None) -> str:
+    return "" if failure is None else safe(f"{failure.get('error_class')}: {failure.get('message')}")
+
+
+def _lines(one: Delivery, deeds: list[dict[str, Any]]) -> Iterable[str]:
+    yield f"delivery {one.id}  {one.status.value}"
+    yield f"  subject    {safe(one.subject)}, version {one.version}"
+    yield f"  recipient  {safe(one.recipient)}"
+    yield f"  provider   {safe(one.provider)}, {count(one.attempts, 'attempt')}"
+    yield f"  task       {one.task_id}, {ago(one.created_at)}"
+    if one.due_at is not None:
+        yield f"  due        {one.due_at:%Y-%m-%d %H:%M:%S} UTC"
+    if one.notified_at is not None:
+        yield f"  sent       {one.notified_at:%Y-%m-%d %H:%M:%S} UTC, {ago(one.notified_at)}"
+    if one.notification_id is not None:
+        yield f"  id there   {safe(one.notification_id)}"
+    if one.failure is not None:
+        yield f"  failure    {_failure(one.failure)}"
+        if (doubt := one.failure.get("first_doubt")) is not None:
+            yield f"  doubt      {_failure(doubt)}"
+    yield f"  message    {compact(one.message)}"
+    yield from map(_deed, deeds)
+
+
+def _deed(told: dict[str, Any]) -> str:
+    who = f"by {safe(told['principal'])} at {told['at']}"
+    if told["action"] == "reconcile":
+        return f"  looked up  {who}"
+    verdict = "sent" if told.get("sent") else "not sent"
+    return f"  answered   {verdict}, {who}: {safe(told.get('notes', ''))}"

@@ -1,0 +1,49 @@
+"""`leasehold doctor`: what is well, what is odd, what is wrong."""
+
+from __future__ import annotations
+
+import os
+
+import click
+from msgspec import to_builtins
+
+from leasehold.app.facade import DEFAULT_URL
+from leasehold.cli.exits import Exit
+from leasehold.cli.table import Column, echo, lay_out, room
+from leasehold.cli.verbs import given_url, json_option, lesson, url_option
+from leasehold.cli.words import document, safe
+from leasehold.insight.doctor import Finding, Grade, examine
+from leasehold.runtime.process_identity import is_gone, this_process
+
+COLUMNS = (Column("CHECK"), Column("GRADE"), Column("FOUND", flexible=True))
+
+
+@click.command(
+    help=lesson(
+        "Look at this installation and its database.\n\nVersions, whether the database answers, its schema, its clock"
+        " against this host's, how much stands where, who is at work, leases that nobody takes back. Changes nothing."
+        " 'warn' deserves a look; 'wrong' comes with what to do, and makes the exit code 1. Passwords are not shown.",
+        ["leasehold doctor", "leasehold doctor --url postgresql://db/shop --json"],
+    )
+)
+@json_option
+@url_option
+def doctor(*, as_json: bool) -> None:
+    """Look at this installation."""
+    url = given_url() or os.environ.get("LEASEHOLD_URL") or DEFAULT_URL
+    findings = examine(url, this_process(), is_gone)
+    if as_json:
+        echo(document(to_builtins(findings)))
+    else:
+        _print(findings)
+    if any(finding.grade is Grade.WRONG for finding in findings):
+        click.get_current_context().exit(Exit.CHECK_FAILED)
+
+
+def _print(findings: list[Finding]) -> None:
+    head, *lines = lay_out(COLUMNS, [[one.name, one.grade.value, one.text] for one in findings], room())
+    echo(head)
+    for line, finding in zip(lines, findings, strict=True):
+        echo(line)
+        if finding.advice:
+            echo(f"  -> {safe(finding.advice)}")

@@ -1,0 +1,88 @@
+"""`leasehold worker` runs an app's jobs; `leasehold orchestrate` only keeps work moving. Both until a signal."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from contextlib import closing
+
+import click
+
+from leasehold.cli.modules import find_app
+from leasehold.cli.verbs import lesson, opened, url_option
+from leasehold.cli.words import parse_count
+from leasehold.errors import OptionInvalid
+from leasehold.runtime import run
+
+LEVELS = ("debug", "info", "warning", "error")
+
+level_option = click.option(
+    "--log-level", type=click.Choice(LEVELS, case_sensitive=False), default="info", show_default=True
+)
+
+
+@click.command(
+    help=lesson(
+        "Run the jobs of an app until a signal.\n\nMODULE:APP names a Leasehold object; this folder is on the path."
+        " SIGTERM or SIGINT (Ctrl-C) stops claiming, gives back what has not started and lets the rest finish within"
+        " its grace; then the exit code is 0. A second signal leaves at once, with exit code 1: what still ran is run"
+        " again, at once by a worker on the same host, by one elsewhere once its lease has expired.",
+        [
+            "leasehold worker shop.jobs:app",
+            "leasehold worker shop.jobs:app --queue mail=10 --queue default --concurrency 50",
+            "LEASEHOLD_URL=postgresql://db/shop leasehold worker shop.jobs:app --grace 60",
+        ],
+    )
+)
+@click.argument("app", metavar="MODULE:APP")
+@click.option(
+    "--queue",
+    "queues",
+    metavar="NAME[=N]",
+    multiple=True,
+    help="Serve this queue, at most N of its tasks at once in this process. Repeatable. Default: all of the app's.",
+)
+@click.option("--concurrency", metavar="N", type=int, default=50, show_default=True, help="Tasks at once, in all.")
+@click.option(
+    "--grace", metavar="S", type=float, default=30.0, show_default=True, help="Seconds to finish in after a signal."
+)
+@level_option
+@url_option
+def worker(app: str, queues: tuple[str, ...], concurrency: int, grace: float, log_level: str) -> None:
+    """Run the jobs of an app."""
+    log_to_stderr(log_level)
+    chosen = dict(parse_queue(queue) for queue in queues) or None
+    with closing(find_app(app)) as found:
+        found.work(concurrency=concurrency, queues=chosen, grace=grace)
+
+
+@click.command(
+    help=lesson(
+        "Keep work moving without running any.\n\nMakes waiting tasks ready and takes expired leases back. Every worker"
+        " does this too; run it alone where workers come and go. Needs none of your code; any number may run. Ends"
+        " with exit code 0 on SIGTERM or SIGINT.",
+        ["leasehold orchestrate --url postgresql://db/shop"],
+    )
+)
+@level_option
+@url_option
+def orchestrate(log_level: str) -> None:
+    """Keep work moving."""
+    log_to_stderr(log_level)
+    with opened(must_exist=False) as app:
+        run.orchestrate(app.store)
+
+
+def parse_queue(text: str) -> tuple[str, int | None]:
+    """Read `name` or `name=10`."""
+    name, found, cap = text.partition("=")
+    if not found:
+        return name, None
+    if (number := parse_count(cap)) is None:
+        raise OptionInvalid(f"--queue is written name or name=10; got '{text[:80]}'.")
+    return name, number
+
+
+def log_to_stderr(level: str) -> None:
+    """Send log lines to standard error, with times."""
+    logging.basicConfig(stream=sys.stderr, level=level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s")

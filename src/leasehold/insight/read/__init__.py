@@ -1,0 +1,1 @@
+"""Read models for screens: jobs, time lines, effects, dead letters, deliveries."""

@@ -1,0 +1,154 @@
+"""One job in full: its tasks with their leases, and its journal as a time line. Times are the database's."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Any, Final
+
+from msgspec import Struct, to_builtins
+
+from leasehold import canonical, clock
+from leasehold.insight.read import deadletters, jobs
+from leasehold.insight.read.deadletters import Letter
+from leasehold.insight.read.jobs import Snapshot
+from leasehold.model.journal.event import Event
+from leasehold.model.limits import PAGE_MAX, SEGMENTS_MAX, STAGES_MAX
+from leasehold.store import Store
+from leasehold.store.reports import TaskRow
+
+TASKS_MAX: Final = SEGMENTS_MAX + STAGES_MAX
+LINES_MAX: Final = 50_000
+
+
+class Holder(Struct, frozen=True):
+    """Who has a task's lease, and for how many seconds more; negative once it has expired."""
+
+    host: str
+    pid: int
+    fence: int
+    expires_in: float
+    held_for: float
+
+
+class Part(Struct, frozen=True):
+    """One task of the job: the job itself, a stage, or a segment of one. `attempt` is the latest."""
+
+    id: int
+    parent_id: int | None
+    stage: str | None
+    segment: int | None
+    queue: str
+    status: str
+    attempt: int
+    attempts_max: int
+    due_in: float | None
+    holder: Holder | None
+    progress: Any
+    failure: dict[str, Any] | None
+
+
+class Moment(Struct, frozen=True):
+    """One line of the journal; `since` counts seconds from the submit."""
+
+    id: int
+    task_id: int
+    since: float
+    name: str
+    attempt: int | None
+    fence: int | None
+    worker: int | None
+    detail: Any
+
+
+class Timeline(Struct, frozen=True):
+    """A job, its parts, its dead letters, and the latest lines of its journal; `earlier` counts the lines before."""
+
+    job: Snapshot
+    parts: list[Part]
+    moments: list[Moment]
+    earlier: int
+    letters: list[Letter]
+
+    def plain(self) -> dict[str, Any]:
+        """Return everything as JSON-able fields."""
+        found: dict[str, Any] = to_builtins({"tasks": self.parts, "events": self.moments})
+        letters = [letter.id for letter in self.letters]
+        return {**self.job.plain(), **found, "events_left_out": self.earlier, "dead_letters": letters}
+
+
+def read(store: Store, job_id: int, *, lines: int = PAGE_MAX) -> Timeline:
+    """Read a job with its latest `lines` of the journal, or raise `JobUnknown`."""
+    job = jobs.find(store, job_id)
+    start = clock.microseconds(job.created_at.timestamp())
+    kept: deque[Event] = deque(maxlen=lines)
+    attempts: dict[int, int] = {}
+    seen = 0
+    for event in _journal(store, job_id):
+        seen += 1
+        kept.append(event)
+        attempts[event.task_id] = max(attempts.get(event.task_id, 0), event.attempt or 0)
+    now = store.reports.vitals().now
+    parts = [_part(row, now, attempts) for row in store.reports.tasks(job_id, TASKS_MAX)]
+    letters = deadletters.of_job(store, job_id)
+    return Timeline(job, parts, [_moment(event, start) for event in kept], seen - len(kept), letters)
+
+
+def _journal(store: Store, job_id: int) -> Iterator[Event]:
+    after = 0
+    for _ in range(0, LINES_MAX, PAGE_MAX):
+        page = store.reports.events(job_id, after, PAGE_MAX)
+        yield from page
+        if len(page) < PAGE_MAX:
+            return
+        after = page[-1].id
+
+
+def _part(row: TaskRow, now: int, attempts: dict[int, int]) -> Part:
+    return Part(
+        id=row.id,
+        parent_id=row.parent_id,
+        stage=row.stage,
+        segment=row.segment,
+        queue=row.queue,
+        status=row.status,
+        attempt=row.attempt if row.attempt is not None else attempts.get(row.id, 0),
+        attempts_max=row.attempts_max,
+        due_in=None if row.due_at is None else _seconds(row.due_at - now),
+        holder=_holder(row, now),
+        progress=_value(row.progress),
+        failure=_value(row.failure),
+    )
+
+
+def _holder(row: TaskRow, now: int) -> Holder | None:
+    if row.expires_at is None or row.started_at is None or row.fence is None:
+        return None
+    return Holder(
+        host=row.host or "?",
+        pid=row.pid or 0,
+        fence=row.fence,
+        expires_in=_seconds(row.expires_at - now),
+        held_for=_seconds(now - row.started_at),
+    )
+
+
+def _moment(event: Event, start: int) -> Moment:
+    return Moment(
+        id=event.id,
+        task_id=event.task_id,
+        since=_seconds(event.at - start),
+        name=event.name,
+        attempt=event.attempt,
+        fence=event.fence,
+        worker=event.worker,
+        detail=_value(event.detail),
+    )
+
+
+def _value(text: str | None) -> Any:
+    return None if text is None else canonical.decode(text)
+
+
+def _seconds(microseconds: int) -> float:
+    return microseconds / clock.SECOND

@@ -1,0 +1,1 @@
+"""A job as a file: export and read back."""

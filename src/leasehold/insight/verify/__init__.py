@@ -1,0 +1,1 @@
+"""Does the record hold? One module a question."""

@@ -1,0 +1,60 @@
+"""Do a job's dead letters tell what its events tell? When the failing began, whether it came back, how far one is."""
+
+from __future__ import annotations
+
+from msgspec import UNSET
+
+from leasehold.model.journal.event import Name
+from leasehold.model.journal.fold import Difference
+from leasehold.model.journal.record import LetterLine, Story
+from leasehold.model.revival import State
+from leasehold.store.history import Part
+
+FAILING = (Name.RETRIED, Name.RECLAIMED)
+
+
+class Letters:
+    """Follows the letters of a job: one is escalated if the one before it, in the same place, was of the same class."""
+
+    def __init__(self) -> None:
+        self._newest: dict[tuple[str | None, int | None], str] = {}
+
+    def differ(self, story: Story) -> Difference | None:
+        """Compare a task's letters, whose ends are known to fit, with its events and the letters before."""
+        place = (story.task.stage, story.task.segment)
+        past = {one.epoch for one in story.outcomes if one.past}
+        fence = 0
+        for letter in sorted(story.letters, key=lambda one: one.epoch):
+            failure = letter.failure if isinstance(letter.failure, dict) else {}
+            again = not failure.get("retryable") and self._newest.get(place) == letter.error_class
+            for name, expected in (("first_failure_at", _began(story, letter, fence)), ("escalated", again)):
+                if getattr(letter, name) != expected:
+                    return _said(letter, name, expected, getattr(letter, name))
+            if letter.state == (State.OPEN if letter.epoch in past else State.REVIVED):  # a cancelled job's is resolved
+                return _said(letter, "state", "revived" if letter.epoch in past else "open", letter.state)
+            self._newest[place] = letter.error_class
+            fence = max(fence, letter.fence)
+        return None
+
+
+def states_differ(part: Part) -> Difference | None:
+    """Compare how far a letter is with the audit trail: who resolved one, has said so."""
+    for letter in part.letters:
+        if (letter.state == State.RESOLVED) != letter.resolved:
+            expected = State.RESOLVED.value if letter.resolved else "what the audit trail tells, not resolved"
+            return Difference(f"state of the dead letter of epoch {letter.epoch}", expected, letter.state)
+    return None
+
+
+def _began(story: Story, letter: LetterLine, fence: int) -> int:
+    """Return when the failing that ended in a letter began: at the first failure after the letter before."""
+    failures = [
+        event.at
+        for event in story.events
+        if event.name in FAILING and event.fence is not None and fence < event.fence < letter.fence
+    ]
+    return min(failures, default=letter.last_failure_at)
+
+
+def _said(letter: LetterLine, name: str, expected: object, found: object) -> Difference:
+    return Difference(f"{name} of the dead letter of epoch {letter.epoch}", expected, UNSET if found is None else found)

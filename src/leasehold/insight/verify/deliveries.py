@@ -1,0 +1,59 @@
+"""Are a task's messages what its end tells it posted? Each row of the outbox digests to a mark in the journal.
+
+A message that stood already when a task posted it belongs to whoever posted it first, and is pruned with that job.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from leasehold.model.delivery import mark_of, marks_in
+from leasehold.model.journal.event import Name
+from leasehold.model.journal.fold import Difference
+from leasehold.model.journal.record import DeliveryLine, Story, text_of
+from leasehold.store.history import Part
+
+
+def posts_differ(story: Story) -> Difference | None:
+    """Compare a task's deliveries with what its ends tell; say the first that nobody posted so, or then."""
+    told = {(mark, at) for _, at, mark in _told(story)}
+    posted = {mark for mark, _ in told}
+    for one in story.deliveries:
+        said = f"its delivery of '{one.subject}' to '{one.recipient}', version {one.version},"
+        mark = _mark(one)
+        if mark not in posted:
+            return Difference(said, "as it was posted", "another")
+        if (mark, one.created_at) not in told:
+            return Difference(f"created_at of {said[:-1]}", "when its task was done", one.created_at)
+    return None
+
+
+class Posts:
+    """Follows the messages of a job. `untold`: the first that is gone and may have been pruned with another job."""
+
+    def __init__(self) -> None:
+        self.untold = ""
+
+    def differ(self, part: Part, story: Story) -> Difference | None:
+        """Compare the outbox byte for byte with what a task's ends tell; say the first message that is missing."""
+        found = posts_differ(story)
+        if found is not None:
+            return found
+        for number, at, mark in _told(story):
+            if mark in part.outbox.standing:
+                continue
+            if at > part.outbox.pruned_at:
+                return Difference("a message that it posted", "there", "missing or changed", number)
+            untold = "a message that it posted; it may have gone with a job that had posted it before and was pruned"
+            self.untold = self.untold or f"{story.task.title}, event {number}: {untold}"
+        return None
+
+
+def _told(story: Story) -> Iterator[tuple[int, int, str]]:
+    for number, event in enumerate(story.events, 1):
+        if event.name == Name.DONE and event.fence is not None:
+            yield from ((number, event.at, mark) for mark in marks_in(event.detail))
+
+
+def _mark(line: DeliveryLine) -> str:
+    return mark_of(line.subject, line.recipient, line.version, text_of(line.message) or "", line.provider)

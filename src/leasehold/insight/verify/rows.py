@@ -1,0 +1,83 @@
+"""Are all rows of a job there? Its own, as many stages as it was submitted with, and every segment."""
+
+from __future__ import annotations
+
+from leasehold.model.journal.event import Name
+from leasehold.model.journal.record import OutcomeLine, Story
+from leasehold.model.status import Status
+
+
+class Rows:
+    """Sees that a job has its stages, and each fan-out as many segments, without a gap, as its source has items."""
+
+    def __init__(self) -> None:
+        self._stages_due = 0
+        self._stages: set[str] = set()
+        self._wanted: set[str] = set()
+        self._outputs: dict[str, object] = {}
+        self._group: Story | None = None
+        self._next: dict[int, int] = {}
+        self._last: Story | None = None
+
+    def follow(self, story: Story) -> str:
+        """Take up the next task; say which one is missing before it, or nothing."""
+        task = story.task
+        if task.segment is None:
+            said = self.close()
+            self._open(story)
+            return said
+        if self._group is None or self._group.task.stage != task.stage:
+            return f"{task.title}: stage '{task.stage}' itself is missing"
+        due = self._next.get(task.epoch, 0)
+        self._next[task.epoch] = task.segment + 1
+        self._last = story
+        return "" if task.segment == due else f"{task.title}: segment {due} of '{task.stage}' is missing"
+
+    def end(self) -> str:
+        """Count the segments of the last fan-out, and the stages; say what is missing, or nothing."""
+        if said := self.close():
+            return said
+        if missing := sorted(self._wanted - self._stages):
+            return f"stage '{missing[0]}' itself is missing"
+        found = len(self._stages)
+        return "" if found == self._stages_due else _counted("task 0", "stages", self._stages_due, found)
+
+    def close(self) -> str:
+        """Count the segments of the fan-out that was told last."""
+        group, last = self._group, self._last
+        if group is None or group.task.each is None:
+            return ""
+        made = last is not None and last.events[-1:] != [] and last.events[-1].name != Name.SUPERSEDED
+        if not made and _done(group) is None:
+            return ""  # they were not made yet, or could not be
+        expected = self._items(group)
+        found = self._next[last.task.epoch] if made and last is not None else 0
+        if expected is None or found == expected:
+            return ""
+        return _counted(group.task.title, "segments", expected, found)
+
+    def _open(self, story: Story) -> None:
+        self._group, self._last, self._next = story, None, {}
+        self._wanted.update(story.task.after)
+        if story.task.stage is None:
+            self._stages_due = story.task.stages
+        else:
+            self._stages.add(story.task.stage)
+        end = _done(story)
+        if story.task.stage is not None and end is not None and story.task.each is None:
+            self._outputs[story.task.stage] = end.output
+
+    def _items(self, group: Story) -> int | None:
+        """Return how many items the source of a fan-out has, where that is on record."""
+        output = self._outputs.get(group.task.after[0]) if group.task.after else None  # it fans out over the first
+        items = output.get(group.task.each) if isinstance(output, dict) else None
+        return len(items) if isinstance(items, list) else None
+
+
+def _done(story: Story) -> OutcomeLine | None:
+    ends = [one for one in story.outcomes if not one.past and one.status == Status.DONE]
+    return ends[-1] if ends else None
+
+
+def _counted(title: str, what: str, expected: int, found: int) -> str:
+    return f"{title}: the number of its {what} should be {expected} and is {found}"

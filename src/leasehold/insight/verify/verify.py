@@ -1,0 +1,178 @@
+"""Does the journal tell what the tables hold? A job's events are folded and compared; the first difference is named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from msgspec import Struct
+
+from leasehold.errors import JobUnknown, RecordDamaged
+from leasehold.insight.record.export import Teller
+from leasehold.insight.record.reader import Recording, read_lines
+from leasehold.insight.verify.dead_letters import Letters, states_differ
+from leasehold.insight.verify.deliveries import Posts, posts_differ
+from leasehold.insight.verify.effects import Effects
+from leasehold.insight.verify.hash_chain import marks_differ, waits_differ
+from leasehold.insight.verify.outcomes import ends_differ, texts_differ
+from leasehold.insight.verify.rows import Rows
+from leasehold.insight.verify.transitions import Moves
+from leasehold.model.journal.fold import LEASE, NOWHERE, OUTCOME, READY, WAITING, Difference, State, compare
+from leasehold.model.journal.record import Story, Tally
+from leasehold.model.names import route
+from leasehold.store import Store
+from leasehold.store.history import Part
+
+
+class Verdict(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a verification found. `head` is the head of the chain over the job's events; keep it to compare later.
+
+    `untold`: what the record does not tell, so that it could not be compared.
+    """
+
+    equal: bool
+    tasks: int = 0
+    events: int = 0
+    effects: int = 0
+    head: str = ""
+    difference: str = ""
+    untold: str = ""
+
+
+@dataclass(slots=True)
+class _Followed:
+    """What is followed from task to task of a job."""
+
+    rows: Rows = field(default_factory=Rows)
+    effects: Effects = field(default_factory=Effects)
+    letters: Letters = field(default_factory=Letters)
+    posts: Posts = field(default_factory=Posts)
+    moves: Moves = field(default_factory=Moves)
+
+    @property
+    def untold(self) -> str:
+        """What is not on record."""
+        return self.effects.untold or self.posts.untold
+
+
+def verify_job(store: Store, job_id: int) -> Verdict:
+    """Compare a job's journal with the tables at one moment, live or not; or raise `JobUnknown`."""
+    return store.history.read(job_id, lambda parts: _verify(job_id, parts))
+
+
+def _verify(job_id: int, parts: Iterator[Part]) -> Verdict:
+    tally, teller, followed = Tally(), Teller(), _Followed()
+    difference = first = ""
+    states: Mapping[str, str] = {}
+    number = 0
+    for number, part in enumerate(parts, 1):
+        if number == 1:
+            followed.effects = Effects(part.task.kind, part.task.key)
+            first, states = _first_differs(job_id, part), part.states
+        story = teller.story(number - 1, part)
+        tally.see(story)
+        followed.moves.follow(story)
+        difference = difference or followed.rows.follow(story) or check_part(part, story, followed)
+    if number == 0:
+        raise JobUnknown(f"The id is {job_id}.")
+    difference = difference or followed.rows.close() or first or followed.rows.end()
+    difference = difference or followed.moves.end() or followed.moves.compare(states)
+    return _verdict(tally, difference, followed)
+
+
+def _first_differs(job_id: int, part: Part) -> str:
+    if part.task.id != job_id:
+        return f"the row of the job itself (id {job_id}) is missing"
+    waits = waits_differ(part)
+    return part.stray or ("" if waits is None else f"task 0, {waits.sentence()}")
+
+
+def verify_file(path: Path) -> Verdict:
+    """Check a record's hashes, its order and its counts, and that its events tell its outcomes."""
+    tally, followed = Tally(), _Followed()
+    try:
+        recording = Recording(read_lines(path))
+        followed.effects = Effects(recording.opening.kind, recording.opening.key)
+        for story in recording.stories():
+            tally.see(story)
+            followed.moves.follow(story)
+            if said := followed.rows.follow(story) or _check_letters(story, followed):
+                return _verdict(tally, f"before line {recording.line}: {said}", followed)
+        return _verdict(tally, followed.rows.end() or followed.moves.end(), followed)
+    except RecordDamaged as error:
+        return Verdict(equal=False, difference=error.detail[:1].lower() + error.detail[1:].rstrip("."))
+
+
+def _check_letters(story: Story, followed: _Followed) -> str:
+    if said := check_story(story, followed.effects):
+        return said
+    found = followed.letters.differ(story)
+    return "" if found is None else _say(story, found)
+
+
+def _verdict(tally: Tally, difference: str, followed: _Followed) -> Verdict:
+    found = tally.closing()
+    return Verdict(
+        equal=not difference,
+        tasks=found.tasks,
+        events=found.events,
+        effects=found.effects,
+        head=found.events_sha256,
+        difference=difference,
+        untold=followed.untold,
+    )
+
+
+def check_part(part: Part, story: Story, followed: _Followed) -> str:
+    """Compare a task's events with every table it stands in; say the first difference, or nothing."""
+    state = compare(story)
+    found = state if isinstance(state, Difference) else _part_differs(part, story, state)
+    found = found or followed.letters.differ(story) or states_differ(part) or followed.effects.differ(story)
+    found = found or followed.posts.differ(part, story)
+    if found is not None:
+        return _say(story, found, part)
+    said = marks_differ(part)
+    return f"{story.task.title}, {said}" if said else ""
+
+
+def _part_differs(part: Part, story: Story, state: State) -> Difference | None:
+    waits = None if part.task.stage is None else waits_differ(part)  # a job's stages are counted when all are seen
+    return _place_differs(part, state) or ends_differ(story) or texts_differ(part) or waits
+
+
+def check_story(story: Story, effects: Effects) -> str:
+    """Compare a recorded task's events with its ends, effects and messages; say the first difference, or nothing."""
+    state = compare(story)
+    found = state if isinstance(state, Difference) else ends_differ(story)
+    found = found or effects.differ(story) or posts_differ(story)
+    return "" if found is None else _say(story, found)
+
+
+def _say(story: Story, found: Difference, part: Part | None = None) -> str:
+    numbered = part is not None and found.event is not None and found.event <= len(part.events)
+    told = f" (id {part.events[found.event - 1].id})" if part and found.event and numbered else ""
+    return f"{story.task.title}, {found.sentence()}{told}"
+
+
+def _place_differs(part: Part, state: State) -> Difference | None:
+    task = part.task
+    stands = [*task.place.split(), *(OUTCOME for one in part.outcomes if not one.past)] or [NOWHERE]
+    if len(stands) != 1 or stands[0] not in state.places:
+        return Difference("its place", " or ".join(sorted(state.places)), " and ".join(stands))
+    if stands[0] not in (WAITING, READY, LEASE):
+        return None
+    facts: list[tuple[str, object, object]] = [
+        ("its attempt", state.attempt, task.attempt),
+        ("its fence", state.fence, task.fence),
+        ("its epoch", state.epoch, task.standing_epoch),
+        ("the time it waits for", state.due_at, task.due_at if state.due_at is not None else None),
+    ]
+    if stands[0] == READY:
+        facts += [
+            ("its queue", task.queue, task.ready_queue),
+            ("its priority", task.priority, task.ready_priority),
+            ("its route", route(task.kind, task.stage), task.ready_route),
+        ]
+    differing = (one for one in facts if one[1] != one[2])
+    return next((Difference(f"{name} in '{stands[0]}'", expected, found) for name, expected, found in differing), None)

@@ -1,0 +1,82 @@
+"""A user's failed attempt as a value: what kind of failure, whether to try again, and what a person needs to read.
+
+`classify` is the one classifier. It is pure: whatever was raised goes in, a `Failure` that can be stored comes out.
+A pipeline's own rules are asked first, then an HTTP answer or another code that the error carries, then what it wraps,
+then the names of its classes (`failures/named.py`), then the error number; what nobody knows is tried again.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from msgspec import Struct
+
+from leasehold import canonical
+from leasehold.model.failure.classify import Judgement, judge
+from leasehold.model.failure.facts import Facts, facts_of, trouble_of
+from leasehold.model.failure.rules import Rule
+from leasehold.model.failure.verdict import pause
+from leasehold.model.failure.wording import Redactor, describe
+from leasehold.redact import scrub
+
+
+class Failure(Struct, frozen=True, omit_defaults=True):
+    """Why an attempt failed. `error_class` is stable; `message` and `stack` are for people, `context` for both."""
+
+    error_class: str
+    message: str
+    retryable: bool = False
+    retry_after: float = 0.0
+    stack: str = ""
+    context: Facts = {}
+
+    def text(self, raised: list[str] | None = None) -> str:
+        """Return the failure as canonical JSON, as it is stored; `raised` names the types of what was raised."""
+        fields: dict[str, Any] = {"error_class": self.error_class, "message": self.message, "retryable": self.retryable}
+        if self.retry_after:
+            fields["retry_after"] = self.retry_after
+        if self.stack:
+            fields["stack"] = self.stack
+        if self.context:
+            fields["context"] = self.context
+        if raised:
+            fields["raised"] = raised
+        return canonical.encode(fields)
+
+
+WORKER_LOST: Final = Failure("WORKER_CRASHED", "its worker died or stopped renewing the lease, and on_lost is 'bury'")
+ATTEMPTS_SPENT: Final = Failure(
+    "WORKER_CRASHED", "its workers died or stopped renewing the lease; no attempts are left"
+)
+
+MESSAGE_STANDS: Final = Failure(
+    "DELIVERY_CONFLICT",
+    "another message stands under the same subject, recipient and version; deliver under a higher version",
+)
+
+
+def classify(
+    error: BaseException, rules: tuple[Rule, ...] = (), now: int | None = None, *, redact: Redactor = scrub
+) -> Failure:
+    """Turn what a handler raised into a `Failure`; any exception can be recorded.
+
+    `now` (microseconds since 1970) is for a `Retry-After` that is a date, in an answer that does not tell its own.
+    """
+    judgement, troubles = judge(error, rules, now)
+    found = judgement.verdict
+    words = describe(error, redact)
+    return Failure(
+        found.error_class,
+        words.message,
+        retryable=found.retryable,
+        retry_after=pause(found.retry_after) if found.retryable else 0.0,
+        stack=words.stack,
+        context=_context(judgement, troubles, redact),
+    )
+
+
+def _context(judgement: Judgement, troubles: list[BaseException], redact: Redactor) -> Facts:
+    found = facts_of(judgement.about, redact)
+    if troubles:
+        found["rule_error"] = trouble_of(troubles[0], redact)
+    return found

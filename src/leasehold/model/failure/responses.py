@@ -1,0 +1,119 @@
+"""HTTP answers that errors carry: their status, the few headers of interest, and how long they ask to wait."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Any, Final
+
+from leasehold.model.failure.codes import PROVIDER_WORDS
+from leasehold.model.failure.named import names_of
+from leasehold.model.failure.verdict import pause
+
+HEADERS_MAX: Final = 1_000
+HEADER_LENGTH_MAX: Final = 200
+REQUEST_IDS: Final = (
+    "x-request-id",
+    "request-id",
+    "x-amzn-requestid",
+    "x-amz-request-id",
+    "x-ms-request-id",
+    "x-correlation-id",
+    "cf-ray",
+)
+KEPT: Final = frozenset({"retry-after", "date", *REQUEST_IDS})
+_seconds: Final = re.compile(r"[0-9]+(\.[0-9]+)?\Z")
+_exhausted: Final = re.compile(r"too many ([1-5][0-9]{2}) error responses\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a server answered. Header names are in lower case."""
+
+    status: int
+    headers: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def request_id(self) -> str | None:
+        """The name under which the server knows the request."""
+        return next((self.headers[name] for name in REQUEST_IDS if name in self.headers), None)
+
+    def retry_after(self, now: int | None) -> float:
+        """Return the seconds it asks to wait, by its own clock, else by `now` (microseconds); 0 if it does not ask."""
+        asked = self.headers.get("retry-after", "")
+        if _seconds.match(asked):
+            return pause(float(asked))
+        until, since = _moment(asked), _moment(self.headers.get("date", ""))
+        if since is None and now is not None:
+            since = now / 1_000_000
+        return 0.0 if until is None or since is None else pause(until - since)
+
+
+def look(thing: object, name: str) -> Any:
+    """Read an attribute of something foreign, which may be a property that raises."""
+    try:
+        return getattr(thing, name, None)
+    except BaseException:  # noqa: BLE001 — what cannot be read is not there
+        return None
+
+
+def whole(value: object) -> int | None:
+    """Return a whole number as such, also one of an enumeration."""
+    return int(value) if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def answer_of(error: BaseException) -> Answer | None:
+    """Return the HTTP answer that an error carries."""
+    for holder, name in _holders(error):
+        status = whole(look(holder, name))
+        if status is not None and 100 <= status <= 599:  # noqa: PLR2004 — the statuses there are
+            return Answer(status, _headers(look(holder, "headers")))
+    spent = _exhausted.match(str(error)) if "urllib3.ResponseError" in names_of(error) else None
+    return Answer(int(spent[1])) if spent else None
+
+
+def provider_class(error: BaseException) -> str | None:
+    """Class a failure by the word that the provider's client has for it; a code says more than a type."""
+    body = look(error, "body")
+    inner = body.get("error") if isinstance(body, dict) else None
+    bodies = [one for one in (inner, body) if isinstance(one, dict)]
+    words = [look(error, "code"), *(one.get("code") for one in bodies), *(one.get("type") for one in bodies)]
+    return next((PROVIDER_WORDS[word] for word in words if isinstance(word, str) and word in PROVIDER_WORDS), None)
+
+
+def _holders(error: BaseException) -> Iterator[tuple[object, str]]:
+    response = look(error, "response")
+    if response is not None:
+        yield response, "status_code"
+        yield response, "status"
+    if "urllib.HTTPError" in names_of(error):
+        yield error, "code"
+
+
+def _headers(headers: object) -> dict[str, str]:
+    found: dict[str, str] = {}
+    try:
+        for name, value in islice(look(headers, "items")(), HEADERS_MAX):
+            if (lower := _text(name).lower()) in KEPT:
+                found.setdefault(lower, _text(value).strip()[:HEADER_LENGTH_MAX])
+    except BaseException:  # noqa: BLE001 — headers that cannot be read say nothing
+        return found
+    return found
+
+
+def _text(value: object) -> str:
+    return value.decode("latin-1") if isinstance(value, bytes) else str(value)
+
+
+def _moment(date: str) -> float | None:
+    """Return an HTTP date in seconds since 1970."""
+    from email.utils import parsedate_to_datetime
+
+    try:
+        found: datetime = parsedate_to_datetime(date)
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+    except (IndexError, OverflowError, TypeError, ValueError):
+        return None

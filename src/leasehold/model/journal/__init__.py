@@ -1,0 +1,1 @@
+"""The journal as values: events, their hash chain, the fold over them, the exported record."""

@@ -1,0 +1,227 @@
+"""What a task's events add up to: where it must stand, and how each of its epochs ended. Pure.
+
+Every change of place is one event (S6), so the events alone tell the place, the attempt, the fence and the epoch. An
+event that cannot follow the ones before it, or an end that they do not tell, is a `Difference`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from msgspec import UNSET, Struct
+
+from leasehold.model.journal.event import Name
+from leasehold.model.journal.record import EventLine, OutcomeLine, Story, Value
+from leasehold.model.status import Status
+
+WAITING: Final = "waiting"
+READY: Final = "ready"
+LEASE: Final = "lease"
+OUTCOME: Final = "outcome"
+NOWHERE: Final = "nowhere"
+BEGUN: Final = frozenset({WAITING, READY})
+
+
+class Difference(Struct, frozen=True):
+    """The first thing that does not fit. `event` counts a task's events from 1; None: it is not about one."""
+
+    what: str
+    expected: Any
+    found: Any
+    event: int | None = None
+
+    def sentence(self) -> str:
+        """Say it."""
+        where = "" if self.event is None else f"event {self.event}: "
+        return f"{where}{self.what} should be {_shown(self.expected)} and is {_shown(self.found)}"
+
+
+class Ending(Struct, frozen=True):
+    """How one epoch ended, as the events tell it. `failure` is `...` where they do not tell it."""
+
+    epoch: int
+    fence: int
+    status: str
+    finished_at: int
+    failure: Value
+
+
+@dataclass(slots=True)
+class State:
+    """Where a task stands after its events; several places where they do not tell which."""
+
+    places: frozenset[str] = frozenset({NOWHERE})
+    attempt: int = 0
+    fence: int = 0
+    epoch: int = 1
+    due_at: int | None = None
+    endings: list[Ending] = field(default_factory=list)
+
+    def move(self, *places: str) -> None:
+        """Stand somewhere else."""
+        self.places, self.due_at = frozenset(places), None
+
+    def end(self, status: str, event: EventLine, failure: Value) -> None:
+        """End the epoch."""
+        self.move(OUTCOME)
+        self.endings.append(Ending(self.epoch, self.fence, status, event.at, failure))
+
+
+class _Differs(Exception):
+    def __init__(self, what: str, expected: Any, found: Any) -> None:
+        super().__init__(what)
+        self.what, self.expected, self.found = what, expected, found
+
+
+def fold(events: Sequence[EventLine]) -> State | Difference:
+    """Follow a task's events from its submit on."""
+    state = State()
+    if not events:
+        return Difference("its first event", Name.SUBMITTED.value, "missing", 1)
+    for number, event in enumerate(events, 1):
+        try:
+            _apply(state, event, first=number == 1)
+        except _Differs as found:
+            return Difference(found.what, found.expected, found.found, number)
+    return state
+
+
+def _apply(state: State, event: EventLine, *, first: bool) -> None:
+    if first != (event.name == Name.SUBMITTED):
+        raise _Differs("its name", Name.SUBMITTED.value if first else "another", event.name)
+    match event.name:
+        case Name.SUBMITTED:
+            state.move(*BEGUN)
+        case Name.ADVANCED:
+            _advance(state, event)
+        case Name.CLAIMED:
+            _claim(state, event)
+        case Name.REVIVED | Name.SUPERSEDED:
+            _begin_anew(state, event)
+        case _ if event.fence is None:
+            _end_unrun(state, event)
+        case _:
+            _end_attempt(state, event)
+
+
+def _stand(state: State, event: EventLine, *allowed: str) -> None:
+    if not state.places.intersection(allowed):
+        raise _Differs(f"the place before '{event.name}'", " or ".join(allowed), " or ".join(sorted(state.places)))
+
+
+def _same(what: str, expected: object, found: object) -> None:
+    if expected != found:
+        raise _Differs(what, expected, found)
+
+
+def _advance(state: State, event: EventLine) -> None:
+    _stand(state, event, WAITING)
+    if state.due_at is not None and event.at < state.due_at:
+        raise _Differs("its time", f"{state.due_at} or later", event.at)
+    state.move(READY)
+
+
+def _claim(state: State, event: EventLine) -> None:
+    _stand(state, event, READY)
+    state.fence += 1
+    state.attempt += 1
+    _same("its fence", state.fence, event.fence)
+    _same("its attempt", state.attempt, event.attempt)
+    state.move(LEASE)
+
+
+def _begin_anew(state: State, event: EventLine) -> None:
+    _stand(state, event, OUTCOME)
+    _same("its fence", state.fence, event.fence)
+    if event.name == Name.SUPERSEDED:
+        state.move(NOWHERE)
+        return
+    state.epoch += 1
+    state.attempt = 0
+    _same("its epoch", state.epoch, _fact(event, "epoch"))
+    state.move(*BEGUN)
+
+
+def _end_unrun(state: State, event: EventLine) -> None:
+    """An end without an attempt: all parts have ended, it can no longer run, or it was called off."""
+    ends = {Name.DONE: Status.DONE, Name.FAILED: Status.ERROR, Name.CANCELLED: Status.CANCELLED}
+    if event.name not in ends:
+        raise _Differs("its name", "one of the journal's", event.name)
+    _stand(state, event, WAITING, *((READY,) if event.name == Name.CANCELLED else ()))
+    state.end(ends[Name(event.name)], event, event.detail)
+
+
+def _end_attempt(state: State, event: EventLine) -> None:
+    _stand(state, event, LEASE)
+    _same("its fence", state.fence, event.fence)
+    _same("its attempt", state.attempt, event.attempt)
+    match event.name:
+        case Name.ASKED | Name.MOVED:
+            pass
+        case Name.RETRIED:
+            state.move(WAITING)
+            delay = _fact(event, "delay_us")
+            state.due_at = event.at + delay if isinstance(delay, int) else None
+        case Name.DONE:
+            state.end(Status.DONE, event, UNSET)
+        case Name.FAILED:
+            state.end(Status.ERROR, event, event.detail)
+        case Name.CANCELLED:
+            state.end(Status.CANCELLED, event, event.detail)
+        case Name.RELEASED | Name.RECLAIMED:
+            _vacate(state, event)
+        case _:
+            raise _Differs("its name", "one of the journal's", event.name)
+
+
+def _vacate(state: State, event: EventLine) -> None:
+    status = _fact(event, "status")
+    if status not in (Status.READY, Status.ERROR, Status.CANCELLED):
+        raise _Differs("its status", "READY, ERROR or CANCELLED", status)
+    if status != Status.READY:
+        state.end(status, event, ...)
+        return
+    state.move(READY)
+    if event.name == Name.RELEASED:
+        state.attempt -= 1
+
+
+def _fact(event: EventLine, name: str) -> Any:
+    return event.detail.get(name) if isinstance(event.detail, dict) else None
+
+
+def compare(story: Story) -> State | Difference:
+    """Fold a task's events and compare what they tell with its facts and its ends."""
+    state = fold(story.events)
+    if isinstance(state, Difference):
+        return state
+    if story.events[0].at != story.task.created_at:
+        return Difference("created_at", story.events[0].at, story.task.created_at, 1)
+    return _ends_differ(state, story.outcomes) or state
+
+
+def _ends_differ(state: State, outcomes: Sequence[OutcomeLine]) -> Difference | None:
+    if len(state.endings) != len(outcomes):
+        return Difference("the number of its outcomes", len(state.endings), len(outcomes))
+    for ending, outcome in zip(state.endings, outcomes, strict=True):
+        current = ending is state.endings[-1] and OUTCOME in state.places
+        for name in ("epoch", "status", "fence", "finished_at"):
+            if getattr(ending, name) != getattr(outcome, name):
+                said = f"{name} of the outcome of epoch {outcome.epoch}"
+                return Difference(said, getattr(ending, name), getattr(outcome, name))
+        if ending.failure is not ... and ending.failure != outcome.failure:
+            return Difference(f"the failure of epoch {outcome.epoch}", ending.failure, outcome.failure)
+        if outcome.past == current:
+            return Difference(
+                f"epoch {outcome.epoch}", "current" if current else "past", "past" if current else "current"
+            )
+    return None
+
+
+def _shown(value: Any) -> str:
+    if value is UNSET:
+        return "absent"
+    text = value if isinstance(value, str) else repr(value)
+    return text if len(text) <= 200 else f"{text[:200]}…"  # noqa: PLR2004 — one line of a terminal or two

@@ -1,0 +1,1 @@
+"""Files on disk: parts, the content store, publishing."""

@@ -1,0 +1,227 @@
+"""Where files lie: whole ones by their hash, names that lead to them, and parts of those that are under way.
+
+    DIR/sha256/ab/cd…           every content once, by its hash abcd…
+    DIR/files/WORK/NAME         links for people, relative, so that the folder can be moved
+    DIR/.leasehold/staging      parts; nothing else is ever written before it is whole
+
+A file becomes whole by `link(2)` after it was synced: it is there with all its bytes or not at all, and of two that
+bring the same content one is first.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import secrets
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Final, Protocol
+
+from leasehold.pipelines.download.files.anonymous_file import can_be_loose
+from leasehold.pipelines.download.files.part_file import BLOCK_BYTES, READ_ONLY
+
+HOME: Final = ".leasehold"
+IDENTITY: Final = "identity"
+NAME_BYTES_MAX: Final = 200
+_unsafe: Final = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|\ud800-\udfff]+')
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Where a whole file lies; `is_new`: its content was not there before."""
+
+    sha256: str
+    is_new: bool
+
+
+class Sheet(Protocol):
+    """All bytes of a file that shall become whole: a draft, or a content that is loose."""
+
+    @property
+    def size(self) -> int:
+        """How many they are."""
+
+    def seal(self) -> None:
+        """Have them on their way to the disk."""
+
+    def settle(self) -> OSError | None:
+        """Have them survive a loss of power; return what went wrong."""
+
+    def link(self, target: str) -> None:
+        """Have them under this name; `FileExistsError` where there is one."""
+
+    def replace(self, target: str) -> None:
+        """Have them under this name instead of what is there."""
+
+    def finish(self) -> None:
+        """Keep them under that name alone."""
+
+
+class Places:
+    """The folder of one collection."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.staging = root / HOME / "staging"
+        self._staging = str(self.staging)
+        self._objects = root / "sha256"
+        self._names = root / "files"
+
+    def make(self) -> None:
+        """Make the folders that must be there."""
+        for folder in (self.staging, self._objects, self._names):
+            folder.mkdir(parents=True, exist_ok=True)
+
+    def identity(self) -> str:
+        """Return the name that this folder has given itself, the same for all who share it."""
+        path = self.root / HOME / IDENTITY
+        mine = path.with_name(f"{IDENTITY}.{secrets.token_hex(8)}")
+        if not path.exists():
+            mine.write_text(secrets.token_hex(16), encoding="ascii")
+            sync(str(mine))
+            with suppress(FileExistsError):
+                os.link(mine, path)
+            mine.unlink()
+            sync(str(path.parent))
+        return path.read_text(encoding="ascii")
+
+    @cached_property
+    def takes_loose(self) -> bool:
+        """Whether a content can be kept without a part here."""
+        return can_be_loose(self.staging)
+
+    def part(self, key: str) -> Path:
+        """Where a job's bytes are gathered."""
+        return Path(self.part_place(key))
+
+    def part_place(self, key: str) -> str:
+        """Likewise, as a plain text: it is asked for every file."""
+        return f"{self._staging}/{key}.part"
+
+    def object(self, sha256: str) -> Path:
+        """Where a content lies, or would."""
+        return self._objects / sha256[:2] / sha256[2:]
+
+    def has(self, sha256: str) -> bool:
+        """Whether a content is there."""
+        return self.object(sha256).is_file()
+
+    def keep(self, draft: Sheet, sha256: str) -> Kept:
+        """Make a part whole under its hash. Safe to repeat: what a crash left half-done is completed."""
+        (kept,) = self.keep_all([(draft, sha256)])
+        if isinstance(kept, Exception):
+            raise kept
+        return kept
+
+    def keep_all(self, drafts: Sequence[tuple[Sheet, str]]) -> list[Kept | Exception]:
+        """Make parts whole, each as if it were alone; what can be synced for all of them at once is.
+
+        All bytes are sent to the disk before the first is waited for, and nothing is changed between one sync and the
+        next: then a journalling file system commits once or twice for all, not once for each.
+        """
+        for draft, _ in drafts:
+            draft.seal()
+        troubles = [draft.settle() for draft, _ in drafts]
+        kept = [trouble or self._link(draft, sha256) for (draft, sha256), trouble in zip(drafts, troubles, strict=True)]
+        fine = {sha256[:2] for (_, sha256), one in zip(drafts, kept, strict=True) if isinstance(one, Kept)}
+        for folder in sorted(fine):
+            sync(f"{self._objects}/{folder}")
+        sync(str(self._objects))
+        # crash here: linked but not unlinked
+        # The part is another name of the whole file; the next attempt finds that and takes the name away.
+        for (draft, _), one in zip(drafts, kept, strict=True):
+            if isinstance(one, Kept):
+                draft.finish()
+        return kept
+
+    def settle(self, sha256: str) -> None:
+        """Complete what whoever linked a content may have died before: nobody writes to it, and its name survives."""
+        with suppress(OSError):
+            self.object(sha256).chmod(READ_ONLY)
+        sync(str(self.object(sha256).parent))
+        sync(str(self._objects))
+
+    def _link(self, draft: Sheet, sha256: str) -> Kept | Exception:
+        """Link a part under its hash. With plain texts: it is done for every file."""
+        folder = f"{self._objects}/{sha256[:2]}"
+        target = f"{folder}/{sha256[2:]}"
+        try:
+            try:
+                draft.link(target)
+            except FileNotFoundError:
+                os.makedirs(folder, exist_ok=True)  # noqa: PTH103
+                draft.link(target)
+        except FileExistsError:
+            return self._compare(draft, target, sha256)
+        except OSError as error:
+            return error
+        return Kept(sha256, is_new=True)
+
+    def _compare(self, draft: Sheet, target: str, sha256: str) -> Kept | Exception:
+        """See that what is there is what it should be; if it is not, what was just fetched takes its place."""
+        try:
+            if hash_of(Path(target)) == (sha256, draft.size):
+                return Kept(sha256, is_new=False)
+            draft.replace(target)
+            return Kept(sha256, is_new=True)
+        except OSError as error:
+            return error
+
+    def name(self, work_id: str, wanted: str, key: str, sha256: str) -> str:
+        """Link a name for people to a content, and return it; one that is taken by other content gets a suffix."""
+        folder = f"files/{clean_name(work_id, 'work')}"
+        stem, _, suffix = clean_name(wanted, "file").rpartition(".")
+        front, ending = (stem, f".{suffix}") if stem else (suffix, "")
+        marks = ("", f"-{key[:8]}", f"-{key[:8]}-{sha256[:8]}")  # the last, if this artifact had other content before
+        for name in (f"{front}{mark}{ending}" for mark in marks):
+            if self._lead(f"{self.root}/{folder}", name, f"../../sha256/{sha256[:2]}/{sha256[2:]}"):
+                return f"{folder}/{name}"
+        raise FileExistsError(f"{folder}/{name} is there and leads elsewhere")
+
+    def _lead(self, folder: str, name: str, aim: str) -> bool:
+        """Have a name lead somewhere; whether it does then."""
+        link = f"{folder}/{name}"
+        try:
+            try:
+                os.symlink(aim, link)  # noqa: PTH211
+            except FileNotFoundError:
+                os.makedirs(folder, exist_ok=True)  # noqa: PTH103
+                os.symlink(aim, link)  # noqa: PTH211
+            return True
+        except FileExistsError:
+            return os.path.islink(link) and os.readlink(link) == aim  # noqa: PTH114, PTH115
+
+
+def clean_name(text: str, otherwise: str) -> str:
+    """Return a text as the name of a file or folder on any system: no path, nothing hidden, not too long."""
+    name = _unsafe.sub("_", text).strip(" .")
+    if len(name.encode("utf-8")) > NAME_BYTES_MAX:
+        stem, dot, suffix = name.rpartition(".")
+        ending = f"{dot}{suffix}" if stem and len(suffix) <= 16 else ""  # noqa: PLR2004 — longer is no file type
+        digest = hashlib.sha256(name.encode("utf-8")).hexdigest()[:8]
+        room = NAME_BYTES_MAX - len(ending.encode("utf-8")) - len(digest) - 1
+        name = f"{name.encode('utf-8')[:room].decode('utf-8', 'ignore')}-{digest}{ending}"
+    return name or otherwise
+
+
+def hash_of(path: Path, upto: int | None = None) -> tuple[str, int]:
+    """Return the sha256 of a file's bytes, or of the first so many, and how many they were."""
+    digest, size = hashlib.sha256(), 0
+    with path.open("rb", buffering=0) as file:
+        while block := file.read(BLOCK_BYTES if upto is None else min(BLOCK_BYTES, upto - size)):
+            digest.update(block)
+            size += len(block)
+    return digest.hexdigest(), size
+
+
+def sync(path: str) -> None:
+    """Have a file, or the names in a folder, survive a loss of power."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

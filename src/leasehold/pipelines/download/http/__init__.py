@@ -1,0 +1,1 @@
+"""HTTP: connections, the client, canonical URLs."""

@@ -1,0 +1,1 @@
+"""The index of contents, on SQLite and on PostgreSQL."""

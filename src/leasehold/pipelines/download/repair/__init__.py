@@ -1,0 +1,1 @@
+"""Reconcile, heal, verify, retry."""

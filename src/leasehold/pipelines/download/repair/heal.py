@@ -1,0 +1,87 @@
+"""Bringing back a content that is missing from a copy that is at hand; and names that are missing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Final
+
+from leasehold.pipelines.download.files.content_store import Places, hash_of
+from leasehold.pipelines.download.files.part_file import Draft, hashed
+from leasehold.pipelines.download.index.index import Row
+from leasehold.pipelines.download.repair.verify import leads_to
+
+COPY: Final = "copy"
+
+
+class Healer:
+    """Looks for copies: where the name for people should be, and among the parts."""
+
+    def __init__(self, places: Places) -> None:
+        self._places = places
+        self._root = str(places.root)
+
+    def is_whole(self, row: Row) -> bool:
+        """Whether the name of a row leads to its content and that is there: so it is with nearly all of them."""
+        link = f"{self._root}/{row.path}"
+        try:
+            return row.reason is None and leads_to(os.readlink(link), row.sha256) and os.path.exists(link)  # noqa: PTH110, PTH115 — asked for every file at every start
+        except OSError:
+            return False
+
+    def heal(self, row: Row) -> bool:
+        """Bring back the content of a row; say whether a copy was found.
+
+        A copy is copied, hashed and only then put in its place: whoever may be writing to it writes to something else.
+        """
+        return any(self._heal_from(path, row) for path in self._copies(row))
+
+    def _heal_from(self, path: Path, row: Row) -> bool:
+        unfinished = self._places.staging / f"{row.key}.{_mine()}.{COPY}"
+        try:
+            shutil.copyfile(path, unfinished)
+            with closing(Draft(unfinished, make=False)) as draft:
+                if draft.size != row.size or hashed(draft, row.size).hexdigest() != row.sha256:
+                    return False
+                self._places.keep(draft, row.sha256)
+                return True
+        except FileNotFoundError:
+            return False  # it was taken away meanwhile
+        finally:
+            unfinished.unlink(missing_ok=True)
+
+    def _copies(self, row: Row) -> list[Path]:
+        named = self._places.root / row.path
+        found = [named] if named.is_file() and not named.is_symlink() else []
+        return [path for path in [*found, *sorted(self._places.staging.glob("*.part"))] if _has_size(path, row.size)]
+
+    def link(self, row: Row) -> bool:
+        """Make the name of a row lead to its content where it leads nowhere; say whether it was made."""
+        link = self._places.root / row.path
+        if link.exists() and (link.is_symlink() or not self._is_copy(link, row)):
+            return False  # a name that leads to something is a person's to judge
+        aim = os.path.relpath(self._places.object(row.sha256), link.parent)
+        link.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = link.with_name(f".{row.key}.{_mine()}")
+        with suppress(FileExistsError):
+            unfinished.symlink_to(aim)
+        unfinished.replace(link)
+        return True
+
+    def _is_copy(self, path: Path, row: Row) -> bool:
+        return _has_size(path, row.size) and hash_of(path)[0] == row.sha256
+
+
+def _mine() -> str:
+    """Return what no other process or thread that does the same has in its names."""
+    return f"{os.getpid()}-{threading.get_ident()}"
+
+
+def _has_size(path: Path, size: int) -> bool:
+    try:
+        return path.stat().st_size == size
+    except FileNotFoundError:
+        return False

@@ -1,0 +1,87 @@
+"""Bringing back what failed and what went missing: dead letters are revived, lost files asked for anew."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from leasehold import Job
+from leasehold.errors import Misuse
+from leasehold.pipelines.download.collection import KIND, Collection, branch_of
+from leasehold.pipelines.download.http.urls import host_of
+from leasehold.pipelines.download.index.index import Row, missing_rows
+from leasehold.pipelines.download.manifest import Artifact
+from leasehold.pipelines.download.repair.job_history import failed_letters, newest_of, version_of
+from leasehold.pipelines.download.status import FINAL_MISSING
+
+EVIDENCE = "retried with leasehold download"
+
+
+class ClassUnknown(Misuse):
+    """Nothing failed with this class."""
+
+    code = "CLASS_UNKNOWN"
+
+
+@dataclass(frozen=True, slots=True)
+class Retried:
+    """How many failed jobs run again, how many missing files are fetched anew, and why others are not."""
+
+    revived: int = 0
+    resubmitted: int = 0
+    refused: tuple[str, ...] = ()
+
+    @property
+    def total(self) -> int:
+        """How many files are tried again."""
+        return self.revived + self.resubmitted
+
+
+def classes_of(collection: Collection) -> Counter[str]:
+    """Count what failed, by error class, and what went missing."""
+    found = Counter(letter.error_class for letter in failed_letters(collection))
+    missing = collection.tools.index.summary().missing
+    return found + Counter({FINAL_MISSING: missing})
+
+
+def retry(collection: Collection, error_class: str | None = None) -> Retried:
+    """Bring back all that failed, or what failed with one class; running it is for workers."""
+    known = classes_of(collection)
+    if error_class is not None and error_class not in known:
+        there = ", ".join(f"{name} ({count:,})" for name, count in sorted(known.items()))
+        raise ClassUnknown(f"It is {error_class[:80]!r}; there are: {there or 'none, since nothing failed'}.")
+    revived, refused = (0, ()) if error_class == FINAL_MISSING else _revive(collection, error_class)
+    lost = missing_rows(collection.tools.index) if error_class in (None, FINAL_MISSING) and known[FINAL_MISSING] else []
+    return Retried(revived, _resubmit(collection, lost), refused)
+
+
+def _revive(collection: Collection, error_class: str | None) -> tuple[int, tuple[str, ...]]:
+    letters = collection.app.deadletters
+    letters.evidence_many(EVIDENCE, kind=KIND, error_class=error_class)
+    report = letters.revive_many(kind=KIND, error_class=error_class)
+    return len(report.done), tuple(one.reason for one in report.refused)
+
+
+def _resubmit(collection: Collection, lost: list[Row]) -> int:
+    """Ask for each missing file under the next version of its job; one that was asked for and waits is left alone."""
+    jobs = newest_of(collection) if lost else {}
+    for row in lost:
+        job = jobs.get(row.key)
+        version = _again(collection, row, job)
+        # If we die here the row stays; the next retry finds the version and only takes the row out.
+        collection.tools.index.rerun(row.key, version)
+    return len(lost)
+
+
+def _again(collection: Collection, row: Row, job: Job | None) -> int:
+    """Submit the next version of a job, and return which it is."""
+    if job is None:  # pruned: what it was asked for is told by its row
+        wanted = Artifact(row.work_id, row.artifact_id, row.url, filename=row.name).fields()
+        collection.app.submit(collection.kind, wanted, key=row.key, branch=branch_of(row.host))
+        return 0
+    version = version_of(job.key)
+    if job.status.settled:
+        version += 1
+        where = branch_of(host_of(row.url))
+        collection.app.submit(collection.kind, job.payload, key=row.key, version=version, branch=where)
+    return version

@@ -1,0 +1,136 @@
+"""Reading everything again: whether each file still has the content that the index says it has."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Container, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+from leasehold.pipelines.download.collection import Collection
+from leasehold.pipelines.download.files.content_store import Places, hash_of
+from leasehold.pipelines.download.index.index import Row
+
+CHANGED: Final = "changed"
+MISSING: Final = "missing"
+LINK: Final = "link"
+UNKNOWN: Final = "unknown"
+THREADS_MAX: Final = 8
+BATCH_MAX: Final = 1_000
+Told = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One thing that is not as it should be. `path` is below the collection's folder; `keys`: of whose files it is."""
+
+    what: str
+    path: str
+    keys: tuple[str, ...] = ()
+    found: str | None = None
+
+    def plain(self) -> dict[str, Any]:
+        """Return it as JSON-able fields."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What was read, and what differs."""
+
+    files: int
+    contents: int
+    bytes: int
+    differences: tuple[Difference, ...]
+
+    @property
+    def is_well(self) -> bool:
+        """Whether all is as it should be."""
+        return not self.differences
+
+    def plain(self) -> dict[str, Any]:
+        """Return it as JSON-able fields."""
+        return {**asdict(self), "is_well": self.is_well, "differences": [one.plain() for one in self.differences]}
+
+
+def verify(collection: Collection, tell: Told = lambda *_: None) -> Verified:
+    """Hash every content of the index, each once, and follow every name; nothing is changed."""
+    places, index = collection.places, collection.tools.index
+    present = set(objects_of(places))  # before the rows are read: what comes later is not taken for unknown
+    rows = list(index.rows())
+    contents: dict[str, list[Row]] = {}
+    for row in rows:
+        contents.setdefault(row.sha256, []).append(row)
+    found, size = _hashed(places, contents, tell)
+    found += [one for row in rows if row.reason is None and (one := _name(places, row))]
+    found += [Difference(UNKNOWN, _below(places, path)) for path in strangers_of(present, contents.keys())]
+    return Verified(len(rows), len(contents), size, tuple(found))
+
+
+def objects_of(places: Places) -> Iterator[str]:
+    """Yield the path of every file among the contents on disk."""
+    for folder, _, names in os.walk(places.root / "sha256"):
+        yield from (f"{folder}/{name}" for name in names)
+
+
+def strangers_of(among: Iterable[str], known: Container[str]) -> list[Path]:
+    """Return the files that no hash of the known ones leads to."""
+    return [Path(path) for path in sorted(among) if named_hash(path) not in known]
+
+
+def leads_to(path: str, sha256: str) -> bool:
+    """Whether a path, or what a link says, ends where a content lies."""
+    return path.endswith(f"sha256/{sha256[:2]}/{sha256[2:]}")
+
+
+def named_hash(path: str) -> str:
+    """Return the hash that the place of a file says it has."""
+    return "".join(path.rsplit("/", 2)[-2:])
+
+
+def _hashed(places: Places, contents: dict[str, list[Row]], tell: Told) -> tuple[list[Difference], int]:
+    """Hash every content, and return what differs and how many bytes were read."""
+    found: list[Difference] = []
+    size = 0
+    for done, (sha256, now, length) in enumerate(_read(places, sorted(contents)), 1):
+        size += length
+        tell(done, len(contents))
+        if now != sha256:
+            found.append(_difference(places, sha256, contents[sha256], now))
+    return found, size
+
+
+def _read(places: Places, hashes: Iterable[str]) -> Iterator[tuple[str, str | None, int]]:
+    """Read contents on many threads, in batches, so that a large index does not become a large queue."""
+    waiting = iter(hashes)
+    with ThreadPoolExecutor(min(THREADS_MAX, (os.cpu_count() or 1) * 2)) as pool:
+        while batch := list(islice(waiting, BATCH_MAX)):
+            for sha256, found in zip(batch, pool.map(lambda one: _content(places, one), batch), strict=True):
+                yield sha256, *found
+
+
+def _content(places: Places, sha256: str) -> tuple[str | None, int]:
+    try:
+        return hash_of(places.object(sha256))
+    except OSError:
+        return None, 0
+
+
+def _difference(places: Places, sha256: str, rows: Iterable[Row], now: str | None) -> Difference:
+    keys = tuple(row.key for row in rows)
+    return Difference(CHANGED if now else MISSING, _below(places, places.object(sha256)), keys, now)
+
+
+def _name(places: Places, row: Row) -> Difference | None:
+    """Return what is wrong with a name: it leads nowhere, or not to its content."""
+    link = places.root / row.path
+    if link.is_symlink() and str(link.readlink()) == os.path.relpath(places.object(row.sha256), link.parent):
+        return None
+    return Difference(LINK, row.path, (row.key,))
+
+
+def _below(places: Places, path: Path) -> str:
+    return str(path.relative_to(places.root))

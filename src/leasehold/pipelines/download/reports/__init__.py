@@ -1,0 +1,1 @@
+"""What a person reads: the report, its HTML page, texts, live progress."""

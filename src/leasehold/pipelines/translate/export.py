@@ -1,0 +1,255 @@
+"""The files of a run: rows under their contracts, the manifest, and the document translated. All from the database.
+
+Each file is written whole or not at all, the manifest last. Every row is checked against its contract before it is
+written. Anybody may throw the files away: `leasehold translate project` makes them anew.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict
+from functools import partial
+from importlib.metadata import version
+from typing import Any, Final
+
+from leasehold.contracts import encode_row, validate
+from leasehold.pipelines.translate import states
+from leasehold.pipelines.translate.documents import Document
+from leasehold.pipelines.translate.folder import MANIFEST, Folder, write_whole
+from leasehold.pipelines.translate.gate import Judgement, Outcome, Thresholds
+from leasehold.pipelines.translate.history import Story, stories
+from leasehold.pipelines.translate.paragraphs import Try, best_of, content_hash
+from leasehold.pipelines.translate.reviewers.review import Finding, Review, Severity
+from leasehold.pipelines.translate.settings import Settings
+from leasehold.pipelines.translate.toolchain import Toolchain
+
+SCHEMA_VERSION: Final = "1.0.0"
+NOTE_LENGTH_MAX: Final = 10_000
+PERSON_LENGTH_MAX: Final = 200
+ARTIFACTS: Final = {
+    "paragraph_state": "state/paragraph_state.jsonl",
+    "paragraph_scores": "state/paragraph_scores.jsonl",
+    "rework_queue": "state/rework_queue.jsonl",
+    "candidate_map": "final/candidate_map.jsonl",
+    "normalized_review": "review/normalized/*.jsonl",
+}
+Row = dict[str, Any]
+Make = Callable[[Story], Iterator[Row]]
+
+
+def project(toolchain: Toolchain, document: Document) -> list[Story]:
+    """Write the files of a run as the database has it now, and return what they were made of."""
+    told = list(stories(toolchain, document))
+    folder = Folder(toolchain.settings.folder)
+    folder.make()
+    writer = Writer(toolchain.settings)
+    for name, make in makers(toolchain.settings).items():
+        write_whole(folder.root / ARTIFACTS[name], writer.lines(f"{name}_row", told, make))
+    _write_reviews(folder, writer, told, toolchain.settings.options.thresholds)
+    write_whole(folder.final(document.name), document.render(translations_of(told)))
+    write_whole(folder.root / MANIFEST, writer.manifest(told))
+    return told
+
+
+def translations_of(told: Iterable[Story]) -> dict[int, str]:
+    """Return the approved texts by paragraph; one that was not approved stays in the language it came in."""
+    return {one.paragraph.index: chosen(one).candidate for one in told if one.state == states.APPROVED and one.tries}
+
+
+def chosen(one: Story) -> Try:
+    """Return the candidate that decided: the last if it was approved, else the best."""
+    return one.tries[-1] if one.state == states.APPROVED else best_of(one.tries)
+
+
+class Writer:
+    """Makes rows with what every row has, and lines of them."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._identity = settings.identity
+        self._same = {
+            "schema_version": SCHEMA_VERSION,
+            "run_id": self._identity.run_id,
+            "document_id": self._identity.document_id,
+        }
+
+    def lines(self, contract: str, told: Iterable[Story], make: Make) -> bytes:
+        """Return rows as JSON Lines."""
+        found = []
+        for one in told:
+            for fields in make(one):
+                row = {**self._same, "paragraph_index": one.paragraph.index, **fields}
+                found.append(encode_row(contract, row))
+        return b"".join(found)
+
+    def manifest(self, told: Sequence[Story]) -> bytes:
+        """Return the manifest."""
+        counts = Counter(one.state for one in told)
+        fields = {
+            **self._same,
+            "source_language": self._identity.source_language,
+            "target_language": self._identity.target_language,
+            "created_at": self._identity.created_at,
+            "artifacts": ARTIFACTS,
+            "pipeline_version": version("leasehold"),
+            "counts": {
+                "paragraphs_total": len(told),
+                "paragraphs_approved": counts[states.APPROVED],
+                "paragraphs_rework": counts[states.REWORK_REQUIRED],
+                "paragraphs_rejected": counts[states.REJECTED],
+            },
+        }
+        validate("manifest", fields)
+        return json.dumps(fields, ensure_ascii=False, indent=2).encode() + b"\n"
+
+
+def _state_rows(one: Story) -> Iterator[Row]:
+    attempt, tries = 0, {tried.attempt: tried for tried in one.tries}
+    for move in one.moves:
+        fields: Row = {
+            "source_content_hash": content_hash(one.paragraph.source),
+            "state": move.state,
+            "updated_at": move.at,
+        }
+        if move.state in (states.TRANSLATED_PASS1, states.TRANSLATED_PASS2):
+            attempt += 1
+        if move.state != states.INGESTED:
+            fields["attempt"] = attempt
+            fields |= _by(move.state, tries.get(attempt))
+        yield fields
+
+
+def _by(state: str, tried: Try | None) -> Row:
+    """Return who brought a paragraph into a state, and what was said about it."""
+    if tried is None:
+        return {}
+    if state in (states.TRANSLATED_PASS1, states.TRANSLATED_PASS2):
+        return {"actor": tried.actor[:PERSON_LENGTH_MAX]}
+    return {"notes": notes_of(tried)} if state == tried.state and notes_of(tried) else {}
+
+
+def notes_of(tried: Try) -> str:
+    """Say why a candidate was not simply accepted."""
+    reasons = ", ".join(tried.judgement.reasons)
+    return "; ".join(part for part in (reasons, tried.note) if part)[:NOTE_LENGTH_MAX]
+
+
+def _score_rows(thresholds: dict[str, float], one: Story) -> Iterator[Row]:
+    for tried in one.tries:
+        if tried.reviews:
+            yield {
+                "candidate_content_hash": content_hash(tried.candidate),
+                "state": states.REVIEWED_PASS1 if tried.number == 1 else states.REVIEWED_PASS2,
+                "scores": tried.judgement.scores,
+                "thresholds": thresholds,
+                "scored_at": tried.reviewed_at,
+            }
+
+
+def _queue_rows(one: Story) -> Iterator[Row]:
+    if one.state == states.REWORK_REQUIRED and one.tries:
+        last = one.tries[-1]
+        yield {
+            "candidate_content_hash": content_hash(last.candidate),
+            "state": states.REWORK_REQUIRED,
+            "reason_codes": [reason.value for reason in last.judgement.reasons],
+            "queued_at": last.reviewed_at,
+            "priority": last.judgement.priority.value,
+            "details": said_of(last.judgement),
+        }
+
+
+def said_of(judgement: Judgement) -> str:
+    """Say what was found, the worst first."""
+    order = list(reversed(Severity))
+    worst = sorted(judgement.findings, key=lambda finding: order.index(finding.severity))
+    return "; ".join(finding.message or finding.code for finding in worst)[:NOTE_LENGTH_MAX]
+
+
+def _map_rows(target_language: str, one: Story) -> Iterator[Row]:
+    if one.state in states.ENDS and one.tries:
+        tried = chosen(one)
+        reason = notes_of(one.tries[-1])
+        yield {
+            "source_content_hash": content_hash(one.paragraph.source),
+            "selected_candidate_hash": content_hash(tried.candidate),
+            "target_language": target_language,
+            "selection_outcome": one.state,
+            "selected_at": one.moves[-1].at,
+            **({"selection_reason": reason} if reason else {}),
+        }
+
+
+def _write_reviews(folder: Folder, writer: Writer, told: Sequence[Story], thresholds: Thresholds) -> None:
+    """Write a file for each reviewer, and take away those of reviewers that no longer review."""
+    names = sorted({review.reviewer for one in told for tried in one.tries for review in _reviews(tried)})
+    home = folder.root / "review" / "normalized"
+    files = {home / f"{_file_name(name)}.jsonl": name for name in names}
+    for path, name in files.items():
+        make = partial(_review_rows, name, thresholds)
+        write_whole(path, writer.lines("normalized_review_row", told, make))
+    for path in home.glob("*.jsonl"):
+        if path not in files:
+            path.unlink()
+
+
+def _reviews(tried: Try) -> tuple[Review, ...]:
+    """Return the reviews of a candidate; a person's decision is one."""
+    return tried.reviews or (Review(tried.actor, {}, ()),)
+
+
+def _review_rows(reviewer: str, thresholds: Thresholds, one: Story) -> Iterator[Row]:
+    for tried in one.tries:
+        yield from (_review_row(tried, each, thresholds) for each in _reviews(tried) if each.reviewer == reviewer)
+
+
+def _review_row(tried: Try, review: Review, thresholds: Thresholds) -> Row:
+    notes = "; ".join(part for part in (*weak_scores(review, thresholds), tried.note) if part)
+    return {
+        "reviewer": review.reviewer[:PERSON_LENGTH_MAX],
+        "review_outcome": (outcome_of(review, thresholds) if tried.reviews else tried.judgement.outcome).value,
+        "reviewed_candidate_hash": content_hash(tried.candidate),
+        "state_after_review": tried.state,
+        "findings": [_finding_row(finding) for finding in review.findings],
+        "reviewed_at": tried.reviewed_at,
+        **({"review_notes": notes[:NOTE_LENGTH_MAX]} if notes else {}),
+    }
+
+
+def weak_scores(review: Review, thresholds: Thresholds) -> list[str]:
+    """Say which scores of a review are too low: they are a reason even where nothing was found."""
+    weak = [(name, score) for name, score in review.scores.items() if score < thresholds.of(name)]
+    return [f"{name} {score:.4f} is below {thresholds.of(name):.4f}" for name, score in weak]
+
+
+def outcome_of(review: Review, thresholds: Thresholds) -> Outcome:
+    """Say what one reviewer alone would have done."""
+    worst = {finding.severity for finding in review.findings}
+    if Severity.CRITICAL in worst or Severity.MAJOR in worst or weak_scores(review, thresholds):
+        return Outcome.REWORK
+    return Outcome.ACCEPT_WITH_NOTES if Severity.MINOR in worst else Outcome.ACCEPT
+
+
+def _finding_row(finding: Finding) -> Row:
+    row: Row = {"code": finding.code, "severity": finding.severity.value}
+    if finding.message:
+        row["message"] = finding.message[:NOTE_LENGTH_MAX]
+    if finding.start is not None and finding.length is not None:
+        row["span"] = {"start": finding.start, "length": finding.length}
+    return row
+
+
+def _file_name(reviewer: str) -> str:
+    kept = "".join(letter if letter.isascii() and (letter.isalnum() or letter in "-_") else "-" for letter in reviewer)
+    return kept[:60] if kept[:60] == reviewer else f"{kept[:60]}-{content_hash(reviewer)[7:15]}"
+
+
+def makers(settings: Settings) -> dict[str, Make]:
+    """Return what makes the rows of each file."""
+    return {
+        "paragraph_state": _state_rows,
+        "paragraph_scores": partial(_score_rows, asdict(settings.options.thresholds)),
+        "rework_queue": _queue_rows,
+        "candidate_map": partial(_map_rows, settings.identity.target_language),
+    }

@@ -1,0 +1,209 @@
+"""The gate: what follows from the reviews of one candidate. Pure: values in, a value out.
+
+Scores. Adequacy and terminology are the lowest score that any reviewer gave: a lost number is not made good by a fine
+length. Fluency and style are the mean. The composite is the mean of those that are there, by `WEIGHTS`. If nobody could
+give adequacy or fluency, which every row must have, it stands as 0 and a person decides: nothing was shown.
+
+Outcome. A critical finding, or a score below its threshold, means rework; the same failure as the time before, or the
+same candidate again, is rework by a person (`human_flag`); with no attempts left it is rejected. Else it is accepted,
+with notes if any finding is more than information.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from typing import Final
+
+from leasehold.errors import Misuse
+from leasehold.pipelines.translate.reviewers.types import (
+    ADEQUACY,
+    FLUENCY,
+    SCORE_DIGITS,
+    SCORES,
+    STYLE,
+    TERMINOLOGY,
+    Finding,
+    Review,
+    Severity,
+)
+
+COMPOSITE: Final = "composite"
+WEIGHTS: Final = {ADEQUACY: 0.5, FLUENCY: 0.3, TERMINOLOGY: 0.1, STYLE: 0.1}
+_LOWEST_COUNTS: Final = frozenset((ADEQUACY, TERMINOLOGY))
+_REQUIRED: Final = (ADEQUACY, FLUENCY)
+
+
+class Outcome(StrEnum):
+    """What a review ends with."""
+
+    ACCEPT = "accept"
+    ACCEPT_WITH_NOTES = "accept_with_notes"
+    REWORK = "rework"
+    REJECT = "reject"
+
+
+class Reason(StrEnum):
+    """Why a candidate is not good enough; the codes of the rework queue."""
+
+    LOW_ADEQUACY = "low_adequacy"
+    LOW_FLUENCY = "low_fluency"
+    TERMINOLOGY_VIOLATION = "terminology_violation"
+    STYLE_VIOLATION = "style_violation"
+    POLICY_VIOLATION = "policy_violation"
+    HUMAN_FLAG = "human_flag"
+
+
+class Priority(StrEnum):
+    """How urgent a rework is."""
+
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+    CRITICAL = "critical"
+
+
+_REASONS: Final = {
+    ADEQUACY: Reason.LOW_ADEQUACY,
+    FLUENCY: Reason.LOW_FLUENCY,
+    TERMINOLOGY: Reason.TERMINOLOGY_VIOLATION,
+    STYLE: Reason.STYLE_VIOLATION,
+}
+_HIGH: Final = frozenset((Reason.LOW_ADEQUACY, Reason.POLICY_VIOLATION, Reason.HUMAN_FLAG))
+_MEDIUM: Final = frozenset((Reason.LOW_FLUENCY, Reason.TERMINOLOGY_VIOLATION))
+
+
+class ThresholdsInvalid(Misuse):
+    """A threshold is a number from 0 to 1."""
+
+    code = "THRESHOLDS_INVALID"
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """The least that each score must reach. The defaults are calibrated on English prose that Apertium made Spanish."""
+
+    adequacy: float = 0.5
+    fluency: float = 0.6
+    terminology: float = 0.8
+    style: float = 0.4
+    composite: float = 0.6
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+                raise ThresholdsInvalid(f"{field.name}: {value!r}.")
+
+    def of(self, score: str) -> float:
+        """Return the threshold of a score."""
+        least: float = getattr(self, score)
+        return least
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What the reviews of one candidate come to. `scores` have adequacy, fluency and composite always."""
+
+    scores: dict[str, float]
+    outcome: Outcome
+    reasons: tuple[Reason, ...]
+    priority: Priority
+    findings: tuple[Finding, ...]
+
+
+def judge(
+    reviews: Sequence[Review],
+    thresholds: Thresholds,
+    *,
+    earlier: Sequence[Judgement] = (),
+    attempt: int,
+    attempts_max: int,
+    repeated: bool = False,
+) -> Judgement:
+    """Judge one candidate by its reviews.
+
+    `earlier` are the judgements of this paragraph's candidates before, oldest first; `repeated` says that one of those
+    candidates was this very text.
+    """
+    measured = combined(reviews)
+    scores = {name: measured.get(name, 0.0) for name in SCORES if name in measured or name in _REQUIRED}
+    scores[COMPOSITE] = composite(scores)
+    findings = tuple(finding for review in reviews for finding in review.findings)
+    reasons = _reasons(reviews, scores, thresholds)
+    if any(name not in measured for name in _REQUIRED):
+        reasons |= {Reason.HUMAN_FLAG}
+    outcome = _outcome(findings, failed=bool(reasons), exhausted=attempt >= attempts_max)
+    if outcome is Outcome.REWORK and (repeated or _failed_so_before(reasons, findings, earlier)):
+        reasons |= {Reason.HUMAN_FLAG}
+    ordered = tuple(reason for reason in Reason if reason in reasons)
+    return Judgement(scores, outcome, ordered, _priority(reasons, findings), findings)
+
+
+def combined(reviews: Iterable[Review]) -> dict[str, float]:
+    """Return each score that any reviewer gave: the lowest for adequacy and terminology, the mean for the others."""
+    given: dict[str, list[float]] = {name: [] for name in SCORES}
+    for review in reviews:
+        for name, score in review.scores.items():
+            given[name].append(score)
+    return {
+        name: round(min(each) if name in _LOWEST_COUNTS else math.fsum(each) / len(each), SCORE_DIGITS)
+        for name, each in given.items()
+        if each
+    }
+
+
+def composite(scores: dict[str, float]) -> float:
+    """Return the mean of the scores that are there, by weight."""
+    there = [name for name in SCORES if name in scores]
+    weighed = math.fsum(WEIGHTS[name] * scores[name] for name in there)
+    return round(weighed / math.fsum(WEIGHTS[name] for name in there), SCORE_DIGITS)
+
+
+def _reasons(reviews: Sequence[Review], scores: dict[str, float], thresholds: Thresholds) -> set[Reason]:
+    margins = {name: scores[name] - thresholds.of(name) for name in SCORES if name in scores}
+    reasons = {_REASONS[name] for name, margin in margins.items() if margin < 0}
+    reasons |= {_concern(review) for review in reviews if any(map(_is_critical, review.findings))}
+    if not reasons and scores[COMPOSITE] < thresholds.composite:
+        # Each score is good enough for itself: the one nearest to failing is named.
+        reasons = {_REASONS[min(margins, key=lambda name: margins[name])]}
+    return reasons
+
+
+def _concern(review: Review) -> Reason:
+    """What a critical finding is about: the score that its reviewer measures; without one, a rule that was broken."""
+    return next((_REASONS[name] for name in SCORES if name in review.scores), Reason.POLICY_VIOLATION)
+
+
+def _is_critical(finding: Finding) -> bool:
+    return finding.severity is Severity.CRITICAL
+
+
+def _outcome(findings: tuple[Finding, ...], *, failed: bool, exhausted: bool) -> Outcome:
+    if failed:
+        return Outcome.REJECT if exhausted else Outcome.REWORK
+    is_noted = any(finding.severity is not Severity.INFO for finding in findings)
+    return Outcome.ACCEPT_WITH_NOTES if is_noted else Outcome.ACCEPT
+
+
+def _failed_so_before(reasons: set[Reason], findings: tuple[Finding, ...], earlier: Sequence[Judgement]) -> bool:
+    """Whether the judgement before this one failed for the same reasons with findings of the same codes."""
+    if not earlier or not earlier[-1].reasons:
+        return False
+    before = earlier[-1]
+    flag = {Reason.HUMAN_FLAG}
+    return set(before.reasons) - flag == reasons - flag and _codes(before.findings) == _codes(findings)
+
+
+def _codes(findings: tuple[Finding, ...]) -> set[str]:
+    return {finding.code for finding in findings if finding.severity is not Severity.INFO}
+
+
+def _priority(reasons: set[Reason], findings: tuple[Finding, ...]) -> Priority:
+    if any(map(_is_critical, findings)):
+        return Priority.CRITICAL
+    if reasons & _HIGH:
+        return Priority.HIGH
+    return Priority.MEDIUM if reasons & _MEDIUM else Priority.LOW

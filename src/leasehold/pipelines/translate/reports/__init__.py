@@ -1,0 +1,1 @@
+"""What a person reads: the HTML report, texts, live progress."""

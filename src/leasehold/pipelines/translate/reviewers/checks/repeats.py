@@ -1,0 +1,74 @@
+"""Repeated words: a word twice in a row, and phrases that go round, as models do that have lost their way.
+
+What the source repeats itself may be repeated, and so may words that a grammar doubles (`nous nous`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Final
+
+from leasehold.pipelines.translate.reviewers.text import (
+    Span,
+    Word,
+    language_of,
+    without_marks,
+    without_pieces,
+    words_in,
+    words_of,
+)
+from leasehold.pipelines.translate.reviewers.types import FLUENCY, Finding, Review, Severity, Subject, quoted, said
+
+_DOUBLED: Final = {
+    "fr": frozenset(("nous", "vous")),
+    "de": frozenset(("die", "der", "das", "sie", "ihr")),
+    "en": frozenset(("had", "that")),
+}
+_PHRASE_WORDS_MAX: Final = 8
+_ROUNDS: Final = 3
+_WEIGHT: Final = 3.0  # one repetition disturbs as much as this many words delight
+
+
+class RepeatReviewer:
+    """Looks for words that stand twice."""
+
+    name = "repeats"
+
+    def review(self, subject: Subject) -> Review:
+        text = without_pieces(without_marks(subject), subject.kept)
+        source = without_pieces(subject.source, subject.kept)
+        if not text.strip():
+            return said(self.name, [], {})
+        words = words_of(text)
+        allowed = len(list(_doubles(source, words_of(source), frozenset())))
+        doubles = list(_doubles(text, words, _DOUBLED.get(language_of(subject.target_language), frozenset())))[allowed:]
+        rounds = [] if list(_rounds(words_of(source))) else list(_rounds(words))
+        findings = [_finding("phrase_repeated", Severity.MAJOR, subject, span) for span in rounds]
+        findings += [_finding("word_repeated", Severity.MINOR, subject, span) for span in doubles]
+        disturbed = _WEIGHT * len(doubles) + sum(len(words_in(text[start:end])) for start, end in rounds)
+        return said(self.name, findings, {FLUENCY: max(0.0, 1 - disturbed / len(words)) if words else 1.0})
+
+
+def _doubles(text: str, words: Sequence[Word], doubled: frozenset[str]) -> Iterator[Span]:
+    for first, second in pairwise(words):
+        if first.key == second.key and first.key not in doubled and text[first.end : second.start].isspace():
+            yield Span(first.start, second.end)
+
+
+def _rounds(words: Sequence[Word]) -> Iterator[Span]:
+    """Yield where a phrase of two to eight words stands three times in a row."""
+    covered = -1
+    for size in range(2, _PHRASE_WORDS_MAX + 1):
+        same = 0
+        for place in range(size, len(words)):
+            same = same + 1 if words[place].key == words[place - size].key else 0
+            is_end = place + 1 == len(words) or words[place + 1].key != words[place + 1 - size].key
+            if is_end and same >= (_ROUNDS - 1) * size and words[place - same - size + 1].start > covered:
+                covered = words[place].end
+                yield Span(words[place - same - size + 1].start, covered)
+
+
+def _finding(code: str, severity: Severity, subject: Subject, span: Span) -> Finding:
+    repeated = quoted(subject.candidate[span.start : span.end])
+    return Finding(code, severity, f"{repeated} repeats itself.", span.start, span.end - span.start)

@@ -1,0 +1,1 @@
+"""Is this name, or this value, a secret?"""

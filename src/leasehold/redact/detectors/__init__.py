@@ -1,0 +1,1 @@
+"""One module a kind of place where a secret stands."""

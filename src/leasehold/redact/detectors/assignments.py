@@ -1,0 +1,133 @@
+"""Passwords, secrets and keys that are assigned to a telling name, in code, in configuration and on command lines.
+
+Only the value is hidden: quotes, separators and everything around it stay, so JSON stays JSON and YAML stays YAML.
+A long value is never judged harmless; that is what keeps the work on a hostile text linear.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from leasehold.redact.classify.key_names import Key
+from leasehold.redact.classify.not_secret import (
+    STOP_WORDS,
+    is_annotation,
+    is_expression,
+    is_label,
+    is_path,
+    is_prompt,
+    is_prose,
+    is_reference,
+    is_stand_in,
+)
+from leasehold.redact.classify.values import ALPHABETIC, Value, Way, quoted, value_after
+from leasehold.redact.text.page import Page
+from leasehold.redact.text.placeholder import MASK
+from leasehold.redact.text.spans import Span
+
+LENGTH_JUDGED_MAX: Final = 256
+QUOTED_LENGTH_MIN: Final = 3
+WEAK_LENGTH_MIN: Final = 8
+CREDENTIAL: Final = re.compile(r"[A-Za-z0-9_.+/=~:%|!@$^*-]+")
+SHORT_NUMBER: Final = re.compile(r"[-+0-9.,]{1,3}[,;)]*|[0-9.]{1,5}[smhdkKMG]B?[,;)]*")
+OWN_ATTRIBUTE: Final = ("self.", "this.", "cls.", "->")
+CALLED: Final = re.compile(r"[(\[]")
+LOGIN: Final = re.compile(r"[^\s:]{1,64}:[^\s:]{4,}")
+ARROW: Final = re.compile(r"\\{0,3}[\"'][ \t]{1,4}[-=]>[ \t]{1,4}(?=\\{0,3}[\"'])")
+PRINTED: Final = re.compile(r"\{(?:[^{}()\r\n]{0,80}[,\s])?\Z|(?<![\w.])[(\[]\Z")
+PRINTED_REACH: Final = 84
+NEXT_SETTING: Final = re.compile(r",[A-Za-z_][\w.-]{0,40}=[^=\s]")  # code has a space there
+CODE_FOLLOWS: Final = re.compile(r"[ \t]{0,8}[,)(.\[{=]")
+
+
+def find_assignments(page: Page, keys: Sequence[Key]) -> Iterator[Span]:
+    """Yield the values that are assigned to names that announce a secret."""
+    done = 0
+    for key in keys:
+        if key.start < done:
+            continue
+        value = value_after(page, key)
+        if value and value.start < value.end and _is_secret(page.text, key, value):
+            done = value.end
+            yield Span(value.start, value.end, key.kind.name)
+            if changed := _changed_to(page.text, value):
+                done = changed.end
+                yield Span(changed.start, changed.end, key.kind.name)
+
+
+def _changed_to(text: str, value: Value) -> Value | None:
+    """Return the new value where a plan prints the old and the new: `password = "old" -> "new"`."""
+    arrow = ARROW.match(text, value.end) if value.way is Way.QUOTED else None
+    return quoted(text, arrow.end()) if arrow else None
+
+
+def _is_secret(text: str, key: Key, value: Value) -> bool:
+    said = text[value.start : value.end]
+    if len(said) > LENGTH_JUDGED_MAX:
+        believed = key.kind.strong or value.way is not Way.QUOTED or CREDENTIAL.fullmatch(said) is not None
+        return believed and bool(said.strip(MASK))
+    if is_stand_in(said) or _is_place(said, key):
+        return False
+    if not key.kind.strong:
+        return _looks_like_a_credential(said, key.name, value.way)
+    if value.way in {Way.QUOTED, Way.CONTENT}:
+        return len(said) >= QUOTED_LENGTH_MIN and not is_prompt(said, key.name)
+    return _is_bare_secret(text, key, value, said)
+
+
+def _is_place(said: str, key: Key) -> bool:
+    """Tell the path of a file that holds the secret; a password may have slashes, but hardly one at its start."""
+    return is_path(said) and (key.kind.name != "password" or said[0] in "/~.")
+
+
+def _looks_like_a_credential(said: str, name: str, way: Way) -> bool:
+    if len(said) < WEAK_LENGTH_MIN or not CREDENTIAL.fullmatch(said):
+        return False
+    if name.endswith(("basic_auth", "basicauth", "basic-auth")) and LOGIN.fullmatch(said):
+        return True
+    if way is not Way.QUOTED and (is_expression(said, in_code=True) or is_reference(said, in_code=True)):
+        return False
+    return any(map(str.isdigit, said)) and any(map(str.isalpha, said))
+
+
+def _is_bare_secret(text: str, key: Key, value: Value, said: str) -> bool:
+    word = said.rstrip(",;)")
+    in_code = word != said or value.way in {Way.LINE, Way.INLINE, Way.CODE, Way.REMARK}
+    if is_expression(said, in_code=in_code) or SHORT_NUMBER.fullmatch(said):
+        return False
+    if value.way is Way.ARGUMENT or (value.way is Way.TIGHT and text[key.start : key.end].isupper()):
+        return not said.startswith("-") and said.lower() not in STOP_WORDS
+    if said[0] in "([{" or is_stand_in(word) or is_annotation(word) or is_prompt(word, key.name):
+        return False
+    if is_reference(word, in_code=in_code):
+        return False
+    if value.way in {Way.LINE, Way.FIELD}:
+        return not is_prose(said) and not text.endswith(OWN_ATTRIBUTE, max(0, key.start - 5), key.start)
+    return _is_secret_amid_text(text, key, value, word)
+
+
+def _is_secret_amid_text(text: str, key: Key, value: Value, word: str) -> bool:
+    """Amid other text a word of letters only is often no value; one with a digit or a sign in it nearly always is."""
+    if not ALPHABETIC.fullmatch(word):
+        return not CALLED.match(text, value.end) and not (value.way is Way.REMARK and word.endswith(":"))
+    if _is_in_braces(text, key, value) and not is_label(word):
+        return True
+    if value.way is Way.REMARK:
+        ends = text[value.end : value.end + 1]
+        is_header = "-" in key.name and ends in {"'", '"'} and text[key.start - 1 : key.start] == ends
+        return is_header or ends in {"", "\r", "\n"}
+    if value.way is Way.TIGHT and text.startswith(";", value.start + len(word)):
+        return not is_label(word)
+    if value.way is Way.INLINE and NEXT_SETTING.match(text, value.end):
+        return not is_label(word)
+    is_argument = value.start + len(word) < value.end or CODE_FOLLOWS.match(text, value.end)
+    return value.way is not Way.CODE and not is_argument
+
+
+def _is_in_braces(text: str, key: Key, value: Value) -> bool:
+    """Tell `{password=word, user=bob}` and `(password=word)` as they are printed from a call and from an object."""
+    if value.way is Way.REMARK and not text[key.start : key.end].isupper():
+        return False
+    return PRINTED.search(text, max(0, key.start - PRINTED_REACH), key.start) is not None

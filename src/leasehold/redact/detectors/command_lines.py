@@ -1,0 +1,136 @@
+"""Passwords on command lines, where the option that carries them has no telling name: `mysql -phunter2`.
+
+A printed list of arguments, also one escaped inside JSON, is read as the command line it stands for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from leasehold.redact.classify.not_secret import is_expression, is_stand_in
+from leasehold.redact.classify.values import quoted
+from leasehold.redact.text.page import Page, places
+from leasehold.redact.text.spans import Span
+
+PLAIN: Final = r"(?:[^\s'\"`|;&<>()\\]|\\(?!\\{0,3}[\"'nr]))"
+ARGUMENT: Final = rf"(?:'([^'\n]{{1,256}})'|\"([^\"\n]{{1,256}})\"|({PLAIN}{{1,256}}))"
+# Between two items of a printed list of arguments: ['curl', '-u', 'user:password'].
+BETWEEN_ITEMS: Final = re.compile(r"\\{0,3}[\"'],[ ]?\\{0,3}[\"']")
+GAP: Final = r"[ \t]{1,12}"
+REACH: Final = 640
+OTHER_ARGUMENTS: Final = r"[^\n|;&]{0,200}?\s"
+WORD: Final = r"[^\s|;&<>]{1,80}"
+USER: Final = (
+    r"(?:'[^\s:']{1,64}:([^'\n]{1,256})'|\"[^\s:\"]{1,64}:([^\"\n]{1,256})\""
+    rf"|[\"']?[^\s:\"'/]{{1,64}}:({PLAIN}{{1,256}}))"
+)
+
+
+def _command(names: str, option: str) -> re.Pattern[str]:
+    return re.compile(rf"(?:{names})(?![\w/.]){OTHER_ARGUMENTS}{option}")
+
+
+# Programs whose password follows an option; only where something like an option stands are they looked for.
+WITH_OPTIONS: Final = (
+    ("mysql", _command(r"mysql[a-z]{0,8}", rf"-p(?=\S){ARGUMENT}")),
+    ("mariadb", _command(r"mariadb(?:-[a-z]{1,8})?", rf"-p(?=\S){ARGUMENT}")),
+    ("mongo", _command(r"mongo(?:sh|dump|restore|export|import|stat|top)?", rf"-p{GAP}{ARGUMENT}")),
+    ("sshpass", _command("sshpass", rf"-p[ \t]{{0,12}}{ARGUMENT}")),
+    ("redis-cli", _command("redis-cli", rf"-a{GAP}{ARGUMENT}")),
+    ("docker", _command("docker[ ]{1,12}login", rf"-p{GAP}{ARGUMENT}")),
+    ("podman", _command("podman[ ]{1,12}login", rf"-p{GAP}{ARGUMENT}")),
+    ("--service-principal", _command("--service-principal", rf"-p{GAP}{ARGUMENT}")),
+    ("ldap", _command("ldap[a-z]{3,9}", rf"-w{GAP}{ARGUMENT}")),
+    ("curl", _command("curl", rf"(?:-[a-z]{{0,4}}u|--user|--proxy-user)[ \t=]{{0,12}}{USER}")),
+    ("http ", re.compile(rf"(?<![\w/.:-])http[ \t](?:{OTHER_ARGUMENTS})??(?:-a|--auth)[ \t=]{{1,12}}{USER}")),
+    ("-pass", re.compile(rf"-pass(?:in|out)?{GAP}pass:{ARGUMENT}")),
+    ("/pass:", re.compile(rf"/pass:{ARGUMENT}")),
+    *((name, re.compile(rf"(?<=-){name}{GAP}{ARGUMENT}")) for name in ("storepass", "keypass")),
+    ("convertto-securestring", re.compile(rf"convertto-securestring{GAP}(?:-string{GAP})?{ARGUMENT}")),
+    ("zip ", re.compile(rf"(?:(?<![\w-])|(?<![\w-]un))zip (?:{OTHER_ARGUMENTS})??-p{GAP}{ARGUMENT}")),
+    ("7z", _command("7z[a-z]?", rf"-p(?=\S){ARGUMENT}")),
+    ("openssl", _command("openssl", rf"-k{GAP}{ARGUMENT}")),
+    ("smb", _command("smb[a-z]{3,9}", r"(?:-u|--user)[ \t=]{0,4}[\"']?[^\s%\"']{1,64}%([^\s\"']{1,256})")),
+    ("htpasswd", _command(
+        "htpasswd", rf"-[a-z]{{0,4}}b[a-z]{{0,4}}{GAP}{WORD}{GAP}{WORD}{GAP}{ARGUMENT}")),
+    ("echo ", re.compile(
+        rf"echo (?:-[ne]{{1,2}} )?{ARGUMENT}[ \t]{{0,12}}\|[^|\n]{{1,120}}"
+        r"(?:--password-stdin|sudo -s|passwd --stdin|cryptsetup)")),
+    ("plink", _command("plink", rf"-pw{GAP}{ARGUMENT}")),
+    ("pscp", _command("pscp", rf"-pw{GAP}{ARGUMENT}")),
+    ("psexec", _command(r"psexec(?:64)?(?:\.exe)?", rf"-p{GAP}{ARGUMENT}")),
+    ("twine", _command("twine", rf"-p{GAP}{ARGUMENT}")),
+    *((name, _command(name, rf"-p{GAP}{ARGUMENT}")) for name in ("sqlcmd", "bcp", "ipmitool")),
+    ("gh secret set", re.compile(rf"gh secret set {OTHER_ARGUMENTS}(?:--body|-b)[= \t]{{0,12}}{ARGUMENT}")),
+    ("--from-literal", re.compile(rf"--from-literal[= \t]{{1,12}}[\"']?[\w.-]{{1,80}}={ARGUMENT}")),
+    ("securestring", re.compile(rf"securestring[^\n|;&]{{0,200}}?\s--value[= \t]{{1,12}}{ARGUMENT}")),
+    ("--secret-string", re.compile(rf"--secret-string[= \t]{{1,12}}{ARGUMENT}")),
+)  # fmt: skip
+WITHOUT_OPTIONS: Final = (
+    ("identified", re.compile(
+        rf"identified{GAP}(?:with{GAP}\S{{1,64}}{GAP})?(?:by|as){GAP}"
+        rf"(?:password{GAP})?(?:(?=\\{{0,3}}['\"]){ARGUMENT}|({PLAIN}{{1,256}})(?=[ \t]{{0,12}};))")),
+    ("rabbitmqctl", _command(
+        "rabbitmqctl", rf"(?:add_user|change_password|authenticate_user){GAP}{WORD}{GAP}{ARGUMENT}")),
+    ("poetry config", re.compile(rf"poetry config http-basic\.{WORD}{GAP}{WORD}{GAP}{ARGUMENT}")),
+    ("net use", re.compile(
+        rf"net user?{GAP}(?!/){WORD}{GAP}(?:/user:{WORD}{GAP})?(?![/*\\]){ARGUMENT}(?=[ \t]+/|[ \t]*(?:[\r\n]|$))")),
+    ("nmcli", _command("nmcli", rf"password{GAP}{ARGUMENT}")),
+    ("secrets set ", re.compile(rf"secrets set (?:{OTHER_ARGUMENTS})??\w{{1,60}}={ARGUMENT}")),
+    ("setx ", re.compile(rf"setx \w{{0,40}}(?:pass|secret|token|key|pwd)\w{{0,20}}{GAP}{ARGUMENT}")),
+    ("vault kv put", re.compile(rf"vault kv put {OTHER_ARGUMENTS}[\w.-]{{1,60}}={ARGUMENT}")),
+    ("sqlplus", re.compile(r"sqlplus[ \t](?:-\S{1,8}[ \t]){0,4}[\"']?[\w$#]{1,64}/([^\s@\"']{1,128})(?=@|[\s\"']|$)")),
+    (":thin:", re.compile(r":thin:[\w$#]{1,64}/([^\s@\"']{1,128})@")),
+)  # fmt: skip
+OPTION_STARTS: Final = (" -", "'-", '"-', " /pass:")
+LINE_REACH: Final = 400
+
+
+def find_command_passwords(page: Page) -> Iterator[Span]:
+    """Yield the arguments of well-known programs that are passwords."""
+    for start, end in _arguments(page):
+        value = page.text[start:end]
+        if not is_stand_in(value) and not is_expression(value, in_code=False):
+            yield Span(start, end, "password")
+
+
+def _arguments(page: Page) -> Iterator[tuple[int, int]]:
+    likely = _lines_with_options(page.shadow)
+    named = [(literal, pattern) for literal, pattern in WITH_OPTIONS if literal in likely]
+    for literal, pattern in (*named, *WITHOUT_OPTIONS):
+        for place in places(page.shadow, literal):
+            if found := pattern.match(page.shadow, place):
+                yield found.span(found.lastindex or 0)
+            yield from _in_a_list(page, pattern, place)
+
+
+def _lines_with_options(shadow: str) -> str:
+    """Return the parts of lines around what may be an option, so that not all of a text is searched for each name."""
+    parts = []
+    for start in OPTION_STARTS:
+        done = 0
+        place = shadow.find(start)
+        while place >= 0:
+            first = max(done, place - LINE_REACH, shadow.rfind("\n", done, place) + 1)
+            end = shadow.find("\n", place, place + LINE_REACH)
+            done = place + LINE_REACH if end < 0 else end
+            parts.append(shadow[first:done])
+            place = shadow.find(start, done)
+    return "\n".join(parts)
+
+
+def _in_a_list(page: Page, pattern: re.Pattern[str], place: int) -> Iterator[tuple[int, int]]:
+    """Yield the argument in a printed list; an item may have spaces and quotes in it, so it is hidden to its end."""
+    if not BETWEEN_ITEMS.search(page.shadow, place, place + 100):
+        return
+    first = max(0, place - 16)
+    window = BETWEEN_ITEMS.sub(lambda found: " " * len(found[0]), page.shadow[first : place + REACH])
+    found = pattern.match(window, place - first)
+    if not found:
+        return
+    start, end = (first + position for position in found.span(found.lastindex or 0))
+    gaps = list(BETWEEN_ITEMS.finditer(page.shadow, place, start))
+    item = quoted(page.text, gaps[-1].end() - len(gaps[-1][0].rpartition(",")[2].lstrip())) if gaps else None
+    yield start, max(end, item.end if item else end)

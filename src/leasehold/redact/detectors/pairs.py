@@ -1,0 +1,82 @@
+"""Passwords beside their user: in a pair, in a call that logs in, in a row of a table, in a rejected field."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from leasehold.redact.classify.key_names import kind_of
+from leasehold.redact.classify.not_secret import is_label, is_path, is_prompt, is_stand_in
+from leasehold.redact.classify.values import ALPHABETIC, quoted
+from leasehold.redact.text.page import Page, places
+from leasehold.redact.text.spans import Span
+
+LENGTH_MIN: Final = 3
+LENGTH_JUDGED_MAX: Final = 256
+SPACE: Final = r"[ \t\r\n]{0,80}"
+SIGN: Final = r"\\{0,3}[\"'`]?\]?[ \t]{0,8}(?::|=>|=)[ \t]{0,8}"
+ANY: Final = r"[bru]?(?:\\{0,3}\"[^\"\n]{0,128}\"|\\{0,3}'[^'\n]{0,128}'|[a-z_$][a-z0-9_.$]{0,64})"
+# As in: auth=("user", "password"), HTTPBasicAuth("user", "password"), smtp.login("user", "password").
+PAIRS: Final = (
+    (
+        "auth",
+        re.compile(
+            rf"(?:auth{SIGN}|(?<=basic)auth|(?<=basic_)auth|(?<=digest)auth|(?<=proxy)auth|(?<=ntlm)auth)[(\[]{SPACE}"
+            rf"{ANY}{SPACE},{SPACE}"
+        ),
+    ),
+    ("credential", re.compile(rf"credentials?(?:{SIGN})?[(\[]{SPACE}{ANY}{SPACE},{SPACE}")),
+    ("login(", re.compile(rf"login\({SPACE}{ANY}{SPACE},{SPACE}")),
+    ("ftp", re.compile(rf"ftp(?:_tls)?\({SPACE}{ANY}{SPACE},{SPACE}{ANY}{SPACE},{SPACE}")),
+    ("jwt.", re.compile(rf"jwt\.(?:en|de)code\([^,\"'\n]{{1,80}},{SPACE}")),
+    ("hmac", re.compile(r"hmac(?:\.new)?\((?=b?[\"'])")),
+)
+# PostgreSQL: Key (email, password)=(..., ...) already exists.
+ROW: Final = re.compile(r"key \(([^()\r\n]{1,200})\)=\(([^\r\n]{1,500}?)\)(?= already| is | conflicts|[.\r\n\"\\]|$)")
+# pydantic names the field on the line before: password\n  String should have ... [type=..., input_value='...'
+REJECTED: Final = re.compile(r"(?:\A|\n|\\n)(?:[\w-]{1,40}\.){0,6}([\w-]{1,60})(?:\r?\n|\\n)[^\n]{0,200}\Z")
+REJECTED_REACH: Final = 400
+
+
+def find_nested(page: Page) -> Iterator[Span]:
+    """Yield the passwords that stand in a structure behind a telling name."""
+    yield from _in_pairs(page)
+    yield from _in_rows(page)
+    yield from _in_rejected_fields(page)
+
+
+def _in_pairs(page: Page) -> Iterator[Span]:
+    for literal, pattern in PAIRS:
+        for place in places(page.shadow, literal):
+            found = pattern.match(page.shadow, place)
+            value = quoted(page.text, found.end()) if found else None
+            if value and _is_secret(page.text[value.start : value.end], "password"):
+                yield Span(value.start, value.end, "password")
+
+
+def _in_rows(page: Page) -> Iterator[Span]:
+    for place in places(page.shadow, "key ("):
+        found = ROW.match(page.shadow, place)
+        kinds = [kind_of(name.strip(' "')) for name in found[1].split(",")] if found else []
+        kind = next((kind for kind in kinds if kind.name), None)
+        if found and kind and not is_stand_in(page.text[found.start(2) : found.end(2)]):
+            yield Span(*found.span(2), kind.name)
+
+
+def _in_rejected_fields(page: Page) -> Iterator[Span]:
+    for place in places(page.shadow, "input_value="):
+        found = REJECTED.search(page.shadow, max(0, place - REJECTED_REACH), place)
+        kind = kind_of(found[1]) if found else None
+        value = quoted(page.text, place + len("input_value=")) if kind and kind.name else None
+        if kind and value and not is_stand_in(page.text[value.start : value.end]):
+            yield Span(value.start, value.end, kind.name)
+
+
+def _is_secret(said: str, name: str) -> bool:
+    """Tell a secret from the name of one or of a field."""
+    if len(said) > LENGTH_JUDGED_MAX:
+        return not is_stand_in(said)
+    if len(said) < LENGTH_MIN or is_stand_in(said) or (ALPHABETIC.fullmatch(said) and is_label(said)):
+        return False
+    return not is_path(said) and not is_prompt(said, name)

@@ -1,0 +1,165 @@
+"""Private keys in PEM, OpenSSH, PGP and PuTTY form: whole, cut off by a diff at either end, or escaped on one line.
+
+The first line of a key becomes the placeholder and the others go blank, so line numbers and diff margins stay. A marker
+without a key beside it is no secret. Every line is walked over once: a walk begins where the last one ended.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import string
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from leasehold.redact.text.page import Page, places
+from leasehold.redact.text.spans import Span
+
+BEFORE: Final = re.compile(r"-{4,5} ?(BEGIN|END)(?:[ +]|%20)[A-Z0-9 +%]{0,40}$")
+AFTER: Final = re.compile(r"(?:(?:[ +]|%20)BLOCK)?(?: ?-{1,5})?")
+NAMES: Final = ("PRIVATE KEY", "PRIVATE%20KEY", "PRIVATE+KEY")
+PUTTY: Final = re.compile(r"[0-9]{1,5}")
+MARKER_REACH: Final = 56
+
+CORE: Final = string.ascii_letters + string.digits + "+/="
+FULL_LINE: Final = 16  # what is shorter can only be the end of a key
+NARROW_LINE: Final = 10  # the same between two markers
+INLINE_RUN: Final = re.compile(r"[A-Za-z0-9+/]{24,}")
+INLINE: Final = re.compile(r"[A-Za-z0-9+/=\\%&#;:,. \t-]*")
+INLINE_ESCAPED: Final = re.compile(r"(?:\\+[nr]|%0[ADad]|&#(?:1[03]|x[ADad]);)+[A-Za-z0-9+/]")
+TAIL: Final = r"(?:\\{1,2}[nr])*+[\"'`]?+[ \t]*+[,+\\;.)]*+[ \t]*+\r?$"
+MARGIN: Final = r"[ \t]*+(?:[-+>|#*:]{1,3}+[ \t]*+|//[ \t]*+|[0-9]{1,5}[:|][ \t]*+)?+(?:[brf]?[\"'`])?+"
+BODY: Final = re.compile(MARGIN + r"([A-Za-z0-9+/=]++)" + TAIL)
+EMPTY: Final = re.compile(MARGIN + TAIL)
+FIELD: Final = re.compile(MARGIN + r"[A-Z][A-Za-z0-9-]{1,30}: ")
+REST_OF_MARKER: Final = re.compile(TAIL)
+
+
+class Marker(NamedTuple):
+    """A line that opens or closes a key."""
+
+    start: int
+    end: int
+    opens: bool
+
+
+class Found(NamedTuple):
+    """What a walk came upon: the parts to hide, and how far it went."""
+
+    parts: list[tuple[int, int]]
+    end: int
+
+
+def find_private_keys(page: Page) -> Iterator[Span]:
+    """Yield every private key line by line."""
+    text = page.text
+    markers = sorted(_markers(text))
+    done = 0
+    for marker, following in itertools.zip_longest(markers, markers[1:]):
+        if marker.start < done:
+            continue
+        limit = following.start if following else len(text)
+        closing = following if following and not following.opens else None
+        found = _after(text, marker, closing, limit) if marker.opens else _before(text, marker, done)
+        yield from _spans(text, found.parts)
+        done = found.end
+
+
+def _named(text: str) -> Iterator[tuple[str, int]]:
+    for name in NAMES:
+        yield from ((name, place) for place in places(text, name))
+
+
+def _markers(text: str) -> Iterator[Marker]:
+    for name, place in _named(text):
+        before = BEFORE.search(text, max(0, place - MARKER_REACH), place)
+        after = AFTER.match(text, place + len(name))
+        if before and after:
+            yield Marker(before.start(), after.end(), opens=before[1] == "BEGIN")
+    for place in places(text, "Private-Lines: "):
+        if found := PUTTY.match(text, place + len("Private-Lines: ")):
+            yield Marker(place, found.end(), opens=True)
+
+
+def _spans(text: str, parts: list[tuple[int, int]]) -> Iterator[Span]:
+    if parts:
+        value = text[parts[0][0] : parts[-1][1]]
+        yield Span(*parts[0], "private_key", value)
+        yield from (Span(*part, "private_key", value, blank=True) for part in parts[1:])
+
+
+def _after(text: str, marker: Marker, closing: Marker | None, limit: int) -> Found:
+    """Find the key below or beside its opening marker, but not beyond the next marker."""
+    line_end = _line_end(text, marker.end, limit)
+    if closing and line_end == limit:
+        whole = INLINE_RUN.search(text, marker.end, closing.start)
+        return Found([(marker.start, closing.end)] if whole else [], closing.end)
+    if not REST_OF_MARKER.match(text, marker.end, line_end):
+        return _beside(text, marker, line_end)
+    cores, end = _walk_down(text, line_end + 1, limit, NARROW_LINE if closing else FULL_LINE)
+    if not cores:
+        return Found([], marker.end)
+    if closing and not text[end : closing.start].strip("-+>|#* \t\"'`/"):
+        cores.append((closing.start, closing.end))
+        end = closing.end
+    return Found([(marker.start, marker.end), *cores], end)
+
+
+def _beside(text: str, marker: Marker, line_end: int) -> Found:
+    """Find a key on the marker's own line whose end was cut off."""
+    rest = INLINE.match(text, marker.end, line_end)
+    end = rest.end() if rest else marker.end
+    is_key = INLINE_ESCAPED.match(text, marker.end, end) or INLINE_RUN.search(text, marker.end, end)
+    return Found([(marker.start, end)], end) if is_key else Found([], marker.end)
+
+
+def _walk_down(text: str, position: int, limit: int, full: int) -> tuple[list[tuple[int, int]], int]:
+    """Collect the lines of a key from here on; return them and where the first line after them starts."""
+    cores: list[tuple[int, int]] = []
+    while position < limit:
+        line_end = _line_end(text, position, limit)
+        if line_end == limit < len(text):  # the margin of the next marker
+            break
+        body = BODY.match(text, position, line_end)
+        if body and _belongs(body, cores, full, is_last=line_end + 1 >= len(text)):
+            cores.append(body.span(1))
+        elif not EMPTY.match(text, position, line_end) and (cores or not FIELD.match(text, position, line_end)):
+            break
+        position = line_end + 1
+    return cores, position
+
+
+def _belongs(body: re.Match[str], cores: list[tuple[int, int]], full: int, *, is_last: bool) -> bool:
+    """A full line belongs; a short one does if it ends a key that has begun, or if the text ends with it."""
+    if len(body[1]) >= full:
+        return True
+    after_full_line = bool(cores) and cores[-1][1] - cores[-1][0] >= full
+    return after_full_line or (is_last and not cores)
+
+
+def _before(text: str, marker: Marker, done: int) -> Found:
+    """Find what is left of a key whose beginning was cut off, above or beside its closing marker."""
+    line_start = max(done, text.rfind("\n", done, marker.start) + 1)
+    ahead = text[line_start : marker.start]
+    start = line_start + len(ahead.rstrip(CORE + "\\%&#; "))
+    if INLINE_RUN.search(text, start, marker.start):
+        return Found([(start, marker.end)], marker.end)
+    cores = _walk_up(text, line_start, done)
+    return Found([*cores, (marker.start, marker.end)] if cores else [], marker.end)
+
+
+def _walk_up(text: str, line_start: int, done: int) -> list[tuple[int, int]]:
+    cores: list[tuple[int, int]] = []
+    while line_start > done:
+        line_end = line_start - 1
+        line_start = max(done, text.rfind("\n", done, line_end) + 1)
+        body = BODY.match(text, line_start, line_end)
+        if body is None or (cores and len(body[1]) < FULL_LINE):
+            break
+        cores.append(body.span(1))
+    return cores[::-1]
+
+
+def _line_end(text: str, position: int, limit: int) -> int:
+    end = text.find("\n", position, limit)
+    return limit if end < 0 else end

@@ -1,0 +1,57 @@
+"""Passwords in statements: the column of an INSERT that a telling name heads, and the keys of encrypted tables."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from leasehold.redact.classify.key_names import Kind, kind_of
+from leasehold.redact.classify.not_secret import is_stand_in
+from leasehold.redact.text.page import Page, places
+from leasehold.redact.text.spans import Span
+
+SPACE: Final = r"(?:[ \t\r\n]|\\n){0,40}"
+INSERT: Final = re.compile(
+    rf"(?:(?<=insert)|(?<=replace)) into [^()'\n;]{{1,120}}\(([^()']{{1,1000}})\){SPACE}values{SPACE}"
+)
+OPEN: Final = re.compile(rf"{SPACE},?{SPACE}\({SPACE}")
+TEXT: Final = r"[nebx]?\\?'((?:[^'\\\r\n]|''|\\(?!')[^\r\n]|\\'(?![ ]?[,)]))*+)\\?'"
+ITEM: Final = re.compile(rf"(?:{TEXT}|[^,()'\r\n]{{0,200}}(?:\([^()\r\n]{{0,200}}\))?){SPACE}(?P<next>[,)]){SPACE}")
+KEYS: Final = (
+    ("pragma ", re.compile(
+        r"pragma (?:[\w.]{1,40}\.)?(?:re|hex)?key[ \t]{0,4}=[ \t]{0,4}[\"']{1,2}([^\"'\n]{1,256})[\"']")),
+    ("crypt(", re.compile(r"crypt\([ \t]{0,4}'([^'\n]{1,256})'[ \t]{0,4},"
+                         r"|(?:(?<=pgp_sym_en)|(?<=pgp_sym_de))crypt\([^\n;]{1,200}?,[ \t]{0,4}'([^'\n]{1,256})'")),
+)  # fmt: skip
+
+
+def find_in_statements(page: Page) -> Iterator[Span]:
+    """Yield the passwords that statements carry."""
+    for literal, pattern in KEYS:
+        for place in places(page.shadow, literal):
+            found = pattern.match(page.shadow, place)
+            span = found.span(found.lastindex or 0) if found else (0, 0)
+            if found and not is_stand_in(page.text[slice(*span)]):
+                yield Span(*span, "password")
+    for place in places(page.shadow, " into "):
+        if found := INSERT.match(page.shadow, place):
+            yield from _rows(page, found)
+
+
+def _rows(page: Page, insert: re.Match[str]) -> Iterator[Span]:
+    """Yield the values of the telling columns, row by row."""
+    kinds = [kind_of(name.strip(' \t\r\n"`[]\\')) for name in insert[1].split(",")]
+    position = insert.end()
+    while any(kind.strong for kind in kinds) and (opening := OPEN.match(page.shadow, position)):
+        position = opening.end()
+        for kind in itertools.chain(kinds, itertools.repeat(Kind("", strong=False))):
+            item = ITEM.match(page.shadow, position)
+            if item is None:
+                return
+            position = item.end()
+            if kind.strong and item[1] and not is_stand_in(page.text[slice(*item.span(1))]):
+                yield Span(*item.span(1), kind.name)
+            if item["next"] == ")":
+                break

@@ -1,0 +1,172 @@
+"""Secrets on the lines below a telling name, as YAML writes lists and maps: the block ends where the indentation does.
+
+The margin of a diff counts as no indentation, and line ends may be escaped: the document may be a string of JSON.
+A block is walked over once; what is inside it is not walked over again for a name inside it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from leasehold.redact.classify.key_names import Key, Kind
+from leasehold.redact.classify.not_secret import is_expression
+from leasehold.redact.classify.values import quoted
+from leasehold.redact.detectors.containers import HOLDING, SCHEMA, SEVERAL, is_listed_secret, read_items
+from leasehold.redact.text.page import Page, places
+from leasehold.redact.text.spans import Span
+
+END: Final = r"(?:\r?\n|\\{1,3}r\\{1,3}n|\\{1,3}n)"
+HEAD: Final = re.compile(rf"\\{{0,3}}[\"']?:[ \t]{{0,8}}(?:#[^\r\n]{{0,120}})?(?={END})")
+BEFORE: Final = re.compile(r"(?:\A|\n|\\n|[\"'])([-+>|]?)([ \t]{0,80}(?:- )?)\\{0,3}[\"']?\Z")
+BEFORE_REACH: Final = 96
+LINE_END: Final = re.compile(END)
+MARGIN: Final = re.compile(r"[-+>| ]?")
+INDENT: Final = re.compile(r"[ \t]{0,200}")
+DASH: Final = re.compile(r"-[ \t]{1,8}")
+EMPTY: Final = re.compile(r"[ \t]*+(?:#|\r|\n|\\{1,3}[nr]|$)")
+NAME: Final = re.compile(r"\\{0,3}[\"']?([A-Za-z0-9_./-]{1,80})\\{0,3}[\"']?:(?:[ \t]{1,40}|(?=[\r\n\\]|$))")
+REST: Final = re.compile(r"(?:[^\r\n\\]|\\(?!\\{0,2}[nr\"]))*+")
+WHOLE_REST: Final = re.compile(r"(?:[^\r\n\\]|\\(?!\\{0,2}[nr]))*+")
+COMMENT: Final = re.compile(r"[ \t]#.{0,200}")
+SCALAR: Final = re.compile(r"[|>][0-9+-]{0,2}[ \t]{0,8}(?:$|[\r\n\\])")
+TOKENS: Final = re.compile(
+    r"(?:(?<![a-z0-9_])(?<![a-z0-9_]-)|(?<=\\n))(?:(?:api|access|auth|refresh|bearer|secret|user|bot|deploy)[_-]?)?tokens\b"
+)
+ALONE_MAX: Final = 16  # lines that are read below `password:` before the value has to come
+# The documents of Kubernetes that hold secrets, in YAML and in JSON.
+SECRET: Final = re.compile(r"\\{0,3}[\"']?[ \t]{0,8}:[ \t]{0,8}\\{0,3}[\"']?(?:sealed)?secret\b")
+PAYLOAD: Final = re.compile(r"(?<![\w-])(?:string)?data(?=\\{0,3}[\"']?[ \t]{0,8}:)")
+OBJECT: Final = re.compile(r"\\{0,3}[\"']?[ \t]{0,8}:[ \t\r\n]{0,8}\{")
+PAYLOAD_REACH: Final = 2_000
+PAYLOADS_MAX: Final = 4
+
+
+class Line(NamedTuple):
+    """One line of a block: where its value stands, what name it has, how far it is indented."""
+
+    start: int
+    end: int
+    inner: str
+    indent: int
+    is_item: bool
+
+
+def find_in_blocks(page: Page, keys: Sequence[Key]) -> Iterator[Span]:
+    """Yield the items and values of the blocks that telling names head."""
+    done = 0
+    for key in sorted([*keys, *_tokens(page)]):
+        head = HEAD.match(page.shadow, key.end) if key.start >= done else None
+        before = BEFORE.search(page.shadow, max(0, key.start - BEFORE_REACH), key.start) if head else None
+        if not head or not before or not (key.kind.strong or key.name.endswith("tokens")):
+            continue
+        several = SEVERAL.search(key.name) is not None
+        for line in _lines(page, head.end(), before, several=several):
+            done = max(done, line.end if several else line.start)
+            if _is_told(line, several=several) and _is_secret(page.text[line.start : line.end], key):
+                yield Span(line.start, line.end, key.kind.name)
+
+
+def _tokens(page: Page) -> Iterator[Key]:
+    for place in places(page.shadow, "tokens:"):
+        if found := TOKENS.search(page.shadow, max(0, place - 10), place + 6):
+            yield Key(found.start(), found.end(), found[0], Kind("token", strong=False))
+
+
+def _is_told(line: Line, *, several: bool) -> bool:
+    if not line.inner:
+        return True
+    return line.inner not in SCHEMA if several else line.inner in HOLDING
+
+
+def _is_secret(said: str, key: Key) -> bool:
+    return is_listed_secret(said, key) and said[0] not in "&*!{[" and not is_expression(said, in_code=False)
+
+
+def _lines(page: Page, position: int, before: re.Match[str], *, several: bool) -> Iterator[Line]:
+    """Yield the lines that belong to the block whose head ends here."""
+    least = len(before[2])
+    deeper_than = -1  # while above that, lines are those of a text, not of a map
+    for count, (start, indent) in enumerate(_below(page.text, position, has_margin=bool(before[1]))):
+        if EMPTY.match(page.text, start):
+            continue
+        line = _text(page.text, start, indent) if 0 <= deeper_than < indent else _line(page.text, start, indent)
+        if line is None or indent < least or (indent == least and not line.is_item):
+            return
+        if not several and (count > ALONE_MAX or line.start == line.end):
+            return
+        if indent <= deeper_than:
+            deeper_than = -1
+        if SCALAR.match(page.text, line.start):
+            deeper_than = indent
+        elif line.start < line.end:
+            yield line
+
+
+def _below(text: str, position: int, *, has_margin: bool) -> Iterator[tuple[int, int]]:
+    """Yield where the content of each following line starts and how far it is indented."""
+    while end := LINE_END.match(text, position):
+        start = end.end()
+        margin = MARGIN.match(text, start) if has_margin else None
+        start = margin.end() if margin else start
+        indent = INDENT.match(text, start)
+        content = indent.end() if indent else start
+        yield content, content - start
+        rest = WHOLE_REST.match(text, content)
+        position = rest.end() if rest else content
+
+
+def _line(text: str, start: int, indent: int) -> Line | None:
+    dash = DASH.match(text, start)
+    start = dash.end() if dash else start
+    name = NAME.match(text, start)
+    if not dash and not name:
+        return None
+    return _valued(
+        text, name.end() if name else start, name[1].lower() if name else "", indent, is_item=dash is not None
+    )
+
+
+def _valued(text: str, start: int, inner: str, indent: int, *, is_item: bool) -> Line:
+    if value := quoted(text, start):
+        return Line(value.start, value.end, inner, indent, is_item)
+    rest = REST.match(text, start)
+    said = rest[0] if rest else ""
+    comment = COMMENT.search(said, 0, 256)
+    said = (said[: comment.start()] if comment else said).rstrip(' \t"')
+    return Line(start, start + len(said), inner, indent, is_item)
+
+
+def _text(text: str, start: int, indent: int) -> Line:
+    return _valued(text, start, "", indent, is_item=True)
+
+
+def find_in_secret_documents(page: Page) -> Iterator[Span]:
+    """Yield every value below `data` and `stringData` in a document of `kind: Secret`."""
+    done = 0
+    for place in places(page.shadow, "kind"):
+        if not SECRET.match(page.shadow, place + 4):
+            continue
+        first = max(done, page.shadow.rfind("\n---", max(0, place - PAYLOAD_REACH), place), place - PAYLOAD_REACH)
+        last = page.shadow.find("\n---", place, place + PAYLOAD_REACH)
+        last = place + PAYLOAD_REACH if last < 0 else last
+        for payload in list(PAYLOAD.finditer(page.shadow, first, last))[:PAYLOADS_MAX]:
+            if payload.start() < done:
+                continue
+            for span in _payload(page, Key(*payload.span(), "secrets", Kind("secret", strong=True))):
+                done = span.end
+                yield span
+
+
+def _payload(page: Page, key: Key) -> Iterator[Span]:
+    if opening := OBJECT.match(page.shadow, key.end):
+        for item in read_items(page, opening.end()):
+            if is_listed_secret(page.text[item.start : item.end], key):
+                yield Span(item.start, item.end, "secret")
+        return
+    head = HEAD.match(page.shadow, key.end)
+    before = BEFORE.search(page.shadow, max(0, key.start - BEFORE_REACH), key.start) if head else None
+    for line in _lines(page, head.end(), before, several=True) if head and before else ():
+        if is_listed_secret(page.text[line.start : line.end], key):
+            yield Span(line.start, line.end, "secret")

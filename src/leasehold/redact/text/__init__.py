@@ -1,0 +1,1 @@
+"""Text as the detectors see it: pages, spans, tokens, placeholders."""

@@ -1,0 +1,124 @@
+"""Holding a lock while a program works: heartbeats come from a thread of their own, so that work may take its time."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from leasehold import clock
+from leasehold.errors import OptionInvalid
+from leasehold.runlock.constants import (
+    GUARD_WAIT_SECONDS,
+    LOCK_HEARTBEAT_WRITE_INTERVAL_SECONDS,
+    LOCK_STALE_TTL_SECONDS,
+    check_constants,
+)
+from leasehold.runlock.errors import LockFailed, LockLost, RunLockError
+from leasehold.runlock.lock import Audit, Clock, RunLock, acquire, confirm, heartbeat, release, to_stderr
+from leasehold.runlock.payload import shown
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How heartbeats are written: how often, by which clock, and how long each may wait for the guard."""
+
+    interval_seconds: float
+    now: Clock
+    wait_seconds: float
+
+
+class Held:
+    """A lock that is being held. Ask `check` before every act that only the holder may do."""
+
+    def __init__(self, lock: RunLock, pace: Pace, begun: int) -> None:
+        self._lock = lock
+        self._pace = pace
+        self._is_over = threading.Event()
+        self._turn = threading.Lock()
+        self._lost: RunLockError | None = None
+        self._trouble: LockFailed | None = None
+        self._trust(begun)
+        self._thread = threading.Thread(target=self._beat, name="leasehold-runlock", daemon=True)
+        self._thread.start()
+
+    @property
+    def lock(self) -> RunLock:
+        """The lock as the last heartbeat left it."""
+        return self._lock
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether somebody else may hold the lock by now."""
+        return self._lost is not None or clock.uptime() >= self._trusted_until or not self._thread.is_alive()
+
+    @property
+    def trouble(self) -> LockFailed | None:
+        """Why the last heartbeat could not be written; None if it was."""
+        return self._trouble
+
+    def check(self) -> None:
+        """Raise if somebody else may hold the lock by now: stop then, and touch nothing."""
+        if self._lost is not None:
+            raise self._lost
+        if self.is_lost:
+            raise LockLost(f"{shown(self._lock.path)} had no heartbeat for too long. This run stops here.")
+
+    def confirm(self) -> None:
+        """Look at the lock itself, and raise as `check` does: before what two must not do."""
+        self.check()
+        with self._turn:
+            confirm(self._lock, wait_seconds=self._pace.wait_seconds)
+
+    def close(self) -> None:
+        """End the heartbeats and release the lock, if it is still this one."""
+        self._is_over.set()
+        self._thread.join()
+        release(self._lock, wait_seconds=self._pace.wait_seconds)
+
+    def _trust(self, begun: int) -> None:
+        """Others take a lock over when it is stale; its holder stops before that by itself, counted from `begun`."""
+        self._trusted_until = begun + clock.microseconds(LOCK_STALE_TTL_SECONDS - self._pace.interval_seconds)
+
+    def _beat(self) -> None:
+        while self._lost is None and not self._is_over.wait(self._pace.interval_seconds):
+            begun = clock.uptime()
+            try:
+                with self._turn:
+                    self._lock = heartbeat(self._lock, now=self._pace.now, wait_seconds=self._pace.wait_seconds)
+            except LockFailed as error:
+                # A full disk or a stopped neighbour may be over by the next heartbeat; the time to live allows for it.
+                self._trouble = error
+            except RunLockError as error:
+                self._lost = error
+            else:
+                self._trouble = None
+                self._trust(begun)
+
+
+@contextmanager
+def hold(
+    run_dir: str | os.PathLike[str],
+    run_id: str,
+    *,
+    interval_seconds: float = LOCK_HEARTBEAT_WRITE_INTERVAL_SECONDS,
+    now: Clock = clock.wall,
+    audit: Audit = to_stderr,
+    wait_seconds: float = GUARD_WAIT_SECONDS,
+) -> Iterator[Held]:
+    """Acquire a run's lock, keep it alive while the block runs, and release it afterwards.
+
+    Leaving the block raises `ReleaseRefused` if the lock was lost meanwhile.
+    """
+    if not interval_seconds > 0:
+        raise OptionInvalid(f"The interval between heartbeats is more than 0 seconds; got {interval_seconds}.")
+    check_constants(interval_seconds, LOCK_STALE_TTL_SECONDS)
+    begun = clock.uptime()
+    lock = acquire(run_dir, run_id, now=now, audit=audit, wait_seconds=wait_seconds)
+    held = Held(lock, Pace(interval_seconds, now, wait_seconds), begun)
+    try:
+        yield held
+    finally:
+        held.close()

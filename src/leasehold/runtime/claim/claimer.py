@@ -1,0 +1,239 @@
+"""The claimer: takes up to the worker's free places in one statement, and sleeps when there is nothing.
+
+It remembers how far it has come (`Hints`) and looks everywhere again about once a second, for rows that committed
+late. Queues take turns at being first, so none is starved by another. It is woken by a hint or by upkeep's pulse;
+by itself it asks nothing while idle.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Final
+
+from leasehold import clock
+from leasehold.model.lanes import Hints
+from leasehold.model.lease import Lease, Vacancy
+from leasehold.model.limits import CLAIM_MAX, GROUP_MAX
+from leasehold.model.names import family_of
+from leasehold.runtime.attempt import Attempt
+from leasehold.runtime.claim.branches import Branches
+from leasehold.runtime.claim.held import Holdings
+from leasehold.runtime.commit.committer import Committer
+from leasehold.runtime.handlers import Handler
+from leasehold.runtime.observe.events import Notices
+from leasehold.store import Store
+from leasehold.store.db.documents import document
+from leasehold.store.leases import Claimed
+
+RESCAN_US: Final = clock.SECOND
+RESCAN_SHARE: Final = 20
+GATHER_SECONDS: Final = 0.005
+GATHER_SECONDS_MAX: Final = 0.05
+BACKLOG_MAX: Final = 8 * GROUP_MAX
+PARTING_SECONDS: Final = 2.0
+
+
+class Claimer:
+    """Claims for one worker."""
+
+    def __init__(
+        self,
+        store: Store,
+        worker: int,
+        handlers: Mapping[str, Handler],
+        queues: Sequence[str],
+        holdings: Holdings,
+        committer: Committer,
+        notices: Notices,
+        on_claimed: Callable[[list[Attempt]], None],
+    ) -> None:
+        self._store = store
+        self._worker = worker
+        self._handlers = handlers
+        self._queues = list(queues)
+        self._holdings = holdings
+        self._committer = committer
+        self._notices = notices
+        self._on_claimed = on_claimed
+        self._routes = document(sorted(handlers))
+        self._hints = Hints()
+        self._rescan_at = 0
+        self._asked = 0
+        self._took = 0.0  # by the last claim, in seconds: the longer, the more is worth waiting for
+        self._limited: frozenset[str] = frozenset()
+        self._branches = Branches(store, queues)
+        self._awake = threading.Event()
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="leasehold-claimer", daemon=True)
+
+    def start(self) -> None:
+        """Begin claiming."""
+        self._awake.set()
+        self._thread.start()
+
+    def wake(self) -> None:
+        """There may be something to claim."""
+        self._awake.set()
+
+    @property
+    def idle(self) -> bool:
+        """Whether the last look found nothing and there is room."""
+        return not self._awake.is_set() and self._holdings.room.free() > 0
+
+    def know_limits(self, limited: frozenset[str], *, branched: bool = False) -> None:
+        """Learn which queues are limited, which are claimed from with slots; and whether any has branches."""
+        self._limited = limited
+        self._branches.exist = branched
+        self._holdings.room.watch_over(limited, self._heed_room)
+
+    def _heed_room(self, queues: Iterable[str]) -> None:
+        self._branches.rouse(queues)
+        self.wake()
+
+    def heed_branch(self) -> None:
+        """Something became ready in a branch."""
+        self._branches.exist = True
+        self._branches.forget()
+        self.wake()
+
+    def close(self) -> None:
+        """Claim no more; a claim under way is finished first, unless the database is away."""
+        self._stopped.set()
+        self._awake.set()
+        self._holdings.room.close()
+        if self._thread.is_alive():
+            self._thread.join(timeout=PARTING_SECONDS)
+            self._store.close()
+            self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stopped.is_set():
+            self._awake.wait(self._pause())
+            self._awake.clear()
+            try:
+                self._claim_on()
+            except Exception as error:  # noqa: BLE001 — a worker that claims no more would look healthy
+                self._notices.part_failed("claimer", error)
+                self._stopped.wait(1.0)
+                self._awake.set()
+
+    def _pause(self) -> float | None:
+        """Return how long to sleep unless woken: until a slot that rests has rested."""
+        wait_us = self._branches.rested_in(clock.uptime())
+        return None if wait_us is None else wait_us / clock.SECOND
+
+    def _claim_on(self) -> None:
+        """Claim until nothing is left or this worker shall stop."""
+        more = False
+        while not self._stopped.is_set():
+            if not self._await_room(more=more):
+                return
+            began = clock.uptime()
+            found = self.claim(min(self._holdings.room.free(), CLAIM_MAX))
+            if found == 0:
+                return
+            self._took = (clock.uptime() - began) / clock.SECOND
+            more = found >= self._asked
+            self._queues.append(self._queues.pop(0))
+            self._branches.turn()
+
+    def _await_room(self, *, more: bool) -> bool:
+        """Wait for a free place; where more work is certain, a moment longer for a worthwhile number of them."""
+        while self._committer.backlog() > BACKLOG_MAX and not self._stopped.is_set():
+            self._stopped.wait(GATHER_SECONDS)
+        if more:
+            worthwhile = max(1, min(CLAIM_MAX, self._holdings.room.concurrency // 2))
+            self._holdings.room.await_free(worthwhile, min(max(GATHER_SECONDS, self._took), GATHER_SECONDS_MAX))
+        while self._holdings.room.free() <= 0 and not self._stopped.is_set():
+            self._holdings.room.await_free(1, 1.0)
+        return not self._stopped.is_set()
+
+    def claim(self, most: int) -> int:
+        """Claim up to `most` tasks once, and start them; and as many more as there was room for when its turn came."""
+        count, asked = 0, 0
+        for queues in self._turns():
+            room = min(most - count, self._room_in(queues))
+            if room > 0:
+                claimed = self._claim_from(queues, room)
+                count += len(claimed.leases)
+                asked += claimed.asked
+        self._asked = max(asked, most)
+        return count
+
+    def _room_in(self, queues: list[str]) -> int:
+        return min(CLAIM_MAX, *(self._holdings.room.free_in(queue) for queue in queues))
+
+    def _turns(self) -> list[list[str]]:
+        """Put together what one statement can claim from, in the order of whose turn it is; the others stand alone."""
+        everywhere = [*self._queues, *self._branches.awake()]
+        together = [queue for queue in everywhere if not self._is_apart(queue)]
+        turns: list[list[str]] = []
+        for queue in everywhere:
+            if self._is_apart(queue):
+                turns.append([queue])
+            elif queue == together[0]:
+                turns.append(together)
+        return turns
+
+    def _is_apart(self, queue: str) -> bool:
+        return self._is_limited(queue) or self._holdings.room.is_capped(queue)
+
+    def _is_limited(self, queue: str) -> bool:
+        return queue in self._limited or family_of(queue) in self._limited
+
+    def _claim_from(self, queues: list[str], most: int) -> Claimed:
+        asked_at = clock.uptime()
+        room = partial(self._room_in, queues)
+        if self._is_limited(queues[0]):
+            news = self._branches.news
+            claimed = self._store.leases.claim_limited(self._worker, queues[0], self._routes, most, room=room)
+            if len(claimed.leases) < claimed.asked:
+                self._rest(queues[0], claimed.wait_us, news)
+        else:
+            if asked_at >= self._rescan_at:
+                self._hints.forget()
+            claimed = self._store.leases.claim(self._worker, self._hints.lanes(queues), self._routes, most, room)
+            if asked_at >= self._rescan_at:
+                took = clock.uptime() - asked_at
+                self._rescan_at = asked_at + max(RESCAN_US, RESCAN_SHARE * took)
+            self._hints.saw(claimed.leases)
+        # crash here: leased but not started
+        # The lease runs out, or its owner is found gone; another worker takes the task.
+        self._take_up(claimed.leases, asked_at)
+        if claimed.doubtful:
+            self._release_strays()
+        return claimed
+
+    def _rest(self, queue: str, wait_us: int | None, news: int) -> None:
+        """Look again when a slot has rested; a branch that had too few is left alone until there is news of it."""
+        if wait_us is not None:
+            self._branches.sleep(queue, until=clock.uptime() + wait_us)
+        elif news == self._branches.news:  # else a slot may have become free while it was asked
+            self._branches.sleep(queue)
+
+    def _take_up(self, leases: list[Lease], asked_at: int) -> None:
+        if leases:
+            attempts = [Attempt(lease, self._handlers[lease.route], asked_at) for lease in leases]
+            self._holdings.add(attempts)
+            try:
+                self._on_claimed(attempts)
+            except BaseException:
+                self._give_back([attempt for attempt in attempts if attempt.release()])
+                raise
+
+    def _give_back(self, unstarted: list[Attempt]) -> None:
+        """Release what could not be started, so that others can."""
+        for attempt in unstarted:
+            self._holdings.drop(attempt)
+            self._holdings.leave(attempt)
+        leases = [attempt.lease for attempt in unstarted]
+        self._store.leases.vacate([Vacancy(lease.task_id, lease.fence, "released") for lease in leases])
+
+    def _release_strays(self) -> None:
+        """Give back what a claim leased whose answer was lost: nobody here knows of it."""
+        strays = self._holdings.unknown_of(self._store.leases.held_by(self._worker))
+        if strays:
+            self._store.leases.vacate([Vacancy(*lease, "released") for lease in strays])
+            self._notices.leases_reclaimed(len(strays), "claimed without an answer")

@@ -1,0 +1,230 @@
+"""The relay: takes due deliveries and has them carried, each on a thread of its own.
+
+It claims by state, only for providers registered in this process, and no more than it carries at once; what it
+carries it keeps claimed, so that another relay takes a row only when this one is gone. A relay that could not keep a
+claim does not begin to send. It asks the database nothing unless told that something is due.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Final
+
+from leasehold import clock
+from leasehold.model.outbox import DeliveryStatus, Taken
+from leasehold.runtime.deliver.sender import Carrier, Courier
+from leasehold.runtime.observe.events import Notices
+from leasehold.store import Store
+from leasehold.store.workers import Pulse
+
+LEASE_SECONDS: Final = 120.0
+RENEW_SECONDS: Final = LEASE_SECONDS / 4
+MARGIN_SECONDS: Final = LEASE_SECONDS / 4
+CONCURRENCY: Final = 8
+PARTING_SECONDS: Final = 5.0
+
+
+class Held:
+    """A delivery that this process carries. `deadline` is in uptime microseconds."""
+
+    def __init__(self, taken: Taken, asked_at: int) -> None:
+        self.taken = taken
+        self.deadline = 0
+        self.extend(asked_at)
+
+    def extend(self, asked_at: int) -> None:
+        """Count the claim from the moment it was asked for, which is before the database granted it."""
+        self.deadline = asked_at + clock.microseconds(LEASE_SECONDS - MARGIN_SECONDS)
+
+    def is_ageing(self) -> bool:
+        """Whether the claim should be renewed."""
+        return clock.uptime() > self.deadline - clock.microseconds(RENEW_SECONDS + MARGIN_SECONDS)
+
+    def lose(self) -> None:
+        """Note that the claim no longer stands."""
+        self.deadline = 0
+
+    def is_held(self) -> bool:
+        """Whether nobody else can have taken it yet."""
+        return clock.uptime() < self.deadline
+
+
+Carry = Callable[[], None]
+
+
+def on_a_thread(_: Held, carry: Carry) -> None:
+    """Have a delivery carried on a thread of its own."""
+    threading.Thread(target=carry, name="leasehold-courier", daemon=True).start()
+
+
+class Relay:
+    """Keeps deliveries moving. `start`, `heed` every pulse, `close`. `launch` has one delivery carried beside it."""
+
+    def __init__(
+        self,
+        store: Store,
+        carriers: Mapping[str, Carrier],
+        notices: Notices,
+        *,
+        launch: Callable[[Held, Carry], None] = on_a_thread,
+    ) -> None:
+        self._store = store
+        self._launch = launch
+        self._names = sorted(carriers)
+        self._courier = Courier(store, carriers, notices)
+        self._notices = notices
+        self._held: dict[int, Held] = {}
+        self._changed = threading.Condition()
+        self._nudged = threading.Event()
+        self._stopped = threading.Event()
+        self._is_odd = False
+        self._is_behind = False
+        self._is_taking = False
+        self._turn = 0
+        self._thread = threading.Thread(target=self._run, name="leasehold-relay", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+        self._notices.relay_started(self._names)
+
+    def heed(self, pulse: Pulse) -> None:
+        """Act on what the pulse says: something is due, or something is marked without evidence."""
+        self._is_odd = self._is_odd or pulse.deliveries_odd
+        if self._is_odd or (pulse.delivery_due_at is not None and pulse.delivery_due_at <= pulse.now):
+            self._nudged.set()
+
+    @property
+    def is_nudged(self) -> bool:
+        """Whether there is something to take, as far as is known."""
+        return self._nudged.is_set()
+
+    @property
+    def busy(self) -> int:
+        """How many deliveries are being carried or taken."""
+        return self._is_taking + len(self._held)
+
+    def close(self, grace: float) -> None:
+        """Take no more, and let what is being carried end within `grace` seconds; the rest is looked up by others."""
+        self._stopped.set()
+        self._nudged.set()
+        if self._thread.is_alive():
+            self._thread.join(timeout=PARTING_SECONDS)
+        over = time.monotonic() + grace
+        while self._held and (left := over - time.monotonic()) > 0:
+            with self._changed:
+                self._changed.wait_for(lambda: not self._held, timeout=min(left, RENEW_SECONDS))
+            self._keep()
+        if self._held:
+            self._notices.relay_left(len(self._held))
+
+    def _run(self) -> None:
+        while not self._stopped.is_set():
+            self._nudged.wait(RENEW_SECONDS)
+            self.beat()
+
+    def beat(self) -> None:
+        """Make one pass: keep what is being carried, and take more if told that something is due."""
+        told = self._nudged.is_set()
+        if told:  # else whoever nudges at this very moment would not be heard
+            self._nudged.clear()
+        self._keep()
+        try:
+            if told and not self._stopped.is_set():
+                self._is_taking = True  # until what was taken is held
+                self._take()
+        except Exception as error:  # noqa: BLE001 — the relay must outlive any one pass; the next pulse repeats it
+            self._notices.part_failed("relay", error)
+        finally:
+            self._is_taking = False
+
+    def _keep(self) -> None:
+        try:
+            self._renew()
+        except Exception as error:  # noqa: BLE001 — what could not be kept is not begun
+            self._notices.part_failed("relay", error)
+
+    def _take(self) -> None:
+        if self._is_odd:
+            self._is_odd = False
+            for row in self._store.deliveries.suspect(self._names):
+                self._notices.delivery_suspect(row)
+        self._claim()
+
+    def _renew(self) -> None:
+        """Keep what is being carried, where its time is running out; what is gone is not begun any more."""
+        with self._changed:
+            held = [one for one in self._held.values() if one.is_ageing()]
+        if not held:
+            return
+        asked_at = clock.uptime()
+        standing = self._store.deliveries.renew([one.taken for one in held], LEASE_SECONDS)
+        for one in held:
+            if (one.taken.id, one.taken.fence) in standing:
+                one.extend(asked_at)
+            else:
+                one.lose()
+
+    def _claim(self) -> None:
+        """Fill the free places, the providers by turns, so that a slow one does not keep the others waiting."""
+        self._turn += 1
+        self._is_behind = False
+        for number in range(len(self._names)):
+            free = CONCURRENCY - len(self._held)
+            if free <= 0:
+                self._is_behind = True
+                return
+            asked_at = clock.uptime()
+            name = self._names[(self._turn + number) % len(self._names)]
+            found = self._store.deliveries.claim(name, LEASE_SECONDS, free)
+            self._is_behind = self._is_behind or len(found) == free
+            for taken in found:
+                self._begin(Held(taken, asked_at))
+
+    def _begin(self, held: Held) -> None:
+        with self._changed:
+            self._held[held.taken.id] = held
+        try:
+            self._launch(held, partial(self._carry, held))
+        except RuntimeError as error:  # no thread to be had; the claim runs out
+            self._end(held)
+            self._notices.part_failed("relay", error)
+
+    def _carry(self, held: Held) -> None:
+        try:
+            self._courier.carry(held.taken, held.is_held)
+        except Exception as error:  # noqa: BLE001 — not marked: the claim runs out, and it is looked up
+            self._notices.part_failed("courier", error)
+        finally:
+            self._end(held)
+
+    def _end(self, held: Held) -> None:
+        with self._changed:
+            self._held.pop(held.taken.id, None)
+            self._changed.notify_all()
+        if self._is_behind:
+            self._nudged.set()
+
+
+def look_again(
+    store: Store, carriers: Mapping[str, Carrier], notices: Notices, principal: str, delivery_id: int | None = None
+) -> list[int]:
+    """Look up what is in doubt, reconciling or marked without evidence, once and here; return which.
+
+    With `delivery_id` that one alone is touched.
+    """
+    names = sorted(carriers)
+    courier = Courier(store, carriers, notices)
+    for row in store.deliveries.suspect(names, delivery_id):
+        notices.delivery_suspect(row)
+    asked = store.deliveries.reconcile(names, principal, delivery_id)
+    for name in sorted({row.provider for row in asked}):
+        while found := store.deliveries.claim(
+            name, LEASE_SECONDS, 1, only=DeliveryStatus.RECONCILING, delivery_id=delivery_id
+        ):
+            held = Held(found[0], clock.uptime())
+            courier.carry(held.taken, held.is_held)
+    return [row.id for row in asked]

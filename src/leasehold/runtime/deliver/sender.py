@@ -1,0 +1,131 @@
+"""The courier: carries one delivery, from the claim to the one write that says what came of it.
+
+claim   committed before anything else: whoever comes later sees that it may have been sent
+look    first, where an earlier try may have sent it
+send    with a token made of subject, recipient and version, the same on every try
+mark    the provider's id, the time and the status, in one write that lands only while the claim stands
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from msgspec import structs
+
+from leasehold.model import outbox
+from leasehold.model.delivery import Absent, NotSent, Provider, Refused, Sent, Unknown
+from leasehold.model.failure.failure import Failure, classify
+from leasehold.model.failure.verdict import pause
+from leasehold.model.failure.wording import WITHHELD, fit
+from leasehold.model.limits import MESSAGE_LENGTH_MAX
+from leasehold.model.outbox import MAY_BE_SENT, POLICY, DeliveryStatus, Mark, Taken
+from leasehold.model.retry import Retry
+from leasehold.redact import scrub
+from leasehold.runtime.observe.events import Notices
+from leasehold.store import Store
+
+NOT_SENT = "DELIVERY_NOT_SENT"
+REFUSED = "DELIVERY_REFUSED"
+UNTOLD = "DELIVERY_IN_DOUBT"
+
+
+@dataclass(frozen=True, slots=True)
+class Carrier:
+    """A provider as it is registered here, and how often it is tried."""
+
+    provider: Provider
+    retry: Retry = POLICY
+
+
+class Courier:
+    """Carries what was claimed. Never raises what a provider raises."""
+
+    def __init__(self, store: Store, carriers: Mapping[str, Carrier], notices: Notices) -> None:
+        self._store = store
+        self._carriers = carriers
+        self._notices = notices
+
+    def carry(self, taken: Taken, is_held: Callable[[], bool]) -> None:
+        """Look up or send, then mark. `is_held` tells whether the claim can still be relied upon."""
+        carrier = self._carriers[taken.provider]
+        mark = _look(taken, carrier) if taken.may_be_sent else None
+        if mark is None:
+            # crash here: claimed but not sent
+            # The claim runs out; then it is looked up, since nobody knows that it was not sent.
+            mark = _send(taken, carrier) if is_held() else outbox.released(taken)
+        # crash here: sent but not marked
+        # The claim runs out; then it is looked up and marked as found, or left to a person, but never sent blindly.
+        landed = self._store.deliveries.mark(mark)
+        # crash here: marked but not told
+        # Everything is on record; only the log has a line less.
+        self._notices.delivery_marked(taken, mark, landed=landed)
+
+
+def _look(taken: Taken, carrier: Carrier) -> Mark | None:
+    """Ask the provider whether it has it; None if it is certain that it does not, and it may be sent now."""
+    match _find(taken, carrier.provider):
+        case Sent(notification_id):
+            return outbox.sent(taken, notification_id)
+        case Unknown(why):
+            return outbox.untold(taken, Failure(UNTOLD, why))
+        case Absent() if taken.was == DeliveryStatus.RECONCILING:
+            return outbox.cleared(taken)
+        case Absent() if taken.attempts > carrier.retry.attempts:
+            return outbox.refused(
+                taken, Failure(NOT_SENT, "its relays died or lost it again and again; it was not sent")
+            )
+    return None
+
+
+def _find(taken: Taken, provider: Provider) -> Sent | Absent | Unknown:
+    """Look it up; whatever goes wrong means that it could not be told."""
+    try:
+        found = provider.find(taken.letter, taken.notification_id)
+    except BaseException as error:  # noqa: BLE001 — a look-up that fails tells nothing
+        return Unknown(_failure(UNTOLD, error).message)
+    if isinstance(found, Sent) and _is_id(found):
+        return found
+    if isinstance(found, Absent):
+        return found
+    return Unknown(_told(found.why) if isinstance(found, Unknown) else _strange(found))
+
+
+def _send(taken: Taken, carrier: Carrier) -> Mark:
+    try:
+        answer: object = carrier.provider.send(taken.letter)
+    except Refused as error:
+        return outbox.refused(taken, _failure(REFUSED, error))
+    except NotSent as error:
+        failure = structs.replace(_failure(NOT_SENT, error), retryable=True, retry_after=pause(error.retry_after))
+        return outbox.not_sent(taken, failure, carrier.retry)
+    except BaseException as error:  # noqa: BLE001 — whatever else is raised, it may have been sent
+        return outbox.may_be_sent(taken, _failure(MAY_BE_SENT, error))
+    if isinstance(answer, Sent) and _is_id(answer):
+        return outbox.sent(taken, answer.notification_id)
+    return outbox.may_be_sent(taken, Failure(MAY_BE_SENT, _strange(answer)))
+
+
+def _is_id(answer: Sent) -> bool:
+    found: object = answer.notification_id  # whatever somebody's own provider puts there
+    return isinstance(found, str) and found.strip() != ""
+
+
+def _told(why: object) -> str:
+    try:
+        return fit(str(why), MESSAGE_LENGTH_MAX, scrub)
+    except BaseException:  # noqa: BLE001 — nothing unredacted is kept, and the row is marked whatever its text does
+        return WITHHELD
+
+
+def _strange(answer: object) -> str:
+    return f"the provider answered with no id but with a {type(answer).__name__}"
+
+
+def _failure(error_class: str, error: BaseException) -> Failure:
+    try:
+        found = classify(error)
+    except BaseException:  # noqa: BLE001 — whatever was raised, even by its text, it is put on record
+        return Failure(error_class, type(error).__name__)
+    stack = "" if isinstance(error, Refused | NotSent) else found.stack
+    return structs.replace(found, error_class=error_class, stack=stack, retryable=False, retry_after=0.0)

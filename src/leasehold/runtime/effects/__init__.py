@@ -1,0 +1,1 @@
+"""Effects and state changes of one attempt, as the ledger records them."""

@@ -1,0 +1,371 @@
+"""The effects of one attempt: intent committed, act run with no transaction open, result committed.
+
+    found in the ledger      then
+    nothing, or a failure    act
+    a result                 return it; nothing is done
+    an intent, no result     look it up; or act again if that is safe; or stop: a person must tell
+
+The steps are written once, as a generator; a sync and an async driver run it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import inspect
+import threading
+from collections.abc import Callable, Generator
+from contextvars import ContextVar
+from functools import cached_property
+from typing import Any, Final, Literal, Protocol
+
+from msgspec import Struct
+
+from leasehold import canonical
+from leasehold.errors import (
+    EffectBusy,
+    EffectInDoubt,
+    EffectTooLarge,
+    InDoubt,
+    LeaseLost,
+    Misuse,
+    OptionInvalid,
+    PayloadTooLarge,
+)
+from leasehold.model import effect
+from leasehold.model.effect import Entry, Intent, Record, Verdict
+from leasehold.model.failure.failure import Failure, classify
+from leasehold.model.failure.lineage import lineage_of
+from leasehold.model.lease import Lease
+from leasehold.model.limits import EFFECTS_MAX
+from leasehold.model.machine import Move
+from leasehold.model.names import check_effect
+from leasehold.runtime.commit.replies import AsyncReply
+from leasehold.runtime.effects.crash_points import Point, is_watched, passing
+from leasehold.runtime.effects.in_flight import Turn, Turns
+from leasehold.runtime.effects.pending_records import Ahead, whole
+
+Act = Callable[..., Any]
+Item = Intent | Record | Move
+
+# What the running code is inside of: keys of effects under way, and a mark for a transaction.
+_inside: Final[ContextVar[frozenset[str]]] = ContextVar("leasehold_inside", default=frozenset())
+TRANSACTION: Final = "transaction"
+
+
+NOT_BEGUN: Final = Failure(
+    "CUT_OFF", "the handler was cancelled before the act began; nothing was done", retryable=True
+)
+
+
+class CutOff(asyncio.CancelledError):
+    """A cancel that came before an act had begun: certain that nothing was done."""
+
+
+class Ledger(Protocol):
+    """How an attempt reaches the ledger; `LeaseLost` if its lease no longer stands."""
+
+    def enter(self, item: Item) -> Entry:
+        """Commit an entry or a move and wait for the answer."""
+
+    def enter_async(self, item: Item) -> AsyncReply:
+        """Commit an entry or a move and await the answer."""
+
+    def hand_over(self, item: Item) -> Callable[[], Entry]:
+        """Have an entry committed; what is returned waits for the answer."""
+
+    def transact(self, intent: Intent, act: Callable[[object], Record]) -> Entry:
+        """Run `act` on a connection of the ledger's database; its rows and its record commit together."""
+
+
+class Enter(Struct, frozen=True):
+    """A step: commit this; `ahead`: without waiting for it."""
+
+    item: Intent | Record
+    ahead: bool = False
+
+
+class Settle(Struct, frozen=True):
+    """A step: wait for the records that the handler went ahead of."""
+
+
+class Call(Struct, frozen=True):
+    """A step: call this function of the user's."""
+
+    function: Act
+    key: str
+
+    def run(self) -> Any:
+        """Call it, with the key if it asks for one."""
+        how = takes_key(self.function)
+        if how is None:
+            return self.function()
+        return self.function(self.key) if how == "by place" else self.function(key=self.key)
+
+
+Steps = Generator[Enter | Settle | Call, Any, Any]
+
+
+class Effects:
+    """What one attempt does to the outside world, in order."""
+
+    def __init__(self, lease: Lease, ledger: Callable[[], Ledger], numbered: int = 0) -> None:
+        self._lease = lease
+        self._reach = ledger
+        self._lock = threading.Lock()
+        self._turns = Turns()
+        self._open: dict[str, Intent] = {}
+        self._number = numbered
+        self._seen: dict[str, tuple[int, str]] = {}
+        self.ahead = Ahead()
+
+    @cached_property
+    def _ledger(self) -> Ledger:
+        return self._reach()
+
+    @cached_property
+    def _identity(self) -> str:
+        return canonical.encode(effect.identity_of(self._lease))
+
+    @property
+    def trace(self) -> dict[str, Any] | None:
+        """How many effects this attempt got results of, and a digest over them in the order asked; None without any."""
+        if not self._seen:
+            return None
+        lines = "".join(f"{key}:{digest}\n" for key, (_, digest) in sorted(self._seen.items(), key=lambda one: one[1]))
+        return {"effects": len(self._seen), "effects_sha256": hashlib.sha256(lines.encode()).hexdigest()}
+
+    def intend(self, kind: str, fields: dict[str, Any]) -> Intent:
+        """Make the intent of the next effect."""
+        check_effect(kind)
+        if TRANSACTION in _inside.get():
+            raise Misuse(
+                "Inside the act of task.transaction there is one open transaction: end it before other effects."
+            )
+        with self._lock:
+            self._number += 1
+            number = self._number
+        if number > EFFECTS_MAX:
+            raise OptionInvalid(f"A task has at most {EFFECTS_MAX:,} effects; split it into segments.")
+        return effect.intend(self._lease, kind, fields, number, self._identity)
+
+    @property
+    def doubt(self) -> EffectInDoubt | None:
+        """An effect that this attempt intended, or found intended, and never heard the end of."""
+        intent = next(iter(self._open.values()), None)
+        return _doubt(intent) if intent is not None else None
+
+    def check_outside(self, verb: str) -> None:
+        """Refuse this inside an act: where the result is found on record the act does not run again."""
+        if _inside.get():
+            raise Misuse(f"Inside an act of an effect a task cannot {verb}; do that after it, from its result.")
+
+    def when_quiet(self, call: Callable[[], None]) -> None:
+        """Call once no transaction of this attempt is open: one that the handler left behind still holds the lease."""
+        self._turns.when_quiet(call)
+
+    def run(self, intent: Intent, act: Act, lookup: Act | None, *, idempotent: bool, ahead: bool = False) -> Any:
+        """Do an effect from a sync handler; one that is under way already is waited for."""
+        if inspect.iscoroutinefunction(act) or inspect.iscoroutinefunction(lookup):
+            raise Misuse("A sync handler cannot await its act or lookup; make the handler `async def`.")
+        while (other := self._begin(intent)) is not None:
+            other.wait()
+        token = _inside.set(_inside.get() | {intent.key})
+        try:
+            return self._drive(self._steps(intent, act, lookup, idempotent=idempotent, ahead=ahead))
+        finally:
+            _inside.reset(token)
+            self._end(intent)
+
+    async def run_async(
+        self, intent: Intent, act: Act, lookup: Act | None, *, idempotent: bool, ahead: bool = False
+    ) -> Any:
+        """Do an effect from an async handler; `act` and `lookup` may be async."""
+        while (other := self._begin(intent)) is not None:
+            await other.wait_async()
+        token = _inside.set(_inside.get() | {intent.key})
+        try:
+            return await self._drive_async(self._steps(intent, act, lookup, idempotent=idempotent, ahead=ahead))
+        finally:
+            _inside.reset(token)
+            self._end(intent)
+
+    def transact(self, intent: Intent, act: Act) -> Any:
+        """Run `act` on a connection of the ledger's database: its rows and its result in one commit."""
+        self.ahead.settle()
+        while (other := self._begin(intent, is_transaction=True)) is not None:
+            other.wait()
+        token = _inside.set(_inside.get() | {TRANSACTION})
+        try:
+            passing(Point.BEFORE_INTENT, intent)
+            entry = self._ledger.transact(intent, lambda lent: effect.done(intent, canonical.encode(act(lent))))
+            passing(Point.AFTER_RESULT, intent)
+            return self._saw(intent, entry.result or "null")
+        finally:
+            _inside.reset(token)
+            self._end(intent)
+
+    def _begin(self, intent: Intent, *, is_transaction: bool = False) -> Turn | None:
+        """Start an effect; or return the turn of the same effect, under way in this attempt."""
+        if intent.key in _inside.get():
+            raise EffectBusy(f"It is {intent.kind}, inside itself.")
+        return self._turns.begin(intent.key, is_transaction=is_transaction)
+
+    def _end(self, intent: Intent) -> None:
+        self._turns.end(intent.key)
+
+    def _steps(self, intent: Intent, act: Act, lookup: Act | None, *, idempotent: bool, ahead: bool) -> Steps:
+        passing(Point.BEFORE_INTENT, intent)
+        entry = yield Enter(intent)
+        if entry.verdict == Verdict.DONE:
+            return self._saw(intent, entry.result)
+        # Asked again by the attempt that intended it: the ledger takes it for a repeated COMMIT, but it may be done.
+        doubtful = entry.verdict == Verdict.DOUBT or intent.key in self._open
+        if self.ahead:
+            yield from self._settle(intent, doubtful=doubtful)
+        self._open[intent.key] = intent
+        # crash here: intended but not done
+        # The next attempt finds the intent and cannot know that nothing happened: it looks it up, or asks.
+        passing(Point.AFTER_INTENT, intent)
+        value = (yield from self._find(intent, lookup, idempotent=idempotent)) if doubtful else None
+        if value is None:
+            value = yield from self._act(intent, act)
+        # crash here: done but not recorded
+        # The same: an intent without a result.
+        passing(Point.AFTER_ACT, intent)
+        text = _text(value)
+        yield Enter(effect.done(intent, text), ahead and not is_watched())
+        # crash here: recorded but not returned
+        # The next attempt gets the result from the ledger.
+        passing(Point.AFTER_RESULT, intent)
+        return self._saw(intent, text)
+
+    def _settle(self, intent: Intent, *, doubtful: bool) -> Steps:
+        """Wait for the records before an act: nothing is done that they do not stand for."""
+        try:
+            yield Settle()
+        except LeaseLost:
+            raise
+        except BaseException:
+            if not doubtful:
+                yield Enter(effect.failed(intent, NOT_BEGUN.text()))
+            raise
+
+    def _find(self, intent: Intent, lookup: Act | None, *, idempotent: bool) -> Steps:
+        """Learn what came of an intent that was never heard of again; None: it may be done (again)."""
+        if lookup is not None:
+            return (yield Call(lookup, intent.key))
+        if idempotent:
+            return None
+        raise _doubt(intent)
+
+    def _act(self, intent: Intent, act: Act) -> Steps:
+        try:
+            return (yield Call(act, intent.key))
+        except (InDoubt, LeaseLost):
+            raise
+        except CutOff:
+            yield Enter(effect.failed(intent, NOT_BEGUN.text()))
+            self._open.pop(intent.key)
+            raise
+        except Exception as error:
+            yield Enter(effect.failed(intent, classify(error).text(lineage_of(error))))
+            self._open.pop(intent.key)
+            raise
+
+    def _saw(self, intent: Intent, text: str) -> Any:
+        self._open.pop(intent.key, None)
+        self._seen.setdefault(intent.key, (intent.number, hashlib.sha256(text.encode("utf-8")).hexdigest()))
+        return canonical.decode(text)
+
+    def _drive(self, steps: Steps) -> Any:
+        answer: Any = None
+        trouble: BaseException | None = None
+        while True:
+            try:
+                step = steps.send(answer) if trouble is None else steps.throw(trouble)
+            except StopIteration as end:
+                return end.value
+            answer, trouble = None, None
+            try:
+                answer = self._do(step)
+            except BaseException as error:  # noqa: BLE001 — the steps decide what it means
+                trouble = error
+
+    def _do(self, step: Enter | Settle | Call) -> Any:
+        match step:
+            case Enter(item, ahead=True):
+                return self.ahead.add(self._ledger.hand_over(item))
+            case Enter(item):
+                return self._ledger.enter(item)
+            case Settle():
+                return self.ahead.settle()
+            case Call():
+                return step.run()
+
+    async def _do_async(self, step: Enter | Settle) -> tuple[Entry | None, asyncio.CancelledError | None]:
+        """Do a step that no cancel ends; return what came of it with the cancel that came meanwhile."""
+        if isinstance(step, Settle):
+            return None, await self.ahead.settle_async()
+        asked = self._ledger.enter_async(step.item)
+        if step.ahead and self.ahead.add_async(asked):
+            return None, None
+        return await whole(asked)
+
+    async def _drive_async(self, steps: Steps) -> Any:
+        """Run the steps. A cancel that comes while something is committed waits for the answer, then stops the act."""
+        answer: Any = None
+        trouble: BaseException | None = None
+        cut: asyncio.CancelledError | None = None
+        while True:
+            try:
+                step = steps.send(answer) if trouble is None else steps.throw(trouble)
+            except StopIteration as end:
+                if cut is not None:
+                    raise cut from None
+                return end.value
+            except CutOff:  # what the handler's own time-out or group knows is the cancel itself
+                raise cut or CutOff from None
+            answer, trouble = None, None
+            try:
+                if isinstance(step, Call):
+                    answer = await _called(step, cut)
+                else:
+                    answer, late = await self._do_async(step)
+                    cut = cut or late
+            except BaseException as error:  # noqa: BLE001 — the steps decide what it means
+                trouble = error
+
+
+def _doubt(intent: Intent) -> EffectInDoubt:
+    return EffectInDoubt(f"It is {intent.kind}, key {intent.key}, fields {intent.fields[:200]}.")
+
+
+async def _called(step: Call, cut: asyncio.CancelledError | None) -> Any:
+    if cut is not None:
+        raise CutOff from cut
+    answer = step.run()
+    return await answer if inspect.isawaitable(answer) else answer
+
+
+def _text(value: object) -> str:
+    """Return a result as it is kept. One that cannot be kept leaves the effect in doubt: it was done."""
+    try:
+        return canonical.encode(value)
+    except PayloadTooLarge as error:
+        raise EffectTooLarge(error.detail, result=value) from None
+
+
+def takes_key(function: Act) -> Literal["by place", "by name"] | None:
+    """Tell how a function wants the effect's key: it has a parameter that needs a value, or one named `key`."""
+    code = getattr(function, "__code__", None)
+    if code is not None and code.co_argcount == 0 and code.co_kwonlyargcount == 0:
+        return None
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return None
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    if any(p.kind in positional and (p.default is p.empty or p.name == "key") for p in parameters.values()):
+        return "by place"
+    return "by name" if "key" in parameters else None

@@ -1,0 +1,1 @@
+"""Where handlers run: on an event loop, on threads, in isolated processes."""

@@ -1,0 +1,1 @@
+"""What a worker does besides running tasks: renew leases, reclaim, advance."""

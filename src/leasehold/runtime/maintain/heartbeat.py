@@ -1,0 +1,116 @@
+"""The heartbeat: keeps leases alive, and stops what can no longer be kept alive.
+
+Two threads, so that a database that does not answer cannot keep the second from acting. The renewer extends the
+leases past a third of their time, all in one statement, on its own connection. The watch compares each lease with
+its deadline on a clock that also runs while the machine sleeps, and has the worker stop acting before the lease can
+be taken over.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Final
+
+from leasehold import clock
+from leasehold.model.lease import Renewal
+from leasehold.runtime.attempt import Attempt, State
+from leasehold.runtime.claim.held import Holdings
+from leasehold.runtime.observe.events import Notices
+from leasehold.store import Store
+
+TICK_MAX: Final = 1.0
+TICK_MIN: Final = 0.02
+IDLE_LEASE_MS: Final = 30_000
+
+
+class Heartbeat:
+    """Renews what is held."""
+
+    def __init__(self, store: Store, holdings: Holdings, notices: Notices) -> None:
+        self._store = store
+        self._holdings = holdings
+        self._notices = notices
+        self._shortest_ms = IDLE_LEASE_MS
+        self._closed = False
+        self._changed = threading.Condition()
+        self._threads = [
+            threading.Thread(target=self._renew_on, name="leasehold-heartbeat", daemon=True),
+            threading.Thread(target=self._watch_on, name="leasehold-watch", daemon=True),
+        ]
+
+    def start(self) -> None:
+        """Begin renewing."""
+        for thread in self._threads:
+            thread.start()
+
+    def attend(self, shortest_ms: int) -> None:
+        """Beat fast enough for a lease that was just taken up."""
+        if shortest_ms < self._shortest_ms:
+            with self._changed:
+                self._changed.notify_all()
+
+    def close(self) -> None:
+        """Stop renewing."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+    def _renew_on(self) -> None:
+        while self._wait(12):
+            try:
+                self.renew()
+            except Exception as error:  # noqa: BLE001 — without renewals every lease would be lost
+                self._notices.part_failed("heartbeat", error)
+
+    def _watch_on(self) -> None:
+        while self._wait(40):
+            self.watch()
+
+    def _wait(self, share: int) -> bool:
+        with self._changed:
+            held = (attempt.lease.lease_ms for attempt in self._holdings.all())
+            self._shortest_ms = min(held, default=IDLE_LEASE_MS)
+            self._changed.wait(min(TICK_MAX, max(TICK_MIN, self._shortest_ms / 1000 / share)))
+            return not self._closed
+
+    def renew(self) -> None:
+        """Extend every lease that is past a third of its time; lose those that no longer stand."""
+        asked_at = clock.uptime()
+        due = [attempt for attempt in self._holdings.all() if _may_land(attempt) and attempt.renew_at <= asked_at]
+        if not due:
+            return
+        due.sort(key=_task_id)
+        renewed = self._store.leases.renew([_renewal(attempt) for attempt in due])
+        held = {(one.task_id, one.fence): one for one in renewed}
+        for attempt in due:
+            answer = held.get((attempt.lease.task_id, attempt.lease.fence))
+            if answer is not None:
+                attempt.cancel_reason = answer.cancel_reason or attempt.cancel_reason
+                if answer.extended:
+                    attempt.extend(asked_at)
+            elif _is_kept(attempt) and attempt.lose():
+                self._notices.lease_lost(attempt.lease, "not renewed: it expired or went to another")
+
+    def watch(self) -> None:
+        """Lose every lease whose deadline has come."""
+        now = clock.uptime()
+        for attempt in self._holdings.all():
+            if _is_kept(attempt) and attempt.deadline <= now and attempt.lose():
+                self._notices.lease_lost(attempt.lease, "could not be renewed in time")
+
+
+def _is_kept(attempt: Attempt) -> bool:
+    return attempt.state in (State.CLAIMED, State.RUNNING)
+
+
+def _may_land(attempt: Attempt) -> bool:
+    """Whether its lease is still needed: also when it has ended and waits for its end to be written."""
+    return _is_kept(attempt) or attempt.state is State.ENDED
+
+
+def _renewal(attempt: Attempt) -> Renewal:
+    return Renewal(attempt.lease.task_id, attempt.lease.fence, attempt.lease.lease_ms)
+
+
+def _task_id(attempt: Attempt) -> int:
+    return attempt.lease.task_id

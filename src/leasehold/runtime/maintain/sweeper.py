@@ -1,0 +1,71 @@
+"""The sweeper: takes back leases that expired or whose owner is certainly gone. Level-triggered, safe in any number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from leasehold import clock
+from leasehold.model.lease import Vacancy, Vacated
+from leasehold.runtime.observe.events import Notices
+from leasehold.runtime.process_identity import is_gone
+from leasehold.store import Store
+from leasehold.store.workers import Neighbour
+
+OVERLAP_US: Final = 10 * clock.SECOND
+FULL_EVERY: Final = 10
+
+
+class Sweeper:
+    """Reclaims. Remembers how far it has swept, and now and then sweeps from the start."""
+
+    def __init__(self, store: Store, notices: Notices) -> None:
+        self._store = store
+        self._notices = notices
+        self._swept_to = 0
+        self._sweeps = 0
+
+    @property
+    def since(self) -> int:
+        """Expiries up to here have been swept."""
+        return 0 if self._sweeps % FULL_EVERY == 0 else self._swept_to
+
+    def swept(self, now: int) -> None:
+        """Note that everything expired before `now` has been looked at."""
+        self._sweeps += 1
+        self._swept_to = max(0, now - OVERLAP_US)
+
+    def sweep_expired(self) -> set[str]:
+        """Take back every expired lease; return the queues that got work."""
+        queues: set[str] = set()
+        since = self.since
+        while expired := self._store.leases.expired(since):
+            vacated = self._store.leases.vacate(expired)
+            self._report(vacated, "expired")
+            queues |= _queues(vacated)
+            if not vacated:
+                break
+        return queues
+
+    def sweep_gone(self, neighbours: Iterable[Neighbour]) -> set[str]:
+        """Take back the leases of neighbours that are certainly gone; return the queues that got work."""
+        queues: set[str] = set()
+        for neighbour in neighbours:
+            if is_gone(neighbour.pid, neighbour.birth):
+                held = self._store.leases.held_by(neighbour.worker)
+                vacated = self._store.leases.vacate([Vacancy(*lease, "owner gone") for lease in held]) if held else []
+                self._report(vacated, "owner gone")
+                queues |= _queues(vacated)
+                # crash here: reclaimed but not noted as gone
+                # The next sweep finds nothing left to reclaim, and notes it.
+                if len(vacated) == len(held):  # else the server has not yet noticed that its transaction is gone too
+                    self._store.workers.gone([neighbour.worker])
+        return queues
+
+    def _report(self, vacated: list[Vacated], why: str) -> None:
+        if vacated:
+            self._notices.leases_reclaimed(len(vacated), why)
+
+
+def _queues(vacated: Iterable[Vacated]) -> set[str]:
+    return {one.queue for one in vacated if one.status == "READY"}

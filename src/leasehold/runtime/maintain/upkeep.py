@@ -1,0 +1,135 @@
+"""Upkeep: one thread that asks the pulse about once a second and does what it says, as orchestrator and as sweeper.
+
+A quiet worker makes this one statement a second and no other. Nudges (a stage ended here, a hint came in) make it
+ask at once.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Final
+
+from leasehold import clock
+from leasehold.errors import LeaseholdError
+from leasehold.model.owner import Owner
+from leasehold.runtime.maintain.orchestrator import Orchestrator
+from leasehold.runtime.maintain.sweeper import Sweeper
+from leasehold.runtime.observe.events import Notices
+from leasehold.store import Store
+from leasehold.store.db.documents import document
+from leasehold.store.workers import Pulse, Question
+
+PULSE_SECONDS: Final = 1.0
+PULSE_MIN: Final = 0.01
+PARTING_SECONDS: Final = 5.0
+
+
+class Upkeep:
+    """Keeps work moving. `on_pulse` hears every answer; `on_ready` the queues that got work."""
+
+    def __init__(  # noqa: PLR0913 — its parts are handed in by name
+        self,
+        store: Store,
+        worker: int,
+        owner: Owner,
+        notices: Notices,
+        *,
+        queues: Iterable[str] = (),
+        routes: Iterable[str] = (),
+        providers: Iterable[str] = (),
+        on_pulse: Callable[[Pulse], None] = lambda _: None,
+        on_ready: Callable[[set[str]], None] = lambda _: None,
+        wants_work: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._store = store
+        self._worker = worker
+        self._owner = owner
+        self._notices = notices
+        self._queues = document(sorted(queues))
+        self._routes = document(sorted(routes))
+        self._providers = document(sorted(providers))
+        self._on_pulse = on_pulse
+        self._on_ready = on_ready
+        self._wants_work = wants_work
+        self._orchestrator = Orchestrator(store)
+        self._sweeper = Sweeper(store, notices)
+        self._nudged = threading.Event()
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="leasehold-upkeep", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def nudge(self) -> None:
+        """Ask the pulse now."""
+        self._nudged.set()
+
+    def close(self, seconds: float = PARTING_SECONDS) -> None:
+        """Stop after the pass under way; one that waits for the database is not waited for longer than this."""
+        self._stopped.set()
+        self._nudged.set()
+        if self._thread.is_alive():
+            self._thread.join(timeout=min(seconds, PARTING_SECONDS))
+
+    def _run(self) -> None:
+        pause = 0.0
+        while not self._stopped.is_set():
+            self._nudged.wait(pause)
+            self._nudged.clear()
+            try:
+                pause = self.beat()
+            except LeaseholdError as error:
+                self._notices.part_failed("upkeep", error)
+                pause = PULSE_SECONDS
+            except Exception as error:  # noqa: BLE001 — upkeep must outlive any one pass
+                self._notices.part_failed("upkeep", error)
+                pause = PULSE_SECONDS
+
+    def beat(self) -> float:
+        """Ask once and do what the answer says; return how long to wait before asking again."""
+        pulse = self._store.workers.pulse(self._question())
+        self._on_pulse(pulse)
+        queues = self._act(pulse)
+        self._sweeper.swept(pulse.now)
+        if queues:
+            self._on_ready(queues)
+        pause = PULSE_SECONDS * random.uniform(0.8, 1.1)
+        if pulse.due_at is not None:
+            pause = min(pause, max(PULSE_MIN, (pulse.due_at - pulse.now) / clock.SECOND))
+        if pulse.delivery_due_at is not None and pulse.delivery_due_at > pulse.now:  # what is due now is on its way
+            pause = min(pause, max(PULSE_MIN, (pulse.delivery_due_at - pulse.now) / clock.SECOND))
+        return pause
+
+    def _act(self, pulse: Pulse) -> set[str]:
+        steps: list[Callable[[], set[str]]] = [partial(self._sweeper.sweep_gone, pulse.neighbours)]
+        if pulse.expired:
+            steps.append(self._sweeper.sweep_expired)
+        if pulse.due_at is not None and pulse.due_at <= pulse.now:
+            steps.append(self._orchestrator.make_due)
+        if pulse.unsettled:
+            steps.append(self._orchestrator.advance)
+        return {queue for step in steps for queue in self._take(step)}
+
+    def _take(self, step: Callable[[], set[str]]) -> set[str]:
+        """Do one thing; its trouble must not keep the others from being done."""
+        try:
+            return step()
+        except Exception as error:  # noqa: BLE001
+            self._notices.part_failed("upkeep", error)
+            return set()
+
+    def _question(self) -> Question:
+        return Question(
+            worker=self._worker,
+            queues=self._queues,
+            routes=self._routes,
+            look=self._wants_work(),
+            since=self._sweeper.since,
+            boot=self._owner.boot,
+            namespace=self._owner.namespace,
+            providers=self._providers,
+        )

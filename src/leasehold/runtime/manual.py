@@ -1,0 +1,160 @@
+"""A job held by hand: leased by a script that runs no worker. Nobody renews the lease but its holder."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from leasehold import clock
+from leasehold.errors import LeaseLost, Misuse
+from leasehold.model.effect import Entry, Intent, Record
+from leasehold.model.failure.failure import Failure
+from leasehold.model.lease import Lease, Progress, Renewal, Settlement, Vacancy, retried
+from leasehold.model.limits import DELAY_SECONDS_MAX, LEASE_SECONDS_MAX, LEASE_SECONDS_MIN
+from leasehold.model.machine import Move
+from leasehold.model.names import check_range
+from leasehold.model.status import Status
+from leasehold.runtime.attempt import Attempt
+from leasehold.runtime.commit.replies import AsyncReply
+from leasehold.runtime.effects.effects import Item, Ledger
+from leasehold.runtime.handlers import Handler
+from leasehold.runtime.task import Task
+from leasehold.store import Store
+
+AGAIN_SECONDS = 0.01  # another transaction holds the lease's row for a moment
+GIVEN_BACK = Failure("GIVEN_BACK", "its holder gave it back", retryable=True)
+
+
+class Held:
+    """A job that is leased: work with `task`, `renew` in time, and end with `done`, `fail` or `release`."""
+
+    def __init__(self, store: Store, lease: Lease, handler: Handler, owner: str, *, effects: int = 0) -> None:
+        """Hold a lease; `effects`: how many its holder has numbered before, in another process or connection."""
+        self.owner = owner
+        self._store = store
+        self._lease = lease
+        self._attempt = Attempt(lease, handler, clock.uptime())
+        self._attempt.begin()
+        self._line = HandLine(store, lease)
+        self.task = self._attempt.task = Task(lease, self._line, replace(handler, is_async=False), effects=effects)
+
+    @property
+    def job_id(self) -> int:
+        """The job's id."""
+        return self._lease.job_id
+
+    @property
+    def fence(self) -> int:
+        """Which lease of the job this is: every one has a higher number than those before."""
+        return self._lease.fence
+
+    @property
+    def key(self) -> str:
+        """The job's key."""
+        return self._lease.key
+
+    def renew(self, seconds: float) -> bool:
+        """Hold it for `seconds` from now; False if the lease no longer stands. `task.cancelled` is up to date then."""
+        check_range(seconds, LEASE_SECONDS_MIN, LEASE_SECONDS_MAX, "seconds")
+        wanted = Renewal(self._lease.task_id, self._lease.fence, round(seconds * 1000))
+        while found := self._store.leases.renew([wanted]):
+            self._line.cancelled = found[0].cancel_reason is not None
+            if found[0].extended:
+                return True
+            threading.Event().wait(AGAIN_SECONDS)
+        self._line.lost = True
+        return False
+
+    def release(self, *, delay: float = 0.0) -> bool:
+        """Give it back, for anybody after `delay` seconds; False if the lease no longer stands."""
+        check_range(delay, 0, DELAY_SECONDS_MAX, "delay (seconds)")
+        if delay:
+            failure = GIVEN_BACK.text()
+            return self._settle(retried(self._lease, GIVEN_BACK, clock.microseconds(delay), failure)) is not None
+        return bool(self._store.leases.vacate([Vacancy(self._lease.task_id, self._lease.fence, "released")]))
+
+    def done(self, output: Any = None) -> Status:
+        """End the job well, or as CANCELLED if it was called off meanwhile; `LeaseLost` if it is held no longer."""
+        return self._end(self._attempt.succeed(output))
+
+    def fail(self, error: BaseException) -> Status:
+        """End this attempt with an error: the job is tried again or ends, as its kind has it. `LeaseLost` as above."""
+        return self._end(self._attempt.fail(error))
+
+    def _end(self, settlement: Settlement) -> Status:
+        status = self._settle(settlement)
+        if status is None:
+            raise LeaseLost
+        return Status.READY if status == "RETRY" else Status(status)
+
+    def _settle(self, settlement: Settlement) -> str | None:
+        landed = self._store.leases.settle([settlement])
+        self._line.lost = True  # nothing more is done under it
+        return landed[0].status if landed else None
+
+
+class HandLine:
+    """How a task that is held by hand speaks to the engine: each word is a transaction."""
+
+    def __init__(self, store: Store, lease: Lease) -> None:
+        self._store = store
+        self._lease = lease
+        self.cancelled = False
+        self.lost = False
+        self.leaving = False
+
+    def inputs(self) -> dict[str, Any]:
+        """Read the outputs of the stages before."""
+        return self._store.stages.inputs(self._lease.task_id)
+
+    def note(self, progress: str) -> None:
+        """Report progress."""
+        noted = Progress(self._lease.task_id, self._lease.fence, progress)
+        self.lost = not self._store.leases.note_progress([noted])
+
+    @property
+    def ledger(self) -> Ledger:
+        """The way to the ledger of effects."""
+        return HandLedger(self._store, self)
+
+
+class HandLedger:
+    """The ledger as a task that is held by hand reaches it."""
+
+    def __init__(self, store: Store, line: HandLine) -> None:
+        self._store = store
+        self._line = line
+
+    def enter(self, item: Item) -> Entry:
+        """Commit an entry or a move."""
+        entries = self._write(item)
+        if not entries:
+            self._line.lost = True
+            raise LeaseLost
+        return entries[0]
+
+    def _write(self, item: Item) -> list[Entry]:
+        match item:
+            case Move():
+                return self._store.machines.move([item])
+            case Intent():
+                if self._store.database.is_bound:
+                    raise Misuse("A transaction is open, and an effect begins when its intent is committed; end it.")
+                return self._store.effects.enter([item], [])
+            case Record():
+                return self._store.effects.enter([], [item])
+
+    def hand_over(self, item: Item) -> Callable[[], Entry]:
+        """Commit an entry; nobody else would."""
+        entry = self.enter(item)
+        return lambda: entry
+
+    def enter_async(self, item: Item) -> AsyncReply:
+        """Commit an entry or a move; nothing else runs meanwhile."""
+        return AsyncReply(self.enter(item))
+
+    def transact(self, intent: Intent, act: Callable[[object], Record]) -> Entry:
+        """Run `act` on a connection of the store; its rows and its record commit together."""
+        return self._store.effects.transact(intent, act)

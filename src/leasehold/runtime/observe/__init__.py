@@ -1,0 +1,1 @@
+"""What the runtime reports: events, and the log lines made of them."""

@@ -1,0 +1,78 @@
+"""What the runtime has to say, as events. This module alone turns them into log lines; nothing else logs."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from leasehold import canonical
+from leasehold.model.lease import Lease, Settlement
+from leasehold.model.outbox import DeliveryRow, DeliveryStatus, Mark, Taken
+from leasehold.runtime.observe.logs import Log, clean
+
+ERROR_LENGTH_MAX: Final = 500
+
+
+class Notices:
+    """Reports of one worker. A line holds names and numbers, never payloads or results."""
+
+    def __init__(self, **context: object) -> None:
+        self._log = Log("leasehold", **context)
+
+    def started(self, queues: list[str], concurrency: int) -> None:
+        """Tell that the worker takes work now."""
+        self._log.info("worker_started", queues=queues, concurrency=concurrency)
+
+    def stopping(self, released: int, running: int) -> None:
+        """Tell that the worker takes no more work."""
+        self._log.info("worker_stopping", released=released, running=running)
+
+    def stopped(self, left: int) -> None:
+        """Tell that the worker ends; `left` attempts were still running."""
+        self._log.info("worker_stopped", left=left)
+
+    def attempt_failed(self, lease: Lease, settlement: Settlement) -> None:
+        """Tell that a handler failed, and what follows."""
+        failure = canonical.decode(settlement.failure or "{}")
+        self._log.warning(
+            "attempt_failed", **_facts(lease), error_class=failure.get("error_class"), ending=settlement.status
+        )
+
+    def lease_lost(self, lease: Lease, why: str) -> None:
+        """Tell that an attempt's end no longer counts."""
+        self._log.warning("lease_lost", **_facts(lease), why=why)
+
+    def leases_reclaimed(self, count: int, why: str) -> None:
+        """Tell that leases were taken back."""
+        self._log.warning("leases_reclaimed", count=count, why=why)
+
+    def relay_started(self, providers: list[str]) -> None:
+        """Tell that deliveries are sent from here now."""
+        self._log.info("relay_started", providers=providers)
+
+    def relay_left(self, count: int) -> None:
+        """Tell that the relay ends while deliveries are being sent; they will be looked up."""
+        self._log.warning("relay_left", count=count)
+
+    def delivery_marked(self, taken: Taken, mark: Mark, *, landed: bool) -> None:
+        """Tell what came of a delivery; one in doubt or failed waits for a person."""
+        facts: dict[str, Any] = {"delivery": taken.id, "provider": taken.provider, "attempt": taken.attempts}
+        if not landed:
+            self._log.warning("delivery_overtaken", **facts, ending=mark.status)
+        elif mark.status == DeliveryStatus.SENT:
+            self._log.info("delivery_sent", **facts)
+        elif mark.delay_us is None:
+            self._log.error(f"delivery_{mark.status}", **facts)
+        else:
+            self._log.warning("delivery_put_off", **facts, ending=mark.status, delay_us=mark.delay_us)
+
+    def delivery_suspect(self, row: DeliveryRow) -> None:
+        """Raise the alarm: a delivery was marked sent without evidence, which the order of send and mark rules out."""
+        self._log.error("delivery_suspect", delivery=row.id, provider=row.provider, task=row.task_id)
+
+    def part_failed(self, part: str, error: BaseException) -> None:
+        """Tell that a part of the worker met trouble and goes on."""
+        self._log.error("part_failed", part=part, error=clean(f"{type(error).__name__}: {error}")[:ERROR_LENGTH_MAX])
+
+
+def _facts(lease: Lease) -> dict[str, Any]:
+    return {"task": lease.task_id, "route": lease.route, "attempt": lease.attempt, "fence": lease.fence}

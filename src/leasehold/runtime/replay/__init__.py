@@ -1,0 +1,1 @@
+"""A recorded job runs again without touching the outside world."""

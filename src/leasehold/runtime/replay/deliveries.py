@@ -1,0 +1,48 @@
+"""The messages of a replayed attempt beside those on record: each must be posted again, and no other.
+
+A message that stood already when the attempt was done is not on record as its own; that it was posted is told by the
+marks of the attempt's messages, which its last event has.
+"""
+
+from __future__ import annotations
+
+from leasehold import canonical
+from leasehold.model.delivery import Post, mark_of, marks_in
+from leasehold.model.journal.record import DeliveryLine, Story, text_of
+from leasehold.model.lease import Settlement
+from leasehold.runtime.replay.ledger import Diverged
+
+
+def compare_posts(story: Story, settlement: Settlement) -> None:
+    """Raise the first divergence among messages: one that is missing or another, one more, another order."""
+    posts = settlement.deliveries or []
+    by_identity = {(one.subject, one.recipient, one.version): one for one in posts}
+    for one in story.deliveries:
+        found = by_identity.get((one.subject, one.recipient, one.version))
+        if one.created_at == story.outcomes[-1].finished_at and _posted(found) != _recorded(one):
+            raise Diverged(story.task, _said(one), canonical.encode(_recorded(one)), _shown(found))
+    then = marks_in(story.events[-1].detail)
+    now = [mark_of(one.subject, one.recipient, one.version, one.message, one.provider) for one in posts]
+    extra = next((post for post, mark in zip(posts, now, strict=True) if mark not in then), None)
+    if extra is not None:
+        raise Diverged(story.task, _said(extra), None, _shown(extra))
+    if len(then) != len(now):
+        raise Diverged(story.task, "number of deliveries", str(len(then)), str(len(now)))
+    if then != now:
+        raise Diverged(story.task, "order of deliveries", " ".join(then), " ".join(now))
+
+
+def _posted(post: Post | None) -> tuple[str | None, str] | None:
+    return None if post is None else (post.message, post.provider)
+
+
+def _recorded(line: DeliveryLine) -> tuple[str | None, str]:
+    return text_of(line.message), line.provider
+
+
+def _shown(post: Post | None) -> str:
+    return canonical.encode(_posted(post))
+
+
+def _said(one: Post | DeliveryLine) -> str:
+    return f"delivery of '{one.subject}' to '{one.recipient}', version {one.version}"

@@ -1,0 +1,136 @@
+"""Recorded failures, raised again: as the type that was raised then, so that a handler catches it now as it did.
+
+A record is not to be trusted. It cannot have anything imported or called: a type is looked for by name among what is
+imported already, must be an `Exception`, and is made without its own constructor. A type that is not found is replaced
+by the nearest of its bases that is, and at last by `Transient` or `Permanent`.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any, Final
+
+from leasehold.errors import LeaseholdError, OptionInvalid, Permanent, Transient, check_error_class
+from leasehold.model.failure.lineage import LINEAGE_MAX, NAMED
+from leasehold.model.failure.verdict import Verdict, pause
+
+# What a module is called while it is a program, or a program's isolated handler; a replay imports it by its name.
+PROGRAMS: Final = ("__main__", "__leasehold_cell__")
+# Types of the language that say what their constructor was given, not what stands in `args`.
+OWN_WORDS: Final = (SyntaxError, UnicodeDecodeError, UnicodeEncodeError, UnicodeTranslateError)
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A failure as it stands on record. `home`: the module of the handler that is replayed."""
+
+    failure: dict[str, Any]
+    home: str
+
+    def error(self) -> Exception:
+        """Make what was raised then, as well as it is known: its type, its words, and the facts that were kept."""
+        named = self.failure.get("raised")
+        for name in named[:LINEAGE_MAX] if isinstance(named, list) else ():
+            kind = find_type(name, self.home)
+            error = None if kind is None else self._make(kind)
+            if error is not None:
+                return error
+        return self._make(Transient if self.failure.get("retryable") is True else Permanent) or Permanent()
+
+    def verdict(self) -> Verdict | None:
+        """Tell how it was classified then: what is made anew lacks what the classifier would look at."""
+        try:
+            error_class = check_error_class(self.failure.get("error_class"))
+        except OptionInvalid:
+            return None
+        retryable = self.failure.get("retryable") is True
+        return Verdict(error_class, retryable, pause(self.failure.get("retry_after")) if retryable else 0.0)
+
+    def _make(self, kind: type[Exception]) -> Exception | None:
+        """Make an exception without its constructor; None where that cannot be done."""
+        words = _words(kind, str(self.failure.get("message", "")))
+        base: Any = next(one for one in kind.__mro__ if _is_builtin(one))
+        try:
+            error: Exception = base.__new__(_speaking(kind, words))
+        except TypeError:  # a group, or a type of a library in C that must be made its own way
+            return None
+        error.args = (words,)
+        for name, value in self._attributes(error):
+            with suppress(AttributeError, TypeError):
+                object.__getattribute__(error, "__dict__")[name] = value
+        return error
+
+    def _attributes(self, error: Exception) -> Iterator[tuple[str, Any]]:
+        """Yield what handlers ask such an error for, from the facts that are kept of it."""
+        found = self.verdict()
+        if isinstance(error, Transient | Permanent) and found is not None:
+            yield from (("error_class", found.error_class), ("retry_after", found.retry_after))
+        if isinstance(error, LeaseholdError):
+            yield "detail", error.args[0]
+        facts = self.failure.get("context")
+        if isinstance(facts, dict):
+            yield from _told(error, facts)
+
+
+def find_type(name: object, home: str) -> type[Exception] | None:
+    """Find a type of exceptions by `module:Class` among what is imported; nothing is imported and nothing is called."""
+    if not isinstance(name, str) or not NAMED.match(name):
+        return None
+    module, _, path = name.partition(":")
+    found: object = sys.modules.get(home if module in PROGRAMS else module)
+    for part in path.split("."):
+        found = _own(found).get(part)
+    return found if isinstance(found, type) and issubclass(found, Exception) else None
+
+
+def _own(holder: object) -> dict[str, Any]:
+    """Return what stands in a module or class itself: asking it by attribute could run its code."""
+    if isinstance(holder, type):
+        return dict(type.__getattribute__(holder, "__dict__"))
+    try:
+        return dict(object.__getattribute__(holder, "__dict__"))
+    except AttributeError:
+        return {}
+
+
+def _is_builtin(kind: type) -> bool:
+    return getattr(builtins, kind.__name__, None) is kind
+
+
+def _speaking(kind: type[Exception], words: object) -> type[Exception]:
+    """Return a type that says what was said then, where its own way to say it needs what only its constructor sets."""
+    speaker = next(one for one in kind.__mro__ if "__str__" in _own(one))
+    plain = type(kind) is type and next(one for one in kind.__mro__ if "__init_subclass__" in _own(one)) is object
+    if not plain or (_is_builtin(speaker) and speaker not in OWN_WORDS):
+        return kind
+    names = {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__str__": lambda _: str(words)}
+    return type(kind.__name__, (kind,), names)
+
+
+def _told(error: Exception, facts: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    if isinstance(error, OSError) and isinstance(facts.get("errno"), int):
+        vars(OSError)["errno"].__set__(error, facts["errno"])
+    status = facts.get("http_status")
+    if isinstance(status, int):
+        yield from ((name, status) for name in ("status_code", "status", "code"))
+        yield "response", SimpleNamespace(status_code=status, status=status, headers={}, text="", content=b"")
+    for name, fact in (("returncode", "exit_code"), ("smtp_code", "smtp_code"), ("sqlstate", "sqlstate")):
+        if fact in facts:
+            yield name, facts[fact]
+    if isinstance(facts.get("signal"), int):
+        yield "returncode", -facts["signal"]
+
+
+def _words(kind: type[Exception], message: str) -> Any:
+    """Return what it said, without the type's name that a record has before it."""
+    said = message.partition(": ")[2]
+    if issubclass(kind, KeyError):  # which says what it lacks as a literal
+        with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
+            return ast.literal_eval(said)
+    return said

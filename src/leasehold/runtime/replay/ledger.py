@@ -1,0 +1,236 @@
+"""The ledger of a replay: every effect is answered from the record, or the replay has diverged. It never acts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Final
+
+from msgspec import UNSET, Struct
+
+from leasehold import canonical
+from leasehold.errors import EffectInDoubt, StateDenied
+from leasehold.model import effect
+from leasehold.model.effect import Entry, Intent, Record
+from leasehold.model.failure.verdict import Verdict
+from leasehold.model.journal.event import Name
+from leasehold.model.journal.record import EffectLine, EventLine, Story, TaskLine, text_of
+from leasehold.model.lease import Settlement
+from leasehold.model.machine import Move, Step
+from leasehold.runtime.commit.replies import AsyncReply
+from leasehold.runtime.effects.effects import Item
+from leasehold.runtime.replay.errors import Recorded
+
+SHOWN_MAX: Final = 500
+
+
+class Divergence(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The first thing that was not as recorded."""
+
+    task: int
+    stage: str | None = None
+    segment: int | None = None
+    what: str
+    expected: str | None = None
+    found: str | None = None
+
+
+class Diverged(BaseException):
+    """Raised through a handler; not an `Exception`, so that no handler takes it for a failure of its own."""
+
+    def __init__(self, task: TaskLine, what: str, expected: str | None, found: str | None) -> None:
+        super().__init__(what)
+        self.divergence = Divergence(
+            task=task.task,
+            stage=task.stage,
+            segment=task.segment,
+            what=what,
+            expected=_cut(expected),
+            found=_cut(found),
+        )
+
+
+class Answers:
+    """What the record answers to the effects of one attempt, and what it was asked."""
+
+    def __init__(self, story: Story, ending: EventLine, effects: Mapping[str, EffectLine], home: str) -> None:
+        self._story = story
+        self._ending = ending
+        self._effects = effects
+        self._home = home
+        self._stop: Diverged | None = None
+        self._disorder: Diverged | None = None
+        self._turned: Diverged | None = None
+        self._asked: dict[str, int] = {}
+        self._raised: list[tuple[BaseException, Verdict | None]] = []
+        self.failed_as_recorded = False
+        self.doubt: EffectInDoubt | None = None
+        self.asked = 0
+        self._moves = {number for number, event in enumerate(story.events) if _is_move_of(event, ending)}
+
+    def enter(self, item: Item) -> Entry:
+        """Answer an intent or a move from the record."""
+        if isinstance(item, Record):
+            raise self._diverge("effect", "answered from the record", "done again")
+        return self._moved(item) if isinstance(item, Move) else self._answer(item)
+
+    def enter_async(self, item: Item) -> AsyncReply:
+        """Answer from the record, at once: no turn of the loop lets others in between."""
+        return AsyncReply(self.enter(item))
+
+    def hand_over(self, item: Item) -> Callable[[], Entry]:
+        """Refuse it: nothing is done here that could be recorded."""
+        return partial(self.enter, item)
+
+    def transact(self, intent: Intent, act: Callable[[object], Record]) -> Entry:  # noqa: ARG002 — it never acts
+        """Answer a transaction from the record."""
+        return self._answer(intent)
+
+    def _answer(self, intent: Intent) -> Entry:
+        found = self._effects.get(intent.key)
+        if found is None:
+            raise self._diverge(f"effect {intent.number}", self._recorded(intent.number), _named(intent))
+        self.asked += 1
+        self._follow(intent, found.number)
+        result = text_of(found.result)
+        if self._in_doubt(found):
+            raise self._doubted(intent)
+        if result is None:
+            raise self._again(found)
+        return Entry(intent.task_id, intent.fence, intent.key, effect.Verdict.DONE, result)
+
+    def _moved(self, move: Move) -> Entry:
+        """Answer a move: it was made then by this attempt or one before, or refused."""
+        made = [event for event in self._story.events if event.name == Name.MOVED and _leads(event, move)]
+        found, verdict = None, Step.DENIED
+        if len(made) >= move.ordinal:
+            found, verdict = made[move.ordinal - 1], Step.AGAIN
+            self._moves.discard(self._story.events.index(found))
+        elif not self._was_denied():
+            raise self._diverge("move", None, f"{move.target} {move.subject}".rstrip())
+        return Entry(move.task_id, move.fence, move.key, verdict, None)
+
+    def _was_denied(self) -> bool:
+        detail = self._ending.detail
+        return isinstance(detail, dict) and detail.get("error_class") == StateDenied.code
+
+    def _follow(self, intent: Intent, number: int) -> None:
+        """Note the first effect that has another number than then, and the first asked for after one that followed."""
+        if intent.key in self._asked:
+            return
+        said = Diverged(self._story.task, f"effect {intent.number}", self._recorded(intent.number), _named(intent))
+        if number != intent.number:
+            self._disorder = self._disorder or said
+        if self._turned is None and number < max(self._asked.values(), default=0):
+            self._turned = self._disorder or said
+        self._asked[intent.key] = number
+
+    def _recorded(self, number: int) -> str | None:
+        """Name the effect that the record has at this place."""
+        return next(
+            (_shown(one.kind, text_of(one.fields)) for one in self._story.effects if one.number == number), None
+        )
+
+    def _diverge(self, what: str, expected: str | None, found: str | None) -> Diverged:
+        if self._stop is None:
+            self._stop = Diverged(self._story.task, what, expected, found)
+        return self._stop
+
+    def _in_doubt(self, found: EffectLine) -> bool:
+        """Tell whether the attempt did not learn how it ended: nobody did, or a person told after it had failed."""
+        if found.result is UNSET and found.failure is UNSET:
+            return True
+        return self._ending.name == Name.FAILED and (found.recorded_at or 0) > self._ending.at
+
+    def _doubted(self, intent: Intent) -> EffectInDoubt:
+        """Make what stops a handler at an effect in doubt: a verdict of doubt would have it looked up or redone."""
+        error = EffectInDoubt(f"It is {intent.kind}, key {intent.key}.")
+        self.doubt = self.doubt or error
+        self._raised.append((error, None))
+        return error
+
+    def _again(self, found: EffectLine) -> BaseException:
+        """Make the failure that the effect ended with, so that a handler which caught it then catches it now."""
+        recorded = Recorded(found.failure if isinstance(found.failure, dict) else {}, self._home)
+        self._raised.append((recorded.error(), recorded.verdict()))
+        return self._raised[-1][0]
+
+    def rule(self, error: BaseException) -> Verdict | None:
+        """Classify a recorded failure as it was then, after the pipeline's own rules: it lacks what was looked at."""
+        return next((verdict for one, verdict in self._raised if one is error), None)
+
+    def propagated(self, error: BaseException) -> Settlement | None:
+        """Return the recorded end if it is a recorded failure of an effect that ended the attempt, now as then."""
+        outcome = self._story.outcomes[-1]
+        if outcome.status != "ERROR" or not any(error is one for one, _ in self._raised):
+            return None
+        self.failed_as_recorded = True
+        failure = outcome.failure if isinstance(outcome.failure, dict) else {}
+        return Settlement(self._story.task.task, outcome.fence, "ERROR", failure=canonical.encode(failure))
+
+    def check(self) -> None:
+        """Raise what a handler may have caught."""
+        if self._stop is not None:
+            raise self._stop
+
+    def judge(self, settlement: Settlement) -> None:
+        """Raise unless the effects were asked for as then: all of them, in the same order."""
+        if settlement.status == "ERROR" and self._ending.name == Name.FAILED:
+            self._judge_failed()
+        if settlement.status != "DONE" or self._ending.name != Name.DONE:
+            return  # which effects a failed attempt asked for is not on record; a status that differs says more
+        if self._moves:
+            left = self._story.events[min(self._moves)]
+            raise Diverged(self._story.task, "move", text_of(left.detail), None)
+        told = self._ending.detail if isinstance(self._ending.detail, dict) else {}
+        trace = canonical.decode(settlement.detail) if settlement.detail else {}
+        if told.get("effects_sha256") == trace.get("effects_sha256"):
+            return
+        if told.get("effects", 0) != trace.get("effects", 0):
+            counts = (str(told.get("effects", 0)), str(trace.get("effects", 0)))
+            raise self._disorder or Diverged(self._story.task, "number of effects", *counts)
+        if self._disorder is not None:
+            raise self._disorder
+        # Asked for in the same order, but answered in another: they were under way at the same time.
+
+    def _judge_failed(self) -> None:
+        """Raise if a failed attempt asked in another order, where no other attempt numbered its effects."""
+        own = all(one.fence == self._ending.fence for one in self._story.effects)
+        if own and self._turned is not None:
+            raise self._turned
+
+
+class ReplayLine:
+    """How a replayed attempt speaks to the engine: there is none."""
+
+    cancelled = False
+    lost = False
+    leaving = False
+
+    def __init__(self, inputs: Callable[[], dict[str, Any]], answers: Answers) -> None:
+        self.inputs = inputs
+        self.ledger = answers
+
+    def note(self, progress: str) -> None:
+        """Let progress go nowhere."""
+
+
+def _is_move_of(event: EventLine, ending: EventLine) -> bool:
+    return event.name == Name.MOVED and event.fence == ending.fence
+
+
+def _leads(event: EventLine, move: Move) -> bool:
+    told = event.detail if isinstance(event.detail, dict) else {}
+    return (told.get("to"), told.get("of", "")) == (move.target, move.subject)
+
+
+def _named(intent: Intent) -> str:
+    return _shown(intent.kind, intent.fields)
+
+
+def _shown(kind: str, fields: str | None) -> str:
+    return f"{kind} {fields or ''}".rstrip()
+
+
+def _cut(text: str | None) -> str | None:
+    return text if text is None or len(text) <= SHOWN_MAX else f"{text[:SHOWN_MAX]}…"

@@ -1,0 +1,251 @@
+"""A record, run again: the handlers with their recorded payloads and inputs, every effect answered from the record.
+
+Nothing outside is touched: no database, no act, no look-up. What the handlers return is compared with what they
+returned then, and the journal's clock and jitter with what the policies draw. The report holds nothing of this run but
+what came of it, so any number of runs on any machines give the same bytes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from msgspec import UNSET, Struct
+
+from leasehold import canonical, clock
+from leasehold.errors import RecordDamaged
+from leasehold.insight.record.reader import Recording, read_lines
+from leasehold.insight.verify.effects import Effects
+from leasehold.insight.verify.verify import check_story
+from leasehold.model import lease as endings
+from leasehold.model.failure.failure import Failure, classify
+from leasehold.model.failure.verdict import pause
+from leasehold.model.journal.event import Name
+from leasehold.model.journal.record import EffectLine, EventLine, Opening, OutcomeLine, Story, text_of
+from leasehold.model.lease import Lease, Settlement
+from leasehold.model.names import route as route_of
+from leasehold.model.retry import RetryAt, decide, seed_of, spread_of
+from leasehold.model.status import Status
+from leasehold.runtime.attempt import Attempt
+from leasehold.runtime.handlers import Handler
+from leasehold.runtime.replay.deliveries import compare_posts
+from leasehold.runtime.replay.ledger import Answers, Diverged, Divergence, ReplayLine
+
+Handlers = Mapping[str, Handler]
+
+
+class Replay(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a replay found. `told`: tasks that no handler ended, so that only their journal was checked."""
+
+    equal: bool
+    tasks: int = 0
+    told: int = 0
+    effects: int = 0
+    digest: str = ""
+    divergence: Divergence | None = None
+
+
+@dataclass(slots=True)
+class Book:
+    """A whole record, in memory."""
+
+    opening: Opening
+    stories: list[Story] = field(default_factory=list)
+    effects: dict[str, EffectLine] = field(default_factory=dict)
+    _stages: dict[str | None, list[Story]] = field(default_factory=dict)
+
+    def add(self, story: Story) -> None:
+        """Take up a task."""
+        self.stories.append(story)
+        self.effects |= {effect.key: effect for effect in story.effects}
+        self._stages.setdefault(story.task.stage, []).append(story)
+
+    def inputs(self, story: Story) -> dict[str, Any]:
+        """Return the outputs of the stages a task waited for, as its handler got them; made anew each time."""
+        after = story.task.after
+        if story.task.segment is not None:
+            after = self._stages[story.task.stage][0].task.after
+        return {stage: self._output(stage) for stage in after}
+
+    def _output(self, stage: str) -> Any:
+        group, *segments = self._stages[stage]
+        if group.task.each is None:
+            return _value(current(group))
+        return [_value(end) for one in segments if (end := current(one)) is not None]
+
+
+def replay(path: Path, handlers: Handlers) -> Replay:
+    """Run a record again; `RecordDamaged` if it is not whole."""
+    book = load(read_lines(path))
+    run = _Run(book, handlers)
+    try:
+        for story in book.stories:
+            run.story(story)
+    except Diverged as found:
+        return Replay(equal=False, tasks=run.tasks, told=run.told, effects=run.effects, divergence=found.divergence)
+    return Replay(equal=True, tasks=run.tasks, told=run.told, effects=run.effects, digest=run.digest.hexdigest())
+
+
+def load(lines: Iterable[bytes]) -> Book:
+    """Read a record whole; `RecordDamaged` if its hashes, its order, or its events and outcomes do not fit."""
+    recording = Recording(lines)
+    book = Book(recording.opening)
+    effects = Effects(recording.opening.kind, recording.opening.key)
+    for story in recording.stories():
+        if said := check_story(story, effects):
+            raise RecordDamaged(f"Before line {recording.line}: {said}.")
+        book.add(story)
+    return book
+
+
+def current(story: Story) -> OutcomeLine | None:
+    """Return how a task ended, unless it has not or has begun anew."""
+    return story.outcomes[-1] if story.outcomes and not story.outcomes[-1].past else None
+
+
+def _value(outcome: OutcomeLine | None) -> Any:
+    if outcome is None or outcome.status != Status.DONE or outcome.output is UNSET:
+        return None
+    return canonical.decode(text_of(outcome.output) or "null")
+
+
+class _Run:
+    """One replay under way."""
+
+    def __init__(self, book: Book, handlers: Handlers) -> None:
+        self._book = book
+        self._handlers = handlers
+        self.tasks = 0
+        self.told = 0
+        self.effects = 0
+        self.digest = hashlib.sha256()
+
+    def story(self, story: Story) -> None:
+        """Check a task's jitter, and run its last attempt again if a handler ended it."""
+        self._check_jitter(story)
+        ending, outcome = story.events[-1], current(story)
+        if outcome is None or ending.fence is None or ending.name not in (Name.DONE, Name.FAILED):
+            self.told += 1
+            return
+        handler = self._handler(story)
+        answers = Answers(story, ending, self._book.effects, getattr(handler.function, "__module__", ""))
+        handler = replace(handler, rules=(*handler.rules, answers.rule))
+        settlement = self._attempt(story, Attempt(self._lease(story, ending), handler, 0), answers)
+        answers.judge(settlement)
+        _compare(story, outcome, settlement, answers)
+        if settlement.status == Status.DONE:
+            compare_posts(story, settlement)
+        self.tasks += 1
+        self.effects += answers.asked
+        self.digest.update(canonical.encode(_told(story, settlement), limit=sys.maxsize).encode() + b"\n")
+
+    def _attempt(self, story: Story, attempt: Attempt, answers: Answers) -> Settlement:
+        line = ReplayLine(lambda: self._book.inputs(story), answers)
+        with contextlib.redirect_stdout(sys.stderr):  # what handlers print is not the report
+            try:
+                result = attempt.call(lambda _: line)
+                if attempt.handler.is_async:
+                    result = asyncio.run(result)
+                settlement = _succeeded(attempt, result, answers)
+            except (Diverged, KeyboardInterrupt):
+                raise
+            except BaseException as error:  # noqa: BLE001 — whatever a handler raises is compared
+                settlement = answers.propagated(error) or attempt.fail(error)
+        answers.check()  # a handler may have caught what told it to stop
+        return settlement
+
+    def _handler(self, story: Story) -> Handler:
+        route = route_of(self._book.opening.kind, story.task.stage)
+        if route not in self._handlers:
+            raise Diverged(story.task, "handler", route, "missing")
+        return self._handlers[route]
+
+    def _lease(self, story: Story, ending: EventLine) -> Lease:
+        task, opening = story.task, self._book.opening
+        return Lease(
+            task_id=task.task,
+            fence=ending.fence or 0,
+            attempt=ending.attempt or 0,
+            epoch=story.outcomes[-1].epoch,
+            position=0,
+            job_id=0,
+            kind=opening.kind,
+            stage=task.stage,
+            segment=task.segment,
+            key=opening.key,
+            payload=text_of(opening.payload) or "{}",
+            item=text_of(task.item),
+            queue=task.queue,
+            priority=task.priority,
+            attempts_max=task.attempts_max,
+            lease_ms=task.lease_ms,
+            started_at=_claimed_at(story, ending),
+        )
+
+    def _check_jitter(self, story: Story) -> None:
+        epoch = 1
+        for event in story.events:
+            epoch += event.name == Name.REVIVED
+            if event.name == Name.RETRIED and isinstance(event.detail, dict) and "seed" in event.detail:
+                self._check_delay(story, event.detail, epoch, event.attempt or 0)
+
+    def _check_delay(self, story: Story, detail: dict[str, Any], epoch: int, attempt: int) -> None:
+        handler = self._handler(story)
+        seed = seed_of(self._book.opening.key, handler.route, story.task.segment, epoch, attempt)
+        if detail["seed"] != seed:
+            raise Diverged(story.task, "seed of a retry", detail["seed"], seed)
+        failure = Failure("REPLAYED", "tried again", retryable=True, retry_after=pause(detail.get("retry_after")))
+        decision = decide(failure, attempt, attempt + 1, handler.retry, spread_of(seed))
+        assert isinstance(decision, RetryAt)
+        drawn = clock.microseconds(decision.delay)
+        if detail.get("delay_us") != drawn:
+            raise Diverged(story.task, "delay of a retry, in microseconds", str(detail.get("delay_us")), str(drawn))
+
+
+def _succeeded(attempt: Attempt, result: object, answers: Answers) -> Settlement:
+    """Judge a result as then: whatever the handler made of an effect in doubt, a person had to tell."""
+    if answers.doubt is not None:
+        return endings.failed(attempt.lease, classify(answers.doubt))
+    return attempt.succeed(result)
+
+
+def _claimed_at(story: Story, ending: EventLine) -> int:
+    """Return when the attempt that ended so was claimed."""
+    claims = (one.at for one in reversed(story.events) if one.name == Name.CLAIMED and one.fence == ending.fence)
+    return next(claims, ending.at)
+
+
+def _compare(story: Story, outcome: OutcomeLine, settlement: Settlement, answers: Answers) -> None:
+    recorded = outcome.failure.get("error_class") if isinstance(outcome.failure, dict) else None
+    if settlement.status != outcome.status:
+        found = f"{settlement.status} {_error_class(settlement) or ''}".rstrip()
+        raise Diverged(story.task, "status", f"{outcome.status} {recorded or ''}".rstrip(), found)
+    if settlement.output != text_of(outcome.output):
+        raise Diverged(story.task, "output", text_of(outcome.output), settlement.output)
+    if not answers.failed_as_recorded and _error_class(settlement) != recorded:
+        raise Diverged(story.task, "error class", recorded, _error_class(settlement))
+
+
+def _error_class(settlement: Settlement) -> str | None:
+    if settlement.failure is None:
+        return None
+    found = canonical.decode(settlement.failure)
+    return str(found.get("error_class"))
+
+
+def _told(story: Story, settlement: Settlement) -> dict[str, Any]:
+    """What one task adds to the digest."""
+    return {
+        "task": story.task.task,
+        "status": settlement.status,
+        "output": settlement.output,
+        "error_class": _error_class(settlement),
+        "trace": settlement.detail,
+        "posts": [[one.subject, one.recipient, one.version, one.message] for one in settlement.deliveries or []],
+    }

@@ -1,0 +1,190 @@
+"""Running a worker to an end: until a signal, or until nothing is left; and an orchestrator alone."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from types import FrameType
+from typing import Final, Self
+
+from leasehold.errors import LeaseholdError, Misuse, WaitTimeout
+from leasehold.runtime.deliver.relay import Relay
+from leasehold.runtime.deliver.sender import Carrier
+from leasehold.runtime.maintain.upkeep import Upkeep
+from leasehold.runtime.observe.events import Notices
+from leasehold.runtime.process_identity import this_process
+from leasehold.runtime.worker import Plan, Worker
+from leasehold.store import Store, open_store
+from leasehold.store.db.documents import document
+from leasehold.store.reports import Remaining
+from leasehold.store.workers import Question
+
+LOOK_SECONDS: Final = 0.02
+LOOK_MAX: Final = 0.25
+FORCED_EXIT: Final = 1
+SIGNAL_SECONDS: Final = 0.25
+PARTING_PATIENCE: Final = 2.0
+RELAY_GRACE_SECONDS: Final = 30.0
+_in_cell = False
+
+
+def serve(store: Store, plan: Plan) -> int:
+    """Work until SIGTERM or SIGINT; return how many attempts the grace was too short for."""
+    _refuse_inside()
+    with _Signals() as signals:
+        worker = Worker(store, plan)
+        worker.start()
+        signals.wait()
+        left = worker.stop()
+        worker.await_silence()
+        return left
+
+
+def orchestrate(store: Store) -> None:
+    """Do upkeep alone, without running tasks, until SIGTERM or SIGINT."""
+    with _Signals() as signals:
+        owner = this_process()
+        worker = store.workers.register(owner)
+        notices = Notices(worker=worker)
+        upkeep = Upkeep(store, worker, owner, notices, on_ready=store.wake)
+        upkeep.start()
+        signals.wait()
+        upkeep.close()
+        _sign_off(store.url, worker, notices)
+
+
+def relay(store: Store, carriers: Mapping[str, Carrier], grace: float = RELAY_GRACE_SECONDS) -> None:
+    """Send deliveries, and do upkeep, without running tasks, until SIGTERM or SIGINT."""
+    with _Signals() as signals:
+        owner = this_process()
+        worker = store.workers.register(owner)
+        notices = Notices(worker=worker)
+        sending = Relay(store, carriers, notices)
+        upkeep = Upkeep(store, worker, owner, notices, providers=carriers, on_ready=store.wake, on_pulse=sending.heed)
+        sending.start()
+        upkeep.start()
+        signals.wait()
+        upkeep.close()
+        sending.close(grace)
+        _sign_off(store.url, worker, notices)
+
+
+def _sign_off(url: str, worker: int, notices: Notices) -> None:
+    """Note that this process holds nothing; a database that is away is not waited for."""
+    parting = open_store(url, connections=1, patience=PARTING_PATIENCE)
+    try:
+        parting.workers.gone([worker])
+    except LeaseholdError as error:
+        notices.part_failed("orchestrator", error)
+    finally:
+        parting.close()
+
+
+def drain(store: Store, plan: Plan, timeout: float | None = None, *, wait_for_due: bool = True) -> None:
+    """Work until nothing is left for these handlers; `WaitTimeout` if that takes longer than `timeout` seconds."""
+    _refuse_inside()
+    worker = Worker(store, plan)
+    worker.start()
+    grace = 0.0
+    try:
+        _await(lambda: _is_done(store, plan, worker, wait_for_due=wait_for_due), timeout)
+        grace = plan.grace
+    finally:
+        worker.stop(grace)
+
+
+def run_inside_a_cell() -> None:
+    """Note that this process runs one isolated handler and nothing else."""
+    global _in_cell  # noqa: PLW0603 — a fact about the process
+    _in_cell = True
+
+
+def _refuse_inside() -> None:
+    """Refuse to work from within a handler: it would wait for its own end."""
+    if _in_cell:
+        raise Misuse("An isolated handler's module is run anew: work and drain under `if __name__ == '__main__':`.")
+    if threading.current_thread().name in ("leasehold-handler", "leasehold-loop"):
+        raise Misuse("A handler cannot work or drain: it would wait for its own end.")
+
+
+def _await(done: Callable[[], bool], timeout: float | None) -> None:
+    started = time.monotonic()
+    pause = LOOK_SECONDS
+    quiet = threading.Event()
+    while not done():
+        if timeout is not None and time.monotonic() - started > timeout:
+            raise WaitTimeout(f"Work was left after {timeout:g} seconds of draining.")
+        quiet.wait(pause)
+        pause = min(LOOK_MAX, pause * 1.2)
+
+
+def _is_done(store: Store, plan: Plan, worker: Worker, *, wait_for_due: bool) -> bool:
+    # First what is due, then what is left: what becomes ready in between is seen by the second look.
+    if worker.busy or (not wait_for_due and _is_due(store)):
+        return False
+    left: Remaining = store.reports.remaining(sorted(plan.handlers), sorted(plan.queues))
+    due = left.due if wait_for_due else 0
+    if left.ready or left.running or left.unsettled or due:
+        return False
+    # After the tasks: what they posted was written with their ends.
+    return not _deliveries_left(store, plan, wait_for_due=wait_for_due) and not worker.busy
+
+
+def _deliveries_left(store: Store, plan: Plan, *, wait_for_due: bool) -> int:
+    if not plan.carriers:
+        return 0
+    left, due = store.deliveries.left(sorted(plan.carriers))
+    return left if wait_for_due else due
+
+
+def _is_due(store: Store) -> bool:
+    now, due_at = next_due(store)
+    return due_at is not None and due_at <= now
+
+
+def next_due(store: Store, providers: Sequence[str] = ()) -> tuple[int, int | None]:
+    """Return the database's time, and when the next task, or delivery of these providers, is due; None: never."""
+    served = document(sorted(providers))
+    pulse = store.workers.pulse(Question(0, "[]", "[]", look=False, since=0, boot="", namespace="", providers=served))
+    moments = [moment for moment in (pulse.due_at, pulse.delivery_due_at) if moment is not None]
+    return pulse.now, min(moments, default=None)
+
+
+class _Signals:
+    """Hears the first SIGTERM or SIGINT; the second leaves at once, and leases expire.
+
+    A signal is heard between any two steps of the main thread, also of one that waits for it: what hears must take no
+    lock that the waiting holds. An event's are such; a simple queue may be put into at any moment.
+    """
+
+    def __init__(self) -> None:
+        self._is_heard = False
+        self._heard: SimpleQueue[None] = SimpleQueue()
+        self._before: dict[int, object] = {}
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGTERM, signal.SIGINT):
+                self._before[number] = signal.signal(number, self.hear)
+        return self
+
+    def hear(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        if self._is_heard:
+            os._exit(FORCED_EXIT)
+        self._is_heard = True
+        self._heard.put(None)
+
+    def wait(self, every: float = SIGNAL_SECONDS) -> None:
+        """Wait for one. A wait without end could sleep through one that the kernel gave to another thread."""
+        while not self._is_heard:
+            with suppress(Empty):
+                self._heard.get(timeout=every)
+
+    def __exit__(self, *_: object) -> None:
+        for number, before in self._before.items():
+            signal.signal(number, before)  # type: ignore[arg-type]

@@ -1,0 +1,228 @@
+"""The PostgreSQL dialect: any number of worker machines. A single operation is one statement in autocommit."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from typing import Final
+from weakref import WeakKeyDictionary
+
+import psycopg
+from psycopg import errors as pg
+from psycopg.pq import PipelineStatus, TransactionStatus
+from psycopg.rows import tuple_row
+
+from leasehold.errors import (
+    Broken,
+    ConnectionForeign,
+    DatabaseUnavailable,
+    LeaseholdError,
+    Misuse,
+    ResultRefused,
+    SchemaMissing,
+    UrlInvalid,
+)
+from leasehold.store.db import statements
+from leasehold.store.db.database import Row, Trouble, one_line
+from leasehold.store.db.postgres_dial import dial
+from leasehold.store.db.postgres_wake import ListenEar, NotifyMouth
+from leasehold.store.db.wake import GatheringMouth
+
+CONNECT: Final[dict[str, str | int]] = {
+    "connect_timeout": 5,
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,
+    "application_name": "leasehold",
+}
+AGAIN: Final = ("40001", "40P01", "55P03", "53300", "57014")
+RECONNECT: Final = ("25006", "25P03", "25P04", "57P01", "57P02", "57P03", "57P05")
+ROWS_KEPT_MAX: Final = 1_000  # of a result, by an idle connection
+# Rows are looked up by key. A scan looks cheap while a table is empty, and a plan made then is kept for a while.
+# A process that is frozen inside a transaction of ours holds its rows no longer than the limit.
+SETTINGS: Final = (
+    "SET jit = off; SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_mergejoin = off;"
+    " SET enable_memoize = off;"
+    " SET idle_in_transaction_session_timeout = '2s'"
+)
+
+
+class PostgresDialect:
+    """Knows one PostgreSQL database by its URL."""
+
+    name = "postgres"
+    takes_turns = False
+    in_transaction = False
+
+    def __init__(self, url: str) -> None:
+        try:
+            given = psycopg.conninfo.conninfo_to_dict(url)
+        except psycopg.Error as error:
+            raise UrlInvalid(f"It cannot be read: {error}.") from None
+        self.conninfo = psycopg.conninfo.make_conninfo(url, **{k: v for k, v in CONNECT.items() if k not in given})
+        self._home: Row | None = None
+        self._known: WeakKeyDictionary[psycopg.Connection[Row], bool] = WeakKeyDictionary()
+        self._known_of = os.getpid()
+
+    def connect(self) -> PostgresSession:
+        """Open a connection of our own."""
+        connection = dial(self.conninfo)
+        try:
+            session = PostgresSession(connection, own=True, is_pooled=is_pooled(connection))
+            if session.is_pooled:
+                connection.prepare_threshold = None  # also for the statements of those whom it is lent to
+            else:
+                connection.execute(SETTINGS)
+        except BaseException:
+            connection.close()
+            raise
+        return session
+
+    def adopt(self, connection: object) -> PostgresSession:
+        """Wrap the caller's psycopg connection, which must lead to the same database."""
+        if not isinstance(connection, psycopg.Connection):
+            raise ConnectionForeign(f"PostgreSQL needs a psycopg.Connection; this is {type(connection).__name__}.")
+        if connection.pgconn.pipeline_status != PipelineStatus.OFF:
+            raise Misuse("In pipeline mode no statement is answered in time; leave it before the transaction.")
+        if self._known_of != os.getpid():  # in a forked child none is known
+            self._known, self._known_of = WeakKeyDictionary(), os.getpid()
+        if connection not in self._known:
+            if home(connection) != self._own_home():
+                raise ConnectionForeign(f"It leads to {connection.info.dbname!r} on {connection.info.host!r}.")
+            self._known[connection] = is_pooled(connection)
+        return PostgresSession(connection, own=False, is_pooled=self._known[connection])
+
+    def _own_home(self) -> Row:
+        if self._home is None:
+            with dial(self.conninfo) as connection:
+                self._home = home(connection)
+        return self._home
+
+    def ear(self) -> ListenEar:
+        """Hear wake-ups of this database."""
+        return ListenEar(self.conninfo)
+
+    def mouth(self) -> GatheringMouth:
+        """Send wake-ups to this database's ears."""
+        return GatheringMouth(NotifyMouth(self.conninfo))
+
+    def judge(self, error: Exception) -> Trouble | None:
+        """Tell what a psycopg error means."""
+        if not isinstance(error, psycopg.Error):
+            return None
+        state = error.sqlstate or ""
+        if state in AGAIN:
+            return Trouble.AGAIN
+        if state in RECONNECT or state.startswith("08"):
+            return Trouble.RECONNECT
+        if not state and isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+            return Trouble.RECONNECT
+        return Trouble.FINAL
+
+    def translate(self, error: Exception) -> LeaseholdError:
+        """Turn a final psycopg error into one of ours."""
+        said = f"PostgreSQL says: {one_line(error)}."
+        match error:
+            case pg.UndefinedTable() | pg.InvalidSchemaName() | pg.UndefinedFunction() | pg.UndefinedColumn():
+                return SchemaMissing(said)
+            case pg.InsufficientPrivilege() | pg.DiskFull() | pg.OutOfMemory() | pg.IoError():
+                return DatabaseUnavailable(said)
+            case psycopg.DataError():
+                return ResultRefused(said)
+            case psycopg.IntegrityError():
+                return Broken(said)
+            case _:
+                return Misuse(said)
+
+
+def home(connection: psycopg.Connection[Row]) -> Row:
+    """Name the database this leads to, wherever it has moved: the cluster's number and the database's."""
+    return _ask(connection, "home")
+
+
+def is_pooled(connection: psycopg.Connection[Row]) -> bool:
+    """Tell whether a pooler stands between: it gives out a number of its own for that of the server's process."""
+    return _ask(connection, "backend") != (connection.info.backend_pid,)
+
+
+def _ask(connection: psycopg.Connection[Row], name: str) -> Row:
+    is_alone = connection.autocommit and connection.info.transaction_status is TransactionStatus.IDLE
+    bracket = nullcontext() if is_alone else connection.transaction()  # what fails leaves the caller's as it was
+    with bracket, psycopg.Cursor(connection, row_factory=tuple_row) as cursor:
+        return cursor.execute(statements.text("session", name).encode(), prepare=False).fetchall()[0]
+
+
+class PostgresSession:
+    """One psycopg connection, ours or the caller's.
+
+    Behind a pooler nothing is prepared and nothing set: the server's session is everybody's. A name that another client
+    has prepared there would run its statement with our values.
+    """
+
+    pours = True
+
+    def __init__(self, connection: psycopg.Connection[Row], *, own: bool, is_pooled: bool) -> None:
+        self._connection = connection
+        self._own = own
+        self.is_pooled = is_pooled
+        self._prepare = False if is_pooled else None
+        # One for all: it knows by then how to send and read what it has sent and read before.
+        self._cursor = psycopg.Cursor(connection, row_factory=tuple_row)  # whatever the caller's makes
+
+    @property
+    def raw(self) -> object:
+        """The driver's own connection."""
+        return self._connection
+
+    @property
+    def usable(self) -> bool:
+        """Whether the connection is open."""
+        return not self._connection.closed
+
+    def run(self, name: str, /, **values: object) -> list[Row]:
+        """Run a named operation and return its rows."""
+        cursor = self._cursor
+        cursor.execute(statements.encoded("postgres", name), values, binary=True, prepare=self._prepare)
+        rows = cursor.fetchall() if cursor.description else []
+        if len(rows) > ROWS_KEPT_MAX:
+            self._cursor = psycopg.Cursor(self._connection, row_factory=tuple_row)  # lets go of a large result
+        return rows
+
+    def pour(self, name: str, texts: Iterable[str]) -> None:
+        """Add rows to a table by COPY, each a line of a text."""
+        statement = statements.text("postgres", name).encode()
+        with psycopg.Cursor(self._connection) as cursor, cursor.copy(statement) as copy:
+            for text in texts:
+                copy.write(text)
+
+    def script(self, folder: str, name: str) -> None:
+        """Run a file of definitions."""
+        self._connection.execute(statements.text(folder, name).encode(), prepare=False)
+
+    @contextmanager
+    def atomic(self, *, write: bool) -> Iterator[None]:  # noqa: ARG002 — PostgreSQL needs no announcement
+        """Make what runs inside one transaction."""
+        is_outermost = self._connection.info.transaction_status is TransactionStatus.IDLE
+        with self._connection.transaction():
+            if self._own and self.is_pooled and is_outermost:
+                self.script("session", "pooled")
+            yield
+            if self._connection.info.transaction_status is TransactionStatus.INERROR:
+                # The server would answer COMMIT by rolling back, and say nothing.
+                raise Misuse("A statement of this transaction failed, so it cannot be committed; nothing was written.")
+
+    def set_clock(self, now: int) -> None:
+        """Stop this database's clock at `now`, for tests."""
+        if self._connection.execute(statements.text("session", "postgres_clock_found").encode()).fetchall() != [
+            (True,)
+        ]:
+            self.script("session", "postgres_clock")
+        self._connection.execute(statements.text("session", "postgres_clock_set").encode(), {"now": now})
+
+    def close(self) -> None:
+        """Close our own connection; the caller's is left alone."""
+        if self._own:
+            with suppress(psycopg.Error):
+                self._connection.close()

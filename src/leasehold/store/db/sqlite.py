@@ -1,0 +1,316 @@
+"""The SQLite dialect.
+
+One file, many processes of one host. Every write is BEGIN IMMEDIATE and synced before it is answered.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import apsw
+
+from leasehold import clock
+from leasehold.errors import (
+    Broken,
+    ConnectionForeign,
+    DatabaseUnavailable,
+    LeaseholdError,
+    Misuse,
+    ResultRefused,
+    SchemaMissing,
+    SqliteTooOld,
+    UrlInvalid,
+)
+from leasehold.model.journal import hash_chain
+from leasehold.store.db import guard, sqlite_clock, statements
+from leasehold.store.db.database import Row, Trouble
+from leasehold.store.db.sqlite_wake import SocketEar, SocketMouth
+
+VERSION_MIN: Final = (3, 51, 3)
+BUSY_SECONDS: Final = 30.0
+# What a file system of the caller's own raises has no code.
+TOLD: Final[dict[type[Exception], int]] = {apsw.IOError: apsw.SQLITE_IOERR, apsw.FullError: apsw.SQLITE_FULL}
+BUSY: Final = "another process is writing"
+STATEMENTS_KEPT: Final = 1_000  # prepared, by connection: more than the store has
+BOUND_TIME: Final = "leasehold_now"
+TAKES: Final = frozenset({"leases/claim"})  # operations whose first step puts aside all that the others are about
+_BOOT: Final = clock.boot_id()
+
+
+class SqliteDialect:
+    """Knows one SQLite file."""
+
+    name = "sqlite"
+    takes_turns = True
+    in_transaction = False
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        check_version(apsw.sqlite_lib_version())
+
+    def connect(self) -> SqliteSession:
+        """Open a connection of our own."""
+        if not self.path.parent.is_dir():
+            raise UrlInvalid(f"The folder {self.path.parent} does not exist.")
+        guard.protect(self.path)
+        try:
+            return self._open()
+        except BaseException:
+            guard.release(self.path)
+            raise
+
+    def _open(self) -> SqliteSession:
+        connection = apsw.Connection(str(self.path), statementcachesize=STATEMENTS_KEPT)
+        try:
+            session = SqliteSession(connection, own=True, path=self.path)
+            guard.recognise(self.path)
+            return session
+        except BaseException:
+            connection.close()
+            raise
+
+    def adopt(self, connection: object) -> SqliteSession:
+        """Wrap the caller's apsw connection, which must lead to the same file."""
+        if not isinstance(connection, apsw.Connection):
+            raise ConnectionForeign(f"SQLite needs an apsw.Connection; this is {type(connection).__name__}.")
+        try:
+            same = self.path.samefile(connection.filename)
+        except OSError:
+            same = False
+        if not same:
+            raise ConnectionForeign(f"It leads to {connection.filename or 'memory'}, not to {self.path}.")
+        return SqliteSession(connection, own=False, path=self.path)
+
+    def ear(self) -> SocketEar:
+        """Hear wake-ups of this file."""
+        return SocketEar(self.path)
+
+    def mouth(self) -> SocketMouth:
+        """Send wake-ups to this file's ears."""
+        return SocketMouth(self.path)
+
+    def judge(self, error: Exception) -> Trouble | None:
+        """Tell what an apsw error means."""
+        if isinstance(error, apsw.BusyError | apsw.LockedError | apsw.SchemaChangeError):
+            return Trouble.AGAIN
+        return Trouble.FINAL if isinstance(error, apsw.Error) else None
+
+    def translate(self, error: Exception) -> LeaseholdError:
+        """Turn a final apsw error into one of ours."""
+        code = getattr(error, "result", 0) or TOLD.get(type(error), 0)
+        return translate(code, str(error), self.path)
+
+
+def translate(code: int, said: str, path: Path) -> LeaseholdError:
+    """Turn a result code of SQLite, and what was said with it, into an error of ours."""
+    said = f"SQLite says: {said}."
+    match code:
+        case apsw.SQLITE_CORRUPT | apsw.SQLITE_CONSTRAINT:
+            return Broken(said)
+        case apsw.SQLITE_NOTADB | apsw.SQLITE_CANTOPEN:
+            return UrlInvalid(f"{path} cannot be opened. {said}")
+        case apsw.SQLITE_ERROR if "no such table" in said:
+            return SchemaMissing(said)
+        case apsw.SQLITE_TOOBIG | apsw.SQLITE_MISMATCH:
+            return ResultRefused(said)
+        case apsw.SQLITE_READONLY | apsw.SQLITE_PERM | apsw.SQLITE_AUTH:
+            return UrlInvalid(f"{path} cannot be written; check its permissions. {said}")
+        case apsw.SQLITE_FULL | apsw.SQLITE_IOERR:
+            return DatabaseUnavailable(said)
+        case _:
+            return Misuse(said)
+
+
+def check_version(found: str) -> None:
+    """Refuse a SQLite library with the WAL-reset bug."""
+    if tuple(int(part) for part in found.split(".")[:3]) < VERSION_MIN:
+        raise SqliteTooOld(f"This one is {found}.")
+
+
+def keep_plans(connection: apsw.Connection) -> None:
+    """Have a statement's plan depend on no value: else each new number of a LIMIT has it prepared again."""
+    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
+
+
+@cache
+def _with_bound_time(name: str) -> tuple[str, ...]:
+    """Return an operation's steps with the time as a parameter: to call for it takes the interpreter's lock."""
+    return tuple(step.replace("leasehold_now()", f":{BOUND_TIME}") for step in statements.steps("sqlite", name))
+
+
+class _Moment:
+    """The time of the open transaction. Its connection holds on to this, which holds on to nothing."""
+
+    now = 0
+
+    def tell(self, *_: object) -> int:
+        return self.now
+
+
+class SqliteSession:
+    """One apsw connection, ours or the caller's."""
+
+    pours = False
+
+    def __init__(self, connection: Any, *, own: bool, path: Path, busy_seconds: float = BUSY_SECONDS) -> None:
+        self._connection = connection
+        self._busy_seconds = busy_seconds
+        self._own = own
+        self._path = path
+        self._moment = _Moment()
+        if own:
+            self._set_up()
+        self._define_all()
+        self.script("session", "scratch")
+
+    def _define_all(self) -> None:
+        self._define("leasehold_now", self._moment.tell, 0)
+        self._define("leasehold_link", hash_chain.mark, 7)
+        self._define("leasehold_links", hash_chain.marks, 1)
+        self._define("leasehold_root", hash_chain.root, len(hash_chain.FACTS))
+
+    def _define(self, name: str, function: Callable[..., Any], arguments: int) -> None:
+        self._connection.create_scalar_function(name, function, arguments, deterministic=True)
+
+    def _set_up(self) -> None:
+        self._connection.set_busy_handler(_patient(self._busy_seconds))
+        keep_plans(self._connection)
+        self.script("session", "pragmas")
+
+    @property
+    def raw(self) -> object:
+        """The driver's own connection."""
+        return self._connection
+
+    @property
+    def usable(self) -> bool:
+        """Whether the connection is open."""
+        try:
+            return not self._connection.is_interrupted
+        except apsw.ConnectionClosedError:
+            return False
+
+    def run(self, name: str, /, **values: object) -> list[Row]:
+        """Run a named operation step by step and return the rows of the step that has some."""
+        steps = _with_bound_time(name)
+        values[BOUND_TIME] = self._moment.now
+        if name in TAKES:
+            self._execute(steps[0], values)
+            if not self._execute(statements.steps("session", "taken")[0]):
+                return []
+            steps = steps[1:]
+        return self._steps(steps, values)
+
+    def pour(self, name: str, texts: Iterable[str]) -> None:
+        """SQLite has nothing faster than its statements."""
+        raise NotImplementedError
+
+    def script(self, folder: str, name: str) -> None:
+        """Run a file of definitions."""
+        for step in statements.steps(folder, name):
+            self._execute(step)
+
+    def _steps(self, steps: tuple[str, ...], values: dict[str, object]) -> list[Row]:
+        rows: list[Row] = []
+        for step in steps:
+            if found := self._execute(step, values):
+                rows = found
+        return rows
+
+    def _execute(self, statement: str, values: Mapping[str, object] | None = None) -> list[Row]:
+        cursor = apsw.Cursor(self._connection)  # whatever the caller's makes
+        cursor.row_trace = cursor.exec_trace = None  # and whatever it makes of rows
+        try:
+            return cursor.execute(statement, values).fetchall()
+        except (apsw.BusyError, apsw.LockedError) as error:
+            raise type(error)(BUSY) from error
+
+    @contextmanager
+    def atomic(self, *, write: bool) -> Iterator[None]:
+        """Make what runs inside one transaction, with one time for all of it."""
+        nested = self._connection.in_transaction
+        self._insist("SAVEPOINT leasehold" if nested else "BEGIN IMMEDIATE" if write else "BEGIN")
+        try:
+            self._tell_time(write=write)
+            yield
+            self._insist("RELEASE leasehold" if nested else "COMMIT")  # without a log, those who read hold it up
+        except BaseException:
+            if self._connection.in_transaction:
+                self._execute("ROLLBACK TO leasehold" if nested else "ROLLBACK")
+            if nested and self._connection.in_transaction:
+                self._execute("RELEASE leasehold")
+            raise
+
+    def _insist(self, statement: str) -> None:
+        if self._own:  # it has a busy handler
+            self._execute(statement)
+            return
+        wait = _patient(self._busy_seconds)
+        for tries in itertools.count():  # the caller's connection may have no patience of its own
+            try:
+                self._execute(statement)
+                return
+            except Exception as error:
+                if not self._is_busy(error) or not wait(tries):
+                    raise
+
+    def _is_busy(self, error: Exception) -> bool:
+        return isinstance(error, apsw.BusyError)
+
+    def _host(self) -> sqlite_clock.Reading:
+        return sqlite_clock.read_host(_BOOT)
+
+    def _tell_time(self, *, write: bool) -> None:
+        host = self._host()
+        try:
+            self._moment.now = self._read_clock(host, write=write)
+        except Exception as error:
+            if not self._is_unknown_name(error):
+                raise
+            self._moment.now = host.wall  # before the first migration there is no anchor
+
+    def _is_unknown_name(self, error: Exception) -> bool:
+        return isinstance(error, apsw.SQLError)
+
+    def _read_clock(self, host: sqlite_clock.Reading, *, write: bool) -> int:
+        found = self._execute(statements.steps("session", "clock_read")[0])
+        anchor = sqlite_clock.decode(found[0][0]) if found else None
+        if anchor is None or sqlite_clock.is_stale(anchor, host):
+            last = self._execute(statements.steps("session", "clock_last")[0])
+            anchor = sqlite_clock.lay(anchor, host, last[0][0] if last else 0)
+            if write:
+                stored = {"value": sqlite_clock.encode(anchor)}
+                self._execute(statements.steps("session", "clock_write")[0], stored)
+        return sqlite_clock.now(anchor, host)
+
+    def set_clock(self, now: int) -> None:
+        """Stop this file's clock at `now`, for tests."""
+        stored = {"value": sqlite_clock.encode(sqlite_clock.Anchor(manual=now))}
+        self._execute(statements.steps("session", "clock_write")[0], stored)
+
+    def close(self) -> None:
+        """Close our own connection; the caller's is left alone."""
+        if self._own:
+            self._connection.close(force=True)  # what a statement that failed still has to say matters to nobody now
+            guard.release(self._path)
+
+
+def _patient(seconds: float) -> Callable[[int], bool]:
+    """Return a busy handler that waits in short, uneven steps, so that no process is always last."""
+    started = [0.0]
+
+    def wait(tries: int) -> bool:
+        now = time.monotonic()
+        if tries == 0:
+            started[0] = now
+        time.sleep(random.uniform(0.0005, 0.002 + min(tries, 20) * 0.001))
+        return now - started[0] < seconds
+
+    return wait

@@ -1,0 +1,149 @@
+"""SQLite through a connection that is the caller's: apsw's, or the standard library's `sqlite3`. None is opened here.
+
+The standard library brings a SQLite of its own, often an old one. What the engine needs of it is there since 3.40; but
+before 3.51.3 two connections that reset a write-ahead log at once can damage the file, so such a file is refused.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import apsw
+
+from leasehold.errors import ConnectionForeign, LeaseholdError, Misuse, SqliteTooOld
+from leasehold.store.db.database import Row, Trouble
+from leasehold.store.db.sqlite import BUSY_SECONDS, VERSION_MIN, SqliteDialect, SqliteSession, translate
+from leasehold.store.db.sqlite_wake import SocketEar, SocketMouth
+
+STANDARD_VERSION_MIN: Final = (3, 40, 0)
+UNHEX_VERSION: Final = (3, 41, 0)
+AGAIN: Final = (apsw.SQLITE_BUSY, apsw.SQLITE_LOCKED, apsw.SQLITE_SCHEMA)
+PRIMARY: Final = 0xFF  # the part of a result code that says what it is about
+
+
+class BorrowedDialect(SqliteDialect):
+    """Knows one connection of the caller's, and how long to wait for others who write."""
+
+    busy_seconds = BUSY_SECONDS
+
+    def __init__(self, connection: object) -> None:
+        self._connection = connection
+        match connection:
+            case apsw.Connection():
+                super().__init__(Path(connection.filename))
+            case sqlite3.Connection():
+                self.path = Path(_file_of(connection))
+            case _:
+                raise ConnectionForeign(
+                    f"An apsw.Connection or a sqlite3.Connection is needed; this is {type(connection).__name__}."
+                )
+
+    @property
+    def in_transaction(self) -> bool:  # type: ignore[override]
+        """Whether the caller has a transaction open."""
+        return bool(getattr(self._connection, "in_transaction", False))
+
+    def connect(self) -> SqliteSession:
+        """Use the caller's connection."""
+        if isinstance(self._connection, sqlite3.Connection):
+            _check_library(self._connection)
+            return StandardSession(self._connection, own=False, path=self.path, busy_seconds=self.busy_seconds)
+        return SqliteSession(self._connection, own=False, path=self.path, busy_seconds=self.busy_seconds)
+
+    def adopt(self, connection: object) -> SqliteSession:
+        """Take part in a transaction of the one connection there is."""
+        if connection is not self._connection:
+            raise ConnectionForeign("This app works on one connection of yours; this is another.")
+        return self.connect()
+
+    def ear(self) -> SocketEar:
+        """Workers need connections of their own."""
+        raise Misuse("An app on a connection of yours runs no workers; open the file by its URL for that.")
+
+    def mouth(self) -> SocketMouth | Silence:  # type: ignore[override]
+        """Tell the workers of a file; a database in memory has none."""
+        return Silence() if self.path == Path() else SocketMouth(self.path)
+
+    def judge(self, error: Exception) -> Trouble | None:
+        """Tell what an error of either library means."""
+        if isinstance(error, sqlite3.Error):
+            return Trouble.AGAIN if _code_of(error) in AGAIN else Trouble.FINAL
+        return super().judge(error)
+
+    def translate(self, error: Exception) -> LeaseholdError:
+        """Turn a final error of either library into one of ours."""
+        if isinstance(error, sqlite3.Error):
+            return translate(_code_of(error), str(error), self.path)
+        return super().translate(error)
+
+
+class StandardSession(SqliteSession):
+    """One connection of the standard library's."""
+
+    @property
+    def usable(self) -> bool:
+        """Whether the connection is open."""
+        try:
+            return isinstance(self._connection.total_changes, int)
+        except sqlite3.ProgrammingError:
+            return False
+
+    def _define_all(self) -> None:
+        super()._define_all()
+        if sqlite3.sqlite_version_info < UNHEX_VERSION:
+            self._define("unhex", bytes.fromhex, 1)
+
+    def _is_unknown_name(self, error: Exception) -> bool:
+        return isinstance(error, sqlite3.OperationalError) and _code_of(error) == apsw.SQLITE_ERROR
+
+    def _define(self, name: str, function: Callable[..., Any], arguments: int) -> None:
+        self._connection.create_function(name, arguments, function, deterministic=True)
+
+    def _is_busy(self, error: Exception) -> bool:
+        return isinstance(error, sqlite3.OperationalError) and _code_of(error) == apsw.SQLITE_BUSY
+
+    def _execute(self, statement: str, values: Mapping[str, object] | None = None) -> list[Row]:
+        connection = self._connection
+        theirs, connection.text_factory = connection.text_factory, str
+        try:
+            cursor = sqlite3.Cursor(connection)  # whatever the caller's makes
+            cursor.row_factory = None  # and whatever it makes of rows
+            return cursor.execute(statement, values or {}).fetchall()
+        finally:
+            connection.text_factory = theirs
+
+
+class Silence:
+    """A mouth that nobody listens to."""
+
+    def send(self, words: Iterable[str]) -> None:
+        """Say nothing."""
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def _file_of(connection: sqlite3.Connection) -> str:
+    cursor = sqlite3.Cursor(connection)
+    cursor.row_factory = None
+    return next((str(row[2]) for row in cursor.execute("PRAGMA database_list") if row[1] == "main"), "")
+
+
+def _check_library(connection: sqlite3.Connection) -> None:
+    found = sqlite3.sqlite_version_info
+    if found < STANDARD_VERSION_MIN:
+        raise SqliteTooOld(f"The sqlite3 of this Python has {sqlite3.sqlite_version}; open the file with apsw.")
+    cursor = sqlite3.Cursor(connection)
+    cursor.row_factory = None
+    if found < VERSION_MIN and cursor.execute("PRAGMA main.journal_mode").fetchone()[0] == "wal":
+        raise SqliteTooOld(
+            f"The file has a write-ahead log, and the sqlite3 of this Python is {sqlite3.sqlite_version}: open it with"
+            " apsw, or take the log away with PRAGMA journal_mode = DELETE."
+        )
+
+
+def _code_of(error: sqlite3.Error) -> int:
+    return int(getattr(error, "sqlite_errorcode", None) or 0) & PRIMARY

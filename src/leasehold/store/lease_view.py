@@ -1,0 +1,58 @@
+"""Who holds what, and what could be held next: for those who lease by hand, one task at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from leasehold.model.lanes import Lane
+from leasehold.model.lease import Lease
+from leasehold.store.db.database import Database
+from leasehold.store.db.documents import document
+
+
+class Tenure(Struct, frozen=True):
+    """A lease that stands: until when, and who holds it. Without `boot` it is held by hand, under the name `host`.
+
+    `effects`: the highest number of an effect of its task.
+    """
+
+    lease: Lease
+    expires_at: int
+    host: str
+    boot: str
+    pid: int
+    effects: int
+
+    @property
+    def holder(self) -> str:
+        """The name people see."""
+        return f"{self.host}:{self.pid}" if self.boot else self.host
+
+
+class Tenures:
+    """The noun `store.tenures`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def next_of(self, queues: Sequence[str], routes: str, most: int) -> list[Lane]:
+        """Find the task that is next in each of these queues, the first of all first; a lane leads to each."""
+        rows = self._database.read("lease_view/ready_first", queues=document(queues), routes=routes, most=most)
+        return [_lane(*row) for row in rows]
+
+    def place_of(self, task_id: int) -> Lane | None:
+        """Find a task that is ready; the lane leads to it."""
+        rows = self._database.read("lease_view/ready_of", task=task_id)
+        return _lane(*rows[0]) if rows else None
+
+    def of(self, task_id: int) -> Tenure | None:
+        """Read the lease of a task while it stands."""
+        rows = self._database.read("lease_view/lease_of", task=task_id)
+        return Tenure(Lease(*rows[0][:-5]), *rows[0][-5:]) if rows else None
+
+
+def _lane(queue: str, priority: int, position: int) -> Lane:
+    """Return the lane whose first task stands at this position."""
+    return Lane(queue, priority, priority, position - 1)

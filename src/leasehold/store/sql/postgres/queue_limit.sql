@@ -1,4 +1,0 @@
--- queue_limit: Set how many tasks of a queue may run at once, and the time between their starts; null lifts the limit.
-INSERT INTO leasehold.queue (name, capacity, pace_us) VALUES (%(queue)s, %(capacity)s::integer, %(pace_us)s::bigint)
-ON CONFLICT (name) DO UPDATE SET capacity = excluded.capacity, pace_us = excluded.pace_us
-RETURNING name

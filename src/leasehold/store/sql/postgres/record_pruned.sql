@@ -1,2 +1,0 @@
--- record_pruned: Tell when jobs were pruned last, with the messages that they had posted; 0 if never.
-SELECT coalesce(max(audit.at), 0) AS at FROM leasehold.audit WHERE audit.noun = 'job' AND audit.action = 'prune'

@@ -1,0 +1,4 @@
+-- messages: Read the messages of all deliveries in the order they were written, from one on.
+SELECT delivery.id, delivery.subject, delivery.recipient, delivery.version, delivery.message, delivery.provider
+FROM leasehold.delivery WHERE delivery.id > %(after)s::bigint
+ORDER BY delivery.id LIMIT %(most)s::integer

@@ -1,0 +1,29 @@
+-- tasks: List tasks of a job with the places they stand in: itself, then each stage followed by its segments.
+WITH member AS MATERIALIZED (
+    SELECT task.*, CASE WHEN task.segment IS NULL THEN task.id ELSE task.parent_id END AS trunk,
+        CASE WHEN task.segment IS NULL THEN 0 ELSE task.epoch END AS fan, coalesce(task.segment, -1) AS part
+    FROM leasehold.task
+    WHERE task.id = ANY(ARRAY(
+        SELECT id FROM leasehold.task WHERE id = %(job)s::bigint AND parent_id IS NULL
+        UNION ALL
+        SELECT id FROM leasehold.task WHERE job_id = %(job)s::bigint AND parent_id IS NOT NULL))
+),
+page AS MATERIALIZED (
+    SELECT * FROM member WHERE (trunk, fan, part) > (%(trunk)s::bigint, %(fan)s::integer, %(part)s::integer)
+    ORDER BY trunk, fan, part LIMIT %(most)s::integer
+)
+SELECT page.id, page.trunk, page.fan, page.part, page.kind, page.stage, page.segment, page.epoch, page.key, page.payload, page.item,
+    page.each_field, page.queue, page.priority, page.attempts_max, page.lease_ms, page.on_lost, page.created_at,
+    page.parent_id, CASE WHEN page.stage IS NULL THEN (SELECT count(*) FROM member WHERE member.stage IS NOT NULL AND member.segment IS NULL)
+        WHEN page.segment IS NULL THEN (SELECT count(*) FROM leasehold.need WHERE need.task_id = page.id) ELSE 0 END AS unmet,
+    concat_ws(' ', CASE WHEN waiting.task_id IS NOT NULL THEN 'waiting' END, CASE WHEN ready.task_id IS NOT NULL THEN 'ready' END,
+        CASE WHEN lease.task_id IS NOT NULL THEN 'lease' END) AS place,
+    waiting.due_at, coalesce(waiting.attempt, ready.attempt, lease.attempt) AS standing_attempt,
+    coalesce(waiting.fence, ready.fence, lease.fence) AS standing_fence,
+    coalesce(waiting.epoch, ready.epoch, lease.epoch) AS standing_epoch,
+    ready.queue AS ready_queue, ready.priority AS ready_priority, ready.route AS ready_route
+FROM page
+LEFT JOIN leasehold.waiting ON waiting.task_id = page.id
+LEFT JOIN leasehold.ready ON ready.task_id = page.id
+LEFT JOIN leasehold.lease ON lease.task_id = page.id
+ORDER BY page.trunk, page.fan, page.part

@@ -1,0 +1,15 @@
+-- unlisted_tasks: Find what a job has although its task is not there: an effect, or a need of one stage for another.
+WITH member AS MATERIALIZED (
+    SELECT id FROM leasehold.task WHERE id = %(job)s::bigint AND parent_id IS NULL
+    UNION ALL
+    SELECT id FROM leasehold.task WHERE job_id = %(job)s::bigint AND parent_id IS NOT NULL
+)
+SELECT effect.task_id AS missing, 'effect ' || effect.key AS what FROM leasehold.effect
+WHERE effect.job_id = %(job)s::bigint AND effect.task_id <> ALL(ARRAY(SELECT id FROM member))
+UNION ALL
+SELECT need.on_task_id, 'a need' FROM leasehold.need
+WHERE need.task_id = ANY(ARRAY(SELECT id FROM member)) AND need.on_task_id <> ALL(ARRAY(SELECT id FROM member))
+UNION ALL
+SELECT need.task_id, 'a need' FROM leasehold.need
+WHERE need.on_task_id = ANY(ARRAY(SELECT id FROM member)) AND need.task_id <> ALL(ARRAY(SELECT id FROM member))
+ORDER BY 1, 2 LIMIT 1

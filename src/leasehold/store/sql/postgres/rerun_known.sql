@@ -1,2 +1,0 @@
--- rerun_known: Read the newest version of a job that was asked for before.
-SELECT version FROM leasehold.rerun WHERE kind = %(kind)s::text AND key = %(key)s::text

@@ -1,0 +1,2 @@
+-- known: Read the newest version of a job that was asked for before.
+SELECT version FROM leasehold.rerun WHERE kind = %(kind)s::text AND key = %(key)s::text

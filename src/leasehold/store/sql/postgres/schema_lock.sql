@@ -1,2 +1,0 @@
--- schema_lock: Keep other migrations out until this transaction ends.
-SELECT pg_advisory_xact_lock(4774451407313060418)

@@ -1,2 +1,0 @@
--- schema_version: Read how far the schema has been migrated.
-SELECT value FROM leasehold.meta WHERE name = 'schema_version'

@@ -1,3 +1,0 @@
--- leases_lock: Let claims that are under way end, and keep new ones out until this transaction ends.
--- Differs from PostgreSQL: BEGIN IMMEDIATE has done so already.
-SELECT 1

@@ -1,0 +1,9 @@
+-- publish: Make a machine known, with arrows that it did not have yet; return how it begins and what it calls a failure.
+-- Differs from PostgreSQL: one step for each table, since no CTE may write here.
+INSERT INTO main.machine (name, initial, failed) VALUES (:name, :initial, :failed) ON CONFLICT DO NOTHING;
+
+INSERT INTO main.arrow (machine, source, target)
+SELECT :name, item.value ->> 0, item.value ->> 1 FROM json_each(:arrows) AS item WHERE true
+ON CONFLICT DO NOTHING;
+
+SELECT initial, failed FROM main.machine WHERE name = :name;

@@ -1,0 +1,3 @@
+-- lock_leases: Let claims that are under way end, and keep new ones out until this transaction ends.
+-- Differs from PostgreSQL: BEGIN IMMEDIATE has done so already.
+SELECT 1

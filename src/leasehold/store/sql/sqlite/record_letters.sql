@@ -1,8 +1,0 @@
--- record_letters: Read the dead letters of these tasks, and whether the audit trail tells that they were resolved.
-SELECT letter.task_id, letter.epoch, letter.fence, letter.error_class, letter.failure, letter.attempts, letter.first_failure_at,
-    letter.last_failure_at, letter.escalated, letter.state, EXISTS (
-        SELECT 1 FROM main.audit
-        WHERE audit.noun = 'dead_letter' AND audit.noun_id = letter.id AND audit.action = 'resolve') AS resolved
-FROM main.dead_letter AS letter
-WHERE letter.task_id IN (SELECT value FROM json_each(:tasks))
-ORDER BY letter.task_id, letter.epoch

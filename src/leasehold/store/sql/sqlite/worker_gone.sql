@@ -1,4 +1,0 @@
--- worker_gone: Note that worker processes have ended.
-UPDATE main.worker SET gone_at = leasehold_now()
-WHERE id IN (SELECT value FROM json_each(:workers)) AND gone_at IS NULL
-RETURNING id

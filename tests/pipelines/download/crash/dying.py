@@ -1,0 +1,138 @@
+"""A worker process that kills itself at a seam, where no handler and no `finally` runs any more.
+
+    python -m tests.pipelines.download.crash.dying linked [powerless]
+
+It does all that there is to do in the collection that its environment names; at a seam that never comes it does not
+die. A process that is `powerless` may do with its files what their permissions allow, though it is root's.
+"""
+
+import ctypes
+import os
+import signal
+import sys
+from contextlib import closing
+from dataclasses import replace
+from functools import cached_property
+
+from leasehold.pipelines.download import Collection
+from leasehold.pipelines.download.collection import HANDS_MAX, settings_of_this_process
+from leasehold.pipelines.download.files.content_store import Places
+from leasehold.pipelines.download.handler import Tools
+from leasehold.pipelines.download.process.concurrency import Hands
+from tests.support.processes.fork_server import ROOT, Nestling
+
+NEVER = "never"
+POWERLESS = "powerless"
+CAPABILITIES_VERSION = 0x20080522
+
+
+def pass_by(seam, wanted):
+    if seam == wanted:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+class DyingSheet:
+    """All bytes of a file, whose process dies beside them."""
+
+    def __init__(self, sheet, seam):
+        self._sheet = sheet
+        self._seam = seam
+
+    @property
+    def size(self):
+        return self._sheet.size
+
+    def seal(self):
+        self._sheet.seal()
+
+    def settle(self):
+        return self._sheet.settle()
+
+    def link(self, target):
+        pass_by("synced", self._seam)
+        self._sheet.link(target)
+        pass_by("linked", self._seam)
+
+    def replace(self, target):
+        pass_by("compared", self._seam)
+        self._sheet.replace(target)
+        pass_by("replaced", self._seam)
+
+    def finish(self):
+        self._sheet.finish()
+        pass_by("unlinked", self._seam)
+
+
+class DyingPlaces(Places):
+    """A folder whose process dies while a file becomes whole."""
+
+    def __init__(self, root, seam):
+        super().__init__(root)
+        self._seam = seam
+
+    def keep_all(self, drafts):
+        return super().keep_all([(DyingSheet(draft, self._seam), sha256) for draft, sha256 in drafts])
+
+    def name(self, work_id, wanted, key, sha256):
+        pass_by("forgotten", self._seam)
+        name = super().name(work_id, wanted, key, sha256)
+        pass_by("named", self._seam)
+        return name
+
+
+class DyingHands(Hands):
+    """Threads whose process dies before or after they read or sync a part, while its bytes still come."""
+
+    def __init__(self, seam):
+        super().__init__(HANDS_MAX)
+        self._seam = seam
+
+    async def do(self, act):
+        name = getattr(act, "func", act).__name__
+
+        def dying():
+            pass_by(f"before {name}", self._seam)
+            answer = act()
+            pass_by(f"after {name}", self._seam)
+            return answer
+
+        return await super().do(dying)
+
+
+class DyingCollection(Collection):
+    """A collection with such tools."""
+
+    def __init__(self, settings, seam):
+        super().__init__(settings)
+        self.places = DyingPlaces(settings.root, seam)
+        self._seam = seam
+
+    @cached_property
+    def tools(self) -> Tools:
+        return replace(super().tools, hands=DyingHands(self._seam))
+
+
+def start(settings, seam, log, *words, **options):
+    """Start such a process."""
+    environment = {**os.environ, **settings.environment(), "PYTHONPATH": str(ROOT)}
+    program = [sys.executable, "-m", "tests.pipelines.download.crash.dying", seam, *words]
+    return Nestling(program, env=environment, stdout=log, stderr=log, **options)
+
+
+def give_up_power():
+    """Have permissions count for this process as for anybody; before it has threads, which would keep theirs."""
+    header, none = (ctypes.c_uint32 * 2)(CAPABILITIES_VERSION, 0), (ctypes.c_uint32 * 6)()
+    if ctypes.CDLL(None, use_errno=True).capset(header, none) != 0:
+        raise OSError(ctypes.get_errno(), "capset")
+
+
+def main():
+    seam, *words = sys.argv[1:]
+    if POWERLESS in words:
+        give_up_power()
+    with closing(DyingCollection(settings_of_this_process(), seam)) as collection:
+        collection.app.drain(timeout=300)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,211 @@
+"""One connection: heads and bodies as servers send them, in whatever pieces they come."""
+
+import asyncio
+import hashlib
+from contextlib import asynccontextmanager, suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leasehold import Permanent, Transient
+from leasehold.pipelines.download.http.client import Client, Options
+from leasehold.pipelines.download.http.connection import HEAD_BYTES_MAX, Answer, Body, parse_head
+
+
+@asynccontextmanager
+async def talking(*answers: bytes, ends: bool = False):
+    """A server that answers what it is told to, whatever it is asked; yields its address and what it was asked."""
+    asked: list[bytes] = []
+    left = list(answers)
+
+    lines = []
+
+    async def serve(reader, writer):
+        lines.append(writer.transport)
+        with suppress(asyncio.IncompleteReadError, ConnectionError):
+            while left and (words := await reader.readuntil(b"\r\n\r\n")):
+                asked.append(words)
+                writer.write(left.pop(0))
+                await writer.drain()
+            if ends:
+                writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        try:
+            yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/file", asked
+        finally:
+            for line in lines:
+                line.abort()
+            await asyncio.sleep(0)
+
+
+async def fetched(client, url):
+    """Fetch an address whole."""
+    got = bytearray()
+    body = await client.open(url)
+    try:
+        await body.pour(got.extend, lambda: False)
+    finally:
+        body.close()
+    return bytes(got)
+
+
+def fetch(*answers, ends=False, times=1, **options):
+    async def run():
+        client = Client(Options(**{"timeout": 20, **options}))
+        async with talking(*answers, ends=ends) as (url, asked):
+            found = [await fetched(client, url) for _ in range(times)]
+            client.close()
+            await asyncio.sleep(0)
+            return found, asked
+
+    return asyncio.run(run())
+
+
+def test_a_body_of_a_known_length_is_read_to_its_end_and_its_connection_is_used_again():
+    answer = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
+    found, asked = fetch(answer, answer, times=2)
+    assert (found, len(asked)) == ([b"hello", b"hello"], 2)
+
+
+def test_what_is_told_before_the_answer_is_passed_over():
+    early = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n"
+    assert fetch(early + b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")[0] == [b"ok"]
+
+
+def test_a_body_without_a_length_ends_with_its_connection():
+    assert fetch(b"HTTP/1.1 200 OK\r\n\r\nall there is", ends=True)[0] == [b"all there is"]
+    assert fetch(b"HTTP/1.0 200 OK\r\n\r\n", ends=True)[0] == [b""]
+
+
+def test_a_body_that_is_cut_off_is_not_taken_for_whole():
+    for answer in (
+        b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n0\r\n",
+    ):
+        with pytest.raises(Transient) as raised:
+            fetch(answer, ends=True)
+        assert raised.value.error_class == "NETWORK_RESET"
+
+
+def test_more_than_was_said_is_not_taken_and_the_connection_not_used_again():
+    found, asked = fetch(
+        b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok and more",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nme",
+        times=2,
+    )
+    assert (found, len(asked)) == ([b"ok", b"me"], 2)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"SSH-2.0-OpenSSH_9.2\r\n\r\n",
+        b"HTTP/2 200\r\n\r\n",
+        b"HTTP/1.1 999 What\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 1, 1\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length : 4\r\nContent-Length: 9\r\n\r\nhalf",
+        b"HTTP/1.1 200 OK\r\nContent-Length: ten\r\n\r\nhalf",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nX: " + b"a" * HEAD_BYTES_MAX + b"\r\n\r\n",
+    ],
+)
+def test_what_is_no_answer_is_refused(head):
+    with pytest.raises((Permanent, ConnectionResetError)):
+        fetch(head)
+
+
+def test_bytes_that_come_before_anybody_wants_them_wait():
+    content = bytes(range(256)) * 40_000
+
+    async def run():
+        client = Client(Options(timeout=20))
+        head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(content)}\r\n\r\n".encode()
+        async with talking(head + content) as (url, _):
+            body = await client.open(url)
+            await asyncio.to_thread(hashlib.pbkdf2_hmac, "sha256", b"", b"", 100_000)  # the buffer fills meanwhile
+            got = bytearray()
+            await body.pour(got.extend, lambda: False)
+            body.close()
+            client.close()
+            await asyncio.sleep(0)
+            return bytes(got)
+
+    assert asyncio.run(run()) == content
+
+
+def test_a_sink_that_fails_ends_the_exchange_with_its_error():
+    def full(_):
+        raise OSError(28, "no space left")
+
+    async def run():
+        client = Client(Options(timeout=20))
+        async with talking(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello") as (url, _):
+            body = await client.open(url)
+            try:
+                await body.pour(full, lambda: False)
+            finally:
+                body.close()
+
+    with pytest.raises(OSError, match="no space left"):
+        asyncio.run(run())
+
+
+def test_line_breaks_in_an_address_or_a_header_never_reach_the_server():
+    with pytest.raises(Permanent):
+        fetch(b"HTTP/1.1 200 OK\r\n\r\n", headers={"X": "a\r\nHost: b"})
+
+
+@given(st.lists(st.binary(min_size=1, max_size=40), max_size=6), st.lists(st.integers(1, 30), min_size=1, max_size=8))
+def test_chunks_are_put_together_wherever_they_are_torn(parts, cuts):
+    sent = b"".join(b"%x;name=value\r\n%s\r\n" % (len(part), part) for part in parts) + b"0\r\nTrailer: x\r\n\r\n"
+    got, waiting, number = bytearray(), b"", 0
+    body = Body(Answer(200, {"transfer-encoding": "chunked"}, is_lasting=True), got.extend)
+    while sent or waiting:
+        size = cuts[number % len(cuts)]
+        number += 1
+        waiting, sent = waiting + sent[:size], sent[size:]
+        used = body.take(memoryview(waiting))
+        waiting = waiting[used:]
+        if body.is_over or (not used and not sent):
+            break
+    assert (bytes(got), body.is_over, waiting + sent) == (b"".join(parts), True, b"")
+
+
+def test_what_is_left_of_the_last_answer_is_not_taken_for_the_next_one():
+    late = b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nof a HEAD"  # though HEAD has no body
+
+    async def run():
+        client = Client(Options(timeout=20))
+        async with talking(late, late, b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok") as (url, _):
+            await client.head(url)
+            found = await fetched(client, url)
+            client.close()
+            await asyncio.sleep(0)
+            return found
+
+    assert asyncio.run(run()) in (b"of a HEAD", b"ok")
+
+
+def test_a_part_that_nobody_has_asked_for_is_refused():
+    with pytest.raises(Transient, match="nobody has asked"):
+        fetch(b"HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-1/*\r\nContent-Length: 2\r\n\r\nok")
+
+
+@pytest.mark.parametrize("line", [b"1\r\nab\r\n", b"zz\r\n", b"-1\r\n", b"\r\n", b"1" * 20 + b"\r\n", b"a" * 9_000])
+def test_a_chunk_whose_length_cannot_be_read_is_refused(line):
+    body = Body(Answer(200, {"transfer-encoding": "chunked"}, is_lasting=True), lambda _: None)
+    with pytest.raises(Transient):
+        body.take(memoryview(line))
+
+
+def test_headers_are_read_whatever_their_case_and_twice_is_a_list():
+    found = parse_head(b'HTTP/1.1 206 Partial Content\nETag: "a"\nX-Two: 1\nx-two: 2\n folded\nConnection: close')
+    assert (found.status, found.headers["etag"], found.headers["x-two"]) == (206, '"a"', "1, 2")
+    assert not found.is_lasting

@@ -1,0 +1,256 @@
+"""A disk that is slower than a server: it is waited for, it may fail, and nobody closes a file that it is busy with."""
+
+import asyncio
+import errno
+import hashlib
+import json
+import threading
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from leasehold.pipelines.download.fetch import SYNC_BYTES, Part, Pen, stream
+from leasehold.pipelines.download.files.background_hash import Trail
+from leasehold.pipelines.download.files.part_file import Draft
+from leasehold.pipelines.download.http.client import Client, Head, Options
+from leasehold.pipelines.download.process.concurrency import Hands
+from tests.support.wait import until
+
+LARGE = bytes(4 * SYNC_BYTES)
+FILE_BYTES = SYNC_BYTES + 2_000_000
+TURNS = 1_000
+TICKS = 3
+
+
+class Slow:
+    """Something that a thread does as soon as it may."""
+
+    def __init__(self):
+        self.begun = threading.Event()
+        self.may_end = threading.Event()
+
+    def take_time(self):
+        self.begun.set()
+        assert self.may_end.wait(120)  # longer than a test waits for anything
+
+
+class SlowDraft(Draft):
+    """A part whose sync, and whose hashing, take as long as they are told to; it tells what was done, in turn."""
+
+    def __init__(self, path, syncing=None, hashing=None, error=None):
+        super().__init__(path)
+        self.story: list[str] = []
+        self._syncing = syncing
+        self._hashing = hashing
+        self._error = error
+
+    def sync(self):
+        if self._syncing:  # else it takes no time at all
+            self._syncing.take_time()
+            super().sync()  # of a file that is open
+            self._say("synced")
+        if self._error:
+            raise self._error
+
+    def hash_into(self, digest, start, upto):
+        if self._hashing:
+            self._hashing.take_time()
+        super().hash_into(digest, start, upto)
+        if self._hashing:
+            self._say("hashed")
+
+    def close(self):
+        self._say("closed")
+        super().close()
+
+    def _say(self, done):
+        if done not in self.story or "closed" in self.story:  # once, unless it comes too late
+            self.story.append(done)
+
+
+class Tap:
+    """What a pen needs of a body: where it begins, and whether it flows."""
+
+    def __init__(self):
+        self.start = 0
+        self.head = Head("http://127.0.0.1/", 200, len(LARGE), '"tag"', None, None, takes_ranges=True)
+        self.flows = True
+        self.changes = 0
+
+    def pause(self):
+        self.flows = False
+        self.changes += 1
+
+    def go_on(self):
+        self.flows = True
+        self.changes += 1
+
+
+@pytest.fixture
+def part(tmp_path):
+    return Part(tmp_path / "key.part", "this boot")
+
+
+async def fetch(url, part, draft, told):
+    """Fetch a file as a worker does; the draft is closed whatever happens."""
+    client, hands = Client(Options(timeout=120)), Hands(4)
+    try:
+        with closing(draft):
+            head = await client.head(url)
+            return await stream(client, url, head, part, draft, lambda done, _: told.append(done), hands)
+    finally:
+        client.close()
+        hands.close()
+        await asyncio.sleep(0)  # for what is closed on the loop itself
+
+
+async def wait_until(condition):
+    await asyncio.to_thread(until, condition)
+
+
+async def end_of(fetching):
+    """Wait for the end of a fetch; one that hangs is told as such."""
+    await asyncio.wait([fetching], timeout=60)
+    assert fetching.done(), "it hangs"
+    return await fetching
+
+
+async def let_others_run():
+    for _ in range(TURNS):
+        await asyncio.sleep(0)
+
+
+def stands_still(told):
+    """Whether nothing has come since several ticks, though more than is synced at once was taken in meanwhile."""
+    return len(told) > TICKS and told[-1] >= 2 * SYNC_BYTES and len(set(told[-TICKS:])) == 1
+
+
+def test_a_sync_that_takes_long_holds_back_the_server_and_all_of_the_file_comes_after_it(server, part):
+    url = server.add("/a", LARGE)
+
+    async def run():
+        syncing, told = Slow(), list[int]()
+        fetching = asyncio.create_task(fetch(url, part, SlowDraft(part.path, syncing), told))
+        await wait_until(lambda: stands_still(told))
+        assert syncing.begun.is_set()
+        assert told[-1] < 3 * SYNC_BYTES
+        assert server.gets("/a")[0].sent < len(LARGE)
+        syncing.may_end.set()
+        return await end_of(fetching)
+
+    found = asyncio.run(run())
+    assert (found.size, found.sha256) == (len(LARGE), hashlib.sha256(LARGE).hexdigest())
+    assert len(server.gets("/a")) == 1
+
+
+def test_a_pen_pauses_once_while_it_syncs_and_hears_again_when_that_has_ended(part):
+    async def run():
+        syncing, hands = Slow(), Hands(4)
+        tap: Any = Tap()
+        view = memoryview(LARGE)[:SYNC_BYTES]
+        with closing(SlowDraft(part.path, syncing)) as draft:
+            trail = Trail(draft, hashlib.sha256(), 0, hands)
+            pen = Pen(draft, trail, tap, part, None, lambda *_: None, hands)
+            pen.write(view)
+            await wait_until(syncing.begun.is_set)
+            assert (tap.flows, pen.tick()) == (True, False)  # it is written on while the first stretch is synced
+            pen.write(view)
+            pen.write(view[:1])
+            assert (tap.flows, pen.tick(), tap.changes) == (False, True, 1)
+            syncing.may_end.set()
+            await wait_until(lambda: tap.flows)
+            assert (pen.tick(), tap.changes) == (False, 2)
+            noted = json.loads(part.path.with_suffix(".json").read_text())["synced"]
+            await pen.rest()
+            await trail.end()
+        hands.close()
+        return noted
+
+    assert asyncio.run(run()) == SYNC_BYTES
+
+
+def test_a_sync_that_fails_takes_the_part_away_and_fails_the_stream(server, part):
+    url = server.add("/a", LARGE[:FILE_BYTES])
+    draft = SlowDraft(part.path, error=OSError(errno.EIO, "the disk is gone"))
+    with pytest.raises(OSError, match="the disk is gone"):
+        asyncio.run(fetch(url, part, draft, []))
+    assert draft.story[-1] == "closed"
+    assert list(part.path.parent.iterdir()) == []
+
+
+def test_a_sync_that_fails_while_the_server_is_held_back_fails_the_stream_as_well(server, part):
+    url = server.add("/a", LARGE)
+
+    async def run():
+        syncing, told = Slow(), list[int]()
+        draft = SlowDraft(part.path, syncing, error=OSError(errno.EIO, "the disk is gone"))
+        fetching = asyncio.create_task(fetch(url, part, draft, told))
+        await wait_until(lambda: stands_still(told))
+        syncing.may_end.set()
+        with pytest.raises(OSError, match="the disk is gone"):
+            await end_of(fetching)
+        return draft.story
+
+    assert asyncio.run(run())[-1] == "closed"
+    assert list(part.path.parent.iterdir()) == []
+    assert [line.sent < len(LARGE) for line in server.gets("/a")] == [True]
+
+
+@pytest.fixture(params=[None, 500_000], ids=["whole", "in the middle"])
+def url(server, request):
+    """A file that is synced once before its end; it comes whole at once, or only up to some bytes before its end."""
+    short = [] if request.param is None else [FILE_BYTES - request.param]
+    return server.add("/a", LARGE[:FILE_BYTES], stall_after=short)
+
+
+def cut_short(server, url, part, draft, busy):
+    """Cancel a fetch, twice, while threads are busy with its file; let them end one by one; return how it ended."""
+    stall = server.resources["/a"].stall_after
+
+    async def run():
+        size = stall[0] if stall else FILE_BYTES
+        fetching = asyncio.create_task(fetch(url, part, draft, []))
+        await wait_until(lambda: all(one.begun.is_set() for one in busy) and draft.size >= size)
+        for _ in range(2):
+            fetching.cancel()
+            await let_others_run()
+        for number, one in enumerate(busy):
+            assert (fetching.done(), len(draft.story)) == (False, number)
+            one.may_end.set()
+            await wait_until(lambda: len(draft.story) > number)  # noqa: B023 — it is over before the next
+        found = await asyncio.gather(fetching, return_exceptions=True)
+        return type(found[0])
+
+    return asyncio.run(run())
+
+
+def test_who_is_cancelled_while_a_sync_is_under_way_closes_the_file_after_it(server, url, part):
+    syncing = Slow()
+    draft = SlowDraft(part.path, syncing)
+    assert cut_short(server, url, part, draft, [syncing]) is asyncio.CancelledError
+    assert draft.story == ["synced", "closed"]
+    assert json.loads(part.path.with_suffix(".json").read_text())["synced"] >= SYNC_BYTES  # what is there counts
+
+
+def test_who_is_cancelled_while_bytes_are_hashed_closes_the_file_after_that(server, url, part):
+    hashing = Slow()
+    draft = SlowDraft(part.path, hashing=hashing)
+    assert cut_short(server, url, part, draft, [hashing]) is asyncio.CancelledError
+    assert draft.story == ["hashed", "closed"]
+
+
+@pytest.mark.parametrize("wanted", [["synced", "hashed"], ["hashed", "synced"]], ids=" then ".join)
+def test_who_is_cancelled_while_both_are_under_way_waits_for_both(server, url, part, wanted):
+    busy = {"synced": Slow(), "hashed": Slow()}
+    draft = SlowDraft(part.path, busy["synced"], busy["hashed"])
+    assert cut_short(server, url, part, draft, [busy[done] for done in wanted]) is asyncio.CancelledError
+    assert draft.story == [*wanted, "closed"]
+
+
+def test_a_sync_that_fails_after_a_cancel_takes_the_part_away_too(server, url, part):
+    syncing = Slow()
+    draft = SlowDraft(part.path, syncing, error=OSError(errno.EIO, "the disk is gone"))
+    assert cut_short(server, url, part, draft, [syncing]) is asyncio.CancelledError
+    assert draft.story == ["synced", "closed"]
+    assert list(part.path.parent.iterdir()) == []

@@ -1,0 +1,40 @@
+"""What a person sees meanwhile: on a terminal a bar for the whole and one for each state; elsewhere nothing."""
+
+import os
+import re
+
+from tests.pipelines.translate.commanding import DOOR, HOUSE, TABLE, Desk
+from tests.pipelines.translate.runs.test_stopping import slow
+from tests.support.processes.terminal import Terminal
+from tests.support.wait import until
+
+WHOLE = "paragraphs "
+
+
+def is_whole(picture):
+    """Whether a picture shows how far the whole is, and how many paragraphs stand in which state."""
+    first, *rest = picture.splitlines()
+    return bool(re.search(r"━+ 2/3", first)) and any(re.search(r"approved +.*━+.* 2/3", line) for line in rest)
+
+
+def test_a_terminal_shows_a_bar_for_the_whole_and_one_for_each_state(tmp_path):
+    desk, terminal = Desk(tmp_path), Terminal()
+    desk.write(HOUSE, TABLE, DOOR)
+    try:
+        with slow(desk, TABLE) as (_, go), desk.process(terminal=terminal.theirs) as hand:
+            until(lambda: any(is_whole(picture) for picture in terminal.pictures(WHOLE)), timeout=120)
+            go.set()
+            assert hand.end() == 0, hand.log
+    finally:
+        terminal.close()
+
+
+def test_where_there_is_no_terminal_nothing_is_drawn(tmp_path):
+    desk = Desk(tmp_path)
+    desk.write(HOUSE)
+    ours, theirs = os.pipe()
+    with desk.process(terminal=theirs) as hand:
+        os.close(theirs)
+        assert hand.end() == 0, hand.log
+    with os.fdopen(ours, "rb") as pipe:
+        assert pipe.read() == b""

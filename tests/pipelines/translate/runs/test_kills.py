@@ -1,0 +1,130 @@
+"""Workers that are killed again and again: the document is the same in the end, and no answer was asked for twice."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from collections import Counter
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+import psutil
+import pytest
+
+from leasehold.contracts import check_run
+from leasehold.pipelines.translate.export import project
+from leasehold.pipelines.translate.planning import plan
+from tests.pipelines.translate.installed import APERTIUM
+from tests.pipelines.translate.ordering import ordered, planned, run_here
+from tests.support.db import check_journal, check_places, connected
+from tests.support.processes.workers import ROOT
+from tests.support.wait import until
+
+CHAPTER = Path(__file__).parent / "chapter" / "chapter.md"
+KILLS = 50
+STEPS = (2, 32)  # lines of the journal between two kills
+LINES = 820  # of the chapter, some 120 paragraphs
+
+
+class Mortal:
+    """Workers of a run, one after the other, watched on one connection."""
+
+    def __init__(self, toolchain):
+        self._leaving = ExitStack()
+        self._watch = self._leaving.enter_context(connected(toolchain.settings.database))
+        environment = {**os.environ, **toolchain.settings.environment()}
+        self._mother = subprocess.Popen(
+            [sys.executable, "-m", "tests.pipelines.translate.mortal"],
+            cwd=ROOT,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self._mother.stdin is not None
+        assert self._mother.stdout is not None
+        self._words, self._answers = self._mother.stdin, self._mother.stdout
+
+    def start(self):
+        """Begin a life, and return its number."""
+        self._words.write("\n")
+        self._words.flush()
+        return int(self._answers.readline())
+
+    def lines(self):
+        return self._rows("SELECT coalesce(max(id), 0) FROM event")[0][0]
+
+    def is_over(self):
+        return not self._rows("SELECT 1 FROM task WHERE id NOT IN (SELECT task_id FROM outcome) LIMIT 1")
+
+    def _rows(self, statement):
+        return list(self._watch.execute(statement))
+
+    def close(self):
+        self._leaving.close()
+        self._words.close()
+        self._answers.close()
+        self._mother.wait()
+
+
+def live_and_die(mortal, dice):
+    """Have a worker killed after some lines of the journal, wherever it is then; False if all was done before."""
+    life = mortal.start()
+    goal = mortal.lines() + dice.randint(*STEPS)
+    until(lambda: mortal.lines() >= goal or mortal.is_over(), timeout=300, every=0.002)
+    os.kill(life, signal.SIGKILL)
+    until(lambda: not psutil.pid_exists(life), timeout=60)
+    return not mortal.is_over()
+
+
+def finish(mortal, toolchain, document):
+    """Run as the same command does until it has nothing to bring back: what six workers died with is given up (S12).
+
+    The last of six deaths is counted by the worker that comes after it, so one more round may be needed.
+    """
+    while plan(toolchain, document).revived or not mortal.is_over():
+        life = mortal.start()
+        until(mortal.is_over, timeout=300)
+        os.kill(life, signal.SIGTERM)
+
+
+def answers_of(order):
+    lines = (order.folder / ".leasehold" / "answers.jsonl").read_text().splitlines()
+    return Counter(json.loads(line)["key"] for line in lines)
+
+
+@pytest.fixture(scope="module", params=APERTIUM)
+def calm(request, tmp_path_factory):
+    """The order of a run that nobody disturbed, which no database makes another: one for all."""
+    folder = tmp_path_factory.mktemp("calm")
+    part = folder / CHAPTER.name
+    part.write_text("".join(CHAPTER.read_text().splitlines(keepends=True)[:LINES]))
+    order = ordered(folder, part, translator=request.param, is_unattended=True)
+    run_here(order)
+    return order
+
+
+@pytest.mark.early
+def test_s4_fifty_kills_change_no_byte_of_the_document_and_no_answer_is_asked_for_twice(calm, database, tmp_path):
+    """What a translator was cut off in before it had answered is asked again; an answer that came is never lost."""
+    order = ordered(tmp_path, calm.document, database, translator=calm.options.translator, is_unattended=True)
+    dice = random.Random(2026)
+    with planned(order) as (toolchain, document), closing(Mortal(toolchain)) as mortal:
+        killed = sum(live_and_die(mortal, dice) for _ in range(KILLS))
+        finish(mortal, toolchain, document)
+        told = project(toolchain, document)
+    assert killed == KILLS, "it was done before all kills were"
+    assert {one.state for one in told} == {"approved", "rejected"}
+    assert order_final(order).read_bytes() == order_final(calm).read_bytes()
+    answers = answers_of(order)
+    assert set(answers.values()) == {1}
+    assert len(answers) == sum(len(one.tries) for one in told)
+    assert check_run(order.folder).ok
+    check_places(toolchain.settings.database)
+    check_journal(toolchain.settings.database)
+
+
+def order_final(order):
+    return order.folder / "final" / CHAPTER.name

@@ -1,0 +1,150 @@
+"""Runs that share a PostgreSQL database, and workers on other machines: each run is served with its own tools."""
+
+import os
+import subprocess
+import sys
+from contextlib import closing, contextmanager
+
+import pytest
+
+from leasehold.pipelines.translate import api
+from leasehold.pipelines.translate.folder import Folder, RunForeign
+from leasehold.pipelines.translate.settings import remembered
+from leasehold.pipelines.translate.toolchain import Toolchain
+from tests.pipelines.translate.commanding import DOOR, HOUSE, SHY, TABLE, Desk, command, endpoint, known, spanish, told
+from tests.pipelines.translate.commanding import wanted_of as asked_for
+from tests.support.processes.workers import ROOT, Hand
+from tests.support.wait import until
+
+SERVING = "worker_started"
+
+
+@pytest.fixture
+def shared(postgres, tmp_path):
+    """Makes desks whose jobs lie in one database."""
+    url = postgres.create_database()
+    return lambda name, document="story.md": Desk(tmp_path / name, url, document)
+
+
+@contextmanager
+def worker(desk, url):
+    """A worker of nobody's: started as on another machine that has the run's folder."""
+    path = desk.folder / "elsewhere"
+    told_so = {"LEASEHOLD_TRANSLATE_DIR": str(desk.run_folder), **({"LEASEHOLD_URL": url} if url else {})}
+    with path.open("wb") as said:
+        words = [sys.executable, "-m", "leasehold", "worker", "leasehold.pipelines.translate"]
+        process = subprocess.Popen(words, cwd=ROOT, env=known() | told_so, stdout=said, stderr=said)
+    hand = Hand(process, path)
+    try:
+        until(lambda: hand.said(SERVING))
+        yield hand
+    finally:
+        if hand.running:
+            hand.system.terminate()
+            hand.end()
+
+
+def test_two_runs_side_by_side_in_one_database_are_each_done_with_their_own_tools(shared):
+    one, two = shared("one"), shared("two", "tale.md")
+    one.write(HOUSE, TABLE)
+    two.write(HOUSE, DOOR)
+    (two.words).write_text(two.words.read_text().replace("casa", "morada"))
+    with endpoint(one, lambda asked: told(asked_for(asked))) as server, one.process() as first, two.process() as second:
+        assert (first.end(), second.end()) == (0, 0), first.log + second.log
+    assert one.final() == [spanish(HOUSE), spanish(TABLE)]
+    assert two.final() == [spanish(HOUSE).replace("casa", "morada"), spanish(DOOR)]
+    assert sorted(asked_for(asked) for asked in server.asked) == [HOUSE, TABLE]
+    assert (len(one.answers()), len(two.answers())) == (2, 2)
+    assert {answer["answer"]["translator"] for answer in two.answers()} == {"dictionary words.json"}
+    assert one.about("status").stdout == two.about("status").stdout == "       2  approved\n"
+
+
+def test_of_two_folders_that_want_a_name_at_the_same_moment_one_has_it_and_the_other_forgets_it(shared):
+    """Both have looked and seen no run of that name; it is had by who is in the database first, at every start."""
+    one, two = shared("one"), shared("two")
+    one.write(HOUSE)
+    two.write(HOUSE, TABLE)
+    orders = [api.Order(desk.document, "en", "es", desk.out, "", desk.url) for desk in (one, two)]
+    first, second = (Toolchain(api._begin(order)) for order in orders)  # noqa: SLF001
+    with closing(first), closing(second):
+        first.claim_name()
+        first.claim_name()
+        with pytest.raises(RunForeign):
+            api._claim(second, is_new=True)  # noqa: SLF001
+    assert remembered(two.run_folder) is None
+    assert one.translate().exit_code == 0
+    assert "RUN_FOREIGN" in two.translate().stderr
+    assert one.final() == [spanish(HOUSE)]
+
+
+def test_a_run_of_the_same_name_in_the_same_database_is_refused_and_the_first_one_is_left_alone(shared):
+    one, two = shared("one"), shared("two")
+    one.write(HOUSE)
+    assert one.translate().exit_code == 0
+    two.write(TABLE)
+    answer = two.translate()
+    assert answer.exit_code == 2
+    assert "RUN_FOREIGN" in answer.stderr
+    assert "use another --run-id" in answer.stderr
+    assert not two.out.exists()
+    assert two.translate("--run-id", "other").exit_code == 0
+    assert one.translate().stdout.splitlines()[0] == "1 paragraphs, nothing new"
+
+
+def test_a_run_elsewhere_keeps_no_address_and_says_that_it_needs_one(shared):
+    desk = shared("one")
+    desk.write(HOUSE)
+    desk.translate()
+    kept = (Folder(desk.run_folder).home / "run.json").read_text()
+    assert '"database": "postgresql"' in kept
+    assert desk.url not in kept
+    address, desk.url = desk.url, ""
+    for answer in (desk.translate(), desk.about("status"), desk.about("project"), desk.about("approve", "--all")):
+        assert answer.exit_code == 2
+        assert "Pass --url postgresql://… or set LEASEHOLD_URL." in answer.stderr
+    answer = command("translate", "status", str(desk.run_folder), env={"LEASEHOLD_URL": address})
+    assert answer.stdout == "       1  approved\n"
+    assert not (desk.run_folder / ".leasehold" / "translate.db").exists()
+
+
+def test_a_run_in_its_own_folder_is_not_given_another_database(desk, postgres):
+    desk.write(HOUSE)
+    desk.translate()
+    desk.url = postgres.create_database()
+    answer = desk.translate()
+    assert answer.exit_code == 2
+    assert "leave --url away, or use another --run-id" in answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("url", "code"), [("mysql://me:hush@host/x", 2), ("postgresql://me:hush@127.0.0.1:1/x", 3)], ids=["strange", "away"]
+)
+def test_a_database_that_is_none_or_does_not_answer_leaves_nothing_behind(desk, url, code):
+    desk.write(HOUSE)
+    desk.url = url
+    answer = desk.translate()
+    assert answer.exit_code == code, answer.output
+    assert answer.stderr.startswith("error ")
+    assert "hush" not in answer.output
+    assert not desk.out.exists()
+
+
+def test_a_worker_on_another_machine_serves_the_run_it_is_told_of_and_persons_decide_meanwhile(database, tmp_path):
+    desk = Desk(tmp_path, database)
+    desk.write(HOUSE)
+    assert desk.translate().exit_code == 0
+    with worker(desk, database) as hand:
+        desk.write(HOUSE, TABLE, SHY)
+        assert desk.translate().exit_code == 1
+        assert desk.about("approve", "3", "--by", "Ana").stdout == "     3  approved\n"
+        assert hand.running, hand.log
+    assert desk.final() == [spanish(text) for text in (HOUSE, TABLE, SHY)]
+    assert len(desk.answers()) == 4
+
+
+def test_a_worker_that_is_told_of_no_run_says_what_it_needs():
+    words = [sys.executable, "-m", "leasehold", "worker", "leasehold.pipelines.translate"]
+    env = {name: value for name, value in os.environ.items() if not name.startswith("LEASEHOLD")}
+    ended = subprocess.run(words, cwd=ROOT, env=env, capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode == 2
+    assert "set LEASEHOLD_TRANSLATE_DIR" in ended.stderr

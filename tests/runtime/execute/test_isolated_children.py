@@ -1,0 +1,98 @@
+"""What the child of an isolated handler does when the handler forks, and how it hears the ledger's answers."""
+
+from typing import Any
+
+import pytest
+
+from leasehold import clock
+from leasehold.errors import DatabaseUnavailable, LeaseholdError, LeaseLost, ResultRefused
+from leasehold.runtime.attempt import Attempt
+from leasehold.runtime.execute.isolated import parent
+from tests.support.claiming import claim, enrol
+from tests.support.processes import forking
+
+
+def drained(app, kind, payload):
+    """Run an isolated function of the workshop's on this app."""
+    job = app.job(kind.handler.function, name=kind.name, isolated=True).submit(payload)
+    app.drain(timeout=60)
+    return job
+
+
+@pytest.mark.parametrize("warm", [True, False])
+def test_a_process_that_a_handler_forks_is_told_that_it_has_no_way_to_the_engine(app, warm):
+    job = drained(app, forking.ask_from_below, {"warm": warm})
+    assert job.status == "DONE", job.failure
+    assert [(name, code) for name, code, _ in job.output["refused"]] == [
+        ("effect", "MISUSE"),
+        ("transaction", "MISUSE"),
+        ("inputs", "MISUSE"),
+        ("progress", "MISUSE"),
+    ]
+    assert all("A process that a handler forks has no way to the engine" in said for *_, said in job.output["refused"])
+    assert (job.output["inputs"], job.output["own"]) == ({}, 4)
+
+
+@pytest.mark.parametrize(("how", "code"), [("return", 0), ("exit", 7), ("raise", 1)])
+@pytest.mark.parametrize("kind", [forking.leave_twice, forking.leave_twice_async], ids=["sync", "async"])
+def test_a_forked_process_that_leaves_the_handler_does_not_end_the_attempt(app, kind, how, code):
+    job = drained(app, kind, {"how": how})
+    assert job.status == "DONE", job.failure
+    assert job.output == {"left": "above", "code": code, "effect": 1}
+
+
+def test_many_effects_of_an_async_isolated_handler_need_no_thread_of_its_loop(app):
+    job = drained(app, forking.crowd, {"number": 50})
+    assert job.output == list(range(50)), job.failure
+
+
+class Refusing:
+    """A line to a ledger that refuses."""
+
+    cancelled = False
+    lost = False
+    leaving = False
+
+    def __init__(self, refusal: LeaseholdError) -> None:
+        self.ledger: Any = self
+        self._refusal = refusal
+
+    def enter(self, item):
+        raise self._refusal
+
+    def inputs(self):
+        return {}
+
+    def note(self, progress):
+        return None
+
+
+class Unheard(LeaseholdError):
+    """An error that no child knows."""
+
+    code = "UNHEARD"
+
+
+@pytest.mark.parametrize(
+    ("refusal", "heard"),
+    [
+        (LeaseLost(), LeaseLost()),
+        (ResultRefused("It is too odd."), ResultRefused("It is too odd.")),
+        (DatabaseUnavailable("It is away."), DatabaseUnavailable("It is away.")),
+        (Unheard("It is new."), DatabaseUnavailable("It is new.")),
+    ],
+)
+def test_a_child_is_refused_by_the_error_that_the_ledger_raised(app, url, refusal, heard):
+    kind = app.job(forking.tell_refusal.handler.function, name="tell-refusal", isolated=True)
+    kind.submit()
+    [lease] = claim(app.store, enrol(app.store), "tell-refusal")
+    attempt = Attempt(lease, kind.handler, clock.uptime())
+    assert attempt.begin()
+    ended = parent.run(attempt, Refusing(refusal), url)
+    assert isinstance(ended, parent.Value), ended
+    assert ended.value == [type(heard).__name__, str(heard)]
+
+
+def test_an_answer_that_nobody_asked_for_does_not_end_the_listener(app):
+    job = drained(app, forking.hear_unasked, {})
+    assert job.output == [1, 2], job.failure

@@ -1,0 +1,169 @@
+"""What the engine and its handlers log: one line an event, and no secret in it (S16)."""
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from leasehold.redact import RedactionFailed, register
+from leasehold.runtime.observe.events import Notices
+from leasehold.runtime.observe.logs import TOO_MUCH, Log, clean
+from leasehold.store.db.database import one_line
+from tests.support.db import rows
+from tests.support.wait import until
+
+TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+
+
+@pytest.fixture
+def log(caplog):
+    caplog.set_level(logging.DEBUG)
+    return Log("leasehold.task", task=7)
+
+
+def test_a_line_is_its_event_with_context_and_fields(log, caplog):
+    log.info("rendered", frames=24, title="two words")
+    assert caplog.messages == ["rendered task=7 frames=24 title='two words'"]
+
+
+def test_s16_no_secret_reaches_a_log_by_message_argument_or_field(log, caplog):
+    register("correct horse battery")
+    log.warning("calling with %s", TOKEN)
+    log.warning("header Authorization: Bearer %s", TOKEN)
+    log.warning("sent", password="hunter2secret", url="postgresql://me:s3cretword@db/x", words="correct horse battery")  # noqa: S106
+    for secret in (TOKEN, "hunter2secret", "s3cretword", "correct horse battery"):
+        assert secret not in caplog.text
+    assert caplog.text.count("[REDACTED:") >= 5
+
+
+def test_s16_no_secret_reaches_a_log_by_a_traceback(log, caplog):
+    try:
+        int(f"bad {TOKEN}")
+    except ValueError:
+        log.exception("failed")
+    assert "ValueError: invalid literal" in caplog.text
+    assert TOKEN not in caplog.text
+
+
+def test_s16_trouble_of_a_part_is_told_without_the_password_in_its_url(caplog):
+    caplog.set_level(logging.DEBUG)
+    Notices(worker=1).part_failed("upkeep", RuntimeError("cannot reach postgresql://me:s3cretword@db/x"))
+    assert "s3cretword" not in caplog.text
+    assert "part_failed" in caplog.text
+
+
+def test_a_line_that_cannot_be_redacted_is_withheld():
+    def refuse(text):
+        raise RedactionFailed("no")
+
+    assert clean("secret stuff", refuse) == "(withheld: a line that could not be redacted)"
+
+
+def test_a_message_whose_arguments_do_not_fit_is_logged_all_the_same(log, caplog):
+    log.info("%d of", "many")
+    assert "%d of ('many',)" in caplog.text
+    assert caplog.records[0].filename == "test_logs.py"
+
+
+def test_s16_extra_fields_and_stacks_are_redacted_too(log, caplog):
+    log.info("called", extra={"header": TOKEN}, stack_info=True)
+    assert TOKEN not in caplog.text
+    assert TOKEN not in vars(caplog.records[0])["header"]
+    assert "test_logs.py" in caplog.messages[0]
+    assert caplog.records[0].stack_info is None
+
+
+def extra_of(log, caplog, **extra):
+    log.warning("called", extra=extra)
+    return {name: vars(caplog.records[-1])[name] for name in extra}
+
+
+def test_s16_containers_in_extra_fields_are_redacted_wherever_the_secret_stands(log, caplog):
+    found = extra_of(
+        log, caplog, two={"a": TOKEN}, three=[TOKEN], four=({"x": {TOKEN: [{TOKEN}]}},), five=frozenset([TOKEN])
+    )
+    assert TOKEN not in repr(found)
+    assert list(map(type, found.values())) == [dict, list, tuple, frozenset]
+    assert repr(found).count("[REDACTED:") == 5
+
+
+def test_s16_extra_fields_are_redacted_for_the_name_they_stand_under(log, caplog):
+    found = extra_of(log, caplog, password="hunter2 secret", login={"user": "ada", "password": "hunter2"})  # noqa: S106
+    assert found["password"].startswith("[REDACTED:")
+    assert found["login"]["user"] == "ada"
+    assert found["login"]["password"].startswith("[REDACTED:")
+
+
+def test_s16_things_in_extra_fields_that_would_show_a_secret_are_replaced_by_their_text(log, caplog):
+    path = Path("/tmp/x")
+    found = extra_of(log, caplog, error=ValueError(f"bad {TOKEN}"), raw=TOKEN.encode(), path=path, count=7, none=None)
+    assert TOKEN not in repr(found)
+    assert found["error"].startswith("bad [REDACTED:")
+    assert (found["path"], found["count"], found["none"]) == (path, 7, None)
+
+
+def test_s16_extra_fields_beyond_what_can_be_looked_at_are_withheld(log, caplog):
+    class Broken:
+        def __str__(self):
+            raise ValueError
+
+    deep: list = [TOKEN]
+    for _ in range(100):
+        deep = [deep]
+    round_about: dict = {}
+    round_about["again"] = round_about
+    many = [f"{number}" for number in range(100_000)] + [TOKEN]
+    found = extra_of(log, caplog, deep=deep, round=round_about, broken=[Broken()], many=many, last=TOKEN)
+    assert TOKEN not in repr(found)
+    assert all(TOO_MUCH in repr(value) for value in found.values())
+    assert len(found["many"]) < 2_000
+
+
+def test_s16_trouble_of_a_part_is_redacted_before_it_is_cut(caplog):
+    caplog.set_level(logging.DEBUG)
+    for room in range(440, 500):  # the cut falls into the password
+        Notices(worker=1).part_failed("upkeep", RuntimeError("x" * room + " postgresql://me:s3cretwordofmine@db/x"))
+    assert "s3cret" not in caplog.text
+
+
+def test_s16_what_a_driver_says_is_redacted_before_it_is_cut():
+    for room in range(240, 300):
+        said = one_line(RuntimeError("x" * room + " postgresql://me:s3cretwordofmine@db/x"))
+        assert "s3cret" not in said
+        assert len(said) <= 300
+    assert one_line(RuntimeError(" two \n lines ")) == "two lines"
+    assert one_line(RuntimeError()) == "RuntimeError"
+
+
+def test_s16_no_secret_reaches_the_database_by_progress(app, url):
+    """Also one that the cut would have halved, and one that is where a number belongs."""
+    seen: list[str] = []
+
+    def is_news():
+        [(progress,)] = rows(url, "SELECT progress FROM lease")
+        if progress is None or progress in seen:
+            return False
+        seen.append(progress)
+        return True
+
+    @app.job
+    def tell(task):
+        for report in ((1, 2, f"with {TOKEN}"), (3, 4, "x" * 470 + f" {TOKEN}"), (5, {"of": TOKEN}), (f"at {TOKEN}",)):
+            task.progress(*report)
+            until(is_news)
+
+    job = tell.submit()
+    app.drain(timeout=60)
+    assert job.status == "DONE", job.failure
+    assert len(seen) == 4
+    assert TOKEN[:12] not in repr(seen)
+    assert "[REDACTED:" in repr(seen[0])
+
+
+def test_a_field_that_cannot_be_read_does_not_end_the_attempt_that_logs_it(log, caplog):
+    class Broken:
+        def __str__(self):
+            raise ValueError
+
+    log.info("odd", field=Broken())
+    assert "which cannot be read" in caplog.text

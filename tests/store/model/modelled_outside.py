@@ -1,0 +1,124 @@
+"""The outside world as dictionaries: a ledger of effects, and an outbox whose messages are on their way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from leasehold.model.outbox import Mark
+from tests.store.model.modelled import Model, Name
+
+DELIVERY_SECONDS = 40
+Act = tuple[str, str | None, int | None, int]  # job, stage, segment, and which of its effects
+Lease = tuple[Name, int]
+
+
+@dataclass
+class Effect:
+    """One effect on record. `really`: what was done outside, whoever knows of it."""
+
+    by: Lease
+    result: str | None = None
+    failure: str | None = None
+    really: str | None = None
+
+
+@dataclass
+class Ledger:
+    """Effects by what they are: the same act of another attempt, or of another fan-out, is the same effect."""
+
+    model: Model
+    effects: dict[Act, Effect] = field(default_factory=dict)
+
+    def intend(self, act: Act, lease: Lease) -> str | None:
+        """Say what the ledger answers to an intent; None if the lease no longer stands."""
+        if not self.model.stands(*lease):
+            return None
+        found = self.effects.setdefault(act, Effect(lease))
+        if found.result is not None:
+            return "done"
+        if found.failure is not None:
+            found.failure, found.by = None, lease
+        return "act" if found.by == lease else "doubt"
+
+    def record(self, act: Act, lease: Lease, result: str | None, failure: str | None) -> bool:
+        """Note how an effect ended; False if that did not land."""
+        found = self.effects[act]
+        if not self.model.stands(*lease):
+            return False
+        if found.result is None:
+            found.result, found.failure = result, failure
+            return True
+        return found.result == result
+
+    def begun(self, name: Name) -> list[Act]:
+        """Return the effects of a task that have no result."""
+        return [act for act, found in self.effects.items() if act[:3] == name[:3] and found.result is None]
+
+    def unanswered(self, name: Name) -> list[Act]:
+        """Return the effects of a task of which nobody knows what came of them."""
+        return [act for act in self.begun(name) if self.effects[act].failure is None]
+
+
+@dataclass
+class Message:
+    """One message. `really`: whether its provider has it."""
+
+    text: str
+    due: float | None
+    status: str = "pending"
+    fence: int = 0
+    attempts: int = 0
+    really: bool = False
+
+    @property
+    def stands_as(self) -> tuple[str, int, int]:
+        """What the table must say of it."""
+        return self.status, self.fence, self.attempts
+
+
+@dataclass
+class Outbox:
+    """Messages by their subject: there is one recipient, and one version."""
+
+    model: Model
+    messages: dict[str, Message] = field(default_factory=dict)
+
+    def clashes(self, subject: str, text: str) -> bool:
+        """Whether another message stands in the place of this one."""
+        return subject in self.messages and self.messages[subject].text != text
+
+    def post(self, subject: str, text: str) -> None:
+        """Add a message, unless it is there."""
+        self.messages.setdefault(subject, Message(text, self.model.now))
+
+    def take(self) -> dict[str, Message]:
+        """Claim what is due."""
+        found = {subject: one for subject, one in self.messages.items() if one.due is not None}
+        found = {subject: one for subject, one in found.items() if (one.due or 0) <= self.model.now}
+        for one in found.values():
+            one.status, one.fence, one.attempts = "sending", one.fence + 1, one.attempts + 1
+            one.due = self.model.now + DELIVERY_SECONDS
+        return found
+
+    def is_held(self, subject: str, fence: int) -> bool:
+        """Whether nobody else can have taken a message since."""
+        one = self.messages[subject]
+        return one.status == "sending" and one.fence == fence and one.due is not None and one.due > self.model.now
+
+    def mark(self, subject: str, mark: Mark) -> bool:
+        """Note what came of a message; False if the claim was gone."""
+        one = self.messages[subject]
+        if one.fence != mark.fence or one.status != "sending":
+            return False
+        one.status, one.attempts = mark.status, one.attempts - 1 + mark.spent
+        one.due = None if mark.delay_us is None else self.model.now + mark.delay_us / 1_000_000
+        return True
+
+    def answer(self, subject: str, *, sent: bool) -> bool:
+        """Note what a person knows; False if nobody asked."""
+        one = self.messages[subject]
+        if one.status not in ("in_doubt", "failed"):
+            return False
+        one.status, one.fence = "sent" if sent else "pending", one.fence + 1
+        one.due, one.attempts = (None, one.attempts) if sent else (self.model.now, 0)
+        return True

@@ -1,0 +1,87 @@
+"""Deliveries for tests: rows as a settled task leaves them, and the app whose relay processes send them.
+
+`python -m tests.support.apps.mailing` runs a relay. Its one provider is made from the URL in MAILING_PROVIDER, and
+notes each send in the workshop's journal before it is made.
+"""
+
+import logging
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from leasehold import Leasehold, canonical
+from leasehold.model.delivery import Absent, Letter, Post, Provider, Sent, Unknown, make_post
+from leasehold.model.lease import Settlement
+from leasehold.providers import from_url
+from leasehold.store import Store
+from tests.store import work
+
+PROVIDER = "mail"
+
+
+class Noted:
+    """A provider that tells of each send and look-up before it is made."""
+
+    def __init__(self, provider: Provider, tell: Callable[[str, str], object]) -> None:
+        self._provider = provider
+        self._tell = tell
+
+    def send(self, letter: Letter) -> Sent:
+        self._tell("send", letter.recipient)
+        return self._provider.send(letter)
+
+    def find(self, letter: Letter, notification_id: str | None) -> Sent | Absent | Unknown:
+        self._tell("find", letter.recipient)
+        return self._provider.find(letter, notification_id)
+
+
+def post(recipient: str = "ada@example.org", *, version: int = 1, provider: str = PROVIDER) -> Post:
+    message = {"title": "Review of change 17", "text": "Three findings.\n"}
+    return make_post("change-17", recipient, version, message, provider)
+
+
+def write(store: Store, *posts: Post) -> list[int]:
+    """Have a task deliver these; return the deliveries' ids."""
+    worker = work.register(store)
+    key = f"mailing-{worker}"
+    work.submit(store, key, kind="mailing")
+    lease = work.claim_one(store, worker, routes=["mailing"])
+    store.leases.settle([Settlement(lease.task_id, lease.fence, "DONE", "null", deliveries=list(posts))])
+    return sorted(one.id for one in store.deliveries.list(most=1_000) if one.task_id == lease.task_id)
+
+
+def let_expire(store: Store, ids: Sequence[int]) -> None:
+    """Have the claims on these run out now, as they would when their relay is gone."""
+    with work.connect(store) as connection:
+        table = "delivery" if store.url.startswith("sqlite") else "leasehold.delivery"
+        for one in ids:
+            connection.execute(f"UPDATE {table} SET due_at = 1 WHERE id = {one} AND due_at IS NOT NULL")  # noqa: S608
+
+
+def change(store: Store, delivery_id: int, assignments: str) -> None:
+    """Do to a row what the engine never does."""
+    with work.connect(store) as connection:
+        table = "delivery" if store.url.startswith("sqlite") else "leasehold.delivery"
+        connection.execute(f"UPDATE {table} SET {assignments} WHERE id = {delivery_id}")  # noqa: S608
+
+
+def note(*words: str) -> None:
+    journal = os.open(Path(os.environ["WORKSHOP_FOLDER"]) / "journal", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    os.write(journal, (" ".join(words) + "\n").encode())
+    os.close(journal)
+
+
+def make_app() -> Leasehold:
+    app = Leasehold()
+    app.deliveries.provider(PROVIDER, Noted(from_url(os.environ["MAILING_PROVIDER"]), note))
+    return app
+
+
+def fields(letters: Path) -> list[dict]:
+    """Return the letters in a folder."""
+    return [canonical.decode(path.read_bytes()) for path in sorted(letters.glob("*.json"))]
+
+
+if __name__ == "__main__":
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    make_app().deliveries.relay()

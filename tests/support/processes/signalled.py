@@ -1,0 +1,43 @@
+"""Waits for a signal as a worker does, and is told at one step of the waiting after the other."""
+
+import sys
+
+from leasehold.runtime.run import _Signals
+
+STEPS = range(2, 40)  # once around and on
+
+
+class Teller:
+    """Tells a waiting thread at its `step`-th step, from within, as a signal does."""
+
+    def __init__(self, signals: _Signals, step: int) -> None:
+        self._signals = signals
+        self._left = step
+        self.has_told = False
+
+    def trace(self, frame, event, _):
+        frame.f_trace_opcodes = True
+        if event == "opcode" and not self.has_told:
+            self._left -= 1
+            if self._left == 0:
+                self.has_told = True
+                self._signals.hear(15, None)
+        return self.trace
+
+
+def main() -> None:
+    told = 0
+    for step in STEPS:
+        with _Signals() as signals:
+            teller = Teller(signals, step)
+            sys.settrace(teller.trace)
+            try:
+                signals.wait(every=0.005)
+            finally:
+                sys.settrace(None)
+        told += teller.has_told
+    sys.stdout.write(f"told {told} times\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,143 @@
+"""Worker processes for tests: started, stopped, killed and always cleared away; and what their handlers wrote down."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import pytest
+
+from leasehold import Leasehold
+from tests.support.databases.postgres import PostgresServer
+from tests.support.processes.fork_server import Nestling
+from tests.support.wait import until
+
+ROOT = Path(__file__).parents[3]
+
+
+class Hand:
+    """One worker process."""
+
+    def __init__(self, process: subprocess.Popen[bytes], log: Path) -> None:
+        self._process = process
+        self._log = log
+        self.pid = process.pid
+        self.system = psutil.Process(process.pid)
+
+    @property
+    def log(self) -> str:
+        return self._log.read_text()
+
+    @property
+    def running(self) -> bool:
+        return self._process.poll() is None
+
+    def said(self, word: str) -> bool:
+        """Tell whether the process has said this; if it ended instead, say why."""
+        if word not in self.log and not self.running:
+            raise RuntimeError(f"the worker ended with {self._process.returncode}:\n{self.log[-4000:]}")
+        return word in self.log
+
+    def signal(self, number: signal.Signals) -> None:
+        self._process.send_signal(number)
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait(timeout=60)
+
+    def end(self) -> int:
+        """Wait for the end and return the exit code."""
+        return self._process.wait(timeout=60)
+
+
+class Crew:
+    """The worker processes of one test, on one database."""
+
+    def __init__(self, url: str, folder: Path) -> None:
+        self.url = url
+        self.folder = folder
+        self.hands: list[Hand] = []
+
+    def start(self, *, environment: dict[str, str] | None = None, **options: object) -> Hand:
+        """Start a worker and return when it takes work."""
+        hand = self.run("tests.support.processes.start", json.dumps(options), environment=environment)
+        until(lambda: hand.said("worker_started"))
+        return hand
+
+    def orchestrate(self) -> Hand:
+        """Start a process that does upkeep and runs no tasks."""
+        return self.run("tests.support.processes.orchestrate")
+
+    def run(self, module: str, *arguments: str, environment: dict[str, str] | None = None) -> Hand:
+        """Start a Python module as a process of this crew."""
+        log = self.folder / f"worker-{len(self.hands)}.log"
+        known = {"LEASEHOLD_URL": self.url, "WORKSHOP_FOLDER": str(self.folder)}
+        with log.open("wb") as lines:
+            process = Nestling(
+                [sys.executable, "-m", module, *arguments],
+                cwd=ROOT,
+                env=os.environ | known | (environment or {}),
+                stdin=subprocess.DEVNULL,
+                stdout=lines,
+                stderr=lines,
+            )
+        hand = Hand(process, log)
+        self.hands.append(hand)
+        return hand
+
+    def open(self, name: str) -> None:
+        """Let the handlers pass that wait at this gate."""
+        (self.folder / f"gate-{name}").touch()
+
+    def journal(self, *start: object) -> list[list[str]]:
+        """Return the lines that begin with these words."""
+        path = self.folder / "journal"
+        wanted = [str(word) for word in start]
+        lines = [line.split() for line in path.read_text().splitlines()] if path.exists() else []
+        return [line for line in lines if line[: len(wanted)] == wanted]
+
+    def close(self) -> None:
+        for hand in self.hands:
+            if hand.running:
+                hand.kill()
+
+
+@pytest.fixture
+def crew(url, tmp_path) -> Iterator[Crew]:
+    folder = tmp_path / "workshop"
+    folder.mkdir()
+    with contextlib.closing(Crew(url, folder)) as crew:
+        yield crew
+
+
+@pytest.fixture
+def app(url) -> Iterator[Leasehold]:
+    """An app in the test's own process, on the same database as the crew."""
+    with contextlib.closing(Leasehold(url)) as app:
+        yield app
+
+
+@dataclass(frozen=True, slots=True)
+class Outpost:
+    """A PostgreSQL server that may be stopped, with a crew and an app of its own."""
+
+    server: PostgresServer
+    crew: Crew
+    app: Leasehold
+
+
+@pytest.fixture
+def outpost(private_postgres, tmp_path) -> Iterator[Outpost]:
+    server = private_postgres()
+    url = server.create_database()
+    folder = tmp_path / "workshop"
+    folder.mkdir()
+    with contextlib.closing(Leasehold(url)) as app, contextlib.closing(Crew(url, folder)) as crew:
+        app.migrate()
+        yield Outpost(server, crew, app)

@@ -1,0 +1,42 @@
+"""A worker inside the test's own process, for handlers that are closures of the test."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+
+from leasehold.app.kinds import Kind, Pipeline
+from leasehold.app.worker_plan import make_plan
+from leasehold.runtime.deliver.sender import Carrier
+from leasehold.runtime.worker import Plan, Worker
+from leasehold.store import open_store
+
+Queues = list[str] | Mapping[str, int | None] | None
+Carriers = Mapping[str, Carrier]
+
+
+def plan_of(
+    *kinds: Kind | Pipeline,
+    queues: Queues = None,
+    concurrency: int = 10,
+    grace: float = 30.0,
+    carriers: Carriers | None = None,
+) -> Plan:
+    handlers = {handler.route: handler for kind in kinds for handler in kind.handlers()}
+    return make_plan(handlers, queues, concurrency, grace, carriers)
+
+
+@contextmanager
+def working(
+    url: str,
+    *kinds: Kind | Pipeline,
+    queues: Queues = None,
+    concurrency: int = 10,
+    carriers: Carriers | None = None,
+) -> Iterator[Worker]:
+    """Run a worker for these kinds until the block ends."""
+    with closing(open_store(url)) as store:
+        worker = Worker(store, plan_of(*kinds, queues=queues, concurrency=concurrency, carriers=carriers))
+        worker.start()
+        try:
+            yield worker
+        finally:
+            worker.stop()
