@@ -52,7 +52,7 @@ class Forgetful(Answers):
         return ask()
 
 
-class Loose:
+class AnonymousFile:
     """What a task is to a paragraph's work, without an engine behind it."""
 
     def effect(self, kind: str, act: Callable[..., Any], **_: object) -> Any:
@@ -97,7 +97,7 @@ def _tools(document: Document, folder: Path) -> Iterator[Tools]:
 
 
 def _worked(wanted: Wanted, tools: Tools) -> None:
-    work = Work(cast("Task", Loose()), wanted, tools)
+    work = Work(cast("Task", AnonymousFile()), wanted, tools)
     work.first_pass()
     work.second_pass()
 

@@ -75,7 +75,7 @@ LARGE = {
     ARIA: [aria(f"-x{parts}", f"-s{parts}", FORGETFUL) for parts in (1, 4, 16)],
     WGET: [wget()],
 }
-AGAIN = {OURS: [leasehold(2, 128, before=2)]}
+RETRY = {OURS: [leasehold(2, 128, before=2)]}
 
 
 class Wrong(Exception):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bench.beside.figures import Results, Sample
 from bench.beside.run import turned
-from bench.downloads.fetchers import AGAIN, LARGE, SMALL, Fetcher, fetch
+from bench.downloads.fetchers import LARGE, RETRY, SMALL, Fetcher, fetch
 from bench.downloads.server import Matter, Source, small_sizes
 
 DATABASE = "sqlite"
@@ -16,7 +16,7 @@ TRIALS = 2  # of each, one after the other: a noise must not choose
 # The large file comes first: a disk that has just synced thousands of small ones is slow for a while, and of those who
 # fetch a large one we alone sync it.
 WORKLOADS = ("large", "one", "small", "again")
-CANDIDATES = {"small": SMALL, "large": LARGE, "again": AGAIN, "one": SMALL}
+CANDIDATES = {"small": SMALL, "large": LARGE, "again": RETRY, "one": SMALL}
 
 
 @dataclass(frozen=True, slots=True)

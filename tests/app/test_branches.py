@@ -11,7 +11,7 @@ from leasehold.errors import NameInvalid, OptionInvalid
 from leasehold.model import lease as endings
 from leasehold.model.lanes import Lane
 from leasehold.runtime.claim.claimer import Claimer
-from leasehold.runtime.claim.held import Holdings
+from leasehold.runtime.claim.held import HeldAttempts
 from leasehold.runtime.commit.committer import Committer
 from leasehold.runtime.observe.events import Notices
 from leasehold.store import open_store
@@ -169,7 +169,7 @@ def test_a_claimer_looks_again_when_a_slot_has_rested_though_nobody_wakes_it(app
     app.queues.limit("web/*", 1, rate=50)
     jobs = submit(app, kind, ["a"] * 10)
     with closing(open_store(url)) as store:
-        holdings = Holdings(5, {})
+        holdings = HeldAttempts(5, {})
         committer = Committer(store, holdings, Notices(), lambda: None)
 
         def run(attempts):

@@ -178,7 +178,7 @@ def test_s6_a_move_is_made_once_when_its_answer_was_lost(app, url):
     [lease] = claim(app.store, enrol(app.store), "send")
     asked = make_move(lease, machine, "LEASED", "", 1)
     verdicts = [app.store.machines.move([asked])[0].verdict for _ in range(3)]
-    assert verdicts == [Step.MOVED, Step.AGAIN, Step.AGAIN]
+    assert verdicts == [Step.MOVED, Step.RETRY, Step.RETRY]
     assert (job.state, len(moves(url, job.id))) == ("LEASED", 1)
 
 

@@ -1,4 +1,4 @@
-"""`app.byhand`: jobs leased by a script that runs no worker, under the same fences as everybody's."""
+"""`app.manual`: jobs leased by a script that runs no worker, under the same fences as everybody's."""
 
 import threading
 from itertools import count
@@ -28,7 +28,7 @@ def send(app):
 
 def test_a_job_is_leased_worked_on_and_ended_by_hand(app, send, url):
     job = send.submit({"number": 3}, key="a")
-    held = app.byhand.lease(send, owner="clerk", seconds=60)
+    held = app.manual.lease(send, owner="clerk", seconds=60)
     assert (held.job_id, held.key, held.owner, held.task.payload, held.task.attempt) == (
         job.id,
         "a",
@@ -55,7 +55,7 @@ def test_s1_only_one_of_many_gets_a_job(app, send):
 
     def take():
         start.wait()
-        while held := app.byhand.lease("send", owner="crowd"):
+        while held := app.manual.lease("send", owner="crowd"):
             got.append(held.job_id)
 
     crowd = [threading.Thread(target=take) for _ in range(4)]
@@ -69,20 +69,20 @@ def test_s1_only_one_of_many_gets_a_job(app, send):
 def test_jobs_come_by_priority_and_then_in_order_whatever_branch_they_stand_in(app, send):
     for key, branch, priority in (("1", "b", 0), ("2", "a", 0), ("3", None, 0), ("4", "c", 5)):
         send.submit(key=key, branch=branch, priority=priority)
-    found = [app.byhand.lease(send, owner="clerk").key for _ in range(4)]
+    found = [app.manual.lease(send, owner="clerk").key for _ in range(4)]
     assert found == ["4", "1", "2", "3"]
-    assert app.byhand.lease(send, owner="clerk") is None
+    assert app.manual.lease(send, owner="clerk") is None
 
 
 def test_s4_what_expired_is_not_renewed_and_goes_to_the_next_with_a_new_fence(app, send, url):
     clock = Clock(app)
     job = send.submit()
-    first = app.byhand.lease(send, owner="slow", seconds=10)
+    first = app.manual.lease(send, owner="slow", seconds=10)
     clock.advance(9)
     assert first.renew(10)
     clock.advance(10)
     assert not first.renew(10)
-    second = app.byhand.lease(send, owner="quick", seconds=10)
+    second = app.manual.lease(send, owner="quick", seconds=10)
     assert (second.job_id, second.task.attempt) == (job.id, 2)
     with pytest.raises(LeaseLost):
         first.done()
@@ -96,38 +96,38 @@ def test_s4_what_expired_is_not_renewed_and_goes_to_the_next_with_a_new_fence(ap
 def test_a_sweep_takes_back_what_expired_and_nothing_else(app, send):
     clock = Clock(app)
     jobs = [send.submit(key=key) for key in "ab"]
-    app.byhand.lease(send, owner="slow", seconds=5)
-    lasting = app.byhand.lease(send, owner="lasting", seconds=50)
+    app.manual.lease(send, owner="slow", seconds=5)
+    lasting = app.manual.lease(send, owner="lasting", seconds=50)
     clock.advance(6)
-    assert app.byhand.sweep() == 1
+    assert app.manual.sweep() == 1
     assert [job.status for job in jobs] == ["READY", "RUNNING"]
-    assert app.byhand.sweep() == 0
+    assert app.manual.sweep() == 0
     assert lasting.renew(1)
 
 
 def test_what_is_given_back_is_not_spent_and_may_have_to_wait(app, send):
     clock = Clock(app)
     job = send.submit()
-    held = app.byhand.lease(send, owner="clerk")
+    held = app.manual.lease(send, owner="clerk")
     assert held.release()
     assert not held.release()
-    again = app.byhand.lease(send, owner="clerk")
+    again = app.manual.lease(send, owner="clerk")
     assert (again.job_id, again.task.attempt) == (job.id, 1)
     assert again.release(delay=60)
-    assert app.byhand.lease(send, owner="clerk") is None
+    assert app.manual.lease(send, owner="clerk") is None
     with pytest.raises(JobNotFree, match="NEW"):
-        app.byhand.hold(job.id, owner="clerk")
+        app.manual.hold(job.id, owner="clerk")
     clock.advance(61)
-    assert app.byhand.lease(send, owner="clerk").job_id == job.id
+    assert app.manual.lease(send, owner="clerk").job_id == job.id
 
 
 def test_a_failure_by_hand_is_tried_again_as_the_kind_has_it_and_then_buried(app, send):
     clock = Clock(app)
     job = send.submit()
-    assert app.byhand.lease(send, owner="clerk").fail(ConnectionError("no line")) == "READY"
-    assert app.byhand.lease(send, owner="clerk") is None
+    assert app.manual.lease(send, owner="clerk").fail(ConnectionError("no line")) == "READY"
+    assert app.manual.lease(send, owner="clerk") is None
     clock.advance(30)
-    assert app.byhand.lease(send, owner="clerk").fail(Permanent("torn", error_class="TORN")) == "ERROR"
+    assert app.manual.lease(send, owner="clerk").fail(Permanent("torn", error_class="TORN")) == "ERROR"
     assert (job.status, job.state, job.failure["error_class"]) == ("ERROR", "LOST", "TORN")
     assert app.deadletters.list()[0].error_class == "TORN"
 
@@ -135,37 +135,37 @@ def test_a_failure_by_hand_is_tried_again_as_the_kind_has_it_and_then_buried(app
 def test_this_very_job_is_held_or_it_is_said_why_not(app, send):
     clock = Clock(app)
     jobs = [send.submit(key=key) for key in "abc"]
-    held = app.byhand.hold(jobs[1].id, owner="clerk", seconds=10)
+    held = app.manual.hold(jobs[1].id, owner="clerk", seconds=10)
     assert held.job_id == jobs[1].id
     with pytest.raises(JobNotFree, match=f"Job {jobs[1].id} is held by clerk until"):
-        app.byhand.hold(jobs[1].id, owner="other")
+        app.manual.hold(jobs[1].id, owner="other")
     clock.advance(11)
-    assert app.byhand.hold(jobs[1].id, owner="other").done() == "DONE"
+    assert app.manual.hold(jobs[1].id, owner="other").done() == "DONE"
     with pytest.raises(JobNotFree, match="is DONE"):
-        app.byhand.hold(jobs[1].id, owner="other")
+        app.manual.hold(jobs[1].id, owner="other")
     with pytest.raises(JobUnknown):
-        app.byhand.hold(999, owner="other")
+        app.manual.hold(999, owner="other")
     app.queues.pause("parcels")
     with pytest.raises(JobNotFree, match="paused"):
-        app.byhand.hold(jobs[0].id, owner="other")
-    assert app.byhand.lease(send, owner="other") is None
+        app.manual.hold(jobs[0].id, owner="other")
+    assert app.manual.lease(send, owner="other") is None
 
 
 def test_an_owner_takes_up_again_what_it_holds_and_nobody_elses(app, send, url):
     clock = Clock(app)
     job = send.submit()
-    app.byhand.lease(send, owner="clerk", seconds=10)
+    app.manual.lease(send, owner="clerk", seconds=10)
     other = Leasehold(url)
     machine = other.machine("parcel", ARROWS, initial="MADE", failed="LOST")
     other.job(name="send", queue="parcels", machine=machine)(lambda task, number=0: None)
-    assert other.byhand.resume(job.id, owner="thief") is None
-    found = other.byhand.resume(job.id, owner="clerk")
+    assert other.manual.resume(job.id, owner="thief") is None
+    found = other.manual.resume(job.id, owner="clerk")
     assert found is not None
     assert found.renew(20)
     clock.advance(15)
     found.task.advance("PACKED")
     assert found.done() == "DONE"
-    assert other.byhand.resume(job.id, owner="clerk") is None
+    assert other.manual.resume(job.id, owner="clerk") is None
     other.close()
 
 
@@ -173,26 +173,26 @@ def test_a_limit_holds_for_hands_too(app, send):
     app.queues.limit("parcels/*", 1)
     for key in "ab":
         send.submit(key=key, branch="x")
-    held = app.byhand.lease(send, owner="clerk")
-    assert app.byhand.lease(send, owner="clerk") is None
+    held = app.manual.lease(send, owner="clerk")
+    assert app.manual.lease(send, owner="clerk") is None
     assert held.done() == "DONE"
-    assert app.byhand.lease(send, owner="clerk").key == "b"
+    assert app.manual.lease(send, owner="clerk").key == "b"
 
 
 def test_this_very_job_of_a_limited_branch_is_held_while_a_slot_is_free(app, send):
     app.queues.limit("parcels/*", 1)
     jobs = [send.submit(key=key, branch="x") for key in "abc"]
-    held = app.byhand.hold(jobs[1].id, owner="clerk")
+    held = app.manual.hold(jobs[1].id, owner="clerk")
     assert held.key == "b"
     with pytest.raises(JobNotFree, match="limited"):
-        app.byhand.hold(jobs[2].id, owner="clerk")
+        app.manual.hold(jobs[2].id, owner="clerk")
     held.done()
-    assert app.byhand.hold(jobs[2].id, owner="clerk").key == "c"
+    assert app.manual.hold(jobs[2].id, owner="clerk").key == "c"
 
 
 def test_a_cancel_is_seen_by_the_holder_when_it_renews(app, send):
     job = send.submit()
-    held = app.byhand.lease(send, owner="clerk")
+    held = app.manual.lease(send, owner="clerk")
     assert not held.task.cancelled
     job.cancel("not wanted")
     assert held.renew(10)
@@ -203,8 +203,8 @@ def test_a_cancel_is_seen_by_the_holder_when_it_renews(app, send):
 def test_a_worker_takes_what_a_hand_let_expire_and_leaves_what_it_holds(app, send, url):
     clock = Clock(app)
     jobs = [send.submit({"number": number}, key=str(number)) for number in range(3)]
-    held = app.byhand.lease(send, owner="clerk", seconds=100)
-    app.byhand.lease(send, owner="clerk", seconds=10)
+    held = app.manual.lease(send, owner="clerk", seconds=100)
+    app.manual.lease(send, owner="clerk", seconds=10)
     clock.advance(20)
     worker = threading.Thread(target=app.drain, kwargs={"timeout": 120})
     worker.start()
@@ -221,7 +221,7 @@ def test_what_is_not_committed_is_not_leased(app, send, url):
         app.transaction(connection),
         pytest.raises(Misuse, match="A transaction is open"),
     ):
-        app.byhand.lease(send, owner="clerk")
+        app.manual.lease(send, owner="clerk")
 
 
 def test_nonsense_is_refused_by_hand_too(app, send):
@@ -231,15 +231,15 @@ def test_nonsense_is_refused_by_hand_too(app, send):
 
     for what in ("nobody", "stages"):
         with pytest.raises((KindUnknown, Misuse)):
-            app.byhand.lease(what, owner="clerk")
+            app.manual.lease(what, owner="clerk")
     for owner in ("", "a" * 201, 7):
         with pytest.raises(Misuse):
-            app.byhand.lease(send, owner=owner)
+            app.manual.lease(send, owner=owner)
     for seconds in (0, -1, 1e9, "x"):
         with pytest.raises(OptionInvalid):
-            app.byhand.lease(send, owner="clerk", seconds=seconds)
+            app.manual.lease(send, owner="clerk", seconds=seconds)
     send.submit()
-    held = app.byhand.lease(send, owner="clerk")
+    held = app.manual.lease(send, owner="clerk")
     with pytest.raises(StateDenied):
         held.task.advance("SENT")
     with pytest.raises(OptionInvalid):
@@ -249,6 +249,6 @@ def test_nonsense_is_refused_by_hand_too(app, send):
 def test_one_owner_is_one_row_and_no_worker_that_is_there(app, send, url):
     for key in "abc":
         send.submit(key=key)
-        app.byhand.lease(send, owner="clerk")
+        app.manual.lease(send, owner="clerk")
     assert rows(url, "SELECT host FROM worker") == [("clerk",)]
     assert rows(url, "SELECT count(*) FROM worker WHERE gone_at IS NULL") == [(0,)]

@@ -8,7 +8,7 @@ from msgspec import structs
 
 from leasehold.insight.record.reader import Recording, read_lines
 from leasehold.insight.verify.verify import verify_file, verify_job
-from leasehold.model.journal.record import Line, Seal, Story, Tally
+from leasehold.model.journal.record import HashChain, Line, Story, Tally
 from tests.store.work import connect
 
 
@@ -34,7 +34,7 @@ def forge(app, job_id: int, folder: Path, change: Callable[[list[Story]], None])
     recording = Recording(read_lines(path))
     stories = list(recording.stories())
     change(stories)
-    seal, tally = Seal(), Tally()
+    seal, tally = HashChain(), Tally()
     written = [seal.close(recording.opening)]
     for number, story in enumerate(stories):
         fresh = Story(story.task)

@@ -8,7 +8,7 @@ from leasehold.insight.read import revival_plan
 from leasehold.insight.read.deadletters import context_of
 from leasehold.insight.read.revival_plan import EffectFate, Fate
 from leasehold.model.effect import done, failed, intend
-from leasehold.store.deadletters import LetterRow, Papers
+from leasehold.store.deadletters import DeadLetterSource, LetterRow
 from tests.store.deadletters.burying import bury, letters, only_letter, run
 from tests.store.work import claim, finish, pipeline, register, routes_of, stage
 
@@ -20,7 +20,9 @@ LETTER = LetterRow(
 
 
 def context(failure, **changes):
-    papers = Papers(structs.replace(LETTER, **changes), canonical.encode(failure), "the key", '{"card":"4111"}')
+    papers = DeadLetterSource(
+        structs.replace(LETTER, **changes), canonical.encode(failure), "the key", '{"card":"4111"}'
+    )
     return context_of(papers)
 
 
@@ -47,7 +49,7 @@ def test_facts_of_a_shape_that_nobody_wrote_are_left_out():
 def test_the_same_payload_has_the_same_short_hash_and_another_one_another():
     assert context({})["payload_sha256"] == context({})["payload_sha256"]
     assert len(context({})["payload_sha256"]) == 16
-    other = context_of(Papers(LETTER, "{}", "the key", "{}"))
+    other = context_of(DeadLetterSource(LETTER, "{}", "the key", "{}"))
     assert other["payload_sha256"] != context({})["payload_sha256"]
     assert other["key_sha256"] == context({})["key_sha256"]
 

@@ -4,7 +4,7 @@ from leasehold import canonical
 from leasehold.model import lease as endings
 from leasehold.model.failure.failure import Failure
 from leasehold.model.lanes import Lane
-from leasehold.model.lease import Lease, Vacancy
+from leasehold.model.lease import Lease, Reclaim
 from leasehold.model.task import Submission, Terms
 from leasehold.runtime.process_identity import this_process
 from leasehold.store import Store
@@ -19,7 +19,7 @@ def claimed(store: Store) -> Lease:
 
 
 def vacated(store: Store, lease: Lease, why: str) -> None:
-    assert store.leases.vacate([Vacancy(lease.task_id, lease.fence, why)])  # type: ignore[arg-type]
+    assert store.leases.reclaim([Reclaim(lease.task_id, lease.fence, why)])  # type: ignore[arg-type]
 
 
 def submitted(store: Store, key: str, **terms) -> int:

@@ -134,7 +134,7 @@ def test_a_letter_of_a_worker_that_died_is_equal(app, clock):
     for _ in range(2):
         claim_one(app.store, register(app.store))
         clock.advance(3600)
-        app.store.leases.vacate(app.store.leases.expired())
+        app.store.leases.reclaim(app.store.leases.expired())
     assert difference(app.store, job) == ""
     edit(app.store, "UPDATE dead_letter SET first_failure_at = last_failure_at")
     assert "first_failure_at of the dead letter" in difference(app.store, job)

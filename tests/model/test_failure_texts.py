@@ -117,18 +117,18 @@ def test_the_stack_tells_the_chain_of_errors_and_their_texts_are_redacted():
 def test_the_stack_tells_what_was_being_handled_unless_that_is_suppressed():
     empty: dict[str, str] = {}
 
-    def fail(*, quietly: bool) -> None:
+    def fail(*, wait_ignoring_errors: bool) -> None:
         try:
             empty["first"]
         except KeyError:
-            if quietly:
+            if wait_ignoring_errors:
                 raise ValueError("second") from None
             raise ValueError("second")  # noqa: B904 — the context is the point
 
     with pytest.raises(ValueError, match="second") as loud:
-        fail(quietly=False)
+        fail(wait_ignoring_errors=False)
     with pytest.raises(ValueError, match="second") as quiet:
-        fail(quietly=True)
+        fail(wait_ignoring_errors=True)
     assert "while handling KeyError: 'first'" in classify(loud.value).stack
     assert "first" not in classify(quiet.value).stack.replace('empty["first"]', "")
 

@@ -11,10 +11,10 @@ from leasehold.errors import OptionInvalid
 from leasehold.model.failure.failure import Failure
 from leasehold.model.retry import Bury, Retry, RetryAt, decide, seed_of, spread_of
 
-AGAIN = Failure("UNCLASSIFIED", "x", retryable=True)
+RETRY = Failure("UNCLASSIFIED", "x", retryable=True)
 
 
-def after(attempt: int, policy: Retry | None = None, spread=1.0, failure=AGAIN) -> float:
+def after(attempt: int, policy: Retry | None = None, spread=1.0, failure=RETRY) -> float:
     decision = decide(failure, attempt, 1000, policy or Retry(), spread)
     assert isinstance(decision, RetryAt)
     return decision.delay
@@ -33,8 +33,8 @@ def test_the_jitter_spreads_over_the_whole_delay():
 
 def test_the_fifth_attempt_is_the_last():
     for attempt in range(1, 5):
-        assert isinstance(decide(AGAIN, attempt, 5, Retry(), 0.5), RetryAt)
-    assert decide(AGAIN, 5, 5, Retry(), 0.5) == Bury("attempts exhausted")
+        assert isinstance(decide(RETRY, attempt, 5, Retry(), 0.5), RetryAt)
+    assert decide(RETRY, 5, 5, Retry(), 0.5) == Bury("attempts exhausted")
 
 
 def test_what_is_not_retryable_is_buried_at_the_first_attempt():

@@ -103,8 +103,8 @@ BUILDS: Final = (
     Build(
         "a deadlock is final",
         "store/db/postgres.py",
-        "        if state in AGAIN:\n",
-        '        if state in AGAIN and state != "40P01":\n',
+        "        if state in RETRY:\n",
+        '        if state in RETRY and state != "40P01":\n',
         (f"{TROUBLE}::test_a_deadlock_is_resolved_and_both_sides_succeed",),
     ),
     Build(

@@ -9,7 +9,7 @@ from leasehold.cli.exits import Exit, exit_of
 from leasehold.cli.jobs.verify import verify
 from leasehold.errors import RecordDamaged
 from leasehold.insight.verify.verify import verify_file
-from leasehold.model.journal.record import Seal
+from leasehold.model.journal.record import HashChain
 from tests.replay.recorder import JOBS
 
 
@@ -23,7 +23,7 @@ def changed(records, tmp_path, change, kind="film"):
 
 def forged(records, tmp_path, change, kind="film"):
     """Verify a record that was changed by somebody who made all hashes anew."""
-    seal, fresh = Seal(), Seal()
+    seal, fresh = HashChain(), HashChain()
     lines = [seal.open(raw) for raw in records[kind].read_bytes().splitlines(keepends=True)]
     path = tmp_path / "forged.ndjson"
     path.write_bytes(b"".join(fresh.close(line) for line in change(lines)))

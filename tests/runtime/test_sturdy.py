@@ -13,11 +13,11 @@ import pytest
 from leasehold.errors import DatabaseUnavailable, GraphInvalid, Misuse, OptionInvalid
 from leasehold.model.effect import intend
 from leasehold.runtime.claim.claimer import Claimer
-from leasehold.runtime.claim.held import Holdings
+from leasehold.runtime.claim.held import HeldAttempts
 from leasehold.runtime.commit.committer import Committer
-from leasehold.runtime.execute.event_loop import Lanes
+from leasehold.runtime.execute.event_loop import LoopRunner
 from leasehold.runtime.observe.events import Notices
-from leasehold.runtime.worker import quicken
+from leasehold.runtime.worker import shorten_switch_interval
 from leasehold.store import open_store
 from leasehold.store.leases import Claimed
 from tests.support.processes.working import plan_of, working
@@ -97,7 +97,7 @@ def test_a_thread_that_cannot_be_started_gives_its_tasks_back(app, url):
     plan = plan_of(work)
     with closing(open_store(url)) as store:
         worker = store.workers.register(_nobody())
-        holdings = Holdings(10, {})
+        holdings = HeldAttempts(10, {})
         committer = Committer(store, holdings, Notices(), lambda: None)
 
         def refuse(attempts):
@@ -141,7 +141,7 @@ def test_leases_that_a_claim_took_without_an_answer_are_given_back(app, url):
     with closing(open_store(url)) as store:
         worker = store.workers.register(_nobody())
         store.leases = _Deaf(store.leases)  # type: ignore[assignment]
-        holdings = Holdings(10, {})
+        holdings = HeldAttempts(10, {})
         committer = Committer(store, holdings, Notices(), lambda: None)
         claimer = Claimer(store, worker, plan.handlers, ["default"], holdings, committer, Notices(), lambda _: None)
         claimer.claim(3)
@@ -187,7 +187,7 @@ def test_l1_what_cannot_be_written_for_a_reason_nobody_knows_is_not_held_for_eve
     app.submit_many(work, [{}] * 3)
     with closing(open_store(url)) as store:
         worker = store.workers.register(_nobody())
-        holdings = Holdings(10, {})
+        holdings = HeldAttempts(10, {})
         committer = Committer(store, holdings, Notices(), lambda: None)
         taken: list = []
         handlers = plan_of(work).handlers
@@ -225,7 +225,7 @@ def test_threads_take_turns_more_often_unless_somebody_has_set_how_often(set_by_
     before = sys.getswitchinterval()
     try:
         sys.setswitchinterval(set_by_somebody)
-        quicken()
+        shorten_switch_interval()
         assert sys.getswitchinterval() == then
     finally:
         sys.setswitchinterval(before)
@@ -243,7 +243,7 @@ def test_a_lane_runs_many_attempts_that_do_not_wait():
     class Named:
         stop = None
 
-    lanes = Lanes(run, lambda _: None)
+    lanes = LoopRunner(run, lambda _: None)
     lanes.start()
     lanes.take([Named() for _ in range(100)])  # type: ignore[misc]
     assert done.wait(60)

@@ -19,7 +19,7 @@ from leasehold.model.limits import CLAIM_MAX
 from leasehold.model.owner import Owner
 from leasehold.runtime.attempt import Attempt, State
 from leasehold.runtime.claim.claimer import Claimer
-from leasehold.runtime.claim.held import Holdings
+from leasehold.runtime.claim.held import HeldAttempts
 from leasehold.runtime.commit.committer import Committer
 from leasehold.runtime.commit.replies import AsyncReply
 from leasehold.runtime.deliver.relay import RENEW_SECONDS, Held, Relay
@@ -32,7 +32,7 @@ from leasehold.runtime.observe.events import Notices
 from leasehold.runtime.process_identity import this_process
 from leasehold.store import Store
 from leasehold.store.workers import Pulse
-from tests.simulation.sessions import File, stir
+from tests.simulation.sessions import File, announce_free
 from tests.simulation.world import Fault, Killed, Process, World
 
 CONCURRENCY = 2
@@ -203,7 +203,7 @@ class Worker:
         self.file = file
         self.process = Process(f"w{number}")
         self.store: Store = file.store(self.process)
-        self.holdings = Holdings(CONCURRENCY, dict.fromkeys(queues))
+        self.holdings = HeldAttempts(CONCURRENCY, dict.fromkeys(queues))
         self.notices = SILENT
         self.see = see
         self._owner = owner
@@ -265,7 +265,7 @@ class Worker:
         return 0.0
 
     def _keep_up(self, upkeep: Upkeep) -> float:
-        stir(self.world)
+        announce_free(self.world)
         return upkeep.beat() * UPKEEP_PACE
 
     def _beat(self) -> float:

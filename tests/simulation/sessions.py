@@ -24,7 +24,7 @@ from psycopg import errors as pg
 from leasehold.errors import LeaseholdError
 from leasehold.store import Store
 from leasehold.store.db import sqlite_clock
-from leasehold.store.db.database import Database, Row, Trouble
+from leasehold.store.db.database import Database, ErrorKind, Row
 from leasehold.store.db.postgres import PostgresDialect
 from leasehold.store.db.sqlite import STATEMENTS_KEPT, SqliteDialect, SqliteSession, keep_plans
 from tests.simulation.world import SECOND, Fault, Killed, Process, World
@@ -53,7 +53,7 @@ def connect(path: Path) -> apsw.Connection:
     return apsw.Connection(str(path), vfs="unix-excl", statementcachesize=STATEMENTS_KEPT)
 
 
-def stir(world: World) -> None:
+def announce_free(world: World) -> None:
     """Have the engine's own uneven pauses depend on who makes one and when, not on how many others made before."""
     actor = world.running
     random.seed(crc32(actor.label.encode()) + actor.points)
@@ -110,7 +110,7 @@ class Session:
     since a part has few of its own: to prepare them is most of what a short transaction costs.
     """
 
-    pours = False
+    supports_copy = False
     usable = True
 
     def __init__(self, file: File, process: Process) -> None:
@@ -166,7 +166,7 @@ class Session:
     def _pass(self, kind: str, what: str) -> None:
         fault = self._file.world.at(kind, what)
         if fault is not Fault.NONE:
-            stir(self._file.world)
+            announce_free(self._file.world)
             raise RAISED[fault](f"simulated: {fault}")
 
     def close(self) -> None:
@@ -178,7 +178,7 @@ class Session:
     def set_clock(self, now: int) -> None:
         raise NotImplementedError
 
-    def pour(self, name: str, texts: Iterable[str]) -> None:
+    def copy_in(self, name: str, texts: Iterable[str]) -> None:
         raise NotImplementedError
 
 
@@ -219,10 +219,10 @@ class Dialect(SqliteDialect):
             raise Killed
         return Session(self._file, self._process)
 
-    def mouth(self) -> Mouth:  # type: ignore[override]
-        return Mouth(self._file)
+    def notifier(self) -> Notifier:  # type: ignore[override]
+        return Notifier(self._file)
 
-    def judge(self, error: Exception) -> Trouble | None:
+    def judge(self, error: Exception) -> ErrorKind | None:
         return POSTGRES.judge(error) if isinstance(error, psycopg.Error) else super().judge(error)
 
     def translate(self, error: Exception) -> LeaseholdError:
@@ -232,7 +232,7 @@ class Dialect(SqliteDialect):
 POSTGRES = PostgresDialect("postgresql://nowhere/simulated")
 
 
-class Mouth:
+class Notifier:
     """Says words to every ear of the file; a wake-up may be lost, and may come twice."""
 
     def __init__(self, file: File) -> None:

@@ -216,7 +216,7 @@ def test_a_lost_stage_that_must_not_repeat_ends_its_job(store, worker, clock):
     film = pipeline(store, "k", stage("one", on_lost="bury"), stage("two", "one"))
     claim(store, worker, routes=routes_of("one"))
     clock.advance(31)
-    store.leases.vacate(store.leases.expired())
+    store.leases.reclaim(store.leases.expired())
     advance(store)
     assert status(store, film.id) == "ERROR"
     assert work.failure(store, film.id)["error_class"] == "WORKER_CRASHED"

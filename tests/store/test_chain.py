@@ -9,7 +9,7 @@ import pytest
 from leasehold import canonical
 from leasehold.insight.verify import verify
 from leasehold.model.failure.failure import Failure
-from leasehold.model.lease import Vacancy, retried
+from leasehold.model.lease import Reclaim, retried
 from tests.store.work import (
     REASON,
     advance,
@@ -42,7 +42,7 @@ def job(store, worker, clock):
     """A job with a history: reclaimed, retried, done."""
     (job_id,) = submit(store, "one", payload={"a": 1})
     lease = claim_one(store, worker)
-    store.leases.vacate([Vacancy(lease.task_id, lease.fence, "owner gone")])
+    store.leases.reclaim([Reclaim(lease.task_id, lease.fence, "owner gone")])
     lease = claim_one(store, worker)
     store.leases.settle([retried(lease, FAILED, 0, canonical.encode({"message": "cut off"}))])
     clock.advance(1)

@@ -8,7 +8,7 @@ import pytest
 
 from leasehold.errors import EffectSettled, LeaseLost
 from leasehold.model import effect
-from leasehold.model.lease import Vacancy
+from leasehold.model.lease import Reclaim
 from leasehold.store import open_store
 from tests.store.deadletters.burying import bury, only_letter, revive
 from tests.store.work import at_once, claim, claim_one, look, pipeline, routes_of, stage, submit
@@ -51,7 +51,7 @@ def money(store):
 
 
 def taken_over(store, worker, lease):
-    store.leases.vacate([Vacancy(lease.task_id, lease.fence, "owner gone")])
+    store.leases.reclaim([Reclaim(lease.task_id, lease.fence, "owner gone")])
     return claim_one(store, worker)
 
 
@@ -216,7 +216,7 @@ def test_a_lease_that_ends_while_its_effect_is_entered_takes_the_effect_or_refus
     def vacate_all():
         """One that is being entered is passed over; a sweep comes again."""
         while held := store.leases.held_by(worker):
-            store.leases.vacate([Vacancy(task, fence, "owner gone") for task, fence in held])
+            store.leases.reclaim([Reclaim(task, fence, "owner gone") for task, fence in held])
 
     entered, _ = at_once(2, lambda number: (enter_all, vacate_all)[number]())
     assert look(store, "SELECT count(*) FROM effect") == [(entered,)]
@@ -228,20 +228,20 @@ def test_l1_a_holder_that_is_frozen_inside_its_transaction_keeps_only_its_own_ta
     """The server ends it when it has been silent for the limit; a single SQLite file has one writer, frozen or not."""
     submit(store, "frozen", "neighbour")
     frozen, neighbour = claim(store, worker)
-    vacancies = [Vacancy(one.task_id, one.fence, "owner gone") for one in (frozen, neighbour)]
+    vacancies = [Reclaim(one.task_id, one.fence, "owner gone") for one in (frozen, neighbour)]
     limits = []
 
     def act(connection):
         limits.append(connection.execute("SHOW idle_in_transaction_session_timeout").fetchone()[0])
         with contextlib.closing(open_store(store.url)) as other, ThreadPoolExecutor(1) as thread:
-            vacated = thread.submit(other.leases.vacate, vacancies).result()
+            vacated = thread.submit(other.leases.reclaim, vacancies).result()
         assert [one.task_id for one in vacated] == [neighbour.task_id]
         return effect.done(intent(frozen), "5")
 
     store.effects.transact(intent(frozen), act)
     assert limits == ["2min"]
     assert store.leases.held_by(worker) == [(frozen.task_id, frozen.fence)]
-    assert len(store.leases.vacate(vacancies)) == 1
+    assert len(store.leases.reclaim(vacancies)) == 1
 
 
 @pytest.mark.parametrize("dialect", ["postgres"])

@@ -15,7 +15,7 @@ from leasehold import canonical, clock
 from leasehold.model.failure.failure import Failure
 from leasehold.model.graph import Definition, Stage
 from leasehold.model.lanes import Lane
-from leasehold.model.lease import Landed, Lease, Settlement, done, failed
+from leasehold.model.lease import Lease, Settled, Settlement, done, failed
 from leasehold.model.limits import PRIORITY_MAX, PRIORITY_MIN
 from leasehold.model.owner import Owner
 from leasehold.model.task import Submission, Submitted, Terms
@@ -64,11 +64,11 @@ def claim_limited(store: Store, worker: int, queue: str, most=100) -> list[Lease
     return store.leases.claim_limited(worker, queue, '["a"]', most).leases
 
 
-def finish(store: Store, leases: Sequence[Lease], output: object = None) -> list[Landed]:
+def finish(store: Store, leases: Sequence[Lease], output: object = None) -> list[Settled]:
     return store.leases.settle([done(lease, canonical.encode(output)) for lease in leases])
 
 
-def fail(store: Store, leases: Sequence[Lease]) -> list[Landed]:
+def fail(store: Store, leases: Sequence[Lease]) -> list[Settled]:
     return store.leases.settle([failed(lease, BROKEN) for lease in leases])
 
 

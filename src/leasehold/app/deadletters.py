@@ -15,12 +15,12 @@ from msgspec import Struct
 
 from leasehold import canonical
 from leasehold.app.principals import principal_of
-from leasehold.app.ready_store import Opening
+from leasehold.app.ready_store import ReadyStore
 from leasehold.canonical import INTEGER_MAX
 from leasehold.errors import EffectSettled, LeaseholdError, LetterRevived, OptionInvalid, Unavailable, check_error_class
 from leasehold.insight.read import deadletters as insight
 from leasehold.insight.read import effects, revival_plan
-from leasehold.insight.read.deadletters import Dossier, Letter
+from leasehold.insight.read.deadletters import DeadLetterDetail, Letter
 from leasehold.insight.read.revival_plan import Plan
 from leasehold.model.failure.wording import fit
 from leasehold.model.limits import EVIDENCE_LENGTH_MAX, PAGE_MAX, TICKET_LENGTH_MAX
@@ -64,22 +64,22 @@ class Report(Struct, frozen=True):
 class DeadLetters:
     """What operators do with tasks that failed for good."""
 
-    def __init__(self, opening: Opening) -> None:
-        self._opening = opening
+    def __init__(self, ready_store: ReadyStore) -> None:
+        self._ready_store = ready_store
 
     def list(self, *, before: int | None = None, limit: int = 50, **filters: Unpack[Filters]) -> builtins.list[Letter]:
         """List letters, newest first; `before` continues where the last page ended."""
         check_whole(limit, 1, PAGE_MAX, "limit")
-        return insight.listing(self._opening.store, _where(filters, before), limit)
+        return insight.listing(self._ready_store.store, _where(filters, before), limit)
 
-    def get(self, letter_id: int) -> Dossier:
+    def get(self, letter_id: int) -> DeadLetterDetail:
         """Read a letter in full, with every burial of its task; `LetterUnknown` if there is none with this id."""
-        return insight.find(self._opening.store, _id(letter_id))
+        return insight.find(self._ready_store.store, _id(letter_id))
 
     def evidence(self, letter_id: int, text: str, *, ticket: str | None = None, principal: str | None = None) -> None:
         """Write down what was done to remedy an open letter; without it none is revived."""
         detail = _remedy(text, ticket)
-        self._opening.store.deadletters.evidence(_id(letter_id), principal_of(principal), detail)
+        self._ready_store.store.deadletters.evidence(_id(letter_id), principal_of(principal), detail)
 
     def evidence_many(
         self,
@@ -92,19 +92,19 @@ class DeadLetters:
     ) -> Report:
         """Write the same down for every open letter that matches, newest first; with `limit`, for that many."""
         detail, who = _remedy(text, ticket), principal_of(principal)
-        store = self._opening.store
+        store = self._ready_store.store
         return self._each(filters, limit, lambda letter: store.deadletters.evidence(letter.id, who, detail))
 
     def plan(self, letter_id: int, *, from_start: bool = False) -> Plan:
         """Tell what a revival would do, and change nothing."""
-        return revival_plan.make(self._opening.store, _id(letter_id), from_start=from_start)
+        return revival_plan.make(self._ready_store.store, _id(letter_id), from_start=from_start)
 
     def revive(self, letter_id: int, *, from_start: bool = False, principal: str | None = None) -> Revived:
         """Have the failed task run again, in a new epoch, from the stage that failed or (`from_start`) all of its job.
 
         Of many who press at once one succeeds; the others get `LetterRevived`.
         """
-        store = self._opening.store
+        store = self._ready_store.store
         done = store.deadletters.revive(_id(letter_id), principal_of(principal), from_start=from_start)
         # crash here: revived but not woken
         # The new epoch stands; workers find it when they look.
@@ -137,7 +137,7 @@ class DeadLetters:
     def resolve(self, letter_id: int, notes: str, *, principal: str | None = None) -> None:
         """Close a letter that was revived and whose job is DONE, or one whose job was cancelled, with notes."""
         told = _told(notes, EVIDENCE_LENGTH_MAX, "Notes")
-        self._opening.store.deadletters.resolve(_id(letter_id), principal_of(principal), told)
+        self._ready_store.store.deadletters.resolve(_id(letter_id), principal_of(principal), told)
 
     def answer(
         self, letter_id: int, key: str, *, happened: bool, result: object = None, principal: str | None = None
@@ -148,7 +148,7 @@ class DeadLetters:
         """
         if not _flag(happened) and result is not None:
             raise OptionInvalid("What did not happen has no result.")
-        store = self._opening.store
+        store = self._ready_store.store
         letter = store.deadletters.get(_id(letter_id)).letter
         whole = self._effect_key(letter.job_id, key)
         text = canonical.encode(result) if happened else None
@@ -162,12 +162,12 @@ class DeadLetters:
             raise OptionInvalid("What did not happen has no result.")
         whole = self._effect_key(_id(job_id), key)
         text = canonical.encode(result) if happened else None
-        self._opening.store.deadletters.answer_cancelled(job_id, whole, principal_of(principal), text)
+        self._ready_store.store.deadletters.answer_cancelled(job_id, whole, principal_of(principal), text)
 
     def _effect_key(self, job_id: int, key: str) -> str:
         if len(key) < KEY_PREFIX_MIN:
             raise OptionInvalid(f"Give at least {KEY_PREFIX_MIN} characters of the effect's key.")
-        found = [row.key for row in effects.rows_of(self._opening.store, job_id) if row.key.startswith(key)]
+        found = [row.key for row in effects.rows_of(self._ready_store.store, job_id) if row.key.startswith(key)]
         if not found:
             raise EffectSettled(f"Job {job_id} has no effect whose key begins with {key[:64]!r}.")
         if len(found) > 1:
@@ -178,7 +178,7 @@ class DeadLetters:
         """Raise what a revival would. A job that starts anew takes its other letters with it, so they come too late."""
         if letter.job_id in restarted:
             raise LetterRevived(f"Letter {letter.id} would be revived with another of job {letter.job_id}.")
-        if (refused := revival_plan.refusal(self._opening.store, letter, from_start=from_start)) is not None:
+        if (refused := revival_plan.refusal(self._ready_store.store, letter, from_start=from_start)) is not None:
             raise refused
         if from_start:
             restarted.add(letter.job_id)
@@ -204,7 +204,7 @@ class DeadLetters:
     def _matching(self, filters: Filters) -> Iterator[LetterRow]:
         """Walk over all letters that match, newest first, page by page; later ones are not met."""
         before: int | None = None
-        while page := self._opening.store.deadletters.list(_where(filters, before), PAGE_MAX):
+        while page := self._ready_store.store.deadletters.list(_where(filters, before), PAGE_MAX):
             yield from page
             before = page[-1].id
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from leasehold.app.principals import principal_of
-from leasehold.app.ready_store import Opening
+from leasehold.app.ready_store import ReadyStore
 from leasehold.canonical import INTEGER_MAX
 from leasehold.errors import KindTaken, OptionInvalid
 from leasehold.insight.read import deliveries as insight
@@ -29,8 +29,8 @@ from leasehold.store.deliveries import Answer
 class Deliveries:
     """What a process needs to send, and what operators do with deliveries."""
 
-    def __init__(self, opening: Opening) -> None:
-        self._opening = opening
+    def __init__(self, ready_store: ReadyStore) -> None:
+        self._ready_store = ready_store
         self._carriers: dict[str, Carrier] = {}
 
     @property
@@ -57,11 +57,11 @@ class Deliveries:
         if status is not None and status not in tuple(DeliveryStatus):
             raise OptionInvalid(f"status is one of {', '.join(DeliveryStatus)}; got {status!r}.")
         check_whole(limit, 1, PAGE_MAX, "limit")
-        return insight.listing(self._opening.store, status=status, subject=subject, limit=limit)
+        return insight.listing(self._ready_store.store, status=status, subject=subject, limit=limit)
 
     def get(self, delivery_id: int) -> Delivery:
         """Read a delivery; `DeliveryUnknown` if there is none with this id."""
-        return insight.find(self._opening.store, _id(delivery_id))
+        return insight.find(self._ready_store.store, _id(delivery_id))
 
     def reconcile(self, delivery_id: int | None = None, *, principal: str | None = None) -> builtins.list[Delivery]:
         """Look up once more what is in doubt or reconciling, one delivery or all, and return how they stand then.
@@ -69,7 +69,7 @@ class Deliveries:
         Only deliveries of the providers registered here; what a provider never got is sent like a new one. Who asked
         is on the audit trail of each.
         """
-        store = self._opening.store
+        store = self._ready_store.store
         if delivery_id is not None:
             found = store.deliveries.get(_id(delivery_id))
             if found.provider not in self._carriers:
@@ -95,12 +95,12 @@ class Deliveries:
         evidence = f"said by {who}" if notification_id is None else notification_id
         known = _visible(check_text(evidence, NOTIFICATION_ID_LENGTH_MAX, "A notification id"), "A notification id")
         told = Answer(was_sent, known if was_sent else None, who, _notes(notes))
-        return insight.view(self._opening.store.deliveries.answer(_id(delivery_id), told))
+        return insight.view(self._ready_store.store.deliveries.answer(_id(delivery_id), told))
 
     def counts(self, subject: str, version: int, recipients: Sequence[str] | None = None) -> dict[str, int]:
         """Count the deliveries of a subject's version by status, of these recipients or of all."""
         check_whole(version, 1, VERSION_MAX, "version")
-        return self._opening.store.deliveries.counts(subject, version, recipients)
+        return self._ready_store.store.deliveries.counts(subject, version, recipients)
 
     def complete(self, subject: str, version: int, recipients: Sequence[str] | None = None) -> bool:
         """Tell whether every one of these recipients, or everybody written to at all, has got this version."""
@@ -113,7 +113,7 @@ class Deliveries:
         """Send deliveries, without running jobs, until SIGTERM or SIGINT."""
         if not self._carriers:
             raise OptionInvalid("This app has no providers; register one with app.deliveries.provider(name, provider).")
-        run.relay(self._opening.store, self._carriers)
+        run.relay(self._ready_store.store, self._carriers)
 
 
 def _id(delivery_id: int) -> int:

@@ -15,7 +15,7 @@ from leasehold.app.journal import Journal
 from leasehold.app.kinds import Pipeline, Registry
 from leasehold.app.manual import ByHand
 from leasehold.app.nouns import Machines, Queues
-from leasehold.app.ready_store import Opening
+from leasehold.app.ready_store import ReadyStore
 from leasehold.app.submitting import Options
 from leasehold.app.worker_plan import make_plan
 from leasehold.canonical import INTEGER_MAX
@@ -45,14 +45,14 @@ class Leasehold:
         self.url = url or os.environ.get("LEASEHOLD_URL") or DEFAULT_URL
         self.store: Store = open_store(self.url) if connection is None else borrow_store(connection)
         self._registry = Registry()
-        self._opening = Opening(self.store, self._registry)
+        self._ready_store = ReadyStore(self.store, self._registry)
         self.job = JobDecorator(self, self._registry)
-        self.machine = Machines(self._opening)
-        self.queues = Queues(self._opening)
-        self.journal = Journal(self._opening)
-        self.deadletters = DeadLetters(self._opening)
-        self.deliveries = Deliveries(self._opening)
-        self.byhand = ByHand(self._opening, self._registry)
+        self.machine = Machines(self._ready_store)
+        self.queues = Queues(self._ready_store)
+        self.journal = Journal(self._ready_store)
+        self.deadletters = DeadLetters(self._ready_store)
+        self.deliveries = Deliveries(self._ready_store)
+        self.manual = ByHand(self._ready_store, self._registry)
 
     def pipeline(self, name: str, *, failures: Failures = None, machine: Machine | None = None) -> Pipeline:
         """Register a pipeline; add stages with `@pipeline.stage`. `failures`: rules that judge exceptions first."""
@@ -84,7 +84,7 @@ class Leasehold:
         if key is None:
             raise OptionInvalid("A version is one of a key; pass both.")
         texts = submitting.check_payloads(what, self._registry, [payload])
-        store, definition = self._opening.store, submitting.definition_of(what, self._registry, self._opening)
+        store, definition = self._ready_store.store, submitting.definition_of(what, self._registry, self._ready_store)
         made = submitting.make_submissions(definition, texts, [key], Options(priority, delay, branch and [branch]))
         return Job.submitted(store, submitting.submit_version(store, definition, made[0], version))
 
@@ -104,8 +104,8 @@ class Leasehold:
             if given is not None and len(given) != len(payloads):
                 raise OptionInvalid(f"{len(payloads)} payloads need as many {name}; got {len(given)}.")
         texts = submitting.check_payloads(what, self._registry, payloads)
-        store = self._opening.store
-        definition = submitting.definition_of(what, self._registry, self._opening)
+        store = self._ready_store.store
+        definition = submitting.definition_of(what, self._registry, self._ready_store)
         made = submitting.make_submissions(definition, texts, keys, options)
         answers = submitting.submit(store, definition, made, are_new=keys is None)
         return [Job.submitted(store, answer) for answer in answers]
@@ -113,7 +113,7 @@ class Leasehold:
     @contextmanager
     def transaction(self, connection: object) -> Iterator[None]:
         """Submit within a transaction of the caller's own psycopg or apsw connection; both commit or neither does."""
-        store = self._opening.store
+        store = self._ready_store.store
         with store.transaction(connection):
             yield
         store.wake([ATTENTION])
@@ -121,7 +121,7 @@ class Leasehold:
     def get(self, job_id: int) -> Job:
         """Read a job; `JobUnknown` if there is none with this id."""
         check_whole(job_id, 0, INTEGER_MAX, "A job's id")
-        store = self._opening.store
+        store = self._ready_store.store
         return Job.of(store, jobs.find(store, job_id, whole=False))
 
     def jobs(
@@ -134,7 +134,7 @@ class Leasehold:
             if name is not None:
                 check_name(name, what)
         check_whole(limit, 1, PAGE_MAX, "limit")
-        store = self._opening.store
+        store = self._ready_store.store
         found = jobs.listing(store, status=status, kind=kind, queue=queue, limit=limit)
         return [Job.of(store, seen) for seen in found]
 
@@ -145,7 +145,7 @@ class Leasehold:
     def work(self, *, concurrency: int = 50, queues: QueueChoice = None, grace: float = 30.0) -> None:
         """Run jobs and send deliveries until SIGTERM or SIGINT; then finish what runs within `grace` seconds."""
         plan = make_plan(self._handlers(), queues, concurrency, grace, self.deliveries.carriers)
-        serve(self._opening.published(), plan)
+        serve(self._ready_store.published(), plan)
 
     def drain(
         self,
@@ -157,12 +157,12 @@ class Leasehold:
     ) -> None:
         """Run jobs and send deliveries until nothing is left that this app can do; without `wait_for_due`, now."""
         plan = make_plan(self._handlers(), queues, concurrency, 30.0, self.deliveries.carriers)
-        drain(self._opening.published(), plan, timeout, wait_for_due=wait_for_due)
+        drain(self._ready_store.published(), plan, timeout, wait_for_due=wait_for_due)
 
     def migrate(self) -> tuple[int, int]:
         """Bring the schema to this version and make this app's kinds known; return the versions before and after."""
         versions = self.store.migrate()
-        self._opening.published()
+        self._ready_store.published()
         return versions
 
     def close(self) -> None:

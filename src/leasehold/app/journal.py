@@ -9,7 +9,7 @@ from typing import IO
 from leasehold import clock
 from leasehold.app import retention
 from leasehold.app.principals import principal_of
-from leasehold.app.ready_store import Opening
+from leasehold.app.ready_store import ReadyStore
 from leasehold.app.retention import BATCH_TASKS, Notice, Retention, Swept
 from leasehold.canonical import INTEGER_MAX
 from leasehold.insight.journal.follow import Follower
@@ -29,33 +29,35 @@ BATCH_MAX = 100_000
 class Journal:
     """What happened, and what can be told from it."""
 
-    def __init__(self, opening: Opening) -> None:
-        self._opening = opening
+    def __init__(self, ready_store: ReadyStore) -> None:
+        self._ready_store = ready_store
 
     def of(self, job_id: int, *, after: int = 0, limit: int = PAGE_MAX) -> list[Event]:
         """Return the lines of a job and its tasks, in order, after the line `after`."""
         _check_job(job_id)
         check_whole(after, 0, INTEGER_MAX, "after")
         check_whole(limit, 1, PAGE_MAX, "limit")
-        return self._opening.store.reports.events(job_id, after, limit)
+        return self._ready_store.store.reports.events(job_id, after, limit)
 
     def follow(self, job_id: int | None = None, *, after: int = 0) -> Iterator[JournalLine]:
         """Yield every line that is settled after the line `after`, of one job or of all; call it again for more."""
-        follower = Follower(self._opening.store, None if job_id is None else _check_job(job_id), after)
+        follower = Follower(self._ready_store.store, None if job_id is None else _check_job(job_id), after)
         while lines := follower.read():
             yield from lines
 
     def export(self, job_id: int, file: IO[bytes]) -> Closing:
         """Write everything on record of a job to an empty binary file that can be rewound."""
-        return export(self._opening.store, _check_job(job_id), file)
+        return export(self._ready_store.store, _check_job(job_id), file)
 
     def verify(self, what: int | Path) -> Verdict:
         """Check a job's journal against the tables, or an exported record against itself."""
-        return verify_job(self._opening.store, _check_job(what)) if isinstance(what, int) else verify_file(Path(what))
+        return (
+            verify_job(self._ready_store.store, _check_job(what)) if isinstance(what, int) else verify_file(Path(what))
+        )
 
     def replay(self, path: Path) -> Replay:
         """Run an exported record again with this app's handlers; opens no database and does nothing outside."""
-        return replay(Path(path), self._opening.handlers())
+        return replay(Path(path), self._ready_store.handlers())
 
     def prune(
         self,
@@ -72,7 +74,7 @@ class Journal:
         check_whole(batch, 1, BATCH_MAX, "batch")
         kind = None if kind is None else check_name(kind, "kind")
         rule = Retention(clock.microseconds(older_than), kind, batch)
-        store = self._opening.store
+        store = self._ready_store.store
         if dry_run:
             return retention.plan(store, rule)
         return retention.prune(store, rule, principal_of(principal), notice)

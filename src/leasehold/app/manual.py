@@ -1,10 +1,10 @@
-"""The façade's noun `app.byhand`: jobs leased by a script that runs no worker."""
+"""The façade's noun `app.manual`: jobs leased by a script that runs no worker."""
 
 from __future__ import annotations
 
 from leasehold import clock
 from leasehold.app.kinds import Kind, Registry
-from leasehold.app.ready_store import Opening
+from leasehold.app.ready_store import ReadyStore
 from leasehold.canonical import INTEGER_MAX
 from leasehold.errors import JobNotFree, KindUnknown, Misuse
 from leasehold.insight.read import jobs
@@ -24,8 +24,8 @@ LOOK_MAX = 100
 class ByHand:
     """Leases plain jobs one by one. What a worker does by itself is up to the holder: renew, end, give back."""
 
-    def __init__(self, opening: Opening, registry: Registry) -> None:
-        self._opening = opening
+    def __init__(self, ready_store: ReadyStore, registry: Registry) -> None:
+        self._ready_store = ready_store
         self._registry = registry
 
     def lease(self, what: object, *, owner: str, seconds: float = LEASE_SECONDS) -> Held | None:
@@ -33,7 +33,7 @@ class ByHand:
         handler = self._handler(what)
         store, worker = self._ready(owner, seconds)
         routes = document([handler.route])
-        for lane in store.tenures.next_of(self._queues(store, handler), routes, LOOK_MAX):
+        for lane in store.lease_views.next_of(self._queues(store, handler), routes, LOOK_MAX):
             found = _claim(store, worker, lane, routes)
             if found and (held := Held(store, found[0], handler, owner)).renew(seconds):
                 return held
@@ -44,7 +44,7 @@ class ByHand:
         check_whole(job_id, 0, INTEGER_MAX, "A job's id")
         store, worker = self._ready(owner, seconds)
         handler = self._handler(jobs.find(store, job_id, whole=False).kind)
-        lane = store.tenures.place_of(job_id)
+        lane = store.lease_views.place_of(job_id)
         found = [] if lane is None else _claim(store, worker, lane, document([handler.route]), only=lane)
         for lease in found:
             held = Held(store, lease, handler, owner)
@@ -56,17 +56,17 @@ class ByHand:
     def resume(self, job_id: int, *, owner: str) -> Held | None:
         """Take up again what this owner has leased, from another process or connection; None if that is over."""
         check_whole(job_id, 0, INTEGER_MAX, "A job's id")
-        store = self._opening.store
-        found = store.tenures.of(job_id)
+        store = self._ready_store.store
+        found = store.lease_views.of(job_id)
         if found is None or found.boot or found.host != owner:
             return None
         return Held(store, found.lease, self._handler(found.lease.kind), owner, effects=found.effects)
 
     def sweep(self) -> int:
         """Take back what expired, for others to lease; return how many. Workers and `lease` do so by themselves."""
-        store, count = self._opening.store, 0
+        store, count = self._ready_store.store, 0
         while expired := store.leases.expired():
-            count += len(store.leases.vacate(expired))
+            count += len(store.leases.reclaim(expired))
             if len(expired) < SWEEP_MAX:
                 break
         return count
@@ -74,7 +74,7 @@ class ByHand:
     def _ready(self, owner: str, seconds: float) -> tuple[Store, int]:
         check_text(owner, OWNER_LENGTH_MAX, "owner")
         check_range(seconds, LEASE_SECONDS_MIN, LEASE_SECONDS_MAX, "seconds")
-        store = self._opening.published()
+        store = self._ready_store.published()
         if store.database.is_bound:
             raise Misuse("A transaction is open, and a lease is one once it is committed; end it first.")
         self.sweep()
@@ -106,7 +106,7 @@ def _claim(store: Store, worker: int, lane: Lane, routes: str, only: Lane | None
 
 
 def _reason(store: Store, job_id: int, lane: Lane | None) -> str:
-    tenure = store.tenures.of(job_id)
+    tenure = store.lease_views.of(job_id)
     if tenure is not None:
         return f"Job {job_id} is held by {tenure.holder} until {clock.moment(tenure.expires_at)}."
     if lane is not None:

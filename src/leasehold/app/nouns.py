@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from leasehold import canonical, clock
-from leasehold.app.ready_store import Opening
+from leasehold.app.ready_store import ReadyStore
 from leasehold.errors import OptionInvalid
 from leasehold.model.limits import PAGE_MAX, QUEUE_LIMIT_MAX, RATE_MAX
 from leasehold.model.machine import Machine, make_machine
@@ -35,26 +35,26 @@ class Running(Struct, frozen=True):
 class Queues:
     """What operators do with queues."""
 
-    def __init__(self, opening: Opening) -> None:
-        self._opening = opening
+    def __init__(self, ready_store: ReadyStore) -> None:
+        self._ready_store = ready_store
 
     def all(self) -> list[Queue]:
         """List queues with what stands in them."""
-        return self._opening.store.queues.all()
+        return self._ready_store.store.queues.all()
 
     def pause(self, name: str) -> None:
         """Have nobody claim from a queue; what runs goes on."""
-        self._opening.store.queues.pause(check_queue(name))
+        self._ready_store.store.queues.pause(check_queue(name))
 
     def resume(self, name: str) -> None:
         """Let workers claim from a queue again."""
-        self._opening.store.queues.resume(check_queue(name))
-        self._opening.store.wake([name, ATTENTION])
+        self._ready_store.store.queues.resume(check_queue(name))
+        self._ready_store.store.wake([name, ATTENTION])
 
     def running(self, name: str, *, limit: int = 50) -> list[Running]:
         """List what of a queue and its branches runs now, longest first, with how far each has come."""
         check_whole(limit, 1, PAGE_MAX, "limit")
-        rows = self._opening.store.queues.running(check_name(name, "queue"), limit)
+        rows = self._ready_store.store.queues.running(check_name(name, "queue"), limit)
         return [_running(row) for row in rows]
 
     def limit(self, name: str, capacity: int | None, *, rate: float | None = None) -> None:
@@ -70,15 +70,15 @@ class Queues:
             if capacity is None:
                 raise OptionInvalid("A rate goes with a limit; pass both.")
         pace_us = None if rate is None else max(1, round(clock.SECOND / rate))
-        self._opening.store.queues.limit(check_queue(name), capacity, pace_us)
-        self._opening.store.wake([ATTENTION])
+        self._ready_store.store.queues.limit(check_queue(name), capacity, pace_us)
+        self._ready_store.store.wake([ATTENTION])
 
 
 class Machines:
     """Declares state machines: `app.machine("parcel", {"PACKED": "SENT", "SENT": ["ARRIVED", "LOST"]}, initial=…)`."""
 
-    def __init__(self, opening: Opening) -> None:
-        self._opening = opening
+    def __init__(self, ready_store: ReadyStore) -> None:
+        self._ready_store = ready_store
 
     def __call__(
         self, name: str, arrows: Mapping[str, str | Iterable[str]], *, initial: str, failed: str | None = None
@@ -92,14 +92,14 @@ class Machines:
 
     def counts(self, kind: str) -> dict[str, int]:
         """Count the jobs of a kind by state."""
-        return self._opening.store.machines.counts(check_name(kind, "kind"))
+        return self._ready_store.store.machines.counts(check_name(kind, "kind"))
 
     def standing(self, kind: str, *, prefix: str = "") -> Iterator[Placed]:
         """Yield every job of a kind whose key starts with `prefix`, with its state, in the order of keys."""
         check_name(kind, "kind")
         if prefix:
             check_key(prefix, "prefix")
-        listing, after = self._opening.store.machines.listing, ""
+        listing, after = self._ready_store.store.machines.listing, ""
         while page := listing(kind, prefix, after, PAGE_MAX):
             yield from page
             after = page[-1].key

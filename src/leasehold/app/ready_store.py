@@ -11,10 +11,10 @@ from leasehold.model.graph import Definition
 from leasehold.runtime.handlers import Handler
 from leasehold.store import Store
 
-BELIEF_SECONDS: Final = 5.0
+CACHE_SECONDS: Final = 5.0
 
 
-class Opening:
+class ReadyStore:
     """Gives out the store once it may be used."""
 
     def __init__(self, store: Store, registry: Registry) -> None:
@@ -41,7 +41,7 @@ class Opening:
     def definition(self, kind: str) -> Definition | None:
         """What another process has published of a kind; believed for a few seconds."""
         read_at, found = self._read.get(kind, (0.0, None))
-        if found is None or time.monotonic() - read_at > BELIEF_SECONDS:
+        if found is None or time.monotonic() - read_at > CACHE_SECONDS:
             found = self.store.tasks.definition(kind)
             if found is not None:
                 self._read[kind] = (time.monotonic(), found)

@@ -14,7 +14,7 @@ from msgspec import structs
 
 from leasehold import canonical, clock
 from leasehold.app.kinds import Registry
-from leasehold.app.ready_store import Opening
+from leasehold.app.ready_store import ReadyStore
 from leasehold.errors import KindUnknown, OptionInvalid, PayloadInvalid
 from leasehold.model.graph import Definition
 from leasehold.model.limits import DELAY_SECONDS_MAX, PRIORITY_MAX, PRIORITY_MIN, VERSION_MAX
@@ -43,15 +43,15 @@ class Options:
             raise OptionInvalid(f"priority is a whole number; got {self.priority}.")
 
 
-def definition_of(what: object, registry: Registry, opening: Opening) -> Definition:
+def definition_of(what: object, registry: Registry, ready_store: ReadyStore) -> Definition:
     """Return what a kind is: registered here, or published by another process."""
     known = registry.find(what)
     if known is not None:
-        if known.definition.machine is not None and not opening.store.database.is_bound:
-            opening.publish(known.definition)  # so that its state can be read before any worker has started
+        if known.definition.machine is not None and not ready_store.store.database.is_bound:
+            ready_store.publish(known.definition)  # so that its state can be read before any worker has started
         return known.definition
     name = check_name(what, "kind")
-    published = opening.definition(name)
+    published = ready_store.definition(name)
     if published is None:
         raise KindUnknown(f"The kind is '{name}'. A worker publishes its kinds when it starts.")
     return published

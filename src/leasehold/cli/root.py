@@ -13,7 +13,7 @@ import click
 from leasehold.app.facade import DEFAULT_URL
 from leasehold.cli.exits import MEANINGS, Exit, exit_of
 from leasehold.cli.table import echo
-from leasehold.cli.verbs import URL_KEY, lesson, url_option
+from leasehold.cli.verbs import URL_KEY, help_with_examples, url_option
 from leasehold.cli.words import safe
 from leasehold.errors import LeaseholdError
 from leasehold.insight.addresses import told
@@ -75,7 +75,7 @@ class Root(click.Group):
         except KeyboardInterrupt:
             context.exit(Exit.INTERRUPTED)
         except BrokenPipeError:
-            _hush()
+            _discard_stdout()
             context.exit(Exit.READER_GONE)
 
     def format_epilog(self, context: click.Context, formatter: click.HelpFormatter) -> None:
@@ -92,7 +92,7 @@ def _pipelines() -> EntryPoints:
     return entry_points(group=PIPELINES)
 
 
-def _hush() -> None:
+def _discard_stdout() -> None:
     """Let what is still buffered go nowhere, so that nobody complains at exit."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -101,7 +101,7 @@ def _hush() -> None:
 @click.group(
     cls=Root,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    help=lesson(
+    help=help_with_examples(
         "Jobs held by leases, on SQLite and on PostgreSQL: not lost, not done twice, and on the record.",
         [
             "leasehold tour                                    see it survive kill -9",

@@ -18,7 +18,7 @@ JOB_ID: Final = click.IntRange(1, 2**63 - 1)
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def lesson(text: str, examples: Sequence[str]) -> str:
+def help_with_examples(text: str, examples: Sequence[str]) -> str:
     """Return help: what the verb does, then lines to copy, marked so that click does not join them."""
     head = "Example:" if len(examples) == 1 else "Examples:"
     return "\n\n".join((text, "\b\n" + "\n".join((head, *(f"  {line}" for line in examples)))))

@@ -58,7 +58,7 @@ class Settlement(Struct, frozen=True, omit_defaults=True):
         return len(self.output or "") + len(self.failure or "") + posts
 
 
-class Landed(Struct, frozen=True):
+class Settled(Struct, frozen=True):
     """The store's answer to one settlement: what was recorded, and whether somebody waits for it."""
 
     task_id: int
@@ -95,7 +95,7 @@ class Progress(Struct, frozen=True):
     progress: str
 
 
-class Vacancy(Struct, frozen=True):
+class Reclaim(Struct, frozen=True):
     """One lease to be taken back: it expired, its owner is gone, or its holder gives it up unstarted."""
 
     task_id: int
@@ -103,7 +103,7 @@ class Vacancy(Struct, frozen=True):
     why: Literal["expired", "owner gone", "released"]
 
 
-class Vacated(Struct, frozen=True):
+class Reclaimed(Struct, frozen=True):
     """The store's answer to a lease that was taken back."""
 
     task_id: int

@@ -53,7 +53,7 @@ class Step(StrEnum):
     """What came of a move."""
 
     MOVED = "moved"
-    AGAIN = "again"  # an earlier attempt of the task has made it
+    RETRY = "again"  # an earlier attempt of the task has made it
     DENIED = "denied"
 
 

@@ -11,6 +11,7 @@ sent: it is looked up before anything else. `failed` is written only where it is
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, Final, Literal
 
@@ -19,6 +20,7 @@ from msgspec import Struct
 from leasehold import canonical
 from leasehold.model.delivery import Letter, token_of
 from leasehold.model.failure.failure import Failure
+from leasehold.model.lease import Settlement
 from leasehold.model.limits import NOTIFICATION_ID_LENGTH_MAX
 from leasehold.model.names import clean
 from leasehold.model.retry import Bury, Retry, decide, spread_of
@@ -173,3 +175,20 @@ def _look_later(taken: Taken, failure: dict[str, Any], looks: int) -> Mark:
 
 def _seed(taken: Taken, what: str, number: int) -> str:
     return f"delivery|{token_of(taken.subject, taken.recipient, taken.version)}|{taken.fence}|{what}|{number}"
+
+
+def without_conflicts(settlements: Sequence[Settlement]) -> list[Sequence[Settlement]]:
+    """Return batches in which no recipient gets a subject's version twice: the later finds the earlier's message."""
+    if not any(one.deliveries for one in settlements):
+        return [settlements]
+    batches: list[list[Settlement]] = []
+    taken: list[set[tuple[str, str, int]]] = []
+    for one in settlements:
+        posts = {(post.subject, post.recipient, post.version) for post in one.deliveries or ()}
+        number = next((n for n, known in enumerate(taken) if not posts & known), len(batches))
+        if number == len(batches):
+            batches.append([])
+            taken.append(set())
+        batches[number].append(one)
+        taken[number] |= posts
+    return list(batches)

@@ -49,7 +49,7 @@ class Stop:
 
 
 @contextmanager
-def heeding() -> Iterator[Stop]:
+def stop_on_signals() -> Iterator[Stop]:
     """Turn SIGINT and SIGTERM into a wish that is looked at between two steps; in the main thread alone."""
     stop = Stop()
     before: dict[int, Any] = {}
@@ -90,7 +90,7 @@ def words_of(module: str, concurrency: int, *more: str) -> tuple[str, ...]:
     return ("worker", module, *told, *more)
 
 
-def linger(seconds: float, wish: Stop) -> None:
+def sleep_unless_stopped(seconds: float, wish: Stop) -> None:
     """Wait, unless somebody wants an end."""
     deadline = time.monotonic() + seconds
     while wish.number is None and (left := deadline - time.monotonic()) > 0:

@@ -11,7 +11,7 @@ from leasehold import clock
 from leasehold.errors import LeaseLost, Misuse
 from leasehold.model.effect import Entry, Intent, Record
 from leasehold.model.failure.failure import Failure
-from leasehold.model.lease import Lease, Progress, Renewal, Settlement, Vacancy, retried
+from leasehold.model.lease import Lease, Progress, Reclaim, Renewal, Settlement, retried
 from leasehold.model.limits import DELAY_SECONDS_MAX, LEASE_SECONDS_MAX, LEASE_SECONDS_MIN
 from leasehold.model.machine import Move
 from leasehold.model.names import check_range
@@ -37,7 +37,7 @@ class Held:
         self._lease = lease
         self._attempt = Attempt(lease, handler, clock.uptime())
         self._attempt.begin()
-        self._line = HandLine(store, lease)
+        self._line = ManualChannel(store, lease)
         self.task = self._attempt.task = Task(lease, self._line, replace(handler, is_async=False), effects=effects)
 
     @property
@@ -73,7 +73,7 @@ class Held:
         if delay:
             failure = GIVEN_BACK.text()
             return self._settle(retried(self._lease, GIVEN_BACK, clock.microseconds(delay), failure)) is not None
-        return bool(self._store.leases.vacate([Vacancy(self._lease.task_id, self._lease.fence, "released")]))
+        return bool(self._store.leases.reclaim([Reclaim(self._lease.task_id, self._lease.fence, "released")]))
 
     def done(self, output: Any = None) -> Status:
         """End the job well, or as CANCELLED if it was called off meanwhile; `LeaseLost` if it is held no longer."""
@@ -95,7 +95,7 @@ class Held:
         return landed[0].status if landed else None
 
 
-class HandLine:
+class ManualChannel:
     """How a task that is held by hand speaks to the engine: each word is a transaction."""
 
     def __init__(self, store: Store, lease: Lease) -> None:
@@ -123,7 +123,7 @@ class HandLine:
 class HandLedger:
     """The ledger as a task that is held by hand reaches it."""
 
-    def __init__(self, store: Store, line: HandLine) -> None:
+    def __init__(self, store: Store, line: ManualChannel) -> None:
         self._store = store
         self._line = line
 

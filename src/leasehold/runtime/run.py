@@ -41,7 +41,7 @@ def serve(store: Store, plan: Plan) -> int:
         worker.start()
         signals.wait()
         left = worker.stop()
-        worker.await_silence()
+        worker.join_listener()
         return left
 
 
@@ -98,7 +98,7 @@ def drain(store: Store, plan: Plan, timeout: float | None = None, *, wait_for_du
         worker.stop(grace)
 
 
-def run_inside_a_cell() -> None:
+def mark_isolated_process() -> None:
     """Note that this process runs one isolated handler and nothing else."""
     global _in_cell  # noqa: PLW0603 — a fact about the process
     _in_cell = True

@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from leasehold.errors import LeaseholdError
-from leasehold.model.lease import Vacancy
+from leasehold.model.lease import Reclaim
 from leasehold.model.names import base_of, family_of
 from leasehold.runtime.attempt import Attempt, State
 from leasehold.runtime.claim.claimer import Claimer
-from leasehold.runtime.claim.held import Holdings
+from leasehold.runtime.claim.held import HeldAttempts
 from leasehold.runtime.commit.committer import Committer
 from leasehold.runtime.deliver.relay import Relay
 from leasehold.runtime.deliver.sender import Carrier
@@ -26,7 +26,7 @@ from leasehold.store import Store, open_store
 from leasehold.store.db.wake import ATTENTION
 from leasehold.store.workers import Pulse
 
-EAR_SECONDS = 0.5
+LISTEN_SECONDS = 0.5
 RENEW_PATIENCE = 1.0
 PARTING_PATIENCE = 2.0
 PARTING_SECONDS = 10.0
@@ -68,7 +68,7 @@ class _Stores:
             store.close()
 
 
-def quicken() -> None:
+def shorten_switch_interval() -> None:
     """Have Python's threads take turns more often than by default, unless somebody has set how often.
 
     Else a part that has its answer from the database waits up to 5 ms for a handler that is busy, and so does a
@@ -88,7 +88,7 @@ class Worker:
         self._owner = this_process()
         self.id = store.workers.register(self._owner)
         self._notices = Notices(worker=self.id)
-        self._holdings = Holdings(plan.concurrency, plan.queues)
+        self._holdings = HeldAttempts(plan.concurrency, plan.queues)
         queues = sorted(plan.queues)
         self._committer = Committer(self._stores.open(), self._holdings, self._notices, self._nudge)
         self._heartbeat = Heartbeat(self._stores.open(RENEW_PATIENCE), self._holdings, self._notices)
@@ -122,7 +122,7 @@ class Worker:
 
     def start(self) -> None:
         """Begin taking work."""
-        quicken()
+        shorten_switch_interval()
         parts: list[Callable[[], None]] = [
             self._committer.start,
             self._heartbeat.start,
@@ -157,10 +157,10 @@ class Worker:
         self._notices.stopped(left)
         return left
 
-    def await_silence(self) -> None:
+    def join_listener(self) -> None:
         """Wait until nobody listens for wake-ups any more, so that a process that ends leaves no socket behind."""
         self._store.wake([ATTENTION])
-        self._ear_thread.join(timeout=10 * EAR_SECONDS)
+        self._ear_thread.join(timeout=10 * LISTEN_SECONDS)
 
     @property
     def busy(self) -> int:
@@ -175,9 +175,9 @@ class Worker:
         given_up = [attempt for attempt in self._holdings.all() if attempt.release()]
         for attempt in given_up:
             self._holdings.drop(attempt)
-        vacancies = [Vacancy(attempt.lease.task_id, attempt.lease.fence, "released") for attempt in given_up]
+        vacancies = [Reclaim(attempt.lease.task_id, attempt.lease.fence, "released") for attempt in given_up]
         try:
-            vacated = self._parting.leases.vacate(vacancies) if vacancies else []
+            vacated = self._parting.leases.reclaim(vacancies) if vacancies else []
         except LeaseholdError as error:
             self._notices.part_failed("worker", error)
             return 0
@@ -227,11 +227,11 @@ class Worker:
             self._claimer.wake()
 
     def _listen(self) -> None:
-        ear = self._store.ear()
+        listener = self._store.listener()
         while not self._stopped.is_set():
-            words = ear.wait(EAR_SECONDS)
+            words = listener.wait(LISTEN_SECONDS)
             self._hear(words)
             if ATTENTION in words:
                 self._claimer.wake()
                 self._upkeep.nudge()
-        ear.close()
+        listener.close()

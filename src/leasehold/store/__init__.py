@@ -12,14 +12,14 @@ from leasehold.model.names import family_of
 from leasehold.store.audit import Audit
 from leasehold.store.db import migrate
 from leasehold.store.db.database import PATIENCE_SECONDS, Database, Dialect
-from leasehold.store.db.pool import forsake
+from leasehold.store.db.pool import keep_unclosed
 from leasehold.store.db.sqlite import SqliteDialect
-from leasehold.store.db.wake import Ear, Mouth
+from leasehold.store.db.wake import Listener, Notifier
 from leasehold.store.deadletters import DeadLetters
 from leasehold.store.deliveries import Deliveries
 from leasehold.store.effects import Effects
 from leasehold.store.history import History
-from leasehold.store.lease_view import Tenures
+from leasehold.store.lease_view import LeaseViews
 from leasehold.store.leases import Leases
 from leasehold.store.machines import Machines
 from leasehold.store.queues import Queues
@@ -40,7 +40,7 @@ class Store:
         self.database = database
         self.tasks = Tasks(database)
         self.leases = Leases(database)
-        self.tenures = Tenures(database)
+        self.lease_views = LeaseViews(database)
         self.effects = Effects(database)
         self.machines = Machines(database)
         self.stages = Stages(database)
@@ -53,26 +53,28 @@ class Store:
         self.audit = Audit(database)
         self.deadletters = DeadLetters(database)
 
-        self._mouths: dict[int, Mouth] = {}  # of this process, by its pid
+        self._notifiers: dict[int, Notifier] = {}  # of this process, by its pid
 
     def wake(self, words: Iterable[str]) -> None:
         """Hint to every worker that these queues got work; a branch is told of as one of its queue's."""
-        mouth = self._own_mouth()
-        if mouth is None:
-            made = self.database.dialect.mouth()
-            mouth = self._mouths.setdefault(os.getpid(), made)
-            if mouth is not made:  # another thread was first
+        notifier = self._own_notifier()
+        if notifier is None:
+            made = self.database.dialect.notifier()
+            notifier = self._notifiers.setdefault(os.getpid(), made)
+            if notifier is not made:  # another thread was first
                 made.close()
-        mouth.send({family_of(word) or word for word in words})
+        notifier.send({family_of(word) or word for word in words})
 
-    def _own_mouth(self) -> Mouth | None:
-        for pid in [pid for pid in self._mouths if pid != os.getpid()]:
-            forsake(self._mouths.pop(pid, None))  # a fork brings neither its thread nor a connection of its own
-        return self._mouths.get(os.getpid())
+    def _own_notifier(self) -> Notifier | None:
+        for pid in [pid for pid in self._notifiers if pid != os.getpid()]:
+            keep_unclosed(
+                self._notifiers.pop(pid, None)
+            )  # a fork brings neither its thread nor a connection of its own
+        return self._notifiers.get(os.getpid())
 
-    def ear(self) -> Ear:
+    def listener(self) -> Listener:
         """Hear such hints."""
-        return self.database.dialect.ear()
+        return self.database.dialect.listener()
 
     @contextmanager
     def transaction(self, connection: object) -> Iterator[None]:
@@ -93,9 +95,9 @@ class Store:
 
     def close(self) -> None:
         """Close all connections."""
-        mouth = self._own_mouth()
-        if mouth is not None:
-            mouth.close()
+        notifier = self._own_notifier()
+        if notifier is not None:
+            notifier.close()
         self.database.close()
 
 

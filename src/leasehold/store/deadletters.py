@@ -65,7 +65,7 @@ class LetterRow(Struct, frozen=True):
         return Case(self.id, self.state, self.error_class, self.job_status, self.evidenced, self.unanswered)
 
 
-class Papers(Struct, frozen=True):
+class DeadLetterSource(Struct, frozen=True):
     """What a letter was made from; texts are canonical JSON."""
 
     letter: LetterRow
@@ -96,7 +96,7 @@ class Revived(Struct, frozen=True):
     queues: frozenset[str]
 
 
-class Press(Struct, frozen=True):
+class ReviveRequest(Struct, frozen=True):
     """One wish to revive. `nonce` tells it from all others, should its COMMIT stay without an answer."""
 
     letter_id: int
@@ -116,7 +116,7 @@ class DeadLetters:
         rows = self._database.read("deadletters/list", **structs.asdict(where), most=most)
         return [_letter(row) for row in rows]
 
-    def get(self, letter_id: int) -> Papers:
+    def get(self, letter_id: int) -> DeadLetterSource:
         """Read one letter, or raise `LetterUnknown`."""
         return _papers(self._database.read("deadletters/get", letter=letter_id), letter_id)
 
@@ -181,7 +181,7 @@ class DeadLetters:
         """Start the failed task's next epoch; `LetterRevived` for all but one of those who press at once."""
         if self._database.is_bound:
             raise Misuse("A revival keeps orchestrators out, so it is a transaction of its own and not part of yours.")
-        press = Press(letter_id, principal, from_start, secrets.token_hex(8))
+        press = ReviveRequest(letter_id, principal, from_start, secrets.token_hex(8))
         return self._database.transact(lambda session: _revive(session, press))
 
     def resolve(self, letter_id: int, principal: str, notes: str) -> None:
@@ -201,10 +201,10 @@ def _letter(row: Row) -> LetterRow:
     return structs.replace(LetterRow(*row), escalated=bool(row[13]), evidenced=bool(row[16]))
 
 
-def _papers(rows: Sequence[Row], letter_id: int) -> Papers:
+def _papers(rows: Sequence[Row], letter_id: int) -> DeadLetterSource:
     if not rows:
         raise LetterUnknown(f"The id is {letter_id}.")
-    return Papers(_letter(rows[0][:-3]), *rows[0][-3:])
+    return DeadLetterSource(_letter(rows[0][:-3]), *rows[0][-3:])
 
 
 def _read(session: Session, letter_id: int) -> LetterRow:
@@ -235,7 +235,7 @@ def _member(row: Row) -> Member:
     return structs.replace(Member(*row), fans_out=bool(row[4]), pending=bool(row[8]))
 
 
-def _revive(session: Session, press: Press) -> Revived:
+def _revive(session: Session, press: ReviveRequest) -> Revived:
     session.run("deadletters/revive_lock")
     letter = _read(session, press.letter_id)
     if letter.state != State.OPEN and (landed := _landed(session, press)) is not None:
@@ -253,7 +253,7 @@ def _revive(session: Session, press: Press) -> Revived:
     return done
 
 
-def _landed(session: Session, press: Press) -> Revived | None:
+def _landed(session: Session, press: ReviveRequest) -> Revived | None:
     """Return what this very press has done already, if its COMMIT stayed without an answer."""
     lines = [AuditLine(*row) for row in session.run("audit/list", noun=NOUN, noun_id=press.letter_id, most=PAGE_MAX)]
     for detail in (canonical.decode(line.detail) for line in lines if line.action == "revive"):
@@ -262,13 +262,13 @@ def _landed(session: Session, press: Press) -> Revived | None:
     return None
 
 
-def _note(session: Session, press: Press, done: Revived) -> None:
+def _note(session: Session, press: ReviveRequest, done: Revived) -> None:
     did = {**structs.asdict(done), "queues": sorted(done.queues)}
     detail = {"did": did, "from_start": press.from_start, "nonce": press.nonce}
     audit.note(session, press.principal, "revive", NOUN, press.letter_id, detail)
 
 
-def _place(session: Session, letter: LetterRow, press: Press) -> Revived:
+def _place(session: Session, letter: LetterRow, press: ReviveRequest) -> Revived:
     session.run("deadletters/revive_hold", job=letter.job_id)
     job = _scope(session, letter)
     subject = job.member(letter.task_id)

@@ -55,7 +55,7 @@ class Deliveries:
     def mark(self, mark: Mark) -> bool:
         """Write what came of a delivery, in one write; False if the claim no longer stands."""
         told = document([mark])
-        rows, doubtful = self._database.perform_doubting(lambda session: session.run("deliveries/mark", marks=told))
+        rows, doubtful = self._database.write_checked(lambda session: session.run("deliveries/mark", marks=told))
         return bool(rows) or (doubtful and self._stands(mark))
 
     def _stands(self, mark: Mark) -> bool:
@@ -99,7 +99,7 @@ class Deliveries:
             audit.note(session, answer.principal, "answer", "delivery", delivery_id, detail)
             return DeliveryRow(*rows[0])
 
-        written, doubtful = self._database.transact_doubting(work)
+        written, doubtful = self._database.transact_checked(work)
         found = written or self.get(delivery_id)
         if written is None and not (doubtful and found.status == ("sent" if answer.sent else "pending")):
             raise DeliverySettled(f"Delivery {delivery_id} is {found.status}.")

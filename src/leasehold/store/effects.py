@@ -11,7 +11,7 @@ from leasehold.errors import EffectInDoubt, LeaseLost, Misuse
 from leasehold.model.effect import Entry, Intent, Record, Verdict
 from leasehold.model.limits import IDLE_MS_MAX
 from leasehold.model.machine import Move
-from leasehold.store.db.database import Database, Row, Session, Trouble
+from leasehold.store.db.database import Database, ErrorKind, Row, Session
 from leasehold.store.db.documents import document
 from leasehold.store.machines import move_all
 
@@ -98,7 +98,7 @@ class Effects:
         except _Theirs:
             raise
         except Exception as error:
-            if record is not None and self._database.dialect.judge(error) is Trouble.FINAL:
+            if record is not None and self._database.dialect.judge(error) is ErrorKind.FINAL:
                 raise Misuse(
                     "The act of a transaction must not commit or roll back; leave that to the engine."
                 ) from error
@@ -110,7 +110,7 @@ class Effects:
         try:
             record = act(session.raw)
         except Exception as error:
-            if self._database.dialect.judge(error) is Trouble.AGAIN:
+            if self._database.dialect.judge(error) is ErrorKind.RETRY:
                 raise
             raise _Theirs(error) from error
         if not session.usable:

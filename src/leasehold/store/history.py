@@ -223,7 +223,7 @@ class History:
                 session.run("session/idle_limit", limit=str(IDLE_MS_MAX))
             return visit(_parts(session, job_id))
 
-        return self._database.survey(work)
+        return self._database.read_transaction(work)
 
     def horizon(self) -> Horizon:
         """Tell which lines of the journal have been numbered, and which transactions are under way after that."""
@@ -235,7 +235,7 @@ class History:
         if job_id is not None:
             rows = self._database.read("journal/follow_job", job=job_id, after=after, upto=upto, most=most)
         else:
-            rows = self._database.survey(lambda session: _follow(session, after, upto, most))
+            rows = self._database.read_transaction(lambda session: _follow(session, after, upto, most))
         return [JournalLine(*row) for row in rows]
 
     def pruned(self, jobs: Collection[int]) -> set[int]:

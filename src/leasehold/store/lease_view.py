@@ -12,7 +12,7 @@ from leasehold.store.db.database import Database
 from leasehold.store.db.documents import document
 
 
-class Tenure(Struct, frozen=True):
+class LeaseView(Struct, frozen=True):
     """A lease that stands: until when, and who holds it. Without `boot` it is held by hand, under the name `host`.
 
     `effects`: the highest number of an effect of its task.
@@ -31,8 +31,8 @@ class Tenure(Struct, frozen=True):
         return f"{self.host}:{self.pid}" if self.boot else self.host
 
 
-class Tenures:
-    """The noun `store.tenures`."""
+class LeaseViews:
+    """The noun `store.lease_views`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -47,10 +47,10 @@ class Tenures:
         rows = self._database.read("lease_view/ready_of", task=task_id)
         return _lane(*rows[0]) if rows else None
 
-    def of(self, task_id: int) -> Tenure | None:
+    def of(self, task_id: int) -> LeaseView | None:
         """Read the lease of a task while it stands."""
         rows = self._database.read("lease_view/lease_of", task=task_id)
-        return Tenure(Lease(*rows[0][:-5]), *rows[0][-5:]) if rows else None
+        return LeaseView(Lease(*rows[0][:-5]), *rows[0][-5:]) if rows else None
 
 
 def _lane(queue: str, priority: int, position: int) -> Lane:

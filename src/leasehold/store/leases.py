@@ -9,14 +9,15 @@ from msgspec import Struct
 
 from leasehold.model.failure.failure import ATTEMPTS_SPENT, MESSAGE_STANDS, WORKER_LOST
 from leasehold.model.lanes import Lane
-from leasehold.model.lease import Landed, Lease, Progress, Renewal, Renewed, Settlement, Vacancy, Vacated
+from leasehold.model.lease import Lease, Progress, Reclaim, Reclaimed, Renewal, Renewed, Settled, Settlement
 from leasehold.model.limits import PRIORITY_MAX, PRIORITY_MIN, RENEW_MAX, SWEEP_MAX
 from leasehold.model.names import family_of
+from leasehold.model.outbox import without_conflicts
 from leasehold.store.db.database import Database, Row, Session
 from leasehold.store.db.documents import document
 
-T = TypeVar("T", Settlement, Renewal, Progress, Vacancy)
-Room = Callable[[], int]
+T = TypeVar("T", Settlement, Renewal, Progress, Reclaim)
+Free = Callable[[], int]
 
 _LOST: Final = WORKER_LOST.text()
 _SPENT: Final = ATTEMPTS_SPENT.text()
@@ -41,69 +42,76 @@ class Leases:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def claim(self, worker: int, lanes: Sequence[Lane], routes: str, most: int, room: Room | None = None) -> Claimed:
+    def claim(self, worker: int, lanes: Sequence[Lane], routes: str, most: int, free: Free | None = None) -> Claimed:
         """Lease up to `most` tasks of unlimited, unpaused queues. `routes`: a JSON list of what the worker can run.
 
-        `room` tells how many there is room for when it is this writer's turn, where writers take turns.
+        `free` returns the free capacity; asked again when this writer gets its turn, where writers take turns.
         """
         known = {"worker": worker, "lanes": document(lanes), "routes": routes, "limited": False}
         asked = most
 
         def work(session: Session) -> list[Row]:
             nonlocal asked
-            asked = max(most, room()) if room is not None and self._database.dialect.takes_turns else most
+            asked = self._asked(most, free)
             return session.run("leases/claim", **known, most=asked)
 
-        rows, doubtful = self._database.perform_doubting(work)
+        rows, doubtful = self._database.write_checked(work)
         return Claimed([Lease(*row) for row in rows], doubtful, asked=asked)
 
+    def _asked(self, most: int, free: Free | None) -> int:
+        return max(most, free()) if free is not None and self._database.dialect.takes_turns else most
+
     def claim_limited(
-        self, worker: int, queue: str, routes: str, most: int, only: Lane | None = None, room: Room | None = None
+        self, worker: int, queue: str, routes: str, most: int, only: Lane | None = None, free: Free | None = None
     ) -> Claimed:
-        """Lease tasks of a limited queue, one slot each; `only` from this part of it. `room` as above."""
+        """Lease tasks of a limited queue, one slot each; `only` from this part of it. `free` as above."""
         lane = document([only or Lane(queue, PRIORITY_MIN, PRIORITY_MAX, 0)])
         known = {"queue": queue, "family": family_of(queue)}
         asked = most
 
         def work(session: Session) -> tuple[list[Lease], int | None]:
             nonlocal asked
-            asked = max(most, room()) if room is not None and self._database.dialect.takes_turns else most
+            asked = self._asked(most, free)
             found = session.run("queues/free_slots", **known, most=asked, ceiling=None)
             if known["family"] and not any(wait_us == 0 for _, wait_us in found):
                 # A branch gets its slots when it is first claimed from, or when none is free and there may be more.
                 session.run("queues/make_slots", **known, capacity=None)
                 found = session.run("queues/free_slots", **known, most=asked, ceiling=None)
-            free = [number for number, wait_us in found if wait_us == 0]
+            open_slots = [number for number, wait_us in found if wait_us == 0]
             wait_us = min((wait_us for _, wait_us in found if wait_us > 0), default=None)
-            if not free:
+            if not open_slots:
                 return [], wait_us
-            rows = session.run("leases/claim", worker=worker, lanes=lane, routes=routes, most=len(free), limited=True)
+            rows = session.run(
+                "leases/claim", worker=worker, lanes=lane, routes=routes, most=len(open_slots), limited=True
+            )
             leases = [Lease(*row) for row in rows]
-            pairs = [{"number": number, "task_id": lease.task_id} for number, lease in zip(free, leases, strict=False)]
+            pairs = [
+                {"number": number, "task_id": lease.task_id} for number, lease in zip(open_slots, leases, strict=False)
+            ]
             session.run("queues/fill_slots", **known, slots=document(pairs))
             return leases, wait_us
 
-        (leases, wait_us), doubtful = self._database.transact_doubting(work)
+        (leases, wait_us), doubtful = self._database.transact_checked(work)
         return Claimed(leases, doubtful, wait_us, asked)
 
-    def settle(self, settlements: Sequence[Settlement]) -> list[Landed]:
+    def settle(self, settlements: Sequence[Settlement]) -> list[Settled]:
         """End attempts; the answer holds those that landed. Of the others the lease no longer stands."""
-        return [landed for batch in _apart(settlements) for landed in self._settle(batch)]
+        return [landed for batch in without_conflicts(settlements) for landed in self._settle(batch)]
 
-    def _settle(self, settlements: Sequence[Settlement]) -> list[Landed]:
+    def _settle(self, settlements: Sequence[Settlement]) -> list[Settled]:
         told = {"settlements": document(_in_order(settlements)), "conflict": _CONFLICT}
-        rows, doubtful = self._database.perform_doubting(lambda session: session.run("leases/settle", **told))
-        landed = [Landed(*row) for row in rows]
+        rows, doubtful = self._database.write_checked(lambda session: session.run("leases/settle", **told))
+        landed = [Settled(*row) for row in rows]
         if doubtful and len(landed) < len(settlements):
             landed += self._landed_before(settlements, landed)
         return landed
 
-    def _landed_before(self, settlements: Iterable[Settlement], landed: Iterable[Landed]) -> list[Landed]:
+    def _landed_before(self, settlements: Iterable[Settlement], landed: Iterable[Settled]) -> list[Settled]:
         known = {(one.task_id, one.fence) for one in landed}
         asked = [
             {"task_id": one.task_id, "fence": one.fence} for one in settlements if (one.task_id, one.fence) not in known
         ]
-        return [Landed(*row) for row in self._database.read("leases/settled", leases=document(asked))]
+        return [Settled(*row) for row in self._database.read("leases/settled", leases=document(asked))]
 
     def renew(self, renewals: Sequence[Renewal]) -> list[Renewed]:
         """Extend leases; the answer holds those that still stood."""
@@ -119,38 +127,21 @@ class Leases:
         rows = self._database.write("leases/progress", notes=document(_in_order(notes)))
         return {(row[0], row[1]) for row in rows}
 
-    def vacate(self, vacancies: Sequence[Vacancy]) -> list[Vacated]:
+    def reclaim(self, vacancies: Sequence[Reclaim]) -> list[Reclaimed]:
         """Take leases back: released by their holder, expired, or of an owner that is gone."""
         rows = self._database.write(
             "leases/reclaim", vacancies=document(_in_order(vacancies)), lost=_LOST, spent=_SPENT
         )
-        return [Vacated(*row) for row in rows]
+        return [Reclaimed(*row) for row in rows]
 
-    def expired(self, since: int = 0) -> list[Vacancy]:
+    def expired(self, since: int = 0) -> list[Reclaim]:
         """List leases whose time is over; `since` skips what an earlier sweep has seen."""
         rows = self._database.read("leases/expired", since=since, most=SWEEP_MAX)
-        return [Vacancy(task_id, fence, "expired") for task_id, fence in rows]
+        return [Reclaim(task_id, fence, "expired") for task_id, fence in rows]
 
     def held_by(self, worker: int) -> list[tuple[int, int]]:
         """List the leases of one worker as (task, fence)."""
         return [(row[0], row[1]) for row in self._database.read("leases/held_by", worker=worker, most=100 * SWEEP_MAX)]
-
-
-def _apart(settlements: Sequence[Settlement]) -> list[Sequence[Settlement]]:
-    """Return batches in which no recipient gets a subject's version twice: the later finds the earlier's message."""
-    if not any(one.deliveries for one in settlements):
-        return [settlements]
-    batches: list[list[Settlement]] = []
-    taken: list[set[tuple[str, str, int]]] = []
-    for one in settlements:
-        posts = {(post.subject, post.recipient, post.version) for post in one.deliveries or ()}
-        number = next((n for n, known in enumerate(taken) if not posts & known), len(batches))
-        if number == len(batches):
-            batches.append([])
-            taken.append(set())
-        batches[number].append(one)
-        taken[number] |= posts
-    return list(batches)
 
 
 def _in_order(batch: Sequence[T]) -> list[T]:
@@ -158,5 +149,5 @@ def _in_order(batch: Sequence[T]) -> list[T]:
     return sorted(batch, key=_task_of)
 
 
-def _task_of(one: Settlement | Renewal | Progress | Vacancy) -> int:
+def _task_of(one: Settlement | Renewal | Progress | Reclaim) -> int:
     return one.task_id

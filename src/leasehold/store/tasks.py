@@ -43,10 +43,10 @@ class Tasks:
 
         def work(session: Session) -> list[Submitted]:
             nonlocal is_first
-            if not (is_first and session.pours):
+            if not (is_first and session.supports_copy):
                 return _submit_all(session, submissions)  # which finds what an unanswered COMMIT may have written
             is_first = False
-            return copy.pour(session, submissions)
+            return copy.copy_in(session, submissions)
 
         return self._database.transact(work) if is_first else self.submit(submissions)
 

@@ -17,7 +17,7 @@ from typing import Any
 from leasehold.app import Job, Leasehold
 from leasehold.errors import Misuse
 from leasehold.model.effect import Intent
-from leasehold.model.lease import Vacancy
+from leasehold.model.lease import Reclaim
 from leasehold.runtime.effects.crash_points import Point, watch
 
 
@@ -47,7 +47,7 @@ def _trap(app: Leasehold, wanted: Point, kind: str | None, nth: int) -> Iterator
             return
         left[0] -= 1
         if left[0] == 0:
-            app.store.leases.vacate([Vacancy(intent.task_id, intent.fence, "owner gone")])
+            app.store.leases.reclaim([Reclaim(intent.task_id, intent.fence, "owner gone")])
             crashes.append(Crash(f"crashed {_words(wanted)} of {intent.kind}"))
             raise crashes[0]
 

@@ -5,9 +5,9 @@ import threading
 from contextlib import closing
 
 from leasehold.pipelines.download import fetch
-from leasehold.pipelines.download.files.part_file import Draft
+from leasehold.pipelines.download.files.part_file import LockedPart
 from leasehold.pipelines.download.http import client
-from leasehold.pipelines.download.process.concurrency import Hands
+from leasehold.pipelines.download.process.concurrency import ThreadPool
 
 
 class Client:
@@ -15,7 +15,7 @@ class Client:
 
     def __init__(self, options):
         self._real = client.Client(options)
-        self._hands = Hands(4)
+        self._hands = ThreadPool(4)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
@@ -30,7 +30,7 @@ class Client:
         return self.wait(self._real.open(url, start, validator))
 
     def stream(self, url, head, part, tell):
-        with closing(Draft(part.path)) as draft:
+        with closing(LockedPart(part.path)) as draft:
             return self.wait(fetch.stream(self._real, url, head, part, draft, tell, self._hands))
 
     def close(self):

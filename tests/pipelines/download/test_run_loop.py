@@ -14,7 +14,7 @@ from leasehold.pipelines import download
 from leasehold.pipelines.crew import WorkersEnded
 from leasehold.pipelines.download import Artifact, read_manifest
 from leasehold.pipelines.download.reports.progress import Forecast, Pace, told_pace
-from leasehold.pipelines.download.run_loop import File, Sight, run
+from leasehold.pipelines.download.run_loop import File, Snapshot, run
 from tests.pipelines.download.gathering import Folder, sha
 from tests.support.processes.fork_server import Nestling
 from tests.support.processes.workers import ROOT, Hand
@@ -157,8 +157,8 @@ def test_python_takes_a_path_lines_and_artifacts_and_sends_headers(tmp_path, ser
 
 def test_bytes_a_second_and_the_time_left_are_told_as_far_as_they_are_known():
     pace = Pace()
-    assert pace.see(0.0, Sight({"PLANNED": 4}, 4)) == Forecast(0.0, None)
-    one = Sight({"INDEXED": 1, "STREAMING": 1, "PLANNED": 2}, 3, 2_000, [File(1, 1_000, 5_000)])
+    assert pace.see(0.0, Snapshot({"PLANNED": 4}, 4)) == Forecast(0.0, None)
+    one = Snapshot({"INDEXED": 1, "STREAMING": 1, "PLANNED": 2}, 3, 2_000, [File(1, 1_000, 5_000)])
     assert pace.see(10.0, one) == Forecast(200.0, (4_000 + 2 * 1_000) / 200.0)
     assert told_pace(pace.see(10.0, one)) == "200 B/s, 0:00:30 left"
     assert told_pace(Forecast(2_500_000.0, None)) == "2.5 MB/s"
@@ -166,16 +166,16 @@ def test_bytes_a_second_and_the_time_left_are_told_as_far_as_they_are_known():
 
 def test_nobody_guesses_the_time_left_before_a_file_is_here():
     pace = Pace()
-    pace.see(0.0, Sight({"PLANNED": 2}, 2))
-    unknown = Sight({"STREAMING": 1, "PLANNED": 1}, 2, 500, [File(1, 500, 1_000)])
+    pace.see(0.0, Snapshot({"PLANNED": 2}, 2))
+    unknown = Snapshot({"STREAMING": 1, "PLANNED": 1}, 2, 500, [File(1, 500, 1_000)])
     assert pace.see(5.0, unknown) == Forecast(100.0, None)
-    assert pace.see(6.0, Sight({"STREAMING": 1}, 1, 600, [File(1, 600, 1_000)])) == Forecast(100.0, 4.0)
+    assert pace.see(6.0, Snapshot({"STREAMING": 1}, 1, 600, [File(1, 600, 1_000)])) == Forecast(100.0, 4.0)
 
 
 def test_the_rate_is_of_the_last_seconds_and_not_of_the_whole_run():
     pace = Pace()
     for second in range(100):
-        seen = pace.see(float(second), Sight({"STREAMING": 1}, 1, min(second, 50) * 1_000))
+        seen = pace.see(float(second), Snapshot({"STREAMING": 1}, 1, min(second, 50) * 1_000))
     assert seen == Forecast(0.0, None)
 
 

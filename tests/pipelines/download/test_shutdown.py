@@ -6,8 +6,8 @@ from contextlib import suppress
 import pytest
 
 from leasehold import Released
-from leasehold.pipelines.download.process.concurrency import outlast
-from leasehold.pipelines.download.process.shutdown import LOOK_SECONDS, Waiters
+from leasehold.pipelines.download.process.concurrency import wait_uncancelled
+from leasehold.pipelines.download.process.shutdown import LOOK_SECONDS, ShutdownGuard
 
 OFTEN = 8  # a look asks each once or twice
 
@@ -73,7 +73,7 @@ def test_who_waits_when_the_worker_stops_is_given_back_and_may_wait_for_somethin
     async def run():
         for _ in range(2):
             with pytest.raises(Released):
-                await block(Waiters(), Told())
+                await block(ShutdownGuard(), Told())
         lane = this_task()
         async with asyncio.timeout(60):  # nothing of the stop is left that would disturb it
             await asyncio.sleep(0)
@@ -84,7 +84,7 @@ def test_who_waits_when_the_worker_stops_is_given_back_and_may_wait_for_somethin
 
 def test_one_waiter_may_be_cut_short_in_two_blocks_one_after_the_other():
     async def run():
-        waiters, ends = Waiters(), []
+        waiters, ends = ShutdownGuard(), []
         for _ in range(2):
             try:
                 await block(waiters, Told())
@@ -97,7 +97,7 @@ def test_one_waiter_may_be_cut_short_in_two_blocks_one_after_the_other():
 
 def test_who_waits_while_nobody_stops_is_left_alone_and_so_is_whoever_waits_for_another_worker():
     async def run():
-        waiters, calm, go_on = Waiters(), Told(leaving=False), asyncio.Event()
+        waiters, calm, go_on = ShutdownGuard(), Told(leaving=False), asyncio.Event()
         staying = asyncio.create_task(block(waiters, calm, go_on.wait))
         told = Told()
         with pytest.raises(Released):
@@ -113,7 +113,7 @@ def test_a_limit_of_the_handler_that_runs_out_in_the_moment_of_a_stop_wins():
     async def run():
         async with asyncio.timeout(None) as limit:
             now = asyncio.get_running_loop().time
-            await block(Waiters(), Told(lambda: limit.reschedule(now())))
+            await block(ShutdownGuard(), Told(lambda: limit.reschedule(now())))
 
     assert ended(run) is TimeoutError
 
@@ -128,9 +128,9 @@ def test_a_limit_that_runs_out_while_a_stopped_block_clears_up_wins():
                     await forever()
                 finally:
                     limit.reschedule(asyncio.get_running_loop().time())
-                    await outlast(asyncio.create_task(told.asked_often()))
+                    await wait_uncancelled(asyncio.create_task(told.asked_often()))
 
-            await block(Waiters(), told, clear_up)
+            await block(ShutdownGuard(), told, clear_up)
 
     assert ended(run) is TimeoutError
 
@@ -144,7 +144,7 @@ def test_a_limit_inside_the_block_is_over_with_the_block_and_costs_no_attempt():
                 await forever()
 
         now = asyncio.get_running_loop().time
-        await block(Waiters(), Told(lambda: limit.reschedule(now())), wait)
+        await block(ShutdownGuard(), Told(lambda: limit.reschedule(now())), wait)
 
     assert ended(run) is Released
 
@@ -153,7 +153,7 @@ def test_a_limit_that_ran_out_before_the_stop_is_told_as_such():
     async def run():
         told = Told(leaving=False)
         async with asyncio.timeout(0):
-            await block(Waiters(), told)
+            await block(ShutdownGuard(), told)
 
     assert ended(run) is TimeoutError
 
@@ -164,7 +164,7 @@ def test_a_lease_that_is_lost_in_the_moment_of_a_stop_is_not_given_back(is_first
         lane, soon = this_task(), asyncio.get_running_loop().call_soon
         lose = lane.cancel if is_first else lambda: soon(lane.cancel)
         try:
-            await block(Waiters(), Told(lose))
+            await block(ShutdownGuard(), Told(lose))
         finally:
             assert lane.cancelling() == 1  # the other's, which is not ours to take back
 
@@ -180,9 +180,9 @@ def test_a_lease_that_is_lost_while_a_stopped_block_clears_up_is_not_given_back(
                 await forever()
             finally:
                 asyncio.get_running_loop().call_soon(lane.cancel)
-                await outlast(asyncio.create_task(told.asked_often()))
+                await wait_uncancelled(asyncio.create_task(told.asked_often()))
 
-        await block(Waiters(), told, clear_up)
+        await block(ShutdownGuard(), told, clear_up)
 
     assert ended(run) is asyncio.CancelledError
 
@@ -190,14 +190,14 @@ def test_a_lease_that_is_lost_while_a_stopped_block_clears_up_is_not_given_back(
 def test_a_lease_that_is_lost_while_nobody_stops_ends_the_block_as_ever():
     async def run():
         asyncio.get_running_loop().call_soon(this_task().cancel)
-        await block(Waiters(), Told(leaving=False))
+        await block(ShutdownGuard(), Told(leaving=False))
 
     assert ended(run) is asyncio.CancelledError
 
 
 def test_who_clears_up_after_a_stop_is_not_told_a_second_time():
     async def run():
-        lane, told, waiters = this_task(), Told(), Waiters()
+        lane, told, waiters = this_task(), Told(), ShutdownGuard()
 
         async def clear_up():
             with suppress(asyncio.CancelledError):
@@ -213,7 +213,7 @@ def test_who_clears_up_after_a_stop_is_not_told_a_second_time():
 
 def test_two_stops_of_two_workers_cut_short_both_that_wait():
     async def run():
-        waiters = Waiters()
+        waiters = ShutdownGuard()
         lanes = [asyncio.create_task(block(waiters, Told())) for _ in range(2)]
         return [type(one) for one in await asyncio.gather(*lanes, return_exceptions=True)]
 
@@ -228,14 +228,14 @@ def test_what_a_stopped_block_fails_with_is_told_and_not_that_it_was_stopped():
             finally:
                 raise OSError("the disk is gone")
 
-        await block(Waiters(), Told(), fail)
+        await block(ShutdownGuard(), Told(), fail)
 
     assert ended(run) is OSError
 
 
 def test_who_is_given_some_seconds_has_them_and_who_ends_in_them_was_not_stopped():
     async def run():
-        waiters, patient, quick = Waiters(), Told(), Told()
+        waiters, patient, quick = ShutdownGuard(), Told(), Told()
         lane = asyncio.create_task(block(waiters, patient, patience=9 * LOOK_SECONDS))
         await block(waiters, quick, quick.asked_often, patience=9 * LOOK_SECONDS)
         with pytest.raises(Released):
@@ -247,7 +247,7 @@ def test_who_is_given_some_seconds_has_them_and_who_ends_in_them_was_not_stopped
 
 def test_who_has_become_patient_ends_what_it_does_after_a_stop():
     async def run():
-        waiters, told = Waiters(), Told()
+        waiters, told = ShutdownGuard(), Told()
 
         async def finish():
             waiters.be_patient(3_600)

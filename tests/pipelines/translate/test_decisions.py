@@ -191,7 +191,7 @@ def asked_and_died(desk, index, asked):
 
 
 def test_a_rework_that_was_cut_off_is_gone_on_with_and_not_asked_for_again(waiting):
-    asked_and_died(waiting, 2, Asked(Verdict.AGAIN, "Ana"))
+    asked_and_died(waiting, 2, Asked(Verdict.RETRY, "Ana"))
     again = waiting.translate("--rework-only")
     assert (again.exit_code, again.stdout.splitlines()[0]) == (1, "4 paragraphs, 2 tried again")
     found = [len(of(waiting, "state/paragraph_scores.jsonl", index)) for index in (2, 3, 4)]

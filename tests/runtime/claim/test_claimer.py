@@ -7,7 +7,7 @@ import pytest
 
 from leasehold import clock
 from leasehold.runtime.claim.claimer import Claimer
-from leasehold.runtime.claim.held import Holdings
+from leasehold.runtime.claim.held import HeldAttempts
 from leasehold.runtime.commit.committer import Committer
 from leasehold.runtime.observe.events import Notices
 from leasehold.store import open_store
@@ -99,7 +99,7 @@ def test_l3_a_claimer_that_finds_nothing_ahead_looks_everywhere_again_in_a_while
     app.submit_many(step, [{}] * 2)
     [place] = rows(url, "DELETE FROM ready WHERE position = 1 RETURNING position, task_id")
     with closing(open_store(url)) as store, connected(url) as connection:
-        claimer = claimer_of(store, step, Holdings(10, {}))
+        claimer = claimer_of(store, step, HeldAttempts(10, {}))
         assert claimer.claim(5) == 1
         connection.execute(PUT_BACK, place)
         assert claimer.claim(5) == 0
@@ -120,7 +120,7 @@ def test_s2_a_lease_is_counted_from_the_moment_it_was_asked_for(app, limit):
     app.queues.limit("default", limit)
     step = app.job(lambda: None, name="step", lease=60)
     app.submit_many(step, [{}] * 2)
-    holdings, ticking = Holdings(10, {}), Ticking()
+    holdings, ticking = HeldAttempts(10, {}), Ticking()
     claimer = claimer_of(app.store, step, holdings)
     if limit:
         claimer.know_limits(frozenset(["default"]))
@@ -135,7 +135,7 @@ def test_s2_a_lease_is_counted_from_the_moment_it_was_asked_for(app, limit):
 def test_a_worker_takes_no_more_of_a_queue_than_its_own_cap_allows(app):
     step = app.job(lambda: None, name="step")
     app.submit_many(step, [{}] * 5)
-    holdings = Holdings(10, {"default": 2})
+    holdings = HeldAttempts(10, {"default": 2})
     claimer = claimer_of(app.store, step, holdings)
     assert [claimer.claim(5), claimer.claim(5)] == [2, 0]
     holdings.leave(holdings.all()[0])

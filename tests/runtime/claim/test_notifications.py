@@ -8,7 +8,7 @@ import pytest
 from leasehold.model import effect, lease
 from leasehold.model.failure.failure import Failure
 from leasehold.runtime.attempt import Attempt, State
-from leasehold.runtime.claim.held import Holdings
+from leasehold.runtime.claim.held import HeldAttempts
 from leasehold.runtime.commit.committer import Committer
 from leasehold.runtime.commit.replies import Reply
 from leasehold.runtime.maintain.upkeep import Upkeep
@@ -36,9 +36,13 @@ def test_processes_that_serve_another_queue_are_told_of_work_that_upkeep_made_re
     film = app.pipeline("film")
     first = film.stage(lambda: None, name="first")
     film.stage(lambda: None, name="second", after=first, queue="elsewhere")
-    with closing(open_store(url)) as store, closing(store.ear()) as ear, working(url, film, queues=["default"]):
+    with (
+        closing(open_store(url)) as store,
+        closing(store.listener()) as listener,
+        working(url, film, queues=["default"]),
+    ):
         job = app.submit(film, {})
-        until(lambda: "elsewhere" in ear.wait(1))
+        until(lambda: "elsewhere" in listener.wait(1))
     assert [task.status for task in app.store.reports.tasks(job.id)][1:] == ["DONE", "READY"]
 
 
@@ -57,9 +61,9 @@ def test_others_are_told_of_what_a_worker_that_stops_gives_back_unstarted(app, u
         assert inside.wait(60)
         until(lambda: rows(url, "SELECT count(*) FROM lease") == [(3,)])
         stopping = threading.Thread(target=worker.stop)
-        with closing(other.ear()) as ear:
+        with closing(other.listener()) as listener:
             stopping.start()
-            until(lambda: "default" in ear.wait(1))
+            until(lambda: "default" in listener.wait(1))
         assert rows(url, "SELECT count(*), max(attempt) FROM ready") == [(2, 0)]
         over.set()
         stopping.join()
@@ -89,7 +93,7 @@ def held(app, count):
     handler = app.job(lambda: None, name="kept")
     app.submit_many(handler, [{}] * count)
     attempts = [Attempt(one, handler.handler, 0) for one in claim(app.store, enrol(app.store), "kept", most=count)]
-    holdings = Holdings(count, {"default": None})
+    holdings = HeldAttempts(count, {"default": None})
     holdings.add(attempts)
     for attempt in attempts:
         assert attempt.begin()
@@ -124,7 +128,7 @@ def test_upkeep_is_told_at_once_of_what_makes_work_for_it_and_of_nothing_else(ap
 
 def test_upkeep_is_told_of_an_attempt_that_came_too_late_since_its_task_may_be_ready_again(app):
     def taken_back(one):
-        app.store.leases.vacate([lease.Vacancy(one.task_id, one.fence, "owner gone")])
+        app.store.leases.reclaim([lease.Reclaim(one.task_id, one.fence, "owner gone")])
         return lease.done(one, "1")
 
     assert told_of(app, taken_back) == ["look"]

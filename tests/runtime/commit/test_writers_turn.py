@@ -11,7 +11,7 @@ from leasehold.model.effect import Intent, intend
 from leasehold.model.owner import Owner
 from leasehold.runtime.attempt import Attempt
 from leasehold.runtime.claim.claimer import Claimer
-from leasehold.runtime.claim.held import Holdings
+from leasehold.runtime.claim.held import HeldAttempts
 from leasehold.runtime.commit.committer import Committer
 from leasehold.runtime.observe.events import Notices
 from leasehold.store import open_store
@@ -40,7 +40,7 @@ class Desk:
         self.app = Leasehold(store.url)
         self.kind = self.app.job(name="work")(_work)
         self.store = store
-        self.holdings = Holdings(places, {})
+        self.holdings = HeldAttempts(places, {})
         self.committer = Committer(store, self.holdings, Notices(), lambda: None)
         self.attempts: list[Attempt] = []
         worker = store.workers.register(NOBODY)

@@ -8,7 +8,7 @@ import pytest
 
 from leasehold import InDoubt, LeaseholdError, LeaseLost, Permanent, Retry, Transient
 from leasehold.errors import EffectTooLarge, NameInvalid, PayloadInvalid
-from leasehold.model.lease import Vacancy
+from leasehold.model.lease import Reclaim
 from leasehold.testing import crash_at
 from tests.support.db import rows
 from tests.support.processes.working import working
@@ -253,7 +253,7 @@ def test_s2_an_effect_of_a_zombie_is_refused(app, url):
     with working(url, buy):
         job = buy.submit()
         until(lambda: rows(url, "SELECT fence FROM lease") == [(1,)])
-        app.store.leases.vacate([Vacancy(job.id, 1, "owner gone")])
+        app.store.leases.reclaim([Reclaim(job.id, 1, "owner gone")])
         assert job.wait(timeout=60).status == "DONE"
         gate.set()
         until(lambda: fate or len(acts) > 1)

@@ -10,7 +10,7 @@ from leasehold import LeaseLost, Retry, Transient
 from leasehold.errors import DatabaseUnavailable
 from leasehold.model.effect import Intent, Record
 from leasehold.model.lanes import Lane
-from leasehold.model.lease import Vacancy
+from leasehold.model.lease import Reclaim
 from leasehold.model.limits import GROUP_MAX, PRIORITY_MAX, PRIORITY_MIN
 from leasehold.model.owner import Owner
 from leasehold.runtime.commit.replies import AsyncReply
@@ -189,7 +189,7 @@ def test_after_a_record_that_came_too_late_nothing_more_is_done(app, url):
     async def buy(task):
         def lose():
             lease = task.lease
-            app.store.leases.vacate([Vacancy(lease.task_id, lease.fence, "owner gone")])
+            app.store.leases.reclaim([Reclaim(lease.task_id, lease.fence, "owner gone")])
             acts.append(task.attempt)
             return 1
 

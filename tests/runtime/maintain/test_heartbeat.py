@@ -12,7 +12,7 @@ from leasehold.model import lease as endings
 from leasehold.model.failure.failure import Failure
 from leasehold.model.lease import failed
 from leasehold.runtime.attempt import Attempt, State
-from leasehold.runtime.claim.held import Holdings
+from leasehold.runtime.claim.held import HeldAttempts
 from leasehold.runtime.commit.committer import Committer
 from leasehold.runtime.maintain.heartbeat import Heartbeat
 from leasehold.runtime.maintain.sweeper import Sweeper
@@ -106,7 +106,7 @@ def test_s2_a_worker_whose_server_went_away_stops_acting_before_the_lease_can_be
 
 def held(app, count, lease_ms):
     """Lease `count` tasks and return them as a worker holds them, past a third of their time."""
-    holdings = Holdings(count, {"default": None})
+    holdings = HeldAttempts(count, {"default": None})
     worker = enrol(app.store)
     asked_at = clock.uptime() - lease_ms * clock.MILLISECOND // 2
     handler = app.job(lambda: None, name="kept", lease=lease_ms / 1000)
@@ -216,7 +216,7 @@ def test_s2_an_end_that_came_too_late_is_not_taken_for_one_that_landed(app, capl
 
 
 def kept_alone(attempt):
-    holdings = Holdings(1, {})
+    holdings = HeldAttempts(1, {})
     holdings.add([attempt])
     return holdings
 

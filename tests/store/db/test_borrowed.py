@@ -40,7 +40,7 @@ def test_jobs_are_submitted_leased_and_ended_on_the_callers_connection(connect, 
     app = app_on(connect(name))
     job = app.submit("add", {"number": 1}, key="one")
     assert app.submit("add", {"number": 1}, key="one").id == job.id
-    held = app.byhand.lease("add", owner="me")
+    held = app.manual.lease("add", owner="me")
     assert held.task.effect("ACT", lambda: {"words": "ä" * 30_000}) == {"words": "ä" * 30_000}
     assert held.done(2) == "DONE"
     assert (job.status, job.output) == ("DONE", 2)
@@ -70,10 +70,10 @@ def test_what_the_caller_has_not_committed_leases_nothing_and_begins_no_effect(c
     connection = connect()
     app = app_on(connection)
     app.submit_many("add", [{"number": number} for number in range(2)])
-    held = app.byhand.lease("add", owner="me")
+    held = app.manual.lease("add", owner="me")
     connection.execute("BEGIN")
     with pytest.raises(Misuse, match="A transaction is open"):
-        app.byhand.lease("add", owner="me")
+        app.manual.lease("add", owner="me")
     with pytest.raises(Misuse, match="A transaction is open"):
         held.task.effect("ACT", lambda: 1)
     connection.execute("ROLLBACK")
@@ -87,7 +87,7 @@ def test_how_the_caller_wants_rows_and_texts_is_left_alone(tmp_path):
     connection.text_factory = bytes
     app = app_on(connection)
     job = app.submit("add", {"number": 1}, key="ä")
-    assert (app.get(job.id).key, app.byhand.lease("add", owner="me").key) == ("ä", "ä")
+    assert (app.get(job.id).key, app.manual.lease("add", owner="me").key) == ("ä", "ä")
     (row,) = connection.execute("SELECT key FROM task").fetchall()
     assert row["key"] == "ä".encode()
     app.close()
@@ -100,7 +100,7 @@ def test_s1_two_connections_of_one_file_lease_nothing_twice(tmp_path):
     def take(owner):
         connection = sqlite3.connect(tmp_path / "mine.db", timeout=60)
         app = app_on(connection)
-        while held := app.byhand.lease("add", owner=owner):
+        while held := app.manual.lease("add", owner=owner):
             got.append(held.job_id)
             held.done()
         app.close()
@@ -128,7 +128,7 @@ def test_a_job_is_leased_whatever_functions_the_caller_has_made(connect):
         connection.create_scalar_function("changes", lambda: 0, 0)
     app = app_on(connection)
     jobs = app.submit_many("add", [{"number": number} for number in range(3)])
-    assert [app.byhand.lease("add", owner="me").job_id for _ in jobs] == [job.id for job in jobs]
+    assert [app.manual.lease("add", owner="me").job_id for _ in jobs] == [job.id for job in jobs]
     app.close()
 
 
@@ -136,10 +136,10 @@ def test_a_lease_expires_by_the_clock_of_the_file(connect):
     app = app_on(connect())
     clock = Clock(app)
     app.submit("add", {"number": 1})
-    held = app.byhand.lease("add", owner="me", seconds=10)
+    held = app.manual.lease("add", owner="me", seconds=10)
     clock.advance(11)
     assert not held.renew(10)
-    assert app.byhand.sweep() == 1
+    assert app.manual.sweep() == 1
     app.close()
 
 

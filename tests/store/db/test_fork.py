@@ -95,12 +95,12 @@ def test_forked_children_and_their_parent_write_at_the_same_time(store, url):
 
 
 def test_the_wake_ups_of_a_forked_child_and_of_its_parent_are_heard(store, url):
-    with contextlib.closing(store.ear()) as ear, ending() as over:
-        ear.wait(0.1)
+    with contextlib.closing(store.listener()) as listener, ending() as over:
+        listener.wait(0.1)
         assert run(WAKING, url) == "True\n"
         heard: set[str] = set()
         while not {"before", "child", "parent"} <= heard and not over.is_set():
-            words = ear.wait(2)
+            words = listener.wait(2)
             heard |= words
             if not words:
                 break

@@ -4,7 +4,7 @@ import contextlib
 
 import pytest
 
-from leasehold.model.lease import Renewal, Vacancy, done, failed
+from leasehold.model.lease import Reclaim, Renewal, done, failed
 from leasehold.store import open_store
 from tests.store import work
 from tests.store.model.invariants import check_everything, slots_taken
@@ -96,7 +96,7 @@ def test_a_settlement_whose_answer_was_lost_is_reported_as_landed(proxied):
     worker = register(store)
     submit(store, "good", "late", "again", "bad")
     good, late, again, bad = work.claim(store, worker)
-    direct.leases.vacate([Vacancy(late.task_id, late.fence, "owner gone")])
+    direct.leases.reclaim([Reclaim(late.task_id, late.fence, "owner gone")])
     proxy.lose_the_answer_to(b"-- settle:")
     settlements = [done(good, "1"), done(late, "2"), work.retry(again, 5), failed(bad, work.BROKEN)]
     landed = store.leases.settle(settlements)
@@ -122,7 +122,7 @@ def test_a_claim_whose_answer_was_lost_says_that_it_may_hold_more(proxied):
     known = {(lease.task_id, lease.fence) for lease in claimed.leases}
     strays = [one for one in store.leases.held_by(worker) if one not in known]
     assert len(strays) == 2
-    store.leases.vacate([Vacancy(task, fence, "released") for task, fence in strays])
+    store.leases.reclaim([Reclaim(task, fence, "released") for task, fence in strays])
     assert [lease.attempt for lease in work.claim(store, worker)] == [1, 1]
     assert not store.leases.claim(worker, [lane()], '["a"]', 2).doubtful
     check_everything(direct)
@@ -163,7 +163,7 @@ def test_a_reclaim_and_a_renewal_whose_answers_were_lost_are_done_once(proxied):
     proxy.lose_the_answer_to(b"-- renew:")
     assert len(store.leases.renew([Renewal(first.task_id, first.fence, 60_000)])) == 1
     proxy.lose_the_answer_to(b"-- reclaim:")
-    store.leases.vacate([Vacancy(second.task_id, second.fence, "owner gone")])
+    store.leases.reclaim([Reclaim(second.task_id, second.fence, "owner gone")])
     assert proxy.cuts == 2
     assert look(direct, "SELECT count(*) FROM event WHERE name = 'reclaimed'") == [(1,)]
     check_everything(direct)

@@ -168,7 +168,7 @@ def run_a_film(store) -> None:
     store.tasks.cancel(film.id, work.REASON)
     submit(store, "film", payload={"again": True})
     store.stages.make_due()
-    store.leases.vacate(store.leases.expired())
+    store.leases.reclaim(store.leases.expired())
 
 
 BIG = ("task", "event", "outcome", "ready", "lease", "need", "waiting")

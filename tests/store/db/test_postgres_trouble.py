@@ -10,9 +10,9 @@ import pytest
 from psycopg import sql
 
 from leasehold.errors import DatabaseUnavailable, Misuse, ResultRefused
-from leasehold.model.lease import Settlement, Vacancy
+from leasehold.model.lease import Reclaim, Settlement
 from leasehold.store import open_store
-from leasehold.store.db.database import Trouble
+from leasehold.store.db.database import ErrorKind
 from tests.store.model.invariants import check_everything
 from tests.store.work import at_once, claim, connect, ending, finish, job, look, register, submit, take_time
 from tests.support.databases.postgres import database_name
@@ -67,9 +67,9 @@ def test_connections_killed_during_operations_lose_nothing(store, url):
     with ending() as over:
         at_once(5, act)
     strays = [
-        Vacancy(task, fence, "released") for task, fence in store.leases.held_by(worker)
+        Reclaim(task, fence, "released") for task, fence in store.leases.held_by(worker)
     ]  # of claims without an answer
-    store.leases.vacate(strays)
+    store.leases.reclaim(strays)
     while leases := claim(store, worker):
         finish(store, leases)
     assert look(store, "SELECT count(*) FROM outcome WHERE status = 'DONE'") == [(800,)]
@@ -225,17 +225,17 @@ def test_a_value_the_database_refuses_is_told_in_our_own_words(store):
 @pytest.mark.parametrize(
     ("state", "trouble"),
     [
-        ("40001", Trouble.AGAIN),
-        ("40P01", Trouble.AGAIN),
-        ("55P03", Trouble.AGAIN),
-        ("53300", Trouble.AGAIN),
-        ("25006", Trouble.RECONNECT),
-        ("25P03", Trouble.RECONNECT),
-        ("57P01", Trouble.RECONNECT),
-        ("57P03", Trouble.RECONNECT),
-        ("08006", Trouble.RECONNECT),
-        ("23505", Trouble.FINAL),
-        ("42P01", Trouble.FINAL),
+        ("40001", ErrorKind.RETRY),
+        ("40P01", ErrorKind.RETRY),
+        ("55P03", ErrorKind.RETRY),
+        ("53300", ErrorKind.RETRY),
+        ("25006", ErrorKind.RECONNECT),
+        ("25P03", ErrorKind.RECONNECT),
+        ("57P01", ErrorKind.RECONNECT),
+        ("57P03", ErrorKind.RECONNECT),
+        ("08006", ErrorKind.RECONNECT),
+        ("23505", ErrorKind.FINAL),
+        ("42P01", ErrorKind.FINAL),
     ],
 )
 def test_every_kind_of_trouble_is_judged_by_its_state(store, state, trouble):

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from leasehold.store import open_store
-from leasehold.store.db.sqlite_wake import SocketEar, SocketMouth, folder_of
+from leasehold.store.db.sqlite_wake import SocketListener, SocketNotifier, folder_of
 from leasehold.store.db.wake import ATTENTION
 from tests.support.wait import until
 
@@ -23,56 +23,56 @@ store.close()
 
 
 @pytest.fixture
-def ear(store):
-    with contextlib.closing(store.ear()) as ear:
-        ear.wait(0.01)  # the first word is ATTENTION where listening begins with a connection
-        yield ear
+def listener(store):
+    with contextlib.closing(store.listener()) as listener:
+        listener.wait(0.01)  # the first word is ATTENTION where listening begins with a connection
+        yield listener
 
 
 def say(url: str, *words: str) -> None:
     subprocess.run([sys.executable, "-c", SAY, url, *words], check=True)
 
 
-def expect(ear, *words: str) -> None:
+def expect(listener, *words: str) -> None:
     """Wait until all these words were heard."""
     heard: set[str] = set()
 
     def listen() -> bool:
-        heard.update(ear.wait(1))
+        heard.update(listener.wait(1))
         return heard >= set(words)
 
     until(listen)
 
 
-def test_a_word_said_in_another_process_is_heard(ear, url):
+def test_a_word_said_in_another_process_is_heard(listener, url):
     say(url, "mail")
-    expect(ear, "mail")
+    expect(listener, "mail")
     say(url, "film", ATTENTION)
-    expect(ear, "film", ATTENTION)
+    expect(listener, "film", ATTENTION)
 
 
 def test_every_ear_hears_every_word(store, url):
     with contextlib.ExitStack() as stack:
-        ears = [stack.enter_context(contextlib.closing(store.ear())) for _ in range(3)]
-        for ear in ears:
-            ear.wait(0.01)
+        ears = [stack.enter_context(contextlib.closing(store.listener())) for _ in range(3)]
+        for listener in ears:
+            listener.wait(0.01)
         store.wake(["mail"])
-        for ear in ears:
-            expect(ear, "mail")
+        for listener in ears:
+            expect(listener, "mail")
 
 
-def test_an_ear_that_hears_nothing_comes_back_empty(ear):
-    assert ear.wait(0.01) == set()
-    assert ear.wait(0) == set()
+def test_an_ear_that_hears_nothing_comes_back_empty(listener):
+    assert listener.wait(0.01) == set()
+    assert listener.wait(0) == set()
 
 
-def test_many_words_at_once_are_heard_or_stand_for_all(store, ear):
+def test_many_words_at_once_are_heard_or_stand_for_all(store, listener):
     names = [f"queue-{number:04}-{'x' * 40}" for number in range(300)]
     store.wake(names)
     heard: set[str] = set()
 
     def listen() -> bool:
-        heard.update(ear.wait(1))
+        heard.update(listener.wait(1))
         return ATTENTION in heard or heard >= set(names)
 
     until(listen)
@@ -88,26 +88,26 @@ def test_saying_something_to_nobody_is_no_trouble(store):
 def test_a_listening_connection_killed_alone_heals_by_itself(postgres, postgres_template):
     """L2: after the gap ATTENTION stands for whatever was said in it, and later words are heard again."""
     url = postgres.create_database(postgres_template)
-    with contextlib.closing(open_store(url)) as store, contextlib.closing(store.ear()) as ear:
-        expect(ear, ATTENTION)
+    with contextlib.closing(open_store(url)) as store, contextlib.closing(store.listener()) as listener:
+        expect(listener, ATTENTION)
         with psycopg.connect(url, autocommit=True) as connection:
             killed = connection.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
                 "WHERE datname = current_database() AND query LIKE '%LISTEN leasehold%' AND pid <> pg_backend_pid()"
             ).fetchall()
         assert killed == [(True,)]
-        expect(ear, ATTENTION)
+        expect(listener, ATTENTION)
         store.wake(["mail"])
-        expect(ear, "mail")
+        expect(listener, "mail")
     postgres.drop_database(url)
 
 
 def test_a_mouth_whose_connection_was_killed_speaks_again(postgres, postgres_template):
     url = postgres.create_database(postgres_template)
-    with contextlib.closing(open_store(url)) as store, contextlib.closing(store.ear()) as ear:
-        expect(ear, ATTENTION)
+    with contextlib.closing(open_store(url)) as store, contextlib.closing(store.listener()) as listener:
+        expect(listener, ATTENTION)
         store.wake(["first"])
-        expect(ear, "first")
+        expect(listener, "first")
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
@@ -116,7 +116,7 @@ def test_a_mouth_whose_connection_was_killed_speaks_again(postgres, postgres_tem
 
         def said_and_heard() -> bool:
             store.wake(["again"])
-            return "again" in ear.wait(0.2)
+            return "again" in listener.wait(0.2)
 
         until(said_and_heard)
     postgres.drop_database(url)
@@ -125,29 +125,29 @@ def test_a_mouth_whose_connection_was_killed_speaks_again(postgres, postgres_tem
 def test_an_ear_whose_server_is_away_waits_and_comes_back(private_postgres):
     server = private_postgres()
     url = server.create_database()
-    with contextlib.closing(open_store(url)) as store, contextlib.closing(store.ear()) as ear:
-        expect(ear, ATTENTION)
+    with contextlib.closing(open_store(url)) as store, contextlib.closing(store.listener()) as listener:
+        expect(listener, ATTENTION)
         server.stop("immediate")
-        until(lambda: ear.wait(0.05) == set())
+        until(lambda: listener.wait(0.05) == set())
         server.start()
-        expect(ear, ATTENTION)
+        expect(listener, ATTENTION)
 
 
 def test_the_socket_of_a_process_that_was_killed_is_cleared_away(tmp_path):
     path = tmp_path / "x.db"
-    ear = SocketEar(path)
+    listener = SocketListener(path)
     (place,) = folder_of(path).iterdir()
-    ear._socket.close()  # noqa: SLF001 — as a SIGKILL would, without a word
-    ear._poke.close()  # noqa: SLF001
-    with contextlib.closing(SocketMouth(path)) as mouth:
-        mouth.send(["mail"])
+    listener._socket.close()  # noqa: SLF001 — as a SIGKILL would, without a word
+    listener._poke.close()  # noqa: SLF001
+    with contextlib.closing(SocketNotifier(path)) as notifier:
+        notifier.send(["mail"])
     assert not place.exists()
     folder_of(path).rmdir()
 
 
 def test_a_closed_ear_leaves_nothing_behind(tmp_path):
     path = tmp_path / "x.db"
-    with contextlib.closing(SocketEar(path)):
+    with contextlib.closing(SocketListener(path)):
         assert len(list(folder_of(path).iterdir())) == 1
     assert not folder_of(path).exists()
 
@@ -161,7 +161,7 @@ def test_a_folder_of_another_user_is_neither_spoken_to_nor_listened_in(tmp_path)
     except PermissionError:  # a normal user cannot stage this; what then holds is that nobody else wrote there
         assert folder.stat().st_uid == os.getuid()
     else:
-        with contextlib.closing(SocketEar(path)) as ear:
+        with contextlib.closing(SocketListener(path)) as listener:
             assert list(folder.iterdir()) == []
-            assert ear.wait(0) == set()
+            assert listener.wait(0) == set()
     folder.rmdir()

@@ -62,14 +62,14 @@ def try_twice_and_bury(store, worker, clock, by_sweep):
         lease = claim_one(store, worker)
         clock.advance(31 if by_sweep else 1)
         if by_sweep:
-            store.leases.vacate(store.leases.expired())
+            store.leases.reclaim(store.leases.expired())
         else:
             store.leases.settle([retry(lease, 1)])
         clock.advance(60)
         store.stages.make_due()
     claim_one(store, worker) if by_sweep else bury(store, [claim_one(store, worker)])
     clock.advance(31)
-    store.leases.vacate(store.leases.expired())
+    store.leases.reclaim(store.leases.expired())
     name = "reclaimed" if by_sweep else "retried"
     return [row[0] for row in look(store, f"SELECT at FROM event WHERE name = '{name}' ORDER BY id")]  # noqa: S608
 
@@ -90,7 +90,7 @@ def test_a_task_buried_by_a_sweep_leaves_a_letter_as_any_other_burial_does(store
     (task,) = submit(store, "k", **terms)
     claim_one(store, worker)
     clock.advance(30)
-    store.leases.vacate(store.leases.expired())
+    store.leases.reclaim(store.leases.expired())
     letter = only_letter(store)
     assert (letter.task_id, letter.epoch, letter.attempts, letter.error_class) == (task, 1, 1, "WORKER_CRASHED")
     assert (letter.state, letter.first_failure_at, letter.last_failure_at) == ("open", clock.now, clock.now)

@@ -9,7 +9,7 @@ import pytest
 from leasehold.errors import JobCancelled, LeaseholdError, LetterRevived, Misuse
 from leasehold.model.lease import done, failed
 from leasehold.store import deadletters, open_store
-from leasehold.store.deadletters import Press, Where
+from leasehold.store.deadletters import ReviveRequest, Where
 from leasehold.store.stages import Advanced
 from tests.store import work
 from tests.store.deadletters.burying import (
@@ -214,7 +214,7 @@ def test_l1_an_orchestrator_waits_for_a_revival_that_is_under_way(store, worker)
 
         def revive_slowly(session):
             take_time(session)
-            press = Press(letter.id, "ada", from_start=False, nonce="1")
+            press = ReviveRequest(letter.id, "ada", from_start=False, nonce="1")
             deadletters._revive(Pausing(session, "deadletters/revive", look_on), press)  # type: ignore[arg-type]  # noqa: SLF001
 
         store.database.transact(revive_slowly)
@@ -241,7 +241,7 @@ def test_an_attempt_of_an_earlier_epoch_cannot_settle_the_new_one(store, worker,
     submit(store, "k", on_lost="bury")
     asleep = claim_one(store, worker)
     clock.advance(60)
-    store.leases.vacate(store.leases.expired())
+    store.leases.reclaim(store.leases.expired())
     revive(store, only_letter(store))
     awake = claim_one(store, worker)
     assert finish(store, [asleep]) == []

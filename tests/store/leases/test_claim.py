@@ -10,7 +10,7 @@ import pytest
 from leasehold.model.lanes import Hints
 from leasehold.store import open_store
 from leasehold.store.db import statements
-from leasehold.store.db.sqlite import TAKES
+from leasehold.store.db.sqlite import STOP_IF_EMPTY
 from tests.store.work import WAITS, at_once, claim, claim_one, connect, finish, job, lane, look, register, submit
 from tests.support.wait import until
 
@@ -188,13 +188,13 @@ def test_a_claim_asks_how_much_room_there_is_when_it_is_its_turn_where_writers_t
     submit(store, *"abcde")
     if limited:
         store.queues.limit("default", 10)
-        claimed = store.leases.claim_limited(worker, "default", '["a"]', 1, room=lambda: 3)
+        claimed = store.leases.claim_limited(worker, "default", '["a"]', 1, free=lambda: 3)
     else:
-        claimed = store.leases.claim(worker, [lane("default")], '["a"]', 1, room=lambda: 3)
+        claimed = store.leases.claim(worker, [lane("default")], '["a"]', 1, free=lambda: 3)
     assert (len(claimed.leases), claimed.asked) == ((3, 3) if store.database.dialect.takes_turns else (1, 1))
 
 
-@pytest.mark.parametrize("name", sorted(TAKES))
+@pytest.mark.parametrize("name", sorted(STOP_IF_EMPTY))
 def test_what_ends_on_sqlite_when_its_first_step_found_nothing_has_no_step_that_would_do_anything_then(name):
     first, *others = statements.steps("sqlite", name)
     assert first.startswith("INSERT INTO temp.leasehold_taken")

@@ -2,14 +2,14 @@
 
 import pytest
 
-from leasehold.model.lease import Progress, Renewal, Vacancy
+from leasehold.model.lease import Progress, Reclaim, Renewal
 from tests.store import work
 from tests.store.model.invariants import check_everything
 from tests.store.work import at_once, claim, claim_one, finish, look, register, status, submit
 
 
 def sweep(store):
-    return store.leases.vacate(store.leases.expired())
+    return store.leases.reclaim(store.leases.expired())
 
 
 def renewal(lease, lease_ms=30_000):
@@ -17,7 +17,7 @@ def renewal(lease, lease_ms=30_000):
 
 
 def released(lease):
-    return Vacancy(lease.task_id, lease.fence, "released")
+    return Reclaim(lease.task_id, lease.fence, "released")
 
 
 def test_a_renewed_lease_stands_for_its_full_time_again(store, worker, clock):
@@ -74,7 +74,7 @@ def test_a_released_lease_spends_no_attempt_and_keeps_its_fence(store, worker):
     for fence in (1, 2, 3):
         lease = claim_one(store, worker)
         assert (lease.attempt, lease.fence) == (1, fence)
-        (vacated,) = store.leases.vacate([released(lease)])
+        (vacated,) = store.leases.reclaim([released(lease)])
         assert (vacated.status, vacated.queue) == ("READY", "default")
     assert finish(store, [lease]) == []
     check_everything(store)
@@ -107,7 +107,7 @@ def test_a_task_that_must_not_repeat_is_buried_when_its_worker_is_lost(store, wo
 
 def test_a_task_that_must_not_repeat_may_still_be_released_unstarted(store, worker):
     submit(store, "k", on_lost="bury")
-    assert [one.status for one in store.leases.vacate([released(claim_one(store, worker))])] == ["READY"]
+    assert [one.status for one in store.leases.reclaim([released(claim_one(store, worker))])] == ["READY"]
 
 
 def test_the_leases_of_an_owner_that_is_gone_are_taken_back_at_once(store, worker):
@@ -116,7 +116,7 @@ def test_the_leases_of_an_owner_that_is_gone_are_taken_back_at_once(store, worke
     claim_one(store, worker)
     kept = claim_one(store, other)
     held = store.leases.held_by(worker)
-    vacated = store.leases.vacate([Vacancy(task, fence, "owner gone") for task, fence in held])
+    vacated = store.leases.reclaim([Reclaim(task, fence, "owner gone") for task, fence in held])
     assert [one.status for one in vacated] == ["READY"]
     assert store.leases.held_by(worker) == []
     assert store.leases.held_by(other) == [(kept.task_id, 1)]
@@ -125,9 +125,9 @@ def test_the_leases_of_an_owner_that_is_gone_are_taken_back_at_once(store, worke
 def test_every_way_back_leaves_a_line_that_says_why(store, worker, clock):
     """S6: a reclaim is a change of place like any other."""
     (task,) = submit(store, "k")
-    store.leases.vacate([released(claim_one(store, worker))])
+    store.leases.reclaim([released(claim_one(store, worker))])
     lease = claim_one(store, worker)
-    store.leases.vacate([Vacancy(task, lease.fence, "owner gone")])
+    store.leases.reclaim([Reclaim(task, lease.fence, "owner gone")])
     claim_one(store, worker)
     clock.advance(31)
     sweep(store)
@@ -144,10 +144,10 @@ def test_a_sweep_never_takes_a_lease_that_was_renewed_after_it_looked(store, wor
     lease = claim_one(store, worker)
     store.leases.renew([renewal(lease, 1000)])
     clock.advance(0.5)
-    seen = [Vacancy(lease.task_id, lease.fence, "expired")]
+    seen = [Reclaim(lease.task_id, lease.fence, "expired")]
     store.leases.renew([renewal(lease)])
     clock.advance(1)
-    assert store.leases.vacate(seen) == []
+    assert store.leases.reclaim(seen) == []
     assert len(finish(store, [lease])) == 1
 
 
@@ -159,7 +159,7 @@ def test_a_sweep_never_takes_a_newer_lease_of_the_same_task(store, worker, clock
     sweep(store)
     newer = claim_one(store, worker)
     clock.advance(31)
-    assert store.leases.vacate(seen) == []
+    assert store.leases.reclaim(seen) == []
     assert look(store, "SELECT fence FROM lease") == [(newer.fence,)]
 
 
@@ -178,10 +178,10 @@ def test_settling_and_sweeping_at_once_end_every_lease_one_way(store, worker, cl
     """S2 and S5: at the edge of its time a lease is settled or taken back, never both."""
     submit(store, *[str(number) for number in range(200)], lease_ms=30_000)
     leases = claim(store, worker, 200)
-    owner_gone = [Vacancy(lease.task_id, lease.fence, "owner gone") for lease in leases]
+    owner_gone = [Reclaim(lease.task_id, lease.fence, "owner gone") for lease in leases]
 
     def act(number):
-        return finish(store, leases) if number % 2 else store.leases.vacate(owner_gone)
+        return finish(store, leases) if number % 2 else store.leases.reclaim(owner_gone)
 
     settled: list[int] = []
     vacated: list[int] = []

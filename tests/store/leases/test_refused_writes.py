@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from leasehold.errors import LeaseholdError
-from leasehold.model.lease import Vacancy, done
+from leasehold.model.lease import Reclaim, done
 from leasehold.store import Store
 from tests.store import work
 from tests.store.deadletters.burying import REMEDY, buried_job
@@ -76,7 +76,7 @@ def delivering(store: Store, worker: int) -> Act:
 def reclaiming(store: Store, worker: int) -> Act:
     submit(store, "k")
     lease = claim_one(store, worker)
-    return partial(store.leases.vacate, [Vacancy(lease.task_id, lease.fence, "owner gone")])
+    return partial(store.leases.reclaim, [Reclaim(lease.task_id, lease.fence, "owner gone")])
 
 
 def cancelling(store: Store, worker: int) -> Act:

@@ -8,7 +8,7 @@ import pytest
 from leasehold import clock as time
 from leasehold.model.delivery import Post
 from leasehold.model.failure.failure import Failure
-from leasehold.model.lease import Settlement, Vacancy, cancelled, done, failed
+from leasehold.model.lease import Reclaim, Settlement, cancelled, done, failed
 from tests.store import work
 from tests.store.model.invariants import check_everything
 from tests.store.work import (
@@ -29,7 +29,7 @@ from tests.support.wait import until
 
 
 def reclaim_all(store):
-    return store.leases.vacate(store.leases.expired())
+    return store.leases.reclaim(store.leases.expired())
 
 
 def test_a_settled_task_has_its_output_and_its_end(store, worker, clock):
@@ -89,7 +89,7 @@ def test_s5_what_is_settled_stays_as_it_is(store, worker):
     before = check_everything(store)
     assert finish(store, [lease], "second") == []
     assert fail(store, [lease]) == []
-    assert store.leases.vacate([Vacancy(task, 1, "owner gone")]) == []
+    assert store.leases.reclaim([Reclaim(task, 1, "owner gone")]) == []
     assert store.tasks.cancel(task, work.REASON).ended == 0
     check_everything(store, before)
 
@@ -120,7 +120,7 @@ def test_the_same_settlement_twice_in_one_batch_lands_once(store, worker):
 
 def test_an_empty_batch_is_no_trouble(store):
     assert store.leases.settle([]) == []
-    assert store.leases.vacate([]) == []
+    assert store.leases.reclaim([]) == []
     assert store.leases.note_progress([]) == set()
 
 

@@ -133,7 +133,7 @@ class Model:
             one.place, one.due, one.unmet = "waiting", self.now + delay, 0
             one.journal.append(("retried", one.fence, one.attempt))
 
-    def vacate(self, name: Name, why: str) -> str:
+    def reclaim(self, name: Name, why: str) -> str:
         """Take back a lease; return the status that follows."""
         one = self.tasks[name]
         one.journal.append(("released" if why == "released" else "reclaimed", one.fence, one.attempt))

@@ -12,7 +12,7 @@ from leasehold.model import lease as endings
 from leasehold.model.delivery import make_post, trace_of
 from leasehold.model.effect import Intent
 from leasehold.model.failure.failure import Failure
-from leasehold.model.lease import Lease, Progress, Renewal, Settlement, Vacancy
+from leasehold.model.lease import Lease, Progress, Reclaim, Renewal, Settlement
 from leasehold.model.outbox import Mark, Taken
 from leasehold.model.retry import Retry
 from leasehold.store.deliveries import Answer
@@ -92,13 +92,13 @@ def note(side: Side, leases: Sequence[Held]) -> set[Held]:
     return {(side.names[task], fence) for task, fence in side.store.leases.note_progress(notes)}
 
 
-def vacate(side: Side, leases: Sequence[Held], why: Literal["released", "owner gone"]) -> dict[Name, str]:
-    found = side.store.leases.vacate([Vacancy(side.ids[name], fence, why) for name, fence in leases])
+def reclaim(side: Side, leases: Sequence[Held], why: Literal["released", "owner gone"]) -> dict[Name, str]:
+    found = side.store.leases.reclaim([Reclaim(side.ids[name], fence, why) for name, fence in leases])
     return {side.names[one.task_id]: one.status for one in found}
 
 
 def sweep(side: Side) -> dict[Name, str]:
-    found = side.store.leases.vacate(side.store.leases.expired())
+    found = side.store.leases.reclaim(side.store.leases.expired())
     return {side.names[one.task_id]: one.status for one in found}
 
 

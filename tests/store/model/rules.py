@@ -195,13 +195,13 @@ class Leasing(Machine):
         why: Literal["released", "owner gone"] = "released" if is_released else "owner gone"
         chosen = self.some(data)
         expected = {held[0] for held in chosen if self.model.holds(*held)}
-        vacated = self.both(lambda side: operations.vacate(side, chosen, why))
-        assert vacated == {name: self.model.vacate(name, why) for name in self._in_order(expected)}
+        vacated = self.both(lambda side: operations.reclaim(side, chosen, why))
+        assert vacated == {name: self.model.reclaim(name, why) for name in self._in_order(expected)}
 
     def sweep(self) -> None:
         over = {one.name for one in self.model.tasks.values() if one.place == "lease" and one.expires <= self.model.now}
         swept = self.both(operations.sweep)
-        assert swept == {name: self.model.vacate(name, "expired") for name in self._in_order(over)}
+        assert swept == {name: self.model.reclaim(name, "expired") for name in self._in_order(over)}
 
     def _in_order(self, names: set[Any]) -> list[Any]:
         """In the order in which leases are locked, which is the order in which they come back."""

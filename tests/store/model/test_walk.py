@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from leasehold.model.lease import Lease, Renewal, Vacancy, done, failed
+from leasehold.model.lease import Lease, Reclaim, Renewal, done, failed
 from tests.store import work
 from tests.store.model.invariants import check_everything
 from tests.store.work import look
@@ -66,10 +66,10 @@ class Walk:
         return {(task, fence) for task, fence, expires_at in rows if expires_at > self.clock.now}
 
     def _release(self) -> None:
-        self.store.leases.vacate([Vacancy(one.task_id, one.fence, "released") for one in self._some()])
+        self.store.leases.reclaim([Reclaim(one.task_id, one.fence, "released") for one in self._some()])
 
     def _sweep(self) -> None:
-        self.store.leases.vacate(self.store.leases.expired())
+        self.store.leases.reclaim(self.store.leases.expired())
 
     def _cancel(self) -> None:
         if self.jobs and self.dice.random() < 0.3:

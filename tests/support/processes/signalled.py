@@ -7,7 +7,7 @@ from leasehold.runtime.run import _Signals
 STEPS = range(2, 40)  # once around and on
 
 
-class Teller:
+class RecordBuilder:
     """Tells a waiting thread at its `step`-th step, from within, as a signal does."""
 
     def __init__(self, signals: _Signals, step: int) -> None:
@@ -29,7 +29,7 @@ def main() -> None:
     told = 0
     for step in STEPS:
         with _Signals() as signals:
-            teller = Teller(signals, step)
+            teller = RecordBuilder(signals, step)
             sys.settrace(teller.trace)
             try:
                 signals.wait(every=0.005)

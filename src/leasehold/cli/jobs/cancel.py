@@ -7,11 +7,11 @@ import click
 from leasehold import Status
 from leasehold.cli.exits import Exit
 from leasehold.cli.table import echo
-from leasehold.cli.verbs import JOB_ID, lesson, opened, url_option
+from leasehold.cli.verbs import JOB_ID, help_with_examples, opened, url_option
 
 
 @click.command(
-    help=lesson(
+    help=help_with_examples(
         "Call a job off, with all its tasks.\n\nWhat has not started ends at once; what runs is asked to stop and ends"
         " when its handler does. A job that has ended otherwise stays as it is, and the exit code is 1.",
         ["leasehold cancel 4711 --reason 'ordered twice'"],

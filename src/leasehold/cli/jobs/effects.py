@@ -7,7 +7,7 @@ from typing import Final
 import click
 
 from leasehold.cli.table import Column, echo, print_table
-from leasehold.cli.verbs import JOB_ID, json_option, lesson, opened, url_option
+from leasehold.cli.verbs import JOB_ID, help_with_examples, json_option, opened, url_option
 from leasehold.cli.words import compact, count, document, read_json, safe
 from leasehold.errors import OptionInvalid
 from leasehold.insight.read import effects as ledger
@@ -27,7 +27,7 @@ COLUMNS: Final = (
 
 
 @click.command(
-    help=lesson(
+    help=help_with_examples(
         "List what a job has done to the outside world.\n\nIn the order it was intended. STATE is `done` (its result is"
         " returned to every later attempt), `failed` (it is done again), `intended` (under way), or `in_doubt`: an"
         " attempt intended it and was never heard of again; `leasehold dead answer` tells what came of it. A job that"

@@ -11,7 +11,7 @@ import click
 
 from leasehold import clock
 from leasehold.cli.table import echo
-from leasehold.cli.verbs import JOB_ID, json_option, lesson, opened, url_option
+from leasehold.cli.verbs import JOB_ID, help_with_examples, json_option, opened, url_option
 from leasehold.cli.words import compact, count, safe
 from leasehold.errors import OptionInvalid
 from leasehold.insight.journal.follow import Follower, encode, page, plain
@@ -26,7 +26,7 @@ PAUSE_SECONDS: Final = 0.25
 
 
 @click.command(
-    help=lesson(
+    help=help_with_examples(
         "Show the journal.\n\nOf one job, or of all, in the order of its numbers. --follow goes on as it grows, until"
         " Ctrl-C. --out keeps it as lines of JSON in a file that survives a crash: the same command continues after its"
         " last whole line. One process writes to a file at a time; a file that was edited, or is of another job or"

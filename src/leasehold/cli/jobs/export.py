@@ -8,14 +8,14 @@ import tempfile
 
 import click
 
-from leasehold.cli.verbs import JOB_ID, lesson, opened, url_option
+from leasehold.cli.verbs import JOB_ID, help_with_examples, opened, url_option
 from leasehold.insight.record.export import export as write_record
 
 SPOOL_BYTES = 16 * 1024 * 1024
 
 
 @click.command(
-    help=lesson(
+    help=help_with_examples(
         "Write everything on record of a job.\n\nLines of canonical JSON: its tasks, events, effects, outcomes, letters"
         " and deliveries, as they are at one moment. No byte depends on the machine or the database, and each line's"
         " hash covers all before it. The record holds payloads, results and messages as they are: keep it like them.",

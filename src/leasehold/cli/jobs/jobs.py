@@ -8,7 +8,7 @@ import click
 
 from leasehold import Status
 from leasehold.cli.table import Column, echo, print_table
-from leasehold.cli.verbs import JOB_ID, json_option, lesson, opened, url_option
+from leasehold.cli.verbs import JOB_ID, help_with_examples, json_option, opened, url_option
 from leasehold.cli.words import ago, document, span
 from leasehold.insight.read import jobs as insight
 from leasehold.insight.read.jobs import Snapshot
@@ -27,7 +27,7 @@ COLUMNS = (
 
 
 @click.command(
-    help=lesson(
+    help=help_with_examples(
         "List jobs, newest first. A page ends after --limit jobs; --before ID continues where the last one ended.",
         ["leasehold jobs --status ERROR --kind welcome", "leasehold jobs --limit 100 --before 4711 --json"],
     )

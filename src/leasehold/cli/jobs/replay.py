@@ -11,7 +11,7 @@ from leasehold import canonical
 from leasehold.cli.exits import Exit
 from leasehold.cli.modules import find_app
 from leasehold.cli.table import echo
-from leasehold.cli.verbs import json_option, lesson, url_option
+from leasehold.cli.verbs import help_with_examples, json_option, url_option
 from leasehold.cli.words import count, safe
 from leasehold.redact import scrub
 from leasehold.runtime.replay.ledger import Divergence
@@ -19,7 +19,7 @@ from leasehold.runtime.replay.replayer import Replay
 
 
 @click.command(
-    help=lesson(
+    help=help_with_examples(
         "Run a record again.\n\nEvery task that a handler ended is given its recorded payload, inputs and effects, and"
         " what comes of it is compared with the record, as are retries with the clock and jitter on record. No effect"
         " is done, no database is opened. The answer is `equal`, or the first divergence; it has the same bytes"

@@ -9,7 +9,7 @@ from typing import Any, Final
 import click
 
 from leasehold.cli.table import Column, echo, print_table
-from leasehold.cli.verbs import JOB_ID, json_option, lesson, opened, url_option
+from leasehold.cli.verbs import JOB_ID, help_with_examples, json_option, opened, url_option
 from leasehold.cli.words import ago, compact, count, document, safe, span
 from leasehold.insight.read import timeline
 from leasehold.insight.read.jobs import Snapshot
@@ -38,7 +38,7 @@ MOMENTS: Final = (
 
 
 @click.command(
-    help=lesson(
+    help=help_with_examples(
         "Show a job in full.\n\nWhat it was given and what came of it; its stages and segments with attempts, leases,"
         " progress and failures; and its journal as a time line, counted from the submit.",
         ["leasehold show 4711", "leasehold show 4711 --events 1000 --json"],

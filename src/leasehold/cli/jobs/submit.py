@@ -12,7 +12,7 @@ from leasehold import Job, Leasehold, Status, canonical
 from leasehold.cli.exits import Exit
 from leasehold.cli.modules import find_app
 from leasehold.cli.table import echo
-from leasehold.cli.verbs import json_option, lesson, opened, url_option
+from leasehold.cli.verbs import help_with_examples, json_option, opened, url_option
 from leasehold.cli.words import compact, document, safe
 from leasehold.errors import PayloadInvalid
 from leasehold.insight.read import jobs
@@ -21,7 +21,7 @@ from leasehold.model.names import check_range
 
 
 @click.command(
-    help=lesson(
+    help=help_with_examples(
         "Submit a job and print its id.\n\nPAYLOAD is a JSON object whose fields become the handler's arguments; '-'"
         " reads it from standard input. KIND must be known: a worker of its app has started once on this database, or"
         " --app names the app. With --key the same job is submitted only once, however often this is run. With --wait"

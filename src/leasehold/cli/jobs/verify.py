@@ -11,7 +11,7 @@ from leasehold import canonical
 from leasehold.canonical import INTEGER_MAX
 from leasehold.cli.exits import Exit
 from leasehold.cli.table import echo
-from leasehold.cli.verbs import json_option, lesson, opened, url_option
+from leasehold.cli.verbs import help_with_examples, json_option, opened, url_option
 from leasehold.cli.words import count, safe
 from leasehold.errors import RecordDamaged
 from leasehold.insight.verify.verify import Verdict, verify_file, verify_job
@@ -21,7 +21,7 @@ DIGITS_MAX = 19
 
 
 @click.command(
-    help=lesson(
+    help=help_with_examples(
         "Check a job, or an exported record.\n\nA job's events are folded and compared with every table it stands in;"
         " of a record, every hash is checked too. The first difference is named. The head of the chain over the events"
         " is printed: keep it, and --head tells later whether they are still the same.",

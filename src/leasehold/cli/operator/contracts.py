@@ -10,7 +10,7 @@ import click
 
 from leasehold.cli.exits import Exit
 from leasehold.cli.table import echo
-from leasehold.cli.verbs import json_option, lesson, url_option_saying
+from leasehold.cli.verbs import help_with_examples, json_option, url_option_saying
 from leasehold.cli.words import count, document, safe
 from leasehold.contracts import Checked, check_run
 
@@ -20,7 +20,7 @@ no_database = url_option_saying("Not asked here: contracts are about files.")
 
 
 @click.group(
-    help=lesson(
+    help=help_with_examples(
         "Check rows on disk against their published contracts.\n\nThe contracts are JSON Schemas, in schemas/ of the"
         " repository and inside the package. Checking needs pip install 'leasehold[contracts]', and no database.",
         ["leasehold contracts check runs/r-1"],
@@ -32,7 +32,7 @@ def contracts() -> None:
 
 
 @contracts.command(
-    help=lesson(
+    help=help_with_examples(
         "Check a whole run folder.\n\nThe manifest, every row of state/*.jsonl, review/normalized/*.jsonl and"
         " final/candidate_map.jsonl, that each is of the manifest's run and document, and the manifest's counts. Every"
         " problem is told with file, line, JSON path and a reason code. Ends with 0 if nothing is wrong, 1 if"

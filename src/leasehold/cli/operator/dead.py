@@ -11,7 +11,7 @@ from leasehold.app.deadletters import Filters, Report
 from leasehold.cli.exits import Exit
 from leasehold.cli.operator.dead_screens import print_dossier, print_letters, print_plan
 from leasehold.cli.table import echo
-from leasehold.cli.verbs import JOB_ID, json_option, lesson, opened, url_option
+from leasehold.cli.verbs import JOB_ID, help_with_examples, json_option, opened, url_option
 from leasehold.cli.words import count, document, read_json, safe
 from leasehold.errors import OptionInvalid
 from leasehold.insight.read.revival_plan import Plan
@@ -39,7 +39,7 @@ def filter_options(function: F) -> F:
 
 
 @click.group(
-    help=lesson(
+    help=help_with_examples(
         "Look after tasks that failed for good: dead letters.\n\nThe order of work: `list` and `show` what failed;"
         " remedy it and write that down with `evidence`; `answer` for effects in doubt; see with `plan` what would run;"
         " `revive`; and `resolve` once the job is DONE. Every action is kept with the name of who took it.",
@@ -53,7 +53,7 @@ def dead() -> None:
 
 @dead.command(
     "list",
-    help=lesson(
+    help=help_with_examples(
         "List dead letters, newest first.\n\nA page ends after --limit letters; --before ID continues there.",
         ["leasehold dead list --state open", "leasehold dead list --error-class AUTH_DENIED --escalated --json"],
     ),
@@ -75,7 +75,7 @@ def list_letters(*, limit: int, before: int | None, as_json: bool, **filters: An
 
 
 @dead.command(
-    help=lesson(
+    help=help_with_examples(
         "Show a letter in full.\n\nIts last stack, its sanitized context, and every burial of the same task with what"
         " was done about it and by whom.",
         ["leasehold dead show 12", "leasehold dead show 12 --json"],
@@ -95,7 +95,7 @@ def show(letter_id: int, *, as_json: bool) -> None:
 
 
 @dead.command(
-    help=lesson(
+    help=help_with_examples(
         "Write down what was done to remedy a letter, or every open one that matches.\n\nA letter without evidence is"
         " not revived. The text is kept for good: no secrets.",
         [
@@ -123,7 +123,7 @@ def evidence(letter_id: int | None, *, text: str, ticket: str | None, limit: int
 
 
 @dead.command(
-    help=lesson(
+    help=help_with_examples(
         "Show what a revival would do; nothing is changed.\n\nWhich stages would run and which are kept; which effects"
         " would be reused, looked up or repeated; and why it would be refused, if it would.",
         ["leasehold dead plan 12", "leasehold dead plan 12 --from-start --json"],
@@ -144,7 +144,7 @@ def plan(letter_id: int, *, from_start: bool, as_json: bool) -> None:
 
 
 @dead.command(
-    help=lesson(
+    help=help_with_examples(
         "Have a failed task run again, from the stage that failed.\n\nOne letter, or every open one that matches."
         " However many press at once, a letter is revived once; the others exit with 4. What a filter finds and may not"
         " be revived is left as it is and told, and the exit code is 1; a dry run that would be refused ends so too.",
@@ -179,7 +179,7 @@ def revive(letter_id: int | None, *, from_start: bool, dry_run: bool, limit: int
 
 
 @dead.command(
-    help=lesson(
+    help=help_with_examples(
         "Close a letter.\n\nIt was revived and its job is DONE, or its job was cancelled and nothing of it is revived"
         " any more. The notes are for those who come later.",
         ["leasehold dead resolve 12 --notes 'key rotated, review was mailed'"],
@@ -196,7 +196,7 @@ def resolve(letter_id: int, *, notes: str) -> None:
 
 
 @dead.command(
-    help=lesson(
+    help=help_with_examples(
         "Tell what came of an effect in doubt.\n\nIt was intended and never heard of again. Either it happened, and"
         " this is its result (JSON), or it did not and is done again after the revival. `dead plan` lists the keys; a"
         " beginning of 8 characters is enough.",

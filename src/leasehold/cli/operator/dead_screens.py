@@ -7,7 +7,7 @@ from typing import Final
 
 from leasehold.cli.table import Column, echo, print_table
 from leasehold.cli.words import ago, compact, safe
-from leasehold.insight.read.deadletters import Chapter, Deed, Dossier, Letter
+from leasehold.insight.read.deadletters import AuditEntry, Burial, DeadLetterDetail, Letter
 from leasehold.insight.read.revival_plan import Plan
 
 LETTERS: Final = (
@@ -37,7 +37,7 @@ def print_letters(letters: Sequence[Letter]) -> None:
     print_table(LETTERS, [_row(letter) for letter in letters])
 
 
-def print_dossier(found: Dossier) -> None:
+def print_dossier(found: DeadLetterDetail) -> None:
     """Print a letter in full."""
     for line in _heading(found):
         echo(line)
@@ -91,7 +91,7 @@ def _place(stage: str | None, segment: int | None) -> str:
     return stage or "" if segment is None else f"{stage} [{segment}]"
 
 
-def _heading(found: Dossier) -> Iterable[str]:
+def _heading(found: DeadLetterDetail) -> Iterable[str]:
     letter = found.letter
     where = _place(letter.stage, letter.segment)
     yield f"letter {letter.id}  {letter.error_class}  {letter.state.value}{'  escalated' if letter.escalated else ''}"
@@ -105,7 +105,7 @@ def _heading(found: Dossier) -> Iterable[str]:
         yield from (f"    {safe(line)}" for line in found.last_stack.splitlines())
 
 
-def _chapter(chapter: Chapter) -> Iterable[str]:
+def _chapter(chapter: Burial) -> Iterable[str]:
     letter = chapter.letter
     note = ", escalated" if letter.escalated else ""
     when = f"{letter.last_failure_at:%Y-%m-%d %H:%M:%S} UTC"
@@ -113,11 +113,11 @@ def _chapter(chapter: Chapter) -> Iterable[str]:
     yield from (f"  {line}" for line in map(_deed, chapter.deeds))
 
 
-def _deed(deed: Deed) -> str:
+def _deed(deed: AuditEntry) -> str:
     return f"{deed.at:%Y-%m-%d %H:%M:%S} UTC  {safe(deed.principal)}  {deed.action}  {_told(deed)}".rstrip()
 
 
-def _told(deed: Deed) -> str:
+def _told(deed: AuditEntry) -> str:
     if deed.action == "revive":
         did = deed.detail.get("did", {})
         return f"epoch {did.get('epoch')}{', from start' if deed.detail.get('from_start') else ''}"

@@ -11,7 +11,7 @@ import click
 from leasehold.cli.modules import find_app
 from leasehold.cli.operator.worker import level_option, log_to_stderr
 from leasehold.cli.table import Column, echo, print_table
-from leasehold.cli.verbs import JOB_ID, json_option, lesson, opened, url_option
+from leasehold.cli.verbs import JOB_ID, help_with_examples, json_option, opened, url_option
 from leasehold.cli.words import ago, compact, count, document, safe, span
 from leasehold.errors import OptionInvalid
 from leasehold.insight.read import deliveries as insight
@@ -37,7 +37,7 @@ status_option = click.option(
 
 @click.group(
     invoke_without_command=True,
-    help=lesson(
+    help=help_with_examples(
         "List deliveries, and settle those in doubt.\n\nin_doubt: it may have been sent and its provider cannot tell;"
         " look for it, then say so with `answer`. failed: refused for good, or not taken in all its attempts."
         " reconciling: it was marked without evidence and is being looked up.",
@@ -55,7 +55,7 @@ def deliveries(context: click.Context, *, as_json: bool) -> None:
 
 @deliveries.command(
     "list",
-    help=lesson(
+    help=help_with_examples(
         "List deliveries, newest first.\n\nA page ends after --limit; --before ID continues where the last one ended.",
         ["leasehold deliveries list --status in_doubt --json", "leasehold deliveries list --subject change-17"],
     ),
@@ -72,7 +72,7 @@ def list_deliveries(*, status: str | None, subject: str | None, limit: int, befo
 
 
 @deliveries.command(
-    help=lesson(
+    help=help_with_examples(
         "Show a delivery in full.\n\nIts message, its provider's id of it, why it stands there, and what people did"
         " about it.",
         ["leasehold deliveries show 7", "leasehold deliveries show 7 --json"],
@@ -95,7 +95,7 @@ def show(delivery_id: int, *, as_json: bool) -> None:
 
 
 @deliveries.command(
-    help=lesson(
+    help=help_with_examples(
         "Look up once more what is in doubt or reconciling.\n\nAsks the providers of MODULE:APP, about one delivery or"
         " all of them; with an ID nothing else is touched. What is found is marked sent; what a provider never got is"
         " sent like a new one; the rest stays in doubt. Who asked is kept.",
@@ -119,7 +119,7 @@ def reconcile(app: str, delivery_id: int | None, *, as_json: bool) -> None:
 
 
 @deliveries.command(
-    help=lesson(
+    help=help_with_examples(
         "Say whether a delivery was sent.\n\nFor one that is in doubt, reconciling or failed. --sent marks it sent,"
         " with the provider's id if you have it; --not-sent has it sent like a new one. Who said so is kept.",
         [
@@ -149,7 +149,7 @@ def answer(
 
 
 @click.command(
-    help=lesson(
+    help=help_with_examples(
         "Send the deliveries of an app's providers until a signal.\n\nA worker of an app with providers does this too;"
         " run it alone where the credentials are to stay away from the jobs. Keeps work moving like `orchestrate`; any"
         " number may run. Ends with exit code 0 on SIGTERM or SIGINT, after what is being sent.",

@@ -10,7 +10,7 @@ from msgspec import to_builtins
 from leasehold.app.facade import DEFAULT_URL
 from leasehold.cli.exits import Exit
 from leasehold.cli.table import Column, echo, lay_out, room
-from leasehold.cli.verbs import given_url, json_option, lesson, url_option
+from leasehold.cli.verbs import given_url, help_with_examples, json_option, url_option
 from leasehold.cli.words import document, safe
 from leasehold.insight.doctor import Finding, Grade, examine
 from leasehold.runtime.process_identity import is_gone, this_process
@@ -19,7 +19,7 @@ COLUMNS = (Column("CHECK"), Column("GRADE"), Column("FOUND", flexible=True))
 
 
 @click.command(
-    help=lesson(
+    help=help_with_examples(
         "Look at this installation and its database.\n\nVersions, whether the database answers, its schema, its clock"
         " against this host's, how much stands where, who is at work, leases that nobody takes back. Changes nothing."
         " 'warn' deserves a look; 'wrong' comes with what to do, and makes the exit code 1. Passwords are not shown.",

@@ -8,11 +8,11 @@ import click
 
 from leasehold import Leasehold
 from leasehold.cli.table import echo
-from leasehold.cli.verbs import given_url, lesson, url_option
+from leasehold.cli.verbs import given_url, help_with_examples, url_option
 
 
 @click.command(
-    help=lesson(
+    help=help_with_examples(
         "Make or upgrade the database's schema.\n\nUnder a lock, forward only; prints its version before and after."
         " Running it again changes nothing. A schema that is newer than this Leasehold is refused.",
         ["leasehold migrate --url sqlite:///shop.db"],

@@ -10,7 +10,7 @@ from msgspec import to_builtins
 
 from leasehold.app.retention import BATCH_TASKS, Swept
 from leasehold.cli.table import echo
-from leasehold.cli.verbs import json_option, lesson, opened, url_option
+from leasehold.cli.verbs import help_with_examples, json_option, opened, url_option
 from leasehold.cli.words import DAY, HOUR, MINUTE, count, document
 from leasehold.errors import OptionInvalid
 from leasehold.store.history import Pruned
@@ -20,7 +20,7 @@ AGE: Final = re.compile(r"([0-9]{1,6})([smhd])")
 
 
 @click.command(
-    help=lesson(
+    help=help_with_examples(
         "Remove jobs that ended long ago, oldest first.\n\nEach with all that is on record of it, in small transactions"
         " that Ctrl-C does not harm. A job stays while anything of it is live, an effect is in doubt, a dead letter is"
         " not resolved, or a message is not delivered. A key that was removed can be submitted again: keep jobs for"

@@ -6,7 +6,7 @@ import click
 from msgspec import to_builtins
 
 from leasehold.cli.table import Column, echo, print_table
-from leasehold.cli.verbs import json_option, lesson, opened, url_option
+from leasehold.cli.verbs import help_with_examples, json_option, opened, url_option
 from leasehold.cli.words import document, parse_count
 from leasehold.errors import OptionInvalid
 
@@ -22,7 +22,7 @@ COLUMNS = (
 
 @click.group(
     invoke_without_command=True,
-    help=lesson(
+    help=help_with_examples(
         "List, pause, resume and limit queues.\n\nListed are those that hold work or have been set.",
         ["leasehold queues", "leasehold queues pause mail", "leasehold queues limit mail 4"],
     ),
@@ -36,7 +36,7 @@ def queues(context: click.Context, *, as_json: bool) -> None:
         print_queues(as_json=as_json)
 
 
-@queues.command("list", help=lesson("List the queues.", ["leasehold queues list --json"]))
+@queues.command("list", help=help_with_examples("List the queues.", ["leasehold queues list --json"]))
 @json_option
 @url_option
 def list_queues(*, as_json: bool) -> None:
@@ -45,7 +45,7 @@ def list_queues(*, as_json: bool) -> None:
 
 
 @queues.command(
-    help=lesson(
+    help=help_with_examples(
         "Have nobody claim from a queue.\n\nWhat runs goes on, and submits are taken.", ["leasehold queues pause mail"]
     )
 )
@@ -58,7 +58,7 @@ def pause(name: str) -> None:
     echo(f"queue {name} is paused")
 
 
-@queues.command(help=lesson("Let workers claim from a queue again.", ["leasehold queues resume mail"]))
+@queues.command(help=help_with_examples("Let workers claim from a queue again.", ["leasehold queues resume mail"]))
 @click.argument("name")
 @url_option
 def resume(name: str) -> None:
@@ -69,7 +69,7 @@ def resume(name: str) -> None:
 
 
 @queues.command(
-    help=lesson(
+    help=help_with_examples(
         "Limit how many tasks run at once.\n\nAt most N of the queue, over all workers; 'none' lifts the limit."
         " What runs now is counted, not stopped.",
         ["leasehold queues limit mail 4", "leasehold queues limit mail none"],

@@ -9,7 +9,7 @@ from contextlib import closing
 import click
 
 from leasehold.cli.modules import find_app
-from leasehold.cli.verbs import lesson, opened, url_option
+from leasehold.cli.verbs import help_with_examples, opened, url_option
 from leasehold.cli.words import parse_count
 from leasehold.errors import OptionInvalid
 from leasehold.runtime import run
@@ -22,7 +22,7 @@ level_option = click.option(
 
 
 @click.command(
-    help=lesson(
+    help=help_with_examples(
         "Run the jobs of an app until a signal.\n\nMODULE:APP names a Leasehold object; this folder is on the path."
         " SIGTERM or SIGINT (Ctrl-C) stops claiming, gives back what has not started and lets the rest finish within"
         " its grace; then the exit code is 0. A second signal leaves at once, with exit code 1: what still ran is run"
@@ -57,7 +57,7 @@ def worker(app: str, queues: tuple[str, ...], concurrency: int, grace: float, lo
 
 
 @click.command(
-    help=lesson(
+    help=help_with_examples(
         "Keep work moving without running any.\n\nMakes waiting tasks ready and takes expired leases back. Every worker"
         " does this too; run it alone where workers come and go. Needs none of your code; any number may run. Ends"
         " with exit code 0 on SIGTERM or SIGINT.",

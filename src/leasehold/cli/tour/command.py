@@ -22,7 +22,7 @@ from leasehold.cli.tour.kinds import make_tour
 from leasehold.cli.tour.marks import MarkReader
 from leasehold.cli.tour.screen import opened_screen, print_verdict
 from leasehold.cli.tour.verdict import Verdict, judge
-from leasehold.cli.verbs import given_url, lesson, url_option_saying
+from leasehold.cli.verbs import given_url, help_with_examples, url_option_saying
 from leasehold.cli.words import safe
 from leasehold.insight.addresses import masked
 from leasehold.store.db.sqlite_wake import folder_of
@@ -34,7 +34,7 @@ LOG_LINES = 40
 
 
 @click.command(
-    help=lesson(
+    help=help_with_examples(
         "See Leasehold survive kill -9.\n\nSmall jobs and one film in three stages (script, 20 sounds, render) are put"
         " on a new SQLite file; worker processes run them; about every second one is killed with SIGKILL in the middle"
         " of its work and replaced.\n\nThe table at the end is computed from the database and from a journal that the"

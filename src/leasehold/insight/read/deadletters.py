@@ -16,7 +16,7 @@ from leasehold.model.failure.facts import NUMBERS, WORDS
 from leasehold.model.revival import State
 from leasehold.store import Store
 from leasehold.store.audit import AuditLine
-from leasehold.store.deadletters import NOUN, LetterRow, Papers, Where
+from leasehold.store.deadletters import NOUN, DeadLetterSource, LetterRow, Where
 
 HASH_LENGTH: Final = 16
 FACTS: Final = (*sorted(NUMBERS), *WORDS)
@@ -51,7 +51,7 @@ class Letter(Struct, frozen=True):
         return {**found, "state": self.state.value}
 
 
-class Deed(Struct, frozen=True):
+class AuditEntry(Struct, frozen=True):
     """One line of the audit trail."""
 
     at: datetime
@@ -64,20 +64,20 @@ class Deed(Struct, frozen=True):
         return {"at": self.at.isoformat(), "principal": self.principal, "action": self.action, "detail": self.detail}
 
 
-class Chapter(Struct, frozen=True):
+class Burial(Struct, frozen=True):
     """One burial of the task, and what was done about it."""
 
     letter: Letter
-    deeds: list[Deed]
+    deeds: list[AuditEntry]
 
 
-class Dossier(Struct, frozen=True):
+class DeadLetterDetail(Struct, frozen=True):
     """A letter in full, with every burial of its task, oldest first."""
 
     letter: Letter
     last_stack: str
     sanitized_context: dict[str, Any]
-    history: list[Chapter]
+    history: list[Burial]
 
     def plain(self) -> dict[str, Any]:
         """Return everything as JSON-able fields."""
@@ -100,25 +100,25 @@ def of_job(store: Store, job_id: int) -> list[Letter]:
     return [_view(row) for row in store.deadletters.of(job_id)]
 
 
-def find(store: Store, letter_id: int) -> Dossier:
+def find(store: Store, letter_id: int) -> DeadLetterDetail:
     """Read one letter in full, or raise `LetterUnknown`."""
     papers = store.deadletters.get(letter_id)
     failure = canonical.decode(papers.failure)
     burials = store.deadletters.of(papers.letter.job_id, papers.letter.task_id)
-    return Dossier(
+    return DeadLetterDetail(
         letter=_view(papers.letter),
         last_stack=str(failure.get("stack", "")),
         sanitized_context=context_of(papers),
-        history=[Chapter(_view(row), deeds(store, row.id)) for row in burials],
+        history=[Burial(_view(row), deeds(store, row.id)) for row in burials],
     )
 
 
-def deeds(store: Store, letter_id: int) -> list[Deed]:
+def deeds(store: Store, letter_id: int) -> list[AuditEntry]:
     """Read what was done about one letter, oldest first."""
     return [_deed(line) for line in store.audit.list(NOUN, letter_id)]
 
 
-def context_of(papers: Papers) -> dict[str, Any]:
+def context_of(papers: DeadLetterSource) -> dict[str, Any]:
     """Build a letter's sanitized context from the fields that are allowed, and from nothing else."""
     told = canonical.decode(papers.failure).get("context")
     facts = told if isinstance(told, dict) else {}
@@ -150,8 +150,8 @@ def _view(row: LetterRow) -> Letter:
     )
 
 
-def _deed(line: AuditLine) -> Deed:
-    return Deed(_moment(line.at), line.principal, line.action, canonical.decode(line.detail))
+def _deed(line: AuditLine) -> AuditEntry:
+    return AuditEntry(_moment(line.at), line.principal, line.action, canonical.decode(line.detail))
 
 
 def _moment(microseconds: int) -> datetime:

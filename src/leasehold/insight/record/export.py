@@ -14,10 +14,10 @@ from leasehold.model.journal.record import (
     DeliveryLine,
     EffectLine,
     EventLine,
+    HashChain,
     LetterLine,
     Opening,
     OutcomeLine,
-    Seal,
     Story,
     Tally,
     TaskLine,
@@ -34,14 +34,14 @@ def export(store: Store, job_id: int, file: IO[bytes]) -> Closing:
     def write(parts: Iterator[Part]) -> Closing:
         file.seek(0)
         file.truncate()
-        seal, tally, teller = Seal(), Tally(), Teller()
+        seal, tally, teller = HashChain(), Tally(), RecordBuilder()
         for number, part in enumerate(parts):
             if number == 0:
                 file.write(seal.close(opening_of(part)))
             story = teller.story(number, part)
             tally.see(story)
             file.writelines(seal.close(line) for line in story.lines())
-        if seal.head == Seal().head:
+        if seal.head == HashChain().head:
             raise JobUnknown(f"The id is {job_id}.")
         closing = tally.closing()
         file.write(seal.close(closing))
@@ -58,7 +58,7 @@ def opening_of(part: Part) -> Opening:
     )
 
 
-class Teller:
+class RecordBuilder:
     """Turns rows into lines; remembers which worker appeared first."""
 
     def __init__(self) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from leasehold.errors import RecordDamaged
-from leasehold.model.journal.record import FORMAT, VERSION, Closing, Line, Opening, Seal, Story, Tally, TaskLine
+from leasehold.model.journal.record import FORMAT, VERSION, Closing, HashChain, Line, Opening, Story, Tally, TaskLine
 
 
 class Recording:
@@ -14,7 +14,7 @@ class Recording:
 
     def __init__(self, lines: Iterable[bytes]) -> None:
         self._lines = iter(lines)
-        self._seal = Seal()
+        self._seal = HashChain()
         self._tally = Tally()
         self.line = 0
         self.closing: Closing | None = None

@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from leasehold.errors import JobUnknown, RecordDamaged
-from leasehold.insight.record.export import Teller
+from leasehold.insight.record.export import RecordBuilder
 from leasehold.insight.record.reader import Recording, read_lines
 from leasehold.insight.verify.dead_letters import Letters, states_differ
 from leasehold.insight.verify.deliveries import Posts, posts_differ
@@ -62,7 +62,7 @@ def verify_job(store: Store, job_id: int) -> Verdict:
 
 
 def _verify(job_id: int, parts: Iterator[Part]) -> Verdict:
-    tally, teller, followed = Tally(), Teller(), _Followed()
+    tally, teller, followed = Tally(), RecordBuilder(), _Followed()
     difference = first = ""
     states: Mapping[str, str] = {}
     number = 0

@@ -217,7 +217,7 @@ class Tally:
         return Closing(**self._counts, events_sha256=self._head)
 
 
-class Seal:
+class HashChain:
     """Writes lines, each with the hash that covers it and all before."""
 
     def __init__(self) -> None:

@@ -41,7 +41,7 @@ class Holding:
     is_over: bool = False
 
 
-class Holdings:
+class HeldAttempts:
     """What this process holds, by connection, database and job: a thread with another connection is another worker."""
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ class Holdings:
             self._known.pop((id(found.connection), found.place, job_id), None)
 
 
-HOLDINGS: Final = Holdings()
+HOLDINGS: Final = HeldAttempts()
 
 
 def by_hand(task: Task, work_id: str, artifact_id: str, url: str, **_wanted: str) -> None:
@@ -89,7 +89,7 @@ class Engine:
 
     def held(self, job_id: int, known: Holding) -> Held | None:
         """Take up a lease that was got on this connection; None if it no longer stands, whoever has the job now."""
-        held = self.app.byhand.resume(job_id, owner=known.owner)
+        held = self.app.manual.resume(job_id, owner=known.owner)
         return held if held is not None and held.fence == known.fence else None
 
     def ask(self, name: str, **values: object) -> list[tuple[Any, ...]]:

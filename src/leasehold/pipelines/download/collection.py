@@ -14,15 +14,15 @@ from typing import Any, Final
 
 from leasehold import Job, Leasehold, Misuse, Retry, Task
 from leasehold.pipelines.download import states
-from leasehold.pipelines.download.files.content_store import HOME, Places
+from leasehold.pipelines.download.files.content_store import HOME, ContentStore
 from leasehold.pipelines.download.files.publisher import Finisher
 from leasehold.pipelines.download.handler import Tools, Work
 from leasehold.pipelines.download.http.client import Client, Options
-from leasehold.pipelines.download.index.backends import PostgresShelf, Shelf, SqliteShelf
+from leasehold.pipelines.download.index.backends import IndexBackend, PostgresShelf, SqliteShelf
 from leasehold.pipelines.download.index.index import Index
 from leasehold.pipelines.download.manifest import Artifact
-from leasehold.pipelines.download.process.concurrency import Hands
-from leasehold.pipelines.download.process.shutdown import Waiters
+from leasehold.pipelines.download.process.concurrency import ThreadPool
+from leasehold.pipelines.download.process.shutdown import ShutdownGuard
 
 KIND: Final = "artifact"
 QUEUE: Final = "download"
@@ -74,7 +74,7 @@ class Collection:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.places = Places(settings.root)
+        self.places = ContentStore(settings.root)
         if not settings.url:
             (settings.root / HOME).mkdir(parents=True, exist_ok=True)
         self.app = Leasehold(settings.database)
@@ -94,7 +94,9 @@ class Collection:
                 check_folder(shelf, self.places)
                 index = Index(shelf)
                 finisher = Finisher(self.places, index)
-                self._tools = Tools(self.places, client, index, _boot(), finisher, Hands(HANDS_MAX), Waiters())
+                self._tools = Tools(
+                    self.places, client, index, _boot(), finisher, ThreadPool(HANDS_MAX), ShutdownGuard()
+                )
             return self._tools
 
     def _shelf(self) -> SqliteShelf | PostgresShelf:
@@ -159,7 +161,7 @@ class FolderForeign(Misuse):
     code = "FOLDER_FOREIGN"
 
 
-def check_folder(shelf: Shelf, places: Places) -> None:
+def check_folder(shelf: IndexBackend, places: ContentStore) -> None:
     """Refuse a folder that is not the one whose jobs lie in this database, as where a share is not mounted."""
     mine = places.identity()
     shelf.change(("belong", {"id": mine}))

@@ -20,10 +20,10 @@ from typing import Any, Final
 from msgspec import Struct
 
 from leasehold.errors import Permanent, Transient
-from leasehold.pipelines.download.files.background_hash import Trail
-from leasehold.pipelines.download.files.part_file import Draft, hashed
+from leasehold.pipelines.download.files.background_hash import BackgroundHash
+from leasehold.pipelines.download.files.part_file import LockedPart, hashed
 from leasehold.pipelines.download.http.client import UNSATISFIABLE, Answered, Body, Client, Head
-from leasehold.pipelines.download.process.concurrency import Hands, outlast, quietly
+from leasehold.pipelines.download.process.concurrency import ThreadPool, wait_ignoring_errors, wait_uncancelled
 
 SYNC_BYTES: Final = 64 * 1024 * 1024
 NOTED_BYTES: Final = 64 * 1024  # fewer are not worth a note
@@ -134,7 +134,7 @@ def is_small(head: Head) -> bool:
     return head.length is not None and head.length < NOTED_BYTES
 
 
-async def whole(head: Head, part: Part, draft: Draft, hands: Hands) -> Streamed | None:
+async def whole(head: Head, part: Part, draft: LockedPart, hands: ThreadPool) -> Streamed | None:
     """Return what a part holds, if it holds all of the file that a head tells of."""
     note, start = part.known(head) if draft.size else (None, 0)
     start = min(start, draft.size)
@@ -149,9 +149,9 @@ async def stream(
     url: str,
     head: Head,
     part: Part,
-    draft: Draft,
+    draft: LockedPart,
     tell: Told,
-    hands: Hands,
+    hands: ThreadPool,
     body: Body | None = None,
 ) -> Streamed:
     """Fetch what is missing of a part and return what it holds then. `body`: the answer, if that is here already."""
@@ -171,8 +171,8 @@ async def stream(
         draft.begin(body.start)
         if body.start == 0:
             part.begin(body.head)  # not before the bytes of another file are gone
-        trail = Trail(draft, digest, body.start, hands)
-        streamed = await _poured(body, Pen(draft, trail, body, part, note, tell, hands), trail)
+        trail = BackgroundHash(draft, digest, body.start, hands)
+        streamed = await _poured(body, PartWriter(draft, trail, body, part, note, tell, hands), trail)
         if body.head.length is None and _is_short(streamed, body.head, head):  # by a HEAD that may be of long ago
             _check_end(streamed, body.head, await client.head(url))
         return streamed
@@ -189,17 +189,17 @@ async def gather(body: Body, tell: Told) -> tuple[Streamed, bytes]:
         return False
 
     try:
-        await body.pour(content.extend, tick)
+        await body.copy_in(content.extend, tick)
     finally:
         body.close()
     size = len(content)
     return _streamed(body.head, hashlib.sha256(content).hexdigest(), size, size), bytes(content)
 
 
-async def _poured(body: Body, pen: Pen, trail: Trail) -> Streamed:
+async def _poured(body: Body, pen: PartWriter, trail: BackgroundHash) -> Streamed:
     """Take in a body; nothing of it is under way on a thread when this ends."""
     try:
-        await body.pour(pen.write, pen.tick)
+        await body.copy_in(pen.write, pen.tick)
         sha256 = await trail.end()
         await pen.end()
     finally:
@@ -254,14 +254,21 @@ def _check_end(streamed: Streamed, found: Head, wanted: Head) -> None:
         raise Transient(said, error_class="NETWORK_RESET")
 
 
-class Pen:
+class PartWriter:
     """Writes what comes and has it hashed and, from time to time, synced.
 
     Where a sync takes longer than it takes to fetch as much again, nothing more is taken in meanwhile.
     """
 
     def __init__(
-        self, draft: Draft, trail: Trail, body: Body, part: Part, note: Note | None, tell: Told, hands: Hands
+        self,
+        draft: LockedPart,
+        trail: BackgroundHash,
+        body: Body,
+        part: Part,
+        note: Note | None,
+        tell: Told,
+        hands: ThreadPool,
     ) -> None:
         # The rest of a file need not be sent with everything that was told of the whole.
         self._note = part.note(body.head, 0) if note is None or body.start == 0 else note
@@ -313,12 +320,12 @@ class Pen:
     async def end(self) -> None:
         """Wait for a sync that is under way, and raise what went wrong with it."""
         if (syncing := self._syncing) is not None:
-            await outlast(syncing)
+            await wait_uncancelled(syncing)
             syncing.result()
 
     async def rest(self) -> None:
         """Wait for a sync that is under way, whoever wants this to end: its file must not be closed before."""
-        await quietly(self._syncing)
+        await wait_ignoring_errors(self._syncing)
 
 
 def _streamed(head: Head, sha256: str, size: int, fetched: int) -> Streamed:

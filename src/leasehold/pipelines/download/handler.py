@@ -24,16 +24,16 @@ from msgspec.structs import asdict
 from leasehold import Cancelled, Released, Task, Transient
 from leasehold.pipelines.download import states
 from leasehold.pipelines.download.fetch import Part, Streamed, check, gather, is_small, stream, whole
-from leasehold.pipelines.download.files.content_store import Places
-from leasehold.pipelines.download.files.part_file import Draft, hashed
+from leasehold.pipelines.download.files.content_store import ContentStore
+from leasehold.pipelines.download.files.part_file import LockedPart, hashed
 from leasehold.pipelines.download.files.publisher import Finisher, Ready
 from leasehold.pipelines.download.http.client import Body, Client, Head
 from leasehold.pipelines.download.http.urls import host_of, name_of
 from leasehold.pipelines.download.idempotency import op_key
 from leasehold.pipelines.download.index.index import Index, Row
 from leasehold.pipelines.download.manifest import Artifact
-from leasehold.pipelines.download.process.concurrency import Hands, outlast
-from leasehold.pipelines.download.process.shutdown import Waiters
+from leasehold.pipelines.download.process.concurrency import ThreadPool, wait_uncancelled
+from leasehold.pipelines.download.process.shutdown import ShutdownGuard
 
 LOSSES_MAX = 5
 PATIENCE_SECONDS = 3.0
@@ -43,13 +43,13 @@ PATIENCE_SECONDS = 3.0
 class Tools:
     """What a worker process works with."""
 
-    places: Places
+    places: ContentStore
     client: Client
     index: Index
     boot: str
     finisher: Finisher
-    hands: Hands
-    waiters: Waiters
+    hands: ThreadPool
+    waiters: ShutdownGuard
 
 
 class Work:
@@ -61,7 +61,7 @@ class Work:
         self._tools = tools
         self._key = artifact.key
         self._part = Part(tools.places.part_place(self._key), tools.boot)
-        self._draft: Draft | None = None
+        self._draft: LockedPart | None = None
         self._kept: dict[str, Any] | None = None
         self._asked: list[Awaitable[None]] = []
         self._losses = 0
@@ -75,7 +75,7 @@ class Work:
             raise Transient(f"a file was taken away meanwhile: {error}", error_class="CONFLICT") from error
         finally:
             try:
-                await outlast(self._finishing)  # it has the part in hand
+                await wait_uncancelled(self._finishing)  # it has the part in hand
             finally:
                 self._close()
         return found
@@ -150,7 +150,7 @@ class Work:
         if body is not None and is_small(body.head):
             return await self._stream_at_once(head, body)
         try:
-            self._draft = Draft(self._part.path)
+            self._draft = LockedPart(self._part.path)
         except BaseException:
             if body is not None:
                 body.close()
@@ -177,7 +177,7 @@ class Work:
         """Tell what the part holds if it is whole."""
         self._close()
         try:
-            self._draft = Draft(self._part.path, make=False)
+            self._draft = LockedPart(self._part.path, make=False)
         except FileNotFoundError:
             return None
         streamed = await whole(head, self._part, self._draft, self._tools.hands)
@@ -225,7 +225,7 @@ class Work:
     async def _reopen(self, streamed: Streamed) -> bool:
         """Take up a part that an earlier attempt has streamed; whether it holds that, or was made whole."""
         try:
-            self._draft = Draft(self._part.path, make=False)
+            self._draft = LockedPart(self._part.path, make=False)
         except FileNotFoundError:
             return True
         if (size := self._draft.size) == streamed.size:

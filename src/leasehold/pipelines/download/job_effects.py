@@ -42,7 +42,7 @@ def _run(found: Engine, number: int, kind: str, opkey: str, effect_fn: Callable[
     def act() -> Any:  # without arguments, whatever the function could take
         return effect_fn()
 
-    by_hand = found.app.byhand
+    by_hand = found.app.manual
     known = HOLDINGS.get(found, number)
     if known is None:
         held = by_hand.hold(number, owner=f"script {os.getpid()}", seconds=TTL_SECONDS)

@@ -21,7 +21,7 @@ def lease_next_job(conn: object, *, owner: str, ttl_s: float = TTL_SECONDS) -> d
     `advance_state` and `run_effect` alike. A job that is new is LEASED.
     """
     with engine(conn) as found:
-        while held := found.app.byhand.lease(found.kind, owner=owner, seconds=ttl_s):
+        while held := found.app.manual.lease(found.kind, owner=owner, seconds=ttl_s):
             state = _state(found, held.job_id)
             if state in DONE:  # its holder was gone before it could say so
                 held.done({"state": state})
@@ -63,7 +63,7 @@ def _held(found: Engine, number: int, owner: str) -> Held | None:
     known = HOLDINGS.get(found, number)
     if known is not None and known.owner == owner:
         return found.held(number, known)
-    return found.app.byhand.resume(number, owner=owner)
+    return found.app.manual.resume(number, owner=owner)
 
 
 def _state(found: Engine, job_id: int) -> str:

@@ -52,7 +52,7 @@ def reconcile_jobs(conn: object, staging_root: Path | str, max_age_s: float = 3_
 def cleanup_stale_leases(conn: object) -> int:
     """Take back leases that have expired, so that their jobs are leased again; return how many."""
     with engine(conn) as found:
-        return found.app.byhand.sweep()
+        return found.app.manual.sweep()
 
 
 def cleanup_stale_ops(conn: object, abandoned_threshold_s: float = 600) -> int:
@@ -114,7 +114,7 @@ def _mend_one(found: Engine, final: Finalized, others: list[Finalized]) -> bool:
     if final.state != states.FINALIZED:
         return False
     try:
-        held = found.app.byhand.hold(final.job_id, owner=f"reconciler {os.getpid()}", seconds=TTL_SECONDS)
+        held = found.app.manual.hold(final.job_id, owner=f"reconciler {os.getpid()}", seconds=TTL_SECONDS)
     except JobNotFree:  # somebody goes on with it
         return False
     held.fail(Permanent(f"final_missing: {final.path} is gone", error_class="FINAL_MISSING"))

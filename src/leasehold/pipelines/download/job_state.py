@@ -64,7 +64,7 @@ def _pass(found: Engine, number: int, known: Holding, to_state: str) -> None:
 
 def _move(found: Engine, number: int, known: Holding | None, to_state: str) -> None:
     """Make the move, and the end that it is, in one transaction."""
-    by_hand = found.app.byhand
+    by_hand = found.app.manual
     held = None if known is None else found.held(number, known)
     if known is not None and held is None:
         raise LeaseLost

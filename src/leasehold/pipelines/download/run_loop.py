@@ -10,7 +10,17 @@ from pathlib import Path
 from typing import Final
 
 from leasehold.errors import Unavailable
-from leasehold.pipelines.crew import LOOK_SECONDS, Hand, Post, Stop, WorkersEnded, company, dismiss, linger, words_of
+from leasehold.pipelines.crew import (
+    LOOK_SECONDS,
+    Hand,
+    Post,
+    Stop,
+    WorkersEnded,
+    company,
+    dismiss,
+    sleep_unless_stopped,
+    words_of,
+)
 from leasehold.pipelines.download.collection import QUEUE, Collection
 from leasehold.pipelines.download.files.content_store import HOME
 from leasehold.pipelines.download.http.urls import name_of
@@ -37,7 +47,7 @@ class File:
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class Snapshot:
     """A collection at one moment: artifacts by state, how many are left, bytes so far, the largest files under way."""
 
     counts: dict[str, int]
@@ -61,7 +71,7 @@ class Sight:
         return self.left == 0
 
 
-def look(collection: Collection) -> Sight:
+def look(collection: Collection) -> Snapshot:
     """See how far a collection has come."""
     now = standing(collection)
     running = collection.app.queues.running(QUEUE, limit=FILES_MAX) if now.left else []
@@ -69,7 +79,7 @@ def look(collection: Collection) -> Sight:
     files = [File(job_id, int(said["done"]), said.get("total")) for job_id, said in told]
     files.sort(key=lambda one: -(one.total or one.done))
     named = [replace(one, name=_name(collection, one.job_id)) for one in files[:SHOWN_MAX]]
-    return Sight(now.counts, now.left, now.bytes + sum(one.done for one in files), named + files[SHOWN_MAX:])
+    return Snapshot(now.counts, now.left, now.bytes + sum(one.done for one in files), named + files[SHOWN_MAX:])
 
 
 def _name(collection: Collection, job_id: int) -> str:
@@ -77,7 +87,7 @@ def _name(collection: Collection, job_id: int) -> str:
     return str(wanted.get("filename") or name_of(wanted["url"]) or wanted["url"])
 
 
-def run(collection: Collection, workers: int, show: Callable[[Sight], None], stop: Stop | None = None) -> Sight:
+def run(collection: Collection, workers: int, show: Callable[[Snapshot], None], stop: Stop | None = None) -> Snapshot:
     """Have worker processes fetch until nothing is left, or until somebody wants an end."""
     wish = stop or Stop()
     with company(post_of(collection), workers, wish) as hands:
@@ -85,7 +95,9 @@ def run(collection: Collection, workers: int, show: Callable[[Sight], None], sto
     return _last(collection, sight, wish)
 
 
-def run_forked(collection: Collection, hands: Sequence[Child], show: Callable[[Sight], None], wish: Stop) -> Sight:
+def run_forked(
+    collection: Collection, hands: Sequence[Child], show: Callable[[Snapshot], None], wish: Stop
+) -> Snapshot:
     """Likewise, with processes that were told to begin."""
     try:
         sight = see(collection, hands, show, wish)
@@ -94,14 +106,14 @@ def run_forked(collection: Collection, hands: Sequence[Child], show: Callable[[S
     return _last(collection, sight, wish)
 
 
-def _last(collection: Collection, sight: Sight, wish: Stop) -> Sight:
+def _last(collection: Collection, sight: Snapshot, wish: Stop) -> Snapshot:
     """Look once more after a stop: workers that leave end what they can."""
     with suppress(Unavailable):
         return look(collection) if wish.number is not None else sight
     return sight
 
 
-def see(collection: Collection, hands: Sequence[Hand], show: Callable[[Sight], None], wish: Stop) -> Sight:
+def see(collection: Collection, hands: Sequence[Hand], show: Callable[[Snapshot], None], wish: Stop) -> Snapshot:
     """Look until there is nothing left to see; often at first, since a small collection is soon here."""
     pause, sight, seen_at = LOOK_FIRST, None, time.monotonic()
     while True:
@@ -117,7 +129,7 @@ def see(collection: Collection, hands: Sequence[Hand], show: Callable[[Sight], N
             return sight
         if all(hand.poll() is not None for hand in hands):
             raise WorkersEnded(f"See {log_of(collection.settings.root)}, and run the same again.")
-        linger(max(pause, LOOK_SHARE * (time.monotonic() - began)), wish)
+        sleep_unless_stopped(max(pause, LOOK_SHARE * (time.monotonic() - began)), wish)
         pause = min(pause * 1.3, LOOK_SECONDS)
 
 

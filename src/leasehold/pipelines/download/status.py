@@ -16,7 +16,7 @@ UNDER_WAY: Final = tuple(state for state in states.STATES if state not in states
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class CollectionStatus:
     """Artifacts by state, with those called off and those whose file is missing.
 
     `left`: how many have not ended; `bytes`: of the files that are here.
@@ -37,7 +37,7 @@ class Standing:
         return not self.counts.get(states.FAILED) and not self.counts.get(FINAL_MISSING)
 
 
-def standing(collection: Collection) -> Standing:
+def standing(collection: Collection) -> CollectionStatus:
     """Count. What was called off is asked for first: it is final, so that none of it is missing in the counts."""
     cancelled = collection.app.jobs(kind=KIND, status=CANCELLED, limit=CANCELLED_MAX)
     called_off = sum(job.state in UNDER_WAY for job in cancelled)
@@ -49,7 +49,9 @@ def standing(collection: Collection) -> Standing:
     counts = _less(counts, UNDER_WAY, called_off)
     counts = _less(counts, HERE, summary.missing + summary.reruns)
     counts |= {CANCELLED: called_off, FINAL_MISSING: summary.missing}
-    return Standing({state: count for state, count in counts.items() if count}, under_way - called_off, summary.bytes)
+    return CollectionStatus(
+        {state: count for state, count in counts.items() if count}, under_way - called_off, summary.bytes
+    )
 
 
 def jobs_left(collection: Collection) -> int:

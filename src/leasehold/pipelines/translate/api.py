@@ -28,7 +28,7 @@ from leasehold.pipelines.translate.handler import now
 from leasehold.pipelines.translate.history import Story, stories
 from leasehold.pipelines.translate.planning import Planned, plan, rework
 from leasehold.pipelines.translate.reports.html import page_of
-from leasehold.pipelines.translate.run_loop import Crew, Onlooker, Sight, work
+from leasehold.pipelines.translate.run_loop import Crew, RunObserver, Sight, work
 from leasehold.pipelines.translate.settings import (
     HOME,
     RUN,
@@ -110,10 +110,10 @@ def run(
     The same call again goes on where it was, and translates anew only what has changed.
     """
     order = Order(Path(document), source_language, target_language, Path(out), run_id, url, options or Options())
-    return translate(order, crew or Crew(), Onlooker())
+    return translate(order, crew or Crew(), RunObserver())
 
 
-def translate(order: Order, crew: Crew, onlooker: Onlooker) -> Result:
+def translate(order: Order, crew: Crew, onlooker: RunObserver) -> Result:
     """Carry out an order. Nothing is written before the document, the languages and the folder are known to be good."""
     document = read_document(order.document)
     check_tools(order)
@@ -126,7 +126,7 @@ def translate(order: Order, crew: Crew, onlooker: Onlooker) -> Result:
             document = Folder(order.folder).document()
             planned = _plan(toolchain, document, crew)
             write_files(toolchain, document)
-            sight = work(toolchain, document, crew, Onlooker(onlooker.show, onlooker.wish, held.check))
+            sight = work(toolchain, document, crew, RunObserver(onlooker.show, onlooker.wish, held.check))
             held.confirm()
             told = _write(toolchain, document)
     return Result(order.folder, planned, sight, tuple(told))

@@ -13,7 +13,7 @@ from typing import Any, Final
 import click
 
 from leasehold.errors import Misuse
-from leasehold.pipelines.crew import heeding
+from leasehold.pipelines.crew import stop_on_signals
 from leasehold.pipelines.translate import states
 from leasehold.pipelines.translate.api import REPORT, Order, Result, existing, held
 from leasehold.pipelines.translate.api import translate as carry_out
@@ -21,9 +21,9 @@ from leasehold.pipelines.translate.decisions import Asked, Verdict, check_asked
 from leasehold.pipelines.translate.gate import Thresholds
 from leasehold.pipelines.translate.glossaries import read_glossary
 from leasehold.pipelines.translate.history import stories
-from leasehold.pipelines.translate.reports.text import counted, lesson, told_result, told_run
+from leasehold.pipelines.translate.reports.text import counted, help_with_examples, told_result, told_run
 from leasehold.pipelines.translate.rounds import settle_all, waiting
-from leasehold.pipelines.translate.run_loop import Crew, Onlooker
+from leasehold.pipelines.translate.run_loop import Crew, RunObserver
 from leasehold.pipelines.translate.settings import ATTEMPTS_MAX, Options
 from leasehold.runlock import RunLockError
 
@@ -75,7 +75,7 @@ class Translate(click.Group):
 
 @click.group(
     cls=Translate,
-    help=lesson(
+    help=help_with_examples(
         "Translate a document paragraph by paragraph.\n\nEach paragraph is translated, reviewed, reworked where weak,"
         " and approved or rejected; what nothing helps waits for a person. Nothing is translated twice.",
         [
@@ -107,7 +107,7 @@ def _thresholds(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -
 
 
 @translate.command(
-    help=lesson(
+    help=help_with_examples(
         "Translate DOCUMENT (Markdown, plain text, DOCX or PO) into a folder below --out.\n\nThe word `run` may be left"
         " out. Ctrl-C stops cleanly; the same command goes on where it was. Keys of endpoints come from the environment"
         " alone: OPENAI_API_KEY, ANTHROPIC_API_KEY or LEASEHOLD_TRANSLATE_KEY.\n\nExit codes: 0 every paragraph is"
@@ -189,8 +189,8 @@ def _style(path: Path | None) -> str:
 def _carried_out(order: Order, crew: Crew) -> int:
     from leasehold.pipelines.translate.reports.progress import Screen
 
-    with heeding() as wish, Screen() as screen:
-        result = carry_out(order, crew, Onlooker(screen.show, wish))
+    with stop_on_signals() as wish, Screen() as screen:
+        result = carry_out(order, crew, RunObserver(screen.show, wish))
     if wish.number is not None and not result.sight.is_over:
         click.echo(f"Stopped: {counted(result.counts)}. The same command goes on where it was.")
         return SIGNALLED + wish.number
@@ -205,7 +205,7 @@ def _tell(result: Result) -> None:
 
 
 @translate.command(
-    help=lesson(
+    help=help_with_examples(
         "Show how far a run is, and what waits for a person.",
         ["leasehold translate status runs/chapter-en-es", "leasehold translate status runs/chapter-en-es --json"],
     )
@@ -229,7 +229,7 @@ def status(folder: Path, url: str, *, as_json: bool) -> None:
 
 
 @translate.command(
-    help=lesson(
+    help=help_with_examples(
         "Approve paragraphs that wait: their best candidate, or a text of yours.",
         [
             "leasehold translate approve runs/chapter-en-es 17 23",
@@ -252,7 +252,7 @@ def approve(context: click.Context, /, **given: Any) -> None:
 
 
 @translate.command(
-    help=lesson(
+    help=help_with_examples(
         "Reject paragraphs that wait: the translation keeps their source text.",
         ["leasehold translate reject runs/chapter-en-es 17 --note 'a poem; leave it'"],
     )
@@ -294,7 +294,7 @@ def _user() -> str:
 
 
 @translate.command(
-    help=lesson(
+    help=help_with_examples(
         "Make the files of a run anew from its database: rows, manifest, document, report.",
         ["leasehold translate project runs/chapter-en-es"],
     )
@@ -308,7 +308,9 @@ def project(context: click.Context, /, folder: Path, url: str) -> None:
         click.echo(f"{len(document.paragraphs):,} paragraphs: {folder}")
 
 
-@translate.command(help=lesson("List what can be translated offline on this machine.", ["leasehold translate pairs"]))
+@translate.command(
+    help=help_with_examples("List what can be translated offline on this machine.", ["leasehold translate pairs"])
+)
 @url_option
 def pairs(url: str) -> None:  # noqa: ARG001 — every verb takes one
     """List language pairs."""

@@ -28,7 +28,7 @@ class Verdict(StrEnum):
 
     APPROVE = "approve"
     REJECT = "reject"
-    AGAIN = "again"
+    RETRY = "again"
 
 
 class Asked(Struct, frozen=True):

@@ -95,6 +95,6 @@ def rework(toolchain: Toolchain, document: Document) -> int:
         if place is not None and place.state == states.REWORK_REQUIRED:
             told = story(toolchain, paragraph, place)
             if told.tries and not told.under_way:  # a round that was cut off is gone on with, not asked for again
-                ask_round(toolchain, told, wanted, Asked(Verdict.AGAIN, PERSON))
+                ask_round(toolchain, told, wanted, Asked(Verdict.RETRY, PERSON))
                 count += 1
     return count

@@ -77,7 +77,7 @@ def _waiting(there: Mapping[int, Story], index: int, count: int) -> Story:
 def _decide(toolchain: Toolchain, job: Job) -> None:
     """Do what was asked for here and now; a worker that serves this run and was faster does the same."""
     try:
-        held = toolchain.app.byhand.hold(job.id, owner=OWNER, seconds=SECONDS)
+        held = toolchain.app.manual.hold(job.id, owner=OWNER, seconds=SECONDS)
     except JobNotFree:
         if job.wait(SECONDS).status != Status.DONE:
             raise

@@ -9,7 +9,16 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from leasehold.errors import Unavailable
-from leasehold.pipelines.crew import LOOK_SECONDS, Hand, Post, Stop, WorkersEnded, company, linger, words_of
+from leasehold.pipelines.crew import (
+    LOOK_SECONDS,
+    Hand,
+    Post,
+    Stop,
+    WorkersEnded,
+    company,
+    sleep_unless_stopped,
+    words_of,
+)
 from leasehold.pipelines.translate import states
 from leasehold.pipelines.translate.documents import Document
 from leasehold.pipelines.translate.export import project
@@ -99,7 +108,7 @@ class Crew:
 
 
 @dataclass(frozen=True, slots=True)
-class Onlooker:
+class RunObserver:
     """Who looks on: is shown each moment, may wish an end, and is asked before each step whether it may be done."""
 
     show: Callable[[Sight], None] = lambda _: None
@@ -107,18 +116,18 @@ class Onlooker:
     check: Callable[[], None] = lambda: None
 
 
-def work(toolchain: Toolchain, document: Document, crew: Crew, onlooker: Onlooker) -> Sight:
+def work(toolchain: Toolchain, document: Document, crew: Crew, onlooker: RunObserver) -> Sight:
     """Have worker processes work until nothing is left, or until somebody wants an end."""
     watch = Watch(toolchain, document, rework_only=crew.rework_only)
     if (sight := watch.look()).is_over:
         return sight
     post = post_of(toolchain, crew.parallel, rework_only=crew.rework_only)
     with company(post, crew.workers, onlooker.wish) as hands:
-        Seeing(toolchain, document, watch, hands).until_over(onlooker)
+        RunLoop(toolchain, document, watch, hands).until_over(onlooker)
     return watch.look()
 
 
-class Seeing:
+class RunLoop:
     """Looks until there is nothing left to see, and writes the files from time to time."""
 
     def __init__(self, toolchain: Toolchain, document: Document, watch: Watch, hands: Sequence[Hand]) -> None:
@@ -128,7 +137,7 @@ class Seeing:
         self._hands = hands
         self._seen_at = self._projected_at = time.monotonic()
 
-    def until_over(self, onlooker: Onlooker) -> None:
+    def until_over(self, onlooker: RunObserver) -> None:
         """Look again and again."""
         while onlooker.wish.number is None:
             began = time.monotonic()
@@ -142,7 +151,7 @@ class Seeing:
             if all(hand.poll() is not None for hand in self._hands):
                 log = Folder(self._toolchain.settings.folder).log
                 raise WorkersEnded(f"See {log}, and run the same again.")
-            linger(max(LOOK_SECONDS, LOOK_SHARE * (time.monotonic() - began)), onlooker.wish)
+            sleep_unless_stopped(max(LOOK_SECONDS, LOOK_SHARE * (time.monotonic() - began)), onlooker.wish)
 
     def _look(self, began: float) -> Sight | None:
         try:

@@ -88,7 +88,7 @@ class Toolchain:
         """Do what a person asked for: approve, reject, or rework once more."""
         question = ASKED.convert(asked)
         tries = TRIES.convert(last)
-        if question.verdict is not Verdict.AGAIN:
+        if question.verdict is not Verdict.RETRY:
             return decide(task, question, tries)
         work = Work(task, WANTED.convert(wanted), self.tools, tries)
         found = work.another_round(tries[-1].attempt + self.settings.options.attempts_max - 1)

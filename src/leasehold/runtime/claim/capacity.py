@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from leasehold.model.names import base_of, family_of
 
 
-class Room:
+class Capacity:
     """So many places, some queues with caps of their own. A place is taken by claiming and left by ending."""
 
     def __init__(self, concurrency: int, caps: Mapping[str, int | None]) -> None:
@@ -23,7 +23,7 @@ class Room:
         self._changed = threading.Condition()
         self._on_room: Callable[[Iterable[str]], None] = _nobody
 
-    def watch_over(self, limited: Iterable[str], on_room: Callable[[Iterable[str]], None]) -> None:
+    def notify_on_free(self, limited: Iterable[str], on_room: Callable[[Iterable[str]], None]) -> None:
         """Have it told at once when there may be room in a limited or capped queue again."""
         self._scarce = frozenset(limited).union(self._caps)
         self._on_room = on_room
@@ -42,9 +42,9 @@ class Room:
             self._busy_by_queue[base_of(queue)] -= 1
             if self._wanted and self.concurrency - self._busy >= self._wanted:
                 self._changed.notify_all()
-        self.stir({queue})
+        self.announce_free({queue})
 
-    def stir(self, queues: Iterable[str]) -> None:
+    def announce_free(self, queues: Iterable[str]) -> None:
         """Tell who waits for room in a limited or capped queue that an end was written, which frees its slot."""
         if self._scarce:
             scarce = [one for one in queues if not self._scarce.isdisjoint((one, base_of(one), family_of(one)))]

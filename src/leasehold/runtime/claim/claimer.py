@@ -14,12 +14,12 @@ from typing import Final
 
 from leasehold import clock
 from leasehold.model.lanes import Hints
-from leasehold.model.lease import Lease, Vacancy
+from leasehold.model.lease import Lease, Reclaim
 from leasehold.model.limits import CLAIM_MAX, GROUP_MAX
 from leasehold.model.names import family_of
 from leasehold.runtime.attempt import Attempt
 from leasehold.runtime.claim.branches import Branches
-from leasehold.runtime.claim.held import Holdings
+from leasehold.runtime.claim.held import HeldAttempts
 from leasehold.runtime.commit.committer import Committer
 from leasehold.runtime.handlers import Handler
 from leasehold.runtime.observe.events import Notices
@@ -44,7 +44,7 @@ class Claimer:
         worker: int,
         handlers: Mapping[str, Handler],
         queues: Sequence[str],
-        holdings: Holdings,
+        holdings: HeldAttempts,
         committer: Committer,
         notices: Notices,
         on_claimed: Callable[[list[Attempt]], None],
@@ -86,7 +86,7 @@ class Claimer:
         """Learn which queues are limited, which are claimed from with slots; and whether any has branches."""
         self._limited = limited
         self._branches.exist = branched
-        self._holdings.room.watch_over(limited, self._heed_room)
+        self._holdings.room.notify_on_free(limited, self._heed_room)
 
     def _heed_room(self, queues: Iterable[str]) -> None:
         self._branches.rouse(queues)
@@ -188,7 +188,7 @@ class Claimer:
         room = partial(self._room_in, queues)
         if self._is_limited(queues[0]):
             news = self._branches.news
-            claimed = self._store.leases.claim_limited(self._worker, queues[0], self._routes, most, room=room)
+            claimed = self._store.leases.claim_limited(self._worker, queues[0], self._routes, most, free=room)
             if len(claimed.leases) < claimed.asked:
                 self._rest(queues[0], claimed.wait_us, news)
         else:
@@ -203,7 +203,7 @@ class Claimer:
         # The lease runs out, or its owner is found gone; another worker takes the task.
         self._take_up(claimed.leases, asked_at)
         if claimed.doubtful:
-            self._release_strays()
+            self._release_unknown_leases()
         return claimed
 
     def _rest(self, queue: str, wait_us: int | None, news: int) -> None:
@@ -229,11 +229,11 @@ class Claimer:
             self._holdings.drop(attempt)
             self._holdings.leave(attempt)
         leases = [attempt.lease for attempt in unstarted]
-        self._store.leases.vacate([Vacancy(lease.task_id, lease.fence, "released") for lease in leases])
+        self._store.leases.reclaim([Reclaim(lease.task_id, lease.fence, "released") for lease in leases])
 
-    def _release_strays(self) -> None:
+    def _release_unknown_leases(self) -> None:
         """Give back what a claim leased whose answer was lost: nobody here knows of it."""
         strays = self._holdings.unknown_of(self._store.leases.held_by(self._worker))
         if strays:
-            self._store.leases.vacate([Vacancy(*lease, "released") for lease in strays])
+            self._store.leases.reclaim([Reclaim(*lease, "released") for lease in strays])
             self._notices.leases_reclaimed(len(strays), "claimed without an answer")

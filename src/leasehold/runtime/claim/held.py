@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from leasehold.runtime.attempt import Attempt, State
-from leasehold.runtime.claim.capacity import Room
+from leasehold.runtime.claim.capacity import Capacity
 
 Identity = tuple[int, int]
 
 
-class Holdings:
+class HeldAttempts:
     """Attempts by task and fence. A place is free again when the handler has ended, before the end is written."""
 
     def __init__(self, concurrency: int, queues: Mapping[str, int | None]) -> None:
-        self.room = Room(concurrency, queues)
+        self.room = Capacity(concurrency, queues)
         self._held: dict[Identity, Attempt] = {}
         self._lost: set[Identity] = set()
         self.is_leaving = False
@@ -44,7 +44,7 @@ class Holdings:
             lease = attempt.lease
             pop((lease.task_id, lease.fence), None)
             queues.add(lease.queue)
-        self.room.stir(queues)
+        self.room.announce_free(queues)
 
     def unknown_of(self, leases: Iterable[Identity]) -> list[Identity]:
         """Return those this worker never took up. One it took up and lost may have run, so it is not among them."""

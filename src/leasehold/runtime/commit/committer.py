@@ -14,12 +14,12 @@ from leasehold.errors import DatabaseUnavailable, LeaseholdError, LeaseLost, Una
 from leasehold.model import lease as endings
 from leasehold.model.effect import Entry
 from leasehold.model.failure.failure import classify
-from leasehold.model.lease import Landed, Progress, Settlement
+from leasehold.model.lease import Progress, Settled, Settlement
 from leasehold.model.limits import GROUP_BYTES_MAX, GROUP_MAX
 from leasehold.runtime.attempt import Attempt
-from leasehold.runtime.claim.held import Holdings
+from leasehold.runtime.claim.held import HeldAttempts
 from leasehold.runtime.commit.replies import AnyReply, answer_all
-from leasehold.runtime.commit.requests import Ask, Group
+from leasehold.runtime.commit.requests import CommitBatch, CommitRequest
 from leasehold.runtime.effects.effects import Item
 from leasehold.runtime.observe.events import Notices
 from leasehold.store import Store
@@ -28,13 +28,13 @@ from leasehold.store import Store
 class Committer:
     """Writes settlements, effects and progress, in groups."""
 
-    def __init__(self, store: Store, holdings: Holdings, notices: Notices, on_onward: Callable[[], None]) -> None:
+    def __init__(self, store: Store, holdings: HeldAttempts, notices: Notices, on_onward: Callable[[], None]) -> None:
         self._store = store
         self._holdings = holdings
         self._notices = notices
         self._on_onward = on_onward
         self._ends: deque[tuple[Attempt, Settlement]] = deque()
-        self._asks: deque[Ask] = deque()
+        self._asks: deque[CommitRequest] = deque()
         self._notes: dict[tuple[int, int], Progress] = {}
         self._changed = threading.Condition()
         self._idle = True
@@ -54,7 +54,7 @@ class Committer:
 
     def ask(self, attempt: Attempt, item: Item, reply: AnyReply) -> None:
         """Hand over an entry of an effect or a move; the reply is answered once it is committed or refused."""
-        self._asks.append(Ask(attempt, item, reply))
+        self._asks.append(CommitRequest(attempt, item, reply))
         if self._idle:
             with self._changed:
                 self._changed.notify()
@@ -83,7 +83,7 @@ class Committer:
     def write(self) -> None:
         """Write what has gathered, once; trouble is told and not raised."""
         try:
-            group = Group(self._asks)
+            group = CommitBatch(self._asks)
             if group.asks and self._ends and self._store.database.dialect.takes_turns:
                 self._write_both(group, self._gather())
             else:
@@ -107,10 +107,10 @@ class Committer:
             self._idle = False
             return self.has_work
 
-    def _write_both(self, group: Group, ends: list[tuple[Attempt, Settlement]]) -> None:
+    def _write_both(self, group: CommitBatch, ends: list[tuple[Attempt, Settlement]]) -> None:
         """Write entries and ends in one turn; if that is refused, each by itself tells whose fault it is."""
 
-        def work() -> tuple[list[Entry], list[Landed]]:
+        def work() -> tuple[list[Entry], list[Settled]]:
             group.gather()
             if len(ends) < GROUP_MAX:
                 ends.extend(self._gather())
@@ -131,7 +131,7 @@ class Committer:
             finally:
                 self._answer_asks(group, entries)
 
-    def _write_asks(self, group: Group) -> None:
+    def _write_asks(self, group: CommitBatch) -> None:
         asks = group.asks
         if not asks:
             return
@@ -142,7 +142,7 @@ class Committer:
                 answer_all((ask.reply, error) for ask in asks)
                 return
             for ask in asks:
-                self._write_asks(Group(deque([ask])))
+                self._write_asks(CommitBatch(deque([ask])))
             return
         except Exception as error:  # noqa: BLE001 — those who wait for this group must not wait for ever
             self._notices.part_failed("committer", error)
@@ -150,11 +150,11 @@ class Committer:
             return
         self._answer_asks(group, entries)
 
-    def _answer_asks(self, group: Group, entries: list[Entry]) -> None:
+    def _answer_asks(self, group: CommitBatch, entries: list[Entry]) -> None:
         found = {(entry.task_id, entry.fence, entry.key): entry for entry in entries}
         answer_all([(ask.reply, found.get(ask.identity) or self._lost(ask)) for ask in group.asks])
 
-    def _lost(self, ask: Ask) -> LeaseLost:
+    def _lost(self, ask: CommitRequest) -> LeaseLost:
         if ask.attempt.lose():
             self._notices.lease_lost(ask.attempt.lease, "found while doing an effect")
         return LeaseLost()
@@ -190,15 +190,15 @@ class Committer:
         # The task is settled, and nobody here needs to know.
         self._answer(group, landed)
 
-    def _answer(self, group: list[tuple[Attempt, Settlement]], landed: list[Landed]) -> None:
+    def _answer(self, group: list[tuple[Attempt, Settlement]], landed: list[Settled]) -> None:
         self._holdings.drop_all(attempt for attempt, _ in group)
         if len(landed) < len(group):
-            self._mourn(group, landed)
+            self._report_lost(group, landed)
             self._on_onward()  # whoever took a lease back may have left the task to the next who looks
         if any(one.onward or one.status == "RETRY" for one in landed) or any(end.deliveries for _, end in group):
             self._on_onward()
 
-    def _mourn(self, group: list[tuple[Attempt, Settlement]], landed: list[Landed]) -> None:
+    def _report_lost(self, group: list[tuple[Attempt, Settlement]], landed: list[Settled]) -> None:
         known = {(one.task_id, one.fence) for one in landed}
         for attempt, settlement in group:
             if (settlement.task_id, settlement.fence) not in known and attempt.lose():

@@ -39,7 +39,7 @@ class Reply:
             return self._value
 
 
-class Unhurried(asyncio.Future[None]):
+class UncancellableFuture(asyncio.Future[None]):
     """A future that no cancel ends: whoever awaits it is cancelled when the answer has come, and can still read it."""
 
     def cancel(self, msg: object = None) -> bool:  # noqa: ARG002
@@ -59,7 +59,7 @@ class AsyncReply:
         """Make one that is answered already, if there is a value."""
         self.loop = asyncio.get_running_loop()
         self._value: Entry | BaseException | None = value
-        self._future: Unhurried | None = None
+        self._future: UncancellableFuture | None = None
 
     def answer(self, value: Entry | BaseException) -> None:
         """Give the answer; nobody may wait for it any more."""
@@ -82,7 +82,7 @@ class AsyncReply:
     def __await__(self) -> Generator[Any, None, Entry]:
         """Wait for the answer. No cancel ends that: it is raised when the answer has come, which can still be read."""
         if self._value is None:
-            self._future = self._future or Unhurried(loop=self.loop)
+            self._future = self._future or UncancellableFuture(loop=self.loop)
             yield from self._future.__await__()
         return self.result()
 

@@ -13,7 +13,7 @@ from leasehold.runtime.commit.replies import AnyReply
 from leasehold.runtime.effects.effects import Item
 
 
-class Ask:
+class CommitRequest:
     """An entry of an effect or a move, and who waits for it. `identity`: what the store's answer is found by."""
 
     __slots__ = ("attempt", "identity", "item", "reply")
@@ -35,12 +35,12 @@ class Ask:
         return len(item.result or item.failure or "")
 
 
-class Group:
+class CommitBatch:
     """Entries that are committed together, by sort. Where a writer waits for its turn, what comes meanwhile joins."""
 
-    def __init__(self, waiting: deque[Ask]) -> None:
+    def __init__(self, waiting: deque[CommitRequest]) -> None:
         self._waiting = waiting
-        self.asks: list[Ask] = []
+        self.asks: list[CommitRequest] = []
         self.intents: list[Intent] = []
         self.records: list[Record] = []
         self.moves: list[Move] = []

@@ -15,7 +15,7 @@ from typing import Final
 
 from leasehold import clock
 from leasehold.model.outbox import DeliveryStatus, Taken
-from leasehold.runtime.deliver.sender import Carrier, Courier
+from leasehold.runtime.deliver.sender import Carrier, DeliverySender
 from leasehold.runtime.observe.events import Notices
 from leasehold.store import Store
 from leasehold.store.workers import Pulse
@@ -74,7 +74,7 @@ class Relay:
         self._store = store
         self._launch = launch
         self._names = sorted(carriers)
-        self._courier = Courier(store, carriers, notices)
+        self._courier = DeliverySender(store, carriers, notices)
         self._notices = notices
         self._held: dict[int, Held] = {}
         self._changed = threading.Condition()
@@ -217,7 +217,7 @@ def look_again(
     With `delivery_id` that one alone is touched.
     """
     names = sorted(carriers)
-    courier = Courier(store, carriers, notices)
+    courier = DeliverySender(store, carriers, notices)
     for row in store.deliveries.suspect(names, delivery_id):
         notices.delivery_suspect(row)
     asked = store.deliveries.reconcile(names, principal, delivery_id)

@@ -38,7 +38,7 @@ class Carrier:
     retry: Retry = POLICY
 
 
-class Courier:
+class DeliverySender:
     """Carries what was claimed. Never raises what a provider raises."""
 
     def __init__(self, store: Store, carriers: Mapping[str, Carrier], notices: Notices) -> None:

@@ -28,7 +28,7 @@ def passing(point: Point, intent: Intent) -> None:
             watcher(point, intent)
 
 
-def is_watched() -> bool:
+def has_watchers() -> bool:
     """Whether somebody watches: then attempts wait for each record, so that every crash is at a place with a name."""
     return bool(_watchers)
 

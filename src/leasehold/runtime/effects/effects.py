@@ -41,9 +41,9 @@ from leasehold.model.limits import EFFECTS_MAX
 from leasehold.model.machine import Move
 from leasehold.model.names import check_effect
 from leasehold.runtime.commit.replies import AsyncReply
-from leasehold.runtime.effects.crash_points import Point, is_watched, passing
-from leasehold.runtime.effects.in_flight import Turn, Turns
-from leasehold.runtime.effects.pending_records import Ahead, whole
+from leasehold.runtime.effects.crash_points import Point, has_watchers, passing
+from leasehold.runtime.effects.in_flight import InFlightEffect, InFlightEffects
+from leasehold.runtime.effects.pending_records import PendingRecords, whole
 
 Act = Callable[..., Any]
 Item = Intent | Record | Move
@@ -113,11 +113,11 @@ class Effects:
         self._lease = lease
         self._reach = ledger
         self._lock = threading.Lock()
-        self._turns = Turns()
+        self._turns = InFlightEffects()
         self._open: dict[str, Intent] = {}
         self._number = numbered
         self._seen: dict[str, tuple[int, str]] = {}
-        self.ahead = Ahead()
+        self.ahead = PendingRecords()
 
     @cached_property
     def _ledger(self) -> Ledger:
@@ -160,9 +160,9 @@ class Effects:
         if _inside.get():
             raise Misuse(f"Inside an act of an effect a task cannot {verb}; do that after it, from its result.")
 
-    def when_quiet(self, call: Callable[[], None]) -> None:
+    def when_no_transaction(self, call: Callable[[], None]) -> None:
         """Call once no transaction of this attempt is open: one that the handler left behind still holds the lease."""
-        self._turns.when_quiet(call)
+        self._turns.when_no_transaction(call)
 
     def run(self, intent: Intent, act: Act, lookup: Act | None, *, idempotent: bool, ahead: bool = False) -> Any:
         """Do an effect from a sync handler; one that is under way already is waited for."""
@@ -205,7 +205,7 @@ class Effects:
             _inside.reset(token)
             self._end(intent)
 
-    def _begin(self, intent: Intent, *, is_transaction: bool = False) -> Turn | None:
+    def _begin(self, intent: Intent, *, is_transaction: bool = False) -> InFlightEffect | None:
         """Start an effect; or return the turn of the same effect, under way in this attempt."""
         if intent.key in _inside.get():
             raise EffectBusy(f"It is {intent.kind}, inside itself.")
@@ -234,7 +234,7 @@ class Effects:
         # The same: an intent without a result.
         passing(Point.AFTER_ACT, intent)
         text = _text(value)
-        yield Enter(effect.done(intent, text), ahead and not is_watched())
+        yield Enter(effect.done(intent, text), ahead and not has_watchers())
         # crash here: recorded but not returned
         # The next attempt gets the result from the ledger.
         passing(Point.AFTER_RESULT, intent)

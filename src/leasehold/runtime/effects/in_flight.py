@@ -9,7 +9,7 @@ from collections.abc import Callable
 Call = Callable[[], object]
 
 
-class Turn:
+class InFlightEffect:
     """One effect under way, and whom its end is told: threads, and coroutines without a thread of their own."""
 
     __slots__ = ("_lock", "_told", "is_over", "is_transaction")
@@ -46,21 +46,21 @@ class Turn:
         return self._told
 
 
-class Turns:
+class InFlightEffects:
     """The effects under way, by key."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._under_way: dict[str, Turn] = {}
+        self._under_way: dict[str, InFlightEffect] = {}
         self._transactions = 0
         self._when_quiet: list[Call] = []
 
-    def begin(self, key: str, *, is_transaction: bool = False) -> Turn | None:
+    def begin(self, key: str, *, is_transaction: bool = False) -> InFlightEffect | None:
         """Start an effect; or return the turn of the same one that is under way."""
         with self._lock:
             other = self._under_way.get(key)
             if other is None:
-                self._under_way[key] = Turn(self._lock, is_transaction=is_transaction)
+                self._under_way[key] = InFlightEffect(self._lock, is_transaction=is_transaction)
                 self._transactions += is_transaction
             return other
 
@@ -76,7 +76,7 @@ class Turns:
         for call in calls:
             call()
 
-    def when_quiet(self, call: Call) -> None:
+    def when_no_transaction(self, call: Call) -> None:
         """Call once no transaction is open: at once, or by whoever ends the last one."""
         with self._lock:
             if self._transactions:

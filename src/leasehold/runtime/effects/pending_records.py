@@ -16,7 +16,7 @@ from leasehold.runtime.commit.replies import AsyncReply
 Wait = Callable[[], Entry]
 
 
-class Ahead:
+class PendingRecords:
     """The records of one attempt that nobody has waited for. Trouble with one is raised each time anybody does."""
 
     def __init__(self) -> None:

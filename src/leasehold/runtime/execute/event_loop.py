@@ -21,7 +21,7 @@ PARTING_SECONDS: Final = 1.0
 Run = Callable[[Attempt], Awaitable[None]]
 
 
-class Lanes:
+class LoopRunner:
     """The event loop of a worker, in a thread of its own."""
 
     def __init__(self, run: Run, on_trouble: Callable[[BaseException], None]) -> None:

@@ -13,23 +13,23 @@ from typing import Any
 
 from leasehold.errors import LeaseholdError, Released
 from leasehold.model.failure.failure import Failure
-from leasehold.model.lease import Progress, Settlement, Vacancy
+from leasehold.model.lease import Progress, Reclaim, Settlement
 from leasehold.runtime.attempt import Attempt, State, judge
-from leasehold.runtime.claim.held import Holdings
+from leasehold.runtime.claim.held import HeldAttempts
 from leasehold.runtime.commit.committer import Committer
 from leasehold.runtime.effects.effects import Ledger
 from leasehold.runtime.effects.ledger import AttemptLedger
-from leasehold.runtime.execute.event_loop import Lanes
+from leasehold.runtime.execute.event_loop import LoopRunner
 from leasehold.runtime.execute.isolated import parent
 from leasehold.runtime.observe.events import Notices
 from leasehold.runtime.task import settle
 from leasehold.store import Store
 
 
-class DirectLine:
+class DirectChannel:
     """How an attempt in this process speaks to the engine."""
 
-    def __init__(self, store: Store, committer: Committer, attempt: Attempt, holdings: Holdings) -> None:
+    def __init__(self, store: Store, committer: Committer, attempt: Attempt, holdings: HeldAttempts) -> None:
         self._store = store
         self._committer = committer
         self._attempt = attempt
@@ -63,7 +63,7 @@ class DirectLine:
 class Runner:
     """Starts attempts and hands their ends to the committer."""
 
-    def __init__(self, store: Store, holdings: Holdings, committer: Committer, notices: Notices) -> None:
+    def __init__(self, store: Store, holdings: HeldAttempts, committer: Committer, notices: Notices) -> None:
         self._store = store
         self._holdings = holdings
         self._committer = committer
@@ -73,7 +73,7 @@ class Runner:
         self._threads = 0
         self._assigned = 0
         self._lock = threading.Lock()
-        self._lanes = Lanes(self._run_async, partial(notices.part_failed, "loop"))
+        self._lanes = LoopRunner(self._run_async, partial(notices.part_failed, "loop"))
 
     def start(self) -> None:
         """Begin taking attempts."""
@@ -160,15 +160,15 @@ class Runner:
             return judge(attempt.lease, attempt.handler, outcome)
         return attempt.succeed(outcome.value, outcome.trace, outcome.posts)
 
-    def _line(self, attempt: Attempt) -> DirectLine:
-        return DirectLine(self._store, self._committer, attempt, self._holdings)
+    def _line(self, attempt: Attempt) -> DirectChannel:
+        return DirectChannel(self._store, self._committer, attempt, self._holdings)
 
     def _give_back(self, attempt: Attempt, error: Released) -> None:
         """Release a task whose handler stops because this worker does; otherwise it has failed."""
         if not self._holdings.is_leaving or attempt.task is None:
             self._finish(attempt, attempt.fail(error))
         else:
-            attempt.task.effects.when_quiet(partial(self._release, attempt))
+            attempt.task.effects.when_no_transaction(partial(self._release, attempt))
 
     def _release(self, attempt: Attempt) -> None:
         """Have a thread give it back, with whatever else has come back by then: a loop must not wait for a database."""
@@ -183,7 +183,7 @@ class Runner:
             attempts, self._returned = self._returned, []
         held = [attempt.lease for attempt in attempts if attempt.end()]
         try:
-            self._store.leases.vacate([Vacancy(lease.task_id, lease.fence, "released") for lease in held])
+            self._store.leases.reclaim([Reclaim(lease.task_id, lease.fence, "released") for lease in held])
             self._store.wake({lease.queue for lease in held})
         except LeaseholdError as trouble:  # the sweeper takes them back when their leases are over
             self._notices.part_failed("runner", trouble)
@@ -197,7 +197,7 @@ class Runner:
         if attempt.task is None:
             self._hand_over(attempt, settlement)
         else:
-            attempt.task.effects.when_quiet(partial(self._hand_over, attempt, settlement))
+            attempt.task.effects.when_no_transaction(partial(self._hand_over, attempt, settlement))
 
     def _hand_over(self, attempt: Attempt, settlement: Settlement) -> None:
         if settlement.status != "DONE":

@@ -14,7 +14,7 @@ from typing import Final
 from leasehold import clock
 from leasehold.model.lease import Renewal
 from leasehold.runtime.attempt import Attempt, State
-from leasehold.runtime.claim.held import Holdings
+from leasehold.runtime.claim.held import HeldAttempts
 from leasehold.runtime.observe.events import Notices
 from leasehold.store import Store
 
@@ -26,7 +26,7 @@ IDLE_LEASE_MS: Final = 30_000
 class Heartbeat:
     """Renews what is held."""
 
-    def __init__(self, store: Store, holdings: Holdings, notices: Notices) -> None:
+    def __init__(self, store: Store, holdings: HeldAttempts, notices: Notices) -> None:
         self._store = store
         self._holdings = holdings
         self._notices = notices

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from leasehold import clock
-from leasehold.model.lease import Vacancy, Vacated
+from leasehold.model.lease import Reclaim, Reclaimed
 from leasehold.runtime.observe.events import Notices
 from leasehold.runtime.process_identity import is_gone
 from leasehold.store import Store
@@ -40,7 +40,7 @@ class Sweeper:
         queues: set[str] = set()
         since = self.since
         while expired := self._store.leases.expired(since):
-            vacated = self._store.leases.vacate(expired)
+            vacated = self._store.leases.reclaim(expired)
             self._report(vacated, "expired")
             queues |= _queues(vacated)
             if not vacated:
@@ -53,7 +53,7 @@ class Sweeper:
         for neighbour in neighbours:
             if is_gone(neighbour.pid, neighbour.birth):
                 held = self._store.leases.held_by(neighbour.worker)
-                vacated = self._store.leases.vacate([Vacancy(*lease, "owner gone") for lease in held]) if held else []
+                vacated = self._store.leases.reclaim([Reclaim(*lease, "owner gone") for lease in held]) if held else []
                 self._report(vacated, "owner gone")
                 queues |= _queues(vacated)
                 # crash here: reclaimed but not noted as gone
@@ -62,10 +62,10 @@ class Sweeper:
                     self._store.workers.gone([neighbour.worker])
         return queues
 
-    def _report(self, vacated: list[Vacated], why: str) -> None:
+    def _report(self, vacated: list[Reclaimed], why: str) -> None:
         if vacated:
             self._notices.leases_reclaimed(len(vacated), why)
 
 
-def _queues(vacated: Iterable[Vacated]) -> set[str]:
+def _queues(vacated: Iterable[Reclaimed]) -> set[str]:
     return {one.queue for one in vacated if one.status == "READY"}

@@ -104,7 +104,7 @@ class Answers:
         made = [event for event in self._story.events if event.name == Name.MOVED and _leads(event, move)]
         found, verdict = None, Step.DENIED
         if len(made) >= move.ordinal:
-            found, verdict = made[move.ordinal - 1], Step.AGAIN
+            found, verdict = made[move.ordinal - 1], Step.RETRY
             self._moves.discard(self._story.events.index(found))
         elif not self._was_denied():
             raise self._diverge("move", None, f"{move.target} {move.subject}".rstrip())

@@ -52,7 +52,7 @@ class Replay(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 @dataclass(slots=True)
-class Book:
+class LoadedRecord:
     """A whole record, in memory."""
 
     opening: Opening
@@ -92,10 +92,10 @@ def replay(path: Path, handlers: Handlers) -> Replay:
     return Replay(equal=True, tasks=run.tasks, told=run.told, effects=run.effects, digest=run.digest.hexdigest())
 
 
-def load(lines: Iterable[bytes]) -> Book:
+def load(lines: Iterable[bytes]) -> LoadedRecord:
     """Read a record whole; `RecordDamaged` if its hashes, its order, or its events and outcomes do not fit."""
     recording = Recording(lines)
-    book = Book(recording.opening)
+    book = LoadedRecord(recording.opening)
     effects = Effects(recording.opening.kind, recording.opening.key)
     for story in recording.stories():
         if said := check_story(story, effects):
@@ -118,7 +118,7 @@ def _value(outcome: OutcomeLine | None) -> Any:
 class _Run:
     """One replay under way."""
 
-    def __init__(self, book: Book, handlers: Handlers) -> None:
+    def __init__(self, book: LoadedRecord, handlers: Handlers) -> None:
         self._book = book
         self._handlers = handlers
         self.tasks = 0

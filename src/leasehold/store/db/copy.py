@@ -9,24 +9,24 @@ from leasehold.model.journal import hash_chain
 from leasehold.model.task import Submission, Submitted
 from leasehold.store.db.database import Session
 
-POUR_MIN = 100
+COPY_MIN = 100
 CHUNK = 1_000
 
 
 def suits(submissions: Sequence[Submission]) -> bool:
     """Tell whether these are many and can all start at once."""
-    return len(submissions) >= POUR_MIN and not any(one.delay_us or one.unmet for one in submissions)
+    return len(submissions) >= COPY_MIN and not any(one.delay_us or one.unmet for one in submissions)
 
 
-def pour(session: Session, submissions: Sequence[Submission]) -> list[Submitted]:
+def copy_in(session: Session, submissions: Sequence[Submission]) -> list[Submitted]:
     """Add jobs whose keys nobody else has. While the server takes in some, the next are made ready to be sent."""
     reserved = session.run("tasks/reserve_ids", count=len(submissions))
     ids, now = [row[0] for row in reserved], reserved[0][1]
     ready: list[str] = []
     events: list[str] = []
-    session.pour("tasks/copy_task", _lines(submissions, ids, now, ready, events))
-    session.pour("tasks/copy_ready", ready)
-    session.pour("tasks/copy_event", events)
+    session.copy_in("tasks/copy_task", _lines(submissions, ids, now, ready, events))
+    session.copy_in("tasks/copy_ready", ready)
+    session.copy_in("tasks/copy_event", events)
     return [
         Submitted(number, one.kind, one.key, one.payload, created=True)
         for number, one in zip(ids, submissions, strict=True)

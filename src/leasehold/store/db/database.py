@@ -20,7 +20,7 @@ from typing import Any, Final, Protocol, TypeVar
 from leasehold.errors import DatabaseUnavailable, LeaseholdError
 from leasehold.redact import RedactionFailed, scrub
 from leasehold.store.db.pool import Pool
-from leasehold.store.db.wake import Ear, Mouth
+from leasehold.store.db.wake import Listener, Notifier
 
 Row = tuple[Any, ...]
 T = TypeVar("T")
@@ -45,10 +45,10 @@ class _Binding:
 _bound: Final[ContextVar[dict[int, _Binding]]] = ContextVar("leasehold_bound", default={})  # noqa: B039 — never changed
 
 
-class Trouble(Enum):
+class ErrorKind(Enum):
     """What a driver's error means for the operation that met it."""
 
-    AGAIN = auto()  # nothing happened: repeat on the same connection
+    RETRY = auto()  # nothing happened: repeat on the same connection
     RECONNECT = auto()  # it may or may not have happened: repeat on a new connection
     FINAL = auto()  # repeating cannot help
 
@@ -65,10 +65,10 @@ class Session(Protocol):
         """Whether the connection is open."""
 
     @property
-    def pours(self) -> bool:
+    def supports_copy(self) -> bool:
         """Whether rows can be poured into tables."""
 
-    def pour(self, name: str, texts: Iterable[str]) -> None:
+    def copy_in(self, name: str, texts: Iterable[str]) -> None:
         """Add rows to a table, each a line of a text; for a database that takes in many rows faster so."""
 
     def run(self, name: str, /, **values: object) -> list[Row]:
@@ -106,13 +106,13 @@ class Dialect(Protocol):
     def adopt(self, connection: object) -> Session:
         """Wrap a connection of the caller's, or raise `ConnectionForeign`."""
 
-    def ear(self) -> Ear:
+    def listener(self) -> Listener:
         """Hear wake-ups of this database."""
 
-    def mouth(self) -> Mouth:
+    def notifier(self) -> Notifier:
         """Send wake-ups to this database's ears."""
 
-    def judge(self, error: Exception) -> Trouble | None:
+    def judge(self, error: Exception) -> ErrorKind | None:
         """Tell what an error means, or None if it is not the driver's."""
 
     def translate(self, error: Exception) -> LeaseholdError:
@@ -152,7 +152,7 @@ class Database:
         """Run operations that need not be one transaction: each is one by itself where the database allows."""
         return self._persist(work, write=True, alone=True)[0]
 
-    def perform_doubting(self, work: Callable[[Session], T]) -> tuple[T, bool]:
+    def write_checked(self, work: Callable[[Session], T]) -> tuple[T, bool]:
         """Like `perform`; also tell whether an earlier try may have been committed without an answer."""
         return self._persist(work, write=True, alone=True)
 
@@ -160,11 +160,11 @@ class Database:
         """Run several operations as one transaction; `work` may be called again after trouble."""
         return self._persist(work, write=True, alone=False)[0]
 
-    def survey(self, work: Callable[[Session], T]) -> T:
+    def read_transaction(self, work: Callable[[Session], T]) -> T:
         """Run several reads as one transaction that changes nothing; `work` may be called again after trouble."""
         return self._persist(work, write=False, alone=False)[0]
 
-    def transact_doubting(self, work: Callable[[Session], T]) -> tuple[T, bool]:
+    def transact_checked(self, work: Callable[[Session], T]) -> tuple[T, bool]:
         """Like `transact`; also tell whether an earlier try may have been committed without an answer."""
         return self._persist(work, write=True, alone=False)
 
@@ -185,7 +185,7 @@ class Database:
                     raise
         except Exception as error:
             # The caller's own statements, and constraints checked at COMMIT, fail in the caller's own words.
-            if error is theirs or (token is not None and self.dialect.judge(error) is Trouble.FINAL):
+            if error is theirs or (token is not None and self.dialect.judge(error) is ErrorKind.FINAL):
                 raise
             raise self._ours(error) from error
         finally:
@@ -241,10 +241,10 @@ class Database:
                 return self._on_pooled(work, write=write, alone=alone), doubtful
             except Exception as error:
                 trouble = self.dialect.judge(error)
-                if trouble is None or trouble is Trouble.FINAL:
+                if trouble is None or trouble is ErrorKind.FINAL:
                     raise self._ours(error) from error
-                doubtful = doubtful or trouble is Trouble.RECONNECT
-                self._reached = self._reached or trouble is Trouble.AGAIN  # busy is an answer
+                doubtful = doubtful or trouble is ErrorKind.RECONNECT
+                self._reached = self._reached or trouble is ErrorKind.RETRY  # busy is an answer
                 self._pause_or_give_up(error, started, pause)
                 pause = min(pause * 2, PAUSE_MAX)
 
@@ -274,7 +274,7 @@ class Database:
         return result
 
     def _let_go(self, session: Session, error: Exception) -> None:
-        if self.dialect.judge(error) is Trouble.RECONNECT or not session.usable:
+        if self.dialect.judge(error) is ErrorKind.RECONNECT or not session.usable:
             self._pool.drop(session)
         else:
             self._pool.give(session)
@@ -289,7 +289,7 @@ class Database:
         trouble = self.dialect.judge(error)
         if trouble is None:
             return error
-        if trouble is Trouble.FINAL:
+        if trouble is ErrorKind.FINAL:
             return self.dialect.translate(error)
         return DatabaseUnavailable(f"Last trouble: {one_line(error)}.")
 

@@ -129,19 +129,19 @@ class Pool(Generic[C]):
             with suppress(Exception):  # a fork must not fail for it
                 connection.close()
 
-    def begin_anew(self) -> None:
+    def reset_after_fork(self) -> None:
         """Forget, in a forked child, what the parent had open, and who was waiting there."""
-        forsake(*self._idle)
+        keep_unclosed(*self._idle)
         self._start_empty()
 
 
 _pools: Final[WeakSet[Pool[Any]]] = WeakSet()
-_forsaken: Final[list[object]] = []
+_inherited: Final[list[object]] = []
 
 
-def forsake(*inherited: object) -> None:
+def keep_unclosed(*inherited: object) -> None:
     """Keep what a forked child inherited, so that it is neither used nor closed there: the parent is using it."""
-    _forsaken.extend(inherited)
+    _inherited.extend(inherited)
 
 
 def _part_all() -> None:
@@ -151,7 +151,7 @@ def _part_all() -> None:
 
 def _begin_anew() -> None:
     for pool in list(_pools):
-        pool.begin_anew()
+        pool.reset_after_fork()
 
 
 if hasattr(os, "register_at_fork"):

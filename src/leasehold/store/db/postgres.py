@@ -24,10 +24,10 @@ from leasehold.errors import (
     UrlInvalid,
 )
 from leasehold.store.db import statements
-from leasehold.store.db.database import Row, Trouble, one_line
+from leasehold.store.db.database import ErrorKind, Row, one_line
 from leasehold.store.db.postgres_dial import dial
 from leasehold.store.db.postgres_wake import ListenEar, NotifyMouth
-from leasehold.store.db.wake import GatheringMouth
+from leasehold.store.db.wake import CoalescingNotifier
 
 CONNECT: Final[dict[str, str | int]] = {
     "connect_timeout": 5,
@@ -37,7 +37,7 @@ CONNECT: Final[dict[str, str | int]] = {
     "tcp_user_timeout": 10_000,
     "application_name": "leasehold",
 }
-AGAIN: Final = ("40001", "40P01", "55P03", "53300", "57014")
+RETRY: Final = ("40001", "40P01", "55P03", "53300", "57014")
 RECONNECT: Final = ("25006", "25P03", "25P04", "57P01", "57P02", "57P03", "57P05")
 ROWS_KEPT_MAX: Final = 1_000  # of a result, by an idle connection
 # Rows are looked up by key. A scan looks cheap while a table is empty, and a plan made then is kept for a while.
@@ -100,26 +100,26 @@ class PostgresDialect:
                 self._home = home(connection)
         return self._home
 
-    def ear(self) -> ListenEar:
+    def listener(self) -> ListenEar:
         """Hear wake-ups of this database."""
         return ListenEar(self.conninfo)
 
-    def mouth(self) -> GatheringMouth:
+    def notifier(self) -> CoalescingNotifier:
         """Send wake-ups to this database's ears."""
-        return GatheringMouth(NotifyMouth(self.conninfo))
+        return CoalescingNotifier(NotifyMouth(self.conninfo))
 
-    def judge(self, error: Exception) -> Trouble | None:
+    def judge(self, error: Exception) -> ErrorKind | None:
         """Tell what a psycopg error means."""
         if not isinstance(error, psycopg.Error):
             return None
         state = error.sqlstate or ""
-        if state in AGAIN:
-            return Trouble.AGAIN
+        if state in RETRY:
+            return ErrorKind.RETRY
         if state in RECONNECT or state.startswith("08"):
-            return Trouble.RECONNECT
+            return ErrorKind.RECONNECT
         if not state and isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
-            return Trouble.RECONNECT
-        return Trouble.FINAL
+            return ErrorKind.RECONNECT
+        return ErrorKind.FINAL
 
     def translate(self, error: Exception) -> LeaseholdError:
         """Turn a final psycopg error into one of ours."""
@@ -161,7 +161,7 @@ class PostgresSession:
     has prepared there would run its statement with our values.
     """
 
-    pours = True
+    supports_copy = True
 
     def __init__(self, connection: psycopg.Connection[Row], *, own: bool, is_pooled: bool) -> None:
         self._connection = connection
@@ -190,7 +190,7 @@ class PostgresSession:
             self._cursor = psycopg.Cursor(self._connection, row_factory=tuple_row)  # lets go of a large result
         return rows
 
-    def pour(self, name: str, texts: Iterable[str]) -> None:
+    def copy_in(self, name: str, texts: Iterable[str]) -> None:
         """Add rows to a table by COPY, each a line of a text."""
         statement = statements.text("postgres", name).encode()
         with psycopg.Cursor(self._connection) as cursor, cursor.copy(statement) as copy:

@@ -30,8 +30,8 @@ from leasehold.errors import (
 )
 from leasehold.model.journal import hash_chain
 from leasehold.store.db import guard, sqlite_clock, statements
-from leasehold.store.db.database import Row, Trouble
-from leasehold.store.db.sqlite_wake import SocketEar, SocketMouth
+from leasehold.store.db.database import ErrorKind, Row
+from leasehold.store.db.sqlite_wake import SocketListener, SocketNotifier
 
 VERSION_MIN: Final = (3, 51, 3)
 BUSY_SECONDS: Final = 30.0
@@ -40,7 +40,9 @@ TOLD: Final[dict[type[Exception], int]] = {apsw.IOError: apsw.SQLITE_IOERR, apsw
 BUSY: Final = "another process is writing"
 STATEMENTS_KEPT: Final = 1_000  # prepared, by connection: more than the store has
 BOUND_TIME: Final = "leasehold_now"
-TAKES: Final = frozenset({"leases/claim"})  # operations whose first step puts aside all that the others are about
+STOP_IF_EMPTY: Final = frozenset(
+    {"leases/claim"}
+)  # operations whose first step puts aside all that the others are about
 _BOOT: Final = clock.boot_id()
 
 
@@ -88,19 +90,19 @@ class SqliteDialect:
             raise ConnectionForeign(f"It leads to {connection.filename or 'memory'}, not to {self.path}.")
         return SqliteSession(connection, own=False, path=self.path)
 
-    def ear(self) -> SocketEar:
+    def listener(self) -> SocketListener:
         """Hear wake-ups of this file."""
-        return SocketEar(self.path)
+        return SocketListener(self.path)
 
-    def mouth(self) -> SocketMouth:
+    def notifier(self) -> SocketNotifier:
         """Send wake-ups to this file's ears."""
-        return SocketMouth(self.path)
+        return SocketNotifier(self.path)
 
-    def judge(self, error: Exception) -> Trouble | None:
+    def judge(self, error: Exception) -> ErrorKind | None:
         """Tell what an apsw error means."""
         if isinstance(error, apsw.BusyError | apsw.LockedError | apsw.SchemaChangeError):
-            return Trouble.AGAIN
-        return Trouble.FINAL if isinstance(error, apsw.Error) else None
+            return ErrorKind.RETRY
+        return ErrorKind.FINAL if isinstance(error, apsw.Error) else None
 
     def translate(self, error: Exception) -> LeaseholdError:
         """Turn a final apsw error into one of ours."""
@@ -157,7 +159,7 @@ class _Moment:
 class SqliteSession:
     """One apsw connection, ours or the caller's."""
 
-    pours = False
+    supports_copy = False
 
     def __init__(self, connection: Any, *, own: bool, path: Path, busy_seconds: float = BUSY_SECONDS) -> None:
         self._connection = connection
@@ -180,7 +182,7 @@ class SqliteSession:
         self._connection.create_scalar_function(name, function, arguments, deterministic=True)
 
     def _set_up(self) -> None:
-        self._connection.set_busy_handler(_patient(self._busy_seconds))
+        self._connection.set_busy_handler(_busy_handler(self._busy_seconds))
         keep_plans(self._connection)
         self.script("session", "pragmas")
 
@@ -201,14 +203,14 @@ class SqliteSession:
         """Run a named operation step by step and return the rows of the step that has some."""
         steps = _with_bound_time(name)
         values[BOUND_TIME] = self._moment.now
-        if name in TAKES:
+        if name in STOP_IF_EMPTY:
             self._execute(steps[0], values)
             if not self._execute(statements.steps("session", "taken")[0]):
                 return []
             steps = steps[1:]
         return self._steps(steps, values)
 
-    def pour(self, name: str, texts: Iterable[str]) -> None:
+    def copy_in(self, name: str, texts: Iterable[str]) -> None:
         """SQLite has nothing faster than its statements."""
         raise NotImplementedError
 
@@ -236,11 +238,13 @@ class SqliteSession:
     def atomic(self, *, write: bool) -> Iterator[None]:
         """Make what runs inside one transaction, with one time for all of it."""
         nested = self._connection.in_transaction
-        self._insist("SAVEPOINT leasehold" if nested else "BEGIN IMMEDIATE" if write else "BEGIN")
+        self._execute_with_retry("SAVEPOINT leasehold" if nested else "BEGIN IMMEDIATE" if write else "BEGIN")
         try:
             self._tell_time(write=write)
             yield
-            self._insist("RELEASE leasehold" if nested else "COMMIT")  # without a log, those who read hold it up
+            self._execute_with_retry(
+                "RELEASE leasehold" if nested else "COMMIT"
+            )  # without a log, those who read hold it up
         except BaseException:
             if self._connection.in_transaction:
                 self._execute("ROLLBACK TO leasehold" if nested else "ROLLBACK")
@@ -248,11 +252,11 @@ class SqliteSession:
                 self._execute("RELEASE leasehold")
             raise
 
-    def _insist(self, statement: str) -> None:
+    def _execute_with_retry(self, statement: str) -> None:
         if self._own:  # it has a busy handler
             self._execute(statement)
             return
-        wait = _patient(self._busy_seconds)
+        wait = _busy_handler(self._busy_seconds)
         for tries in itertools.count():  # the caller's connection may have no patience of its own
             try:
                 self._execute(statement)
@@ -302,7 +306,7 @@ class SqliteSession:
             guard.release(self._path)
 
 
-def _patient(seconds: float) -> Callable[[int], bool]:
+def _busy_handler(seconds: float) -> Callable[[int], bool]:
     """Return a busy handler that waits in short, uneven steps, so that no process is always last."""
     started = [0.0]
 

@@ -14,13 +14,13 @@ from typing import Any, Final
 import apsw
 
 from leasehold.errors import ConnectionForeign, LeaseholdError, Misuse, SqliteTooOld
-from leasehold.store.db.database import Row, Trouble
+from leasehold.store.db.database import ErrorKind, Row
 from leasehold.store.db.sqlite import BUSY_SECONDS, VERSION_MIN, SqliteDialect, SqliteSession, translate
-from leasehold.store.db.sqlite_wake import SocketEar, SocketMouth
+from leasehold.store.db.sqlite_wake import SocketListener, SocketNotifier
 
 STANDARD_VERSION_MIN: Final = (3, 40, 0)
 UNHEX_VERSION: Final = (3, 41, 0)
-AGAIN: Final = (apsw.SQLITE_BUSY, apsw.SQLITE_LOCKED, apsw.SQLITE_SCHEMA)
+RETRY: Final = (apsw.SQLITE_BUSY, apsw.SQLITE_LOCKED, apsw.SQLITE_SCHEMA)
 PRIMARY: Final = 0xFF  # the part of a result code that says what it is about
 
 
@@ -59,18 +59,18 @@ class BorrowedDialect(SqliteDialect):
             raise ConnectionForeign("This app works on one connection of yours; this is another.")
         return self.connect()
 
-    def ear(self) -> SocketEar:
+    def listener(self) -> SocketListener:
         """Workers need connections of their own."""
         raise Misuse("An app on a connection of yours runs no workers; open the file by its URL for that.")
 
-    def mouth(self) -> SocketMouth | Silence:  # type: ignore[override]
+    def notifier(self) -> SocketNotifier | NullNotifier:  # type: ignore[override]
         """Tell the workers of a file; a database in memory has none."""
-        return Silence() if self.path == Path() else SocketMouth(self.path)
+        return NullNotifier() if self.path == Path() else SocketNotifier(self.path)
 
-    def judge(self, error: Exception) -> Trouble | None:
+    def judge(self, error: Exception) -> ErrorKind | None:
         """Tell what an error of either library means."""
         if isinstance(error, sqlite3.Error):
-            return Trouble.AGAIN if _code_of(error) in AGAIN else Trouble.FINAL
+            return ErrorKind.RETRY if _code_of(error) in RETRY else ErrorKind.FINAL
         return super().judge(error)
 
     def translate(self, error: Exception) -> LeaseholdError:
@@ -116,7 +116,7 @@ class StandardSession(SqliteSession):
             connection.text_factory = theirs
 
 
-class Silence:
+class NullNotifier:
     """A mouth that nobody listens to."""
 
     def send(self, words: Iterable[str]) -> None:

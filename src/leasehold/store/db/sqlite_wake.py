@@ -46,7 +46,7 @@ def _bound(place: Path) -> socket.socket:
     return heard
 
 
-class SocketEar:
+class SocketListener:
     """Hears words on a socket of its own."""
 
     def __init__(self, path: Path) -> None:
@@ -89,7 +89,7 @@ class SocketEar:
         self._poke.close()
 
 
-class SocketMouth:
+class SocketNotifier:
     """Sends words to every ear of a file."""
 
     def __init__(self, path: Path) -> None:

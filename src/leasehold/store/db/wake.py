@@ -15,7 +15,7 @@ ATTENTION: Final = "ATTENTION"
 BREATH_SECONDS: Final = 0.003
 
 
-class Ear(Protocol):
+class Listener(Protocol):
     """Hears words that other processes send. Heals by itself."""
 
     def wait(self, seconds: float) -> set[str]:
@@ -25,7 +25,7 @@ class Ear(Protocol):
         """Stop listening."""
 
 
-class Mouth(Protocol):
+class Notifier(Protocol):
     """Sends words. Never raises and never waits long: a lost word costs a poll."""
 
     def send(self, words: Iterable[str]) -> None:
@@ -35,13 +35,13 @@ class Mouth(Protocol):
         """Send what is left and stop."""
 
 
-class GatheringMouth:
+class CoalescingNotifier:
     """A mouth for a slow way: whatever has gathered while it was speaking is said next, in one go.
 
     The first word after a silence is said at once, those of a burst every few milliseconds: ears are awake then.
     """
 
-    def __init__(self, speak: Mouth) -> None:
+    def __init__(self, speak: Notifier) -> None:
         self._speak = speak
         self._words: set[str] = set()
         self._changed = threading.Condition()

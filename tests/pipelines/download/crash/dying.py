@@ -16,9 +16,9 @@ from functools import cached_property
 
 from leasehold.pipelines.download import Collection
 from leasehold.pipelines.download.collection import HANDS_MAX, settings_of_this_process
-from leasehold.pipelines.download.files.content_store import Places
+from leasehold.pipelines.download.files.content_store import ContentStore
 from leasehold.pipelines.download.handler import Tools
-from leasehold.pipelines.download.process.concurrency import Hands
+from leasehold.pipelines.download.process.concurrency import ThreadPool
 from tests.support.processes.fork_server import ROOT, Nestling
 
 NEVER = "never"
@@ -63,7 +63,7 @@ class DyingSheet:
         pass_by("unlinked", self._seam)
 
 
-class DyingPlaces(Places):
+class DyingPlaces(ContentStore):
     """A folder whose process dies while a file becomes whole."""
 
     def __init__(self, root, seam):
@@ -80,7 +80,7 @@ class DyingPlaces(Places):
         return name
 
 
-class DyingHands(Hands):
+class DyingHands(ThreadPool):
     """Threads whose process dies before or after they read or sync a part, while its bytes still come."""
 
     def __init__(self, seam):

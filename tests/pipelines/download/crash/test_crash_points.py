@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from leasehold.model.lease import Vacancy
+from leasehold.model.lease import Reclaim
 from leasehold.pipelines.download import read_manifest
 from leasehold.pipelines.download.fetch import SYNC_BYTES
 from leasehold.pipelines.download.repair.retry import retry
@@ -55,7 +55,7 @@ def test_a_step_that_is_known_to_be_done_is_looked_up_and_not_done_again(collect
 
 def test_a_job_that_has_gone_another_way_is_not_fetched(collection, server):
     (job,) = collection.plan(read_manifest([server.add("/a", CONTENT)]))
-    held = collection.app.byhand.hold(job.id, owner="somebody")
+    held = collection.app.manual.hold(job.id, owner="somebody")
     for state in ("LEASED", "SKIPPED_DUPLICATE"):
         held.task.advance(state)
     held.release()
@@ -82,7 +82,7 @@ def test_what_a_stopped_worker_wakes_up_with_changes_nothing(collection, server,
         first = worker(collection.settings, log)
         until(lambda: server.stalled, timeout=120)
         until(lambda: is_stopped_between_transactions(first, collection.settings.database), timeout=120)
-        collection.app.store.leases.vacate([Vacancy(job.id, 1, "owner gone")])
+        collection.app.store.leases.reclaim([Reclaim(job.id, 1, "owner gone")])
         second = worker(collection.settings, log)
         until(lambda: [event.name for event in collection.app.journal.of(job.id)].count("claimed") == 2, timeout=120)
         first.send_signal(signal.SIGCONT)

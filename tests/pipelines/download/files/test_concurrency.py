@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from leasehold.pipelines.download.process.concurrency import Batches, Hands
+from leasehold.pipelines.download.process.concurrency import Batches, ThreadPool
 
 
 def test_what_gathers_while_a_group_is_done_is_the_next_group_and_each_gets_its_own_answer():
@@ -76,7 +76,7 @@ def test_there_are_as_many_hands_as_are_needed_at_once_and_no_more_than_may_be()
     meeting = threading.Barrier(4)
 
     async def run(most, wishes, act):
-        hands = Hands(most)
+        hands = ThreadPool(most)
         found = await asyncio.gather(*(hands.do(act) for _ in range(wishes)))
         hands.close()
         return found
@@ -94,7 +94,7 @@ def test_what_a_hand_raises_is_raised_where_it_is_waited_for():
         raise OSError("no")
 
     async def run():
-        hands = Hands(1)
+        hands = ThreadPool(1)
         with pytest.raises(OSError, match="no"):
             await hands.do(fail)
         found = await hands.do(lambda: 7)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leasehold.pipelines.download.files.content_store import NAME_BYTES_MAX, Places, clean_name, hash_of
-from leasehold.pipelines.download.files.part_file import Draft
+from leasehold.pipelines.download.files.content_store import NAME_BYTES_MAX, ContentStore, clean_name, hash_of
+from leasehold.pipelines.download.files.part_file import LockedPart
 
 CONTENT = b"every byte of it"
 SHA = hashlib.sha256(CONTENT).hexdigest()
@@ -18,7 +18,7 @@ SHA = hashlib.sha256(CONTENT).hexdigest()
 
 @pytest.fixture
 def places(tmp_path):
-    made = Places(tmp_path)
+    made = ContentStore(tmp_path)
     made.make()
     return made
 
@@ -30,7 +30,7 @@ def part(places, key, content=CONTENT):
 
 
 def keep(places, path, sha256):
-    with closing(Draft(path)) as draft:
+    with closing(LockedPart(path)) as draft:
         return places.keep(draft, sha256)
 
 
@@ -55,10 +55,10 @@ def test_what_was_linked_but_not_unlinked_is_completed_and_never_written_to_agai
     places.object(SHA).parent.mkdir(parents=True)
     os.link(path, places.object(SHA))
     with pytest.raises(FileNotFoundError):
-        Draft(path, make=False)
+        LockedPart(path, make=False)
     assert not path.exists()
     os.link(places.object(SHA), path)
-    with closing(Draft(path)) as draft:
+    with closing(LockedPart(path)) as draft:
         draft.begin(0)
         assert (path.read_bytes(), places.object(SHA).read_bytes()) == (b"", CONTENT)
     assert not path.exists(), "nothing was written to it"
@@ -76,7 +76,7 @@ def test_a_damaged_content_is_replaced_by_what_was_just_fetched(places):
 def test_a_part_that_was_taken_away_or_replaced_becomes_no_file(places):
     for spoil in (lambda path: path.unlink(), lambda path: part(places, "other", b"other").replace(path)):
         path = part(places, "a")
-        with closing(Draft(path)) as draft:
+        with closing(LockedPart(path)) as draft:
             spoil(path)
             with pytest.raises(FileNotFoundError):
                 places.keep(draft, SHA)
@@ -86,7 +86,7 @@ def test_a_part_that_was_taken_away_or_replaced_becomes_no_file(places):
 def test_a_part_is_open_to_the_next_attempt_until_it_is_whole(places):
     """Whoever is not root cannot open a file of their own that is read-only."""
     path = part(places, "a")
-    with closing(Draft(path)) as draft:
+    with closing(LockedPart(path)) as draft:
         draft.seal()
         assert draft.settle() is None
         assert path.stat().st_mode & 0o200
@@ -95,7 +95,7 @@ def test_a_part_is_open_to_the_next_attempt_until_it_is_whole(places):
 def test_a_part_that_could_not_be_synced_is_taken_away_since_the_next_sync_would_say_nothing(places):
     path = part(places, "a")
     end, other = os.pipe()  # what no kernel can sync
-    with closing(Draft(path)) as draft:
+    with closing(LockedPart(path)) as draft:
         os.dup2(end, draft.descriptor)
         assert isinstance(draft.settle(), OSError)
     for descriptor in (end, other):

@@ -10,8 +10,8 @@ import pytest
 
 from leasehold.pipelines.download import read_manifest
 from leasehold.pipelines.download.fetch import NOTED_BYTES
-from leasehold.pipelines.download.files.anonymous_file import Loose, can_be_loose
-from leasehold.pipelines.download.files.content_store import Places
+from leasehold.pipelines.download.files.anonymous_file import AnonymousFile, can_be_loose
+from leasehold.pipelines.download.files.content_store import ContentStore
 from leasehold.pipelines.download.repair.retry import retry
 from leasehold.testing import crash_at
 from tests.pipelines.download.crash.test_kills import worker
@@ -23,7 +23,7 @@ SHA = hashlib.sha256(CONTENT).hexdigest()
 
 @pytest.fixture
 def places(tmp_path):
-    made = Places(tmp_path)
+    made = ContentStore(tmp_path)
     made.make()
     return made
 
@@ -33,7 +33,7 @@ def objects(places):
 
 
 def keep(places, content, sha256):
-    with closing(Loose(content, places.staging)) as loose:
+    with closing(AnonymousFile(content, places.staging)) as loose:
         return places.keep(loose, sha256)
 
 

@@ -46,7 +46,7 @@ async def fetched(client, url):
     got = bytearray()
     body = await client.open(url)
     try:
-        await body.pour(got.extend, lambda: False)
+        await body.copy_in(got.extend, lambda: False)
     finally:
         body.close()
     return bytes(got)
@@ -131,7 +131,7 @@ def test_bytes_that_come_before_anybody_wants_them_wait():
             body = await client.open(url)
             await asyncio.to_thread(hashlib.pbkdf2_hmac, "sha256", b"", b"", 100_000)  # the buffer fills meanwhile
             got = bytearray()
-            await body.pour(got.extend, lambda: False)
+            await body.copy_in(got.extend, lambda: False)
             body.close()
             client.close()
             await asyncio.sleep(0)
@@ -149,7 +149,7 @@ def test_a_sink_that_fails_ends_the_exchange_with_its_error():
         async with talking(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello") as (url, _):
             body = await client.open(url)
             try:
-                await body.pour(full, lambda: False)
+                await body.copy_in(full, lambda: False)
             finally:
                 body.close()
 

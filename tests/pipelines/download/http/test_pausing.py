@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from leasehold.pipelines.download.fetch import SYNC_BYTES, Part, Pen, stream
-from leasehold.pipelines.download.files.background_hash import Trail
-from leasehold.pipelines.download.files.part_file import Draft
+from leasehold.pipelines.download.fetch import SYNC_BYTES, Part, PartWriter, stream
+from leasehold.pipelines.download.files.background_hash import BackgroundHash
+from leasehold.pipelines.download.files.part_file import LockedPart
 from leasehold.pipelines.download.http.client import Client, Head, Options
-from leasehold.pipelines.download.process.concurrency import Hands
+from leasehold.pipelines.download.process.concurrency import ThreadPool
 from tests.support.wait import until
 
 LARGE = bytes(4 * SYNC_BYTES)
@@ -35,7 +35,7 @@ class Slow:
         assert self.may_end.wait(120)  # longer than a test waits for anything
 
 
-class SlowDraft(Draft):
+class SlowDraft(LockedPart):
     """A part whose sync, and whose hashing, take as long as they are told to; it tells what was done, in turn."""
 
     def __init__(self, path, syncing=None, hashing=None, error=None):
@@ -94,7 +94,7 @@ def part(tmp_path):
 
 async def fetch(url, part, draft, told):
     """Fetch a file as a worker does; the draft is closed whatever happens."""
-    client, hands = Client(Options(timeout=120)), Hands(4)
+    client, hands = Client(Options(timeout=120)), ThreadPool(4)
     try:
         with closing(draft):
             head = await client.head(url)
@@ -146,12 +146,12 @@ def test_a_sync_that_takes_long_holds_back_the_server_and_all_of_the_file_comes_
 
 def test_a_pen_pauses_once_while_it_syncs_and_hears_again_when_that_has_ended(part):
     async def run():
-        syncing, hands = Slow(), Hands(4)
+        syncing, hands = Slow(), ThreadPool(4)
         tap: Any = Tap()
         view = memoryview(LARGE)[:SYNC_BYTES]
         with closing(SlowDraft(part.path, syncing)) as draft:
-            trail = Trail(draft, hashlib.sha256(), 0, hands)
-            pen = Pen(draft, trail, tap, part, None, lambda *_: None, hands)
+            trail = BackgroundHash(draft, hashlib.sha256(), 0, hands)
+            pen = PartWriter(draft, trail, tap, part, None, lambda *_: None, hands)
             pen.write(view)
             await wait_until(syncing.begun.is_set)
             assert (tap.flows, pen.tick()) == (True, False)  # it is written on while the first stretch is synced

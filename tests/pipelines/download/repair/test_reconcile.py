@@ -11,7 +11,7 @@ import apsw
 import psycopg
 
 from leasehold.pipelines.download import read_manifest, reconcile
-from leasehold.pipelines.download.files.part_file import Draft
+from leasehold.pipelines.download.files.part_file import LockedPart
 from leasehold.pipelines.download.index.backends import PostgresShelf, SqliteShelf
 from leasehold.pipelines.download.index.index import Index, missing_rows
 from leasehold.pipelines.download.repair.reconcile import Reconciled
@@ -83,7 +83,7 @@ def test_a_part_that_somebody_has_locked_meanwhile_is_not_removed(folder, server
     """Its job had ended when the journal was read; then it was revived, and a worker builds on the part."""
     with folder.opened() as collection:
         paths = lay_part(collection, "f" * 64)
-        with contextlib.closing(Draft(paths[0])):
+        with contextlib.closing(LockedPart(paths[0])):
             assert reconcile(collection).is_quiet
             assert all(path.exists() for path in paths)
         assert len(reconcile(collection).removed) == len(paths)

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import click
 
-from leasehold.pipelines.crew import Stop, heeding
+from leasehold.pipelines.crew import Stop, stop_on_signals
 from leasehold.pipelines.download import states
 from leasehold.pipelines.download.cli import queries
 from leasehold.pipelines.download.collection import PER_HOST, Collection, Settings
@@ -20,7 +20,7 @@ from leasehold.pipelines.download.process.forked_workers import Children
 from leasehold.pipelines.download.process.locate import addressed, opened
 from leasehold.pipelines.download.repair.reconcile import reconcile
 from leasehold.pipelines.download.reports.text import counted
-from leasehold.pipelines.download.run_loop import WORDS, Sight, log_of, look, run, run_forked
+from leasehold.pipelines.download.run_loop import WORDS, Snapshot, log_of, look, run, run_forked
 from leasehold.pipelines.download.status import FINAL_MISSING
 
 FOLDER: Final = click.Path(file_okay=False, path_type=Path)
@@ -46,7 +46,7 @@ filename, or a plain list of URLs."""
 
 @click.group(
     cls=Download,
-    help=queries.lesson(
+    help=queries.help_with_examples(
         TEXT,
         [
             "leasehold download papers.jsonl --out papers   fetch; again: go on; a third time: nothing to do",
@@ -64,7 +64,7 @@ def download(url: str) -> None:
 
 
 @download.command(
-    help=queries.lesson(
+    help=queries.help_with_examples(
         "Fetch every file of MANIFEST (- for standard input) into DIR.\n\nThe word `fetch` may be left out. Ctrl-C"
         " stops cleanly, and the same command goes on where it was.",
         [
@@ -101,7 +101,11 @@ def fetch(context: click.Context, /, manifest: Path, out: Path, workers: int, **
         return
     headers = _headers(given["headers"])
     settings = addressed(Settings(out, given["url"], given["timeout"], given["max_bytes"], headers))
-    with heeding() as stop, Children(settings, workers, WORDS, log_of(out)) as ready, opened(settings) as collection:
+    with (
+        stop_on_signals() as stop,
+        Children(settings, workers, WORDS, log_of(out)) as ready,
+        opened(settings) as collection,
+    ):
         _reconcile(collection)
         collection.limit(given["per_host"], given["rate"])
         collection.plan(artifacts, partial(_begin, collection, ready, stop))
@@ -118,7 +122,7 @@ def _begin(collection: Collection, ready: Children, stop: Stop) -> None:
         ready.begin(stop)
 
 
-def _run(collection: Collection, workers: int, ready: Children, stop: Stop) -> Sight:
+def _run(collection: Collection, workers: int, ready: Children, stop: Stop) -> Snapshot:
     _begin(collection, ready, stop)  # there may be nothing planned now that was not planned before
     sight = look(collection)
     if sight.is_over and not ready.have_begun:
@@ -132,7 +136,7 @@ def _run(collection: Collection, workers: int, ready: Children, stop: Stop) -> S
 
 
 @contextmanager
-def _drawn() -> Iterator[Callable[[Sight], None]]:
+def _drawn() -> Iterator[Callable[[Snapshot], None]]:
     """Have every moment drawn, where there is a terminal; where there is none nothing is even read that could."""
     if not sys.stderr.isatty():
         yield lambda _: None

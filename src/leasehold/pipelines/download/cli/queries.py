@@ -55,7 +55,7 @@ def url_option(function: Callable[..., Any]) -> Callable[..., Any]:
     return option(function)
 
 
-def lesson(text: str, examples: list[str]) -> str:
+def help_with_examples(text: str, examples: list[str]) -> str:
     """Return the help of a verb: what it does, then how it looks."""
     return f"{text}\n\n\b\nExamples:\n" + "\n".join(f"  {example}" for example in examples)
 
@@ -63,7 +63,7 @@ def lesson(text: str, examples: list[str]) -> str:
 def _verb(text: str, *examples: str) -> Callable[[Callable[..., Any]], click.Command]:
     """Make a verb about DIR."""
     folder = click.argument("folder", metavar="DIR", type=FOLDER)
-    command = click.command(help=lesson(text, [f"leasehold download {example}" for example in examples]))
+    command = click.command(help=help_with_examples(text, [f"leasehold download {example}" for example in examples]))
     return lambda function: command(folder(url_option(function)))
 
 

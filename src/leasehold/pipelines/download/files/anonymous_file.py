@@ -13,7 +13,7 @@ from pathlib import Path
 from leasehold.pipelines.download.files.part_file import READ_ONLY
 
 
-class Loose:
+class AnonymousFile:
     """A content, and the file that it is written to."""
 
     def __init__(self, content: bytes, folder: Path) -> None:
@@ -68,7 +68,7 @@ def can_be_loose(folder: Path) -> bool:
     """Whether this folder takes files without a name, and gives them one."""
     if not hasattr(os, "O_TMPFILE"):
         return False
-    trial = Loose(b"", folder)
+    trial = AnonymousFile(b"", folder)
     name = folder / f"{secrets.token_hex(32)}.part"
     trial.seal()
     try:

@@ -9,17 +9,17 @@ import asyncio
 from functools import partial
 from typing import Any, Final
 
-from leasehold.pipelines.download.files.part_file import Draft
-from leasehold.pipelines.download.process.concurrency import Hands, outlast, quietly
+from leasehold.pipelines.download.files.part_file import LockedPart
+from leasehold.pipelines.download.process.concurrency import ThreadPool, wait_ignoring_errors, wait_uncancelled
 
 AT_ONCE_BYTES: Final = 4 * 1024 * 1024
 STEP_BYTES: Final = 2 * 1024 * 1024
 
 
-class Trail:
+class BackgroundHash:
     """The digest of a draft, from byte `start` on, which `digest` holds already."""
 
-    def __init__(self, draft: Draft, digest: Any, start: int, hands: Hands) -> None:
+    def __init__(self, draft: LockedPart, digest: Any, start: int, hands: ThreadPool) -> None:
         self._draft = draft
         self._digest = digest
         self._hands = hands
@@ -55,14 +55,14 @@ class Trail:
         self._least = 1
         self._go_on()
         if (following := self._following) is not None:
-            await outlast(following)
+            await wait_uncancelled(following)
             following.result()
         return str(self._digest.hexdigest())
 
     async def give_up(self) -> None:
         """Wait for the stretch that is under way, whoever wants this to end: its file must not be closed before."""
         self._is_given_up = True
-        await quietly(self._following)
+        await wait_ignoring_errors(self._following)
 
     def check(self) -> None:
         """Raise what went wrong with the hashing so far."""

@@ -38,7 +38,7 @@ class Kept:
     is_new: bool
 
 
-class Sheet(Protocol):
+class Publishable(Protocol):
     """All bytes of a file that shall become whole: a draft, or a content that is loose."""
 
     @property
@@ -61,7 +61,7 @@ class Sheet(Protocol):
         """Keep them under that name alone."""
 
 
-class Places:
+class ContentStore:
     """The folder of one collection."""
 
     def __init__(self, root: Path) -> None:
@@ -110,14 +110,14 @@ class Places:
         """Whether a content is there."""
         return self.object(sha256).is_file()
 
-    def keep(self, draft: Sheet, sha256: str) -> Kept:
+    def keep(self, draft: Publishable, sha256: str) -> Kept:
         """Make a part whole under its hash. Safe to repeat: what a crash left half-done is completed."""
         (kept,) = self.keep_all([(draft, sha256)])
         if isinstance(kept, Exception):
             raise kept
         return kept
 
-    def keep_all(self, drafts: Sequence[tuple[Sheet, str]]) -> list[Kept | Exception]:
+    def keep_all(self, drafts: Sequence[tuple[Publishable, str]]) -> list[Kept | Exception]:
         """Make parts whole, each as if it were alone; what can be synced for all of them at once is.
 
         All bytes are sent to the disk before the first is waited for, and nothing is changed between one sync and the
@@ -145,7 +145,7 @@ class Places:
         sync(str(self.object(sha256).parent))
         sync(str(self._objects))
 
-    def _link(self, draft: Sheet, sha256: str) -> Kept | Exception:
+    def _link(self, draft: Publishable, sha256: str) -> Kept | Exception:
         """Link a part under its hash. With plain texts: it is done for every file."""
         folder = f"{self._objects}/{sha256[:2]}"
         target = f"{folder}/{sha256[2:]}"
@@ -161,7 +161,7 @@ class Places:
             return error
         return Kept(sha256, is_new=True)
 
-    def _compare(self, draft: Sheet, target: str, sha256: str) -> Kept | Exception:
+    def _compare(self, draft: Publishable, target: str, sha256: str) -> Kept | Exception:
         """See that what is there is what it should be; if it is not, what was just fetched takes its place."""
         try:
             if hash_of(Path(target)) == (sha256, draft.size):

@@ -20,7 +20,7 @@ OPENINGS_MAX: Final = 10
 READ_ONLY: Final = 0o444
 
 
-class Draft:
+class LockedPart:
     """An open part. Without `make`, `FileNotFoundError` where there is none."""
 
     def __init__(self, path: Path, *, make: bool = True) -> None:
@@ -129,7 +129,7 @@ class Draft:
         self.descriptor = -1
 
 
-def hashed(draft: Draft, upto: int) -> Any:
+def hashed(draft: LockedPart, upto: int) -> Any:
     """Return a digest over the first so many bytes, which must be there."""
     digest = hashlib.sha256()
     draft.hash_into(digest, 0, upto)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from leasehold.pipelines.download.fetch import Part
-from leasehold.pipelines.download.files.anonymous_file import Loose
-from leasehold.pipelines.download.files.content_store import Kept, Places
-from leasehold.pipelines.download.files.part_file import Draft
+from leasehold.pipelines.download.files.anonymous_file import AnonymousFile
+from leasehold.pipelines.download.files.content_store import ContentStore, Kept
+from leasehold.pipelines.download.files.part_file import LockedPart
 from leasehold.pipelines.download.index.index import Index
-from leasehold.pipelines.download.process.concurrency import Batches, Owed
+from leasehold.pipelines.download.process.concurrency import Batches, UncancellableFuture
 
 GROUP_MAX: Final = 200
 
@@ -24,7 +24,7 @@ class Ready:
     """
 
     part: Part
-    draft: Draft | None
+    draft: LockedPart | None
     sha256: str
     key: str
     work_id: str
@@ -35,10 +35,12 @@ class Ready:
 class Finisher:
     """Makes parts whole."""
 
-    def __init__(self, places: Places, index: Index) -> None:
+    def __init__(self, places: ContentStore, index: Index) -> None:
         self._places = places
         self._index = index
-        self._batches: Batches[Ready, dict[str, Any]] = Batches("leasehold-finisher", self._finish, GROUP_MAX, Owed)
+        self._batches: Batches[Ready, dict[str, Any]] = Batches(
+            "leasehold-finisher", self._finish, GROUP_MAX, UncancellableFuture
+        )
 
     def finish(self, ready: Ready) -> asyncio.Future[dict[str, Any]]:
         """Make one whole: whether its content is new, and its name; or that somebody took the part away.
@@ -58,11 +60,11 @@ class Finisher:
             ]
         finally:
             for sheet in sheets:
-                if isinstance(sheet, Loose):
+                if isinstance(sheet, AnonymousFile):
                     sheet.close()
 
-    def _sheet(self, one: Ready) -> Draft | Loose | None:
-        return one.draft if one.content is None else Loose(one.content, self._places.staging)
+    def _sheet(self, one: Ready) -> LockedPart | AnonymousFile | None:
+        return one.draft if one.content is None else AnonymousFile(one.content, self._places.staging)
 
     def _end(self, one: Ready, kept: Kept | Exception | None) -> dict[str, Any] | Exception:
         """Give a name. A part that is not there was whole before, if its content is."""

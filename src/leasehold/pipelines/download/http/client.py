@@ -19,7 +19,7 @@ from weakref import WeakKeyDictionary
 from msgspec import Struct
 
 from leasehold.errors import Permanent, Transient
-from leasehold.pipelines.download.http.connection import BODILESS, Answer, Silence, Sink, Watch, Wire
+from leasehold.pipelines.download.http.connection import BODILESS, Answer, Connection, ConnectionClosed, Sink, Watch
 from leasehold.pipelines.download.http.urls import PORTS, UrlRefused, canonical_url, parts_of
 
 REDIRECTS_MAX: Final = 10
@@ -72,7 +72,7 @@ class Head(Struct, frozen=True):
         return self.etag or self.modified
 
 
-Idle = dict[tuple[str, str], list[Wire]]
+Idle = dict[tuple[str, str], list[Connection]]
 
 
 class Pool:
@@ -87,7 +87,7 @@ class Pool:
     def _tls(self) -> ssl.SSLContext:
         return ssl.create_default_context()
 
-    async def take(self, parts: SplitResult) -> tuple[Wire, bool]:
+    async def take(self, parts: SplitResult) -> tuple[Connection, bool]:
         """Return a connection, and whether it was used before."""
         idle = self._here().get((parts.scheme, parts.netloc), [])
         while idle:
@@ -96,14 +96,16 @@ class Pool:
                 return wire, True
         return await self._connect(parts), False
 
-    async def _connect(self, parts: SplitResult) -> Wire:
+    async def _connect(self, parts: SplitResult) -> Connection:
         tls = self._tls if parts.scheme == "https" else None
         port = parts.port or PORTS[parts.scheme]
         async with asyncio.timeout(self._timeout):
-            _, wire = await asyncio.get_running_loop().create_connection(Wire, parts.hostname or "", port, ssl=tls)
+            _, wire = await asyncio.get_running_loop().create_connection(
+                Connection, parts.hostname or "", port, ssl=tls
+            )
         return wire
 
-    def give(self, parts: SplitResult, wire: Wire) -> None:
+    def give(self, parts: SplitResult, wire: Connection) -> None:
         """Take back a connection whose answer was read to its end."""
         idle = self._here().setdefault((parts.scheme, parts.netloc), [])
         if wire.is_idle and len(idle) < IDLE_MAX:
@@ -145,7 +147,7 @@ class Body:
         self.start = start
         self._exchange = exchange
 
-    async def pour(self, sink: Sink, tick: Callable[[], bool]) -> None:
+    async def copy_in(self, sink: Sink, tick: Callable[[], bool]) -> None:
         """Give the bytes to a sink as they come; raises where fewer come than were said. `tick`: called meanwhile."""
         got = 0
         most, url = self._exchange.options.bytes_max, self.head.url
@@ -159,7 +161,7 @@ class Body:
         expected = self.head.length - self.start if self.head.length is not None else None
         try:
             await self._exchange.receive(take, tick)
-        except (Silence, ConnectionResetError):
+        except (ConnectionClosed, ConnectionResetError):
             if expected is None:
                 said = f"{url} broke off after {got:,} bytes"
                 raise Transient(said, error_class="NETWORK_RESET") from None
@@ -182,7 +184,7 @@ class Body:
 class Exchange:
     """One question and its answer on one connection."""
 
-    def __init__(self, pool: Pool, options: Options, parts: SplitResult, wire: Wire, answer: Answer) -> None:
+    def __init__(self, pool: Pool, options: Options, parts: SplitResult, wire: Connection, answer: Answer) -> None:
         self._pool = pool
         self._parts = parts
         self.options = options

@@ -28,11 +28,11 @@ _hex: Final = re.compile(rb"[0-9A-Fa-f]{1,15}")
 Sink = Callable[[memoryview], None]
 
 
-class Silence(ConnectionResetError):
+class ConnectionClosed(ConnectionResetError):
     """The other side has closed the connection before it said anything."""
 
 
-class Garbled(ConnectionResetError):
+class InvalidResponse(ConnectionResetError):
     """What came is no answer; on a connection that was used before it may be what is left of the last one."""
 
 
@@ -62,11 +62,11 @@ class Phase(Enum):
     IDLE = auto()
     ASKED = auto()
     ANSWERED = auto()  # the head is here, and nobody has asked for the body yet
-    POURING = auto()
+    READING_BODY = auto()
     CLOSED = auto()
 
 
-class Wire(asyncio.BufferedProtocol):
+class Connection(asyncio.BufferedProtocol):
     """One connection. Its owner asks, receives, and asks again while `is_idle`."""
 
     def __init__(self) -> None:
@@ -93,7 +93,7 @@ class Wire(asyncio.BufferedProtocol):
     def buffer_updated(self, nbytes: int) -> None:
         self._filled += nbytes
         match self._phase:
-            case Phase.POURING:
+            case Phase.READING_BODY:
                 self._pour()
             case Phase.ASKED:
                 self._look()
@@ -104,11 +104,11 @@ class Wire(asyncio.BufferedProtocol):
                 self.close()  # nobody has asked
 
     def eof_received(self) -> bool:
-        self._break(Silence("the server has closed the connection"))
+        self._break(ConnectionClosed("the server has closed the connection"))
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._break(exc or Silence("the server has closed the connection"))
+        self._break(exc or ConnectionClosed("the server has closed the connection"))
 
     def _break(self, error: Exception) -> None:
         self._ended = self._ended or error
@@ -116,7 +116,7 @@ class Wire(asyncio.BufferedProtocol):
             self._settle(None if self._is_end(self._ended) else self._ended)
 
     def _is_end(self, error: Exception) -> bool:
-        return self._body is not None and self._body.ends_by_closing and isinstance(error, Silence)
+        return self._body is not None and self._body.ends_by_closing and isinstance(error, ConnectionClosed)
 
     def _settle(self, answer: Any) -> None:
         waiting, self._waiting, self._body = self._waiting, None, None
@@ -132,7 +132,7 @@ class Wire(asyncio.BufferedProtocol):
         """Ask, and return the head of the answer."""
         assert self._transport is not None
         if not self.is_idle or self._transport.is_closing():
-            raise Silence("the connection is closed")
+            raise ConnectionClosed("the connection is closed")
         self._phase = Phase.ASKED
         waiting: asyncio.Future[Answer] = self._loop.create_future()
         self._waiting = waiting
@@ -182,7 +182,7 @@ class Wire(asyncio.BufferedProtocol):
         self._body = body = Body(answer, sink)
         if body.left is None or body.left > HEAD_BYTES_MAX:
             self._widen()
-        self._phase = Phase.POURING
+        self._phase = Phase.READING_BODY
         waiting = self._waiting = self._loop.create_future()
         self._pour()
         if not waiting.done():
@@ -374,7 +374,7 @@ def parse_head(text: bytes) -> Answer:
     first, *lines = text.split(b"\n")
     found = _status.match(first.strip())
     if found is None:
-        raise Garbled("what came is no answer of HTTP/1.1")
+        raise InvalidResponse("what came is no answer of HTTP/1.1")
     headers: dict[str, str] = {}
     for line in lines:
         name, colon, value = line.decode("latin-1").partition(":")

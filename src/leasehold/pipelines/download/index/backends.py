@@ -15,7 +15,7 @@ T = TypeVar("T")
 BUSY_MILLISECONDS: Final = 30_000
 
 
-class Shelf(Protocol):
+class IndexBackend(Protocol):
     """A database's way to keep rows. Every deed is safe to repeat."""
 
     def change(self, *deeds: tuple[str, Values]) -> int:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Final
 
-from leasehold.pipelines.download.index.backends import Shelf
+from leasehold.pipelines.download.index.backends import IndexBackend
 from leasehold.pipelines.download.process.concurrency import Batches
 
 GROUP_MAX: Final = 500
@@ -70,7 +70,7 @@ COLUMNS: Final = tuple(field.name for field in fields(Row))
 class Index:
     """What is on disk."""
 
-    def __init__(self, shelf: Shelf) -> None:
+    def __init__(self, shelf: IndexBackend) -> None:
         self.marks = Marks(shelf)
         self._shelf = shelf
         self._batches: Batches[Row, str] = Batches("leasehold-index", self._write, GROUP_MAX)
@@ -157,7 +157,7 @@ class Index:
 class Marks:
     """Operations that nobody goes on with."""
 
-    def __init__(self, shelf: Shelf) -> None:
+    def __init__(self, shelf: IndexBackend) -> None:
         self._shelf = shelf
 
     def add(self, mark: Abandoned) -> bool:

@@ -16,7 +16,7 @@ O = TypeVar("O")  # noqa: E741 — what comes out
 Wish = tuple[Any, asyncio.AbstractEventLoop, "asyncio.Future[Any]"]
 
 
-async def outlast(*tasks: asyncio.Future[Any] | None) -> None:
+async def wait_uncancelled(*tasks: asyncio.Future[Any] | None) -> None:
     """Wait until all are over, whoever wants this to end meanwhile: that is passed on afterwards."""
     cut: asyncio.CancelledError | None = None
     while left := [task for task in tasks if task is not None and not task.done()]:
@@ -28,16 +28,16 @@ async def outlast(*tasks: asyncio.Future[Any] | None) -> None:
         raise cut
 
 
-async def quietly(task: asyncio.Future[Any] | None) -> None:
+async def wait_ignoring_errors(task: asyncio.Future[Any] | None) -> None:
     """Likewise, for one whose failure is of no interest: whoever ends has another."""
     try:
-        await outlast(task)
+        await wait_uncancelled(task)
     finally:
         if task is not None and not task.cancelled():
             task.exception()
 
 
-class Hands:
+class ThreadPool:
     """Threads that each do one thing after the other; as many as are needed at once, and no more than `most`."""
 
     def __init__(self, most: int) -> None:
@@ -80,7 +80,7 @@ class Hands:
             self._wishes.put(None)
 
 
-class Owed(asyncio.Future[O]):
+class UncancellableFuture(asyncio.Future[O]):
     """A future that no cancel ends: whoever awaits it is cancelled when it is over."""
 
     def cancel(self, msg: object = None) -> bool:  # noqa: ARG002

@@ -14,7 +14,7 @@ from leasehold import Released, Task
 LOOK_SECONDS: Final = 0.2
 
 
-class Waiters:
+class ShutdownGuard:
     """Attempts that may be cut short, by the loop's task that runs each."""
 
     def __init__(self) -> None:
@@ -22,9 +22,9 @@ class Waiters:
         self._told: set[asyncio.Task[object]] = set()
         self._watch: asyncio.Task[None] | None = None
 
-    def among(self, task: Task, patience: float = 0.0) -> Among:
+    def among(self, task: Task, patience: float = 0.0) -> _Guarded:
         """Have the block cut short, with `Released`, so many seconds after the worker was told to stop."""
-        return Among(self, task, patience)
+        return _Guarded(self, task, patience)
 
     def enter(self, lane: asyncio.Task[object], task: Task, patience: float) -> None:
         """Have one who waits looked after."""
@@ -56,12 +56,12 @@ class Waiters:
             waited += LOOK_SECONDS if any(task.leaving for task, _ in self._present.values()) else 0.0
 
 
-class Among:
+class _Guarded:
     """A block that may be cut short. It is entered several times for every file: no generator."""
 
     __slots__ = ("_lane", "_patience", "_task", "_waiters")
 
-    def __init__(self, waiters: Waiters, task: Task, patience: float) -> None:
+    def __init__(self, waiters: ShutdownGuard, task: Task, patience: float) -> None:
         self._waiters = waiters
         self._task = task
         self._patience = patience

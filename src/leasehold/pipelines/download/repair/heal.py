@@ -9,8 +9,8 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final
 
-from leasehold.pipelines.download.files.content_store import Places, hash_of
-from leasehold.pipelines.download.files.part_file import Draft, hashed
+from leasehold.pipelines.download.files.content_store import ContentStore, hash_of
+from leasehold.pipelines.download.files.part_file import LockedPart, hashed
 from leasehold.pipelines.download.index.index import Row
 from leasehold.pipelines.download.repair.verify import leads_to
 
@@ -20,7 +20,7 @@ COPY: Final = "copy"
 class Healer:
     """Looks for copies: where the name for people should be, and among the parts."""
 
-    def __init__(self, places: Places) -> None:
+    def __init__(self, places: ContentStore) -> None:
         self._places = places
         self._root = str(places.root)
 
@@ -43,7 +43,7 @@ class Healer:
         unfinished = self._places.staging / f"{row.key}.{_mine()}.{COPY}"
         try:
             shutil.copyfile(path, unfinished)
-            with closing(Draft(unfinished, make=False)) as draft:
+            with closing(LockedPart(unfinished, make=False)) as draft:
                 if draft.size != row.size or hashed(draft, row.size).hexdigest() != row.sha256:
                     return False
                 self._places.keep(draft, row.sha256)

@@ -21,7 +21,7 @@ from leasehold import Job, Transient
 from leasehold.pipelines.download import states
 from leasehold.pipelines.download.collection import Collection
 from leasehold.pipelines.download.files.content_store import hash_of
-from leasehold.pipelines.download.files.part_file import Draft
+from leasehold.pipelines.download.files.part_file import LockedPart
 from leasehold.pipelines.download.http.urls import host_of, name_of
 from leasehold.pipelines.download.index.index import Abandoned, Row
 from leasehold.pipelines.download.repair.heal import Healer
@@ -88,7 +88,7 @@ class _Round:
         self._hashes: set[str] = set()
 
     def run(self, part_age: float, op_age: float, object_age: float) -> Reconciled:
-        self._collection.app.byhand.sweep()  # what a worker that is gone has held is held by nobody
+        self._collection.app.manual.sweep()  # what a worker that is gone has held is held by nobody
         present = set(objects_of(self._places))  # before the rows are read, so that no file is too new for its row
         losses = self._losses()  # before parts are removed: one of them may be the copy that heals
         return Reconciled(
@@ -127,7 +127,7 @@ class _Round:
         """Remove what is left of a part, unless somebody has begun to build on it since."""
         draft = None
         try:
-            draft = Draft(self._places.part(key), make=False)
+            draft = LockedPart(self._places.part(key), make=False)
         except (FileNotFoundError, PermissionError):
             pass  # a note alone, or what nobody can write to any more
         except Transient:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from leasehold.pipelines.download.collection import Collection
-from leasehold.pipelines.download.files.content_store import Places, hash_of
+from leasehold.pipelines.download.files.content_store import ContentStore, hash_of
 from leasehold.pipelines.download.index.index import Row
 
 CHANGED: Final = "changed"
@@ -70,7 +70,7 @@ def verify(collection: Collection, tell: Told = lambda *_: None) -> Verified:
     return Verified(len(rows), len(contents), size, tuple(found))
 
 
-def objects_of(places: Places) -> Iterator[str]:
+def objects_of(places: ContentStore) -> Iterator[str]:
     """Yield the path of every file among the contents on disk."""
     for folder, _, names in os.walk(places.root / "sha256"):
         yield from (f"{folder}/{name}" for name in names)
@@ -91,7 +91,7 @@ def named_hash(path: str) -> str:
     return "".join(path.rsplit("/", 2)[-2:])
 
 
-def _hashed(places: Places, contents: dict[str, list[Row]], tell: Told) -> tuple[list[Difference], int]:
+def _hashed(places: ContentStore, contents: dict[str, list[Row]], tell: Told) -> tuple[list[Difference], int]:
     """Hash every content, and return what differs and how many bytes were read."""
     found: list[Difference] = []
     size = 0
@@ -103,7 +103,7 @@ def _hashed(places: Places, contents: dict[str, list[Row]], tell: Told) -> tuple
     return found, size
 
 
-def _read(places: Places, hashes: Iterable[str]) -> Iterator[tuple[str, str | None, int]]:
+def _read(places: ContentStore, hashes: Iterable[str]) -> Iterator[tuple[str, str | None, int]]:
     """Read contents on many threads, in batches, so that a large index does not become a large queue."""
     waiting = iter(hashes)
     with ThreadPoolExecutor(min(THREADS_MAX, (os.cpu_count() or 1) * 2)) as pool:
@@ -112,19 +112,19 @@ def _read(places: Places, hashes: Iterable[str]) -> Iterator[tuple[str, str | No
                 yield sha256, *found
 
 
-def _content(places: Places, sha256: str) -> tuple[str | None, int]:
+def _content(places: ContentStore, sha256: str) -> tuple[str | None, int]:
     try:
         return hash_of(places.object(sha256))
     except OSError:
         return None, 0
 
 
-def _difference(places: Places, sha256: str, rows: Iterable[Row], now: str | None) -> Difference:
+def _difference(places: ContentStore, sha256: str, rows: Iterable[Row], now: str | None) -> Difference:
     keys = tuple(row.key for row in rows)
     return Difference(CHANGED if now else MISSING, _below(places, places.object(sha256)), keys, now)
 
 
-def _name(places: Places, row: Row) -> Difference | None:
+def _name(places: ContentStore, row: Row) -> Difference | None:
     """Return what is wrong with a name: it leads nowhere, or not to its content."""
     link = places.root / row.path
     if link.is_symlink() and str(link.readlink()) == os.path.relpath(places.object(row.sha256), link.parent):
@@ -132,5 +132,5 @@ def _name(places: Places, row: Row) -> Difference | None:
     return Difference(LINK, row.path, (row.key,))
 
 
-def _below(places: Places, path: Path) -> str:
+def _below(places: ContentStore, path: Path) -> str:
     return str(path.relative_to(places.root))

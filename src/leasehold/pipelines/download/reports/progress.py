@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
 from leasehold.pipelines.download.reports.text import counted, shown, size_of
-from leasehold.pipelines.download.run_loop import SHOWN_MAX, Sight
+from leasehold.pipelines.download.run_loop import SHOWN_MAX, Snapshot
 
 WINDOW_SECONDS: Final = 20.0
 
@@ -31,9 +31,9 @@ class Pace:
     """Watches how far a run has come and tells how fast it goes, over the last seconds."""
 
     def __init__(self) -> None:
-        self._seen: deque[tuple[float, Sight]] = deque()
+        self._seen: deque[tuple[float, Snapshot]] = deque()
 
-    def see(self, now: float, sight: Sight) -> Forecast:
+    def see(self, now: float, sight: Snapshot) -> Forecast:
         """Take in a moment and look ahead."""
         self._seen.append((now, sight))
         while len(self._seen) > 2 and now - self._seen[1][0] >= WINDOW_SECONDS:  # noqa: PLR2004 — two make a rate
@@ -44,7 +44,7 @@ class Pace:
         return Forecast(rate, _seconds(sight, rate))
 
 
-def _seconds(sight: Sight, rate: float) -> float | None:
+def _seconds(sight: Snapshot, rate: float) -> float | None:
     """Weigh what is known to be left, and guess the rest at the size of those that are here."""
     if rate <= 0 or not sight.left:
         return None
@@ -79,7 +79,7 @@ class Screen:
     ) -> None:
         self._live.stop()
 
-    def show(self, sight: Sight) -> None:
+    def show(self, sight: Snapshot) -> None:
         """Draw a moment."""
         pace = told_pace(self._pace.see(time.monotonic(), sight))
         self._progress.update(self._whole, total=sight.total, completed=sight.ended, pace=pace)

@@ -19,7 +19,7 @@ WIDTH: Final = 60
 REASON_WIDTH: Final = 300
 
 
-def lesson(text: str, examples: list[str]) -> str:
+def help_with_examples(text: str, examples: list[str]) -> str:
     """Return the help of a verb: what it does, then how it looks."""
     return f"{text}\n\n\b\nExamples:\n" + "\n".join(f"  {example}" for example in examples)
 

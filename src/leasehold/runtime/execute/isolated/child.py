@@ -28,7 +28,7 @@ from leasehold.redact import register
 from leasehold.runtime.commit.replies import AnyReply, AsyncReply, Reply, answer_all
 from leasehold.runtime.effects.effects import Item, Ledger
 from leasehold.runtime.handlers import Handler
-from leasehold.runtime.run import run_inside_a_cell
+from leasehold.runtime.run import mark_isolated_process
 from leasehold.runtime.task import Task, settle
 from leasehold.shapes import Shape
 from leasehold.store import open_store
@@ -41,7 +41,7 @@ REFUSALS: Final = {
 }
 
 
-class PipeLine:
+class PipeChannel:
     """How the child speaks to its worker."""
 
     def __init__(self, words: int) -> None:
@@ -146,7 +146,7 @@ class PipeLine:
 class PipeLedger:
     """The ledger as a child reaches it: its worker commits for it, together with what other attempts do."""
 
-    def __init__(self, line: PipeLine, url: str) -> None:
+    def __init__(self, line: PipeChannel, url: str) -> None:
         self._line = line
         self._url = url
 
@@ -175,8 +175,8 @@ class PipeLedger:
 
 def main(words: int) -> None:
     """Run the handler the worker names, and send what came of it."""
-    run_inside_a_cell()
-    line = PipeLine(words)
+    mark_isolated_process()
+    line = PipeChannel(words)
     spec = line.spec()
     register(*spec["secrets"])
     threading.Thread(target=line.listen, daemon=True).start()
@@ -205,7 +205,7 @@ def _exit_code(error: BaseException) -> int:
     return error.code if isinstance(error.code, int) else int(error.code is not None)
 
 
-def _call(spec: dict[str, Any], line: PipeLine) -> tuple[object, Task]:
+def _call(spec: dict[str, Any], line: PipeChannel) -> tuple[object, Task]:
     sys.path[:], sys.argv[:] = spec["sys_path"], spec["argv"]
     handler = _find(spec)
     spec["rules"] = handler.rules
@@ -222,14 +222,14 @@ def _call(spec: dict[str, Any], line: PipeLine) -> tuple[object, Task]:
         task.effects.ahead.rest()
         raise
     quiet = threading.Event()
-    task.effects.when_quiet(quiet.set)
+    task.effects.when_no_transaction(quiet.set)
     quiet.wait()  # a transaction that a thread of the handler has open is not cut off
     if task.effects.doubt is not None:  # as in the worker: whatever the handler made of it, a person must tell
         raise task.effects.doubt
     return result, task
 
 
-async def _awaited(result: Coroutine[Any, Any, object], line: PipeLine, task: Task) -> object:
+async def _awaited(result: Coroutine[Any, Any, object], line: PipeChannel, task: Task) -> object:
     """Await a handler; what it forked ends before it could close the loop, whose wake-ups both would share."""
     task.effects.ahead.home = asyncio.get_running_loop()
     try:
