@@ -3,9 +3,8 @@
 The secret is a word of letters wherever that is possible, so that nothing but its place gives it away.
 """
 
-import pytest
-
 from tests.redact.checks import clean
+from tests.support.rows import every_row
 
 WORD, SIGNED, PHRASE = "swordfish", "Tr0ub4dor&3x", "correct horse battery staple"
 WORDS = [
@@ -132,7 +131,7 @@ PHRASES = [
 ]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("template", "secret"),
     [
         *((template, WORD) for template in WORDS),
@@ -151,7 +150,7 @@ def test_a_quote_that_was_doubled_is_part_of_the_password():
     assert clean("f(password='', user='')") == "f(password='', user='')"
 
 
-@pytest.mark.parametrize(
+@every_row(
     "text",
     [
         "var password string",

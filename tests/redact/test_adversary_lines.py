@@ -3,9 +3,8 @@
 The secret is a word of letters wherever that is possible, so that nothing but its place gives it away.
 """
 
-import pytest
-
 from tests.redact.checks import DIGITS, LETTERS, LOGIN, SIGNED, WORD, check_gone
+from tests.support.rows import every_row
 
 WORDS = [
     # curl
@@ -208,7 +207,7 @@ HEXADECIMAL = [
 ]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("template", "secret"),
     [
         *((template, WORD) for template in WORDS),

@@ -8,9 +8,10 @@ from leasehold.redact.text.page import Page
 from leasehold.redact.text.placeholder import CLASSES, RANK
 from leasehold.redact.text.spans import Span, merged, whole_lines
 from tests.redact.checks import LETTERS, check_left_alone, clean, clean_and_counted
+from tests.support.rows import every_row
 
 
-@pytest.mark.parametrize("name", CLASSES)
+@every_row("name", CLASSES)
 def test_a_placeholder_of_any_class_is_left_alone_wherever_a_secret_could_stand(name):
     there = f"[REDACTED:{name}#7]"
     check_left_alone(

@@ -4,10 +4,9 @@ import base64
 import json
 import re
 
-import pytest
-
 from leasehold.redact import Redactor
 from tests.redact.checks import LETTERS, clean
+from tests.support.rows import every_row
 
 TOKEN = "gh" + "p_" + LETTERS[:36]
 LEAKS = [f"leak{number}X{LETTERS[number : number + 8]}" for number in range(10)]
@@ -99,14 +98,14 @@ def filled(text: str) -> str:
     return text.format(*LEAKS, basic=base64.b64encode(f"bob:{LEAKS[7]}".encode()).decode())
 
 
-@pytest.mark.parametrize("text", TEXTS, ids=["env", "compose", "traceback", "shell", "http", "configuration", "source"])
+@every_row("text", TEXTS)
 def test_no_secret_of_a_realistic_text_is_left(text):
     found = clean(filled(text))
     assert [leak for leak in LEAKS if leak[:8] in found] == []
     assert base64.b64encode(b"bob:leak")[:10].decode() not in found
 
 
-@pytest.mark.parametrize("text", TEXTS)
+@every_row("text", TEXTS)
 def test_the_same_text_as_a_string_of_json_is_clean_too_and_stays_json(text):
     once, twice = json.dumps({"log": filled(text)}), json.dumps({"body": json.dumps({"log": filled(text)})})
     for escaped in (once, twice):
@@ -115,7 +114,7 @@ def test_the_same_text_as_a_string_of_json_is_clean_too_and_stays_json(text):
         json.loads(found)
 
 
-@pytest.mark.parametrize("text", TEXTS)
+@every_row("text", TEXTS)
 def test_what_is_around_the_secrets_of_a_realistic_text_stays(text):
     found = re.sub(r"\[REDACTED:[a-z_]+#[0-9]+\]", "", clean(filled(text)))
     plain = re.sub("|".join(LEAKS), "", filled(text))
@@ -129,7 +128,7 @@ def test_a_text_that_only_unfolds_turn_by_turn_loses_its_line():
     assert found == "before\n[REDACTED:line#1]\nafter"
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "leak"),
     [
         (rf"log\n{LETTERS}\nlog", LETTERS[:8]),  # the n of an escape was taken for a part of the token

@@ -3,16 +3,15 @@
 import html
 from urllib.parse import quote, quote_plus
 
-import pytest
-
 from tests.redact.checks import DIGITS, LETTERS, check_hidden, check_left_alone, clean
+from tests.support.rows import every_row
 
 HIDDEN = "SECRET123x"
 BEGIN, END = "-----BEGIN RSA PRIVATE KEY-----", "-----END RSA PRIVATE KEY-----"
 BODY = LETTERS + LETTERS[:24]
 
 
-@pytest.mark.parametrize(
+@every_row(
     "template",
     [
         "Command '['curl', '-u', 'bob:{}', 'https://x']' returned non-zero exit status 22.",
@@ -24,12 +23,12 @@ BODY = LETTERS + LETTERS[:24]
         "['mysql', \"-p{}\", 'db']",
     ],
 )
-@pytest.mark.parametrize("secret", [HIDDEN, "S3cret with spaces"])
+@every_row("secret", [HIDDEN, "S3cret with spaces"])
 def test_a_password_in_a_printed_list_of_arguments_is_hidden_whole(template, secret):
     check_hidden(template, secret, "password")
 
 
-@pytest.mark.parametrize(
+@every_row(
     "template",
     [
         '{"name":"DB_PASSWORD","value":"{}"}',
@@ -58,7 +57,7 @@ def test_every_password_of_a_list_is_hidden():
     assert found == '"passwords": ["[REDACTED:password#1]", "[REDACTED:password#2]", "[REDACTED:password#3]"]'
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("template", "name"),
     [("hmac_key={}", "api_key"), ('"client_secret":\n  "{}"', "secret"), ('"client_secret":\r\n\t"{}"', "secret")],
 )
@@ -70,8 +69,8 @@ def test_the_row_of_a_table_is_hidden_whole():
     check_hidden("Key (email, password)=({}) already exists.", "a@b.example, SECRET123x", "password")
 
 
-@pytest.mark.parametrize("secret", ["Tr0ub4dor&3x", "Tr0ub4dor;3x", "a1&b", "a1&b&c2"])
-@pytest.mark.parametrize(
+@every_row("secret", ["Tr0ub4dor&3x", "Tr0ub4dor;3x", "a1&b", "a1&b&c2"])
+@every_row(
     "template",
     [
         "login password={} failed",
@@ -84,8 +83,8 @@ def test_an_ampersand_or_a_semicolon_may_be_part_of_a_password(template, secret)
     check_hidden(template, secret, "password")
 
 
-@pytest.mark.parametrize("token", [DIGITS, DIGITS + DIGITS[:8], LETTERS[:20]])
-@pytest.mark.parametrize("template", ["https://{}@github.com/x", "git clone https://{}@sentry.io/1"])
+@every_row("token", [DIGITS, DIGITS + DIGITS[:8], LETTERS[:20]])
+@every_row("template", ["https://{}@github.com/x", "git clone https://{}@sentry.io/1"])
 def test_a_token_in_place_of_the_user_of_a_uri_is_hidden(template, token):
     check_hidden(template, token, "uri_password")
 
@@ -94,21 +93,21 @@ def test_a_token_before_a_word_for_a_password_is_hidden():
     assert DIGITS not in clean(f"https://{DIGITS}:x-oauth-basic@github.com/x")
 
 
-@pytest.mark.parametrize("encode", [quote, quote_plus, lambda text: html.escape(text).replace("\n", "&#10;")])
-@pytest.mark.parametrize("ending", ["", END])
+@every_row("encode", [quote, quote_plus, lambda text: html.escape(text).replace("\n", "&#10;")])
+@every_row("ending", ["", END])
 def test_an_encoded_private_key_is_hidden(encode, ending):
     found = clean("key " + encode(f"{BEGIN}\n{BODY}\n{BODY}\n{ending}"))
     assert found.startswith("key [REDACTED:private_key#1]")
     assert not any(part in found for part in (LETTERS[:8], LETTERS[-8:]))
 
 
-@pytest.mark.parametrize("width", [12, 10])
+@every_row("width", [12, 10])
 def test_a_private_key_in_narrow_lines_is_hidden(width):
     lines = [BODY[start : start + width] for start in range(0, len(BODY), width)]
     assert clean("\n".join([BEGIN, *lines, END])) == "[REDACTED:private_key#1]" + "\n" * (len(lines) + 1)
 
 
-@pytest.mark.parametrize(
+@every_row(
     "text",
     [
         "secretary: Jane Doe1",

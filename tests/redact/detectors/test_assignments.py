@@ -2,9 +2,8 @@
 
 import json
 
-import pytest
-
 from tests.redact.checks import LETTERS, check_hidden, clean, clean_and_counted
+from tests.support.rows import every_row
 
 PASSWORDS = [
     'password = "{}"',
@@ -94,13 +93,13 @@ PASSWORDS = [
 ]
 
 
-@pytest.mark.parametrize("template", PASSWORDS)
-@pytest.mark.parametrize("secret", ["hunter2", "S3cr3t!pw"])
+@every_row("template", PASSWORDS)
+@every_row("secret", ["hunter2", "S3cr3t!pw"])
 def test_an_assigned_password_is_hidden_and_its_surroundings_stay(template, secret):
     check_hidden(template, secret, "password")
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("template", "secret"),
     [
         ('password = "{}"', "correct horse battery staple"),
@@ -130,7 +129,7 @@ def test_a_password_of_any_characters_is_hidden_whole(template, secret):
     check_hidden(template, secret, "password")
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("template", "secret", "name"),
     [
         ('client_secret = "{}"', "abc-def", "secret"),
@@ -157,7 +156,7 @@ def test_secrets_keys_and_tokens_are_hidden_under_their_own_class(template, secr
     check_hidden(template, secret, name)
 
 
-@pytest.mark.parametrize("template", ['password = "{}', "{'password': '{}", r"{\"password\": \"{}"])
+@every_row("template", ['password = "{}', "{'password': '{}", r"{\"password\": \"{}"])
 def test_a_value_that_was_cut_off_before_its_closing_quote_is_hidden(template):
     check_hidden(template, "hunter2", "password")
 

@@ -2,14 +2,13 @@
 
 import json
 
-import pytest
-
 from tests.redact.checks import check_hidden, check_left_alone, clean
+from tests.support.rows import every_row
 
 WORD = "swordfish"  # letters only: nothing but its place tells that it is a password
 
 
-@pytest.mark.parametrize(
+@every_row(
     "template",
     [
         'passwords = ["{}"]',
@@ -44,7 +43,7 @@ def test_a_password_of_letters_only_is_hidden_in_lists_pairs_and_objects(templat
     check_hidden(template, WORD, "password")
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("template", "name"),
     [
         ("[('X-Api-Key', '{}')]", "api_key"),
@@ -58,7 +57,7 @@ def test_a_word_beside_the_name_of_a_key_or_a_header_is_hidden(template, name):
     check_hidden(template, WORD, name)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("before", "between", "after"),
     [
         ("passwords = [", ", ", "]"),
@@ -67,14 +66,14 @@ def test_a_word_beside_the_name_of_a_key_or_a_header_is_hidden(template, name):
         ("+passwords = [\n+    ", ",\n+    ", ",\n+]"),
     ],
 )
-@pytest.mark.parametrize("quote", ['"', "'"])
+@every_row("quote", ['"', "'"])
 def test_every_item_of_an_array_over_several_lines_is_hidden(before, between, after, quote):
     first, second = (f"{quote}[REDACTED:password#{number}]{quote}" for number in (1, 2))
     found = clean(before + f"{quote}{WORD}{quote}" + between + f"{quote}hunterhunter{quote}" + after)
     assert found == before + first + between + second + after
 
 
-@pytest.mark.parametrize(
+@every_row(
     "text",
     [
         "('password', 'username')",
@@ -100,8 +99,8 @@ def test_names_and_references_in_lists_and_pairs_are_left_alone(text):
     check_left_alone(text)
 
 
-@pytest.mark.parametrize("name", ["passwords", "secrets", "tokens", "api_keys", "password"])
-@pytest.mark.parametrize(
+@every_row("name", ["passwords", "secrets", "tokens", "api_keys", "password"])
+@every_row(
     ("start", "item", "rest"),
     [
         ("{}:\n", "  - {}\n", "user: bob\n"),
@@ -138,7 +137,7 @@ def test_a_block_ends_where_its_indentation_does():
     assert clean(text) == text.replace("swordfish", "[REDACTED:password#1]")
 
 
-@pytest.mark.parametrize(
+@every_row(
     "text",
     [
         "passwords:\nuser: bob\n",
@@ -158,7 +157,7 @@ def test_blocks_without_a_secret_are_left_alone(text):
     check_left_alone(text)
 
 
-@pytest.mark.parametrize(
+@every_row(
     "arguments",
     [
         ["run", "--password", WORD],
@@ -169,7 +168,7 @@ def test_blocks_without_a_secret_are_left_alone(text):
         ["redis-cli", "-a", WORD, "ping"],
     ],
 )
-@pytest.mark.parametrize("levels", [0, 1, 2])
+@every_row("levels", [0, 1, 2])
 def test_a_password_among_arguments_is_hidden_at_every_level_of_escaping(arguments, levels):
     text = json.dumps(arguments)
     for _ in range(levels):
@@ -181,8 +180,8 @@ def test_a_password_among_arguments_is_hidden_at_every_level_of_escaping(argumen
     assert len(json.loads(found)) == len(arguments)
 
 
-@pytest.mark.parametrize("levels", [1, 2])
-@pytest.mark.parametrize("inner", [{"password": WORD}, {"passwords": [WORD, WORD]}, {"a": [["password", WORD]]}])
+@every_row("levels", [1, 2])
+@every_row("inner", [{"password": WORD}, {"passwords": [WORD, WORD]}, {"a": [["password", WORD]]}])
 def test_an_object_is_hidden_at_every_level_of_escaping_and_stays_json(inner, levels):
     for separators in ((",", ":"), (", ", ": ")):
         text = json.dumps(inner, separators=separators)
@@ -195,7 +194,7 @@ def test_an_object_is_hidden_at_every_level_of_escaping_and_stays_json(inner, le
         assert json.loads(found).keys() == inner.keys()
 
 
-@pytest.mark.parametrize(
+@every_row(
     "template",
     [
         "apiVersion: v1\nkind: Secret\nmetadata:\n  name: db\ndata:\n  conf: {}\n",

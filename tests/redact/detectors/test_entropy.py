@@ -5,15 +5,14 @@ import random
 import string
 import uuid
 
-import pytest
-
 from leasehold.redact.detectors.entropy import LENGTH_MIN, looks_random
 from tests.redact.checks import LETTERS, check_hidden, check_left_alone, clean
+from tests.support.rows import every_row
 
 DICE = random.Random(20_240_501)
 
 
-@pytest.mark.parametrize("place", ["{}", "got {} back", '"{}"', "a={};", "https://example.org/{}", "({})", "x:{}"])
+@every_row("place", ["{}", "got {} back", '"{}"', "a={};", "https://example.org/{}", "({})", "x:{}"])
 def test_a_long_mixed_token_is_hidden(place):
     check_hidden(place, LETTERS, "high_entropy")
 
@@ -22,7 +21,7 @@ def test_the_padding_of_base64_goes_with_it():
     check_hidden("<{}>", LETTERS + "ab==", "high_entropy")
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("alphabet", "length", "share"),
     [
         (string.ascii_letters + string.digits + "+/", 24, 0.9),
@@ -41,14 +40,14 @@ def test_a_token_one_character_too_short_is_left_alone():
     check_hidden("{}", LETTERS[:LENGTH_MIN], "high_entropy")
 
 
-@pytest.mark.parametrize("algorithm", ["md5", "sha1", "sha224", "sha256", "sha384", "sha512", "blake2b"])
+@every_row("algorithm", ["md5", "sha1", "sha224", "sha256", "sha384", "sha512", "blake2b"])
 def test_a_digest_is_left_alone(algorithm):
     digest = hashlib.new(algorithm, b"leasehold").hexdigest()
     for text in (digest, digest.upper(), f"{algorithm}:{digest}", f"--hash={algorithm}:{digest}", f"commit {digest}"):
         check_left_alone(text)
 
 
-@pytest.mark.parametrize(
+@every_row(
     "text",
     [
         str(uuid.UUID(int=DICE.getrandbits(128))),

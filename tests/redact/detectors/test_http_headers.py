@@ -2,14 +2,13 @@
 
 import base64
 
-import pytest
-
 from tests.redact.checks import DIGITS, LETTERS, check_hidden, check_left_alone, clean
+from tests.support.rows import every_row
 
 BASIC = base64.b64encode(b"mailer:hunter2").decode()
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("template", "secret"),
     [
         ("Authorization: Bearer {}", LETTERS),
@@ -34,7 +33,7 @@ def test_the_credential_of_an_authorization_header_is_hidden(template, secret):
     check_hidden(template, secret, "authorization")
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("template", "secret"),
     [
         ("Cookie: theme=dark; sessionid={}; lang=en", "abc123xyz"),
@@ -48,7 +47,7 @@ def test_session_values_in_cookies_are_hidden_and_names_stay(template, secret):
     check_hidden(template, secret, "cookie")
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("template", "secret", "name"),
     [
         ("X-Api-Key: {}", "abc123", "api_key"),
@@ -62,7 +61,7 @@ def test_headers_that_carry_a_key_lose_it(template, secret, name):
     check_hidden(template, secret, name)
 
 
-@pytest.mark.parametrize(
+@every_row(
     "text",
     [
         "Authorization: Bearer ${TOKEN}",

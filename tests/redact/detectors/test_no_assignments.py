@@ -1,8 +1,7 @@
 """Lines that name a password and hold none."""
 
-import pytest
-
 from tests.redact.checks import check_left_alone
+from tests.support.rows import every_row
 
 HARMLESS = [
     "password = None",
@@ -107,7 +106,7 @@ HARMLESS = [
 ]
 
 
-@pytest.mark.parametrize("text", HARMLESS)
+@every_row("text", HARMLESS)
 def test_a_line_that_only_names_a_secret_is_left_alone(text):
     check_left_alone(text)
     check_left_alone(f"    {text}\n")

@@ -2,9 +2,8 @@
 
 import json
 
-import pytest
-
 from tests.redact.checks import LETTERS, check_left_alone, clean, clean_and_counted
+from tests.support.rows import every_row
 
 LINE = (LETTERS + LETTERS)[:64]
 BODY = [LINE, LINE[::-1], LINE[7:] + LINE[:7], LETTERS[:22] + "=="]
@@ -19,7 +18,7 @@ def survivors(text: str) -> list[str]:
     return [line for line in BODY if line[:20] in text]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@every_row("kind", KINDS)
 def test_a_private_key_becomes_one_placeholder_and_blank_lines(kind):
     text = "\n".join(["before", *key(kind), "after"])
     assert clean(text) == "before\n[REDACTED:private_key#1]\n\n\n\n\n\nafter"
@@ -30,13 +29,13 @@ def test_line_ends_of_windows_are_kept():
     assert clean(text) == "before\r\n[REDACTED:private_key#1]\r\n\r\n\r\n\r\n\r\n\r\nafter"
 
 
-@pytest.mark.parametrize("margin", ["+", "-", " ", "> ", "    ", "# ", "| "])
+@every_row("margin", ["+", "-", " ", "> ", "    ", "# ", "| "])
 def test_the_margin_of_a_diff_or_a_quotation_stays(margin):
     text = "\n".join(margin + line for line in key())
     assert clean(text).split("\n") == [margin + "[REDACTED:private_key#1]", *[margin] * 5]
 
 
-@pytest.mark.parametrize("kept", [1, 2, 3, 4])
+@every_row("kept", [1, 2, 3, 4])
 def test_a_key_that_a_hunk_cuts_off_below_is_hidden_as_far_as_it_goes(kept):
     text = "\n".join("+" + line for line in key()[: 1 + kept]) + "\n@@ -1,2 +3,4 @@\n context here"
     found = clean(text)
@@ -44,7 +43,7 @@ def test_a_key_that_a_hunk_cuts_off_below_is_hidden_as_far_as_it_goes(kept):
     assert found.endswith("\n@@ -1,2 +3,4 @@\n context here")
 
 
-@pytest.mark.parametrize("kept", [1, 2, 3, 4])
+@every_row("kept", [1, 2, 3, 4])
 def test_a_key_that_a_hunk_cuts_off_above_is_hidden_up_to_its_end(kept):
     text = "@@ -1,2 +3,4 @@\n" + "\n".join("+" + line for line in key()[-1 - kept :]) + "\n context here"
     found = clean(text)
@@ -73,7 +72,7 @@ def test_a_key_in_json_inside_json_is_hidden():
     json.loads(clean(text))
 
 
-@pytest.mark.parametrize("length", [40, 60, 120])
+@every_row("length", [40, 60, 120])
 def test_an_escaped_key_that_was_cut_off_is_hidden(length):
     text = 'message "' + "\\n".join(key())[:length]
     assert clean(text) == 'message "[REDACTED:private_key#1]'
@@ -116,7 +115,7 @@ def test_two_keys_get_two_numbers_and_are_counted_once_each():
     assert found.text.count("[REDACTED:private_key#2]") == 1
 
 
-@pytest.mark.parametrize(
+@every_row(
     "text",
     [
         'if line == "-----BEGIN RSA PRIVATE KEY-----":\n    found = True\n',

@@ -10,11 +10,12 @@ import pytest
 from leasehold.errors import Misuse
 from leasehold.redact import Policy
 from tests.redact.checks import clean, clean_and_counted
+from tests.support.rows import every_row
 
 VALUE = "tr0ub4dor &3/ü?"
 
 
-@pytest.mark.parametrize(
+@every_row(
     "form",
     [
         VALUE,
@@ -33,9 +34,9 @@ def test_a_value_is_found_in_every_form_and_keeps_its_number(form):
     assert clean(f"a {form} b {VALUE} c", secrets=[VALUE]) == "a [REDACTED:registered#1] b [REDACTED:registered#1] c"
 
 
-@pytest.mark.parametrize("encode", [base64.b64encode, base64.urlsafe_b64encode])
-@pytest.mark.parametrize("before", [b"", b"u", b"us", b"user:"])
-@pytest.mark.parametrize("after", [b"", b"x", b"xy"])
+@every_row("encode", [base64.b64encode, base64.urlsafe_b64encode])
+@every_row("before", [b"", b"u", b"us", b"user:"])
+@every_row("after", [b"", b"x", b"xy"])
 def test_a_value_is_found_in_base64_at_every_alignment(encode, before, after):
     run = encode(before + VALUE.encode() + after).decode()
     assert clean(f"<{run}>", secrets=[VALUE]) == "<[REDACTED:registered#1]>"
@@ -57,7 +58,7 @@ def test_two_values_get_two_numbers_and_every_place_is_counted():
     assert found.counts == {"registered": 3}
 
 
-@pytest.mark.parametrize("value", ["", "five5", "REDACTED", "password", 123456, b"bytes!"])
+@every_row("value", ["", "five5", "REDACTED", "password", 123456, b"bytes!"])
 def test_a_value_that_would_hide_everything_is_refused_and_not_repeated(value):
     with pytest.raises(Misuse) as refusal:
         Policy(secrets=[value])

@@ -1,11 +1,10 @@
 """Passwords inside URIs of any scheme."""
 
-import pytest
-
 from tests.redact.checks import check_hidden, check_left_alone, clean
+from tests.support.rows import every_row
 
 
-@pytest.mark.parametrize(
+@every_row(
     "template",
     [
         "postgres://user:{}@host/db",
@@ -25,7 +24,7 @@ from tests.redact.checks import check_hidden, check_left_alone, clean
         "see (http://u:{}@h/).",
     ],
 )
-@pytest.mark.parametrize("secret", ["hunter2", "p%40ss%2Fw0rd", "a.b-c_d~e", "x"])
+@every_row("secret", ["hunter2", "p%40ss%2Fw0rd", "a.b-c_d~e", "x"])
 def test_only_the_password_of_a_uri_is_hidden(template, secret):
     check_hidden(template, secret, "uri_password")
 
@@ -38,7 +37,7 @@ def test_a_password_with_an_unescaped_slash_is_hidden_whole():
     check_hidden("postgres://u:{}@host/db", "pa/ss#w?rd", "uri_password")
 
 
-@pytest.mark.parametrize(
+@every_row(
     "text",
     [
         "https://example.org:8080/path?mail=a@example.org",

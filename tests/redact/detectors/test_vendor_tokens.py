@@ -1,10 +1,9 @@
 """Keys and tokens with a known prefix, and JSON web tokens."""
 
-import pytest
-
 from leasehold.redact.detectors.vendor_tokens import FORMATS
 from leasehold.redact.text.placeholder import VENDOR_CLASSES
 from tests.redact.checks import DIGITS, LETTERS, check_hidden, check_left_alone, clean
+from tests.support.rows import every_row
 
 UPPER = LETTERS.upper()
 TOKENS = [
@@ -49,15 +48,13 @@ TOKENS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "token"), TOKENS)
-@pytest.mark.parametrize(
-    "place", ["{}", "using {} now", "x = '{}'", "https://example.org/?a={}&b=1", r"line\n{}\nline"]
-)
+@every_row(("name", "token"), TOKENS)
+@every_row("place", ["{}", "using {} now", "x = '{}'", "https://example.org/?a={}&b=1", r"line\n{}\nline"])
 def test_a_token_with_a_known_prefix_is_hidden_wherever_it_stands(name, token, place):
     check_hidden(place, token, name)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("template", "secret", "name"),
     [
         ("https://hooks.slack.com/services/{}", "T0123ABCD/B0123ABCD/" + LETTERS[:24], "slack_token"),
@@ -71,14 +68,12 @@ def test_a_secret_inside_a_longer_form_leaves_the_form(template, secret, name):
     check_hidden(template, secret, name)
 
 
-@pytest.mark.parametrize(
-    "token", ["ghp_" + LETTERS[:16], "glpat-" + LETTERS[:16], "xoxb-" + "1234567890", "sk-ant-" + LETTERS[:16]]
-)
+@every_row("token", ["ghp_" + LETTERS[:16], "glpat-" + LETTERS[:16], "xoxb-" + "1234567890", "sk-ant-" + LETTERS[:16]])
 def test_a_token_cut_off_in_a_log_is_still_hidden(token):
     assert token[:12] not in clean(f"token {token}...")
 
 
-@pytest.mark.parametrize(
+@every_row(
     "text",
     [
         "ghp_short",
@@ -99,7 +94,7 @@ def test_words_that_only_resemble_a_prefix_are_left_alone(text):
     check_left_alone(text)
 
 
-@pytest.mark.parametrize("tail", ["." + LETTERS, "", "." + LETTERS + "." + LETTERS])
+@every_row("tail", ["." + LETTERS, "", "." + LETTERS + "." + LETTERS])
 def test_a_json_web_token_is_hidden_whole_or_cut_off(tail):
     check_hidden("token {} seen", "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0" + tail, "jwt")
 

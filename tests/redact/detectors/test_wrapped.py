@@ -5,9 +5,8 @@ import hashlib
 import random
 import string
 
-import pytest
-
 from tests.redact.checks import LETTERS, check_left_alone, clean
+from tests.support.rows import every_row
 
 VALUE = "tr0ub4dor &3/ü? and longer than one line of base64 at any width"
 SHORT = "hunter2-hunter2"
@@ -24,9 +23,9 @@ def body(width: int, count: int) -> list[str]:
     return ["".join(DICE.choices(ALPHABET, k=width)) for _ in range(count)]
 
 
-@pytest.mark.parametrize("width", [64, 76])
-@pytest.mark.parametrize("between", ["\n", "\r\n", r"\n", r"\\n", "\n    ", '"\n    "', "\n> "])
-@pytest.mark.parametrize("secret", [VALUE, SHORT])
+@every_row("width", [64, 76])
+@every_row("between", ["\n", "\r\n", r"\n", r"\\n", "\n    ", '"\n    "', "\n> "])
+@every_row("secret", [VALUE, SHORT])
 def test_a_value_is_found_in_wrapped_base64_wherever_the_lines_break(width, between, secret):
     for before in range(0, 60, 5):
         lines = wrapped(b"x" * before + secret.encode() + b"y" * 90, width)
@@ -34,15 +33,15 @@ def test_a_value_is_found_in_wrapped_base64_wherever_the_lines_break(width, betw
         assert found.strip("\r\n \"'\\n>") == "<[REDACTED:registered#1]", (before, found)
 
 
-@pytest.mark.parametrize("margin", ["+", "-"])
+@every_row("margin", ["+", "-"])
 def test_a_value_is_found_in_wrapped_base64_of_a_diff(margin):
     lines = wrapped(b"x" * 40 + SHORT.encode() + b"y" * 60, 64)
     found = clean("\n".join(margin + line for line in lines), secrets=[SHORT], entropy=False)
     assert found.rstrip("\n") == "[REDACTED:registered#1]"
 
 
-@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-16"])
-@pytest.mark.parametrize("before", ["", "a", "ab"])
+@every_row("encoding", ["utf-16-le", "utf-16-be", "utf-16"])
+@every_row("before", ["", "a", "ab"])
 def test_a_value_is_found_in_base64_and_hexadecimal_of_wide_characters(encoding, before):
     octets = (before + VALUE).encode(encoding)
     for form in (base64.b64encode(octets).decode(), base64.urlsafe_b64encode(octets).decode()):
@@ -51,7 +50,7 @@ def test_a_value_is_found_in_base64_and_hexadecimal_of_wide_characters(encoding,
         assert clean(form, secrets=[VALUE]).endswith("[REDACTED:registered#1]")
 
 
-@pytest.mark.parametrize("mark", ["", ":", " "])
+@every_row("mark", ["", ":", " "])
 def test_hexadecimal_is_found_in_either_case_and_parted(mark):
     form = SHORT.encode().hex(mark) if mark else SHORT.encode().hex()
     mixed = "".join(sign.upper() if place % 3 else sign for place, sign in enumerate(form))
@@ -59,7 +58,7 @@ def test_hexadecimal_is_found_in_either_case_and_parted(mark):
         assert clean(f"<{text}>", secrets=[SHORT]) == "<[REDACTED:registered#1]>"
 
 
-@pytest.mark.parametrize("form", ["%68%75%6E%74%65%72%32%2D%68%75%6e%74%65%72%32", r"\x68unter2-hunter2"])
+@every_row("form", ["%68%75%6E%74%65%72%32%2D%68%75%6e%74%65%72%32", r"\x68unter2-hunter2"])
 def test_a_percent_encoded_value_is_found_in_mixed_case(form):
     expected = "[REDACTED:registered#1]" if form.startswith("%") else form
     assert clean(form, secrets=[SHORT]) == expected
@@ -81,8 +80,8 @@ def test_lines_of_words_are_not_joined_to_a_value():
     assert clean(text, secrets=[SHORT]) == text
 
 
-@pytest.mark.parametrize(("width", "count"), [(64, 3), (64, 9), (76, 3), (40, 3), (39, 4), (24, 4), (16, 4), (12, 4)])
-@pytest.mark.parametrize("margin", ["+", "-", " ", "", "    ", "> "])
+@every_row(("width", "count"), [(64, 3), (64, 9), (76, 3), (40, 3), (39, 4), (24, 4), (16, 4), (12, 4)])
+@every_row("margin", ["+", "-", " ", "", "    ", "> "])
 def test_the_middle_of_a_key_is_hidden_with_as_few_lines_as_that(width, count, margin):
     lines = body(width, count)
     found = clean("@@ -1 +1 @@\n" + "".join(f"{margin}{line}\n" for line in lines) + " context here\n")
@@ -96,12 +95,12 @@ def test_the_shorter_line_that_ends_a_key_goes_with_it():
     assert clean("\n".join("+" + line for line in lines)) == "+[REDACTED:private_key#1]\n+\n+\n+=="
 
 
-@pytest.mark.parametrize(("width", "count"), [(23, 3), (16, 3), (12, 3), (11, 8)])
+@every_row(("width", "count"), [(23, 3), (16, 3), (12, 3), (11, 8)])
 def test_fewer_or_narrower_lines_are_left_alone(width, count):
     check_left_alone("\n".join(body(width, count)))
 
 
-@pytest.mark.parametrize(
+@every_row(
     "lines",
     [
         [hashlib.sha256(bytes([number])).hexdigest() for number in range(9)],
