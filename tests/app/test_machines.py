@@ -334,7 +334,7 @@ def test_a_pruned_job_takes_its_states_along(app, url):
     job = send.submit()
     app.drain(timeout=60)
     assert rows(url, "SELECT count(*) FROM state") == [(1,)]
-    app.store.history.prune([job.id], "ada")
+    app.store.retention.prune([job.id], "ada")
     assert rows(url, "SELECT count(*) FROM state") == [(0,)]
     check_places(url)
 

@@ -10,11 +10,15 @@ from leasehold.cli.tour.marks import Mark, MarkReader
 from leasehold.cli.tour.screen import print_verdict
 from leasehold.cli.tour.verdict import Evidence, judge
 from leasehold.errors import Broken
-from leasehold.store.reports import History
+from leasehold.store.reports import JournalCounts
 
 # Job 1 was done at once. Job 2 was claimed, lost with its worker, and done by the second attempt.
-ONCE = History(task_id=1, job_id=1, status="DONE", fence=1, outcomes=1, claims=1, releases=0, reclaims=0, endings=1)
-TWICE = History(task_id=2, job_id=2, status="DONE", fence=2, outcomes=1, claims=2, releases=0, reclaims=1, endings=1)
+ONCE = JournalCounts(
+    task_id=1, job_id=1, status="DONE", fence=1, outcomes=1, claims=1, releases=0, reclaims=0, endings=1
+)
+TWICE = JournalCounts(
+    task_id=2, job_id=2, status="DONE", fence=2, outcomes=1, claims=2, releases=0, reclaims=1, endings=1
+)
 MARKS = [Mark(1, 1, 1, 1, 100), Mark(2, 2, 1, 1, 100), Mark(2, 2, 2, 2, 101)]
 GOOD = Evidence(jobs={1, 2}, histories=[ONCE, TWICE], marks=MARKS, kills_wanted=1, kills=1, seconds=1.0)
 

@@ -66,7 +66,7 @@ def test_a_line_that_the_journal_does_not_have_is_found(store, path, lines, job)
 
 
 def test_lines_of_jobs_that_were_pruned_are_excepted(store, path, lines):
-    store.history.prune([1], "a test")
+    store.retention.prune([1], "a test")
     submit(store, "c")
     project(store, None, path, follow=False)
     assert path.read_bytes().startswith(b"".join(lines))
@@ -76,7 +76,7 @@ def test_lines_of_jobs_that_were_pruned_are_excepted(store, path, lines):
 
 
 def test_a_line_before_one_that_was_pruned_is_missed(store, path, lines):
-    store.history.prune([1], "a test")
+    store.retention.prune([1], "a test")
     assert [json.loads(line)["job_id"] for line in lines] == [1, 2, 1, 2, 1, 2]
     assert f"{path}:2: id 2 of the journal is missing" in refused(store, path, [lines[0], *lines[2:]])
 

@@ -115,7 +115,7 @@ def test_a_message_that_was_pruned_with_the_job_that_had_posted_it_is_no_differe
     second = notified(app, "bob")
     edit(app.store, "UPDATE delivery SET status = 'sent', due_at = NULL, notified_at = 1, notification_id = 'x'")
     clock.advance(60)
-    app.store.history.prune([job], "a test")
+    app.store.retention.prune([job], "a test")
     found = verify_job(app.store, second)
     assert (found.equal, found.untold.partition(";")[0]) == (True, "task 0, event 3: a message that it posted")
     clock.advance(60)

@@ -20,7 +20,7 @@ from leasehold.model.journal.record import Closing
 from leasehold.model.limits import PAGE_MAX
 from leasehold.model.names import check_name, check_range, check_whole
 from leasehold.runtime.replay.replayer import Replay, replay
-from leasehold.store.history import JournalLine
+from leasehold.store.journal import JournalLine
 
 AGE_SECONDS_MAX = 100 * 366 * 24 * 3600.0
 BATCH_MAX = 100_000

@@ -8,7 +8,7 @@ from typing import Final
 from msgspec import Struct
 
 from leasehold.store import Store
-from leasehold.store.history import Old, Pruned
+from leasehold.store.retention import AgedJob, Pruned
 
 BATCH_TASKS: Final = 1_000
 
@@ -35,10 +35,10 @@ def prune(store: Store, retention: Retention, principal: str, notice: Notice = l
     """Remove what may go. After an interruption the same call continues; each batch has its line on the audit."""
     total, counter = Pruned(), _Counter()
     for batch in _batches(counter.seen(_old(store, retention)), retention.batch):
-        total += store.history.prune([one.id for one in batch], principal)
+        total += store.retention.prune([one.id for one in batch], principal)
         notice(total)
     workers = 0
-    while gone := store.history.prune_workers(retention.age_us):
+    while gone := store.retention.prune_workers(retention.age_us):
         workers += gone
     return Swept(total, counter.kept, workers)
 
@@ -54,25 +54,25 @@ class _Counter:
     def __init__(self) -> None:
         self.kept = 0
 
-    def seen(self, jobs: Iterator[Old]) -> Iterator[Old]:
+    def seen(self, jobs: Iterator[AgedJob]) -> Iterator[AgedJob]:
         for job in jobs:
             self.kept += not job.prunable
             yield job
 
 
-def _old(store: Store, retention: Retention) -> Iterator[Old]:
+def _old(store: Store, retention: Retention) -> Iterator[AgedJob]:
     """Walk over the jobs that were submitted long enough ago."""
     after = 0
-    while page := store.history.old(retention.age_us, retention.kind, after):
+    while page := store.retention.find(retention.age_us, retention.kind, after):
         yield from (job for job in page if job.old)
         if not page[-1].old:  # later ones are younger
             return
         after = page[-1].id
 
 
-def _batches(jobs: Iterator[Old], most: int) -> Iterator[list[Old]]:
+def _batches(jobs: Iterator[AgedJob], most: int) -> Iterator[list[AgedJob]]:
     """Gather jobs up to so many tasks; one job is never divided."""
-    batch: list[Old] = []
+    batch: list[AgedJob] = []
     size = 0
     for job in jobs:
         if not job.prunable:

@@ -18,13 +18,15 @@ from leasehold.store.db.wake import Listener, Notifier
 from leasehold.store.deadletters import DeadLetters
 from leasehold.store.deliveries import Deliveries
 from leasehold.store.effects import Effects
-from leasehold.store.history import History
+from leasehold.store.journal import JournalLines
 from leasehold.store.lease_view import LeaseViews
 from leasehold.store.leases import Leases
 from leasehold.store.machines import Machines
 from leasehold.store.queues import Queues
+from leasehold.store.records import Records
 from leasehold.store.reports import Reports
 from leasehold.store.reruns import Reruns
+from leasehold.store.retention import Pruner
 from leasehold.store.stages import Stages
 from leasehold.store.tasks import Tasks
 from leasehold.store.workers import Workers
@@ -33,7 +35,7 @@ __all__ = ["Store", "borrow_store", "open_store"]
 
 
 class Store:
-    """Work as it is kept: `tasks`, `leases`, `effects`, `machines`, `stages`, `queues`, `workers`, `reports`."""
+    """One database of jobs, as small nouns: `tasks`, `leases`, `effects`, `stages`, `queues`, `workers` and so on."""
 
     def __init__(self, url: str, database: Database) -> None:
         self.url = url
@@ -47,12 +49,13 @@ class Store:
         self.queues = Queues(database)
         self.workers = Workers(database)
         self.reports = Reports(database)
-        self.history = History(database)
+        self.records = Records(database)
+        self.journal = JournalLines(database)
+        self.retention = Pruner(database)
         self.deliveries = Deliveries(database)
         self.reruns = Reruns(database)
         self.audit = Audit(database)
         self.deadletters = DeadLetters(database)
-
         self._notifiers: dict[int, Notifier] = {}  # of this process, by its pid
 
     def wake(self, words: Iterable[str]) -> None:

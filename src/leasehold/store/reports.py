@@ -71,7 +71,7 @@ class Remaining(Struct, frozen=True):
     unsettled: int
 
 
-class History(Struct, frozen=True):
+class JournalCounts(Struct, frozen=True):
     """One task's journal, counted. `fence`: of the attempt that settled it; `outcomes`: rows, also past; else lines."""
 
     task_id: int
@@ -119,9 +119,9 @@ class Reports:
         """Read a job's journal in order."""
         return [Event(*row) for row in self._database.read("reports/events", job=job_id, after=after, most=most)]
 
-    def histories(self, after: int = 0, most: int = 1_000) -> list[History]:
+    def journal_counts(self, after: int = 0, most: int = 1_000) -> list[JournalCounts]:
         """Count what the journal says of each task, in order of their ids, from the one after `after` on."""
-        return [History(*row) for row in self._database.read("reports/histories", after=after, most=most)]
+        return [JournalCounts(*row) for row in self._database.read("reports/journal_counts", after=after, most=most)]
 
     def vitals(self) -> Vitals:
         """Read the vital signs."""

@@ -82,7 +82,7 @@ def test_who_reads_a_whole_job_may_be_busy_with_a_part_of_it(request, given):
             until(lambda: look(store, SILENT))
             return visits
 
-        assert store.history.read(number, visit) == [[number]]
+        assert store.records.read(number, visit) == [[number]]
 
 
 def test_l1_behind_a_pooler_a_transaction_of_ours_has_its_limit_for_itself(pooled_url):

@@ -20,7 +20,7 @@ from leasehold.insight.journal.ndjson_check import compare
 from leasehold.insight.read import jobs
 from leasehold.model.names import route
 from leasehold.store import Store
-from leasehold.store.history import JournalLine
+from leasehold.store.journal import JournalLine
 
 PAUSE_SECONDS: Final = 0.25
 

@@ -13,7 +13,7 @@ from leasehold.cli.table import echo
 from leasehold.cli.verbs import help_with_examples, json_option, opened, url_option
 from leasehold.cli.words import DAY, HOUR, MINUTE, count, document
 from leasehold.errors import OptionInvalid
-from leasehold.store.history import Pruned
+from leasehold.store.retention import Pruned
 
 UNITS: Final = {"s": 1, "m": MINUTE, "h": HOUR, "d": DAY}
 AGE: Final = re.compile(r"([0-9]{1,6})([smhd])")

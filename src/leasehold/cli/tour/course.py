@@ -15,7 +15,7 @@ from leasehold.cli.tour.kinds import Tour
 from leasehold.cli.tour.marks import Mark, MarkReader
 from leasehold.cli.tour.verdict import Evidence
 from leasehold.model.journal.event import Name
-from leasehold.store.reports import History
+from leasehold.store.reports import JournalCounts
 
 SCENES: Final = 20
 KILL_SECONDS: Final = 1.0
@@ -160,8 +160,8 @@ class Course:
         histories = list(self._histories(min(jobs) - 1, jobs))
         return Evidence(jobs, histories, self._marks.marks, self._wish.kills, self._kills, seconds)
 
-    def _histories(self, after: int, jobs: set[int]) -> Iterator[History]:
-        while page := self._tour.app.store.reports.histories(after, PAGE):
+    def _histories(self, after: int, jobs: set[int]) -> Iterator[JournalCounts]:
+        while page := self._tour.app.store.reports.journal_counts(after, PAGE):
             yield from (history for history in page if history.job_id in jobs)
             after = page[-1].task_id
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from leasehold.cli.tour.marks import Mark
 from leasehold.model.status import Status
-from leasehold.store.reports import History
+from leasehold.store.reports import JournalCounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Evidence:
     """All that is known at the end of a tour: what was submitted, what both journals say, which kills hit work."""
 
     jobs: Collection[int]
-    histories: Sequence[History]
+    histories: Sequence[JournalCounts]
     marks: Sequence[Mark]
     kills_wanted: int
     kills: int
@@ -71,7 +71,7 @@ def judge(evidence: Evidence) -> Verdict:
     )
 
 
-def _contradictions(histories: Sequence[History], marks: Sequence[Mark]) -> Iterable[str]:
+def _contradictions(histories: Sequence[JournalCounts], marks: Sequence[Mark]) -> Iterable[str]:
     """Say where the two sources cannot both be right."""
     known = {history.task_id: history for history in histories}
     fences: dict[int, list[int]] = {}

@@ -10,14 +10,14 @@ from msgspec import json, structs
 from leasehold import canonical
 from leasehold.model.limits import PAGE_MAX
 from leasehold.store import Store
-from leasehold.store.history import Horizon, JournalLine
+from leasehold.store.journal import Horizon, JournalLine
 
 _encoder = json.Encoder(order="sorted")
 
 
 def page(store: Store, job_id: int | None, after: int) -> list[JournalLine]:
     """Read what can be seen now, a page after the line `after`."""
-    return store.history.follow(job_id, after, store.history.horizon().newest)
+    return store.journal.follow(job_id, after, store.journal.horizon().newest)
 
 
 class Follower:
@@ -36,12 +36,12 @@ class Follower:
             self._look()
         if self._settled <= self.after:
             return []
-        lines = self._store.history.follow(self._job_id, self.after, self._settled, PAGE_MAX)
+        lines = self._store.journal.follow(self._job_id, self.after, self._settled, PAGE_MAX)
         self.after = lines[-1].id if len(lines) == PAGE_MAX else self._settled
         return lines
 
     def _look(self) -> None:
-        latest = self._store.history.horizon()
+        latest = self._store.journal.horizon()
         self._seen.append(latest)
         while self._seen and self._seen[0].next <= latest.oldest:
             self._settled = max(self._settled, self._seen.popleft().newest)

@@ -14,17 +14,17 @@ from leasehold.insight.journal.follow import encode
 from leasehold.insight.journal.ndjson import Projection, Written
 from leasehold.model.limits import PAGE_MAX
 from leasehold.store import Store
-from leasehold.store.history import JournalLine
+from leasehold.store.journal import JournalLine
 
 
 def compare(store: Store, job_id: int | None, file: Projection) -> None:
     """Raise `ProjectionForeign` if the file is of another database or another job, `ProjectionDamaged` by its line."""
-    if file.last > store.history.horizon().newest:
+    if file.last > store.journal.horizon().newest:
         raise ProjectionForeign(f"{file.path} ends with id {file.last}, which this database has not reached.")
     comparison = _Comparison(store, job_id, file)
     after = 0
     for page in _pages(file.lines()):
-        comparison.page(page, store.history.follow(job_id, after, page[-1].id))
+        comparison.page(page, store.journal.follow(job_id, after, page[-1].id))
         after = page[-1].id
 
 
@@ -60,7 +60,7 @@ class _Comparison:
             raise ProjectionForeign(f"{self._at(one)}: it is of job {one.job_id}, not of job {self._job_id}.")
 
     def _check_rest(self, rest: Sequence[Written]) -> None:
-        pruned = self._store.history.pruned({one.job_id for one in rest}) if rest else set()
+        pruned = self._store.journal.pruned({one.job_id for one in rest}) if rest else set()
         for one in rest:
             if one.job_id not in pruned:
                 raise self._differs(f"{self._at(one)}: there is no id {one.id} in the journal of job {one.job_id}.")

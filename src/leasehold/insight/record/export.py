@@ -25,13 +25,13 @@ from leasehold.model.journal.record import (
     value_of,
 )
 from leasehold.store import Store
-from leasehold.store.history import DeliveryFacts, EffectFacts, LetterFacts, OutcomeFacts, Part
+from leasehold.store.records import DeliveryFacts, EffectFacts, LetterFacts, OutcomeFacts, StoredTask
 
 
 def export(store: Store, job_id: int, file: IO[bytes]) -> Closing:
     """Write a job's record to an empty file that can be rewound, and return its last line; or raise `JobUnknown`."""
 
-    def write(parts: Iterator[Part]) -> Closing:
+    def write(parts: Iterator[StoredTask]) -> Closing:
         file.seek(0)
         file.truncate()
         seal, tally, teller = HashChain(), Tally(), RecordBuilder()
@@ -47,10 +47,10 @@ def export(store: Store, job_id: int, file: IO[bytes]) -> Closing:
         file.write(seal.close(closing))
         return closing
 
-    return store.history.read(job_id, write)
+    return store.records.read(job_id, write)
 
 
-def opening_of(part: Part) -> Opening:
+def opening_of(part: StoredTask) -> Opening:
     """Return the first line of the record of the job that this task is."""
     task = part.task
     return Opening(
@@ -64,7 +64,7 @@ class RecordBuilder:
     def __init__(self) -> None:
         self._workers: dict[int, int] = {}
 
-    def story(self, number: int, part: Part) -> Story:
+    def story(self, number: int, part: StoredTask) -> Story:
         """Tell one task, which gets this number."""
         task = part.task
         line = TaskLine(

@@ -8,7 +8,7 @@ from leasehold.model.journal.event import Name
 from leasehold.model.journal.fold import Difference
 from leasehold.model.journal.record import LetterLine, Story
 from leasehold.model.revival import State
-from leasehold.store.history import Part
+from leasehold.store.records import StoredTask
 
 FAILING = (Name.RETRIED, Name.RECLAIMED)
 
@@ -37,7 +37,7 @@ class Letters:
         return None
 
 
-def states_differ(part: Part) -> Difference | None:
+def states_differ(part: StoredTask) -> Difference | None:
     """Compare how far a letter is with the audit trail: who resolved one, has said so."""
     for letter in part.letters:
         if (letter.state == State.RESOLVED) != letter.resolved:

@@ -11,7 +11,7 @@ from leasehold.model.delivery import mark_of, marks_in
 from leasehold.model.journal.event import Name
 from leasehold.model.journal.fold import Difference
 from leasehold.model.journal.record import DeliveryLine, Story, text_of
-from leasehold.store.history import Part
+from leasehold.store.records import StoredTask
 
 
 def posts_differ(story: Story) -> Difference | None:
@@ -34,13 +34,13 @@ class Posts:
     def __init__(self) -> None:
         self.untold = ""
 
-    def differ(self, part: Part, story: Story) -> Difference | None:
+    def differ(self, part: StoredTask, story: Story) -> Difference | None:
         """Compare the outbox byte for byte with what a task's ends tell; say the first message that is missing."""
         found = posts_differ(story)
         if found is not None:
             return found
         for number, at, mark in _told(story):
-            if mark in part.outbox.standing:
+            if mark in part.outbox.present:
                 continue
             if at > part.outbox.pruned_at:
                 return Difference("a message that it posted", "there", "missing or changed", number)

@@ -9,10 +9,10 @@ from leasehold.model.journal.fold import Difference
 from leasehold.model.journal.hash_chain import FACTS, link, root
 from leasehold.model.limits import STAGES_MAX
 from leasehold.model.status import Status
-from leasehold.store.history import Part
+from leasehold.store.records import StoredTask
 
 
-def marks_differ(part: Part) -> str:
+def marks_differ(part: StoredTask) -> str:
     """Check the chain of marks over a task's events; say the first that does not fit, or nothing."""
     marks = dict(part.marks)
     outputs = {one.fence: one.output for one in part.outcomes if one.status == Status.DONE}
@@ -34,7 +34,7 @@ def marks_differ(part: Part) -> str:
     return ""
 
 
-def waits_differ(part: Part) -> Difference | None:
+def waits_differ(part: StoredTask) -> Difference | None:
     """Compare the stages of a job, or the needs of a stage, with how many there were when it was submitted."""
     waited, found = _waited(part), part.task.unmet
     if waited is None or waited == found:
@@ -43,7 +43,7 @@ def waits_differ(part: Part) -> Difference | None:
     return Difference(what, waited, found)
 
 
-def _waited(part: Part) -> int | None:
+def _waited(part: StoredTask) -> int | None:
     """Return the number of stages or needs that the first mark covers; None if it fits none, or there is no mark."""
     if not part.events:
         return None
@@ -54,7 +54,7 @@ def _waited(part: Part) -> int | None:
     return next((one for one in counts if link(_root(part, one), event) == marks[event.id]), None)
 
 
-def _root(part: Part, unmet: int) -> bytes:
+def _root(part: StoredTask, unmet: int) -> bytes:
     return root(*(unmet if name == "unmet" else getattr(part.task, name) for name in FACTS))
 
 

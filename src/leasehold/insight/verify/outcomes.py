@@ -11,7 +11,7 @@ from leasehold.model.journal.event import Name
 from leasehold.model.journal.fold import Difference
 from leasehold.model.journal.record import EventLine, LetterLine, OutcomeLine, Story
 from leasehold.model.status import Status
-from leasehold.store.history import Part
+from leasehold.store.records import StoredTask
 
 UNCLASSIFIED: Final = "UNCLASSIFIED"
 TELLING: Final = (Name.FAILED, Name.CANCELLED)  # events whose detail is the failure
@@ -28,7 +28,7 @@ def ends_differ(story: Story) -> Difference | None:
     return Difference("the number of its other dead letters", 0, len(letters)) if letters else None
 
 
-def texts_differ(part: Part) -> Difference | None:
+def texts_differ(part: StoredTask) -> Difference | None:
     """Compare the failures of a task's ends byte for byte with the journal and the dead letters."""
     letters = {one.epoch: one for one in part.letters}
     for number, event, outcome in _ends(part.events, part.outcomes):

@@ -22,7 +22,7 @@ from leasehold.model.journal.fold import LEASE, NOWHERE, OUTCOME, READY, WAITING
 from leasehold.model.journal.record import Story, Tally
 from leasehold.model.names import route
 from leasehold.store import Store
-from leasehold.store.history import Part
+from leasehold.store.records import StoredTask
 
 
 class Verdict(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -58,10 +58,10 @@ class _Followed:
 
 def verify_job(store: Store, job_id: int) -> Verdict:
     """Compare a job's journal with the tables at one moment, live or not; or raise `JobUnknown`."""
-    return store.history.read(job_id, lambda parts: _verify(job_id, parts))
+    return store.records.read(job_id, lambda parts: _verify(job_id, parts))
 
 
-def _verify(job_id: int, parts: Iterator[Part]) -> Verdict:
+def _verify(job_id: int, parts: Iterator[StoredTask]) -> Verdict:
     tally, teller, followed = Tally(), RecordBuilder(), _Followed()
     difference = first = ""
     states: Mapping[str, str] = {}
@@ -81,11 +81,11 @@ def _verify(job_id: int, parts: Iterator[Part]) -> Verdict:
     return _verdict(tally, difference, followed)
 
 
-def _first_differs(job_id: int, part: Part) -> str:
+def _first_differs(job_id: int, part: StoredTask) -> str:
     if part.task.id != job_id:
         return f"the row of the job itself (id {job_id}) is missing"
     waits = waits_differ(part)
-    return part.stray or ("" if waits is None else f"task 0, {waits.sentence()}")
+    return part.orphan or ("" if waits is None else f"task 0, {waits.sentence()}")
 
 
 def verify_file(path: Path) -> Verdict:
@@ -124,7 +124,7 @@ def _verdict(tally: Tally, difference: str, followed: _Followed) -> Verdict:
     )
 
 
-def check_part(part: Part, story: Story, followed: _Followed) -> str:
+def check_part(part: StoredTask, story: Story, followed: _Followed) -> str:
     """Compare a task's events with every table it stands in; say the first difference, or nothing."""
     state = compare(story)
     found = state if isinstance(state, Difference) else _part_differs(part, story, state)
@@ -136,7 +136,7 @@ def check_part(part: Part, story: Story, followed: _Followed) -> str:
     return f"{story.task.title}, {said}" if said else ""
 
 
-def _part_differs(part: Part, story: Story, state: State) -> Difference | None:
+def _part_differs(part: StoredTask, story: Story, state: State) -> Difference | None:
     waits = None if part.task.stage is None else waits_differ(part)  # a job's stages are counted when all are seen
     return _place_differs(part, state) or ends_differ(story) or texts_differ(part) or waits
 
@@ -149,13 +149,13 @@ def check_story(story: Story, effects: Effects) -> str:
     return "" if found is None else _say(story, found)
 
 
-def _say(story: Story, found: Difference, part: Part | None = None) -> str:
+def _say(story: Story, found: Difference, part: StoredTask | None = None) -> str:
     numbered = part is not None and found.event is not None and found.event <= len(part.events)
     told = f" (id {part.events[found.event - 1].id})" if part and found.event and numbered else ""
     return f"{story.task.title}, {found.sentence()}{told}"
 
 
-def _place_differs(part: Part, state: State) -> Difference | None:
+def _place_differs(part: StoredTask, state: State) -> Difference | None:
     task = part.task
     stands = [*task.place.split(), *(OUTCOME for one in part.outcomes if not one.past)] or [NOWHERE]
     if len(stands) != 1 or stands[0] not in state.places:
@@ -165,7 +165,7 @@ def _place_differs(part: Part, state: State) -> Difference | None:
     facts: list[tuple[str, object, object]] = [
         ("its attempt", state.attempt, task.attempt),
         ("its fence", state.fence, task.fence),
-        ("its epoch", state.epoch, task.standing_epoch),
+        ("its epoch", state.epoch, task.stored_epoch),
         ("the time it waits for", state.due_at, task.due_at if state.due_at is not None else None),
     ]
     if stands[0] == READY:

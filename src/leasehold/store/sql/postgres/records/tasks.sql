@@ -18,9 +18,9 @@ SELECT page.id, page.trunk, page.fan, page.part, page.kind, page.stage, page.seg
         WHEN page.segment IS NULL THEN (SELECT count(*) FROM leasehold.need WHERE need.task_id = page.id) ELSE 0 END AS unmet,
     concat_ws(' ', CASE WHEN waiting.task_id IS NOT NULL THEN 'waiting' END, CASE WHEN ready.task_id IS NOT NULL THEN 'ready' END,
         CASE WHEN lease.task_id IS NOT NULL THEN 'lease' END) AS place,
-    waiting.due_at, coalesce(waiting.attempt, ready.attempt, lease.attempt) AS standing_attempt,
-    coalesce(waiting.fence, ready.fence, lease.fence) AS standing_fence,
-    coalesce(waiting.epoch, ready.epoch, lease.epoch) AS standing_epoch,
+    waiting.due_at, coalesce(waiting.attempt, ready.attempt, lease.attempt) AS stored_attempt,
+    coalesce(waiting.fence, ready.fence, lease.fence) AS stored_fence,
+    coalesce(waiting.epoch, ready.epoch, lease.epoch) AS stored_epoch,
     ready.queue AS ready_queue, ready.priority AS ready_priority, ready.route AS ready_route
 FROM page
 LEFT JOIN leasehold.waiting ON waiting.task_id = page.id

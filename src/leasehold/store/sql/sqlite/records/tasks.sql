@@ -17,9 +17,9 @@ SELECT page.id, page.trunk, page.fan, page.part, page.kind, page.stage, page.seg
         WHEN page.segment IS NULL THEN (SELECT count(*) FROM main.need WHERE need.task_id = page.id) ELSE 0 END AS unmet,
     trim(iif(waiting.task_id IS NULL, '', 'waiting') || iif(ready.task_id IS NULL, '', ' ready')
         || iif(lease.task_id IS NULL, '', ' lease')) AS place,
-    waiting.due_at, coalesce(waiting.attempt, ready.attempt, lease.attempt) AS standing_attempt,
-    coalesce(waiting.fence, ready.fence, lease.fence) AS standing_fence,
-    coalesce(waiting.epoch, ready.epoch, lease.epoch) AS standing_epoch,
+    waiting.due_at, coalesce(waiting.attempt, ready.attempt, lease.attempt) AS stored_attempt,
+    coalesce(waiting.fence, ready.fence, lease.fence) AS stored_fence,
+    coalesce(waiting.epoch, ready.epoch, lease.epoch) AS stored_epoch,
     ready.queue AS ready_queue, ready.priority AS ready_priority, ready.route AS ready_route
 FROM page
 LEFT JOIN main.waiting ON waiting.task_id = page.id

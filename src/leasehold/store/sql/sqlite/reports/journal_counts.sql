@@ -1,4 +1,4 @@
--- histories: Count, task by task after :after, how often each was claimed, released, reclaimed, ended and revived.
+-- journal_counts: Count, task by task after :after, how often each was claimed, released, reclaimed, ended and revived.
 WITH page AS MATERIALIZED (
     SELECT id, job_id FROM main.task WHERE id > :after ORDER BY id LIMIT :most
 )

@@ -8,7 +8,7 @@ from leasehold.model.lease import Lease, Reclaim
 from leasehold.model.task import Submission, Terms
 from leasehold.runtime.process_identity import this_process
 from leasehold.store import Store
-from leasehold.store.reports import History
+from leasehold.store.reports import JournalCounts
 
 LANE = [Lane("default", 0, 0, 0)]
 
@@ -31,21 +31,21 @@ def test_claims_releases_reclaims_and_the_end_are_counted_once_each(store):
     vacated(store, claimed(store), "released")
     vacated(store, claimed(store), "owner gone")
     store.leases.settle([endings.done(claimed(store), "null")])
-    (history,) = store.reports.histories()
-    assert history == History(job, job, "DONE", 3, outcomes=1, claims=3, releases=1, reclaims=1, endings=1)
+    (history,) = store.reports.journal_counts()
+    assert history == JournalCounts(job, job, "DONE", 3, outcomes=1, claims=3, releases=1, reclaims=1, endings=1)
 
 
 def test_a_lease_that_was_lost_for_good_counts_as_an_end(store):
     job = submitted(store, "a", attempts_max=1)
     vacated(store, claimed(store), "owner gone")
-    (history,) = store.reports.histories()
-    assert history == History(job, job, "ERROR", 1, outcomes=1, claims=1, releases=0, reclaims=1, endings=1)
+    (history,) = store.reports.journal_counts()
+    assert history == JournalCounts(job, job, "ERROR", 1, outcomes=1, claims=1, releases=0, reclaims=1, endings=1)
 
 
 def test_a_cancel_is_an_end_and_what_has_not_ended_has_none(store):
     cancelled, waiting = submitted(store, "a"), submitted(store, "b")
     store.tasks.cancel(cancelled, canonical.encode({"error_class": "CANCELLED", "message": ""}))
-    assert [(one.task_id, one.status, one.endings) for one in store.reports.histories()] == [
+    assert [(one.task_id, one.status, one.endings) for one in store.reports.journal_counts()] == [
         (cancelled, "CANCELLED", 1),
         (waiting, None, 0),
     ]
@@ -54,11 +54,11 @@ def test_a_cancel_is_an_end_and_what_has_not_ended_has_none(store):
 def test_a_retry_is_no_end_and_histories_come_in_pages(store):
     jobs = [submitted(store, key) for key in "abc"]
     store.leases.settle([endings.retried(claimed(store), Failure("TRANSIENT", "later"), 0, "{}")])
-    first = store.reports.histories(most=2)
-    rest = store.reports.histories(first[-1].task_id, most=2)
+    first = store.reports.journal_counts(most=2)
+    rest = store.reports.journal_counts(first[-1].task_id, most=2)
     assert [one.task_id for one in first + rest] == jobs
     assert (first[0].claims, first[0].endings, first[0].status) == (1, 0, None)
-    assert store.reports.histories(jobs[-1]) == []
+    assert store.reports.journal_counts(jobs[-1]) == []
 
 
 def test_each_epoch_of_a_revived_task_ends_once_and_the_revival_is_counted(store):
@@ -68,6 +68,6 @@ def test_each_epoch_of_a_revived_task_ends_once_and_the_revival_is_counted(store
     store.deadletters.evidence(letter.id, "ada", {"text": "fixed"})
     store.deadletters.revive(letter.id, "ada")
     store.leases.settle([endings.done(claimed(store), "null")])
-    (history,) = store.reports.histories()
+    (history,) = store.reports.journal_counts()
     counts = {"outcomes": 2, "claims": 2, "releases": 0, "reclaims": 0, "endings": 2, "revivals": 1}
-    assert history == History(job, job, "DONE", 2, **counts)
+    assert history == JournalCounts(job, job, "DONE", 2, **counts)

@@ -1,4 +1,4 @@
--- unlisted_tasks: Find what a job has although its task is not there: an effect, or a need of one stage for another.
+-- orphans: Find rows of a job whose task is missing: an effect, or a prerequisite of a stage.
 WITH member AS MATERIALIZED (
     SELECT id FROM main.task WHERE id = :job AND parent_id IS NULL
     UNION ALL
