@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any
 
@@ -56,26 +57,59 @@ class Entry(Struct, frozen=True):
     result: str | None
 
 
-def identity_of(lease: Lease) -> dict[str, Any]:
-    """Name a task the same way on every machine and in every database."""
-    found: dict[str, Any] = {"key": lease.key, "kind": lease.kind}
-    if lease.stage is not None:
-        found["stage"] = lease.stage
-    if lease.segment is not None:
-        found["segment"] = lease.segment
-    return found
+class UsedEffects(Struct, frozen=True):
+    """What the end of an attempt records of the effects it got results of, in the order in which it asked for them.
+
+    `effects` names each by the first digits of its key. Numbers would not do: every attempt counts from 1, and a row
+    keeps the number of the attempt that made it. With `EFFECTS_MAX` effects the list has 190 kB. `effects_sha256`
+    covers keys and results, so that an event on the hash chain fixes them.
+    """
+
+    effects: list[str]
+    effects_sha256: str
+
+
+def used(results: Iterable[tuple[str, str]]) -> UsedEffects:
+    """Name effects, given as keys with the sha256 of their results, in order."""
+    names, digest = [], hashlib.sha256()
+    for key, result_sha256 in results:
+        names.append(name_of(key))
+        digest.update(f"{key}:{result_sha256}\n".encode())
+    return UsedEffects(names, digest.hexdigest())
+
+
+def name_of(key: str) -> str:
+    """Shorten an effect's key for the list of used effects: 64 bits tell the effects of one job apart."""
+    return key[:16]
+
+
+def sha256(text: str) -> str:
+    """Return the digest of a key's document or of a result."""
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def identity_of(kind: str, key: str, stage: str | None, segment: int | None) -> str:
+    """Name a task the same way on every machine and in every database, as canonical JSON."""
+    named: dict[str, Any] = {"key": key, "kind": kind}
+    if stage is not None:
+        named["stage"] = stage
+    if segment is not None:
+        named["segment"] = segment
+    return canonical.encode(named)
+
+
+def key_of(identity: str, kind: str, fields: str) -> str:
+    """Make an effect's key: the sha256 of the canonical JSON of kind, task and fields.
+
+    A document of canonical parts in the order of their names is canonical; JSON writes the name `kind` without escapes.
+    """
+    return sha256(f'{{"fields":{fields},"kind":"{kind}","task":{identity},"v":1}}')
 
 
 def intend(lease: Lease, kind: str, fields: dict[str, Any], number: int, identity: str = "") -> Intent:
-    """Make the intent of an effect; its key is the sha256 of the canonical JSON of kind, task and fields.
-
-    `identity` is the canonical JSON of `identity_of(lease)`, from whoever has it at hand. A document of canonical parts
-    in the order of their names is canonical, and `kind` is a name that JSON writes as it is.
-    """
+    """Make the intent of an effect. `identity`: the task's `identity_of`, from a caller that keeps it."""
     text = canonical.encode(fields, limit=EFFECT_FIELDS_BYTES_MAX)
-    identity = identity or canonical.encode(identity_of(lease))
-    document = f'{{"fields":{text},"kind":"{kind}","task":{identity},"v":1}}'
-    key = hashlib.sha256(document.encode("utf-8")).hexdigest()
+    key = key_of(identity or identity_of(lease.kind, lease.key, lease.stage, lease.segment), kind, text)
     return Intent(lease.job_id, key, lease.task_id, lease.fence, lease.attempt, number, kind, text)
 
 

@@ -64,6 +64,6 @@ def _print(found: Verdict) -> None:
         return
     parts = (count(found.tasks, "task"), count(found.events, "event"), count(found.effects, "effect"))
     echo(f"equal: {', '.join(parts)}")
-    if found.untold:
-        echo(safe(f"not on record, so not compared: {found.untold}"))
+    if found.not_compared:
+        echo(safe(f"not compared: {found.not_compared}"))
     echo(f"head {found.head}")

@@ -29,10 +29,10 @@ def posts_differ(story: Story) -> Difference | None:
 
 
 class Posts:
-    """Follows the messages of a job. `untold`: the first that is gone and may have been pruned with another job."""
+    """Follows the messages of a job. `pruned`: the first that is gone and may have been pruned with another job."""
 
     def __init__(self) -> None:
-        self.untold = ""
+        self.pruned = ""
 
     def differ(self, part: StoredTask, story: Story) -> Difference | None:
         """Compare the outbox byte for byte with what a task's ends tell; say the first message that is missing."""
@@ -44,8 +44,8 @@ class Posts:
                 continue
             if at > part.outbox.pruned_at:
                 return Difference("a message that it posted", "there", "missing or changed", number)
-            untold = "a message that it posted; it may have gone with a job that had posted it before and was pruned"
-            self.untold = self.untold or f"{story.task.title}, event {number}: {untold}"
+            pruned = "a message that it posted; it may have been pruned with an earlier job that posted it too"
+            self.pruned = self.pruned or f"{story.task.title}, event {number}: {pruned}"
         return None
 
 

@@ -28,7 +28,7 @@ from leasehold.store.records import StoredTask
 class Verdict(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a verification found. `head` is the head of the chain over the job's events; keep it to compare later.
 
-    `untold`: what the record does not tell, so that it could not be compared.
+    `not_compared`: the first thing that could not be compared, because it may have been pruned with another job.
     """
 
     equal: bool
@@ -37,7 +37,7 @@ class Verdict(Struct, frozen=True, kw_only=True, omit_defaults=True):
     effects: int = 0
     head: str = ""
     difference: str = ""
-    untold: str = ""
+    not_compared: str = ""
 
 
 @dataclass(slots=True)
@@ -49,11 +49,6 @@ class _Followed:
     letters: Letters = field(default_factory=Letters)
     posts: Posts = field(default_factory=Posts)
     moves: Moves = field(default_factory=Moves)
-
-    @property
-    def untold(self) -> str:
-        """What is not on record."""
-        return self.effects.untold or self.posts.untold
 
 
 def verify_job(store: Store, job_id: int) -> Verdict:
@@ -120,7 +115,7 @@ def _verdict(tally: Tally, difference: str, followed: _Followed) -> Verdict:
         effects=found.effects,
         head=found.events_sha256,
         difference=difference,
-        untold=followed.untold,
+        not_compared=followed.posts.pruned,
     )
 
 

@@ -11,7 +11,6 @@ The steps are written once, as a generator; a sync and an async driver run it.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import inspect
 import threading
 from collections.abc import Callable, Generator
@@ -19,7 +18,7 @@ from contextvars import ContextVar
 from functools import cached_property
 from typing import Any, Final, Literal, Protocol
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 
 from leasehold import canonical
 from leasehold.errors import (
@@ -125,15 +124,17 @@ class Effects:
 
     @cached_property
     def _identity(self) -> str:
-        return canonical.encode(effect.identity_of(self._lease))
+        lease = self._lease
+        return effect.identity_of(lease.kind, lease.key, lease.stage, lease.segment)
 
     @property
     def trace(self) -> dict[str, Any] | None:
-        """How many effects this attempt got results of, and a digest over them in the order asked; None without any."""
+        """Which effects this attempt got results of, in the order it asked for them; None without any."""
         if not self._seen:
             return None
-        lines = "".join(f"{key}:{digest}\n" for key, (_, digest) in sorted(self._seen.items(), key=lambda one: one[1]))
-        return {"effects": len(self._seen), "effects_sha256": hashlib.sha256(lines.encode()).hexdigest()}
+        in_order = sorted(self._seen.items(), key=lambda seen: seen[1])
+        used: dict[str, Any] = to_builtins(effect.used((key, digest) for key, (_, digest) in in_order))
+        return used
 
     def intend(self, kind: str, fields: dict[str, Any]) -> Intent:
         """Make the intent of the next effect."""
@@ -275,7 +276,7 @@ class Effects:
 
     def _saw(self, intent: Intent, text: str) -> Any:
         self._open.pop(intent.key, None)
-        self._seen.setdefault(intent.key, (intent.number, hashlib.sha256(text.encode("utf-8")).hexdigest()))
+        self._seen.setdefault(intent.key, (intent.number, effect.sha256(text)))
         return canonical.decode(text)
 
     def _drive(self, steps: Steps) -> Any:

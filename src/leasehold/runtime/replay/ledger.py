@@ -184,10 +184,11 @@ class Answers:
             raise Diverged(self._story.task, "move", text_of(left.detail), None)
         told = self._ending.detail if isinstance(self._ending.detail, dict) else {}
         trace = canonical.decode(settlement.detail) if settlement.detail else {}
-        if told.get("effects_sha256") == trace.get("effects_sha256"):
+        recorded, asked = told.get("effects", []), trace.get("effects", [])
+        if recorded == asked:
             return
-        if told.get("effects", 0) != trace.get("effects", 0):
-            counts = (str(told.get("effects", 0)), str(trace.get("effects", 0)))
+        if len(recorded) != len(asked):
+            counts = (str(len(recorded)), str(len(asked)))
             raise self._disorder or Diverged(self._story.task, "number of effects", *counts)
         if self._disorder is not None:
             raise self._disorder
