@@ -15,7 +15,14 @@ ROOT_PACKAGE = "leasehold"
 SHAPES = "leasehold.shapes"
 ABOVE_THE_FACADE = {"pipelines", "cli", "web", "testing", "__main__"}  # these may import the public names
 OUTSIDE_THE_LAYERS = {"testing", "__main__"}
-PUBLIC = {"leasehold", "leasehold.errors", "leasehold.providers", "leasehold.redact", "leasehold.testing"}
+PUBLIC = {
+    "leasehold",
+    "leasehold.batching",
+    "leasehold.errors",
+    "leasehold.providers",
+    "leasehold.redact",
+    "leasehold.testing",
+}
 PUBLIC |= {"leasehold.contracts", "leasehold.runlock", "leasehold.shapes"}
 PUBLIC |= {"leasehold.pipelines.crew", "leasehold.pipelines.hand"}  # what pipelines share
 # A pipeline may keep tables of its own in its index. apsw brings the only SQLite library of the process; the other

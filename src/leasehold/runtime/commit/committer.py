@@ -10,6 +10,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 
+from leasehold.batching import BatchThread, answer_all
 from leasehold.errors import DatabaseUnavailable, LeaseholdError, LeaseLost, Unavailable
 from leasehold.model import lease as endings
 from leasehold.model.effect import Entry
@@ -18,7 +19,7 @@ from leasehold.model.lease import Progress, Settled, Settlement
 from leasehold.model.limits import GROUP_BYTES_MAX, GROUP_MAX
 from leasehold.runtime.attempt import Attempt
 from leasehold.runtime.claim.held import HeldAttempts
-from leasehold.runtime.commit.replies import AnyReply, answer_all
+from leasehold.runtime.commit.replies import AnyReply
 from leasehold.runtime.commit.requests import CommitBatch, CommitRequest
 from leasehold.runtime.effects.effects import Item
 from leasehold.runtime.observe.events import Notices
@@ -36,10 +37,8 @@ class Committer:
         self._ends: deque[tuple[Attempt, Settlement]] = deque()
         self._asks: deque[CommitRequest] = deque()
         self._notes: dict[tuple[int, int], Progress] = {}
-        self._changed = threading.Condition()
-        self._idle = True
-        self._closing = False
-        self._thread = threading.Thread(target=self._run, name="leasehold-committer", daemon=True)
+        self._lock = threading.Lock()
+        self._thread = BatchThread("leasehold-committer", lambda: self.has_work, self.write)
 
     def start(self) -> None:
         """Begin writing."""
@@ -48,22 +47,18 @@ class Committer:
     def settle(self, attempt: Attempt, settlement: Settlement) -> None:
         """Hand over the end of an attempt."""
         self._ends.append((attempt, settlement))
-        if self._idle:
-            with self._changed:
-                self._changed.notify()
+        self._thread.wake()
 
     def ask(self, attempt: Attempt, item: Item, reply: AnyReply) -> None:
         """Hand over an entry of an effect or a move; the reply is answered once it is committed or refused."""
         self._asks.append(CommitRequest(attempt, item, reply))
-        if self._idle:
-            with self._changed:
-                self._changed.notify()
+        self._thread.wake()
 
     def note(self, progress: Progress) -> None:
         """Hand over a report of progress; a newer one of the same attempt replaces it."""
-        with self._changed:
+        with self._lock:
             self._notes[progress.task_id, progress.fence] = progress
-            self._changed.notify()
+        self._thread.wake()
 
     def backlog(self) -> int:
         """Count the ends that are not written yet."""
@@ -71,14 +66,7 @@ class Committer:
 
     def close(self, seconds: float) -> None:
         """Write what is left, then stop."""
-        with self._changed:
-            self._closing = True
-            self._changed.notify()
-        self._thread.join(timeout=seconds)
-
-    def _run(self) -> None:
-        while self._await_work():
-            self.write()
+        self._thread.close(seconds)
 
     def write(self) -> None:
         """Write what has gathered, once; trouble is told and not raised."""
@@ -97,15 +85,6 @@ class Committer:
     def has_work(self) -> bool:
         """Whether anything waits to be written."""
         return bool(self._ends or self._asks or self._notes)
-
-    def _await_work(self) -> bool:
-        if self.has_work:
-            return True
-        with self._changed:
-            self._idle = True
-            self._changed.wait_for(lambda: self.has_work or self._closing)
-            self._idle = False
-            return self.has_work
 
     def _write_both(self, group: CommitBatch, ends: list[tuple[Attempt, Settlement]]) -> None:
         """Write entries and ends in one turn; if that is refused, each by itself tells whose fault it is."""
@@ -224,7 +203,7 @@ class Committer:
             self._holdings.drop(attempt)
 
     def _write_notes(self) -> None:
-        with self._changed:
+        with self._lock:
             notes, self._notes = self._notes, {}
         if not notes:
             return

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Generator, Iterable
+from collections.abc import Generator
 from typing import Any
 
+from leasehold.batching import UncancellableFuture
 from leasehold.model.effect import Entry
 
 
@@ -39,14 +40,6 @@ class Reply:
             return self._value
 
 
-class UncancellableFuture(asyncio.Future[None]):
-    """A future that no cancel ends: whoever awaits it is cancelled when the answer has come, and can still read it."""
-
-    def cancel(self, msg: object = None) -> bool:  # noqa: ARG002
-        """Refuse: what is being committed will be answered."""
-        return False
-
-
 class AsyncReply:
     """The answer to one entry, awaited on an event loop; `answer` is called there.
 
@@ -59,7 +52,7 @@ class AsyncReply:
         """Make one that is answered already, if there is a value."""
         self.loop = asyncio.get_running_loop()
         self._value: Entry | BaseException | None = value
-        self._future: UncancellableFuture | None = None
+        self._future: UncancellableFuture[None] | None = None
 
     def answer(self, value: Entry | BaseException) -> None:
         """Give the answer; nobody may wait for it any more."""
@@ -88,24 +81,3 @@ class AsyncReply:
 
 
 AnyReply = Reply | AsyncReply
-Answer = tuple[AnyReply, Entry | BaseException]
-
-
-def answer_all(answers: Iterable[Answer]) -> None:
-    """Give answers, those of one event loop in one call."""
-    by_loop: dict[asyncio.AbstractEventLoop, list[Answer]] = {}
-    for reply, value in answers:
-        if reply.loop is None:
-            reply.answer(value)
-        else:
-            by_loop.setdefault(reply.loop, []).append((reply, value))
-    for loop, pairs in by_loop.items():
-        try:
-            loop.call_soon_threadsafe(_answer_here, pairs)
-        except RuntimeError:  # the loop is closed: nobody waits any more
-            continue
-
-
-def _answer_here(pairs: list[Answer]) -> None:
-    for reply, value in pairs:
-        reply.answer(value)

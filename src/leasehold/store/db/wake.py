@@ -6,13 +6,16 @@ Words are sent after the commit, outside every transaction.
 
 from __future__ import annotations
 
-import threading
 import time
+from collections import deque
 from collections.abc import Iterable
 from typing import Final, Protocol
 
+from leasehold.batching import BatchThread
+
 ATTENTION: Final = "ATTENTION"
-BREATH_SECONDS: Final = 0.003
+BURST_SECONDS: Final = 0.003
+NOTIFIER_CLOSE_SECONDS: Final = 2.0
 
 
 class Listener(Protocol):
@@ -36,42 +39,27 @@ class Notifier(Protocol):
 
 
 class CoalescingNotifier:
-    """A mouth for a slow way: whatever has gathered while it was speaking is said next, in one go.
+    """A notifier for a slow connection: whatever gathers while it sends is sent next, in one message.
 
-    The first word after a silence is said at once, those of a burst every few milliseconds: ears are awake then.
+    The first word after a quiet time is sent at once, those of a burst every few milliseconds: listeners are awake.
     """
 
-    def __init__(self, speak: Notifier) -> None:
-        self._speak = speak
-        self._words: set[str] = set()
-        self._changed = threading.Condition()
-        self._thread: threading.Thread | None = None
-        self._closed = False
+    def __init__(self, notifier: Notifier) -> None:
+        self._notifier = notifier
+        self._words: deque[str] = deque()
+        self._thread = BatchThread("leasehold-notifier", lambda: bool(self._words), self._send)
 
     def send(self, words: Iterable[str]) -> None:
-        """Hand words to the speaking thread."""
-        with self._changed:
-            self._words.update(words)
-            if self._thread is None and not self._closed:
-                self._thread = threading.Thread(target=self._run, name="leasehold-mouth", daemon=True)
-                self._thread.start()
-            self._changed.notify()
+        """Hand words to the sending thread."""
+        self._words.extend(words)
+        self._thread.start()
+        self._thread.wake()
 
     def close(self) -> None:
-        """Say what is left, then stop."""
-        with self._changed:
-            self._closed = True
-            self._changed.notify()
-        if self._thread is not None:
-            self._thread.join(timeout=2.0)
-        self._speak.close()
+        """Send what is left, then stop."""
+        self._thread.close(NOTIFIER_CLOSE_SECONDS)
+        self._notifier.close()
 
-    def _run(self) -> None:
-        while True:
-            with self._changed:
-                self._changed.wait_for(lambda: self._words or self._closed)
-                words, self._words = self._words, set()
-                if not words:
-                    return
-            self._speak.send(words)
-            time.sleep(BREATH_SECONDS)
+    def _send(self) -> None:
+        self._notifier.send({self._words.popleft() for _ in range(len(self._words))})
+        time.sleep(BURST_SECONDS)

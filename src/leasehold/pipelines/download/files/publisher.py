@@ -6,12 +6,12 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any, Final
 
+from leasehold.batching import Batcher, UncancellableFuture
 from leasehold.pipelines.download.fetch import Part
 from leasehold.pipelines.download.files.anonymous_file import AnonymousFile
 from leasehold.pipelines.download.files.content_store import ContentStore, Kept
 from leasehold.pipelines.download.files.part_file import LockedPart
 from leasehold.pipelines.download.index.index import Index
-from leasehold.pipelines.download.process.concurrency import Batches, UncancellableFuture
 
 GROUP_MAX: Final = 200
 
@@ -38,7 +38,7 @@ class Finisher:
     def __init__(self, places: ContentStore, index: Index) -> None:
         self._places = places
         self._index = index
-        self._batches: Batches[Ready, dict[str, Any]] = Batches(
+        self._batcher: Batcher[Ready, dict[str, Any]] = Batcher(
             "leasehold-finisher", self._finish, GROUP_MAX, UncancellableFuture
         )
 
@@ -47,7 +47,7 @@ class Finisher:
 
         Whoever waits is not cut short before that is done: it has the part in hand.
         """
-        return self._batches.do(ready)
+        return self._batcher.submit(ready)
 
     def _finish(self, group: list[Ready]) -> list[dict[str, Any] | Exception]:
         sheets = [self._sheet(one) for one in group]
@@ -86,4 +86,4 @@ class Finisher:
 
     def close(self) -> None:
         """Finish what is left."""
-        self._batches.close()
+        self._batcher.close()

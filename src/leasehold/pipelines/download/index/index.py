@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Final
 
+from leasehold.batching import Batcher
 from leasehold.pipelines.download.index.backends import IndexBackend
-from leasehold.pipelines.download.process.concurrency import Batches
 
 GROUP_MAX: Final = 500
 FIND_MAX: Final = 1_000
@@ -73,7 +73,7 @@ class Index:
     def __init__(self, shelf: IndexBackend) -> None:
         self.marks = Marks(shelf)
         self._shelf = shelf
-        self._batches: Batches[Row, str] = Batches("leasehold-index", self._write, GROUP_MAX)
+        self._batcher: Batcher[Row, str] = Batcher("leasehold-index", self._write, GROUP_MAX)
 
     def add(self, row: Row) -> None:
         """Write a row."""
@@ -86,7 +86,7 @@ class Index:
 
         Whoever is written first of those with one content has brought it, whatever else happened before.
         """
-        return {"key": row.key, "state": await self._batches.do(row)}
+        return {"key": row.key, "state": await self._batcher.submit(row)}
 
     def _write(self, rows: list[Row]) -> list[str | Exception]:
         """Write rows in one order, so that two processes with the same rows do not wait for each other."""
@@ -150,7 +150,7 @@ class Index:
 
     def close(self) -> None:
         """Write what is left and let go."""
-        self._batches.close()
+        self._batcher.close()
         self._shelf.close()
 
 

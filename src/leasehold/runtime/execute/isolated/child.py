@@ -20,12 +20,13 @@ from typing import Any, Final
 import msgspec
 
 from leasehold import canonical, clock, errors
+from leasehold.batching import answer_all
 from leasehold.errors import Cancelled, DatabaseUnavailable, LeaseholdError, Misuse
 from leasehold.model.effect import Entry, Intent, Record
 from leasehold.model.failure.failure import Failure, classify
 from leasehold.model.lease import Lease
 from leasehold.redact import register
-from leasehold.runtime.commit.replies import AnyReply, AsyncReply, Reply, answer_all
+from leasehold.runtime.commit.replies import AnyReply, AsyncReply, Reply
 from leasehold.runtime.effects.effects import Item, Ledger
 from leasehold.runtime.handlers import Handler
 from leasehold.runtime.run import mark_isolated_process
