@@ -235,7 +235,7 @@ def test_options_that_could_not_send_or_not_safely_are_refused_at_once(options):
 
 
 def test_without_tls_a_mail_stays_on_this_machine_wherever_localhost_leads():
-    with pytest.raises(Refused, match=r"localhost leads to 192\.0\.2\.1"):
+    with pytest.raises(Refused, match=r"localhost resolves to 192\.0\.2\.1"):
         Smtp(host="localhost", sender=SENDER, tls="none", resolver=lambda *_: ["192.0.2.1"]).send(letter())
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from leasehold.errors import OptionInvalid
 from leasehold.model.delivery import Absent, Letter, NotSent, Refused, Sent, Unknown
+from leasehold.outbound import Deadline, NotConnected
 from leasehold.providers import MaybeSent, Webhook
-from leasehold.providers.deadline import Deadline
 from tests.providers.letters import client_context, letter, server_context
 from tests.providers.listener import Listener, free_port
 from tests.providers.receiver import Receiver, Says
@@ -169,7 +169,7 @@ def test_a_secret_that_a_receiver_repeats_is_not_in_the_reason():
 
 
 def test_a_time_that_is_over_before_anything_is_said_means_not_sent():
-    with socket.socket() as connection, pytest.raises(NotSent), Deadline(0).guard(connection):
+    with socket.socket() as connection, pytest.raises(NotConnected), Deadline(0).guard(connection):
         raise AssertionError("nothing may be said")
 
 

@@ -18,12 +18,16 @@ OUTSIDE_THE_LAYERS = {"testing", "__main__"}
 PUBLIC = {
     "leasehold",
     "leasehold.batching",
+    "leasehold.contracts",
     "leasehold.errors",
+    "leasehold.outbound",
     "leasehold.providers",
     "leasehold.redact",
+    "leasehold.retry_after",
+    "leasehold.runlock",
+    "leasehold.shapes",
     "leasehold.testing",
 }
-PUBLIC |= {"leasehold.contracts", "leasehold.runlock", "leasehold.shapes"}
 PUBLIC |= {"leasehold.pipelines.crew", "leasehold.pipelines.hand"}  # what pipelines share
 # A pipeline may keep tables of its own in its index. apsw brings the only SQLite library of the process; the other
 # is for connections that a caller has opened with it.

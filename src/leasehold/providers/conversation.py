@@ -17,9 +17,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from leasehold.model.delivery import NotSent, Refused
-from leasehold.providers.deadline import Deadline
+from leasehold.outbound import Deadline, NotConnected, one_line, quoted
+from leasehold.providers.errors import REPAIR_SECONDS, MaybeSent
 from leasehold.providers.mail import Mail
-from leasehold.providers.verdicts import REPAIR_SECONDS, MaybeSent, one_line, quoted
 
 REPLY_BYTES_MAX: Final = 64 * 1024
 QUIT_SECONDS: Final = 2.0
@@ -94,7 +94,7 @@ class Conversation:
 
     def leave(self) -> None:
         """Take leave as the protocol asks; nobody minds if that fails."""
-        with contextlib.suppress(OSError, NotSent), Deadline(QUIT_SECONDS).guard(self.connection):
+        with contextlib.suppress(OSError, NotConnected), Deadline(QUIT_SECONDS).guard(self.connection):
             self._client.docmd("QUIT")
         self._client.close()
 

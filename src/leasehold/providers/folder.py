@@ -21,7 +21,8 @@ from typing import Final
 from leasehold import canonical
 from leasehold.errors import PayloadInvalid
 from leasehold.model.delivery import Absent, Letter, NotSent, Refused, Sent, Unknown
-from leasehold.providers.verdicts import MaybeSent, quoted
+from leasehold.outbound import quoted
+from leasehold.providers.errors import MaybeSent
 
 _TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")
 

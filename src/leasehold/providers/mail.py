@@ -18,8 +18,8 @@ from email.utils import format_datetime
 from typing import Any, Final
 
 from leasehold.model.delivery import Letter, Refused
+from leasehold.outbound import is_one_line
 from leasehold.providers.mailbox import Mailbox
-from leasehold.providers.verdicts import is_one_line
 
 REQUIRED: Final = {"title", "text"}
 FIELDS: Final = REQUIRED | {"html", "reply_to", "date"}

@@ -7,7 +7,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Final
 
-from leasehold.providers.dial import host_of
+from leasehold.outbound import ascii_host
 
 LOCAL_BYTES_MAX: Final = 64
 ADDRESS_BYTES_MAX: Final = 254
@@ -29,7 +29,7 @@ class Mailbox:
         local, at, domain = text.rpartition("@")
         if not at or not _LOCAL.fullmatch(local) or any(unicodedata.category(each) in _UNSAFE for each in local):
             raise ValueError("it is not an e-mail address")
-        mailbox = cls(local, host_of(domain))
+        mailbox = cls(local, ascii_host(domain))
         if len(local.encode()) > LOCAL_BYTES_MAX or len(str(mailbox).encode()) > ADDRESS_BYTES_MAX:
             raise ValueError("it is too long for an e-mail address")
         return mailbox

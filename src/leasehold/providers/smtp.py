@@ -16,12 +16,23 @@ from typing import Final, Literal, get_args
 
 from leasehold.errors import OptionInvalid
 from leasehold.model.delivery import Letter, NotSent, Sent, Unknown
+from leasehold.outbound import (
+    Deadline,
+    Permit,
+    Resolver,
+    any_address,
+    ascii_host,
+    connect,
+    is_loopback,
+    is_loopback_host,
+    is_one_line,
+    quoted,
+    resolve,
+)
 from leasehold.providers.conversation import Conversation
-from leasehold.providers.deadline import Deadline
-from leasehold.providers.dial import Permit, Resolver, anywhere, dial, host_of, is_loopback, resolve
+from leasehold.providers.errors import REPAIR_SECONDS, as_delivery_error, check_timeout, hide
 from leasehold.providers.mail import Sender, compose
 from leasehold.providers.mailbox import Mailbox
-from leasehold.providers.verdicts import REPAIR_SECONDS, check_timeout, hide, is_one_line, quoted
 
 Tls = Literal["starttls", "tls", "none"]
 PORTS: Final[dict[Tls, int]] = {"starttls": 587, "tls": 465, "none": 25}
@@ -61,14 +72,18 @@ class Smtp:
         check_timeout(self.timeout)
         self._check_names()
         self._check_credentials()
-        if self._stays_here and not _is_here(self.host):
+        if self._stays_here and not is_loopback_host(self.host):
             raise OptionInvalid("Without TLS, mail and credentials stay on this machine; use STARTTLS or TLS.")
 
     def send(self, letter: Letter) -> Sent:
         """Hand the mail over; the id is the server's answer to it."""
         mail = compose(letter, self._sender)
         deadline = Deadline(self.timeout)
-        with contextlib.closing(self._dial(deadline)) as connection, contextlib.ExitStack() as stack:
+        with (
+            as_delivery_error(),
+            contextlib.closing(self._connect(deadline)) as connection,
+            contextlib.ExitStack() as stack,
+        ):
             with deadline.guard(connection):
                 conversation = Conversation(self._wrapped(connection), self.hello)
                 stack.callback(conversation.leave)
@@ -93,10 +108,10 @@ class Smtp:
         if self.user is not None and self.password is not None:
             conversation.log_in(self.user, self.password)
 
-    def _dial(self, deadline: Deadline) -> socket.socket:
-        permit: Permit = is_loopback if self._stays_here else anywhere
+    def _connect(self, deadline: Deadline) -> socket.socket:
+        permit: Permit = is_loopback if self._stays_here else any_address
         port = self.port or PORTS[self.tls]
-        return dial(self.host, port, permit=permit, resolver=self.resolver, deadline=deadline)
+        return connect(self.host, port, permit=permit, resolver=self.resolver, deadline=deadline)
 
     def _wrapped(self, connection: socket.socket) -> socket.socket:
         if self.tls != "tls":
@@ -121,9 +136,9 @@ class Smtp:
         try:
             Mailbox.parse(self.sender)
             for name in filter(None, (self.id_domain, self.hello)):
-                host_of(name)
+                ascii_host(name)
             if not _is_address(self.host):
-                host_of(self.host)
+                ascii_host(self.host)
         except ValueError as error:
             raise OptionInvalid(f"The mail server's host, sender, id_domain or hello: {error}.") from None
         if not is_one_line(self.sender_name):
@@ -134,10 +149,6 @@ class Smtp:
             raise OptionInvalid("A user and a password come together.")
         if any(not (text.isascii() and is_one_line(text)) for text in (self.user or "", self.password or "")):
             raise OptionInvalid("A user and a password are ASCII without controls.")
-
-
-def _is_here(host: str) -> bool:
-    return host == "localhost" or (_is_address(host) and is_loopback(ipaddress.ip_address(host)))
 
 
 def _is_address(host: str) -> bool:

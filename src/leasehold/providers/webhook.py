@@ -24,14 +24,28 @@ from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import quote
 
-from leasehold import canonical
+from leasehold import canonical, clock
 from leasehold.errors import OptionInvalid, PayloadInvalid
 from leasehold.model.delivery import Absent, Letter, NotSent, Refused, Sent, Unknown
-from leasehold.providers.dial import Permit, Resolver, anywhere, is_public, resolve
-from leasehold.providers.retry_after import seconds_to_wait
-from leasehold.providers.target import Answer, Reach, Request, Target, ask
-from leasehold.providers.verdicts import REPAIR_SECONDS, MaybeSent, check_timeout, hide, one_line, quoted
+from leasehold.outbound import (
+    BodyEnd,
+    Permit,
+    Policy,
+    Request,
+    Resolver,
+    Response,
+    Target,
+    any_address,
+    exchange,
+    is_public,
+    one_line,
+    quoted,
+    resolve,
+)
+from leasehold.providers.errors import REPAIR_SECONDS, MaybeSent, as_delivery_error, check_timeout, hide
+from leasehold.retry_after import seconds_to_wait
 
+RESPONSE_BYTES_MAX: Final = 64 * 1024
 SIGNATURE: Final = "X-Leasehold-Signature"
 ID_HEADERS: Final = ("X-Message-Id", "Location")
 NOT_PROCESSED: Final = {408, 421, 425, 429}
@@ -73,9 +87,9 @@ class Webhook:
         self._check_headers()
         if self.lookup_url is not None and "{token}" not in self.lookup_url:
             raise OptionInvalid("A look-up URL holds {token}.")
-        self._check_address(Target.parse(self.url))
+        self._check_address(_target(self.url))
         if (lookup := self._lookup("0")) is not None:
-            self._check_address(Target.parse(lookup))
+            self._check_address(_target(lookup))
 
     def send(self, letter: Letter) -> Sent:
         """Post the letter; the id is the receiver's, or the token if it names none."""
@@ -84,8 +98,8 @@ class Webhook:
         if self.secret is not None:
             signature = hmac.new(self.secret.encode(), body, hashlib.sha256).hexdigest()
             headers[SIGNATURE] = f"sha256={signature}"
-        answer = ask(Target.parse(self.url), Request("POST", headers, body), self._reach)
-        return _verdict(answer, letter.token, self.header)
+        response = self._exchange(self.url, Request("POST", headers, body))
+        return _outcome(response, letter.token, self.header)
 
     def find(self, letter: Letter, notification_id: str | None) -> Sent | Absent | Unknown:  # noqa: ARG002
         """Ask the look-up URL about the token."""
@@ -93,25 +107,32 @@ class Webhook:
         if url is None:
             return Absent() if self.idempotent else Unknown("The webhook has no look-up URL.")
         try:
-            answer = ask(Target.parse(url), Request("GET", self.headers), self._reach)
+            response = self._exchange(url, Request("GET", self.headers))
         except (NotSent, Refused, MaybeSent) as error:
             return Unknown(f"The look-up failed: {error}")
-        return _finding(answer)
+        return _finding(response)
 
     def __repr__(self) -> str:
-        target = Target.parse(self.url)
+        target = _target(self.url)
         return f"Webhook('{'https' if target.is_secure else 'http'}://{target.authority}/…')"
 
     def _lookup(self, token: str) -> str | None:
         return self.lookup_url.replace("{token}", quote(token, safe="")) if self.lookup_url is not None else None
 
-    @property
-    def _reach(self) -> Reach:
-        return Reach(self._permit, self.resolver, self.context, self.timeout)
+    def _exchange(self, url: str, request: Request) -> Response:
+        policy = Policy(
+            seconds=self.timeout,
+            body_bytes_max=RESPONSE_BYTES_MAX,
+            permit=self._permit,
+            resolver=self.resolver,
+            context=self.context,
+        )
+        with as_delivery_error():
+            return exchange(_target(url), request, policy)
 
     @property
     def _permit(self) -> Permit:
-        return anywhere if self.allow_private else is_public
+        return any_address if self.allow_private else is_public
 
     def _check_address(self, target: Target) -> None:
         try:
@@ -131,6 +152,19 @@ class Webhook:
             raise OptionInvalid(f"The header {self.header} carries the token.")
 
 
+def _target(url: str) -> Target:
+    try:
+        return Target.parse(url)
+    except ValueError as error:
+        raise OptionInvalid(f"A webhook's URL: {error}.") from None
+
+
+def _seconds_to_wait(response: Response) -> float:
+    headers = response.headers
+    now = clock.wall() / clock.SECOND
+    return seconds_to_wait(str(headers.get("Retry-After", "")), date=str(headers.get("Date", "")), now=now)
+
+
 def _credentials(headers: Mapping[str, str]) -> Iterator[str]:
     for name, value in headers.items():
         if _CREDENTIAL.search(name):
@@ -147,14 +181,14 @@ def _body(letter: Letter) -> bytes:
         raise Refused(str(error)) from None
 
 
-def _verdict(answer: Answer, token: str, header: str) -> Sent:
-    """Decide what an answer to a letter means: the table above."""
-    status = answer.status
-    if _is_taken(answer, token, header):
-        return Sent(_id(answer) or token)
-    said = f"The webhook answered {status}: {quoted(answer.body)}"
-    if status in NOT_PROCESSED or (status == HTTPStatus.SERVICE_UNAVAILABLE and "Retry-After" in answer.headers):
-        raise NotSent(said, retry_after=seconds_to_wait(answer.headers))
+def _outcome(response: Response, token: str, header: str) -> Sent:
+    """Decide what a response to a letter means: the table above."""
+    status = response.status
+    if _is_taken(response, token, header):
+        return Sent(_id(response) or token)
+    said = f"The webhook answered {status}: {quoted(response.body)}"
+    if status in NOT_PROCESSED or (status == HTTPStatus.SERVICE_UNAVAILABLE and "Retry-After" in response.headers):
+        raise NotSent(said, retry_after=_seconds_to_wait(response))
     if status == HTTPStatus.UNAUTHORIZED:
         raise NotSent(said, retry_after=REPAIR_SECONDS)
     if status in MAYBE_PROCESSED or not HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.INTERNAL_SERVER_ERROR:
@@ -164,30 +198,31 @@ def _verdict(answer: Answer, token: str, header: str) -> Sent:
     raise Refused(said)
 
 
-def _is_taken(answer: Answer, token: str, header: str) -> bool:
-    if answer.status == HTTPStatus.CONFLICT:
-        return token in (answer.headers.get(header), _fields(answer.body).get("token"))
-    return HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES
+def _is_taken(response: Response, token: str, header: str) -> bool:
+    if response.status == HTTPStatus.CONFLICT:
+        return token in (response.headers.get(header), _fields(response).get("token"))
+    return HTTPStatus.OK <= response.status < HTTPStatus.MULTIPLE_CHOICES
 
 
-def _finding(answer: Answer) -> Sent | Absent | Unknown:
-    if answer.status == HTTPStatus.NOT_FOUND:
+def _finding(response: Response) -> Sent | Absent | Unknown:
+    if response.status == HTTPStatus.NOT_FOUND:
         return Absent()
-    found = _id(answer) if answer.status == HTTPStatus.OK else ""
-    return Sent(found) if found else Unknown(f"The look-up answered {answer.status} without an id.")
+    found = _id(response) if response.status == HTTPStatus.OK else ""
+    return Sent(found) if found else Unknown(f"The look-up answered {response.status} without an id.")
 
 
-def _id(answer: Answer) -> str:
-    named = _fields(answer.body).get("id")
+def _id(response: Response) -> str:
+    named = _fields(response).get("id")
     if isinstance(named, str | int) and not isinstance(named, bool):
         return one_line(str(named))
-    headers = (answer.headers.get(name) for name in ID_HEADERS)
+    headers = (response.headers.get(name) for name in ID_HEADERS)
     return next((one_line(str(value)) for value in headers if value), "")
 
 
-def _fields(body: bytes) -> dict[str, Any]:
+def _fields(response: Response) -> dict[str, Any]:
+    """Return the fields of a JSON body; none for a body that is too long or no object."""
     try:
-        fields = json.loads(body)
+        fields = json.loads(b"" if response.end is BodyEnd.TOO_LONG else response.body)
     except (ValueError, RecursionError):
         return {}
     return fields if isinstance(fields, dict) else {}

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from itertools import islice
 from typing import Any, Final
 
 from leasehold.model.failure.codes import PROVIDER_WORDS
 from leasehold.model.failure.named import names_of
-from leasehold.model.failure.verdict import pause
+from leasehold.model.limits import DELAY_SECONDS_MAX
+from leasehold.retry_after import seconds_to_wait
 
 HEADERS_MAX: Final = 1_000
 HEADER_LENGTH_MAX: Final = 200
@@ -25,7 +25,6 @@ REQUEST_IDS: Final = (
     "cf-ray",
 )
 KEPT: Final = frozenset({"retry-after", "date", *REQUEST_IDS})
-_seconds: Final = re.compile(r"[0-9]+(\.[0-9]+)?\Z")
 _exhausted: Final = re.compile(r"too many ([1-5][0-9]{2}) error responses\Z")
 
 
@@ -43,13 +42,10 @@ class Answer:
 
     def retry_after(self, now: int | None) -> float:
         """Return the seconds it asks to wait, by its own clock, else by `now` (microseconds); 0 if it does not ask."""
-        asked = self.headers.get("retry-after", "")
-        if _seconds.match(asked):
-            return pause(float(asked))
-        until, since = _moment(asked), _moment(self.headers.get("date", ""))
-        if since is None and now is not None:
-            since = now / 1_000_000
-        return 0.0 if until is None or since is None else pause(until - since)
+        headers, since = self.headers, None if now is None else now / 1_000_000
+        return seconds_to_wait(
+            headers.get("retry-after", ""), date=headers.get("date", ""), now=since, seconds_max=DELAY_SECONDS_MAX
+        )
 
 
 def look(thing: object, name: str) -> Any:
@@ -106,14 +102,3 @@ def _headers(headers: object) -> dict[str, str]:
 
 def _text(value: object) -> str:
     return value.decode("latin-1") if isinstance(value, bytes) else str(value)
-
-
-def _moment(date: str) -> float | None:
-    """Return an HTTP date in seconds since 1970."""
-    from email.utils import parsedate_to_datetime
-
-    try:
-        found: datetime = parsedate_to_datetime(date)
-        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
-    except (IndexError, OverflowError, TypeError, ValueError):
-        return None

@@ -7,7 +7,7 @@ import pytest
 
 from leasehold import Permanent, Transient
 from leasehold.pipelines.translate.translators import Request
-from leasehold.pipelines.translate.translators.endpoints.http import Limits
+from leasehold.pipelines.translate.translators.endpoints.http import ExchangeLimits
 from leasehold.pipelines.translate.translators.factory import make_endpoint
 from leasehold.pipelines.translate.translators.models import ModelTranslator
 from tests.support.http.model_endpoint import EndpointServer, completion
@@ -45,4 +45,4 @@ def good():
     return completion(GOOD)
 
 
-SHORT = Limits(connect_seconds=5, answer_seconds=0.5)
+SHORT = ExchangeLimits(connect_seconds=5, response_seconds=0.5)

@@ -3,7 +3,7 @@
 import pytest
 
 from leasehold.pipelines.translate.translators import TranslatorInvalid, make_translator
-from leasehold.pipelines.translate.translators.endpoints.endpoint import KeyMissing, place_of
+from leasehold.pipelines.translate.translators.endpoints.endpoint import KeyMissing, address_of
 from leasehold.pipelines.translate.translators.factory import make_endpoint
 from leasehold.redact import scrub
 
@@ -65,13 +65,13 @@ def test_a_name_that_means_an_endpoint_makes_one_without_asking_it(spec, name, m
 
 def test_a_vendors_key_goes_to_the_vendor_and_our_own_to_whom_was_named(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", THEIRS)
-    assert place_of("m", "", *VENDOR).key == THEIRS
-    assert place_of("m", "https://api.openai.com/v1/", *VENDOR).key == THEIRS
-    assert place_of("m", "http://127.0.0.1:9/v1", *VENDOR).key is None
+    assert address_of("m", "", *VENDOR).key == THEIRS
+    assert address_of("m", "https://api.openai.com/v1/", *VENDOR).key == THEIRS
+    assert address_of("m", "http://127.0.0.1:9/v1", *VENDOR).key is None
     with pytest.raises(KeyMissing, match=r"Set LEASEHOLD_TRANSLATE_KEY for example\.org"):
-        place_of("m", "https://example.org/v1", *VENDOR)
+        address_of("m", "https://example.org/v1", *VENDOR)
     monkeypatch.setenv("LEASEHOLD_TRANSLATE_KEY", OWN)
-    assert place_of("m", "https://example.org/v1", *VENDOR).key == OWN
+    assert address_of("m", "https://example.org/v1", *VENDOR).key == OWN
 
 
 def test_without_a_key_the_refusal_names_the_variables_to_set():
@@ -84,10 +84,10 @@ def test_without_a_key_the_refusal_names_the_variables_to_set():
 
 def test_a_key_is_not_printed_and_not_logged(monkeypatch):
     monkeypatch.setenv("LEASEHOLD_TRANSLATE_KEY", OWN)
-    place = place_of("m", "", *VENDOR)
+    place = address_of("m", "", *VENDOR)
     assert OWN not in repr(place)
     assert OWN not in scrub(f"sent with {OWN}")
     monkeypatch.setenv("LEASEHOLD_TRANSLATE_KEY", "two words\nand a line")
     with pytest.raises(KeyMissing) as refused:
-        place_of("m", "", *VENDOR)
+        address_of("m", "", *VENDOR)
     assert "two words" not in str(refused.value)

@@ -12,7 +12,7 @@ import pytest
 from leasehold import Transient
 from leasehold.pipelines.translate.reviewers.review import Severity, Subject
 from leasehold.pipelines.translate.translators import Request, make_translator
-from leasehold.pipelines.translate.translators.endpoints.http import Limits
+from leasehold.pipelines.translate.translators.endpoints.http import ExchangeLimits
 from leasehold.pipelines.translate.translators.factory import make_endpoint
 from leasehold.pipelines.translate.translators.models import ModelTranslator
 from leasehold.pipelines.translate.translators.reviewing import ModelReviewer
@@ -61,7 +61,7 @@ def test_a_mark_that_a_real_model_loses_is_noticed(local_model):
 
 
 def test_a_real_model_that_takes_too_long_is_given_up(local_model):
-    made = ModelTranslator(make_endpoint(local_model.spec, Limits(answer_seconds=0.2)))
+    made = ModelTranslator(make_endpoint(local_model.spec, ExchangeLimits(response_seconds=0.2)))
     with pytest.raises(Transient) as failed:
         made.translate(Request("Once upon a time there was a house. " * 5, "en", "es"))
     assert failed.value.error_class == "ENDPOINT_TIMEOUT"

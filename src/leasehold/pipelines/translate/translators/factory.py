@@ -8,8 +8,8 @@ from leasehold.pipelines.translate.translators.apertium import Apertium
 from leasehold.pipelines.translate.translators.call_log import Logged
 from leasehold.pipelines.translate.translators.dictionary import Dictionary
 from leasehold.pipelines.translate.translators.endpoints import anthropic, openai
-from leasehold.pipelines.translate.translators.endpoints.endpoint import Endpoint, place_of
-from leasehold.pipelines.translate.translators.endpoints.http import Limits
+from leasehold.pipelines.translate.translators.endpoints.endpoint import Endpoint, address_of
+from leasehold.pipelines.translate.translators.endpoints.http import ExchangeLimits
 from leasehold.pipelines.translate.translators.models import ModelTranslator
 from leasehold.pipelines.translate.translators.translator import Translator, TranslatorInvalid
 
@@ -23,15 +23,15 @@ def make_translator(spec: str, *, log: Path | None = None, redact: bool = False)
     return made if log is None else Logged(made, log)
 
 
-def make_endpoint(spec: str, limits: Limits | None = None) -> Endpoint:
+def make_endpoint(spec: str, limits: ExchangeLimits | None = None) -> Endpoint:
     """Return the endpoint of a name: openai:MODEL[@BASE] or anthropic:MODEL[@BASE], BASE as in https://host/v1."""
     kind, _, rest = spec.partition(":")
     model, _, base = rest.partition("@")
     match kind:
         case "openai":
-            return openai.OpenAI(place_of(model, base, openai.BASE, openai.VARIABLE), limits)
+            return openai.OpenAI(address_of(model, base, openai.BASE, openai.VARIABLE), limits)
         case "anthropic":
-            return anthropic.Anthropic(place_of(model, base, anthropic.BASE, anthropic.VARIABLE), limits)
+            return anthropic.Anthropic(address_of(model, base, anthropic.BASE, anthropic.VARIABLE), limits)
     raise TranslatorInvalid(f"{spec[:80]!r} is none of these.")
 
 

@@ -1,13 +1,12 @@
-"""What a model is asked and answers, whatever its endpoint speaks; where it stands, and the key to it.
+"""Questions to a model and their answers, whatever interface its endpoint has; the model's address and its key.
 
 A key comes from the environment alone and goes to one host alone: a vendor's own variable to the vendor's own host,
-`LEASEHOLD_TRANSLATE_KEY` to whichever endpoint was named. It is registered with the redactor, so that nothing this
-process logs or tells can repeat it.
+`LEASEHOLD_TRANSLATE_KEY` to the endpoint that was named. It is registered with the redactor, so that nothing this
+process logs or reports can repeat it.
 """
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import re
 from collections.abc import Mapping
@@ -19,6 +18,7 @@ import msgspec
 
 from leasehold import Permanent
 from leasehold.errors import Misuse
+from leasehold.outbound import Target, is_loopback_host
 from leasehold.pipelines.translate.translators.translator import TranslatorInvalid, bad_answer
 from leasehold.redact import RedactionFailed, guarded, register
 from leasehold.shapes import Shape
@@ -50,7 +50,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ModelAnswer:
     """The text of an answer, whole, and the tokens that the endpoint counted."""
 
     text: str
@@ -63,13 +63,13 @@ class Endpoint(Protocol):
 
     name: str
 
-    def ask(self, question: Question) -> Answer:
+    def ask(self, question: Question) -> ModelAnswer:
         """Return the answer, or raise `Transient` or `Permanent`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A model and where it is asked. The key is told to nobody, and not by printing this either."""
+class ModelAddress:
+    """A model and the base URL of its endpoint. The key is left out of its repr."""
 
     model: str
     base: str
@@ -78,11 +78,11 @@ class Place:
     @property
     def is_loopback(self) -> bool:
         """Whether it is on this machine."""
-        return _is_loopback(urlsplit(self.base).hostname or "")
+        return is_loopback_host(urlsplit(self.base).hostname or "")
 
 
-def place_of(model: str, base: str, vendor_base: str, vendor_variable: str) -> Place:
-    """Return the place that a person named, with its key; refuse what would send a key or a text in the clear."""
+def address_of(model: str, base: str, vendor_base: str, vendor_variable: str) -> ModelAddress:
+    """Return the address that a person named, with its key; refuse what would send a key or a text in the clear."""
     if not _model.match(model):
         raise TranslatorInvalid(f"{model[:80]!r} is no name of a model.")
     base = _checked(base or vendor_base)
@@ -90,17 +90,17 @@ def place_of(model: str, base: str, vendor_base: str, vendor_variable: str) -> P
     key = next((os.environ[name] for name in variables if os.environ.get(name)), None)
     if key is not None:
         if not _key.match(key):
-            raise KeyMissing("What is there is none: a key has 6 to 4,096 visible ASCII characters.")
+            raise KeyMissing("The variable holds something else: a key has 6 to 4,096 visible ASCII characters.")
         register(key)
-    place = Place(model, base, key)
-    if key is None and not place.is_loopback:
+    address = ModelAddress(model, base, key)
+    if key is None and not address.is_loopback:
         raise KeyMissing(f"Set {' or '.join(variables)} for {urlsplit(base).hostname}.")
-    return place
+    return address
 
 
-def keyless(place: Place, answer: Answer) -> Answer:
-    """Refuse an answer that repeats the key: what a translator says is written to files."""
-    if place.key is not None and place.key in answer.text:
+def keyless(address: ModelAddress, answer: ModelAnswer) -> ModelAnswer:
+    """Refuse an answer that repeats the key: what a translator returns is written to files."""
+    if address.key is not None and address.key in answer.text:
         raise bad_answer("The answer repeats the key that it was asked with.")
     return answer
 
@@ -125,25 +125,11 @@ def clean(text: str) -> str:
 def _checked(base: str) -> str:
     base = base.rstrip("/")
     try:
-        parts = urlsplit(base)
-        host, _ = parts.hostname or "", parts.port
-    except ValueError:
-        raise TranslatorInvalid("The address of the endpoint cannot be read.") from None
-    if len(base) > ADDRESS_LENGTH_MAX or not host or parts.scheme not in ("http", "https"):
-        raise TranslatorInvalid("An endpoint's address begins with https:// and names a host.")
-    if parts.username is not None or parts.query or parts.fragment or re.search(r"[\x00-\x20\x7f]", base):
-        raise TranslatorInvalid(
-            "An endpoint's address has no user, query, fragment or blank; the key is no part of it."
-        )
-    if parts.scheme == "http" and not _is_loopback(host):
-        raise TranslatorInvalid(f"{host} is another machine, so its address must begin with https://.")
+        target = Target.parse(base)
+    except ValueError as error:
+        raise TranslatorInvalid(f"The address of the endpoint: {error}.") from None
+    if len(base) > ADDRESS_LENGTH_MAX or "?" in base:
+        raise TranslatorInvalid("An endpoint's address is short and has no query; the key is no part of it.")
+    if not target.is_secure and not is_loopback_host(target.host):
+        raise TranslatorInvalid(f"{target.host} is another machine, so its address must begin with https://.")
     return base
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

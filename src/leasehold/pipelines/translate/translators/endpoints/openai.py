@@ -10,16 +10,15 @@ from typing import Any, Final
 import msgspec
 
 from leasehold import Permanent
-from leasehold.pipelines.translate.translators.endpoints.endpoint import Answer, Place, Question, decoded, keyless
-from leasehold.pipelines.translate.translators.endpoints.http import Limits, Wire
-from leasehold.pipelines.translate.translators.endpoints.unsupported_fields import (
-    ASKED_MAX,
-    BOUNDS,
-    REFUSED,
-    SHAPE,
-    Concessions,
-    without,
+from leasehold.pipelines.translate.translators.endpoints.endpoint import (
+    ModelAddress,
+    ModelAnswer,
+    Question,
+    decoded,
+    keyless,
 )
+from leasehold.pipelines.translate.translators.endpoints.http import EndpointClient, ExchangeLimits
+from leasehold.pipelines.translate.translators.endpoints.unsupported_fields import BOUNDS, SHAPE, UnsupportedFields
 from leasehold.pipelines.translate.translators.translator import bad_answer
 from leasehold.shapes import Shape
 
@@ -53,29 +52,22 @@ _completion: Final = Shape[_Completion](_Completion)
 class OpenAI:
     """A model behind an OpenAI-compatible endpoint."""
 
-    def __init__(self, place: Place, limits: Limits | None = None) -> None:
-        self.name = f"openai:{place.model}"
-        self._place = place
-        self._wire = Wire(place, limits)
-        self._concessions = Concessions("temperature", "max_tokens", BOUNDS, SHAPE)
+    def __init__(self, address: ModelAddress, limits: ExchangeLimits | None = None) -> None:
+        self.name = f"openai:{address.model}"
+        self._address = address
+        self._client = EndpointClient(address, limits)
+        self._unsupported = UnsupportedFields("temperature", "max_tokens", BOUNDS, SHAPE)
 
-    def ask(self, question: Question) -> Answer:
-        """Return the answer's text; it is whole, but what it says is for the caller to check."""
-        headers = {"authorization": f"Bearer {self._place.key}"} if self._place.key else {}
-        for _ in range(ASKED_MAX):
-            given_up = self._concessions.given_up
-            body = msgspec.json.encode(without(self._wanted(question), given_up))
-            reply = self._wire.post("/chat/completions", headers, body)
-            if reply.status == 200:  # noqa: PLR2004
-                return keyless(self._place, _answer(decoded(reply.body.decode("utf-8", "replace"), _completion)))
-            if reply.status not in REFUSED or not self._concessions.concede(reply.words, given_up):
-                break
-        raise self._wire.refuse(reply)
+    def ask(self, question: Question) -> ModelAnswer:
+        """Return the complete text of the answer; the caller checks what it holds."""
+        headers = {"authorization": f"Bearer {self._address.key}"} if self._address.key else {}
+        body = self._client.ask("/chat/completions", headers, self._fields(question), self._unsupported)
+        return keyless(self._address, _answer(decoded(body, _completion)))
 
-    def _wanted(self, question: Question) -> dict[str, Any]:
+    def _fields(self, question: Question) -> dict[str, Any]:
         shape = {"name": "answer", "strict": True, "schema": question.schema}
         return {
-            "model": self._place.model,
+            "model": self._address.model,
             "messages": [
                 {"role": "system", "content": question.instructions},
                 {"role": "user", "content": question.material},
@@ -86,11 +78,11 @@ class OpenAI:
         }
 
 
-def _answer(completion: _Completion) -> Answer:
+def _answer(completion: _Completion) -> ModelAnswer:
     choice = completion.choices[0] if completion.choices else _Choice(_Message())
     usage = completion.usage or _Usage()
     if choice.message.refusal or choice.finish_reason == "content_filter":
         raise Permanent("The model refuses to work on this paragraph.", error_class="MODEL_REFUSED")
     if choice.finish_reason == "length":
         raise bad_answer("The answer was cut off at its longest.")
-    return Answer(choice.message.content or "", usage.prompt_tokens, usage.completion_tokens)
+    return ModelAnswer(choice.message.content or "", usage.prompt_tokens, usage.completion_tokens)

@@ -1,8 +1,4 @@
-"""Connecting to a host by an address that was looked at first.
-
-A name is resolved once. Every address it leads to must be permitted, and the connection goes to one of exactly these
-addresses: a name that changes its mind between the check and the connection (DNS rebinding) gains nothing.
-"""
+"""Hosts and the addresses behind them: which spelling is a host's name, and which addresses may be connected to."""
 
 from __future__ import annotations
 
@@ -13,9 +9,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from leasehold.model.delivery import NotSent, Refused
-from leasehold.providers.deadline import Deadline
-from leasehold.providers.verdicts import quoted
+from leasehold.outbound.errors import AddressForbidden
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Permit = Callable[[Address], bool]
@@ -25,14 +19,14 @@ HOST_LENGTH_MAX: Final = 253
 _HOST: Final = re.compile(r"(?!.*-(?:\.|$))(?:[a-z0-9_][a-z0-9_-]{0,62}\.)*[a-z0-9_][a-z0-9_-]{0,62}")
 _UNICAST: Final = ipaddress.IPv6Network("2000::/3")
 _NAT64: Final = ipaddress.IPv6Network("64:ff9b::/96")
-_NEVER: Final = [ipaddress.ip_network(network) for network in ("192.88.99.0/24", "3fff::/20")]
+_NEVER_PUBLIC: Final = [ipaddress.ip_network(network) for network in ("192.88.99.0/24", "3fff::/20")]
 
 
-def host_of(name: str) -> str:
-    """Return a host's name as DNS carries it; `ValueError` for what cannot be one."""
+def ascii_host(name: str) -> str:
+    """Return a host's name in the ASCII form that DNS carries; `ValueError` for what cannot be one."""
     host = name.lower()
     if not host.isascii():
-        # The standard library writes names by the rules of 2003, which turn ß into ss: another host. Such are refused.
+        # The standard library encodes names by the rules of 2003, which turn ß into ss: another host. Refuse these.
         host = host.encode("idna").decode("ascii")
         if host.encode("ascii").decode("idna") != unicodedata.normalize("NFC", name.lower()):
             raise ValueError("the host has characters that have two spellings; write it in its xn-- form")
@@ -43,7 +37,7 @@ def host_of(name: str) -> str:
 
 def is_public(address: Address) -> bool:
     """Whether an address belongs to the public internet, also when it carries another one inside."""
-    if address.is_multicast or any(address in network for network in _NEVER):
+    if address.is_multicast or any(address in network for network in _NEVER_PUBLIC):
         return False
     if isinstance(address, ipaddress.IPv4Address):
         return address.is_global
@@ -59,9 +53,17 @@ def is_loopback(address: Address) -> bool:
     return address.is_loopback
 
 
-def anywhere(_address: Address) -> bool:
+def any_address(_address: Address) -> bool:
     """Permit every address."""
     return True
+
+
+def is_loopback_host(host: str) -> bool:
+    """Whether a host, as a URL names it, is this machine: `localhost` or a loopback address."""
+    try:
+        return host == "localhost" or is_loopback(ipaddress.ip_address(host))
+    except ValueError:
+        return False
 
 
 def resolve(host: str, port: int) -> list[str]:
@@ -70,19 +72,13 @@ def resolve(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
-def dial(host: str, port: int, *, permit: Permit, resolver: Resolver, deadline: Deadline) -> socket.socket:
-    """Connect, or raise `NotSent`; `Refused` if the name leads to an address that is not permitted."""
-    try:
-        addresses = [ipaddress.ip_address(text) for text in resolver(host, port)]
-    except (OSError, ValueError) as error:
-        raise NotSent(f"{host} cannot be resolved: {quoted(error)}") from None
-    for address in addresses:
+def check_addresses(host: str, addresses: Sequence[str], permit: Permit) -> list[Address]:
+    """Return a host's addresses if all of them are permitted, else raise `AddressForbidden`.
+
+    Connect to one of exactly these: a name that resolves differently a second time (DNS rebinding) gains nothing.
+    """
+    found = [ipaddress.ip_address(text) for text in addresses]
+    for address in found:
         if not permit(address):
-            raise Refused(f"{host} leads to {address}, where this provider may not connect.")
-    why: BaseException | str = "it has no address"
-    for address in addresses:
-        try:
-            return socket.create_connection((str(address), port), timeout=deadline.left())
-        except OSError as error:
-            why = error
-    raise NotSent(f"{host} port {port} cannot be reached: {quoted(str(why))}")
+            raise AddressForbidden(f"{host} resolves to {address}, which is not a permitted address.")
+    return found
