@@ -19,7 +19,7 @@ _bounds: Final = frozenset({"maxLength", "maxItems", "minimum", "maximum"})
 
 
 class UnsupportedFields:
-    """Optional fields in the order of trying, and the `names` refused so far. These only grow, so threads share them."""
+    """Optional fields in the order of trying, and the `names` refused so far. These only grow: threads share them."""
 
     def __init__(self, *optional: str) -> None:
         self._optional = optional
