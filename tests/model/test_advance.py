@@ -2,7 +2,7 @@
 
 import json
 
-from leasehold.model.advance import Dependent, Ended, Moves, Settled, Tally, conclude, decide, fan_out
+from leasehold.model.advance import Dependent, Ended, Moves, SettledTask, Tally, conclude, decide, fan_out
 from leasehold.model.failure.failure import Failure
 from leasehold.model.task import Facts
 
@@ -15,8 +15,8 @@ def need(task: int, on: int, unmet: int, each: str | None = None) -> Dependent:
     return Dependent(task, on, is_part=False, unmet=unmet, each_field=each)
 
 
-def ended(task: int, status="DONE") -> Settled:
-    return Settled(task, f"s{task}", status)
+def ended(task: int, status="DONE") -> SettledTask:
+    return SettledTask(task, f"s{task}", status)
 
 
 def facts(output: object, each="list") -> Facts:
@@ -90,13 +90,17 @@ def test_a_segment_inherits_the_terms_of_its_stage():
 def test_what_is_no_list_cannot_fan_out():
     for output in (None, {"list": 3}, {"list": {"a": 1}}, {}, [1], "x"):
         answer = fan_out(facts(output))
-        assert isinstance(answer, Failure)
-        assert answer.error_class == "EACH_INVALID"
-        assert not answer.retryable
+        assert isinstance(answer, Ended)
+        assert (answer.task_id, answer.status, answer.buried) == (9, "ERROR", True)
+        assert '"error_class":"EACH_INVALID"' in (answer.failure or "")
+
+
+def test_an_empty_list_ends_its_stage_well():
+    assert fan_out(facts({"list": []})) == Ended(9, "DONE")
 
 
 def test_ten_thousand_items_fan_out_and_one_more_does_not():
     assert len(fan_out(facts({"list": [0] * 10_000}))) == 10_000  # type: ignore[arg-type]
     answer = fan_out(facts({"list": [0] * 10_001}))
-    assert isinstance(answer, Failure)
-    assert answer.error_class == "FAN_OUT_TOO_LARGE"
+    assert isinstance(answer, Ended)
+    assert '"error_class":"FAN_OUT_TOO_LARGE"' in (answer.failure or "")

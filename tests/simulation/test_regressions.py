@@ -103,7 +103,7 @@ def test_the_schedule_told_of_a_broken_build_has_no_more_faults_than_the_run_tha
     assert f'Kept("S2", {told["seed"]}, ' in told["text"]
     assert told["text"].count("!! ") == told["after"][0]
     assert " s  w0.claimer: " in told["text"]
-    assert "done: settle" in told["text"]
+    assert "done: leases/settle" in told["text"]
 
 
 # What is asked of a copy.

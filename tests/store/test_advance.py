@@ -6,6 +6,7 @@ from collections import Counter
 import pytest
 
 from leasehold.model.lease import Settlement
+from leasehold.runtime.maintain.orchestrator import Orchestrator
 from leasehold.testing import Clock
 from tests.store import work
 from tests.store.model.invariants import check_everything
@@ -232,7 +233,7 @@ def test_a_plain_job_leaves_nothing_for_the_orchestrator(store, worker):
 def test_the_queues_that_got_work_are_named(store, worker):
     pipeline(store, "k", stage("one"), stage("two", "one", queue="slow"), stage("three", "one", each="l", queue="wide"))
     finish(store, claim(store, worker, routes=routes_of("one")), {"l": [1]})
-    assert store.stages.advance().queues == {"slow", "wide"}
+    assert Orchestrator(store).advance_batch().queues == {"slow", "wide"}
 
 
 def test_a_stage_of_which_many_segments_failed_tells_of_the_first_of_them(store, worker):
@@ -252,5 +253,5 @@ def test_l3_what_was_due_first_is_ready_first(store, worker):
     for key, delay in (("late", 9), ("early", 3), ("middle", 5)):
         work.submit(store, key, delay=delay)
     clock.advance(10)
-    assert store.stages.make_due().seen == 3
+    assert store.stages.make_due().count == 3
     assert [work.claim_one(store, worker).key for _ in range(3)] == ["early", "middle", "late"]

@@ -35,7 +35,7 @@ def test_a_task_that_waits_for_its_time_is_called_off_at_once(store, clock):
     (task,) = submit(store, "k", delay=5)
     assert counts(store, task) == (1, 0)
     clock.advance(6)
-    assert store.stages.make_due().seen == 0
+    assert store.stages.make_due().count == 0
     check_everything(store)
 
 

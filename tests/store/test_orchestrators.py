@@ -6,6 +6,7 @@ from collections import Counter
 import pytest
 
 from leasehold.model.lease import done, failed
+from leasehold.runtime.maintain.orchestrator import Orchestrator
 from tests.store import work
 from tests.store.model.invariants import check_everything
 from tests.store.work import at_once, claim, look, pipeline, register, routes_of, stage, statuses
@@ -40,7 +41,7 @@ def test_orchestrators_at_once_make_each_segment_and_each_end_once(store, orches
         if number < 3:
             drain(store, workers[number], over, len(films))
         while not over.wait(0.001):
-            store.stages.advance()
+            Orchestrator(store).advance_batch()
 
     with work.ending() as over:
         at_once(3 + orchestrators, act)
@@ -134,6 +135,6 @@ def test_a_cancel_that_meets_claims_reaches_every_task(store):
 def test_due_tasks_are_made_ready_once_by_many(store, worker, clock):
     work.submit(store, *[str(number) for number in range(200)], delay=1)
     clock.advance(1)
-    assert sum(at_once(6, lambda _: store.stages.make_due().seen)) == 200
+    assert sum(at_once(6, lambda _: store.stages.make_due().count)) == 200
     assert len(claim(store, worker, 1000)) == 200
     check_everything(store)

@@ -151,9 +151,9 @@ def test_a_delayed_job_waits_for_its_time(store, worker, clock):
 
 def test_a_delayed_pipeline_starts_its_first_stages_after_the_delay(store, worker, clock):
     film = pipeline(store, "k", stage("one"), stage("two", "one"), delay=60)
-    assert store.stages.make_due().seen == 0
+    assert store.stages.make_due().count == 0
     clock.advance(60)
-    assert store.stages.make_due().seen == 1
+    assert store.stages.make_due().count == 1
     assert statuses(store, film.id)["one", None] == "READY"
     assert statuses(store, film.id)["two", None] == "NEW"
 

@@ -19,6 +19,7 @@ from leasehold.model.lease import Lease, Settled, Settlement, done, failed
 from leasehold.model.limits import PRIORITY_MAX, PRIORITY_MIN
 from leasehold.model.owner import Owner
 from leasehold.model.task import Submission, Submitted, Terms
+from leasehold.runtime.maintain.orchestrator import Orchestrator
 from leasehold.store import Store
 from leasehold.store.workers import Question
 from tests.support.db import rows
@@ -95,7 +96,7 @@ def routes_of(*stages: str, kind="film") -> list[str]:
 def advance(store: Store) -> int:
     """Let an orchestrator look until nothing is left to look at."""
     seen = 0
-    while step := store.stages.advance().seen:
+    while step := Orchestrator(store).advance_batch().count:
         seen += step
     return seen
 

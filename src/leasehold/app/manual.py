@@ -78,7 +78,7 @@ class ByHand:
         if store.database.is_bound:
             raise Misuse("A transaction is open, and a lease is one once it is committed; end it first.")
         self.sweep()
-        while store.stages.make_due().seen:
+        while store.stages.make_due().count:
             pass
         return store, store.workers.hand(owner)
 

@@ -20,8 +20,8 @@ from leasehold.model.status import Status
 from leasehold.model.task import Child, Facts
 
 
-class Settled(Struct, frozen=True):
-    """A task whose end nobody has looked at yet."""
+class SettledTask(Struct, frozen=True):
+    """A task that has ended, and whose dependents have not been moved yet."""
 
     task_id: int
     stage: str
@@ -69,7 +69,7 @@ class Moves:
     cancel: list[Ended] = field(default_factory=list)
 
 
-def decide(settled: Iterable[Settled], dependents: Iterable[Dependent]) -> Moves:
+def decide(settled: Iterable[SettledTask], dependents: Iterable[Dependent]) -> Moves:
     """Choose what follows a batch of settled tasks for those that wait for them."""
     ends = {end.task_id: end for end in settled}
     moves = Moves()
@@ -89,7 +89,7 @@ def _grouped(dependents: Iterable[Dependent]) -> dict[int, list[Dependent]]:
     return grouped
 
 
-def _failed(end: Settled) -> bool:
+def _failed(end: SettledTask) -> bool:
     return end.status != Status.DONE
 
 
@@ -105,7 +105,7 @@ def _count(moves: Moves, task_id: int, rows: list[Dependent]) -> None:
         moves.ready.append(task_id)
 
 
-def _prerequisite_failed(end: Settled) -> Failure:
+def _prerequisite_failed(end: SettledTask) -> Failure:
     return Failure("PREREQUISITE_FAILED", f"stage '{end.stage}' ended {end.status}, so this can no longer run")
 
 
@@ -121,11 +121,10 @@ def conclude(task_id: int, tally: Tally | None) -> Ended:
     return Ended(task_id, Status.CANCELLED, Failure("CANCELLED", f"{where} was cancelled").text())
 
 
-def fan_out(group: Facts) -> list[Child] | Failure:
-    """Return one child per item of the upstream list, or why that cannot be done."""
+def fan_out(group: Facts) -> list[Child] | Ended:
+    """Return one child per item of the upstream list; or the end of the stage, if there is none or no list."""
     try:
-        items = _items(group)
-        return [
+        segments = [
             Child(
                 job_id=group.job_id,
                 parent_id=group.id,
@@ -137,10 +136,12 @@ def fan_out(group: Facts) -> list[Child] | Failure:
                 item=canonical.encode(item),
                 epoch=group.epoch,
             )
-            for number, item in enumerate(items)
+            for number, item in enumerate(_items(group))
         ]
+        return segments or Ended(group.id, Status.DONE)
     except LeaseholdError as error:
-        return Failure(error.code, clean(str(error), MESSAGE_LENGTH_MAX))
+        failure = Failure(error.code, clean(str(error), MESSAGE_LENGTH_MAX))
+        return Ended(group.id, Status.ERROR, failure.text(), buried=True)
 
 
 def _items(group: Facts) -> list[object]:

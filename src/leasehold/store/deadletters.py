@@ -23,15 +23,17 @@ from leasehold.errors import (
     LetterUnknown,
     Misuse,
 )
-from leasehold.model import revival
+from leasehold.model import advance, revival
+from leasehold.model.advance import Ended
 from leasehold.model.failure.failure import Failure
 from leasehold.model.limits import PAGE_MAX
 from leasehold.model.revival import Case, Job, Member, Move, Need, State
 from leasehold.model.status import Status
-from leasehold.store import audit, stages
+from leasehold.store import audit
 from leasehold.store.audit import AuditLine
 from leasehold.store.db.database import Database, Row, Session
 from leasehold.store.db.documents import document
+from leasehold.store.stages import StageSteps
 
 NOUN = "dead_letter"
 DID_NOT_HAPPEN = Failure("DID_NOT_HAPPEN", "an operator found that this did not happen").text()
@@ -282,9 +284,22 @@ def _place(session: Session, letter: LetterRow, press: ReviveRequest) -> Revived
     rows = session.run("deadletters/revive", moves=document(items), letter=letter.id)
     queues = {queue for _, _, place, queue in rows if place == revival.Place.READY}
     if subject.fans_out and not press.from_start:
-        queues |= stages.fan_out(session, subject.id)
+        queues |= _fan_out(StageSteps(session), subject.id)
     begun = job.root if press.from_start else subject
     return Revived(letter.id, letter.job_id, begun.id, (begun.epoch or 0) + 1, len(rows), frozenset(queues))
+
+
+def _fan_out(stages: StageSteps, task_id: int) -> set[str]:
+    """Add the segments of a stage that waits for nothing else, or end it; return the queues that got work."""
+    for stage in stages.fan_out_sources([task_id]):
+        match advance.fan_out(stage):
+            case Ended() as end:
+                stages.conclude([end])
+            case segments:
+                stages.spawn(segments)
+                stages.count_down({stage.id: len(segments)})
+                return {stage.queue}
+    return set()
 
 
 def _item(job: Job, move: Move, detail: dict[str, Any]) -> dict[str, Any]:

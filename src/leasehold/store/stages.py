@@ -1,33 +1,74 @@
-"""What waits.
-
-Stages for prerequisites, jobs for their stages, retries for their time. `advance` is the orchestrator's one verb.
-"""
+"""Tasks that wait: stages for prerequisites, jobs for their stages, retries for their time."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
 from leasehold import canonical
 from leasehold.errors import PayloadTooLarge
-from leasehold.model import advance
-from leasehold.model.advance import Dependent, Ended, Settled, Tally
-from leasehold.model.failure.failure import Failure
+from leasehold.model.advance import Dependent, Ended, SettledTask, Tally
 from leasehold.model.limits import ADVANCE_MAX, INPUT_BYTES_MAX, SWEEP_MAX
-from leasehold.model.status import Status
-from leasehold.model.task import Facts
+from leasehold.model.task import Child, Facts
 from leasehold.store.db.database import Database, Row, Session
 from leasehold.store.db.documents import document
 from leasehold.store.tasks import add_children
 
+T = TypeVar("T")
+
 
 class Advanced(Struct, frozen=True):
-    """What one pass did: how many ends it looked at, and the queues that got new work."""
+    """What one batch did: how many tasks it handled, and the queues that got new work."""
 
-    seen: int
-    queues: frozenset[str]
+    count: int
+    queues: frozenset[str] = frozenset()
+
+
+class StageSteps:
+    """The steps of advancing, within one transaction. `model.advance` decides which are taken."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def take_unsettled(self) -> list[SettledTask]:
+        """Remove a batch of settled tasks from those to be handled, and return it."""
+        return [SettledTask(*row) for row in self._session.run("stages/take_unsettled", most=ADVANCE_MAX)]
+
+    def dependents(self, settled: Iterable[SettledTask]) -> list[Dependent]:
+        """List and lock what waits for these tasks."""
+        rows = self._session.run("stages/dependents", tasks=document([task.task_id for task in settled]))
+        return [Dependent(row[0], row[1], bool(row[2]), row[3], row[4]) for row in rows]
+
+    def make_ready(self, tasks: Sequence[int]) -> set[str]:
+        """Make waiting tasks ready; return their queues."""
+        return {row[1] for row in self._session.run("stages/make_ready", tasks=document(tasks))} if tasks else set()
+
+    def fan_out_sources(self, tasks: Sequence[int]) -> list[Facts]:
+        """Read stages that are to fan out, each with the output that it fans out over."""
+        rows = self._session.run("stages/fan_out_sources", tasks=document(tasks)) if tasks else []
+        return [Facts(*row) for row in rows]
+
+    def spawn(self, segments: Sequence[Child]) -> None:
+        """Add the segments of a stage."""
+        add_children(self._session, segments)
+
+    def count_part_outcomes(self, tasks: Sequence[int]) -> dict[int, Tally]:
+        """Count how the parts of these tasks ended."""
+        rows = self._session.run("stages/count_part_outcomes", tasks=document(tasks)) if tasks else []
+        return {row[0]: Tally(*row) for row in rows}
+
+    def count_down(self, counts: Mapping[int, int]) -> None:
+        """Store how many tasks each of these still waits for."""
+        if counts:
+            rows = [{"task_id": task_id, "unmet": unmet} for task_id, unmet in counts.items()]
+            self._session.run("stages/count_down", counts=document(rows))
+
+    def conclude(self, ends: Sequence[Ended]) -> None:
+        """End tasks that have not run themselves."""
+        if ends:
+            self._session.run("stages/conclude", ends=document(ends))
 
 
 class Stages:
@@ -36,9 +77,9 @@ class Stages:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def advance(self) -> Advanced:
-        """Look at a batch of settled tasks and move what waited for them. Any number may run at once."""
-        return self._database.transact(_advance)
+    def in_one_transaction(self, work: Callable[[StageSteps], T]) -> T:
+        """Run `work` with the steps of advancing; after a database error it is called again."""
+        return self._database.transact(lambda session: work(StageSteps(session)))
 
     def make_due(self) -> Advanced:
         """Make a batch of tasks ready whose time has come."""
@@ -46,7 +87,7 @@ class Stages:
         return Advanced(len(rows), frozenset(row[1] for row in rows))
 
     def inputs(self, task_id: int) -> dict[str, Any]:
-        """Return the outputs of the stages a task waited for; a list, in order, for one that fanned out."""
+        """Return the outputs of the stages a task waited for; a list, in order, for each that fanned out."""
         size = self._database.read("stages/inputs_size", task=task_id)[0][0]
         if size > INPUT_BYTES_MAX:
             raise PayloadTooLarge(f"The inputs have {size:,} bytes; the limit is {INPUT_BYTES_MAX:,}.")
@@ -68,63 +109,3 @@ def _by_stage(rows: Sequence[Row]) -> dict[str, Any]:
             if segment is not None:
                 found[stage].append(value)
     return found
-
-
-def _advance(session: Session) -> Advanced:
-    settled = [Settled(*row) for row in session.run("stages/take_unsettled", most=ADVANCE_MAX)]
-    if not settled:
-        return Advanced(0, frozenset())
-    rows = session.run("stages/dependents", tasks=document([end.task_id for end in settled]))
-    moves = advance.decide(settled, [Dependent(row[0], row[1], bool(row[2]), row[3], row[4]) for row in rows])
-    queues: set[str] = set()
-    if moves.ready:
-        queues |= {row[1] for row in session.run("stages/make_ready", tasks=document(moves.ready))}
-    ends = list(moves.cancel)
-    counts = dict(moves.count_down)
-    for group in _groups(session, moves.fan_out):
-        _fan_out(session, group, ends, counts, queues)
-    ends += _conclusions(session, moves.conclude)
-    _write(session, ends, counts)
-    return Advanced(len(settled), frozenset(queues))
-
-
-def fan_out(session: Session, task_id: int) -> set[str]:
-    """Make the segments of a stage that waits for nothing else, or bury it; return the queues that got work."""
-    ends: list[Ended] = []
-    counts: dict[int, int] = {}
-    queues: set[str] = set()
-    for group in _groups(session, [task_id]):
-        _fan_out(session, group, ends, counts, queues)
-    _write(session, ends, counts)
-    return queues
-
-
-def _write(session: Session, ends: list[Ended], counts: dict[int, int]) -> None:
-    if counts:
-        document_of = document([{"task_id": task_id, "unmet": unmet} for task_id, unmet in counts.items()])
-        session.run("stages/count_down", counts=document_of)
-    if ends:
-        session.run("stages/conclude", ends=document(ends))
-
-
-def _groups(session: Session, tasks: list[int]) -> list[Facts]:
-    return [Facts(*row) for row in session.run("stages/fan_out_sources", tasks=document(tasks))] if tasks else []
-
-
-def _fan_out(session: Session, group: Facts, ends: list[Ended], counts: dict[int, int], queues: set[str]) -> None:
-    segments = advance.fan_out(group)
-    if isinstance(segments, Failure):
-        ends.append(Ended(group.id, Status.ERROR, segments.text(), buried=True))
-    elif not segments:
-        ends.append(Ended(group.id, Status.DONE))
-    else:
-        add_children(session, segments)
-        counts[group.id] = len(segments)
-        queues.add(group.queue)
-
-
-def _conclusions(session: Session, tasks: list[int]) -> list[Ended]:
-    if not tasks:
-        return []
-    tallies = {row[0]: Tally(*row) for row in session.run("stages/count_part_outcomes", tasks=document(tasks))}
-    return [advance.conclude(task_id, tallies.get(task_id)) for task_id in tasks]

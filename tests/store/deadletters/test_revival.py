@@ -8,6 +8,7 @@ import pytest
 
 from leasehold.errors import JobCancelled, LeaseholdError, LetterRevived, Misuse
 from leasehold.model.lease import done, failed
+from leasehold.runtime.maintain.orchestrator import Orchestrator
 from leasehold.store import deadletters, open_store
 from leasehold.store.deadletters import ReviveRequest, Where
 from leasehold.store.stages import Advanced
@@ -173,8 +174,8 @@ def test_a_revival_while_its_cancelled_dependents_are_half_looked_at_loses_no_co
     chain = [stage("s0"), *(stage(f"s{number}", f"s{number - 1}") for number in range(1, 5))]
     film = pipeline(store, "k", *chain).id
     store.leases.settle([failed(lease, DENIED) for lease in claim(store, worker, routes=routes_of("s0"))])
-    store.stages.advance()
-    store.stages.advance()
+    Orchestrator(store).advance_batch()
+    Orchestrator(store).advance_batch()
     assert look(store, "SELECT count(*) FROM unsettled") == [(1,)]
     revive(store, only_letter(store))
     advance(store)
@@ -209,7 +210,7 @@ def test_l1_an_orchestrator_waits_for_a_revival_that_is_under_way(store, worker)
         looks: list[Future[Advanced]] = []
 
         def look_on():
-            looks.append(thread.submit(store.stages.advance))
+            looks.append(thread.submit(Orchestrator(store).advance_batch))
             until(lambda: looks[0].done() or look(store, WAITS))
 
         def revive_slowly(session):
@@ -218,7 +219,7 @@ def test_l1_an_orchestrator_waits_for_a_revival_that_is_under_way(store, worker)
             deadletters._revive(Pausing(session, "deadletters/revive", look_on), press)  # type: ignore[arg-type]  # noqa: SLF001
 
         store.database.transact(revive_slowly)
-        assert looks[0].result().seen == 1
+        assert looks[0].result().count == 1
     assert run(store, worker, routes_of("left", "end")) == 2
     assert status(store, film) == "DONE"
     check_everything(store)
@@ -321,7 +322,7 @@ def operate(store, over, dice):
 
 def oversee(store, over, films):
     while not over.wait(0.001):
-        if not store.stages.advance().seen and all(status(store, film) == "DONE" for film in films):
+        if not Orchestrator(store).advance_batch().count and all(status(store, film) == "DONE" for film in films):
             over.set()
 
 

@@ -139,7 +139,7 @@ def test_a_retry_waits_for_its_time_by_the_database_clock(store, worker, clock):
     assert look(store, "SELECT due_at, attempt, fence FROM waiting") == [(clock.now + 10_000_000, 1, 1)]
     assert status(store, task) == "NEW"
     clock.advance(9.999)
-    assert store.stages.make_due().seen == 0
+    assert store.stages.make_due().count == 0
     clock.advance(0.001)
     assert store.stages.make_due().queues == {"default"}
     again = claim_one(store, worker)
@@ -202,7 +202,7 @@ def test_a_far_future_and_a_zero_delay_are_kept(store, worker, clock):
     submit(store, "a", "b")
     first, second = claim(store, worker)
     store.leases.settle([retry(first, 0), retry(second, 366 * 24 * 3600.0)])
-    assert store.stages.make_due().seen == 1
+    assert store.stages.make_due().count == 1
     assert look(store, "SELECT due_at FROM waiting") == [(clock.now + 366 * 24 * 3600 * time.SECOND,)]
 
 

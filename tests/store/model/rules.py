@@ -214,7 +214,7 @@ class Leasing(Machine):
             self.sweep()
 
     def make_due(self) -> None:
-        self.both(lambda side: side.store.stages.make_due().seen)
+        self.both(lambda side: side.store.stages.make_due().count)
         self.model.make_due()
 
 

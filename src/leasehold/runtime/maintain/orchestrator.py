@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from leasehold.model import advance
+from leasehold.model.advance import Ended
 from leasehold.store import Store
+from leasehold.store.stages import Advanced, StageSteps
 
 
 class Orchestrator:
@@ -12,15 +15,41 @@ class Orchestrator:
         self._store = store
 
     def advance(self) -> set[str]:
-        """Look at every end nobody has looked at; return the queues that got work."""
+        """Move everything that waits for a settled task; return the queues that got work."""
         queues: set[str] = set()
-        while (done := self._store.stages.advance()).seen:
+        while (done := self.advance_batch()).count:
             queues |= done.queues
         return queues
+
+    def advance_batch(self) -> Advanced:
+        """Move what waits for a batch of settled tasks, in one transaction."""
+        return self._store.stages.in_one_transaction(_advance)
 
     def make_due(self) -> set[str]:
         """Make ready what has become due; return the queues that got work."""
         queues: set[str] = set()
-        while (done := self._store.stages.make_due()).seen:
+        while (done := self._store.stages.make_due()).count:
             queues |= done.queues
         return queues
+
+
+def _advance(stages: StageSteps) -> Advanced:
+    settled = stages.take_unsettled()
+    if not settled:
+        return Advanced(0)
+    moves = advance.decide(settled, stages.dependents(settled))
+    queues = stages.make_ready(moves.ready)
+    ends, counts = list(moves.cancel), dict(moves.count_down)
+    for stage in stages.fan_out_sources(moves.fan_out):
+        match advance.fan_out(stage):
+            case Ended() as end:
+                ends.append(end)
+            case segments:
+                stages.spawn(segments)
+                counts[stage.id] = len(segments)
+                queues.add(stage.queue)
+    tallies = stages.count_part_outcomes(moves.conclude)
+    ends += [advance.conclude(task_id, tallies.get(task_id)) for task_id in moves.conclude]
+    stages.count_down(counts)
+    stages.conclude(ends)
+    return Advanced(len(settled), frozenset(queues))
