@@ -13,14 +13,13 @@ from pathlib import Path
 import pytest
 
 from tests.simulation.run import explain, plan_of, simulate
+from tests.simulation.seeds import CHUNK, FIRST_SEED, IN_SOAK, IN_TEST, first_seed, first_seed_at
 from tests.simulation.sessions import File
 from tests.simulation.shrink import shrink
 from tests.simulation.world import Fault
 from tests.support.oracle.proof_report import record
 
-CHUNK = 250
-IN_TEST = 20_000
-IN_SOAK = 1_000_000
+FIRST = first_seed()
 
 
 def check_seeds(file: File, first: int, count: int) -> None:
@@ -34,7 +33,8 @@ def check_seeds(file: File, first: int, count: int) -> None:
     seconds = time.process_time() - started
     told = {"first": first, "last": first + count - 1, "runs": count, "bad": len(bad)}
     record("seeds", **told, steps=steps, faults=faults, seconds=round(seconds, 1))
-    assert not bad, f"{len(bad)} of {count} seeds are bad; the first:\n{explain(file, bad[0])}"
+    again = f"{FIRST_SEED}={first} repeats them at any commit"
+    assert not bad, f"{len(bad)} of {count} seeds are bad ({again}); the first:\n{explain(file, bad[0])}"
 
 
 def test_s14_a_message_that_is_under_way_when_clocks_are_put_right_is_sent_under_its_claim(file):
@@ -42,10 +42,18 @@ def test_s14_a_message_that_is_under_way_when_clocks_are_put_right_is_sent_under
     assert simulate(file, 575_297).problems == []
 
 
-@pytest.mark.parametrize("first", range(0, IN_TEST, CHUNK))
+@pytest.mark.parametrize("first", range(FIRST, FIRST + IN_TEST, CHUNK))
 def test_no_schedule_breaks_a_promise(file, first):
     """S1–S14 and L1, after every kind of fault at every kind of point."""
     check_seeds(file, first, CHUNK)
+
+
+def test_each_commit_runs_seeds_of_the_million_and_a_variable_repeats_them(monkeypatch):
+    starts = {first_seed_at(f"{number:040x}") for number in range(1_000)}
+    assert starts == set(range(0, IN_SOAK, IN_TEST))
+    assert first_seed_at("") == 0
+    monkeypatch.setenv(FIRST_SEED, "123456")
+    assert first_seed() == 123_456
 
 
 @pytest.mark.soak
