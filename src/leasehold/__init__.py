@@ -1,48 +1,32 @@
 """Leasehold: work that must not be lost and must not be done twice. The public names, nothing else."""
 
-from leasehold.app import Job, Leasehold
-from leasehold.errors import (
-    Broken,
-    Cancelled,
-    InDoubt,
-    KeyConflict,
-    LeaseholdError,
-    LeaseLost,
-    Misuse,
-    Overtaken,
-    Permanent,
-    Released,
-    Transient,
-    Unavailable,
-    VersionPruned,
-    VersionStale,
-)
-from leasehold.model.failure.verdict import Verdict
-from leasehold.model.retry import Retry
-from leasehold.model.status import Status
-from leasehold.runtime.manual import Held
-from leasehold.runtime.task import Task
+from leasehold.lazy import lazy_names
 
-__all__ = [
-    "Broken",
-    "Cancelled",
-    "Held",
-    "InDoubt",
-    "Job",
-    "KeyConflict",
-    "LeaseLost",
-    "Leasehold",
-    "LeaseholdError",
-    "Misuse",
-    "Overtaken",
-    "Permanent",
-    "Released",
-    "Retry",
-    "Status",
-    "Task",
-    "Transient",
-    "Unavailable",
-    "Verdict",
-    "VersionPruned",
-    "VersionStale",
-]
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__,
+    {
+        "app.facade": ["Leasehold"],
+        "app.job": ["Job"],
+        "errors": [
+            "Broken",
+            "Cancelled",
+            "InDoubt",
+            "KeyConflict",
+            "LeaseLost",
+            "LeaseholdError",
+            "Misuse",
+            "Overtaken",
+            "Permanent",
+            "Released",
+            "Transient",
+            "Unavailable",
+            "VersionPruned",
+            "VersionStale",
+        ],
+        "model.failure.verdict": ["Verdict"],
+        "model.retry": ["Retry"],
+        "model.status": ["Status"],
+        "runtime.manual": ["Held"],
+        "runtime.task": ["Task"],
+    },
+)

@@ -55,7 +55,7 @@ BUILDS: Final = (
     Build(
         "run lock: temporary files stay",
         "runlock/lock.py",
-        "    writing.clean(folder, now)\n",
+        "    clean(folder, now)\n",
         "",
         (f"{LEFTOVERS}::test_a_lock_linked_temporary_file_left_is_cleaned_by_the_next_start",),
     ),

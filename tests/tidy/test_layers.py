@@ -20,6 +20,7 @@ PUBLIC = {
     "leasehold.batching",
     "leasehold.contracts",
     "leasehold.errors",
+    "leasehold.lazy",
     "leasehold.outbound",
     "leasehold.providers",
     "leasehold.redact",

@@ -5,22 +5,14 @@ Whatever goes wrong inside raises `RedactionFailed`: the raw text is never hande
 to clean. Pure text work: no I/O, no clock, no randomness.
 """
 
-from typing import TYPE_CHECKING, Any
+from leasehold.lazy import lazy_names
 
-from leasehold.redact.errors import RedactionFailed
-from leasehold.redact.policy import Policy
-from leasehold.redact.process import guarded, register, registered, scrub
-
-if TYPE_CHECKING:
-    from leasehold.redact.redactor import Redacted, Redactor
-
-__all__ = ["Policy", "Redacted", "RedactionFailed", "Redactor", "guarded", "register", "registered", "scrub"]
-
-
-def __getattr__(name: str) -> Any:
-    """Load the patterns when they are asked for: most processes hide nothing."""
-    if name in ("Redacted", "Redactor"):
-        from leasehold.redact import redactor
-
-        return getattr(redactor, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__,
+    {
+        "errors": ["RedactionFailed"],
+        "policy": ["Policy"],
+        "process": ["guarded", "register", "registered", "scrub"],
+        "redactor": ["Redacted", "Redactor"],
+    },
+)

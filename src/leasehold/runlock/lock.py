@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from leasehold import clock
-from leasehold.runlock import writing
 from leasehold.runlock.archive import archive
 from leasehold.runlock.constants import (
     GUARD_WAIT_SECONDS,
@@ -32,6 +31,8 @@ from leasehold.runlock.errors import LockFailed, LockInvalid, LockLost, ReleaseR
 from leasehold.runlock.guard import guarded
 from leasehold.runlock.payload import Payload, Standing, check_run_id, judge, shown, text_of
 from leasehold.runlock.reading import Found, Identity, read_lock, read_nonce
+from leasehold.runlock.writing import clean, publish, sync_folder
+from leasehold.runlock.writing import replace as replace_file
 
 Clock = Callable[[], int]
 Audit = Callable[[str], None]
@@ -96,7 +97,7 @@ def acquire(
 
 def _pass(folder: Path, run_id: str, now: int) -> RunLock | Archived | None:
     """Look once, and do the one thing that follows; None if a program that heeds no guard came between."""
-    writing.clean(folder, now)
+    clean(folder, now)
     found = read_lock(folder)
     if found is None:
         return _publish(folder, run_id, now)
@@ -108,10 +109,10 @@ def _pass(folder: Path, run_id: str, now: int) -> RunLock | Archived | None:
 def _publish(folder: Path, run_id: str, now: int) -> RunLock | None:
     payload = Payload(os.getpid(), socket.gethostname() or "localhost", text_of(now), text_of(now), run_id)
     nonce = secrets.token_hex(16)
-    writing.replace(folder / NONCE_FILE_NAME, nonce.encode("ascii"))
+    replace_file(folder / NONCE_FILE_NAME, nonce.encode("ascii"))
     # crash here: nonce written, no lock yet
     try:
-        identity = writing.publish(folder / LOCK_FILE_NAME, payload.encode())
+        identity = publish(folder / LOCK_FILE_NAME, payload.encode())
     except FileExistsError:
         return None
     return RunLock(folder, payload, nonce, identity)
@@ -125,7 +126,7 @@ def heartbeat(lock: RunLock, *, now: Clock = clock.wall, wait_seconds: float = G
     with _told(), _guarded(lock, LockLost, wait_seconds):
         _check_held(lock)
         payload = replace(lock.payload, last_heartbeat_at=text_of(now()))
-        identity = writing.replace(lock.path, payload.encode())
+        identity = replace_file(lock.path, payload.encode())
     return replace(lock, payload=payload, identity=identity)
 
 
@@ -147,7 +148,7 @@ def release(lock: RunLock, *, wait_seconds: float = GUARD_WAIT_SECONDS) -> None:
         lock.path.unlink()
         # crash here: lock released, nonce left
         (lock.run_dir / NONCE_FILE_NAME).unlink(missing_ok=True)
-        writing.sync_folder(lock.run_dir)
+        sync_folder(lock.run_dir)
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from leasehold import clock
-from leasehold.app import Leasehold
+from leasehold.app.facade import Leasehold
 from leasehold.store import Store
 
 

@@ -14,7 +14,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from leasehold.app import Job, Leasehold
+from leasehold.app.facade import Leasehold
+from leasehold.app.job import Job
 from leasehold.errors import Misuse
 from leasehold.model.effect import Intent
 from leasehold.model.lease import Reclaim

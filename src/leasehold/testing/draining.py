@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leasehold.app import Leasehold
+from leasehold.app.facade import Leasehold
 from leasehold.errors import WaitTimeout
 from leasehold.runtime.run import next_due
 from leasehold.testing.clock import Clock

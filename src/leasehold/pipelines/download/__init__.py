@@ -8,34 +8,16 @@
 `leasehold worker leasehold.pipelines.download` serves the collection that its environment names.
 """
 
-from __future__ import annotations
+from leasehold.lazy import lazy_names
 
-from typing import Any
-
-from leasehold.pipelines.download.api import Planned, plan, report, run
-from leasehold.pipelines.download.collection import Collection, Settings, settings_of_this_process
-from leasehold.pipelines.download.manifest import Artifact, ManifestInvalid, read_manifest
-from leasehold.pipelines.download.repair.reconcile import Reconciled, reconcile
-from leasehold.pipelines.download.reports.report import Report
-
-__all__ = [
-    "Artifact",
-    "Collection",
-    "ManifestInvalid",
-    "Planned",
-    "Reconciled",
-    "Report",
-    "Settings",
-    "plan",
-    "read_manifest",
-    "reconcile",
-    "report",
-    "run",
-]
-
-
-def __getattr__(name: str) -> Any:
-    """Make the app of a worker process when it is asked for, and not by the import alone."""
-    if name == "app":
-        return Collection(settings_of_this_process()).app
-    raise AttributeError(name)
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__,
+    {
+        "api": ["Planned", "plan", "report", "run"],
+        "collection": ["Collection", "Settings"],
+        "manifest": ["Artifact", "ManifestInvalid", "read_manifest"],
+        "repair.reconcile": ["Reconciled", "reconcile"],
+        "reports.report": ["Report"],
+    },
+    calls={"app": "collection:app_of_this_process"},
+)

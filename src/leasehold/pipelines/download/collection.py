@@ -188,3 +188,8 @@ def _boot() -> str:
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     except OSError:
         return ""
+
+
+def app_of_this_process() -> Leasehold:
+    """Make the app of a worker process."""
+    return Collection(settings_of_this_process()).app

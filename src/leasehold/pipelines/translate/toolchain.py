@@ -21,7 +21,7 @@ from leasehold.pipelines.translate.handler import Tools, Work
 from leasehold.pipelines.translate.paragraphs import TRIES, WANTED, Wanted, content_hash, tries_of
 from leasehold.pipelines.translate.reviewers.plugins import load_reviewers
 from leasehold.pipelines.translate.reviewers.review import Reviewer, standard_reviewers
-from leasehold.pipelines.translate.settings import HOME, Settings
+from leasehold.pipelines.translate.settings import HOME, Settings, settings_of_this_process
 from leasehold.pipelines.translate.translators import PairUnsupported, Request, Translator, make_translator
 from leasehold.pipelines.translate.translators.factory import make_endpoint
 
@@ -174,3 +174,8 @@ def _turned(translator: Translator, source: str, target: str, text: str) -> str:
         return translator.translate(Request(text, source, target)).text
     except Permanent:  # a text that cannot be turned back says nothing of how good it is
         return ""
+
+
+def app_of_this_process() -> Leasehold:
+    """Make the app of a worker process."""
+    return Toolchain(settings_of_this_process()).app

@@ -12,8 +12,8 @@ from typing import Any
 
 from docx.oxml.ns import qn
 
-from leasehold.pipelines.translate.documents import docx_package as package
-from leasehold.pipelines.translate.documents import docx_runs as runs
+import leasehold.pipelines.translate.documents.docx_package as package
+import leasehold.pipelines.translate.documents.docx_runs as runs
 from leasehold.pipelines.translate.documents.document import DocumentDamaged, Paragraph, changed, number
 
 

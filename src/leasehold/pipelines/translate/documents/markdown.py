@@ -14,7 +14,7 @@ from typing import Final, assert_never
 
 from markdown_it.common.utils import normalizeReference
 
-from leasehold.pipelines.translate.documents import markdown_escaping as fit
+import leasehold.pipelines.translate.documents.markdown_escaping as fit
 from leasehold.pipelines.translate.documents.document import BOM, Paragraph, changed, number
 from leasehold.pipelines.translate.documents.markdown_parsing import blocks, front_matter
 from leasehold.pipelines.translate.documents.markdown_places import Block, Place, places

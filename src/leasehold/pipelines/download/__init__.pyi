@@ -1,0 +1,23 @@
+from leasehold.app.facade import Leasehold
+from leasehold.pipelines.download.api import Planned, plan, report, run
+from leasehold.pipelines.download.collection import Collection, Settings
+from leasehold.pipelines.download.manifest import Artifact, ManifestInvalid, read_manifest
+from leasehold.pipelines.download.repair.reconcile import Reconciled, reconcile
+from leasehold.pipelines.download.reports.report import Report
+
+__all__ = [
+    "Artifact",
+    "Collection",
+    "ManifestInvalid",
+    "Planned",
+    "Reconciled",
+    "Report",
+    "Settings",
+    "plan",
+    "read_manifest",
+    "reconcile",
+    "report",
+    "run",
+]
+
+app: Leasehold

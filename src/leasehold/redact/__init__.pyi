@@ -1,0 +1,6 @@
+from leasehold.redact.errors import RedactionFailed
+from leasehold.redact.policy import Policy
+from leasehold.redact.process import guarded, register, registered, scrub
+from leasehold.redact.redactor import Redacted, Redactor
+
+__all__ = ["Policy", "Redacted", "RedactionFailed", "Redactor", "guarded", "register", "registered", "scrub"]
