@@ -22,7 +22,8 @@ from msgspec import Struct
 from leasehold.errors import Permanent, Transient
 from leasehold.pipelines.download.files.background_hash import BackgroundHash
 from leasehold.pipelines.download.files.part_file import LockedPart, hashed
-from leasehold.pipelines.download.http.client import UNSATISFIABLE, Answered, Body, Client, Head
+from leasehold.pipelines.download.http.client import UNSATISFIABLE, Body, Client, Head
+from leasehold.pipelines.download.http.response import UnexpectedStatus
 from leasehold.pipelines.download.process.concurrency import ThreadPool, wait_ignoring_errors, wait_uncancelled
 
 SYNC_BYTES: Final = 64 * 1024 * 1024
@@ -216,10 +217,10 @@ async def _opened(client: Client, url: str, start: int, note: Note | None) -> Bo
         return await client.open(url)
     try:
         body = await client.open(url, start, note.validator)
-    except Answered as answer:
-        if answer.response.status_code != UNSATISFIABLE:
+    except UnexpectedStatus as refusal:
+        if refusal.response.status_code != UNSATISFIABLE:
             raise
-        if start == note.length and answer.response.headers.get("content-range", "").strip() == f"bytes */{start}":
+        if start == note.length and refusal.response.headers.get("content-range", "").strip() == f"bytes */{start}":
             return None  # the same file, or all of another would have come
         return await client.open(url)  # it has changed its length since
     if body.start and _is_rest_of_other(body.head, note):
@@ -307,7 +308,7 @@ class PartWriter:
         self._syncing = None
         if self._is_paused:
             self._is_paused = False
-            self._body.go_on()
+            self._body.resume()
 
     def tick(self) -> bool:
         """Tell how far it has come, and whether it is this disk that is slow."""

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from leasehold import Permanent, Transient
 from leasehold.pipelines.download.http.client import Client, Options
-from leasehold.pipelines.download.http.connection import HEAD_BYTES_MAX, Answer, Body, parse_head
+from leasehold.pipelines.download.http.response import HEAD_BYTES_MAX, Response
 
 
 @asynccontextmanager
@@ -162,20 +162,37 @@ def test_line_breaks_in_an_address_or_a_header_never_reach_the_server():
         fetch(b"HTTP/1.1 200 OK\r\n\r\n", headers={"X": "a\r\nHost: b"})
 
 
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+def response_of(sent: bytes, cuts: list[int], sink) -> Response:
+    """Feed a response in pieces of these sizes, and give its body to a sink as soon as there is a head."""
+    response, number, started = Response(), 0, False
+    while sent:
+        size = cuts[number % len(cuts)]
+        number += 1
+        response.feed(memoryview(sent[:size]))
+        sent = sent[size:]
+        if response.head is not None and not started:
+            response.start_body(sink)
+            started = True
+    return response
+
+
 @given(st.lists(st.binary(min_size=1, max_size=40), max_size=6), st.lists(st.integers(1, 30), min_size=1, max_size=8))
 def test_chunks_are_put_together_wherever_they_are_torn(parts, cuts):
     sent = b"".join(b"%x;name=value\r\n%s\r\n" % (len(part), part) for part in parts) + b"0\r\nTrailer: x\r\n\r\n"
-    got, waiting, number = bytearray(), b"", 0
-    body = Body(Answer(200, {"transfer-encoding": "chunked"}, is_lasting=True), got.extend)
-    while sent or waiting:
-        size = cuts[number % len(cuts)]
-        number += 1
-        waiting, sent = waiting + sent[:size], sent[size:]
-        used = body.take(memoryview(waiting))
-        waiting = waiting[used:]
-        if body.is_over or (not used and not sent):
-            break
-    assert (bytes(got), body.is_over, waiting + sent) == (b"".join(parts), True, b"")
+    got = bytearray()
+    response = response_of(CHUNKED + sent, cuts, got.extend)
+    assert (bytes(got), response.is_complete, response.has_surplus) == (b"".join(parts), True, False)
+
+
+@given(st.binary(max_size=90), st.binary(max_size=9), st.lists(st.integers(1, 30), min_size=1, max_size=8))
+def test_a_body_of_a_known_length_ends_there_wherever_it_is_torn(content, more, cuts):
+    got = bytearray()
+    sent = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(content), content + more)
+    response = response_of(sent, cuts, got.extend)
+    assert (bytes(got), response.is_complete, response.has_surplus) == (content, True, bool(more))
 
 
 def test_what_is_left_of_the_last_answer_is_not_taken_for_the_next_one():
@@ -193,19 +210,30 @@ def test_what_is_left_of_the_last_answer_is_not_taken_for_the_next_one():
     assert asyncio.run(run()) in (b"of a HEAD", b"ok")
 
 
-def test_a_part_that_nobody_has_asked_for_is_refused():
-    with pytest.raises(Transient, match="nobody has asked"):
+def test_a_partial_response_without_a_range_request_is_refused():
+    with pytest.raises(Transient, match="without a range request"):
         fetch(b"HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-1/*\r\nContent-Length: 2\r\n\r\nok")
 
 
-@pytest.mark.parametrize("line", [b"1\r\nab\r\n", b"zz\r\n", b"-1\r\n", b"\r\n", b"1" * 20 + b"\r\n", b"a" * 9_000])
-def test_a_chunk_whose_length_cannot_be_read_is_refused(line):
-    body = Body(Answer(200, {"transfer-encoding": "chunked"}, is_lasting=True), lambda _: None)
+@pytest.mark.parametrize(
+    "line", [b"1\r\nab\r\n", b"zz\r\n", b"-1\r\n", b"\r\n", b"1" * 20 + b"\r\n", b"1;" + b"a" * HEAD_BYTES_MAX]
+)
+def test_an_invalid_chunk_is_refused(line):
     with pytest.raises(Transient):
-        body.take(memoryview(line))
+        response_of(CHUNKED + line, [len(CHUNKED), len(line)], lambda _: None)
 
 
-def test_headers_are_read_whatever_their_case_and_twice_is_a_list():
-    found = parse_head(b'HTTP/1.1 206 Partial Content\nETag: "a"\nX-Two: 1\nx-two: 2\n folded\nConnection: close')
-    assert (found.status, found.headers["etag"], found.headers["x-two"]) == (206, '"a"', "1, 2")
-    assert not found.is_lasting
+def test_trailers_without_an_end_are_refused():
+    with pytest.raises(Transient):
+        response_of(CHUNKED + b"0\r\nX: " + b"a" * 2 * HEAD_BYTES_MAX, [30_000], lambda _: None)
+
+
+@pytest.mark.parametrize("end", [b"\r\n", b"\n"])
+def test_headers_are_read_whatever_their_case_and_twice_is_a_list(end):
+    lines = [b"HTTP/1.1 206 Partial Content", b'ETag: "a"', b"X-Two: 1", b"x-two: 2", b"Connection: close", b"", b""]
+    response = Response()
+    response.feed(memoryview(end.join(lines)))
+    assert response.head is not None
+    assert (response.head.status_code, response.head.headers["etag"]) == (206, '"a"')
+    assert response.head.headers["x-two"] == "1, 2"
+    assert not response.head.keep_alive

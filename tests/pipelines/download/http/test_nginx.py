@@ -10,17 +10,12 @@ from http.client import HTTPConnection
 
 import pytest
 
-from leasehold.model.failure.failure import classify
 from leasehold.pipelines.download import read_manifest
-from leasehold.pipelines.download.fetch import Part
-from leasehold.pipelines.download.http.client import Options
-from tests.pipelines.download.blocking import Client, stream
+from tests.pipelines.download.http.sync_client import CONTENT, SHA, failure_of, fetch, leave_a_part
 from tests.support.http.nginx import Nginx, find_nginx
 from tests.support.processes.fork_server import ROOT, Nestling
 from tests.support.wait import until
 
-CONTENT = random.Random(13).randbytes(300_000)
-SHA = hashlib.sha256(CONTENT).hexdigest()
 LARGE = random.Random(17).randbytes(2_500_000)
 KILLS = 3
 INSTALLED = [pytest.param(program, id="nginx") for program in (find_nginx(),) if program]
@@ -34,31 +29,8 @@ def nginx(request):
 
 
 @pytest.fixture
-def client():
-    made = Client(Options(timeout=30, headers={"X-Secret": "mine"}))
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def part(tmp_path):
-    return Part(tmp_path / "key.part", "this boot")
-
-
-def fetch(client, url, part):
-    return stream(client, url, client.head(url), part, lambda *_: None)
-
-
-def leave_a_part(client, url, part, size):
-    """Leave what an attempt that ended after so many bytes would have left."""
-    part.path.write_bytes(CONTENT[:size])
-    part.write(part.note(client.head(url), 0))
-
-
-def failure_of(client, url, part):
-    with pytest.raises(Exception) as raised:  # noqa: PT011 — which one it is, the class says
-        fetch(client, url, part)
-    return classify(raised.value)
+def client(make_client):
+    return make_client(headers={"X-Secret": "mine"})
 
 
 @pytest.mark.soak
@@ -101,7 +73,7 @@ def test_nginx_sends_a_file_that_was_replaced_from_its_start(nginx, client, part
     head = client.head(url)
     changed = CONTENT[::-1]
     os.utime(nginx.add("paper.txt", changed), (1e9, 1e9))
-    found = stream(client, url, head, part, lambda *_: None)
+    found = client.stream(url, head, part)
     assert (found.sha256, found.fetched) == (hashlib.sha256(changed).hexdigest(), len(CONTENT))
 
 

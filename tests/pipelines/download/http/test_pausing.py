@@ -82,7 +82,7 @@ class Tap:
         self.flows = False
         self.changes += 1
 
-    def go_on(self):
+    def resume(self):
         self.flows = True
         self.changes += 1
 

@@ -1,9 +1,7 @@
 """What servers answer, and what it is taken for: every row of the failure table that HTTP can reach."""
 
 import asyncio
-import hashlib
 import json
-import random
 import socket
 import threading
 import time
@@ -14,51 +12,12 @@ import psutil
 import pytest
 
 from leasehold import Transient
-from leasehold.model.failure.failure import classify
 from leasehold.pipelines.download import read_manifest
 from leasehold.pipelines.download.fetch import Part
-from leasehold.pipelines.download.http.client import REDIRECTS_MAX, Options
-from tests.pipelines.download.blocking import Client, stream
+from leasehold.pipelines.download.http.client import REDIRECTS_MAX
+from tests.pipelines.download.http.sync_client import CONTENT, SHA, failure_of, fetch
 from tests.support.db import rows
 from tests.support.http.file_server import BLOCK, FileServer
-
-CONTENT = random.Random(11).randbytes(300_000)
-SHA = hashlib.sha256(CONTENT).hexdigest()
-
-
-@pytest.fixture
-def make_client():
-    made = []
-
-    def make(**options):
-        made.append(Client(Options(**{"timeout": 30, **options})))
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.close()
-
-
-@pytest.fixture
-def client(make_client):
-    return make_client()
-
-
-@pytest.fixture
-def part(tmp_path):
-    return Part(tmp_path / "key.part", "this boot")
-
-
-def fetch(client, url, part):
-    return stream(client, url, client.head(url), part, lambda *_: None)
-
-
-def failure_of(client, url, part):
-    """Fetch in vain, and return what the engine makes of it."""
-    with pytest.raises(Exception) as raised:  # noqa: PT011 — which one it is, the class says
-        fetch(client, url, part)
-    return classify(raised.value, now=int(time.time() * 1_000_000))
-
 
 STATUSES = [
     (400, "SCHEMA_INVALID", False),
@@ -179,7 +138,7 @@ def test_a_place_that_is_signed_anew_each_time_is_still_the_same_place(server, c
     for number in (1, 2):
         server.add("/a", location=f"/file?signature={number}")
         with suppress(Transient):
-            found = stream(client, url, head, part, lambda *_: None)
+            found = client.stream(url, head, part)
     assert (found.sha256, found.fetched) == (SHA, len(CONTENT) - 70_000)
 
 
@@ -275,9 +234,9 @@ def test_a_server_that_does_not_heed_if_range_cannot_mix_two_files(server, clien
     url = server.add("/a", CONTENT[::-1], cut_after=[100_000])
     head = client.head(url)
     with pytest.raises(Exception, match="100,000 of"):
-        stream(client, url, head, part, lambda *_: None)
+        client.stream(url, head, part)
     server.add("/a", CONTENT, heeds_if_range=False)
-    assert stream(client, url, head, part, lambda *_: None).sha256 == SHA
+    assert client.stream(url, head, part).sha256 == SHA
 
 
 @pytest.mark.parametrize("manners", [{"heeds_range_end": False}, {"ranges": False}])

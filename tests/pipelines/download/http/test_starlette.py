@@ -9,15 +9,11 @@ import pytest
 
 from leasehold.model.failure.failure import classify
 from leasehold.pipelines.download import read_manifest
-from leasehold.pipelines.download.fetch import Part
-from leasehold.pipelines.download.http.client import Options
-from tests.pipelines.download.blocking import Client, stream
+from tests.pipelines.download.http.sync_client import CONTENT, SHA, fetch, leave_a_part
 from tests.support.http.starlette import StarletteFiles
 from tests.support.processes.fork_server import ROOT, Nestling
 from tests.support.wait import until
 
-CONTENT = random.Random(19).randbytes(300_000)
-SHA = hashlib.sha256(CONTENT).hexdigest()
 LARGE = random.Random(23).randbytes(3_000_000)
 HOLDS = [500_000, 700_000, 300_000]
 
@@ -34,28 +30,6 @@ def folder(tmp_path):
 def server(folder):
     with StarletteFiles(folder) as made:
         yield made
-
-
-@pytest.fixture
-def client():
-    made = Client(Options(timeout=30))
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def part(tmp_path):
-    return Part(tmp_path / "key.part", "this boot")
-
-
-def fetch(client, url, part):
-    return stream(client, url, client.head(url), part, lambda *_: None)
-
-
-def leave_a_part(client, url, part, size):
-    """Leave what an attempt that ended after so many bytes would have left."""
-    part.path.write_bytes(CONTENT[:size])
-    part.write(part.note(client.head(url), 0))
 
 
 def test_starlette_serves_a_file_that_is_fetched_whole(server, client, part):
@@ -77,7 +51,7 @@ def test_starlette_sends_a_file_that_was_replaced_from_its_start(server, client,
     head = client.head(url)
     (folder / "paper.pdf").write_bytes(CONTENT[::-1])
     os.utime(folder / "paper.pdf", (1e9, 1e9))
-    found = stream(client, url, head, part, lambda *_: None)
+    found = client.stream(url, head, part)
     assert (found.sha256, found.fetched) == (hashlib.sha256(CONTENT[::-1]).hexdigest(), len(CONTENT))
 
 

@@ -3,7 +3,6 @@
 import fcntl
 import hashlib
 import random
-from contextlib import closing
 
 import pytest
 from msgspec.structs import replace
@@ -12,28 +11,9 @@ from leasehold import Permanent, Transient
 from leasehold.pipelines.download.fetch import SYNC_BYTES, Note, Part, check
 from leasehold.pipelines.download.files.background_hash import AT_ONCE_BYTES, STEP_BYTES
 from leasehold.pipelines.download.files.content_store import hash_of
-from leasehold.pipelines.download.http.client import Answered, Options
-from tests.pipelines.download.blocking import Client, stream
+from leasehold.pipelines.download.http.response import UnexpectedStatus
+from tests.pipelines.download.http.sync_client import CONTENT, SHA, fetch
 from tests.support.http.file_server import FileServer
-
-CONTENT = random.Random(7).randbytes(300_000)
-SHA = hashlib.sha256(CONTENT).hexdigest()
-
-
-@pytest.fixture
-def client():
-    made = Client(Options(timeout=30))
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def part(tmp_path):
-    return Part(tmp_path / "key.part", "this boot")
-
-
-def fetch(client, url, part):
-    return stream(client, url, client.head(url), part, lambda *_: None)
 
 
 def fetch_on(client, url, part, times=5):
@@ -99,7 +79,7 @@ def test_a_file_that_changes_between_head_and_get_is_taken_as_the_get_has_it(ser
         fetch(client, url, part)
     head = client.head(url)
     server.add("/a", CONTENT)
-    assert stream(client, url, head, part, lambda *_: None).sha256 == SHA
+    assert client.stream(url, head, part).sha256 == SHA
 
 
 def test_a_part_that_is_whole_already_is_not_fetched_again(server, client, part):
@@ -114,7 +94,7 @@ def test_a_part_that_is_whole_by_its_own_note_is_not_fetched_again_though_head_s
     url = server.add("/a", CONTENT)
     fetch(client, url, part)
     vague = replace(client.head(url), length=None, etag=None)
-    found = stream(client, url, vague, part, lambda *_: None)
+    found = client.stream(url, vague, part)
     assert (found.sha256, found.fetched) == (SHA, 0)
     assert [line.status for line in server.gets("/a")] == [200, 416]
 
@@ -126,7 +106,7 @@ def test_a_file_that_became_shorter_is_no_reason_to_give_up(server, client, part
     server.add("/a", CONTENT[:1000], etag=server.resources["/a"].etag)
     head = client.head(url)
     part.write(Note(head.url, head.validator, head.length, 0, "this boot"))
-    assert stream(client, url, head, part, lambda *_: None).size == 1000
+    assert client.stream(url, head, part).size == 1000
 
 
 def test_a_chunked_file_without_a_length_is_fetched_and_a_torn_one_is_not_taken_for_whole(server, client, part):
@@ -158,7 +138,7 @@ def test_a_length_that_was_told_long_ago_is_asked_for_again_before_a_file_is_ref
     url = server.add("/a", CONTENT[:1000], etag=None)
     head = client.head(url)
     server.add("/a", CONTENT, etag=None, chunked=True)
-    assert stream(client, url, head, part, lambda *_: None).sha256 == SHA
+    assert client.stream(url, head, part).sha256 == SHA
 
 
 def test_a_torn_note_makes_the_part_worthless(server, client, part):
@@ -178,7 +158,7 @@ def test_a_part_that_begins_elsewhere_is_refused(server, client, part, lie):
     server.resources["/a"].lies = {"Content-Range": lie}
     server.resources["/a"].head = 405
     server.resources["/a"].head = 200
-    with pytest.raises(Transient, match="was asked for"):
+    with pytest.raises(Transient, match="were requested"):
         client.open(url, 70_000, client.head(url).validator)
 
 
@@ -206,29 +186,27 @@ def test_where_head_is_refused_the_first_byte_tells_the_same(server, client):
 @pytest.mark.parametrize("status", [401, 403, 404, 410, 429, 500, 503])
 def test_an_answer_that_is_no_file_carries_its_status_and_its_patience(server, client, status):
     url = server.add("/a", CONTENT, statuses=[status], retry_after="7")
-    with pytest.raises(Answered) as answered:
+    with pytest.raises(UnexpectedStatus) as answered:
         client.open(url)
     assert answered.value.response.status_code == status
     assert answered.value.response.headers["retry-after"] == "7"
 
 
-def test_redirects_are_followed_and_own_headers_stay_with_the_first_host(server):
+def test_redirects_are_followed_and_own_headers_stay_with_the_first_host(server, make_client):
     with FileServer() as other:
         aim = other.add("/file", CONTENT)
         url = server.add("/a", location=aim, wanted_headers={"authorization": "Bearer secret"})
-        client = Client(Options(headers={"Authorization": "Bearer secret"}))
+        client = make_client(headers={"Authorization": "Bearer secret"})
         assert client.head(url).url == aim
         assert "authorization" not in other.log[0].headers
-        client.close()
 
 
-def test_a_redirect_on_the_same_host_keeps_the_headers(server):
+def test_a_redirect_on_the_same_host_keeps_the_headers(server, make_client):
     wanted = {"authorization": "Bearer secret"}
     server.add("/file", CONTENT, wanted_headers=wanted)
     url = server.add("/a", location="/file", wanted_headers=wanted)
-    client = Client(Options(headers={"Authorization": "Bearer secret"}))
+    client = make_client(headers={"Authorization": "Bearer secret"})
     assert client.head(url).length == len(CONTENT)
-    client.close()
 
 
 def test_a_redirect_whose_place_is_not_escaped_is_followed_as_utf_8_or_byte_by_byte(server, client):
@@ -247,14 +225,13 @@ def test_a_redirect_that_leads_nowhere_is_given_up(server, client, location):
     assert refused.value.error_class == "NOT_FOUND"
 
 
-def test_a_file_larger_than_allowed_is_refused_by_its_length_or_by_its_bytes(server, part):
-    client = Client(Options(bytes_max=100_000))
+def test_a_file_larger_than_allowed_is_refused_by_its_length_or_by_its_bytes(server, make_client, part):
+    client = make_client(bytes_max=100_000)
     with pytest.raises(Permanent, match="100,000"):
         client.head(server.add("/a", CONTENT))
     url = server.add("/b", CONTENT, chunked=True)
     with pytest.raises(Permanent, match="100,000"):
         fetch(client, url, part)
-    client.close()
 
 
 def test_an_encoding_that_nobody_asked_for_is_refused(server, client):
@@ -264,13 +241,12 @@ def test_an_encoding_that_nobody_asked_for_is_refused(server, client):
     assert server.log[-1].headers["accept-encoding"] == "identity"
 
 
-def test_a_stream_that_stalls_ends_in_a_time_out(server, part):
-    client = Client(Options(timeout=0.3))
+def test_a_stream_that_stalls_ends_in_a_time_out(server, make_client, part):
+    client = make_client(timeout=0.3)
     url = server.add("/a", CONTENT, stall_after=[70_000])
     with pytest.raises(TimeoutError):
         fetch(client, url, part)
     assert fetch(client, url, part).sha256 == SHA
-    client.close()
 
 
 def test_connections_are_used_again_and_a_closed_one_is_replaced(server, client, part):
@@ -294,8 +270,8 @@ def test_a_part_that_an_attempt_before_still_writes_to_is_left_to_it(server, cli
     assert fetch(client, url, part).sha256 == SHA
 
 
-def test_a_header_of_ones_own_does_not_stand_beside_the_one_that_a_resume_needs(server, part):
+def test_a_header_of_ones_own_does_not_stand_beside_the_one_that_a_resume_needs(server, make_client, part):
     url = server.add("/a", CONTENT, cut_after=[70_000])
-    with closing(Client(Options(headers={"If-Range": '"of another file"'}))) as client:
-        assert fetch_on(client, url, part).sha256 == SHA
+    client = make_client(headers={"If-Range": '"of another file"'})
+    assert fetch_on(client, url, part).sha256 == SHA
     assert [line.first for line in server.gets("/a")] == [0, 70_000]

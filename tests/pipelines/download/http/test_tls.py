@@ -1,54 +1,9 @@
 """Servers behind TLS: only one whose certificate is trusted is asked for anything."""
 
-import hashlib
-import random
-
-import pytest
-
-from leasehold.model.failure.failure import classify
 from leasehold.pipelines.download import read_manifest
-from leasehold.pipelines.download.fetch import Part
-from leasehold.pipelines.download.http.client import Options
-from leasehold.pipelines.download.http.connection import HEAD_BYTES_MAX
-from tests.pipelines.download.blocking import Client, stream
+from leasehold.pipelines.download.http.response import HEAD_BYTES_MAX
+from tests.pipelines.download.http.sync_client import CONTENT, SHA, failure_of, fetch
 from tests.support.http.file_server import CERTIFICATE, FileServer
-
-CONTENT = random.Random(11).randbytes(300_000)
-SHA = hashlib.sha256(CONTENT).hexdigest()
-
-
-@pytest.fixture
-def make_client():
-    made = []
-
-    def make(**options):
-        made.append(Client(Options(**{"timeout": 30, **options})))
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.close()
-
-
-@pytest.fixture
-def client(make_client):
-    return make_client()
-
-
-@pytest.fixture
-def part(tmp_path):
-    return Part(tmp_path / "key.part", "this boot")
-
-
-def fetch(client, url, part):
-    return stream(client, url, client.head(url), part, lambda *_: None)
-
-
-def failure_of(client, url, part):
-    """Fetch in vain, and return what the engine makes of it."""
-    with pytest.raises(Exception) as raised:  # noqa: PT011 — which one it is, the class says
-        fetch(client, url, part)
-    return classify(raised.value)
 
 
 def test_own_headers_do_not_follow_from_https_to_http(make_client, part, monkeypatch):
