@@ -6,7 +6,7 @@ from typing import Final
 
 from tests.mutants.mutant import Build
 
-HOLDING = "tests/runlock/test_holding.py"
+HOLDING = "tests/runlock/test_lock.py"
 HOLD = "tests/runlock/test_hold.py"
 CROWD = "tests/runlock/test_crowd.py"
 LEFTOVERS = "tests/runlock/test_leftovers.py"
@@ -40,14 +40,14 @@ BUILDS: Final = (
     ),
     Build(
         "run lock: made first and written afterwards",
-        "runlock/writing.py",
+        "runlock/files.py",
         "        os.link(temporary, path)\n",
         "        path.touch(exist_ok=False)\n        path.write_bytes(content)\n",
         (f"{KILLS}[strace-acquire]",),
     ),
     Build(
         "run lock: a heartbeat is written in place",
-        "runlock/writing.py",
+        "runlock/files.py",
         "        temporary.rename(path)\n",
         "        path.write_bytes(content)\n        temporary.unlink()\n",
         (f"{KILLS}[strace-heartbeat]", HOLDING),
@@ -127,7 +127,7 @@ BUILDS: Final = (
     ),
     Build(
         "run lock: a file of any size is read",
-        "runlock/reading.py",
+        "runlock/files.py",
         "    if found.st_size > LOCK_BYTES_MAX:\n",
         "    if found.st_size < 0:\n",
         (f"{STRANGE}::test_a_strange_file_ends_with_exit_3_and_is_neither_waited_for_nor_touched",),

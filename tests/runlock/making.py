@@ -48,8 +48,8 @@ def traces(run_dir: Path) -> dict[str, tuple]:
     found = {}
     for path in sorted(run_dir.iterdir()):
         if path.name != "RUNNING.guard":
-            told = os.lstat(path)
-            found[path.name] = (told.st_ino, told.st_mode, told.st_size, told.st_nlink, told.st_mtime_ns)
+            summary = os.lstat(path)
+            found[path.name] = (summary.st_ino, summary.st_mode, summary.st_size, summary.st_nlink, summary.st_mtime_ns)
     return found
 
 

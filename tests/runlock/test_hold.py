@@ -93,13 +93,13 @@ def test_a_heartbeat_that_cannot_be_written_is_told_of_and_tried_again(tmp_path)
     with hold(tmp_path, "run-1", interval_seconds=0.01) as held:
         kept = guard.rename(tmp_path / "kept")
         guard.mkdir()
-        trouble = until(lambda: held.trouble)
-        assert trouble is not None
-        assert trouble.code == "LOCK_FAILED"
+        last_error = until(lambda: held.last_error)
+        assert last_error is not None
+        assert last_error.code == "LOCK_FAILED"
         held.check()
         guard.rmdir()
         kept.rename(guard)
-        until(lambda: held.trouble is None)
+        until(lambda: held.last_error is None)
         held.check()
     assert not (tmp_path / "RUNNING.lock").exists()
 
@@ -141,11 +141,11 @@ def test_a_holder_that_was_killed_is_overtaken_by_the_next_start(tmp_path, holde
 def test_a_process_stopped_inside_the_guard_is_waited_for_no_longer_than_the_limit(tmp_path):
     lock = acquire(tmp_path, "run-1", now=at())
     with guard_taken(tmp_path):
-        with pytest.raises(LockFailed, match=r"fuser -v RUNNING\.guard") as told:
+        with pytest.raises(LockFailed, match=r"fuser -v RUNNING\.guard") as summary:
             acquire(tmp_path, "run-2", now=at(200), wait_seconds=0.05)
         with pytest.raises(LockFailed):
             release(lock, wait_seconds=0.05)
-    assert told.value.exit_code == 4
+    assert summary.value.exit_code == 4
     release(lock)
 
 

@@ -33,11 +33,11 @@ def killed(strace, change, root):
     command = [sys.executable, "-m", "tests.runlock.dying", strace, change, str(root)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
-    told = json.loads((root / "kills.json").read_text())
-    assert {name: count for name, count in NEEDED[change].items() if told["whole"].count(name) < count} == {}
-    assert {kill["status"] for kill in told["kills"]} == {-signal.SIGKILL}
-    assert sorted(kill["before"] for kill in told["kills"]) == list(range(len(told["whole"])))
-    return [root / kill["folder"] for kill in told["kills"]]
+    summary = json.loads((root / "kills.json").read_text())
+    assert {name: count for name, count in NEEDED[change].items() if summary["whole"].count(name) < count} == {}
+    assert {kill["status"] for kill in summary["kills"]} == {-signal.SIGKILL}
+    assert sorted(kill["before"] for kill in summary["kills"]) == list(range(len(summary["whole"])))
+    return [root / kill["folder"] for kill in summary["kills"]]
 
 
 def check_early(run_dir):

@@ -57,10 +57,10 @@ BAD_BYTES = [
 
 def check_refused_untouched(run_dir):
     before = traces(run_dir)
-    with pytest.raises(LockInvalid, match=r"^Invalid lock encountered: .* rename it to RUNNING\.invalid") as told:
+    with pytest.raises(LockInvalid, match=r"^Invalid lock encountered: .* rename it to RUNNING\.invalid") as summary:
         acquire(run_dir, "run-1", now=at(1_000))
-    assert told.value.exit_code == 3
-    assert str(told.value).isprintable()
+    assert summary.value.exit_code == 3
+    assert str(summary.value).isprintable()
     assert traces(run_dir) == before
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class _Process:
     """Needs no lock, so logging may call it from anywhere: values are only ever added, one atomic store each.
 
-    How many there are tells whether a redactor knows them all. One that was built from fewer is built anew, whoever
+    Their number shows whether a redactor knows them all. One that was built from fewer is rebuilt, whichever thread
     stored it last.
     """
 
@@ -68,9 +68,9 @@ def scrub(text: str, *, entropy: bool = True) -> str:
 
 
 def guarded(text: str, redactor: Redactor | None = None) -> str:
-    """Clean a text that leaves the process, and look again: nothing may be left to find and no line may be lost."""
+    """Clean a text that leaves the process, and check it again: nothing may be left to find and no line may be lost."""
     chosen = redactor or _process.redactor()
     clean = chosen.redact(text).text
     if clean.count("\n") != text.count("\n") or chosen.redact(clean).text != clean:
-        raise RedactionFailed("The clean text did not pass the second look.")
+        raise RedactionFailed("The clean text did not pass the second check.")
     return clean

@@ -1,6 +1,6 @@
 """Applies every pattern to one text until nothing is left to find; that is what makes the result idempotent.
 
-A text that keeps changing after a few turns loses the whole lines that do; one that never settles is refused.
+A text that keeps changing after a few turns loses the whole lines that do; one that never becomes stable is refused.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from leasehold.errors import Misuse
-from leasehold.redact.classify.named import find_announced
+from leasehold.redact.classify.named import find_named
 from leasehold.redact.detectors.command_lines import find_command_passwords
 from leasehold.redact.detectors.confidential import ConfidentialHosts, find_addresses, find_emails
-from leasehold.redact.detectors.credential_files import find_in_dialogs
+from leasehold.redact.detectors.credential_files import find_in_credential_files
 from leasehold.redact.detectors.entropy import find_random_tokens
 from leasehold.redact.detectors.http_headers import find_credentials_in_headers
 from leasehold.redact.detectors.key_fragments import find_fragments
-from leasehold.redact.detectors.pairs import find_nested
+from leasehold.redact.detectors.pairs import find_pairs
 from leasehold.redact.detectors.private_keys import find_private_keys
 from leasehold.redact.detectors.registered import ExactValues
 from leasehold.redact.detectors.sql import find_in_statements
@@ -52,13 +52,13 @@ class Redactor:
         if not isinstance(text, str):
             raise Misuse(f"Only text can be redacted, not {type(text).__name__}.")
         try:
-            return self._settled(text)
+            return self._until_stable(text)
         except RedactionFailed:
             raise
         except Exception as error:  # noqa: BLE001 - whatever broke, the raw text must not go on
             raise RedactionFailed(f"Stopped by {type(error).__name__}.") from None
 
-    def _settled(self, text: str) -> Redacted:
+    def _until_stable(self, text: str) -> Redacted:
         numbers = Numbers(text)
         counts: Counter[str] = Counter()
         for turn in range(TURNS_MAX):
@@ -69,7 +69,7 @@ class Redactor:
                 spans = whole_lines(text, spans)
             counts.update(span.name for span in spans if not span.blank)
             text = write(text, spans, numbers)
-        raise RedactionFailed("It does not settle.")
+        raise RedactionFailed("The text does not become stable.")
 
     def _findings(self, text: str) -> list[Span]:
         page = Page.of(text)
@@ -86,10 +86,10 @@ def _detectors(policy: Policy) -> list[Detector]:
         find_jwts,
         find_credentials_in_headers,
         find_uri_passwords,
-        find_announced,
-        find_nested,
+        find_named,
+        find_pairs,
         find_command_passwords,
-        find_in_dialogs,
+        find_in_credential_files,
         find_in_statements,
     ]
     if policy.secrets:

@@ -15,7 +15,7 @@ from leasehold.runlock.constants import (
     LOCK_STALE_TTL_SECONDS,
 )
 from leasehold.runlock.errors import LockFailed, LockInvalid, LockLost, ReleaseRefused, RunActive, RunLockError
-from leasehold.runlock.hold import Held, hold
+from leasehold.runlock.hold import HeldLock, hold
 from leasehold.runlock.lock import RunLock, acquire, heartbeat, release
 
 __all__ = [
@@ -27,7 +27,7 @@ __all__ = [
     "LOCK_HEARTBEAT_WRITE_INTERVAL_SECONDS",
     "LOCK_STALE_RETRY_BASE_SLEEP_SECONDS",
     "LOCK_STALE_TTL_SECONDS",
-    "Held",
+    "HeldLock",
     "LockFailed",
     "LockInvalid",
     "LockLost",

@@ -1,4 +1,4 @@
-"""Putting a stale lock aside: it gets a second name, which cannot overwrite, and then loses its first."""
+"""Archive a stale lock: link it under a second name, which cannot overwrite, then remove the first name."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from pathlib import Path
 from leasehold.clock import SECOND
 from leasehold.runlock.constants import ARCHIVES_MAX, LOCK_FILE_NAME
 from leasehold.runlock.errors import LockFailed
-from leasehold.runlock.reading import Found, Identity, identity_of
-from leasehold.runlock.writing import sync_folder
+from leasehold.runlock.files import FileIdentity, LockFile, identity_of, sync_folder
 
 
-def archive(run_dir: Path, stale: Found) -> Path:
+def archive(run_dir: Path, stale: LockFile) -> Path:
     """Move a stale lock to a name of its own, byte for byte, and return that name. To be called under the guard."""
     lock = run_dir / LOCK_FILE_NAME
     epoch = stale.payload.heartbeat // SECOND
@@ -28,8 +27,8 @@ def archive(run_dir: Path, stale: Found) -> Path:
     )
 
 
-def _is_linked(lock: Path, place: Path, stale: Identity) -> bool:
-    """Whether the stale lock has this name now, by us or by one who was killed before taking the other away."""
+def _is_linked(lock: Path, place: Path, stale: FileIdentity) -> bool:
+    """Whether the stale lock has this name now: linked by us, or by a process that was killed before the unlink."""
     try:
         os.link(lock, place, follow_symlinks=False)
     except FileExistsError:
@@ -37,4 +36,4 @@ def _is_linked(lock: Path, place: Path, stale: Identity) -> bool:
     if identity_of(os.lstat(place)) == stale:
         return True
     place.unlink()
-    raise LockFailed("another program, which does not heed RUNNING.guard, replaced the lock meanwhile; start again.")
+    raise LockFailed("another program, which ignores RUNNING.guard, replaced the lock meanwhile; start again.")

@@ -1,4 +1,4 @@
-"""The command of the runbook: take a run's lock, hold it for a while with heartbeats, give it back.
+"""The command of the runbook: acquire a run's lock, hold it for a while with heartbeats, release it.
 
 It exits with 0, 2, 3 or 4 as the runbook has it; 64 for a wrong command line, since 2 means an active lock; 128 + n
 when a signal ended it, after the release.
@@ -65,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     options = _parser().parse_args(arguments)
     # A signal is taken where the lock is held and nothing is half done, not wherever it happens to arrive.
-    stops = _heeded()
+    stops = _stop_signals()
     signal.pthread_sigmask(signal.SIG_BLOCK, stops)
     try:
         return _run(options.run_dir, options.run_id, options.hold_seconds, stops)
@@ -78,19 +78,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(run_dir: Path, run_id: str, hold_seconds: float, stops: set[signal.Signals]) -> int:
-    heard = _heard(stops)
+    signals = _signal_queue(stops)
     lock = acquire(run_dir, run_id)
     deadline = clock.uptime() + clock.microseconds(hold_seconds)
     try:
-        _say(f"Acquired lock: {shown(lock.path)}")
-        while not (number := _signal_before(min(_due(), deadline), heard)) and clock.uptime() < deadline:
+        _print(f"Acquired lock: {shown(lock.path)}")
+        while not (number := _signal_before(min(_due(), deadline), signals)) and clock.uptime() < deadline:
             lock = heartbeat(lock)
-            _say(f"Heartbeat written at {lock.payload.last_heartbeat_at}")
+            _print(f"Heartbeat written at {lock.payload.last_heartbeat_at}")
     except (LockFailed, BrokenPipeError):
-        release(lock)  # it is ours still: there was only no way to say so
+        release(lock)  # the lock is still ours; only the output failed
         raise
     release(lock)
-    _say(f"Released lock: {shown(lock.path)}")
+    _print(f"Released lock: {shown(lock.path)}")
     return SIGNALLED + number if number else EXIT_OK
 
 
@@ -98,31 +98,31 @@ def _due() -> int:
     return clock.uptime() + clock.microseconds(LOCK_HEARTBEAT_WRITE_INTERVAL_SECONDS)
 
 
-def _heeded() -> set[signal.Signals]:
-    """Return the signals to end by; those that nohup or a shell told us to ignore are not among them."""
+def _stop_signals() -> set[signal.Signals]:
+    """Return the signals that end the command, except those that nohup or a shell made us ignore."""
     return {one for one in STOPS if signal.getsignal(one) is not signal.SIG_IGN}
 
 
-def _heard(stops: set[signal.Signals]) -> SimpleQueue[int]:
-    """Return where the number of the first signal is put.
+def _signal_queue(stops: set[signal.Signals]) -> SimpleQueue[int]:
+    """Return a queue that receives the number of the first signal.
 
     `sigtimedwait` makes up a signal if the process is stopped and goes on after the time is over (Python 3.11).
     """
-    heard: SimpleQueue[int] = SimpleQueue()
-    threading.Thread(target=lambda: heard.put(signal.sigwait(stops)), name="leasehold-signals", daemon=True).start()
-    return heard
+    signals: SimpleQueue[int] = SimpleQueue()
+    threading.Thread(target=lambda: signals.put(signal.sigwait(stops)), name="leasehold-signals", daemon=True).start()
+    return signals
 
 
-def _signal_before(moment: int, heard: SimpleQueue[int]) -> int:
+def _signal_before(moment: int, signals: SimpleQueue[int]) -> int:
     """Wait for a signal until this moment; return its number, or 0 if none came."""
     while True:
         left = moment - clock.uptime()
         with suppress(Empty):
-            return heard.get(timeout=max(0, left) / clock.SECOND)
+            return signals.get(timeout=max(0, left) / clock.SECOND)
         if left <= 0:
             return 0
 
 
-def _say(line: str) -> None:
+def _print(line: str) -> None:
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()

@@ -1,10 +1,10 @@
-"""What may come of a run lock, each with the exit code and the opening words of its runbook.
+"""The errors of a run lock, each with the exit code and the opening words of the runbook.
 
-RunActive        2   another run is under way: wait for it
-LockInvalid      3   what lies there is no lock: a person looks at it
+RunActive        2   another run is active: wait for it
+LockInvalid      3   the file is not a valid lock: a person must inspect it
 LockLost         3   it is no longer ours: stop, touch nothing
-ReleaseRefused   3   the same, found out at the release
-LockFailed       4   the system refused, or somebody is in the way: see what it says, then try again
+ReleaseRefused   3   the same, detected at the release
+LockFailed       4   the system refused, or another process is in the way: read the message, then try again
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The guard: a file whose `flock` is held around every look at a lock that leads to a change of it.
+"""The guard: a file whose `flock` is held around every read of the lock that leads to a change of it.
 
-The file itself means nothing and is never deleted: whoever deleted it would let two processes in at once, one by the
-old file and one by the new. A process that is stopped in here keeps the others out, so they wait for a limited time.
+The file has no content and is never deleted: deleting it would let two processes in at once, one through the old file
+and one through the new. A process suspended inside blocks the others, so they wait for a limited time.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Holding a lock while a program works: heartbeats come from a thread of their own, so that work may take its time."""
+"""Hold a lock while a program works: a separate thread writes the heartbeats, so the work may block."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from leasehold.runlock.payload import shown
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class HeartbeatPace:
     """How heartbeats are written: how often, by which clock, and how long each may wait for the guard."""
 
     interval_seconds: float
@@ -30,18 +30,18 @@ class Pace:
     wait_seconds: float
 
 
-class Held:
-    """A lock that is being held. Ask `check` before every act that only the holder may do."""
+class HeldLock:
+    """A lock that is being held. Call `check` before every act that only the holder may do."""
 
-    def __init__(self, lock: RunLock, pace: Pace, begun: int) -> None:
+    def __init__(self, lock: RunLock, pace: HeartbeatPace, begun: int) -> None:
         self._lock = lock
         self._pace = pace
         self._is_over = threading.Event()
-        self._turn = threading.Lock()
+        self._lock_use = threading.Lock()
         self._lost: RunLockError | None = None
-        self._trouble: LockFailed | None = None
-        self._trust(begun)
-        self._thread = threading.Thread(target=self._beat, name="leasehold-runlock", daemon=True)
+        self._last_error: LockFailed | None = None
+        self._extend_trust(begun)
+        self._thread = threading.Thread(target=self._write_heartbeats, name="leasehold-runlock", daemon=True)
         self._thread.start()
 
     @property
@@ -55,9 +55,9 @@ class Held:
         return self._lost is not None or clock.uptime() >= self._trusted_until or not self._thread.is_alive()
 
     @property
-    def trouble(self) -> LockFailed | None:
+    def last_error(self) -> LockFailed | None:
         """Why the last heartbeat could not be written; None if it was."""
-        return self._trouble
+        return self._last_error
 
     def check(self) -> None:
         """Raise if somebody else may hold the lock by now: stop then, and touch nothing."""
@@ -67,9 +67,9 @@ class Held:
             raise LockLost(f"{shown(self._lock.path)} had no heartbeat for too long. This run stops here.")
 
     def confirm(self) -> None:
-        """Look at the lock itself, and raise as `check` does: before what two must not do."""
+        """Read the lock itself, and raise as `check` does: for acts that must never happen twice."""
         self.check()
-        with self._turn:
+        with self._lock_use:
             confirm(self._lock, wait_seconds=self._pace.wait_seconds)
 
     def close(self) -> None:
@@ -78,24 +78,24 @@ class Held:
         self._thread.join()
         release(self._lock, wait_seconds=self._pace.wait_seconds)
 
-    def _trust(self, begun: int) -> None:
-        """Others take a lock over when it is stale; its holder stops before that by itself, counted from `begun`."""
+    def _extend_trust(self, begun: int) -> None:
+        """Others take over a stale lock; the holder stops before that moment, counted from `begun`."""
         self._trusted_until = begun + clock.microseconds(LOCK_STALE_TTL_SECONDS - self._pace.interval_seconds)
 
-    def _beat(self) -> None:
+    def _write_heartbeats(self) -> None:
         while self._lost is None and not self._is_over.wait(self._pace.interval_seconds):
             begun = clock.uptime()
             try:
-                with self._turn:
+                with self._lock_use:
                     self._lock = heartbeat(self._lock, now=self._pace.now, wait_seconds=self._pace.wait_seconds)
             except LockFailed as error:
                 # A full disk or a stopped neighbour may be over by the next heartbeat; the time to live allows for it.
-                self._trouble = error
+                self._last_error = error
             except RunLockError as error:
                 self._lost = error
             else:
-                self._trouble = None
-                self._trust(begun)
+                self._last_error = None
+                self._extend_trust(begun)
 
 
 @contextmanager
@@ -107,7 +107,7 @@ def hold(
     now: Clock = clock.wall,
     audit: Audit = to_stderr,
     wait_seconds: float = GUARD_WAIT_SECONDS,
-) -> Iterator[Held]:
+) -> Iterator[HeldLock]:
     """Acquire a run's lock, keep it alive while the block runs, and release it afterwards.
 
     Leaving the block raises `ReleaseRefused` if the lock was lost meanwhile.
@@ -117,7 +117,7 @@ def hold(
     check_constants(interval_seconds, LOCK_STALE_TTL_SECONDS)
     begun = clock.uptime()
     lock = acquire(run_dir, run_id, now=now, audit=audit, wait_seconds=wait_seconds)
-    held = Held(lock, Pace(interval_seconds, now, wait_seconds), begun)
+    held = HeldLock(lock, HeartbeatPace(interval_seconds, now, wait_seconds), begun)
     try:
         yield held
     finally:

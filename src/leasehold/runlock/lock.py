@@ -1,8 +1,8 @@
-"""Acquire, heartbeat, release: the three changes of a run lock, each under the guard and after a look at what is there.
+"""Acquire, heartbeat, release: the three changes of a run lock, each under the guard and after reading the lock.
 
-Who holds a lock is told by the nonce of its acquisition, which lies beside it: the same run of the same process may
-hold a later lock, and a file system gives an inode's number to the next file. A holder that was overtaken therefore
-changes nothing, whenever it wakes up.
+The nonce of an acquisition, in a file next to the lock, identifies its holder: the same run of the same process may
+hold a later lock, and a file system reuses inode numbers. A holder that was overtaken therefore changes nothing,
+whenever it wakes up.
 """
 
 from __future__ import annotations
@@ -28,11 +28,18 @@ from leasehold.runlock.constants import (
     PASSES_MAX,
 )
 from leasehold.runlock.errors import LockFailed, LockInvalid, LockLost, ReleaseRefused, RunActive, RunLockError
+from leasehold.runlock.files import (
+    FileIdentity,
+    LockFile,
+    clean,
+    publish,
+    read_lock,
+    read_nonce,
+    replace_file,
+    sync_folder,
+)
 from leasehold.runlock.guard import guarded
-from leasehold.runlock.payload import Payload, Standing, check_run_id, judge, shown, text_of
-from leasehold.runlock.reading import Found, Identity, read_lock, read_nonce
-from leasehold.runlock.writing import clean, publish, sync_folder
-from leasehold.runlock.writing import replace as replace_file
+from leasehold.runlock.payload import Age, Payload, age_of, check_run_id, shown, text_of
 
 Clock = Callable[[], int]
 Audit = Callable[[str], None]
@@ -45,24 +52,24 @@ class RunLock:
     run_dir: Path
     payload: Payload
     nonce: str
-    identity: Identity
+    identity: FileIdentity
 
     @property
     def path(self) -> Path:
-        """Where the lock lies."""
+        """The path of the lock file."""
         return self.run_dir / LOCK_FILE_NAME
 
 
 @dataclass(frozen=True, slots=True)
 class Archived:
-    """A stale lock was put aside; whoever did so looks again."""
+    """A stale lock was archived; the caller tries again."""
 
     place: Path
     payload: Payload
 
 
 def to_stderr(line: str) -> None:
-    """Write an audit line where the runbook has it."""
+    """Write an audit line to standard error, as the runbook requires."""
     sys.stderr.write(f"{line}\n")
     sys.stderr.flush()
 
@@ -80,29 +87,31 @@ def acquire(
     Raises `RunActive` or `LockInvalid`, leaving that lock as it is, or `LockFailed`.
     """
     check_run_id(run_id)
-    with _told():
+    with _as_lock_error():
         folder = Path(run_dir).absolute()  # or a change of the working folder would lose it
     for _ in range(PASSES_MAX):
-        with _told():
+        with _as_lock_error():
             folder.mkdir(parents=True, exist_ok=True)
             with guarded(folder, wait_seconds):
-                done = _pass(folder, run_id, now())
+                done = _try_once(folder, run_id, now())
         if isinstance(done, RunLock):
             return done
         if done is not None:
-            audit(f"Archived stale lock to {shown(done.place)} ({done.payload.told()})")
+            audit(f"Archived stale lock to {shown(done.place)} ({done.payload.summary()})")
         time.sleep(LOCK_STALE_RETRY_BASE_SLEEP_SECONDS * random.uniform(0.5, 1.5))
     raise LockFailed(f"another program keeps leaving locks in {shown(folder)}; end it and start again.")
 
 
-def _pass(folder: Path, run_id: str, now: int) -> RunLock | Archived | None:
-    """Look once, and do the one thing that follows; None if a program that heeds no guard came between."""
+def _try_once(folder: Path, run_id: str, now: int) -> RunLock | Archived | None:
+    """Read the lock once and act on it; None if a program that ignores the guard interfered."""
     clean(folder, now)
     found = read_lock(folder)
     if found is None:
         return _publish(folder, run_id, now)
-    if judge(found.payload, now) is Standing.FRESH:
-        raise RunActive(f"at {shown(folder / LOCK_FILE_NAME)} ({found.payload.told()}). Wait for that run, or end it.")
+    if age_of(found.payload, now) is Age.FRESH:
+        raise RunActive(
+            f"at {shown(folder / LOCK_FILE_NAME)} ({found.payload.summary()}). Wait for that run, or end it."
+        )
     return Archived(archive(folder, found), found.payload)
 
 
@@ -119,11 +128,11 @@ def _publish(folder: Path, run_id: str, now: int) -> RunLock | None:
 
 
 def heartbeat(lock: RunLock, *, now: Clock = clock.wall, wait_seconds: float = GUARD_WAIT_SECONDS) -> RunLock:
-    """Say that the run goes on, and return the lock as it is from now on.
+    """Record that the run is alive, and return the lock as it is from now on.
 
     Raises `LockLost` or `LockInvalid` if the lock is no longer this one, and changes nothing then.
     """
-    with _told(), _guarded(lock, LockLost, wait_seconds):
+    with _as_lock_error(), _guarded(lock, LockLost, wait_seconds):
         _check_held(lock)
         payload = replace(lock.payload, last_heartbeat_at=text_of(now()))
         identity = replace_file(lock.path, payload.encode())
@@ -131,14 +140,14 @@ def heartbeat(lock: RunLock, *, now: Clock = clock.wall, wait_seconds: float = G
 
 
 def confirm(lock: RunLock, *, wait_seconds: float = GUARD_WAIT_SECONDS) -> None:
-    """See that the lock is still this one. Raises as `heartbeat` does, and changes nothing."""
-    with _told(), _guarded(lock, LockLost, wait_seconds):
+    """Check that the lock is still this one. Raises as `heartbeat` does, and changes nothing."""
+    with _as_lock_error(), _guarded(lock, LockLost, wait_seconds):
         _check_held(lock)
 
 
 def release(lock: RunLock, *, wait_seconds: float = GUARD_WAIT_SECONDS) -> None:
     """Give the lock up. Raises `ReleaseRefused` if it is no longer this one, and removes nothing then."""
-    with _told(), _guarded(lock, ReleaseRefused, wait_seconds):
+    with _as_lock_error(), _guarded(lock, ReleaseRefused, wait_seconds):
         try:
             lost = _difference(lock, read_lock(lock.run_dir))
         except LockInvalid as error:
@@ -165,8 +174,8 @@ def _check_held(lock: RunLock) -> None:
         raise LockLost(f"{lost} This run stops here and leaves what is there as it is.")
 
 
-def _difference(lock: RunLock, found: Found | None) -> str:
-    """Say why what lies there is not this lock; an empty text if it is."""
+def _difference(lock: RunLock, found: LockFile | None) -> str:
+    """Return why the file is not this lock; an empty text if it is."""
     path = shown(lock.path)
     if lock.payload.pid != os.getpid():
         return f"{path} was acquired by process {lock.payload.pid}, of which this one is a child."
@@ -175,13 +184,13 @@ def _difference(lock: RunLock, found: Found | None) -> str:
     if found.payload.run_id != lock.payload.run_id:
         return f"{path} is of run {shown(found.payload.run_id)} now, not of {shown(lock.payload.run_id)}."
     if found.identity != lock.identity or read_nonce(lock.run_dir) != lock.nonce:
-        return f"{path} is of another acquisition now ({found.payload.told()})."
+        return f"{path} is of another acquisition now ({found.payload.summary()})."
     return ""
 
 
 @contextmanager
-def _told() -> Iterator[None]:
-    """Let what the system refuses end as the runbook has it."""
+def _as_lock_error() -> Iterator[None]:
+    """Turn an error of the operating system into the error of the runbook."""
     try:
         yield
     except OSError as error:

@@ -1,7 +1,7 @@
-"""What a lock file says: five fields and nothing else. Pure: texts in, values out, no files and no clock.
+"""The content of a lock file: five fields and nothing else. Pure: texts in, values out, no files and no clock.
 
-`parse` is strict, because what it lets pass decides whether a run may start: a lock that says anything unexpected is
-invalid, which is for a person, and never stale, which would be taken over.
+`parse` is strict because it decides whether a run may start: a lock with unexpected content is invalid and needs a
+person; it is never stale, which would allow a takeover.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from leasehold.runlock.constants import LOCK_FUTURE_MAX_SECONDS, LOCK_STALE_TTL_
 from leasehold.runlock.errors import LockInvalid
 
 FIELDS: Final = ("pid", "host", "started_at", "last_heartbeat_at", "run_id")
-REMEDY: Final = "Look at it; to go on, rename it to RUNNING.invalid.<timestamp>.lock and start again."
+REMEDY: Final = "Inspect it; to continue, rename it to RUNNING.invalid.<timestamp>.lock and start again."
 _TIME: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?Z", re.ASCII)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class Standing(Enum):
-    """What a valid lock means to whoever wants to start."""
+class Age(Enum):
+    """Whether a valid lock blocks a new run."""
 
     FRESH = "fresh"
     STALE = "stale"
@@ -51,14 +51,14 @@ class Payload:
         """Return the bytes of the file."""
         return (json.dumps(asdict(self), indent=2) + "\n").encode("ascii")
 
-    def told(self) -> str:
-        """Say whose lock this is, on one line that cannot act on a terminal."""
+    def summary(self) -> str:
+        """Describe the holder on one line, with control characters escaped."""
         whose = f"run_id={shown(self.run_id)} pid={self.pid} host={shown(self.host)}"
         return f"{whose} last_heartbeat_at={self.last_heartbeat_at}"
 
 
 def parse(content: bytes) -> Payload:
-    """Return what a lock file says, or raise `LockInvalid` saying what is wrong with it."""
+    """Return the payload of a lock file, or raise `LockInvalid` with the reason."""
     try:
         value = canonical.parse(content.decode("utf-8"))
     except UnicodeDecodeError:
@@ -86,15 +86,15 @@ def _check_fields(value: dict[str, Any]) -> None:
             ) from None
 
 
-def judge(payload: Payload, now: int) -> Standing:
-    """Tell a fresh lock from a stale one at this time, in microseconds since 1970."""
+def age_of(payload: Payload, now: int) -> Age:
+    """Return whether a lock is fresh or stale at `now`, in microseconds since 1970."""
     age = now - payload.heartbeat
     if age < -LOCK_FUTURE_MAX_SECONDS * SECOND:
         raise LockInvalid(
             f"last_heartbeat_at in RUNNING.lock is {-age // SECOND} s ahead of this machine's clock, more than"
             f" {LOCK_FUTURE_MAX_SECONDS} s. Compare the clocks of the machines that share this folder. {REMEDY}"
         )
-    return Standing.STALE if age > LOCK_STALE_TTL_SECONDS * SECOND else Standing.FRESH
+    return Age.STALE if age > LOCK_STALE_TTL_SECONDS * SECOND else Age.FRESH
 
 
 def microseconds_of(text: str) -> int:

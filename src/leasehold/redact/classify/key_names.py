@@ -51,7 +51,7 @@ HARMLESS: Final = re.compile(
 NOT_HARMLESS: Final = re.compile(r"(?:passwords?|passwd|passphrases?|pwd|secret|keyword)$")
 
 
-class Kind(NamedTuple):
+class KeyKind(NamedTuple):
     """What a name promises."""
 
     name: str
@@ -64,7 +64,7 @@ class Key(NamedTuple):
     start: int
     end: int
     name: str
-    kind: Kind
+    kind: KeyKind
 
 
 def find_keys(page: Page) -> Iterator[Key]:
@@ -91,13 +91,13 @@ def _key(shadow: str, place: int) -> Key:
 
 
 @functools.lru_cache(maxsize=4096)
-def kind_of(name: str) -> Kind:
+def kind_of(name: str) -> KeyKind:
     """Return what a name promises; one without a class promises nothing."""
     if SESSION.search(name):
-        return Kind("token", strong=False)
+        return KeyKind("token", strong=False)
     if HARMLESS.search(name) and not NOT_HARMLESS.search(name):
-        return Kind("", strong=False)
+        return KeyKind("", strong=False)
     for kind, pattern in KINDS:
         if pattern.search(name):
-            return Kind(kind, strong=True)
-    return Kind("token" if WEAK.search(name) else "", strong=False)
+            return KeyKind(kind, strong=True)
+    return KeyKind("token" if WEAK.search(name) else "", strong=False)

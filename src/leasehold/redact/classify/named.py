@@ -1,4 +1,4 @@
-"""Everything that a telling name announces: names are looked for once, then each notation asks what follows them."""
+"""Everything that a key name announces: names are looked for once, then each notation asks what follows them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from leasehold.redact.text.page import Page
 from leasehold.redact.text.spans import Span
 
 
-def find_announced(page: Page) -> Iterator[Span]:
-    """Yield the values of telling names: beside them, between brackets, on the lines below."""
+def find_named(page: Page) -> Iterator[Span]:
+    """Yield the values of key names: on the same line, between brackets, on the lines below."""
     keys = sorted(find_keys(page))
     yield from find_assignments(page, keys)
     yield from find_in_containers(page, keys)

@@ -84,7 +84,7 @@ PATH: Final = re.compile(
 
 
 def is_stand_in(value: str) -> bool:
-    """Tell what only marks the place of a secret: nothing, asterisks, a variable to be filled in."""
+    """Distinguish what only marks the place of a secret: nothing, asterisks, a variable to be filled in."""
     if len(value) > STAND_IN_LENGTH_MAX:
         return not value.strip(MASK)
     rest = INTERPOLATION.sub("", value) if any(sign in value for sign in f"$%{{<{MASK}") else value
@@ -92,7 +92,7 @@ def is_stand_in(value: str) -> bool:
 
 
 def is_prompt(value: str, name: str) -> bool:
-    """Tell a label or a question from an answer: `Enter your password:`, or the name of the field itself."""
+    """Distinguish a label or a question from an answer: `Enter your password:`, or the name of the field itself."""
     if len(value) > LENGTH_MAX:
         return False
     lowered = value.lower().strip()
@@ -104,14 +104,14 @@ def is_prompt(value: str, name: str) -> bool:
 
 
 def is_prose(value: str) -> bool:
-    """Tell a sentence of a manual: several words, some of them those that only sentences have."""
+    """Distinguish a sentence of a manual: several words, some of them those that only sentences have."""
     if len(value) > LENGTH_MAX or " " not in value:
         return False
     return not STOP_WORDS.isdisjoint(value.lower().replace(",", " ").split())
 
 
 def is_expression(value: str, *, in_code: bool) -> bool:
-    """Tell code that fetches a value from a value: a call, an attribute, an index, an environment variable."""
+    """Distinguish code that fetches a value from a value: a call, an attribute, an index, an environment variable."""
     head = value[:LENGTH_MAX]
     if SOURCE.match(head) or CALL.match(head) or (in_code and OPERATION.match(head)):
         return True
@@ -123,7 +123,7 @@ def is_expression(value: str, *, in_code: bool) -> bool:
 
 
 def is_annotation(value: str) -> bool:
-    """Tell the type of a field, alone or with what else the line declares: `str | None = None`."""
+    """Distinguish the type of a field, alone or with what else the line declares: `str | None = None`."""
     found = IDENTIFIER.match(value)
     if found is None:
         return False
@@ -136,7 +136,7 @@ def is_path(value: str) -> bool:
 
 
 def is_reference(value: str, *, in_code: bool) -> bool:
-    """Tell an identifier that names another variable, or a type, from a bare word that is the secret itself."""
+    """Distinguish an identifier that names another variable, or a type, from a bare word that is the secret itself."""
     if not IDENTIFIER.fullmatch(value[:STAND_IN_LENGTH_MAX]):
         return False
     if value.lower() in TYPES or value.lower() in REFERENCES:
@@ -147,7 +147,7 @@ def is_reference(value: str, *, in_code: bool) -> bool:
 
 
 def is_label(word: str) -> bool:
-    """Tell a word that names a field or another secret (`db_password`, `username`) from one that is a secret."""
+    """Distinguish a word that names a field or another secret (`db_password`, `username`) from one that is a secret."""
     lowered = word.lower()
     if len(word) < WORD_LENGTH_MIN or any(lowered in known for known in (LABELS, TYPES, REFERENCES, STOP_WORDS)):
         return True

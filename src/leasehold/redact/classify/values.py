@@ -42,14 +42,14 @@ SPOKEN: Final = ("password", "passwd", "passphrase")  # PASSWORD 'hunter2' in SQ
 LAST_OF_LINE: Final = re.compile(r"(?=[^\s0-9]{0,64}[0-9])[^\s\"'`=:(,\\]+(?=[ \t]*(?:[\r\n\\\"';]|$))")
 SETTING: Final = re.compile(r"[^\s\"'`]+(?=[ \t]*(?:[\r\n]|$))")
 # Your password is ..., Password for bob: ..., password -> ...
-TOLD: Final = re.compile(
+STATED: Final = re.compile(
     r"(?:(?:is|was|to)[ \t]{1,4}(?:now[ \t])?|is:[ \t]{0,4}|(?:->|\|)[ \t]{0,4}|for[ \t]\S{1,64}(?<=:)[ \t]{1,4})"
 )
-TOLD_VALUE: Final = re.compile(
+STATED_VALUE: Final = re.compile(
     r"(?!(?i:base64|base32|sha-?[0-9]|md5|utf-?[0-9]|rfc|http|[0-9]+[ -][a-z]))"
     r"(?=[^\s0-9]{0,64}[0-9])(?=\S{0,64}[A-Za-z])[^\s\"'`(,\\<>]{6,128}(?<![.;:])"
 )
-KIND_DIGIT: Final = re.compile(r"[0-9] (?=\S)")  # of the devices that say how the password is written
+KIND_DIGIT: Final = re.compile(r"[0-9] (?=\S)")  # network devices put the encoding of the password before it
 
 OPENING: Final = re.compile(
     r"[bBrRuUfFnNeE]{0,2}(\\{0,3}(?:\"\"\"|'''|[\"'`])|&quot;|&\#34;|%(?:25)?2[27]|\\{1,3}(?:u00|x)22)"
@@ -119,7 +119,7 @@ class Way(enum.Enum):
     CODE = enum.auto()  # a, name = value
 
 
-class Value(NamedTuple):
+class FoundValue(NamedTuple):
     """What follows a name, and how."""
 
     start: int
@@ -127,7 +127,7 @@ class Value(NamedTuple):
     way: Way
 
 
-def value_after(page: Page, key: Key) -> Value | None:
+def value_after(page: Page, key: Key) -> FoundValue | None:
     """Return the value that the name announces, if anything stands where a value can."""
     after = AFTER.match(page.shadow, key.end)
     if not after:
@@ -146,7 +146,7 @@ def value_after(page: Page, key: Key) -> Value | None:
     return _assigned(page, key, after)
 
 
-def _assigned(page: Page, key: Key, after: re.Match[str]) -> Value | None:
+def _assigned(page: Page, key: Key, after: re.Match[str]) -> FoundValue | None:
     start = after.end()
     if after["later"] or after["variable"] or after["attribute"]:
         return quoted(page.text, start) if after["close"] or after["attribute"] else None
@@ -165,7 +165,7 @@ def _is_setter(page: Page, key: Key) -> bool:
     return key.name.startswith(("set", "with")) or page.text[key.start : key.end] == "PASSWORD"
 
 
-def _spoken(page: Page, key: Key) -> Value | None:
+def _spoken(page: Page, key: Key) -> FoundValue | None:
     """Return what follows after nothing but a space: on command lines, in SQL, in .netrc and in a sentence."""
     gap = GAP.match(page.shadow, key.end)
     is_option = key.name.startswith("--")
@@ -176,15 +176,15 @@ def _spoken(page: Page, key: Key) -> Value | None:
     if value := quoted(page.text, gap.end()):
         return value if is_option or not SPACE.search(page.text, value.start, value.end) else None
     if is_option or key.name in SPOKEN:
-        told = TOLD.match(page.shadow, gap.end())
-        pattern = ARGUMENT if is_option else TOLD_VALUE if told else LAST_OF_LINE
+        stated = STATED.match(page.shadow, gap.end())
+        pattern = ARGUMENT if is_option else STATED_VALUE if stated else LAST_OF_LINE
         kind = KIND_DIGIT.match(page.text, gap.end())
-        start = told.end() if told and not is_option else kind.end() if kind and not is_option else gap.end()
+        start = stated.end() if stated and not is_option else kind.end() if kind and not is_option else gap.end()
         return _bare(page.text, start, pattern, Way.ARGUMENT)
     return None
 
 
-def quoted(text: str, start: int) -> Value | None:
+def quoted(text: str, start: int) -> FoundValue | None:
     """Return what is between the quotes that open here; without a closing one, up to the end of the line."""
     opening = OPENING.match(text, start)
     if not opening:
@@ -193,7 +193,7 @@ def quoted(text: str, start: int) -> Value | None:
     bare = opening[1].lstrip("\\")
     closing = _escaped(opening[1]) if bare != opening[1] and bare in PLAIN_QUOTES else QUOTES[bare]
     found = closing.match(text, first)
-    return Value(first, found.end() if found else first, Way.QUOTED)
+    return FoundValue(first, found.end() if found else first, Way.QUOTED)
 
 
 def _escaped(opening: str) -> re.Pattern[str]:
@@ -202,14 +202,14 @@ def _escaped(opening: str) -> re.Pattern[str]:
     return re.compile(rf"(?:[^\\{quote}\r\n]|\\(?!\\*{quote}))*+")
 
 
-def _was_closing(text: str, key: Key, value: Value, after: re.Match[str]) -> bool:
-    """Tell the quote that ends `'Password: '` from one that opens a value."""
+def _was_closing(text: str, key: Key, value: FoundValue, after: re.Match[str]) -> bool:
+    """Distinguish the quote that ends `'Password: '` from one that opens a value."""
     if after["close"] or after["sign"] != ":":
         return False
     return text[key.start - 1 : key.start] == text[value.start - 1] or bool(CODE_GOES_ON.match(text, value.start))
 
 
-def _next_item(text: str, key: Key, start: int) -> Value | None:
+def _next_item(text: str, key: Key, start: int) -> FoundValue | None:
     """Return the item after the name in `("PASSWORD", "hunter2")` or `["--password", "hunter2"]`, not in any list."""
     value = quoted(text, start)
     if value is None or key.name.startswith("--") or SETTER.search(text, max(0, key.start - SETTER_REACH), key.start):
@@ -222,7 +222,7 @@ def _next_item(text: str, key: Key, start: int) -> Value | None:
     return value if is_whole and not is_label(text[value.start : value.end]) else None
 
 
-def _element(page: Page, key: Key, start: int) -> Value | None:
+def _element(page: Page, key: Key, start: int) -> FoundValue | None:
     opens = ELEMENT.search(page.shadow, max(0, key.start - ELEMENT_REACH), key.start)
     value = _bare(page.text, start, CONTENT, Way.CONTENT) if opens else None
     # Without its closing tag it may be cut off, but then it fills its line; else `<password>` only marks a place.
@@ -230,10 +230,10 @@ def _element(page: Page, key: Key, start: int) -> Value | None:
     return value if is_closed or opens_its_line(page, key) else None
 
 
-def _unquoted(page: Page, key: Key, after: re.Match[str]) -> Value | None:
+def _unquoted(page: Page, key: Key, after: re.Match[str]) -> FoundValue | None:
     start, sign = after.end(), after["sign"]
     if block := BLOCK.match(page.text, start):
-        return Value(*block.span(block.lastindex or 0), Way.QUOTED)
+        return FoundValue(*block.span(block.lastindex or 0), Way.QUOTED)
     if after["pair"]:
         return _bare(page.text, start, ARGUMENT, Way.TIGHT)
     if sign and sign.startswith("%"):
@@ -244,12 +244,12 @@ def _unquoted(page: Page, key: Key, after: re.Match[str]) -> Value | None:
         return _bare(page.text, start, TIGHT, Way.TIGHT)
     rest = REST_OF_LINE.match(page.text, start)
     length = len(_without_comment(rest[0])) if rest else 0
-    return Value(start, start + length, Way.FIELD if sign == ":" else Way.LINE)
+    return FoundValue(start, start + length, Way.FIELD if sign == ":" else Way.LINE)
 
 
-def _bare(text: str, start: int, pattern: re.Pattern[str], way: Way) -> Value | None:
+def _bare(text: str, start: int, pattern: re.Pattern[str], way: Way) -> FoundValue | None:
     found = pattern.match(text, start)
-    return Value(start, found.end(), way) if found else None
+    return FoundValue(start, found.end(), way) if found else None
 
 
 def _way_amid_text(after: re.Match[str]) -> Way:
@@ -266,7 +266,7 @@ def _without_comment(rest: str) -> str:
 
 
 def opens_its_line(page: Page, key: Key) -> bool:
-    """Tell whether nothing but margins, indentation and a prefix stands before the name on its line."""
+    """Return whether nothing but margins, indentation and a prefix stands before the name on its line."""
     line_start = page.shadow.rfind("\n", max(0, key.start - HEAD_REACH), key.start) + 1
     if line_start == 0 and key.start > HEAD_REACH:
         return False

@@ -1,4 +1,4 @@
-"""Passwords, secrets and keys that are assigned to a telling name, in code, in configuration and on command lines.
+"""Passwords, secrets and keys that are assigned to a key name, in code, in configuration and on command lines.
 
 Only the value is hidden: quotes, separators and everything around it stay, so JSON stays JSON and YAML stays YAML.
 A long value is never judged harmless; that is what keeps the work on a hostile text linear.
@@ -22,7 +22,7 @@ from leasehold.redact.classify.not_secret import (
     is_reference,
     is_stand_in,
 )
-from leasehold.redact.classify.values import ALPHABETIC, Value, Way, quoted, value_after
+from leasehold.redact.classify.values import ALPHABETIC, FoundValue, Way, quoted, value_after
 from leasehold.redact.text.page import Page
 from leasehold.redact.text.placeholder import MASK
 from leasehold.redact.text.spans import Span
@@ -57,58 +57,58 @@ def find_assignments(page: Page, keys: Sequence[Key]) -> Iterator[Span]:
                 yield Span(changed.start, changed.end, key.kind.name)
 
 
-def _changed_to(text: str, value: Value) -> Value | None:
+def _changed_to(text: str, value: FoundValue) -> FoundValue | None:
     """Return the new value where a plan prints the old and the new: `password = "old" -> "new"`."""
     arrow = ARROW.match(text, value.end) if value.way is Way.QUOTED else None
     return quoted(text, arrow.end()) if arrow else None
 
 
-def _is_secret(text: str, key: Key, value: Value) -> bool:
-    said = text[value.start : value.end]
-    if len(said) > LENGTH_JUDGED_MAX:
-        believed = key.kind.strong or value.way is not Way.QUOTED or CREDENTIAL.fullmatch(said) is not None
-        return believed and bool(said.strip(MASK))
-    if is_stand_in(said) or _is_place(said, key):
+def _is_secret(text: str, key: Key, value: FoundValue) -> bool:
+    content = text[value.start : value.end]
+    if len(content) > LENGTH_JUDGED_MAX:
+        believed = key.kind.strong or value.way is not Way.QUOTED or CREDENTIAL.fullmatch(content) is not None
+        return believed and bool(content.strip(MASK))
+    if is_stand_in(content) or _is_place(content, key):
         return False
     if not key.kind.strong:
-        return _looks_like_a_credential(said, key.name, value.way)
+        return _looks_like_a_credential(content, key.name, value.way)
     if value.way in {Way.QUOTED, Way.CONTENT}:
-        return len(said) >= QUOTED_LENGTH_MIN and not is_prompt(said, key.name)
-    return _is_bare_secret(text, key, value, said)
+        return len(content) >= QUOTED_LENGTH_MIN and not is_prompt(content, key.name)
+    return _is_bare_secret(text, key, value, content)
 
 
-def _is_place(said: str, key: Key) -> bool:
-    """Tell the path of a file that holds the secret; a password may have slashes, but hardly one at its start."""
-    return is_path(said) and (key.kind.name != "password" or said[0] in "/~.")
+def _is_place(content: str, key: Key) -> bool:
+    """Whether this is the path of a file that holds the secret; a password rarely starts with a slash."""
+    return is_path(content) and (key.kind.name != "password" or content[0] in "/~.")
 
 
-def _looks_like_a_credential(said: str, name: str, way: Way) -> bool:
-    if len(said) < WEAK_LENGTH_MIN or not CREDENTIAL.fullmatch(said):
+def _looks_like_a_credential(content: str, name: str, way: Way) -> bool:
+    if len(content) < WEAK_LENGTH_MIN or not CREDENTIAL.fullmatch(content):
         return False
-    if name.endswith(("basic_auth", "basicauth", "basic-auth")) and LOGIN.fullmatch(said):
+    if name.endswith(("basic_auth", "basicauth", "basic-auth")) and LOGIN.fullmatch(content):
         return True
-    if way is not Way.QUOTED and (is_expression(said, in_code=True) or is_reference(said, in_code=True)):
+    if way is not Way.QUOTED and (is_expression(content, in_code=True) or is_reference(content, in_code=True)):
         return False
-    return any(map(str.isdigit, said)) and any(map(str.isalpha, said))
+    return any(map(str.isdigit, content)) and any(map(str.isalpha, content))
 
 
-def _is_bare_secret(text: str, key: Key, value: Value, said: str) -> bool:
-    word = said.rstrip(",;)")
-    in_code = word != said or value.way in {Way.LINE, Way.INLINE, Way.CODE, Way.REMARK}
-    if is_expression(said, in_code=in_code) or SHORT_NUMBER.fullmatch(said):
+def _is_bare_secret(text: str, key: Key, value: FoundValue, content: str) -> bool:
+    word = content.rstrip(",;)")
+    in_code = word != content or value.way in {Way.LINE, Way.INLINE, Way.CODE, Way.REMARK}
+    if is_expression(content, in_code=in_code) or SHORT_NUMBER.fullmatch(content):
         return False
     if value.way is Way.ARGUMENT or (value.way is Way.TIGHT and text[key.start : key.end].isupper()):
-        return not said.startswith("-") and said.lower() not in STOP_WORDS
-    if said[0] in "([{" or is_stand_in(word) or is_annotation(word) or is_prompt(word, key.name):
+        return not content.startswith("-") and content.lower() not in STOP_WORDS
+    if content[0] in "([{" or is_stand_in(word) or is_annotation(word) or is_prompt(word, key.name):
         return False
     if is_reference(word, in_code=in_code):
         return False
     if value.way in {Way.LINE, Way.FIELD}:
-        return not is_prose(said) and not text.endswith(OWN_ATTRIBUTE, max(0, key.start - 5), key.start)
+        return not is_prose(content) and not text.endswith(OWN_ATTRIBUTE, max(0, key.start - 5), key.start)
     return _is_secret_amid_text(text, key, value, word)
 
 
-def _is_secret_amid_text(text: str, key: Key, value: Value, word: str) -> bool:
+def _is_secret_amid_text(text: str, key: Key, value: FoundValue, word: str) -> bool:
     """Amid other text a word of letters only is often no value; one with a digit or a sign in it nearly always is."""
     if not ALPHABETIC.fullmatch(word):
         return not CALLED.match(text, value.end) and not (value.way is Way.REMARK and word.endswith(":"))
@@ -126,8 +126,8 @@ def _is_secret_amid_text(text: str, key: Key, value: Value, word: str) -> bool:
     return value.way is not Way.CODE and not is_argument
 
 
-def _is_in_braces(text: str, key: Key, value: Value) -> bool:
-    """Tell `{password=word, user=bob}` and `(password=word)` as they are printed from a call and from an object."""
+def _is_in_braces(text: str, key: Key, value: FoundValue) -> bool:
+    """Whether this is a printed `{password=word, user=bob}` or `(password=word)`, not a call or an object in code."""
     if value.way is Way.REMARK and not text[key.start : key.end].isupper():
         return False
     return PRINTED.search(text, max(0, key.start - PRINTED_REACH), key.start) is not None

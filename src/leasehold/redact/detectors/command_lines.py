@@ -1,4 +1,4 @@
-"""Passwords on command lines, where the option that carries them has no telling name: `mysql -phunter2`.
+"""Passwords on command lines, where the option that carries them has no key name: `mysql -phunter2`.
 
 A printed list of arguments, also one escaped inside JSON, is read as the command line it stands for.
 """

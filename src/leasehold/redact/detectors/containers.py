@@ -1,4 +1,4 @@
-"""Secrets one level below a telling name, between brackets: the items of a list, the values of an object."""
+"""Secrets one level below a key name, between brackets: the items of a list, the values of an object."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def find_in_containers(page: Page, keys: Sequence[Key]) -> Iterator[Span]:
 
 
 def belongs(name: str, inner: str) -> bool:
-    """Tell whether the value of an inner name is what the outer one announces."""
+    """Return whether the value of an inner name is what the outer one announces."""
     if not inner:
         return True
     return inner not in SCHEMA if SEVERAL.search(name) else inner in HOLDING
@@ -93,10 +93,10 @@ def _after(pattern: re.Pattern[str], text: str, start: int) -> int:
     return found.end() if found else start
 
 
-def is_listed_secret(said: str, key: Key) -> bool:
-    """Tell a secret from the name of one, of a field or of a file."""
-    if len(said) > LENGTH_JUDGED_MAX:
-        return not is_stand_in(said)
-    if len(said) < LENGTH_MIN or is_stand_in(said) or is_path(said) or is_prompt(said, key.name):
+def is_listed_secret(content: str, key: Key) -> bool:
+    """Distinguish a secret from the name of one, of a field or of a file."""
+    if len(content) > LENGTH_JUDGED_MAX:
+        return not is_stand_in(content)
+    if len(content) < LENGTH_MIN or is_stand_in(content) or is_path(content) or is_prompt(content, key.name):
         return False
-    return not (ALPHABETIC.fullmatch(said) and is_label(said))
+    return not (ALPHABETIC.fullmatch(content) and is_label(content))

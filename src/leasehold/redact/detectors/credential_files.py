@@ -1,4 +1,4 @@
-"""Passwords that only their place tells: in .netrc and .pgpass, in the talk of a client with a server, as a hash.
+"""Passwords that are known by their position alone: in .netrc and .pgpass, in protocol dialogs, as a hash.
 
 Each row is a literal that must be there, and a pattern tried around it whose last group is hidden.
 """
@@ -22,8 +22,8 @@ WORD: Final = r"[^\s\"'\\]"
 REACH_AFTER: Final = 600
 
 
-class Line(NamedTuple):
-    """How a line of such a talk looks: the class, a literal in it, how far before that it may begin, the pattern."""
+class LineFormat(NamedTuple):
+    """The format of such a line: the class, a literal in it, how far before that it may begin, the pattern."""
 
     name: str
     literal: str
@@ -33,39 +33,39 @@ class Line(NamedTuple):
 
 LINES: Final = (
     # machine h login u password p
-    Line("password", "login", 0, re.compile(
+    LineFormat("password", "login", 0, re.compile(
         rf"login{SPACE}{WORD}{{1,128}}{SPACE}(?:account{SPACE}{WORD}{{1,128}}{SPACE})?password{SPACE}({WORD}+)")),
     # host:5432:database:user:password
-    *(Line("password", mark, 260, re.compile(
+    *(LineFormat("password", mark, 260, re.compile(
         rf"(?:\A|\n|\\n|[\"'+-])[^\s:\"'\\]{{1,253}}:(?:[0-9]{{4,5}}|\*):[^\s:]{{1,64}}:[^\s:]{{1,64}}:"
         rf"({WORD}{{1,256}}){ENDS}"))
       for mark in ("432:", ":*:")),
     # USER bob, PASS ..., as spoken to FTP, POP3 and IRC, and as their libraries print it
-    Line("password", "pass ", 0, re.compile(r"(?<=['\"])pass ([^\s\"'\\]{1,256})(?=(?:\\r\\n|\\n)?['\"])")),
-    Line("password", "user ", 0, re.compile(
+    LineFormat("password", "pass ", 0, re.compile(r"(?<=['\"])pass ([^\s\"'\\]{1,256})(?=(?:\\r\\n|\\n)?['\"])")),
+    LineFormat("password", "user ", 0, re.compile(
         rf"{STARTS}user {WORD}{{1,128}}{EOL}(?:[^\n\\]{{0,160}}{EOL}){{0,2}}?"
         rf"(?:[^\s\\]{{1,8}}[ \t]{{1,4}}){{0,2}}pass ({WORD}+)")),
-    Line("password", "login ", 9, re.compile(
+    LineFormat("password", "login ", 9, re.compile(
         rf"{STARTS}[a-z]{{0,4}}[0-9]{{1,6}} login (?:\"[^\"\n]{{1,128}}\"|{WORD}{{1,128}}) "
         rf"(?:\"([^\"\n]{{1,256}})\"|({WORD}{{1,256}}){ENDS})")),
-    Line("password", "auth ", 0, re.compile(
+    LineFormat("password", "auth ", 0, re.compile(
         rf"{STARTS}auth (?:[^\s\"']{{1,64}} )?([^\s\"']{{3,256}}){EOL}[^\n]{{0,12}}?(?:\+ok|-err|-wrongpass|-noauth)")),
-    Line("authorization", "334 ugfzc3dvcmq6", 0, re.compile(
+    LineFormat("authorization", "334 ugfzc3dvcmq6", 0, re.compile(
         rf"334 ugfzc3dvcmq6[^\n]{{0,20}}?{EOL}[^\n]{{0,40}}?(?<![a-z0-9+/])([a-z0-9+/]{{4,256}}={{0,2}}){ENDS}")),
     # [mail.example.org]:587 user:password, in the maps of Postfix
-    Line("password", "]:", 120, re.compile(
+    LineFormat("password", "]:", 120, re.compile(
         rf"(?:\A|\n)\[[\w.-]{{1,100}}\]:[0-9]{{2,5}}[ \t]{{1,8}}[^\s:]{{1,80}}:({WORD}{{1,256}}){ENDS}")),
-    Line("password", "snmp-server community", 0, re.compile(rf"snmp-server community ({WORD}{{1,64}})")),
+    LineFormat("password", "snmp-server community", 0, re.compile(rf"snmp-server community ({WORD}{{1,64}})")),
     # hashes of passwords, as crypt(3) and its successors write them
-    Line("password", "$", 0, re.compile(
+    LineFormat("password", "$", 0, re.compile(
         r"(?:(?<=pbkdf2_sha256)\$[0-9]{1,8}|\$(?:1|2[abxy]?|5|6|7|y|gy|apr1|argon2(?:id|i|d)|sha1|sha512|md5|scrypt"
         r"|pbkdf2[a-z0-9-]{0,12}))\$"
         r"(?:[a-z]{1,8}=?[0-9]{1,8}[$,]|[0-9]{2}\$){0,5}[a-z0-9./+$=,-]{20,}")),
     # the API key is 0123...
-    Line("api_key", " key", 0, re.compile(
+    LineFormat("api_key", " key", 0, re.compile(
         r"(?:(?<=api)|(?<=access)|(?<=secret)|(?<=private)) key(?: is|:| =)?[ \t]{1,4}[\"'`]?"
         r"(?=[a-z_-]{0,40}[0-9])(?=[0-9_-]{0,40}[a-z])([a-z0-9_-]{16,256})(?![\w.])")),
-    Line("password", "chpasswd", 200, re.compile(
+    LineFormat("password", "chpasswd", 200, re.compile(
         r"echo (?:-[ne]{1,2} )?[\"']?[^\s:\"'/]{1,64}:([^\n\"'|]{1,128}?)[\"']?[ \t]{0,4}\|[ \t]{0,4}"
         r"(?:sudo )?chpasswd")),
 )  # fmt: skip
@@ -78,7 +78,7 @@ VALUE_FIRST: Final = re.compile(
 )
 
 
-def find_in_dialogs(page: Page) -> Iterator[Span]:
+def find_in_credential_files(page: Page) -> Iterator[Span]:
     """Yield what stands where such a line has its password."""
     for line in LINES:
         for found in _matches(page.shadow, line):
@@ -89,7 +89,7 @@ def find_in_dialogs(page: Page) -> Iterator[Span]:
     yield from _value_first(page)
 
 
-def _matches(shadow: str, line: Line) -> Iterator[re.Match[str]]:
+def _matches(shadow: str, line: LineFormat) -> Iterator[re.Match[str]]:
     """Yield the matches around each literal; they do not overlap."""
     done = 0
     for place in places(shadow, line.literal):

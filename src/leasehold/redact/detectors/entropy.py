@@ -1,7 +1,7 @@
 """Tokens without a known form that still look drawn by lot: long, mixed, and changing character at every turn.
 
-Digests, UUIDs, lock-file hashes, public keys, identifiers and paths are let through: what tells a random token from a
-long name is how often it changes between lower case, upper case and digits.
+Digests, UUIDs, lock-file hashes, public keys, identifiers and paths pass: a random token differs from a long name in
+how often it changes between lower case, upper case and digits.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _padded(text: str, end: int) -> int:
 
 
 def looks_random(token: str) -> bool:
-    """Tell a token drawn by lot from a name, a path or a digest."""
+    """Distinguish a token drawn by lot from a name, a path or a digest."""
     sample = DIGEST.sub("", token[:SAMPLE_MAX])
     if len(sample) < LENGTH_MIN or HEX.fullmatch(sample):
         return False

@@ -1,4 +1,4 @@
-"""Passwords beside their user: in a pair, in a call that logs in, in a row of a table, in a rejected field."""
+"""Passwords next to their user: in a pair, in a call that logs in, in a row of a table, in a rejected field."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ REJECTED: Final = re.compile(r"(?:\A|\n|\\n)(?:[\w-]{1,40}\.){0,6}([\w-]{1,60})(
 REJECTED_REACH: Final = 400
 
 
-def find_nested(page: Page) -> Iterator[Span]:
-    """Yield the passwords that stand in a structure behind a telling name."""
+def find_pairs(page: Page) -> Iterator[Span]:
+    """Yield the passwords that stand in a structure behind a key name."""
     yield from _in_pairs(page)
     yield from _in_rows(page)
     yield from _in_rejected_fields(page)
@@ -73,10 +73,10 @@ def _in_rejected_fields(page: Page) -> Iterator[Span]:
             yield Span(value.start, value.end, kind.name)
 
 
-def _is_secret(said: str, name: str) -> bool:
-    """Tell a secret from the name of one or of a field."""
-    if len(said) > LENGTH_JUDGED_MAX:
-        return not is_stand_in(said)
-    if len(said) < LENGTH_MIN or is_stand_in(said) or (ALPHABETIC.fullmatch(said) and is_label(said)):
+def _is_secret(content: str, name: str) -> bool:
+    """Distinguish a secret from the name of one or of a field."""
+    if len(content) > LENGTH_JUDGED_MAX:
+        return not is_stand_in(content)
+    if len(content) < LENGTH_MIN or is_stand_in(content) or (ALPHABETIC.fullmatch(content) and is_label(content)):
         return False
-    return not is_path(said) and not is_prompt(said, name)
+    return not is_path(content) and not is_prompt(content, name)

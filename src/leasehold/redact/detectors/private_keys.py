@@ -1,7 +1,7 @@
 """Private keys in PEM, OpenSSH, PGP and PuTTY form: whole, cut off by a diff at either end, or escaped on one line.
 
 The first line of a key becomes the placeholder and the others go blank, so line numbers and diff margins stay. A marker
-without a key beside it is no secret. Every line is walked over once: a walk begins where the last one ended.
+without a key next to it is no secret. Every line is walked over once: a walk begins where the last one ended.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Marker(NamedTuple):
     opens: bool
 
 
-class Found(NamedTuple):
+class FoundKey(NamedTuple):
     """What a walk came upon: the parts to hide, and how far it went."""
 
     parts: list[tuple[int, int]]
@@ -88,29 +88,29 @@ def _spans(text: str, parts: list[tuple[int, int]]) -> Iterator[Span]:
         yield from (Span(*part, "private_key", value, blank=True) for part in parts[1:])
 
 
-def _after(text: str, marker: Marker, closing: Marker | None, limit: int) -> Found:
-    """Find the key below or beside its opening marker, but not beyond the next marker."""
+def _after(text: str, marker: Marker, closing: Marker | None, limit: int) -> FoundKey:
+    """Find the key below or after its opening marker, but not beyond the next marker."""
     line_end = _line_end(text, marker.end, limit)
     if closing and line_end == limit:
         whole = INLINE_RUN.search(text, marker.end, closing.start)
-        return Found([(marker.start, closing.end)] if whole else [], closing.end)
+        return FoundKey([(marker.start, closing.end)] if whole else [], closing.end)
     if not REST_OF_MARKER.match(text, marker.end, line_end):
         return _beside(text, marker, line_end)
     cores, end = _walk_down(text, line_end + 1, limit, NARROW_LINE if closing else FULL_LINE)
     if not cores:
-        return Found([], marker.end)
+        return FoundKey([], marker.end)
     if closing and not text[end : closing.start].strip("-+>|#* \t\"'`/"):
         cores.append((closing.start, closing.end))
         end = closing.end
-    return Found([(marker.start, marker.end), *cores], end)
+    return FoundKey([(marker.start, marker.end), *cores], end)
 
 
-def _beside(text: str, marker: Marker, line_end: int) -> Found:
+def _beside(text: str, marker: Marker, line_end: int) -> FoundKey:
     """Find a key on the marker's own line whose end was cut off."""
     rest = INLINE.match(text, marker.end, line_end)
     end = rest.end() if rest else marker.end
     is_key = INLINE_ESCAPED.match(text, marker.end, end) or INLINE_RUN.search(text, marker.end, end)
-    return Found([(marker.start, end)], end) if is_key else Found([], marker.end)
+    return FoundKey([(marker.start, end)], end) if is_key else FoundKey([], marker.end)
 
 
 def _walk_down(text: str, position: int, limit: int, full: int) -> tuple[list[tuple[int, int]], int]:
@@ -137,15 +137,15 @@ def _belongs(body: re.Match[str], cores: list[tuple[int, int]], full: int, *, is
     return after_full_line or (is_last and not cores)
 
 
-def _before(text: str, marker: Marker, done: int) -> Found:
-    """Find what is left of a key whose beginning was cut off, above or beside its closing marker."""
+def _before(text: str, marker: Marker, done: int) -> FoundKey:
+    """Find what is left of a key whose beginning was cut off, above or before its closing marker."""
     line_start = max(done, text.rfind("\n", done, marker.start) + 1)
     ahead = text[line_start : marker.start]
     start = line_start + len(ahead.rstrip(CORE + "\\%&#; "))
     if INLINE_RUN.search(text, start, marker.start):
-        return Found([(start, marker.end)], marker.end)
+        return FoundKey([(start, marker.end)], marker.end)
     cores = _walk_up(text, line_start, done)
-    return Found([*cores, (marker.start, marker.end)] if cores else [], marker.end)
+    return FoundKey([*cores, (marker.start, marker.end)] if cores else [], marker.end)
 
 
 def _walk_up(text: str, line_start: int, done: int) -> list[tuple[int, int]]:

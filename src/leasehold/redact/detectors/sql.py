@@ -1,4 +1,4 @@
-"""Passwords in statements: the column of an INSERT that a telling name heads, and the keys of encrypted tables."""
+"""Passwords in statements: the column of an INSERT that a key name heads, and the keys of encrypted tables."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from leasehold.redact.classify.key_names import Kind, kind_of
+from leasehold.redact.classify.key_names import KeyKind, kind_of
 from leasehold.redact.classify.not_secret import is_stand_in
 from leasehold.redact.text.page import Page, places
 from leasehold.redact.text.spans import Span
@@ -41,12 +41,12 @@ def find_in_statements(page: Page) -> Iterator[Span]:
 
 
 def _rows(page: Page, insert: re.Match[str]) -> Iterator[Span]:
-    """Yield the values of the telling columns, row by row."""
+    """Yield the values of the secret columns, row by row."""
     kinds = [kind_of(name.strip(' \t\r\n"`[]\\')) for name in insert[1].split(",")]
     position = insert.end()
     while any(kind.strong for kind in kinds) and (opening := OPEN.match(page.shadow, position)):
         position = opening.end()
-        for kind in itertools.chain(kinds, itertools.repeat(Kind("", strong=False))):
+        for kind in itertools.chain(kinds, itertools.repeat(KeyKind("", strong=False))):
             item = ITEM.match(page.shadow, position)
             if item is None:
                 return

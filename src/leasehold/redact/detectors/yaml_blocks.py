@@ -1,4 +1,4 @@
-"""Secrets on the lines below a telling name, as YAML writes lists and maps: the block ends where the indentation does.
+"""Secrets on the lines below a key name, as YAML writes lists and maps: the block ends where the indentation does.
 
 The margin of a diff counts as no indentation, and line ends may be escaped: the document may be a string of JSON.
 A block is walked over once; what is inside it is not walked over again for a name inside it.
@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from leasehold.redact.classify.key_names import Key, Kind
+from leasehold.redact.classify.key_names import Key, KeyKind
 from leasehold.redact.classify.not_secret import is_expression
 from leasehold.redact.classify.values import quoted
 from leasehold.redact.detectors.containers import HOLDING, SCHEMA, SEVERAL, is_listed_secret, read_items
@@ -43,7 +43,7 @@ PAYLOAD_REACH: Final = 2_000
 PAYLOADS_MAX: Final = 4
 
 
-class Line(NamedTuple):
+class BlockLine(NamedTuple):
     """One line of a block: where its value stands, what name it has, how far it is indented."""
 
     start: int
@@ -54,7 +54,7 @@ class Line(NamedTuple):
 
 
 def find_in_blocks(page: Page, keys: Sequence[Key]) -> Iterator[Span]:
-    """Yield the items and values of the blocks that telling names head."""
+    """Yield the items and values of the blocks that key names head."""
     done = 0
     for key in sorted([*keys, *_tokens(page)]):
         head = HEAD.match(page.shadow, key.end) if key.start >= done else None
@@ -64,27 +64,27 @@ def find_in_blocks(page: Page, keys: Sequence[Key]) -> Iterator[Span]:
         several = SEVERAL.search(key.name) is not None
         for line in _lines(page, head.end(), before, several=several):
             done = max(done, line.end if several else line.start)
-            if _is_told(line, several=several) and _is_secret(page.text[line.start : line.end], key):
+            if _holds_value(line, several=several) and _is_secret(page.text[line.start : line.end], key):
                 yield Span(line.start, line.end, key.kind.name)
 
 
 def _tokens(page: Page) -> Iterator[Key]:
     for place in places(page.shadow, "tokens:"):
         if found := TOKENS.search(page.shadow, max(0, place - 10), place + 6):
-            yield Key(found.start(), found.end(), found[0], Kind("token", strong=False))
+            yield Key(found.start(), found.end(), found[0], KeyKind("token", strong=False))
 
 
-def _is_told(line: Line, *, several: bool) -> bool:
+def _holds_value(line: BlockLine, *, several: bool) -> bool:
     if not line.inner:
         return True
     return line.inner not in SCHEMA if several else line.inner in HOLDING
 
 
-def _is_secret(said: str, key: Key) -> bool:
-    return is_listed_secret(said, key) and said[0] not in "&*!{[" and not is_expression(said, in_code=False)
+def _is_secret(content: str, key: Key) -> bool:
+    return is_listed_secret(content, key) and content[0] not in "&*!{[" and not is_expression(content, in_code=False)
 
 
-def _lines(page: Page, position: int, before: re.Match[str], *, several: bool) -> Iterator[Line]:
+def _lines(page: Page, position: int, before: re.Match[str], *, several: bool) -> Iterator[BlockLine]:
     """Yield the lines that belong to the block whose head ends here."""
     least = len(before[2])
     deeper_than = -1  # while above that, lines are those of a text, not of a map
@@ -117,7 +117,7 @@ def _below(text: str, position: int, *, has_margin: bool) -> Iterator[tuple[int,
         position = rest.end() if rest else content
 
 
-def _line(text: str, start: int, indent: int) -> Line | None:
+def _line(text: str, start: int, indent: int) -> BlockLine | None:
     dash = DASH.match(text, start)
     start = dash.end() if dash else start
     name = NAME.match(text, start)
@@ -128,17 +128,17 @@ def _line(text: str, start: int, indent: int) -> Line | None:
     )
 
 
-def _valued(text: str, start: int, inner: str, indent: int, *, is_item: bool) -> Line:
+def _valued(text: str, start: int, inner: str, indent: int, *, is_item: bool) -> BlockLine:
     if value := quoted(text, start):
-        return Line(value.start, value.end, inner, indent, is_item)
+        return BlockLine(value.start, value.end, inner, indent, is_item)
     rest = REST.match(text, start)
-    said = rest[0] if rest else ""
-    comment = COMMENT.search(said, 0, 256)
-    said = (said[: comment.start()] if comment else said).rstrip(' \t"')
-    return Line(start, start + len(said), inner, indent, is_item)
+    content = rest[0] if rest else ""
+    comment = COMMENT.search(content, 0, 256)
+    content = (content[: comment.start()] if comment else content).rstrip(' \t"')
+    return BlockLine(start, start + len(content), inner, indent, is_item)
 
 
-def _text(text: str, start: int, indent: int) -> Line:
+def _text(text: str, start: int, indent: int) -> BlockLine:
     return _valued(text, start, "", indent, is_item=True)
 
 
@@ -154,7 +154,7 @@ def find_in_secret_documents(page: Page) -> Iterator[Span]:
         for payload in list(PAYLOAD.finditer(page.shadow, first, last))[:PAYLOADS_MAX]:
             if payload.start() < done:
                 continue
-            for span in _payload(page, Key(*payload.span(), "secrets", Kind("secret", strong=True))):
+            for span in _payload(page, Key(*payload.span(), "secrets", KeyKind("secret", strong=True))):
                 done = span.end
                 yield span
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Span(NamedTuple):
-    """One finding. `value` says what it is an occurrence of, if not of its own text; `blank` leaves no placeholder."""
+    """One finding. `value` is what it is an occurrence of, if not of its own text; `blank` leaves no placeholder."""
 
     start: int
     end: int

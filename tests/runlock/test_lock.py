@@ -14,7 +14,7 @@ import pytest
 from leasehold.errors import OptionInvalid
 from leasehold.runlock import LockFailed, LockInvalid, LockLost, ReleaseRefused, RunActive, acquire, heartbeat, release
 from leasehold.runlock.archive import archive
-from leasehold.runlock.reading import read_lock
+from leasehold.runlock.files import read_lock
 from tests.runlock.making import archives, at, lock_of, traces, write_lock, write_raw
 
 UTC_TIME = re.compile(r"2027-01-15T08:00:00\.000000Z")
@@ -63,9 +63,9 @@ def test_s15_a_fresh_lock_keeps_others_out_and_stays_as_it_is(run_dir, age):
     before = traces(run_dir)
     with pytest.raises(
         RunActive, match=r"^Run already active: fresh RUNNING\.lock exists .*run_id=run-7 pid=4711"
-    ) as told:
+    ) as summary:
         acquire(run_dir, "run-1", now=at(age))
-    assert (told.value.exit_code, told.value.code) == (2, "RUN_ACTIVE")
+    assert (summary.value.exit_code, summary.value.code) == (2, "RUN_ACTIVE")
     assert traces(run_dir) == before
 
 
@@ -98,17 +98,17 @@ def test_s15_an_archive_is_never_overwritten(run_dir):
 
 def test_what_a_lock_says_cannot_act_on_the_terminal_that_shows_it(run_dir):
     write_lock(run_dir, run_id="\x1b[2Jgone\n", host="a\u202eb")
-    with pytest.raises(RunActive) as told:
+    with pytest.raises(RunActive) as summary:
         acquire(run_dir, "run-1", now=at())
-    assert str(told.value).isprintable()
+    assert str(summary.value).isprintable()
 
 
 def test_a_heartbeat_of_a_lock_that_is_gone_makes_no_new_one(run_dir):
     lock = acquire(run_dir, "run-1")
     lock.path.unlink()
-    with pytest.raises(LockLost, match=r"^Invalid lock encountered: .* is gone") as told:
+    with pytest.raises(LockLost, match=r"^Invalid lock encountered: .* is gone") as summary:
         heartbeat(lock)
-    assert told.value.exit_code == 3
+    assert summary.value.exit_code == 3
     assert not lock.path.exists()
 
 
@@ -216,10 +216,10 @@ def test_clocks_an_hour_apart_lead_to_a_takeover_that_is_noticed_or_to_a_person_
 @pytest.mark.parametrize("path", ["a-file", "a-file/run-1"])
 def test_a_folder_that_cannot_be_made_is_the_systems_refusal(tmp_path, path):
     (tmp_path / "a-file").touch()
-    with pytest.raises(LockFailed, match=r"^Failed to acquire RUNNING\.lock: ") as told:
+    with pytest.raises(LockFailed, match=r"^Failed to acquire RUNNING\.lock: ") as summary:
         acquire(tmp_path / path, "run-1")
-    assert told.value.exit_code == 4
-    assert isinstance(told.value.__cause__, OSError)
+    assert summary.value.exit_code == 4
+    assert isinstance(summary.value.__cause__, OSError)
 
 
 def test_a_relative_folder_stays_the_same_folder(tmp_path, monkeypatch):
@@ -236,11 +236,11 @@ def test_a_heartbeat_that_the_disk_takes_only_in_part_leaves_the_lock_as_it_was(
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (20, hard))
     try:
-        with pytest.raises(LockFailed, match="File too large") as told:
+        with pytest.raises(LockFailed, match="File too large") as summary:
             heartbeat(lock)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert told.value.exit_code == 4
+    assert summary.value.exit_code == 4
     assert traces(run_dir) == before
     release(lock)
 
@@ -281,7 +281,7 @@ def test_a_lock_replaced_while_it_was_being_archived_is_neither_archived_nor_rem
     assert stale is not None
     (run_dir / "RUNNING.lock").rename(run_dir / "moved")
     content = write_lock(run_dir, 200)
-    with pytest.raises(LockFailed, match=r"does not heed RUNNING\.guard"):
+    with pytest.raises(LockFailed, match=r"ignores RUNNING\.guard"):
         archive(run_dir, stale)
     assert archives(run_dir) == {}
     assert (run_dir / "RUNNING.lock").read_bytes() == content
