@@ -1,13 +1,15 @@
-# Everything a stranger needs: Python 3.11 or newer with venv and pip, and make. See CONTRIBUTING.md.
-#   make run     set up, then the tour: jobs, kills, and a table that must say "lost 0, settled twice 0"
-#   make test    set up, then every test, on SQLite and on a PostgreSQL that the tests start
-#   make check   format, lint, types, layers, house rules
-#   make soak    hours of faults, written down in docs/proof.md
-#   make mutants   broken builds of the engine, each with the test that must fail (also: make saboteurs)
-#   make bench   Leasehold beside its peers, 40 minutes on a quiet machine, written down in docs/benchmark.md
-#   make bench-engine  Leasehold beside bare statements
-#   make bench-download  the download pipeline beside aria2c and wget, written down in docs/benchmark-download.md
-#   make lock    renew the lock files  make clean   remove what these made
+# You need Python 3.11 or newer with venv and pip, and make. See CONTRIBUTING.md.
+#   make run             set up, then start the tour: jobs, killed workers, and a table with "lost 0, settled twice 0"
+#   make test            run every test, on SQLite and on a PostgreSQL that the tests start
+#   make check           check format, lint, types, layers and house rules
+#   make soak            inject faults for hours; writes docs/proof.md
+#   make mutants         break the engine on purpose; a test must fail for each mutant (also: make saboteurs)
+#   make bench           compare with other engines, 40 minutes on a quiet machine; writes docs/benchmark.md
+#   make bench-engine    compare the engine with bare SQL statements
+#   make bench-download  compare downloads with aria2c and wget; writes docs/benchmark-download.md
+#   make reference       write docs/reference/ from the code
+#   make lock            update the lock files
+#   make clean           remove everything that these commands made
 
 PYTHON ?= python3
 TEST_PROCESSES ?= 4
@@ -23,7 +25,7 @@ COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generat
 # Bytecode is kept: else each test process compiles pytest, and each program that tests start, all over again.
 unexport PYTHONDONTWRITEBYTECODE
 .DELETE_ON_ERROR:
-.PHONY: help setup setup-dev run test check soak mutants saboteurs bench bench-engine bench-download lock clean
+.PHONY: help setup setup-dev run test check soak mutants saboteurs bench bench-engine bench-download reference lock clean
 
 help:
 	@sed -n '2,/^$$/s/^# \{0,3\}//p' Makefile
@@ -59,6 +61,9 @@ soak: setup-dev
 
 mutants saboteurs: setup-dev
 	$(PY) -m tests.mutants --sound
+
+reference: setup-dev
+	$(PY) -m tests.docs.reference
 
 bench: setup-dev
 	$(PY) -m bench.beside $(BENCH_ARGS)

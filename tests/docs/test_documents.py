@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PRINTED = re.compile(r"^\s*print\(.*\)\s+# (.*)$", re.MULTILINE)
 
@@ -18,7 +18,7 @@ def blocks():
     """Yield every Python block of every document."""
     for document in DOCUMENTS:
         for number, block in enumerate(BLOCK.findall(document.read_text(encoding="utf-8")), 1):
-            yield pytest.param(block, id=f"{document.name}-{number}")
+            yield pytest.param(block, id=f"{document.relative_to(ROOT)}-{number}")
 
 
 @pytest.mark.parametrize("block", list(blocks()))
