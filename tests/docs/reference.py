@@ -312,13 +312,18 @@ def log_events() -> Iterator[tuple[str, str, str, str]]:
     tree = ast.parse(inspect.getsource(events))
     functions = {item.name: item for item in ast.walk(tree) if isinstance(item, ast.FunctionDef)}
     for function in functions.values():
-        for call in ast.walk(function):
-            if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and _is_log(call.func):
-                shared = [keyword.value for keyword in call.keywords if keyword.arg is None]
-                named = [keyword.arg for keyword in call.keywords if keyword.arg]
-                keys = [*(key for item in shared for key in _shared_keys(item, function, functions)), *named]
-                for name in _event_names(call.args[0]):
-                    yield f"`{name}`", call.func.attr, ", ".join(f"`{key}`" for key in keys), _why(function)
+        for call, level in _log_calls(function):
+            shared = [keyword.value for keyword in call.keywords if keyword.arg is None]
+            named = [keyword.arg for keyword in call.keywords if keyword.arg]
+            keys = [*(key for item in shared for key in _shared_keys(item, function, functions)), *named]
+            shown = ", ".join(f"`{key}`" for key in keys)
+            yield from ((f"`{name}`", level, shown, _why(function)) for name in _event_names(call.args[0]))
+
+
+def _log_calls(function: ast.FunctionDef) -> Iterator[tuple[ast.Call, str]]:
+    for call in ast.walk(function):
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and _is_log(call.func):
+            yield call, call.func.attr
 
 
 def _is_log(function: ast.Attribute) -> bool:
