@@ -12,7 +12,7 @@ from leasehold.errors import (
     PayloadInvalid,
     PayloadTooLarge,
 )
-from leasehold.model.delivery import Posts, make_post
+from leasehold.model.delivery import OutgoingMessages, make_message
 from leasehold.model.limits import DELIVERIES_MAX
 from leasehold.providers import Folder
 from tests.support.apps.mailing import change, post, write
@@ -48,9 +48,9 @@ GOOD = {
     ],
 )
 def test_a_delivery_that_could_not_be_kept_is_refused(wrong, error):
-    assert make_post(**GOOD).recipient == "ada@example.org"
+    assert make_message(**GOOD).recipient == "ada@example.org"
     with pytest.raises(error):
-        make_post(**GOOD | wrong)
+        make_message(**GOOD | wrong)
 
 
 def test_the_longest_subject_and_recipient_fit_both_databases(app, url):
@@ -65,28 +65,28 @@ def test_the_longest_subject_and_recipient_fit_both_databases(app, url):
 
 
 def test_one_task_delivers_to_a_recipient_once_and_refuses_to_say_two_things():
-    posts = Posts()
-    posts.add(make_post(**GOOD))
-    posts.add(make_post(**GOOD))
+    posts = OutgoingMessages()
+    posts.add(make_message(**GOOD))
+    posts.add(make_message(**GOOD))
     with pytest.raises(DeliveryConflict):
-        posts.add(make_post(**GOOD | {"message": {"text": "b"}}))
-    assert posts.all() == [make_post(**GOOD)]
-    assert Posts().all() is None
+        posts.add(make_message(**GOOD | {"message": {"text": "b"}}))
+    assert posts.all() == [make_message(**GOOD)]
+    assert OutgoingMessages().all() is None
 
 
 def test_one_task_delivers_a_limited_number_of_messages_and_bytes():
-    posts = Posts()
+    posts = OutgoingMessages()
     for number in range(DELIVERIES_MAX):
-        posts.add(make_post(**GOOD | {"recipient": str(number)}))
+        posts.add(make_message(**GOOD | {"recipient": str(number)}))
     with pytest.raises(OptionInvalid, match="fan out"):
-        posts.add(make_post(**GOOD))
+        posts.add(make_message(**GOOD))
     assert len(posts.all() or []) == DELIVERIES_MAX
-    heavy = Posts()
+    heavy = OutgoingMessages()
     large = {"message": {"text": "a" * 1_000_000}}
     for number in range(8):
-        heavy.add(make_post(**GOOD | large | {"recipient": str(number)}))
+        heavy.add(make_message(**GOOD | large | {"recipient": str(number)}))
     with pytest.raises(OptionInvalid, match="fan out"):
-        heavy.add(make_post(**GOOD | large))
+        heavy.add(make_message(**GOOD | large))
     assert len(heavy.all() or []) == 8
 
 

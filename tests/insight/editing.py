@@ -8,7 +8,7 @@ from msgspec import structs
 
 from leasehold.insight.record.reader import Recording, read_lines
 from leasehold.insight.verify.verify import verify_file, verify_job
-from leasehold.model.journal.record import HashChain, Line, Story, Tally
+from leasehold.model.journal.record import HashChain, Line, RecordCounts, TaskRecord
 from tests.store.work import connect
 
 
@@ -25,7 +25,7 @@ def difference(store, job_id: int) -> str:
     return verify_job(store, job_id).difference
 
 
-def forge(app, job_id: int, folder: Path, change: Callable[[list[Story]], None]) -> str:
+def forge(app, job_id: int, folder: Path, change: Callable[[list[TaskRecord]], None]) -> str:
     """Export a job, change its tasks, make all numbers, counts and hashes anew, and return what verify says."""
     path = folder / "forged.ndjson"
     with path.open("w+b") as file:
@@ -34,10 +34,10 @@ def forge(app, job_id: int, folder: Path, change: Callable[[list[Story]], None])
     recording = Recording(read_lines(path))
     stories = list(recording.stories())
     change(stories)
-    seal, tally = HashChain(), Tally()
+    seal, tally = HashChain(), RecordCounts()
     written = [seal.close(recording.opening)]
     for number, story in enumerate(stories):
-        fresh = Story(story.task)
+        fresh = TaskRecord(story.task)
         for line in _numbered(story, number):
             written.append(seal.close(line))
             if line is not story.task and line.__struct_config__.tag != "task":
@@ -47,7 +47,7 @@ def forge(app, job_id: int, folder: Path, change: Callable[[list[Story]], None])
     return verify_file(path).difference
 
 
-def _numbered(story: Story, number: int) -> Iterator[Line]:
+def _numbered(story: TaskRecord, number: int) -> Iterator[Line]:
     for line in story.lines():
         yield structs.replace(line, task=number)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from leasehold.insight import doctor
-from leasehold.insight.doctor import Crew, Grade, examine
+from leasehold.insight.doctor import Grade, WorkerCounts, examine
 from leasehold.model.lanes import Lane
 from leasehold.model.owner import Owner
 from leasehold.model.task import Submission, Terms
@@ -19,15 +19,15 @@ from leasehold.testing import Clock
         (doctor.judge_schema(3, 2), Grade.WRONG, "upgrade this one"),
         (doctor.judge_clock(-2.0), Grade.OK, ""),
         (doctor.judge_clock(2.1), Grade.WARN, "synchronise"),
-        (doctor.judge_workers(Crew(0, 0, 0), 0), Grade.OK, ""),
+        (doctor.judge_workers(WorkerCounts(0, 0, 0), 0), Grade.OK, ""),
         (
-            doctor.judge_workers(Crew(1, 0, 0), 5),
+            doctor.judge_workers(WorkerCounts(1, 0, 0), 5),
             Grade.WARN,
             "5 tasks wait for one; start `leasehold worker module:app`.",
         ),
-        (doctor.judge_workers(Crew(2, 0, 2), 5), Grade.WARN, "unless those registered elsewhere still run"),
-        (doctor.judge_workers(Crew(2, 0, 2), 0), Grade.OK, ""),
-        (doctor.judge_workers(Crew(1, 1, 0), 5), Grade.OK, ""),
+        (doctor.judge_workers(WorkerCounts(2, 0, 2), 5), Grade.WARN, "unless those registered elsewhere still run"),
+        (doctor.judge_workers(WorkerCounts(2, 0, 2), 0), Grade.OK, ""),
+        (doctor.judge_workers(WorkerCounts(1, 1, 0), 5), Grade.OK, ""),
         (doctor.judge_expired(None, 0), Grade.OK, ""),
         (doctor.judge_expired(5.0, 0), Grade.OK, ""),
         (doctor.judge_expired(5.1, 0), Grade.WRONG, "Nobody takes it back"),

@@ -9,7 +9,7 @@ import pytest
 
 from leasehold import Leasehold, Permanent, Retry
 from leasehold.insight.verify.verify import verify_job
-from leasehold.model.delivery import make_post
+from leasehold.model.delivery import make_message
 from leasehold.model.task import Terms
 from leasehold.runtime.attempt import Attempt
 from leasehold.runtime.handlers import Handler
@@ -51,7 +51,7 @@ def test_the_end_of_a_task_tells_its_messages(app, job):
 def test_messages_that_a_child_process_tells_are_told_as_well(app):
     (job,) = submit(app.store, "apart")
     attempt = Attempt(claim_one(app.store, register(app.store)), Handler("a", None, print, Terms(), Retry()), 0)
-    posts = [make_post("apart", "ada", 1, {"text": "hello"}, "default")]
+    posts = [make_message("apart", "ada", 1, {"text": "hello"}, "default")]
     app.store.leases.settle([attempt.succeed(None, None, posts)])
     assert difference(app.store, job) == ""
     edit(app.store, "UPDATE delivery SET recipient = 'eve'")

@@ -51,11 +51,11 @@ def test_a_long_text_is_cut_and_says_so():
 def test_ten_megabytes_are_looked_at_only_as_far_as_they_could_be_kept():
     seen = []
 
-    def look(text: str) -> str:
+    def read_attribute(text: str) -> str:
         seen.append(len(text))
         return text
 
-    classify(ValueError("x" * 10_000_000), redact=look)
+    classify(ValueError("x" * 10_000_000), redact=read_attribute)
     assert max(seen) <= WINDOW_LENGTH
 
 
@@ -96,12 +96,12 @@ def test_what_cannot_be_redacted_is_withheld_and_the_failure_is_recorded():
 
 
 def test_facts_are_redacted_too_and_left_out_when_they_cannot_be():
-    class Answer:
+    class HttpResponse:
         status_code = 500
         headers = {"X-Request-Id": SECRET}  # noqa: RUF012
 
     error = ValueError("x")
-    error.response = Answer()  # type: ignore[attr-defined]
+    error.response = HttpResponse()  # type: ignore[attr-defined]
     assert classify(error, redact=hide).context == {"http_status": 500, "request_id": "[secret]"}
     assert classify(error, redact=refuse).context == {"http_status": 500}
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from msgspec import UNSET
 
-from leasehold.model.journal.fold import Difference, State, compare, fold
-from leasehold.model.journal.record import EventLine, OutcomeLine, Story, TaskLine
+from leasehold.model.journal.fold import Difference, TaskState, compare, fold
+from leasehold.model.journal.record import EventLine, OutcomeLine, TaskLine, TaskRecord
 
 
 def events(*steps) -> list[EventLine]:
@@ -23,7 +23,7 @@ def events(*steps) -> list[EventLine]:
 
 def stands(*steps) -> tuple[set[str], int, int, int]:
     state = fold(events(*steps))
-    assert isinstance(state, State), state
+    assert isinstance(state, TaskState), state
     return set(state.places), state.attempt, state.fence, state.epoch
 
 
@@ -82,9 +82,11 @@ def test_an_event_that_cannot_follow_is_named(steps, number, sentence):
     assert (found.event, found.sentence()) == (number, f"event {number}: {sentence}")
 
 
-def story(*ends: OutcomeLine, created_at: int = 0) -> Story:
+def story(*ends: OutcomeLine, created_at: int = 0) -> TaskRecord:
     task = TaskLine(task=0, queue="q", priority=0, attempts_max=1, lease_ms=1, on_lost="requeue", created_at=created_at)
-    return Story(task, events("submitted", ("claimed", 1, 1), ("failed", 1, 1, {"error_class": "X"})), [], list(ends))
+    return TaskRecord(
+        task, events("submitted", ("claimed", 1, 1), ("failed", 1, 1, {"error_class": "X"})), [], list(ends)
+    )
 
 
 END: dict[str, Any] = {
@@ -98,7 +100,7 @@ END: dict[str, Any] = {
 
 
 def test_an_outcome_that_the_events_tell_is_equal():
-    assert isinstance(compare(story(OutcomeLine(**END))), State)
+    assert isinstance(compare(story(OutcomeLine(**END))), TaskState)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from leasehold.errors import EffectUnanswered, EvidenceMissing, JobCancelled, JobUnfinished, LetterRevived
-from leasehold.model.revival import Case, Job, Member, Move, Need, refusal, restart, revive
+from leasehold.model.revival import Case, JobTask, JobTasks, Need, RevivalMove, refusal, restart, revive
 
 ROOT = 1
 
@@ -11,7 +11,7 @@ ROOT = 1
 def member(task_id, status=None, *, parent=ROOT, error_class=None, segment=None, fans_out=False, pending=False):
     stage = None if parent is None else f"s{task_id}"
     epoch = None if status is None else 1
-    return Member(task_id, parent, stage, segment, fans_out, epoch, status, error_class, pending)
+    return JobTask(task_id, parent, stage, segment, fans_out, epoch, status, error_class, pending)
 
 
 def root(status=None):
@@ -32,31 +32,33 @@ def planned(job, task_id):
 
 
 def test_a_plain_job_goes_back_to_ready_and_moves_nothing_else():
-    assert revive(Job([root("ERROR")], []), ROOT) == [Move(ROOT, "ready")]
+    assert revive(JobTasks([root("ERROR")], []), ROOT) == [RevivalMove(ROOT, "ready")]
 
 
 def test_the_failed_stage_runs_what_waited_for_it_waits_again_and_what_is_done_is_kept():
-    job = Job([root("ERROR"), member(2, "DONE"), member(3, "ERROR"), spoilt(4)], needs(t3=[2], t4=[3]))
+    job = JobTasks([root("ERROR"), member(2, "DONE"), member(3, "ERROR"), spoilt(4)], needs(t3=[2], t4=[3]))
     assert planned(job, 3) == {3: ("ready", 0), 4: ("waiting", 1), ROOT: ("waiting", 2)}
 
 
 def test_a_job_that_still_waits_for_other_stages_waits_for_the_revived_ones_too():
-    job = Job([root(), member(2), member(3, "ERROR"), spoilt(4)], needs(t4=[3]))
+    job = JobTasks([root(), member(2), member(3, "ERROR"), spoilt(4)], needs(t4=[3]))
     assert planned(job, 3) == {3: ("ready", 0), 4: ("waiting", 1), ROOT: ("grown", 2)}
 
 
 def test_an_end_that_nobody_has_looked_at_is_still_counted_by_what_contains_it():
-    job = Job([root(), member(2, "ERROR", pending=True), member(3)], needs(t3=[2]))
+    job = JobTasks([root(), member(2, "ERROR", pending=True), member(3)], needs(t3=[2]))
     assert planned(job, 2) == {2: ("ready", 0)}
 
 
 def test_a_cancelled_dependent_whose_end_nobody_has_looked_at_is_counted_once():
-    job = Job([root(), member(2, "ERROR"), spoilt(3, pending=True), member(4)], needs(t3=[2], t4=[3]))
+    job = JobTasks([root(), member(2, "ERROR"), spoilt(3, pending=True), member(4)], needs(t3=[2], t4=[3]))
     assert planned(job, 2) == {2: ("ready", 0), 3: ("waiting", 1), ROOT: ("grown", 1)}
 
 
 def test_a_diamond_waits_again_as_a_whole():
-    job = Job([root("ERROR"), member(2, "ERROR"), spoilt(3), spoilt(4), spoilt(5)], needs(t3=[2], t4=[2], t5=[3, 4]))
+    job = JobTasks(
+        [root("ERROR"), member(2, "ERROR"), spoilt(3), spoilt(4), spoilt(5)], needs(t3=[2], t4=[2], t5=[3, 4])
+    )
     assert planned(job, 2) == {
         2: ("ready", 0),
         3: ("waiting", 1),
@@ -67,59 +69,66 @@ def test_a_diamond_waits_again_as_a_whole():
 
 
 def test_a_stage_that_another_failure_still_forbids_stays_as_it_is():
-    job = Job([root("ERROR"), member(2, "ERROR"), member(3, "ERROR"), spoilt(4), spoilt(5)], needs(t4=[2, 3], t5=[4]))
+    job = JobTasks(
+        [root("ERROR"), member(2, "ERROR"), member(3, "ERROR"), spoilt(4), spoilt(5)], needs(t4=[2, 3], t5=[4])
+    )
     assert planned(job, 2) == {2: ("ready", 0), ROOT: ("waiting", 1)}
 
 
 def test_the_second_of_two_failures_frees_what_needs_both():
-    job = Job([root(), member(2), member(3, "ERROR"), spoilt(4)], needs(t4=[2, 3]))
+    job = JobTasks([root(), member(2), member(3, "ERROR"), spoilt(4)], needs(t4=[2, 3]))
     assert planned(job, 3) == {3: ("ready", 0), 4: ("waiting", 2), ROOT: ("grown", 2)}
 
 
 @pytest.mark.parametrize(("pending", "unmet"), [(True, 2), (False, 1)])
 def test_a_prerequisite_that_is_done_counts_only_while_nobody_has_looked_at_its_end(pending, unmet):
-    job = Job([root("ERROR"), member(2, "ERROR"), member(3, "DONE", pending=pending), spoilt(4)], needs(t4=[2, 3]))
+    job = JobTasks([root("ERROR"), member(2, "ERROR"), member(3, "DONE", pending=pending), spoilt(4)], needs(t4=[2, 3]))
     assert planned(job, 2)[4] == ("waiting", unmet)
 
 
 def test_what_a_person_cancelled_stays_cancelled():
     called_off = member(3, "CANCELLED", error_class="CANCELLED")
-    job = Job([root("ERROR"), member(2, "ERROR"), called_off], needs(t3=[2]))
+    job = JobTasks([root("ERROR"), member(2, "ERROR"), called_off], needs(t3=[2]))
     assert planned(job, 2) == {2: ("ready", 0), ROOT: ("waiting", 1)}
 
 
 def test_a_segment_takes_its_group_its_job_and_what_waits_for_the_group_with_it():
     group = member(2, "ERROR", fans_out=True)
-    job = Job([root("ERROR"), group, spoilt(3), member(9, "ERROR", parent=2, segment=4)], needs(t3=[2]))
+    job = JobTasks([root("ERROR"), group, spoilt(3), member(9, "ERROR", parent=2, segment=4)], needs(t3=[2]))
     assert planned(job, 9) == {9: ("ready", 0), 3: ("waiting", 1), 2: ("waiting", 1), ROOT: ("waiting", 2)}
 
 
 def test_a_segment_of_a_group_that_still_runs_is_one_more_to_wait_for():
-    job = Job([root(), member(2, fans_out=True), member(9, "ERROR", parent=2, segment=4)], [])
+    job = JobTasks([root(), member(2, fans_out=True), member(9, "ERROR", parent=2, segment=4)], [])
     assert planned(job, 9) == {9: ("ready", 0), 2: ("grown", 1)}
 
 
 def test_a_stage_that_could_not_fan_out_waits_for_nothing_so_that_it_can():
-    job = Job([root("ERROR"), member(2, "DONE"), member(3, "ERROR", fans_out=True)], needs(t3=[2]))
+    job = JobTasks([root("ERROR"), member(2, "DONE"), member(3, "ERROR", fans_out=True)], needs(t3=[2]))
     assert planned(job, 3) == {3: ("waiting", 0), ROOT: ("waiting", 1)}
 
 
 def test_a_restart_places_every_stage_as_a_submit_does():
-    job = Job([root("ERROR"), member(2, "DONE"), member(3, "ERROR"), spoilt(4)], needs(t3=[2], t4=[2, 3]))
-    moves = [Move(ROOT, "waiting", 3), Move(2, "ready", 0), Move(3, "waiting", 1), Move(4, "waiting", 2)]
+    job = JobTasks([root("ERROR"), member(2, "DONE"), member(3, "ERROR"), spoilt(4)], needs(t3=[2], t4=[2, 3]))
+    moves = [
+        RevivalMove(ROOT, "waiting", 3),
+        RevivalMove(2, "ready", 0),
+        RevivalMove(3, "waiting", 1),
+        RevivalMove(4, "waiting", 2),
+    ]
     assert restart(job) == moves
-    assert restart(Job([root("ERROR")], [])) == [Move(ROOT, "ready", 0)]
+    assert restart(JobTasks([root("ERROR")], [])) == [RevivalMove(ROOT, "ready", 0)]
 
 
 def test_a_job_of_which_something_runs_is_not_started_anew():
     with pytest.raises(JobUnfinished):
-        restart(Job([root(), member(2), member(3, "ERROR")], []))
+        restart(JobTasks([root(), member(2), member(3, "ERROR")], []))
 
 
 @pytest.mark.parametrize("plan", [restart, lambda job: revive(job, 2)])
 def test_nothing_is_planned_for_a_job_that_was_called_off(plan):
     with pytest.raises(JobCancelled):
-        plan(Job([root("CANCELLED"), member(2, "ERROR")], []))
+        plan(JobTasks([root("CANCELLED"), member(2, "ERROR")], []))
 
 
 OPEN = {"state": "open", "error_class": "PERMANENT", "job_status": "ERROR", "evidenced": True, "unanswered": 0}

@@ -4,14 +4,14 @@ import ssl
 from pathlib import Path
 from typing import Any
 
-from leasehold.model.delivery import Letter, token_of
+from leasehold.model.delivery import Message, token_of
 
 CERTIFICATES = Path(__file__).parent / "certificates"
 
 
-def letter(recipient: str = "ada@example.org", subject: str = "change-17", version: int = 3, **message: Any) -> Letter:
+def letter(recipient: str = "ada@example.org", subject: str = "change-17", version: int = 3, **message: Any) -> Message:
     fields = {"title": "Review of change 17", "text": "Three findings.\n"} | message
-    return Letter(subject, recipient, version, fields, token_of(subject, recipient, version))
+    return Message(subject, recipient, version, fields, token_of(subject, recipient, version))
 
 
 def server_context() -> ssl.SSLContext:

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from leasehold.model.delivery import Absent, Letter, NotSent, Refused, Sent, Unknown
+from leasehold.model.delivery import Absent, Message, NotSent, Refused, Sent, Unknown
 from leasehold.providers import Folder, MaybeSent
 from tests.providers.letters import letter
 
@@ -129,7 +129,7 @@ def test_what_has_the_name_but_is_no_file_is_left_alone_and_in_doubt(tmp_path, o
 
 @pytest.mark.parametrize("token", ["", "../up", "a/b", ".hidden", "a\0b", "x" * 200])
 def test_a_token_cannot_lead_out_of_the_folder(tmp_path, token):
-    strange = Letter("s", "r", 1, {}, token)
+    strange = Message("s", "r", 1, {}, token)
     with pytest.raises(Refused):
         Folder(tmp_path / "out").send(strange)
     assert Folder(tmp_path / "out").find(strange, None) == Absent()

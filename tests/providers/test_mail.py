@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leasehold.model.delivery import Letter, Refused
+from leasehold.model.delivery import Message, Refused
 from leasehold.providers.mail import Sender, compose
 from leasehold.providers.mailbox import Mailbox
 from tests.providers.letters import letter
@@ -116,13 +116,13 @@ def test_fields_that_a_mail_does_not_have_are_refused(message):
 def test_a_mail_without_title_or_text_is_refused(missing):
     fields = {name: value for name, value in letter().message.items() if name != missing}
     with pytest.raises(Refused, match=missing):
-        compose(Letter("s", "ada@example.org", 1, fields, "t"), SENDER)
+        compose(Message("s", "ada@example.org", 1, fields, "t"), SENDER)
 
 
 @pytest.mark.parametrize("token", ["", "a>b", "a b", "a\r\nb", "é"])
 def test_a_token_that_does_not_fit_into_a_message_id_is_refused(token):
     with pytest.raises(Refused):
-        compose(Letter("s", "ada@example.org", 1, letter().message, token), SENDER)
+        compose(Message("s", "ada@example.org", 1, letter().message, token), SENDER)
 
 
 def test_a_mail_has_no_clock_in_it_but_the_date_it_was_given():

@@ -8,7 +8,7 @@ import socket
 import pytest
 
 from leasehold.errors import OptionInvalid
-from leasehold.model.delivery import Absent, Letter, NotSent, Refused, Sent, Unknown
+from leasehold.model.delivery import Absent, Message, NotSent, Refused, Sent, Unknown
 from leasehold.outbound import Deadline, NotConnected
 from leasehold.providers import MaybeSent, Webhook
 from tests.providers.letters import client_context, letter, server_context
@@ -209,7 +209,7 @@ def test_a_look_up_tells_only_what_the_receiver_knows_for_certain(says, found):
 
 
 def test_a_token_cannot_change_the_path_of_a_look_up():
-    strange = Letter("s", "r", 1, {}, "../a?b#c d/é")
+    strange = Message("s", "r", 1, {}, "../a?b#c d/é")
     with Receiver(Says(404)) as receiver:
         hook(receiver, lookup_url=receiver.url + "/letters/{token}").find(strange, None)
     assert receiver.heard[0].path == "/letters/..%2Fa%3Fb%23c%20d%2F%C3%A9"
@@ -225,8 +225,8 @@ def test_a_letter_that_is_no_json_or_has_a_strange_token_is_refused_unsent():
     with Receiver(Says()) as receiver:
         for strange in (
             letter(text=float("nan")),
-            Letter("s", "r", 1, {}, "a\r\nX-Evil: 1"),
-            Letter("s", "r", 1, {}, ""),
+            Message("s", "r", 1, {}, "a\r\nX-Evil: 1"),
+            Message("s", "r", 1, {}, ""),
         ):
             with pytest.raises(Refused):
                 hook(receiver).send(strange)

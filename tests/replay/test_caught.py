@@ -14,7 +14,7 @@ import pytest
 from leasehold import Leasehold, Permanent, Retry, Transient
 from leasehold.model.failure.failure import classify
 from leasehold.model.failure.lineage import LINEAGE_MAX, lineage_of
-from leasehold.model.journal.record import HashChain, Line, Story, Tally
+from leasehold.model.journal.record import HashChain, Line, RecordCounts, TaskRecord
 from leasehold.runtime.replay.errors import Recorded, find_type
 from tests.conftest import sqlite_url
 from tests.replay import catching
@@ -73,7 +73,7 @@ def forged(path: Path, folder: Path, change: Callable[[dict], object]) -> Path:
         del fields["hash"]
         change(fields)
     opening, task, *rest, _ = [msgspec.convert(fields, type=Line) for fields in lines]
-    story, seal, tally, found = Story(task), HashChain(), Tally(), folder / "forged.ndjson"
+    story, seal, tally, found = TaskRecord(task), HashChain(), RecordCounts(), folder / "forged.ndjson"
     for line in rest:
         story.add(line)
     tally.see(story)

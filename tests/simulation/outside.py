@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from leasehold.model.delivery import Absent, Letter, NotSent, Refused, Sent, Unknown
+from leasehold.model.delivery import Absent, Message, NotSent, Refused, Sent, Unknown
 from leasehold.runtime.task import Task
 from tests.simulation.sessions import File
 from tests.simulation.world import World
@@ -53,7 +53,7 @@ class Outside:
         return find
 
 
-class Post:
+class OutgoingMessage:
     """A provider: an honest one tells what it has, a mute one cannot, a shaky one fails before or after it took it."""
 
     def __init__(self, world: World, file: File, witness: Witness, temper: str) -> None:
@@ -64,7 +64,7 @@ class Post:
         self._taken: dict[str, str] = {}
         self._tries: dict[str, int] = {}
 
-    def send(self, letter: Letter) -> Sent:
+    def send(self, letter: Message) -> Sent:
         self._world.at("act", "before send")
         tries = self._tries[letter.token] = self._tries.get(letter.token, 0) + 1
         if self._temper == "strict":
@@ -83,12 +83,12 @@ class Post:
         """The claim under which the one who runs now carries its message: it is named after it."""
         return int(self._world.running.name.partition("#")[2])
 
-    def _is_live(self, letter: Letter, fence: int) -> bool:
+    def _is_live(self, letter: Message, fence: int) -> bool:
         query = "SELECT 1 FROM delivery WHERE subject = ? AND recipient = ? AND fence = ? AND due_at > ?"
         values = (letter.subject, letter.recipient, fence, self._world.now)
         return bool(self._file.look(query, values))
 
-    def find(self, letter: Letter, notification_id: str | None) -> Sent | Absent | Unknown:
+    def find(self, letter: Message, notification_id: str | None) -> Sent | Absent | Unknown:
         self._world.at("act", "find")
         if self._temper == "mute":
             return Unknown("nobody knows")

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from leasehold.errors import LeaseholdError
-from leasehold.model.delivery import Absent, Letter, Provider, Sent, Unknown
+from leasehold.model.delivery import Absent, Message, Provider, Sent, Unknown
 from leasehold.model.effect import Entry, Intent, Record
 from leasehold.model.lease import Settlement
 from leasehold.model.limits import CLAIM_MAX
@@ -154,11 +154,11 @@ class Minding:
         self._world = worker.world
         self._provider = provider
 
-    def find(self, letter: Letter, notification_id: str | None) -> Sent | Absent | Unknown:
+    def find(self, letter: Message, notification_id: str | None) -> Sent | Absent | Unknown:
         self._world.at("post", "look-up")
         return self._provider.find(letter, notification_id)
 
-    def send(self, letter: Letter) -> Sent:
+    def send(self, letter: Message) -> Sent:
         self._mind("began to send")
         self._world.at("post", "send")
         if not self._was_held_up():

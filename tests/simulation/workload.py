@@ -24,7 +24,7 @@ from leasehold.runtime.handlers import Handler, make_handler
 from leasehold.runtime.task import Task
 from leasehold.store import Store
 from leasehold.store.deadletters import Where
-from tests.simulation.outside import Outside, Post
+from tests.simulation.outside import OutgoingMessage, Outside
 from tests.simulation.processes import OWNER, Worker
 from tests.simulation.sessions import File
 from tests.simulation.world import SECOND, Process, World
@@ -57,7 +57,7 @@ class Workload:
         self.witness = Witness()
         self.outside = Outside(world, file, self.witness)
         self.handlers = self._make_handlers()
-        self.carriers = {name: Carrier(Post(world, file, self.witness, name)) for name in tempers}
+        self.carriers = {name: Carrier(OutgoingMessage(world, file, self.witness, name)) for name in tempers}
         self.shares_kernel = shares_kernel
         self.prunes = prunes
         self.fixed: set[str] = set()

@@ -61,7 +61,7 @@ def test_a_claim_commits_that_the_delivery_is_being_sent_and_nobody_else_gets_it
     taken = take_one(store)
     assert (taken.id, taken.was, taken.status, taken.fence, taken.attempts) == (one, "pending", "sending", 1, 1)
     assert not taken.may_be_sent
-    assert taken.letter.token == token_of("change-17", "ada@example.org", 1)
+    assert taken.to_send.token == token_of("change-17", "ada@example.org", 1)
     assert take(store) == []
     assert fact(store, one, "due_at") == clock.now + 120_000_000
 

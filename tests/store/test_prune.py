@@ -7,7 +7,7 @@ import pytest
 from leasehold import clock as times
 from leasehold.app.retention import Retention, plan, prune
 from leasehold.model import effect
-from leasehold.model.delivery import Post
+from leasehold.model.delivery import OutgoingMessage
 from leasehold.model.effect import Intent
 from leasehold.model.lease import Settlement, done
 from leasehold.testing import Clock
@@ -152,7 +152,7 @@ def posted(store, worker, assignments: str) -> None:
     """Run a job that delivers one message, and do this to its row."""
     submit(store, "post")
     lease = claim_one(store, worker)
-    post = Post("subject", "ada@example.org", 1, "{}", "default")
+    post = OutgoingMessage("subject", "ada@example.org", 1, "{}", "default")
     ended = Settlement(lease.task_id, lease.fence, "DONE", "null", deliveries=[post])
     assert len(store.leases.settle([ended])) == 1
     with work.connect(store) as connection:

@@ -20,12 +20,12 @@ from leasehold.canonical import INTEGER_MAX
 from leasehold.errors import EffectSettled, LeaseholdError, LetterRevived, OptionInvalid, Unavailable, check_error_class
 from leasehold.insight.read import deadletters as insight
 from leasehold.insight.read import effects, revival_plan
-from leasehold.insight.read.deadletters import DeadLetterDetail, Letter
-from leasehold.insight.read.revival_plan import Plan
+from leasehold.insight.read.deadletters import DeadLetter, DeadLetterDetail
+from leasehold.insight.read.revival_plan import RevivalPlan
 from leasehold.model.failure.wording import fit
 from leasehold.model.limits import EVIDENCE_LENGTH_MAX, PAGE_MAX, TICKET_LENGTH_MAX
 from leasehold.model.names import check_name, check_text, check_whole
-from leasehold.model.revival import State
+from leasehold.model.revival import LetterState
 from leasehold.redact import scrub
 from leasehold.store.deadletters import LetterRow, Revived, Where
 
@@ -42,7 +42,7 @@ class Filters(TypedDict, total=False):
     escalated: bool | None
 
 
-class Refused(Struct, frozen=True):
+class RefusedLetter(Struct, frozen=True):
     """A letter that was left as it was, and why."""
 
     letter_id: int
@@ -50,24 +50,26 @@ class Refused(Struct, frozen=True):
     reason: str
 
 
-class Report(Struct, frozen=True):
+class RevivalReport(Struct, frozen=True):
     """What came of an action on many letters. After a dry run `done` holds those it would be done to.
 
     `left`: how many more match that a `limit` kept out.
     """
 
     done: list[int]
-    refused: list[Refused]
+    refused: list[RefusedLetter]
     left: int = 0
 
 
-class DeadLetters:
+class DeadLetterOperations:
     """What operators do with tasks that failed for good."""
 
     def __init__(self, ready_store: ReadyStore) -> None:
         self._ready_store = ready_store
 
-    def list(self, *, before: int | None = None, limit: int = 50, **filters: Unpack[Filters]) -> builtins.list[Letter]:
+    def list(
+        self, *, before: int | None = None, limit: int = 50, **filters: Unpack[Filters]
+    ) -> builtins.list[DeadLetter]:
         """List letters, newest first; `before` continues where the last page ended."""
         check_whole(limit, 1, PAGE_MAX, "limit")
         return insight.listing(self._ready_store.store, _where(filters, before), limit)
@@ -89,13 +91,13 @@ class DeadLetters:
         principal: str | None = None,
         limit: int | None = None,
         **filters: Unpack[Filters],
-    ) -> Report:
+    ) -> RevivalReport:
         """Write the same down for every open letter that matches, newest first; with `limit`, for that many."""
         detail, who = _remedy(text, ticket), principal_of(principal)
         store = self._ready_store.store
         return self._each(filters, limit, lambda letter: store.deadletters.evidence(letter.id, who, detail))
 
-    def plan(self, letter_id: int, *, from_start: bool = False) -> Plan:
+    def plan(self, letter_id: int, *, from_start: bool = False) -> RevivalPlan:
         """Tell what a revival would do, and change nothing."""
         return revival_plan.make(self._ready_store.store, _id(letter_id), from_start=from_start)
 
@@ -119,7 +121,7 @@ class DeadLetters:
         principal: str | None = None,
         limit: int | None = None,
         **filters: Unpack[Filters],
-    ) -> Report:
+    ) -> RevivalReport:
         """Revive every open letter that matches, newest first, each in a transaction of its own; at most `limit`.
 
         A dry run changes nothing and refuses what the real run would.
@@ -183,14 +185,14 @@ class DeadLetters:
         if from_start:
             restarted.add(letter.job_id)
 
-    def _each(self, filters: Filters, limit: int | None, act: Callable[[LetterRow], object]) -> Report:
+    def _each(self, filters: Filters, limit: int | None, act: Callable[[LetterRow], object]) -> RevivalReport:
         if limit is not None:
             check_whole(limit, 1, INTEGER_MAX, "limit")
-        if filters.get("state") not in (None, State.OPEN):
+        if filters.get("state") not in (None, LetterState.OPEN):
             raise OptionInvalid("Only open letters can be remedied and revived; leave state out.")
         done: list[int] = []
-        refused: list[Refused] = []
-        letters = self._matching({**filters, "state": State.OPEN.value})
+        refused: list[RefusedLetter] = []
+        letters = self._matching({**filters, "state": LetterState.OPEN.value})
         for letter in islice(letters, limit):
             try:
                 act(letter)
@@ -198,8 +200,8 @@ class DeadLetters:
             except Unavailable:
                 raise
             except LeaseholdError as error:
-                refused.append(Refused(letter.id, error.code, str(error)))
-        return Report(done, refused, sum(1 for _ in letters))
+                refused.append(RefusedLetter(letter.id, error.code, str(error)))
+        return RevivalReport(done, refused, sum(1 for _ in letters))
 
     def _matching(self, filters: Filters) -> Iterator[LetterRow]:
         """Walk over all letters that match, newest first, page by page; later ones are not met."""
@@ -233,8 +235,8 @@ def _flag(happened: object) -> bool:
 
 def _where(filters: Filters, before: int | None) -> Where:
     state, error_class = filters.get("state"), filters.get("error_class")
-    if state is not None and state not in tuple(State):
-        raise OptionInvalid(f"state is one of {', '.join(State)}; got {state!r}.")
+    if state is not None and state not in tuple(LetterState):
+        raise OptionInvalid(f"state is one of {', '.join(LetterState)}; got {state!r}.")
     if error_class is not None:
         check_error_class(error_class)
     for what in (("kind", filters.get("kind")), ("stage", filters.get("stage"))):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import overload
 
-from leasehold.app.kinds import Function, Kind, Registry, Submitter, check_machine, check_retry, make_terms
+from leasehold.app.kinds import Function, JobKind, KindRegistry, Submitter, check_machine, check_retry, make_terms
 from leasehold.model.failure.rules import Failures, make_rules
 from leasehold.model.limits import LEASE_SECONDS
 from leasehold.model.machine import Machine
@@ -17,12 +17,12 @@ from leasehold.runtime.handlers import make_handler
 class JobDecorator:
     """Registers functions: `@app.job`, or `@app.job(queue="mail", retry=Retry(attempts=3), lease=30)`."""
 
-    def __init__(self, app: Submitter, registry: Registry) -> None:
+    def __init__(self, app: Submitter, registry: KindRegistry) -> None:
         self._app = app
         self._registry = registry
 
     @overload
-    def __call__(self, function: Function) -> Kind: ...
+    def __call__(self, function: Function) -> JobKind: ...
 
     @overload
     def __call__(
@@ -36,7 +36,7 @@ class JobDecorator:
         isolated: bool = False,
         failures: Failures = None,
         machine: Machine | None = None,
-    ) -> Callable[[Function], Kind]: ...
+    ) -> Callable[[Function], JobKind]: ...
 
     def __call__(  # noqa: PLR0913 — every option is named at the call
         self,
@@ -50,18 +50,18 @@ class JobDecorator:
         isolated: bool = False,
         failures: Failures = None,
         machine: Machine | None = None,
-    ) -> Kind | Callable[[Function], Kind]:
+    ) -> JobKind | Callable[[Function], JobKind]:
         """Register a function as the handler of the kind it is named after, or of `name`."""
         policy = check_retry(retry)
         terms = make_terms(queue, policy, lease, on_lost)
         rules = make_rules(failures)
 
-        def register(decorated: Function) -> Kind:
+        def register(decorated: Function) -> JobKind:
             kind = check_name(name or getattr(decorated, "__name__", None), "kind")
             handler = make_handler(
                 kind, None, decorated, terms, policy, isolated=isolated, rules=rules, machine=check_machine(machine)
             )
-            made = Kind(self._app, handler)
+            made = JobKind(self._app, handler)
             self._registry.add(made)
             return made
 

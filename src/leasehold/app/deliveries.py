@@ -26,7 +26,7 @@ from leasehold.runtime.observe.events import Notices
 from leasehold.store.deliveries import Answer
 
 
-class Deliveries:
+class DeliveryOperations:
     """What a process needs to send, and what operators do with deliveries."""
 
     def __init__(self, ready_store: ReadyStore) -> None:

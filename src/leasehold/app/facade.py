@@ -7,16 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from leasehold.app import submitting
-from leasehold.app.deadletters import DeadLetters
+from leasehold.app.deadletters import DeadLetterOperations
 from leasehold.app.decorator import JobDecorator
-from leasehold.app.deliveries import Deliveries
+from leasehold.app.deliveries import DeliveryOperations
 from leasehold.app.job import Job
 from leasehold.app.journal import Journal
-from leasehold.app.kinds import Pipeline, Registry
-from leasehold.app.manual import ByHand
-from leasehold.app.nouns import Machines, Queues
+from leasehold.app.kinds import KindRegistry, Pipeline
+from leasehold.app.manual import ManualLeases
+from leasehold.app.nouns import MachineOperations, QueueOperations
 from leasehold.app.ready_store import ReadyStore
-from leasehold.app.submitting import Options
+from leasehold.app.submitting import SubmitOptions
 from leasehold.app.worker_plan import make_plan
 from leasehold.canonical import INTEGER_MAX
 from leasehold.errors import Misuse, OptionInvalid
@@ -44,15 +44,15 @@ class Leasehold:
             raise OptionInvalid("Pass a URL or a connection.")
         self.url = url or os.environ.get("LEASEHOLD_URL") or DEFAULT_URL
         self.store: Store = open_store(self.url) if connection is None else borrow_store(connection)
-        self._registry = Registry()
+        self._registry = KindRegistry()
         self._ready_store = ReadyStore(self.store, self._registry)
         self.job = JobDecorator(self, self._registry)
-        self.machine = Machines(self._ready_store)
-        self.queues = Queues(self._ready_store)
+        self.machine = MachineOperations(self._ready_store)
+        self.queues = QueueOperations(self._ready_store)
         self.journal = Journal(self._ready_store)
-        self.deadletters = DeadLetters(self._ready_store)
-        self.deliveries = Deliveries(self._ready_store)
-        self.manual = ByHand(self._ready_store, self._registry)
+        self.deadletters = DeadLetterOperations(self._ready_store)
+        self.deliveries = DeliveryOperations(self._ready_store)
+        self.manual = ManualLeases(self._ready_store, self._registry)
 
     def pipeline(self, name: str, *, failures: Failures = None, machine: Machine | None = None) -> Pipeline:
         """Register a pipeline; add stages with `@pipeline.stage`. `failures`: rules that judge exceptions first."""
@@ -85,7 +85,9 @@ class Leasehold:
             raise OptionInvalid("A version is one of a key; pass both.")
         texts = submitting.check_payloads(what, self._registry, [payload])
         store, definition = self._ready_store.store, submitting.definition_of(what, self._registry, self._ready_store)
-        made = submitting.make_submissions(definition, texts, [key], Options(priority, delay, branch and [branch]))
+        made = submitting.make_submissions(
+            definition, texts, [key], SubmitOptions(priority, delay, branch and [branch])
+        )
         return Job.submitted(store, submitting.submit_version(store, definition, made[0], version))
 
     def submit_many(
@@ -99,7 +101,7 @@ class Leasehold:
         branches: Sequence[str | None] | None = None,
     ) -> list[Job]:
         """Submit many jobs of one kind in one transaction: all or none."""
-        options = Options(priority, delay, branches)
+        options = SubmitOptions(priority, delay, branches)
         for given, name in ((keys, "keys"), (branches, "branches")):
             if given is not None and len(given) != len(payloads):
                 raise OptionInvalid(f"{len(payloads)} payloads need as many {name}; got {len(given)}.")

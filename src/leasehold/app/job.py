@@ -11,7 +11,7 @@ from typing import Any, Final
 from leasehold import canonical
 from leasehold.errors import WaitTimeout
 from leasehold.insight.read import jobs
-from leasehold.insight.read.jobs import Snapshot
+from leasehold.insight.read.jobs import JobSnapshot
 from leasehold.model.failure.failure import Failure
 from leasehold.model.names import reason_of
 from leasehold.model.status import Status
@@ -30,14 +30,14 @@ class Job:
 
     def __init__(self, store: Store, job_id: int, kind: str, key: str, payload: Any) -> None:
         self._store = store
-        self._seen: Snapshot | None = None
+        self._seen: JobSnapshot | None = None
         self.id = job_id
         self.kind = kind
         self.key = key
         self.payload = payload
 
     @classmethod
-    def of(cls, store: Store, seen: Snapshot) -> Job:
+    def of(cls, store: Store, seen: JobSnapshot) -> Job:
         """Make a handle of a job that was just read."""
         job = cls(store, seen.id, seen.kind, seen.key, seen.payload)
         job._seen = seen
@@ -107,7 +107,7 @@ class Job:
         self._seen = None
         return self
 
-    def _look(self) -> Snapshot:
+    def _look(self) -> JobSnapshot:
         if self._seen is None or self._seen.status not in FINAL:
             self._seen = jobs.find(self._store, self.id, whole=False)
         return self._seen

@@ -14,7 +14,7 @@ from leasehold.app.retention import BATCH_TASKS, Notice, Retention, Swept
 from leasehold.canonical import INTEGER_MAX
 from leasehold.insight.journal.follow import Follower
 from leasehold.insight.record.export import export
-from leasehold.insight.verify.verify import Verdict, verify_file, verify_job
+from leasehold.insight.verify.verify import Verification, verify_file, verify_job
 from leasehold.model.journal.event import Event
 from leasehold.model.journal.record import Closing
 from leasehold.model.limits import PAGE_MAX
@@ -49,7 +49,7 @@ class Journal:
         """Write everything on record of a job to an empty binary file that can be rewound."""
         return export(self._ready_store.store, _check_job(job_id), file)
 
-    def verify(self, what: int | Path) -> Verdict:
+    def verify(self, what: int | Path) -> Verification:
         """Check a job's journal against the tables, or an exported record against itself."""
         return (
             verify_job(self._ready_store.store, _check_job(what)) if isinstance(what, int) else verify_file(Path(what))

@@ -59,7 +59,7 @@ def check_machine(machine: object) -> Machine | None:
     return machine
 
 
-class Kind:
+class JobKind:
     """A plain job's kind: call it like the function it was made from, or submit it."""
 
     def __init__(self, app: Submitter, handler: Handler) -> None:
@@ -208,21 +208,21 @@ def _names(after: After) -> tuple[str, ...]:
     return tuple(one.name if isinstance(one, StageHandle) else check_name(one, "stage") for one in several)
 
 
-class Registry:
+class KindRegistry:
     """The kinds an app knows."""
 
     def __init__(self) -> None:
-        self._kinds: dict[str, Kind | Pipeline] = {}
+        self._kinds: dict[str, JobKind | Pipeline] = {}
 
-    def add(self, kind: Kind | Pipeline) -> None:
+    def add(self, kind: JobKind | Pipeline) -> None:
         """Take up a kind under a name of its own."""
         if kind.name in self._kinds:
             raise KindTaken(f"It is '{kind.name}'.")
         self._kinds[kind.name] = kind
 
-    def find(self, what: object) -> Kind | Pipeline | None:
+    def find(self, what: object) -> JobKind | Pipeline | None:
         """Return a kind by itself or by name; None if a name is not known here."""
-        if isinstance(what, Kind | Pipeline):
+        if isinstance(what, JobKind | Pipeline):
             return what
         if isinstance(what, StageHandle):
             raise KindUnknown(f"'{what.name}' is a stage; submit its pipeline.")

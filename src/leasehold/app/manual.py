@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from leasehold import clock
-from leasehold.app.kinds import Kind, Registry
+from leasehold.app.kinds import JobKind, KindRegistry
 from leasehold.app.ready_store import ReadyStore
 from leasehold.canonical import INTEGER_MAX
 from leasehold.errors import JobNotFree, KindUnknown, Misuse
@@ -21,10 +21,10 @@ OWNER_LENGTH_MAX = 200
 LOOK_MAX = 100
 
 
-class ByHand:
+class ManualLeases:
     """Leases plain jobs one by one. What a worker does by itself is up to the holder: renew, end, give back."""
 
-    def __init__(self, ready_store: ReadyStore, registry: Registry) -> None:
+    def __init__(self, ready_store: ReadyStore, registry: KindRegistry) -> None:
         self._ready_store = ready_store
         self._registry = registry
 
@@ -84,7 +84,7 @@ class ByHand:
 
     def _handler(self, what: object) -> Handler:
         known = self._registry.find(what)
-        if not isinstance(known, Kind):
+        if not isinstance(known, JobKind):
             raise KindUnknown(f"{what!r} is no plain kind of this app; declare it with @app.job.")
         return known.handler
 

@@ -32,7 +32,7 @@ class Running(Struct, frozen=True):
     progress: dict[str, Any] | None
 
 
-class Queues:
+class QueueOperations:
     """What operators do with queues."""
 
     def __init__(self, ready_store: ReadyStore) -> None:
@@ -74,7 +74,7 @@ class Queues:
         self._ready_store.store.wake([ATTENTION])
 
 
-class Machines:
+class MachineOperations:
     """Declares state machines: `app.machine("parcel", {"PACKED": "SENT", "SENT": ["ARRIVED", "LOST"]}, initial=…)`."""
 
     def __init__(self, ready_store: ReadyStore) -> None:

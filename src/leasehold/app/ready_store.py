@@ -6,7 +6,7 @@ import threading
 import time
 from typing import Final
 
-from leasehold.app.kinds import Registry
+from leasehold.app.kinds import KindRegistry
 from leasehold.model.graph import Definition
 from leasehold.runtime.handlers import Handler
 from leasehold.store import Store
@@ -17,7 +17,7 @@ CACHE_SECONDS: Final = 5.0
 class ReadyStore:
     """Gives out the store once it may be used."""
 
-    def __init__(self, store: Store, registry: Registry) -> None:
+    def __init__(self, store: Store, registry: KindRegistry) -> None:
         self._store = store
         self._registry = registry
         self._lock = threading.Lock()

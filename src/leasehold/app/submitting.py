@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from msgspec import structs
 
 from leasehold import canonical, clock
-from leasehold.app.kinds import Registry
+from leasehold.app.kinds import KindRegistry
 from leasehold.app.ready_store import ReadyStore
 from leasehold.errors import KindUnknown, OptionInvalid, PayloadInvalid
 from leasehold.model.graph import Definition
@@ -28,7 +28,7 @@ KEY_CHANCE = 8  # bytes of a key that nobody can guess or meet twice
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class SubmitOptions:
     """How jobs are submitted: higher priority first, not before `delay` seconds from now, into which branch each."""
 
     priority: int = 0
@@ -43,7 +43,7 @@ class Options:
             raise OptionInvalid(f"priority is a whole number; got {self.priority}.")
 
 
-def definition_of(what: object, registry: Registry, ready_store: ReadyStore) -> Definition:
+def definition_of(what: object, registry: KindRegistry, ready_store: ReadyStore) -> Definition:
     """Return what a kind is: registered here, or published by another process."""
     known = registry.find(what)
     if known is not None:
@@ -57,7 +57,7 @@ def definition_of(what: object, registry: Registry, ready_store: ReadyStore) -> 
     return published
 
 
-def check_payloads(what: object, registry: Registry, payloads: Iterable[object]) -> list[str]:
+def check_payloads(what: object, registry: KindRegistry, payloads: Iterable[object]) -> list[str]:
     """Return payloads as canonical JSON; their fields must fit the handler's arguments where the handler is known."""
     known = registry.find(what)
     handlers = list(known.handlers()) if known is not None else []
@@ -75,7 +75,7 @@ def _check_payload(handlers: Sequence[Handler], payload: object) -> str:
 
 
 def make_submissions(
-    definition: Definition, payloads: Sequence[str], keys: Sequence[str | None] | None, options: Options
+    definition: Definition, payloads: Sequence[str], keys: Sequence[str | None] | None, options: SubmitOptions
 ) -> list[Submission]:
     """Put together what the store is given; a job without a key gets one that nobody else has."""
     kind, terms, unmet = definition.kind, definition.terms, len(definition.stages)

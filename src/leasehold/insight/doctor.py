@@ -51,7 +51,7 @@ class Finding(Struct, frozen=True):
     advice: str = ""
 
 
-class Crew(Struct, frozen=True):
+class WorkerCounts(Struct, frozen=True):
     """Workers not noted as gone: all, those alive here, and those of other hosts or boots, who cannot be looked up."""
 
     registered: int
@@ -118,7 +118,7 @@ def judge_clock(skew: float) -> Finding:
     return Finding("clock", Grade.WARN, text, advice)
 
 
-def judge_workers(crew: Crew, due: int) -> Finding:
+def judge_workers(crew: WorkerCounts, due: int) -> Finding:
     """Tell who is at work; nobody known to be is odd while there is something to do."""
     text = f"{crew.registered} registered, {crew.alive} known alive on this host"
     if crew.unknown:
@@ -186,14 +186,14 @@ def _server(vitals: Vitals, dialect: str) -> Finding:
     return _ok("server", text)
 
 
-def _crew(store: Store, owner: Owner, is_gone: IsGone, registered: int) -> Crew:
+def _crew(store: Store, owner: Owner, is_gone: IsGone, registered: int) -> WorkerCounts:
     """Tell the workers whose processes can be looked up from those of other hosts, namespaces and boots."""
     if not owner.shares_kernel_with(owner):
-        return Crew(registered, alive=0, unknown=registered)
+        return WorkerCounts(registered, alive=0, unknown=registered)
     question = Question(NOBODY, "[]", "[]", look=False, since=0, boot=owner.boot, namespace=owner.namespace)
     neighbours = store.workers.pulse(question).neighbours
     alive = sum(not is_gone(one.pid, one.birth) for one in neighbours)
-    return Crew(registered, alive, unknown=max(0, registered - len(neighbours)))
+    return WorkerCounts(registered, alive, unknown=max(0, registered - len(neighbours)))
 
 
 def _driver(name: str) -> Finding:

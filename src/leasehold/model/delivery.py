@@ -24,7 +24,7 @@ from leasehold.model.names import check_name, check_text, check_whole
 MARK_DIGITS: Final = 32
 
 
-class Post(Struct, frozen=True):
+class OutgoingMessage(Struct, frozen=True):
     """A message to be posted with the end of its task. `message` is canonical JSON; `provider` names who carries it."""
 
     subject: str
@@ -35,7 +35,7 @@ class Post(Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class Message:
     """A message on its way. `token` is derived from subject, recipient and version: the same on every try."""
 
     subject: str
@@ -79,14 +79,16 @@ class NotSent(Exception):
 class Provider(Protocol):
     """Who carries messages. Whatever else `send` raises means: it may have been sent."""
 
-    def send(self, letter: Letter) -> Sent:
-        """Hand the message over and return the provider's id of it. `letter.token` goes along for deduplication."""
+    def send(self, message: Message) -> Sent:
+        """Hand the message over and return the provider's id of it. `message.token` goes along for deduplication."""
 
-    def find(self, letter: Letter, notification_id: str | None) -> Sent | Absent | Unknown:
+    def find(self, message: Message, notification_id: str | None) -> Sent | Absent | Unknown:
         """Look up whether the message was taken, by token or by the id an earlier try captured. Sends nothing."""
 
 
-def make_post(subject: object, recipient: object, version: object, message: object, provider: object) -> Post:
+def make_message(
+    subject: object, recipient: object, version: object, message: object, provider: object
+) -> OutgoingMessage:
     """Check a message that a task delivers; its fields are an object of strict JSON."""
     subject = check_text(subject, SUBJECT_LENGTH_MAX, "A delivery's subject")
     recipient = check_text(recipient, RECIPIENT_LENGTH_MAX, "A recipient")
@@ -97,17 +99,17 @@ def make_post(subject: object, recipient: object, version: object, message: obje
     if not isinstance(message, Mapping):
         raise PayloadInvalid(f"A message is an object whose fields the provider reads; got {type(message).__name__}.")
     whole = check_whole(version, 1, VERSION_MAX, "A delivery's version")
-    return Post(subject, recipient, whole, canonical.encode(dict(message)), check_name(provider, "provider"))
+    return OutgoingMessage(subject, recipient, whole, canonical.encode(dict(message)), check_name(provider, "provider"))
 
 
-class Posts:
+class OutgoingMessages:
     """The messages of one attempt, written with its end: each recipient of a subject's version once."""
 
     def __init__(self) -> None:
-        self._posts: dict[tuple[str, str, int], Post] = {}
+        self._posts: dict[tuple[str, str, int], OutgoingMessage] = {}
         self._size = 0
 
-    def add(self, post: Post) -> None:
+    def add(self, post: OutgoingMessage) -> None:
         """Take up a message; the very same one again is the same one."""
         identity = (post.subject, post.recipient, post.version)
         known = self._posts.setdefault(identity, post)
@@ -122,18 +124,18 @@ class Posts:
             most = f"{DELIVERIES_MAX:,} messages of {DELIVERIES_BYTES_MAX:,} bytes in all"
             raise OptionInvalid(f"One task delivers at most {most}; fan out into segments.")
 
-    def all(self) -> list[Post] | None:
+    def all(self) -> list[OutgoingMessage] | None:
         """Return the messages in the order in which they came; None without any."""
         return list(self._posts.values()) or None
 
 
 def mark_of(subject: str, recipient: str, version: int, message: str, provider: str) -> str:
     """Return what a delivery's row must digest to for as long as it stands: 128 bits of the sha256 of its line."""
-    line = _line(Post(subject, recipient, version, message, provider))
+    line = _line(OutgoingMessage(subject, recipient, version, message, provider))
     return hashlib.sha256(line.encode("utf-8")).hexdigest()[:MARK_DIGITS]
 
 
-def trace_of(posts: Sequence[Post] | None) -> dict[str, Any]:
+def trace_of(posts: Sequence[OutgoingMessage] | None) -> dict[str, Any]:
     """Return what the end of an attempt tells of its messages: how many, a digest over all, and the mark of each."""
     if not posts:
         return {}
@@ -153,7 +155,7 @@ def marks_in(detail: object) -> list[str]:
     return list(detail.get("posts_marks") or [str(detail.get("posts_sha256"))[:MARK_DIGITS]])
 
 
-def _line(post: Post) -> str:
+def _line(post: OutgoingMessage) -> str:
     message = hashlib.sha256(post.message.encode("utf-8")).hexdigest()
     return canonical.encode([post.subject, post.recipient, post.version, message, post.provider]) + "\n"
 

@@ -14,7 +14,7 @@ from leasehold.model.lease import Lease
 from leasehold.model.limits import EFFECT_FIELDS_BYTES_MAX
 
 
-class Verdict(StrEnum):
+class LedgerAnswer(StrEnum):
     """What the ledger says when an effect is asked for."""
 
     ACT = "act"  # the intent is committed: nobody has done it, or it failed

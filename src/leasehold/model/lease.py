@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from leasehold.model.delivery import Post
+from leasehold.model.delivery import OutgoingMessage
 from leasehold.model.failure.failure import Failure
 
 Ending = Literal["DONE", "ERROR", "CANCELLED", "RETRY"]
@@ -49,7 +49,7 @@ class Settlement(Struct, frozen=True, omit_defaults=True):
     failure: str | None = None
     delay_us: int = 0
     detail: str | None = None
-    deliveries: list[Post] | None = None
+    deliveries: list[OutgoingMessage] | None = None
 
     @property
     def size(self) -> int:
@@ -113,7 +113,7 @@ class Reclaimed(Struct, frozen=True):
 
 
 def done(
-    lease: Lease, output: str | None, detail: str | None = None, deliveries: list[Post] | None = None
+    lease: Lease, output: str | None, detail: str | None = None, deliveries: list[OutgoingMessage] | None = None
 ) -> Settlement:
     """End an attempt well; its messages are written with its end."""
     return Settlement(lease.task_id, lease.fence, "DONE", output, detail=detail, deliveries=deliveries)

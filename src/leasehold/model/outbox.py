@@ -18,7 +18,7 @@ from typing import Any, Final, Literal
 from msgspec import Struct
 
 from leasehold import canonical
-from leasehold.model.delivery import Letter, token_of
+from leasehold.model.delivery import Message, token_of
 from leasehold.model.failure.failure import Failure
 from leasehold.model.lease import Settlement
 from leasehold.model.limits import NOTIFICATION_ID_LENGTH_MAX
@@ -68,13 +68,13 @@ class DeliveryRow(Struct, frozen=True):
     created_at: int
 
     @property
-    def letter(self) -> Letter:
+    def to_send(self) -> Message:
         """What its provider is given."""
         token = token_of(self.subject, self.recipient, self.version)
-        return Letter(self.subject, self.recipient, self.version, canonical.decode(self.message), token)
+        return Message(self.subject, self.recipient, self.version, canonical.decode(self.message), token)
 
 
-class Taken(DeliveryRow, frozen=True):
+class ClaimedDelivery(DeliveryRow, frozen=True):
     """A delivery that a relay has claimed; `was` is its status before."""
 
     was: str
@@ -85,7 +85,7 @@ class Taken(DeliveryRow, frozen=True):
         return self.was != DeliveryStatus.PENDING or self.notification_id is not None or self.notified_at is not None
 
 
-class Mark(Struct, frozen=True):
+class DeliveryMark(Struct, frozen=True):
     """What one write says of a delivery. `evidence`: whether id and time are given, kept or cleared."""
 
     id: int
@@ -99,9 +99,9 @@ class Mark(Struct, frozen=True):
     failure: str | None = None
 
 
-def sent(taken: Taken, notification_id: str) -> Mark:
+def sent(taken: ClaimedDelivery, notification_id: str) -> DeliveryMark:
     """Mark sent, with the provider's id, in one write."""
-    return Mark(taken.id, taken.fence, DeliveryStatus.SENT, "given", evidence_of(notification_id))
+    return DeliveryMark(taken.id, taken.fence, DeliveryStatus.SENT, "given", evidence_of(notification_id))
 
 
 def evidence_of(notification_id: str) -> str:
@@ -112,12 +112,12 @@ def evidence_of(notification_id: str) -> str:
     return f"{clean(notification_id, ID_SHOWN_MAX)}, cut: sha256 {digest}"
 
 
-def refused(taken: Taken, failure: Failure) -> Mark:
+def refused(taken: ClaimedDelivery, failure: Failure) -> DeliveryMark:
     """Fail this row alone: its provider will never take it, and nothing was sent."""
-    return Mark(taken.id, taken.fence, DeliveryStatus.FAILED, "cleared", failure=failure.text())
+    return DeliveryMark(taken.id, taken.fence, DeliveryStatus.FAILED, "cleared", failure=failure.text())
 
 
-def not_sent(taken: Taken, failure: Failure, policy: Retry) -> Mark:
+def not_sent(taken: ClaimedDelivery, failure: Failure, policy: Retry) -> DeliveryMark:
     """Nothing was sent: try again later. When no attempts are left it fails, which is safe because that is certain."""
     seed = _seed(taken, "attempt", taken.attempts)
     decision = decide(failure, taken.attempts, policy.attempts, policy, spread_of(seed))
@@ -125,25 +125,25 @@ def not_sent(taken: Taken, failure: Failure, policy: Retry) -> Mark:
         return refused(taken, failure)
     delay_us = round(decision.delay * SECOND)
     text = canonical.encode({**canonical.decode(failure.text()), "delay_us": delay_us, "seed": seed})
-    return Mark(taken.id, taken.fence, DeliveryStatus.PENDING, "cleared", delay_us=delay_us, failure=text)
+    return DeliveryMark(taken.id, taken.fence, DeliveryStatus.PENDING, "cleared", delay_us=delay_us, failure=text)
 
 
-def may_be_sent(taken: Taken, failure: Failure) -> Mark:
+def may_be_sent(taken: ClaimedDelivery, failure: Failure) -> DeliveryMark:
     """It may have been sent: stay claimed, and be looked up soon."""
     return _look_later(taken, canonical.decode(failure.text()), looks=0)
 
 
-def untold(taken: Taken, failure: Failure) -> Mark:
+def untold(taken: ClaimedDelivery, failure: Failure) -> DeliveryMark:
     """The look-up could not tell: ask again soon, a few times; then only a person can."""
     looks = taken.looks + 1
     told = {**canonical.decode(failure.text()), "first_doubt": _first_doubt(taken)}
     if looks >= LOOKS_MAX:
         text = canonical.encode(told)
-        return Mark(taken.id, taken.fence, DeliveryStatus.IN_DOUBT, "kept", looks=looks, failure=text)
+        return DeliveryMark(taken.id, taken.fence, DeliveryStatus.IN_DOUBT, "kept", looks=looks, failure=text)
     return _look_later(taken, told, looks)
 
 
-def _first_doubt(taken: Taken) -> dict[str, Any]:
+def _first_doubt(taken: ClaimedDelivery) -> dict[str, Any]:
     """Tell why it had to be looked up at all: what the send ended with, or that nobody heard how it ended."""
     known: dict[str, Any] = {} if taken.failure is None else canonical.decode(taken.failure)
     if isinstance(known.get("first_doubt"), dict):
@@ -156,24 +156,26 @@ def _first_doubt(taken: Taken) -> dict[str, Any]:
     return {"error_class": MAY_BE_SENT, "message": said}
 
 
-def cleared(taken: Taken) -> Mark:
+def cleared(taken: ClaimedDelivery) -> DeliveryMark:
     """It was marked, but its provider never had it: clear the marks and let it be sent like a new one."""
-    return Mark(taken.id, taken.fence, DeliveryStatus.PENDING, "cleared", delay_us=0)
+    return DeliveryMark(taken.id, taken.fence, DeliveryStatus.PENDING, "cleared", delay_us=0)
 
 
-def released(taken: Taken) -> Mark:
+def released(taken: ClaimedDelivery) -> DeliveryMark:
     """Give it back untouched; what had to be looked up still has to."""
-    return Mark(taken.id, taken.fence, taken.was, "kept", delay_us=0, spent=0, looks=taken.looks, failure=taken.failure)
+    return DeliveryMark(
+        taken.id, taken.fence, taken.was, "kept", delay_us=0, spent=0, looks=taken.looks, failure=taken.failure
+    )
 
 
-def _look_later(taken: Taken, failure: dict[str, Any], looks: int) -> Mark:
+def _look_later(taken: ClaimedDelivery, failure: dict[str, Any], looks: int) -> DeliveryMark:
     seed = _seed(taken, "look", looks)
     delay_us = round(2**looks * spread_of(seed) * SECOND)
     text = canonical.encode({**failure, "delay_us": delay_us, "seed": seed})
-    return Mark(taken.id, taken.fence, taken.status, "kept", delay_us=delay_us, looks=looks, failure=text)
+    return DeliveryMark(taken.id, taken.fence, taken.status, "kept", delay_us=delay_us, looks=looks, failure=text)
 
 
-def _seed(taken: Taken, what: str, number: int) -> str:
+def _seed(taken: ClaimedDelivery, what: str, number: int) -> str:
     return f"delivery|{token_of(taken.subject, taken.recipient, taken.version)}|{taken.fence}|{what}|{number}"
 
 

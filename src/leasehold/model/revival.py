@@ -27,7 +27,7 @@ from leasehold.model.status import Status
 PREREQUISITE_FAILED: Final = "PREREQUISITE_FAILED"
 
 
-class State(StrEnum):
+class LetterState(StrEnum):
     """How far an operator has come with a letter."""
 
     OPEN = "open"
@@ -48,7 +48,7 @@ class Case(Struct, frozen=True):
 
 def refusal(case: Case) -> LeaseholdError | None:
     """Say why a letter may not be revived now, in the order in which an operator would find out."""
-    if case.state != State.OPEN:
+    if case.state != LetterState.OPEN:
         return LetterRevived(f"Letter {case.letter_id} is {case.state}.")
     if case.job_status == Status.CANCELLED:
         return JobCancelled(f"Letter {case.letter_id} stays as it is.")
@@ -59,7 +59,7 @@ def refusal(case: Case) -> LeaseholdError | None:
     return None
 
 
-class Member(Struct, frozen=True):
+class JobTask(Struct, frozen=True):
     """One task of the job. `status`: None while it is under way; `pending`: nobody has looked at its end yet."""
 
     id: int
@@ -80,7 +80,7 @@ class Need(Struct, frozen=True):
     on_task_id: int
 
 
-class Place(StrEnum):
+class RevivalPlace(StrEnum):
     """Where a task goes. `grown`: it waits already, and now for `unmet` more."""
 
     READY = "ready"
@@ -88,7 +88,7 @@ class Place(StrEnum):
     GROWN = "grown"
 
 
-class Move(Struct, frozen=True):
+class RevivalMove(Struct, frozen=True):
     """One task that changes."""
 
     task_id: int
@@ -97,40 +97,40 @@ class Move(Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class JobTasks:
     """A job's tasks as far as a revival is concerned: itself, its stages, and the task that failed."""
 
-    members: Sequence[Member]
+    members: Sequence[JobTask]
     needs: Sequence[Need]
 
     @property
-    def root(self) -> Member:
+    def root(self) -> JobTask:
         """The job itself."""
         return next(one for one in self.members if one.parent_id is None)
 
     @property
-    def stages(self) -> list[Member]:
+    def stages(self) -> list[JobTask]:
         """Its stages; none for a plain job."""
         return [one for one in self.members if one.parent_id == self.root.id]
 
-    def member(self, task_id: int) -> Member:
+    def member(self, task_id: int) -> JobTask:
         """One of its tasks."""
         return next(one for one in self.members if one.id == task_id)
 
-    def needs_of(self, task_id: int) -> list[Member]:
+    def needs_of(self, task_id: int) -> list[JobTask]:
         """What a stage waits for."""
         return [self.member(need.on_task_id) for need in self.needs if need.task_id == task_id]
 
-    def above(self, member: Member) -> list[Member]:
+    def above(self, member: JobTask) -> list[JobTask]:
         """What contains a task, nearest first."""
-        found: list[Member] = []
+        found: list[JobTask] = []
         while member.parent_id is not None:
             member = self.member(member.parent_id)
             found.append(member)
         return found
 
 
-def revive(job: Job, task_id: int) -> list[Move]:
+def revive(job: JobTasks, task_id: int) -> list[RevivalMove]:
     """Plan the revival of one failed task, at the stage that failed; `JobCancelled` if its job was called off."""
     _check_wanted(job)
     subject = job.member(task_id)
@@ -139,33 +139,33 @@ def revive(job: Job, task_id: int) -> list[Move]:
     after = _dependents(job, freed)
     live = freed | {one.id for one in after}
     # A stage that could not fan out is never run itself: it waits for nothing, and fans out at once.
-    moves = [Move(subject.id, Place.WAITING if subject.fans_out else Place.READY)]
-    moves += [Move(one.id, Place.WAITING, _unmet(job, one, live)) for one in after]
+    moves = [RevivalMove(subject.id, RevivalPlace.WAITING if subject.fans_out else RevivalPlace.READY)]
+    moves += [RevivalMove(one.id, RevivalPlace.WAITING, _unmet(job, one, live)) for one in after]
     begun = [subject, *after, *(one for one in above if one.status is not None)]
     return moves + [move for one in above if (move := _wait_again(one, begun)) is not None]
 
 
-def restart(job: Job) -> list[Move]:
+def restart(job: JobTasks) -> list[RevivalMove]:
     """Plan the whole job anew; `JobUnfinished` while a part of it is under way, `JobCancelled` as above."""
     _check_wanted(job)
     if any(one.status is None for one in job.members):
         raise JobUnfinished("Wait for its end, or revive at the stage that failed.")
     stages = job.stages
-    moves = [Move(job.root.id, Place.WAITING if stages else Place.READY, len(stages))]
+    moves = [RevivalMove(job.root.id, RevivalPlace.WAITING if stages else RevivalPlace.READY, len(stages))]
     for stage in stages:
         unmet = len(job.needs_of(stage.id))
-        moves.append(Move(stage.id, Place.WAITING if unmet else Place.READY, unmet))
+        moves.append(RevivalMove(stage.id, RevivalPlace.WAITING if unmet else RevivalPlace.READY, unmet))
     return moves
 
 
-def _check_wanted(job: Job) -> None:
+def _check_wanted(job: JobTasks) -> None:
     if job.root.status == Status.CANCELLED:
         raise JobCancelled
 
 
-def _dependents(job: Job, freed: Collection[int]) -> list[Member]:
+def _dependents(job: JobTasks, freed: Collection[int]) -> list[JobTask]:
     """Return the stages that can run again, and those that can because of them."""
-    found: list[Member] = []
+    found: list[JobTask] = []
     live = set(freed)
     while more := [one for one in job.stages if one.id not in live and _may_run_again(job, one, live)]:
         found += more
@@ -173,7 +173,7 @@ def _dependents(job: Job, freed: Collection[int]) -> list[Member]:
     return found
 
 
-def _may_run_again(job: Job, stage: Member, live: Collection[int]) -> bool:
+def _may_run_again(job: JobTasks, stage: JobTask, live: Collection[int]) -> bool:
     if stage.status != Status.CANCELLED or stage.error_class != PREREQUISITE_FAILED:
         return False
     needs = job.needs_of(stage.id)
@@ -181,14 +181,14 @@ def _may_run_again(job: Job, stage: Member, live: Collection[int]) -> bool:
     return hopeful and any(one.id in live for one in needs)
 
 
-def _unmet(job: Job, stage: Member, live: Collection[int]) -> int:
+def _unmet(job: JobTasks, stage: JobTask, live: Collection[int]) -> int:
     """Count what an orchestrator will yet report as done: what runs, and ends that it has not looked at."""
     return sum(one.id in live or one.status is None or one.pending for one in job.needs_of(stage.id))
 
 
-def _wait_again(container: Member, begun: Sequence[Member]) -> Move | None:
+def _wait_again(container: JobTask, begun: Sequence[JobTask]) -> RevivalMove | None:
     parts = [one for one in begun if one.parent_id == container.id]
     if container.status is not None:
-        return Move(container.id, Place.WAITING, len(parts))
+        return RevivalMove(container.id, RevivalPlace.WAITING, len(parts))
     more = sum(not one.pending for one in parts)  # an end that was not looked at is still counted
-    return Move(container.id, Place.GROWN, more) if more else None
+    return RevivalMove(container.id, RevivalPlace.GROWN, more) if more else None

@@ -20,7 +20,7 @@ from typing import Final
 
 from leasehold import canonical
 from leasehold.errors import PayloadInvalid
-from leasehold.model.delivery import Absent, Letter, NotSent, Refused, Sent, Unknown
+from leasehold.model.delivery import Absent, Message, NotSent, Refused, Sent, Unknown
 from leasehold.outbound import quoted
 from leasehold.providers.errors import MaybeSent
 
@@ -33,9 +33,9 @@ class Folder:
 
     path: Path | str
 
-    def send(self, letter: Letter) -> Sent:
+    def send(self, message: Message) -> Sent:
         """Put the letter there, or find that it is there already; the id is the file's name."""
-        name, content = _name(letter), _content(letter)
+        name, content = _name(message), _content(message)
         with contextlib.ExitStack() as stack:
             with _nothing_sent():
                 _make(Path(self.path))
@@ -45,10 +45,10 @@ class Folder:
             _confirm(folder, name)
         return Sent(name)
 
-    def find(self, letter: Letter, notification_id: str | None) -> Sent | Absent | Unknown:  # noqa: ARG002
+    def find(self, message: Message, notification_id: str | None) -> Sent | Absent | Unknown:  # noqa: ARG002
         """Look whether the file is there."""
         try:
-            name = _name(letter)
+            name = _name(message)
             with _opened(self.path) as folder:
                 _confirm(folder, name)
         except (FileNotFoundError, Refused):
@@ -87,16 +87,16 @@ def _link(folder: int, draft: str, name: str) -> None:
             raise NotSent(f"The folder takes no letter: {quoted(error)}") from None
 
 
-def _name(letter: Letter) -> str:
-    if not _TOKEN.fullmatch(letter.token):
+def _name(message: Message) -> str:
+    if not _TOKEN.fullmatch(message.token):
         raise Refused("The token does not fit into a file's name.")
-    return f"{letter.token}.json"
+    return f"{message.token}.json"
 
 
-def _content(letter: Letter) -> bytes:
+def _content(message: Message) -> bytes:
     fields = ("message", "recipient", "subject", "token", "version")
     try:
-        return canonical.encode({name: getattr(letter, name) for name in fields}).encode() + b"\n"
+        return canonical.encode({name: getattr(message, name) for name in fields}).encode() + b"\n"
     except PayloadInvalid as error:
         raise Refused(str(error)) from None
 

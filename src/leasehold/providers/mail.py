@@ -17,7 +17,7 @@ from email.policy import SMTP
 from email.utils import format_datetime
 from typing import Any, Final
 
-from leasehold.model.delivery import Letter, Refused
+from leasehold.model.delivery import Message, Refused
 from leasehold.outbound import is_one_line
 from leasehold.providers.mailbox import Mailbox
 
@@ -59,13 +59,13 @@ class Mail:
         return self.sender.is_international or self.recipient.is_international
 
 
-def compose(letter: Letter, sender: Sender) -> Mail:
+def compose(message: Message, sender: Sender) -> Mail:
     """Write the letter as a mail, or raise `Refused`: what it holds can never be sent."""
-    if not _TOKEN.fullmatch(letter.token):
+    if not _TOKEN.fullmatch(message.token):
         raise Refused("The token does not fit into a Message-ID.")
-    recipient = _mailbox(letter.recipient, "recipient")
-    fields = _fields(letter.message)
-    message_id = sender.message_id(letter.token)
+    recipient = _mailbox(message.recipient, "recipient")
+    fields = _fields(message.message)
+    message_id = sender.message_id(message.token)
     headers = {
         "Message-ID": message_id,
         "From": _named(sender),
@@ -76,7 +76,7 @@ def compose(letter: Letter, sender: Sender) -> Mail:
     }
     head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
     return Mail(
-        sender.mailbox, recipient, message_id, head.encode() + _LINE_END.sub(b"\r\n", _body(fields, letter.token))
+        sender.mailbox, recipient, message_id, head.encode() + _LINE_END.sub(b"\r\n", _body(fields, message.token))
     )
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, get_args
 
 from leasehold.errors import OptionInvalid
-from leasehold.model.delivery import Letter, NotSent, Sent, Unknown
+from leasehold.model.delivery import Message, NotSent, Sent, Unknown
 from leasehold.outbound import (
     Deadline,
     Permit,
@@ -75,9 +75,9 @@ class Smtp:
         if self._stays_here and not is_loopback_host(self.host):
             raise OptionInvalid("Without TLS, mail and credentials stay on this machine; use STARTTLS or TLS.")
 
-    def send(self, letter: Letter) -> Sent:
+    def send(self, message: Message) -> Sent:
         """Hand the mail over; the id is the server's answer to it."""
-        mail = compose(letter, self._sender)
+        mail = compose(message, self._sender)
         deadline = Deadline(self.timeout)
         with (
             as_delivery_error(),
@@ -94,11 +94,11 @@ class Smtp:
                 answer = conversation.hand_over()
         return Sent(answer or mail.message_id)
 
-    def find(self, letter: Letter, notification_id: str | None) -> Unknown:  # noqa: ARG002
+    def find(self, message: Message, notification_id: str | None) -> Unknown:  # noqa: ARG002
         """Say that nobody can say."""
         return Unknown(
             "Plain SMTP cannot be asked whether it took a mail; look for"
-            f" {self._sender.message_id(letter.token)} in the server's log or the mailbox."
+            f" {self._sender.message_id(message.token)} in the server's log or the mailbox."
         )
 
     def _approach(self, conversation: Conversation) -> None:

@@ -26,7 +26,7 @@ from urllib.parse import quote
 
 from leasehold import canonical, clock
 from leasehold.errors import OptionInvalid, PayloadInvalid
-from leasehold.model.delivery import Absent, Letter, NotSent, Refused, Sent, Unknown
+from leasehold.model.delivery import Absent, Message, NotSent, Refused, Sent, Unknown
 from leasehold.outbound import (
     BodyEnd,
     Permit,
@@ -91,19 +91,19 @@ class Webhook:
         if (lookup := self._lookup("0")) is not None:
             self._check_address(_target(lookup))
 
-    def send(self, letter: Letter) -> Sent:
+    def send(self, message: Message) -> Sent:
         """Post the letter; the id is the receiver's, or the token if it names none."""
-        body = _body(letter)
-        headers = {**self.headers, self.header: letter.token, "Content-Type": "application/json"}
+        body = _body(message)
+        headers = {**self.headers, self.header: message.token, "Content-Type": "application/json"}
         if self.secret is not None:
             signature = hmac.new(self.secret.encode(), body, hashlib.sha256).hexdigest()
             headers[SIGNATURE] = f"sha256={signature}"
         response = self._exchange(self.url, Request("POST", headers, body))
-        return _outcome(response, letter.token, self.header)
+        return _outcome(response, message.token, self.header)
 
-    def find(self, letter: Letter, notification_id: str | None) -> Sent | Absent | Unknown:  # noqa: ARG002
+    def find(self, message: Message, notification_id: str | None) -> Sent | Absent | Unknown:  # noqa: ARG002
         """Ask the look-up URL about the token."""
-        url = self._lookup(letter.token)
+        url = self._lookup(message.token)
         if url is None:
             return Absent() if self.idempotent else Unknown("The webhook has no look-up URL.")
         try:
@@ -171,12 +171,12 @@ def _credentials(headers: Mapping[str, str]) -> Iterator[str]:
             yield from (value, value.rpartition(" ")[2])
 
 
-def _body(letter: Letter) -> bytes:
-    if not _TOKEN.fullmatch(letter.token):
+def _body(message: Message) -> bytes:
+    if not _TOKEN.fullmatch(message.token):
         raise Refused("The token does not fit into a header.")
     fields = ("message", "recipient", "subject", "version")
     try:
-        return canonical.encode({name: getattr(letter, name) for name in fields}).encode()
+        return canonical.encode({name: getattr(message, name) for name in fields}).encode()
     except PayloadInvalid as error:
         raise Refused(str(error)) from None
 

@@ -19,7 +19,7 @@ from typing import Any, Final
 from leasehold import canonical, clock
 from leasehold.errors import Cancelled, PayloadInvalid
 from leasehold.model import lease as endings
-from leasehold.model.delivery import Post, trace_of
+from leasehold.model.delivery import OutgoingMessage, trace_of
 from leasehold.model.failure.failure import Failure, classify
 from leasehold.model.lease import Lease, Settlement
 from leasehold.model.retry import Bury, decide, seed_of, spread_of
@@ -127,7 +127,7 @@ class Attempt:
         return self.succeed(result)
 
     def succeed(
-        self, result: object, trace: dict[str, Any] | None = None, posts: list[Post] | None = None
+        self, result: object, trace: dict[str, Any] | None = None, posts: list[OutgoingMessage] | None = None
     ) -> Settlement:
         """Judge a result: it ends the task, unless it cannot be kept."""
         if self.task is not None:

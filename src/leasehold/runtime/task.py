@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from leasehold import canonical, clock
 from leasehold.errors import LeaseLost
-from leasehold.model.delivery import Posts, make_post
+from leasehold.model.delivery import OutgoingMessages, make_message
 from leasehold.model.effect import Intent
 from leasehold.model.lease import Lease
 from leasehold.model.limits import PROGRESS_BYTES_MAX
@@ -57,7 +57,7 @@ class Task:
         self.effects = Effects(lease, lambda: line.ledger, effects)
         self.states = States(lease, handler.machine, lambda: line.ledger)
         self._inputs: dict[str, Any] | None = None
-        self.posts = Posts()
+        self.posts = OutgoingMessages()
 
     @property
     def payload(self) -> dict[str, Any]:
@@ -176,7 +176,7 @@ class Task:
         registered with `app.deliveries.provider` in this process or another.
         """
         self.effects.check_outside("deliver")
-        self.posts.add(make_post(subject, recipient, version, message, provider))
+        self.posts.add(make_message(subject, recipient, version, message, provider))
 
     @property
     def log(self) -> Any:

@@ -27,7 +27,7 @@ from leasehold.model import advance, revival
 from leasehold.model.advance import Ended
 from leasehold.model.failure.failure import Failure
 from leasehold.model.limits import PAGE_MAX
-from leasehold.model.revival import Case, Job, Member, Move, Need, State
+from leasehold.model.revival import Case, JobTask, JobTasks, LetterState, Need, RevivalMove
 from leasehold.model.status import Status
 from leasehold.store import audit
 from leasehold.store.audit import AuditLine
@@ -131,7 +131,7 @@ class DeadLetters:
         row = self._database.read("deadletters/count")[0]
         return int(row[0]), int(row[1])
 
-    def scope(self, letter: LetterRow) -> Job:
+    def scope(self, letter: LetterRow) -> JobTasks:
         """Read the tasks that a revival of this letter is about."""
         return self._database.transact(lambda session: _scope(session, letter))
 
@@ -147,7 +147,7 @@ class DeadLetters:
 
         def work(session: Session) -> None:
             letter = _read(session, letter_id)
-            if letter.state != State.OPEN:
+            if letter.state != LetterState.OPEN:
                 raise LetterRevived(f"Letter {letter_id} is {letter.state}.")
             audit.note(session, principal, "evidence", NOUN, letter_id, detail)
 
@@ -214,33 +214,33 @@ def _read(session: Session, letter_id: int) -> LetterRow:
 
 
 def _check_resolvable(letter: LetterRow) -> None:
-    if letter.state == State.RESOLVED:
+    if letter.state == LetterState.RESOLVED:
         raise LetterRevived(f"Letter {letter.id} is resolved.")
     if letter.job_status == Status.CANCELLED:  # nothing of it is ever revived, so a person may close it
-        if letter.state == State.OPEN and letter.unanswered:  # which only an open letter lets them answer
+        if letter.state == LetterState.OPEN and letter.unanswered:  # which only an open letter lets them answer
             raise EffectUnanswered(f"See `leasehold effects {letter.job_id}`; {letter.unanswered} to answer.")
         return
-    if letter.state == State.OPEN:
+    if letter.state == LetterState.OPEN:
         raise LetterOpen(f"Letter {letter.id} is open: revive it, and resolve it once its job is DONE.")
     if letter.job_status != Status.DONE:
         where = f"is {letter.job_status}" if letter.job_status else "is still under way"
         raise JobUnfinished(f"Job {letter.job_id} {where}; a letter is resolved when its job is DONE.")
 
 
-def _scope(session: Session, letter: LetterRow) -> Job:
+def _scope(session: Session, letter: LetterRow) -> JobTasks:
     members = session.run("deadletters/revive_scope", job=letter.job_id, task=letter.task_id)
     needs = session.run("deadletters/revive_needs", job=letter.job_id)
-    return Job([_member(row) for row in members], [Need(*row) for row in needs])
+    return JobTasks([_member(row) for row in members], [Need(*row) for row in needs])
 
 
-def _member(row: Row) -> Member:
-    return structs.replace(Member(*row), fans_out=bool(row[4]), pending=bool(row[8]))
+def _member(row: Row) -> JobTask:
+    return structs.replace(JobTask(*row), fans_out=bool(row[4]), pending=bool(row[8]))
 
 
 def _revive(session: Session, press: ReviveRequest) -> Revived:
     session.run("deadletters/revive_lock")
     letter = _read(session, press.letter_id)
-    if letter.state != State.OPEN and (landed := _landed(session, press)) is not None:
+    if letter.state != LetterState.OPEN and (landed := _landed(session, press)) is not None:
         return landed
     if (refused := revival.refusal(letter.case)) is not None:
         raise refused
@@ -282,7 +282,7 @@ def _place(session: Session, letter: LetterRow, press: ReviveRequest) -> Revived
         session.run("deadletters/revive_supersede", job=letter.job_id, detail=canonical.encode(detail))
     items = [_item(job, move, detail) for move in moves]
     rows = session.run("deadletters/revive", moves=document(items), letter=letter.id)
-    queues = {queue for _, _, place, queue in rows if place == revival.Place.READY}
+    queues = {queue for _, _, place, queue in rows if place == revival.RevivalPlace.READY}
     if subject.fans_out and not press.from_start:
         queues |= _fan_out(StageSteps(session), subject.id)
     begun = job.root if press.from_start else subject
@@ -302,6 +302,6 @@ def _fan_out(stages: StageSteps, task_id: int) -> set[str]:
     return set()
 
 
-def _item(job: Job, move: Move, detail: dict[str, Any]) -> dict[str, Any]:
+def _item(job: JobTasks, move: RevivalMove, detail: dict[str, Any]) -> dict[str, Any]:
     epoch = job.member(move.task_id).epoch or 0
     return {**structs.asdict(move), "detail": canonical.encode({**detail, "epoch": epoch + 1})}

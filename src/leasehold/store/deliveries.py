@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from leasehold import clock
 from leasehold.errors import DeliverySettled, DeliveryUnknown
-from leasehold.model.outbox import LOOKS_MAX, STUCK, DeliveryRow, Mark, Taken
+from leasehold.model.outbox import LOOKS_MAX, STUCK, ClaimedDelivery, DeliveryMark, DeliveryRow
 from leasehold.store import audit
 from leasehold.store.db.database import Database, Session
 from leasehold.store.db.documents import document
@@ -44,26 +44,26 @@ class Deliveries:
 
     def claim(
         self, provider: str, lease_seconds: float, most: int, *, only: str | None = None, delivery_id: int | None = None
-    ) -> list[Taken]:
+    ) -> list[ClaimedDelivery]:
         """Take due deliveries of a provider, so that nobody else does for `lease_seconds`. `only`: of this status."""
         lease_us = clock.microseconds(lease_seconds)
         rows = self._database.write(
             "deliveries/claim", provider=provider, lease_us=lease_us, most=most, only=only, delivery=delivery_id
         )
-        return [Taken(*row) for row in rows]
+        return [ClaimedDelivery(*row) for row in rows]
 
-    def mark(self, mark: Mark) -> bool:
+    def mark(self, mark: DeliveryMark) -> bool:
         """Write what came of a delivery, in one write; False if the claim no longer stands."""
         told = document([mark])
         rows, doubtful = self._database.write_checked(lambda session: session.run("deliveries/mark", marks=told))
         return bool(rows) or (doubtful and self._stands(mark))
 
-    def _stands(self, mark: Mark) -> bool:
+    def _stands(self, mark: DeliveryMark) -> bool:
         """Tell whether an earlier try of this very write was committed without an answer."""
         found = self.get(mark.id)
         return found.fence == mark.fence and found.status == mark.status
 
-    def renew(self, taken: Iterable[Taken], lease_seconds: float) -> set[tuple[int, int]]:
+    def renew(self, taken: Iterable[ClaimedDelivery], lease_seconds: float) -> set[tuple[int, int]]:
         """Keep what is still being carried; the answer names the claims that still stood."""
         claims = document([{"id": one.id, "fence": one.fence} for one in taken])
         rows = self._database.write("deliveries/renew", claims=claims, lease_us=clock.microseconds(lease_seconds))

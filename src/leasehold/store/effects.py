@@ -8,7 +8,7 @@ from operator import attrgetter
 from msgspec import Struct
 
 from leasehold.errors import EffectInDoubt, LeaseLost, Misuse
-from leasehold.model.effect import Entry, Intent, Record, Verdict
+from leasehold.model.effect import Entry, Intent, LedgerAnswer, Record
 from leasehold.model.limits import IDLE_MS_MAX
 from leasehold.model.machine import Move
 from leasehold.store.db.database import Database, ErrorKind, Row, Session
@@ -76,9 +76,9 @@ class Effects:
         def work(session: Session) -> Entry:
             session.run("session/idle_limit", limit=str(IDLE_MS_MAX))
             found = _answer(session.run("effects/enter", intents=document([intent]), records="[]"))
-            if found.verdict == Verdict.DONE:
+            if found.verdict == LedgerAnswer.DONE:
                 return found
-            if found.verdict == Verdict.DOUBT:
+            if found.verdict == LedgerAnswer.DOUBT:
                 raise EffectInDoubt(f"It is {intent.kind}: its act has ended a transaction that was not its own.")
             record = self._act(session, act)
             _answer(session.run("effects/enter", intents="[]", records=document([record])))

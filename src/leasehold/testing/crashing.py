@@ -60,7 +60,7 @@ def _trap(app: Leasehold, wanted: Point, kind: str | None, nth: int) -> Iterator
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CrashSite:
     """Where a run is crashed: at the `turn`-th passing of a point. `nth` tells which effect of the job passes there."""
 
     point: str = ""
@@ -125,7 +125,7 @@ def crash_matrix(
     `make` returns a fresh app on a fresh database with the handlers registered, `submit` submits the job (under a key,
     so that effects have the same keys in every run), `acts` counts what the outside world has seen since `make`.
     """
-    places: list[Place] = []
+    places: list[CrashSite] = []
     matrix = Matrix([_observe(make(), submit, acts, places, timeout)])
     for place in places:
         app = make()
@@ -142,7 +142,7 @@ def _observe(
     app: Leasehold,
     submit: Callable[[Leasehold], Job],
     acts: Callable[[], int],
-    places: list[Place],
+    places: list[CrashSite],
     timeout: float,
 ) -> Run:
     """Run the job undisturbed, and note what points its effects pass, in order."""
@@ -152,17 +152,17 @@ def _observe(
     def note(point: Point, intent: Intent) -> None:
         number = effects.setdefault(intent.key, len(effects) + 1)
         turns[point] += 1
-        places.append(Place(point.value, intent.kind, number, turns[point]))
+        places.append(CrashSite(point.value, intent.kind, number, turns[point]))
 
     end = watch(note)
     try:
-        return _run(app, submit, acts, Place(), timeout)
+        return _run(app, submit, acts, CrashSite(), timeout)
     finally:
         end()
 
 
 def _run(
-    app: Leasehold, submit: Callable[[Leasehold], Job], acts: Callable[[], int], place: Place, timeout: float
+    app: Leasehold, submit: Callable[[Leasehold], Job], acts: Callable[[], int], place: CrashSite, timeout: float
 ) -> Run:
     try:
         job = submit(app)

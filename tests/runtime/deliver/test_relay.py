@@ -174,7 +174,7 @@ def test_s14_what_is_marked_sent_without_evidence_is_reconciled_with_an_alarm(
     told = provide(app, folder)
     (one,) = write(app.store, post())
     if is_there:
-        folder.send(app.store.deliveries.get(one).letter)
+        folder.send(app.store.deliveries.get(one).to_send)
     change(app.store, one, "status = 'sent', notified_at = 1, due_at = NULL")
     with relaying(app, url):
         until(lambda: app.deliveries.get(one).notification_id)

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from leasehold import clock as time
-from leasehold.model.delivery import Post
+from leasehold.model.delivery import OutgoingMessage
 from leasehold.model.failure.failure import Failure
 from leasehold.model.lease import Reclaim, Settlement, cancelled, done, failed
 from tests.store import work
@@ -214,7 +214,7 @@ def test_a_message_committed_while_another_for_the_same_recipient_is_written_is_
     first, second = claim(store, worker)
 
     def settle(lease, text):
-        post = Post("report", "ada@example.org", 1, json.dumps({"text": text}), "mail")
+        post = OutgoingMessage("report", "ada@example.org", 1, json.dumps({"text": text}), "mail")
         return store.leases.settle([done(lease, "null", None, [post])])
 
     with ThreadPoolExecutor(1) as thread:

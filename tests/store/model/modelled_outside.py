@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from leasehold.model.outbox import Mark
+from leasehold.model.outbox import DeliveryMark
 from tests.store.model.modelled import Model, Name
 
 DELIVERY_SECONDS = 40
@@ -105,7 +105,7 @@ class Outbox:
         one = self.messages[subject]
         return one.status == "sending" and one.fence == fence and one.due is not None and one.due > self.model.now
 
-    def mark(self, subject: str, mark: Mark) -> bool:
+    def mark(self, subject: str, mark: DeliveryMark) -> bool:
         """Note what came of a message; False if the claim was gone."""
         one = self.messages[subject]
         if one.fence != mark.fence or one.status != "sending":

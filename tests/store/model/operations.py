@@ -9,11 +9,11 @@ from leasehold import canonical
 from leasehold.errors import LeaseholdError
 from leasehold.model import effect, outbox
 from leasehold.model import lease as endings
-from leasehold.model.delivery import make_post, trace_of
+from leasehold.model.delivery import make_message, trace_of
 from leasehold.model.effect import Intent
 from leasehold.model.failure.failure import Failure
 from leasehold.model.lease import Lease, Progress, Reclaim, Renewal, Settlement
-from leasehold.model.outbox import Mark, Taken
+from leasehold.model.outbox import ClaimedDelivery, DeliveryMark
 from leasehold.model.retry import Retry
 from leasehold.store.deliveries import Answer
 from tests.store import work
@@ -69,7 +69,7 @@ def end(
         return endings.failed(lease, failure)
     if how == "RETRY":
         return endings.retried(lease, failure, 3_000_000, canonical.encode({"delay_us": 3_000_000}))
-    letters = [make_post(subject, RECIPIENT, 1, {"text": text}, PROVIDER) for subject, text in posts]
+    letters = [make_message(subject, RECIPIENT, 1, {"text": text}, PROVIDER) for subject, text in posts]
     side.witness.saw("returned", lease.task_id, lease.fence, output)
     for letter in letters:
         side.witness.saw("posted", lease.task_id, lease.fence, letter.subject, letter.recipient, letter.version)
@@ -173,7 +173,7 @@ def take(side: Side) -> dict[str, tuple[int, int, str]]:
     return {one.subject: (one.fence, one.attempts, one.was) for one in found}
 
 
-def mark_of(taken: Taken, how: str) -> Mark:
+def mark_of(taken: ClaimedDelivery, how: str) -> DeliveryMark:
     """Choose what is written of a message, as a courier would."""
     match how:
         case "sent" | "found":
@@ -189,25 +189,25 @@ def mark_of(taken: Taken, how: str) -> Mark:
     return outbox.released(taken)
 
 
-def _id_of(taken: Taken) -> str:
-    return f"id-{taken.letter.token[:8]}"
+def _id_of(taken: ClaimedDelivery) -> str:
+    return f"id-{taken.to_send.token[:8]}"
 
 
-def carry(side: Side, held: tuple[str, int], how: str, *, sends: bool, marks: bool) -> tuple[Mark, bool]:
+def carry(side: Side, held: tuple[str, int], how: str, *, sends: bool, marks: bool) -> tuple[DeliveryMark, bool]:
     """Have a message taken by its provider, or not, and marked, or not; return the mark and whether it landed."""
     taken = side.taken[held]
     mark = mark_of(taken, how)
     if sends:
-        side.witness.saw("sent", taken.letter.token, taken.fence, LIVE, _id_of(taken))
+        side.witness.saw("sent", taken.to_send.token, taken.fence, LIVE, _id_of(taken))
     elif taken.may_be_sent:
-        side.witness.saw("traced", taken.letter.token, taken.fence, _id_of(taken) if how == "found" else None)
+        side.witness.saw("traced", taken.to_send.token, taken.fence, _id_of(taken) if how == "found" else None)
     return mark, marks and side.store.deliveries.mark(mark)
 
 
 def answer_message(side: Side, subject: str, *, sent: bool) -> str | None:
     """Have a person tell whether a message was sent; return why that was refused."""
     (found,) = side.store.deliveries.list(subject=subject)
-    known = f"id-{found.letter.token[:8]}" if sent else None
+    known = f"id-{found.to_send.token[:8]}" if sent else None
     try:
         side.store.deliveries.answer(found.id, Answer(sent, known, "ada", "asked"))
     except LeaseholdError as error:

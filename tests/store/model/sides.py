@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 
 from leasehold.model.lease import Lease
-from leasehold.model.outbox import Taken
+from leasehold.model.outbox import ClaimedDelivery
 from leasehold.store import Store
 from tests.store import work
 from tests.store.model.modelled import Name
@@ -61,7 +61,7 @@ class Side:
         self.ids: dict[Name, int] = {}
         self.names: dict[int, Name] = {}
         self.leases: dict[tuple[Name, int], Lease] = {}
-        self.taken: dict[tuple[str, int], Taken] = {}
+        self.taken: dict[tuple[str, int], ClaimedDelivery] = {}
 
     def tell(self, now: float) -> None:
         """Set the clock."""

@@ -20,7 +20,7 @@ import apsw
 import psycopg
 
 from leasehold import Leasehold, Retry, Task, Transient
-from leasehold.model.delivery import Absent, Letter, Sent, Unknown
+from leasehold.model.delivery import Absent, Message, Sent, Unknown
 from leasehold.providers.folder import Folder
 from tests.support.db import rows
 from tests.support.oracle.evidence import Evidence, Facts
@@ -118,13 +118,13 @@ class Outside:
         except (apsw.Error, psycopg.Error):
             return []
 
-    def _claim_of(self, letter: Letter) -> int | None:
+    def _claim_of(self, letter: Message) -> int | None:
         """Return the fence of the claim that stands on a letter; None if none does."""
         which = f"subject = '{letter.subject}' AND recipient = '{letter.recipient}' AND version = {letter.version}"
         found = self._ask(f"SELECT fence FROM delivery WHERE status = 'sending' AND {which}")  # noqa: S608
         return found[0][0] if found else None
 
-    def send(self, letter: Letter) -> Sent:
+    def send(self, letter: Message) -> Sent:
         """Put a letter into the folder, witnessed before and after.
 
         A provider is not told under which claim it is called, so the tables are asked before and after: it was sent
@@ -138,7 +138,7 @@ class Outside:
             self.journal.saw(*line, 1, sent.notification_id)
         return sent
 
-    def find(self, letter: Letter, notification_id: str | None) -> Sent | Absent | Unknown:
+    def find(self, letter: Message, notification_id: str | None) -> Sent | Absent | Unknown:
         found = self._letters.find(letter, notification_id)
         told = found.notification_id if isinstance(found, Sent) else None
         self.journal.saw("traced", letter.token, self._claim_of(letter), told)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from leasehold import Leasehold, canonical
-from leasehold.model.delivery import Absent, Letter, Post, Provider, Sent, Unknown, make_post
+from leasehold.model.delivery import Absent, Message, OutgoingMessage, Provider, Sent, Unknown, make_message
 from leasehold.model.lease import Settlement
 from leasehold.providers import from_url
 from leasehold.store import Store
@@ -26,21 +26,21 @@ class Noted:
         self._provider = provider
         self._tell = tell
 
-    def send(self, letter: Letter) -> Sent:
+    def send(self, letter: Message) -> Sent:
         self._tell("send", letter.recipient)
         return self._provider.send(letter)
 
-    def find(self, letter: Letter, notification_id: str | None) -> Sent | Absent | Unknown:
+    def find(self, letter: Message, notification_id: str | None) -> Sent | Absent | Unknown:
         self._tell("find", letter.recipient)
         return self._provider.find(letter, notification_id)
 
 
-def post(recipient: str = "ada@example.org", *, version: int = 1, provider: str = PROVIDER) -> Post:
+def post(recipient: str = "ada@example.org", *, version: int = 1, provider: str = PROVIDER) -> OutgoingMessage:
     message = {"title": "Review of change 17", "text": "Three findings.\n"}
-    return make_post("change-17", recipient, version, message, provider)
+    return make_message("change-17", recipient, version, message, provider)
 
 
-def write(store: Store, *posts: Post) -> list[int]:
+def write(store: Store, *posts: OutgoingMessage) -> list[int]:
     """Have a task deliver these; return the deliveries' ids."""
     worker = work.register(store)
     key = f"mailing-{worker}"

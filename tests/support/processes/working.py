@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 
-from leasehold.app.kinds import Kind, Pipeline
+from leasehold.app.kinds import JobKind, Pipeline
 from leasehold.app.worker_plan import make_plan
 from leasehold.runtime.deliver.sender import Carrier
 from leasehold.runtime.worker import Plan, Worker
@@ -14,7 +14,7 @@ Carriers = Mapping[str, Carrier]
 
 
 def plan_of(
-    *kinds: Kind | Pipeline,
+    *kinds: JobKind | Pipeline,
     queues: Queues = None,
     concurrency: int = 10,
     grace: float = 30.0,
@@ -27,7 +27,7 @@ def plan_of(
 @contextmanager
 def working(
     url: str,
-    *kinds: Kind | Pipeline,
+    *kinds: JobKind | Pipeline,
     queues: Queues = None,
     concurrency: int = 10,
     carriers: Carriers | None = None,

@@ -11,7 +11,7 @@ from leasehold.cli.table import Column, echo, print_table
 from leasehold.cli.verbs import JOB_ID, help_with_examples, json_option, opened, url_option
 from leasehold.cli.words import ago, document, span
 from leasehold.insight.read import jobs as insight
-from leasehold.insight.read.jobs import Snapshot
+from leasehold.insight.read.jobs import JobSnapshot
 from leasehold.model.limits import PAGE_MAX
 from leasehold.model.names import check_name
 
@@ -55,7 +55,7 @@ def jobs(
         echo(f"older ones: --before {found[-1].id}")
 
 
-def _row(job: Snapshot) -> list[object]:
+def _row(job: JobSnapshot) -> list[object]:
     took = span((job.finished_at - job.created_at).total_seconds()) if job.finished_at else ""
     failure = f"{job.failure.get('error_class')}: {job.failure.get('message')}" if job.failure else ""
     return [job.id, job.status.value, job.kind, job.key, ago(job.created_at), took, failure]

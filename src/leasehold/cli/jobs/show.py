@@ -12,8 +12,8 @@ from leasehold.cli.table import Column, echo, print_table
 from leasehold.cli.verbs import JOB_ID, help_with_examples, json_option, opened, url_option
 from leasehold.cli.words import ago, compact, count, document, safe, span
 from leasehold.insight.read import timeline
-from leasehold.insight.read.jobs import Snapshot
-from leasehold.insight.read.timeline import Moment, Part, Timeline
+from leasehold.insight.read.jobs import JobSnapshot
+from leasehold.insight.read.timeline import JobPart, Moment, Timeline
 
 SEGMENTS_SHOWN: Final = 40
 LETTERS_SHOWN: Final = 5
@@ -65,7 +65,7 @@ def show(job_id: int, *, events: int, as_json: bool) -> None:
     _print_moments(found)
 
 
-def _heading(job: Snapshot) -> Iterable[str]:
+def _heading(job: JobSnapshot) -> Iterable[str]:
     yield f"job {job.id}  {safe(job.kind)}  {job.status.value}"
     yield f"  key        {safe(job.key)}"
     yield f"  submitted  {job.created_at:%Y-%m-%d %H:%M:%S} UTC, {ago(job.created_at)}"
@@ -101,12 +101,12 @@ def _print_parts(found: Timeline) -> None:
     print_table(PARTS, [_part_row(part) for part in _in_order(shown)])
 
 
-def _pressing(segments: Sequence[Part]) -> list[Part]:
+def _pressing(segments: Sequence[JobPart]) -> list[JobPart]:
     """Return the segments one wants to see: what failed and what runs before what is done."""
     return sorted(segments, key=lambda part: (URGENCY.index(part.status), part.segment))[:SEGMENTS_SHOWN]
 
 
-def _in_order(parts: Sequence[Part]) -> list[Part]:
+def _in_order(parts: Sequence[JobPart]) -> list[JobPart]:
     """Return each stage followed by its own segments."""
     places = {part.id: number for number, part in enumerate(parts)}
     return sorted(
@@ -117,13 +117,13 @@ def _in_order(parts: Sequence[Part]) -> list[Part]:
     )
 
 
-def _part_row(part: Part) -> list[object]:
+def _part_row(part: JobPart) -> list[object]:
     stage = "" if part.stage is None else part.stage if part.segment is None else f"  {part.stage} [{part.segment}]"
     attempt = f"{part.attempt}/{part.attempts_max}" if part.attempt else ""
     return [part.id, stage, part.status, attempt, _lease(part), _progress(part.progress), _failure(part.failure)]
 
 
-def _lease(part: Part) -> str:
+def _lease(part: JobPart) -> str:
     if part.holder is not None:
         left = part.holder.expires_in
         expiry = f"expires in {span(left)}" if left >= 0 else f"expired {span(-left)} ago"

@@ -14,7 +14,7 @@ from leasehold.cli.table import echo
 from leasehold.cli.verbs import help_with_examples, json_option, opened, url_option
 from leasehold.cli.words import count, safe
 from leasehold.errors import RecordDamaged
-from leasehold.insight.verify.verify import Verdict, verify_file, verify_job
+from leasehold.insight.verify.verify import Verification, verify_file, verify_job
 from leasehold.redact import scrub
 
 DIGITS_MAX = 19
@@ -49,7 +49,7 @@ def verify(target: str, *, head: str | None, as_json: bool) -> None:
     click.get_current_context().exit(Exit.OK if found.equal else Exit.CHECK_FAILED)
 
 
-def _verify(target: str) -> Verdict:
+def _verify(target: str) -> Verification:
     if not (target.isascii() and target.isdigit() and len(target) <= DIGITS_MAX):
         if not Path(target).exists():
             raise RecordDamaged(f"{target} cannot be read: No such file or directory.")
@@ -58,7 +58,7 @@ def _verify(target: str) -> Verdict:
         return verify_job(app.store, min(int(target), INTEGER_MAX))
 
 
-def _print(found: Verdict) -> None:
+def _print(found: Verification) -> None:
     if found.difference:
         echo(safe(scrub(f"different: {found.difference}", entropy=False)))
         return

@@ -7,16 +7,16 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from leasehold.app.deadletters import Filters, Report
+from leasehold.app.deadletters import Filters, RevivalReport
 from leasehold.cli.exits import Exit
 from leasehold.cli.operator.dead_screens import print_dossier, print_letters, print_plan
 from leasehold.cli.table import echo
 from leasehold.cli.verbs import JOB_ID, help_with_examples, json_option, opened, url_option
 from leasehold.cli.words import count, document, read_json, safe
 from leasehold.errors import OptionInvalid
-from leasehold.insight.read.revival_plan import Plan
+from leasehold.insight.read.revival_plan import RevivalPlan
 from leasehold.model.limits import PAGE_MAX
-from leasehold.model.revival import State
+from leasehold.model.revival import LetterState
 
 F = TypeVar("F", bound=Callable[..., Any])
 REFUSALS_SHOWN: Final = 20
@@ -59,7 +59,7 @@ def dead() -> None:
     ),
 )
 @filter_options
-@click.option("--state", type=click.Choice([state.value for state in State]))
+@click.option("--state", type=click.Choice([state.value for state in LetterState]))
 @click.option("--limit", type=click.IntRange(1, PAGE_MAX), default=50, show_default=True)
 @click.option("--before", type=JOB_ID, metavar="ID", help="Only letters older than this one.")
 @json_option
@@ -229,13 +229,13 @@ def one_or_many(letter_id: int | None, filters: dict[str, Any]) -> Filters:
     return given
 
 
-def _print_rehearsal(plan: Plan) -> None:
+def _print_rehearsal(plan: RevivalPlan) -> None:
     print_plan(plan)
     if plan.refusal is not None:
         click.get_current_context().exit(Exit.CHECK_FAILED)
 
 
-def _print_report(report: Report, one: str, many: str) -> None:
+def _print_report(report: RevivalReport, one: str, many: str) -> None:
     echo(f"{count(len(report.done), 'letter')} {one if len(report.done) == 1 else many}{_ids(report.done)}")
     for refused in report.refused[:REFUSALS_SHOWN]:
         echo(safe(f"letter {refused.letter_id} is left as it is: {refused.code}: {refused.reason}"), error=True)

@@ -7,8 +7,8 @@ from typing import Final
 
 from leasehold.cli.table import Column, echo, print_table
 from leasehold.cli.words import ago, compact, safe
-from leasehold.insight.read.deadletters import AuditEntry, Burial, DeadLetterDetail, Letter
-from leasehold.insight.read.revival_plan import Plan
+from leasehold.insight.read.deadletters import AuditEntry, Burial, DeadLetter, DeadLetterDetail
+from leasehold.insight.read.revival_plan import RevivalPlan
 
 LETTERS: Final = (
     Column("LETTER", right=True),
@@ -32,7 +32,7 @@ EFFECTS: Final = (
 )
 
 
-def print_letters(letters: Sequence[Letter]) -> None:
+def print_letters(letters: Sequence[DeadLetter]) -> None:
     """Print a list."""
     print_table(LETTERS, [_row(letter) for letter in letters])
 
@@ -47,7 +47,7 @@ def print_dossier(found: DeadLetterDetail) -> None:
             echo(line)
 
 
-def print_plan(plan: Plan) -> None:
+def print_plan(plan: RevivalPlan) -> None:
     """Print what a revival would do."""
     how = "from the start" if plan.from_start else "at the stage that failed"
     echo(f"reviving letter {plan.letter_id} would run job {plan.job_id} {how}")
@@ -67,7 +67,7 @@ def print_plan(plan: Plan) -> None:
         echo(safe(f"it would be refused: {plan.refusal_code}: {plan.refusal}"))
 
 
-def _row(letter: Letter) -> list[object]:
+def _row(letter: DeadLetter) -> list[object]:
     return [
         letter.id,
         letter.state.value,
@@ -82,7 +82,7 @@ def _row(letter: Letter) -> list[object]:
     ]
 
 
-def _note(letter: Letter) -> str:
+def _note(letter: DeadLetter) -> str:
     said = ("escalated" if letter.escalated else "", "has evidence" if letter.evidenced else "")
     return ", ".join(filter(None, said))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from leasehold import Leasehold, Retry, Task
-from leasehold.app.kinds import Kind, Pipeline
+from leasehold.app.kinds import JobKind, Pipeline
 from leasehold.cli.tour.marks import leave_mark
 
 # A task may be unlucky in several kills; only a task that runs out of attempts for another reason should fail the tour.
@@ -19,7 +19,7 @@ class Tour:
     """An app with the tour's kinds, on queues that no other tour on the same database serves."""
 
     app: Leasehold
-    step: Kind
+    step: JobKind
     film: Pipeline
     queues: tuple[str, str]
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from leasehold import canonical, clock
 from leasehold.model.failure.facts import NUMBERS, WORDS
-from leasehold.model.revival import State
+from leasehold.model.revival import LetterState
 from leasehold.store import Store
 from leasehold.store.audit import AuditLine
 from leasehold.store.deadletters import NOUN, DeadLetterSource, LetterRow, Where
@@ -25,7 +25,7 @@ TASK_FACTS: Final = (
 )  # fmt: skip
 
 
-class Letter(Struct, frozen=True):
+class DeadLetter(Struct, frozen=True):
     """One dead letter. `escalated`: it failed again after a revival, in the same way."""
 
     id: int
@@ -40,7 +40,7 @@ class Letter(Struct, frozen=True):
     first_failure_at: datetime
     last_failure_at: datetime
     escalated: bool
-    state: State
+    state: LetterState
     evidenced: bool
 
     def plain(self) -> dict[str, Any]:
@@ -67,14 +67,14 @@ class AuditEntry(Struct, frozen=True):
 class Burial(Struct, frozen=True):
     """One burial of the task, and what was done about it."""
 
-    letter: Letter
+    letter: DeadLetter
     deeds: list[AuditEntry]
 
 
 class DeadLetterDetail(Struct, frozen=True):
     """A letter in full, with every burial of its task, oldest first."""
 
-    letter: Letter
+    letter: DeadLetter
     last_stack: str
     sanitized_context: dict[str, Any]
     history: list[Burial]
@@ -90,12 +90,12 @@ class DeadLetterDetail(Struct, frozen=True):
         }
 
 
-def listing(store: Store, where: Where, limit: int) -> list[Letter]:
+def listing(store: Store, where: Where, limit: int) -> list[DeadLetter]:
     """List letters, newest first."""
     return [_view(row) for row in store.deadletters.list(where, limit)]
 
 
-def of_job(store: Store, job_id: int) -> list[Letter]:
+def of_job(store: Store, job_id: int) -> list[DeadLetter]:
     """List the letters of a job, oldest first."""
     return [_view(row) for row in store.deadletters.of(job_id)]
 
@@ -131,8 +131,8 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8")).hexdigest()[:HASH_LENGTH]
 
 
-def _view(row: LetterRow) -> Letter:
-    return Letter(
+def _view(row: LetterRow) -> DeadLetter:
+    return DeadLetter(
         id=row.id,
         job_id=row.job_id,
         task_id=row.task_id,
@@ -145,7 +145,7 @@ def _view(row: LetterRow) -> Letter:
         first_failure_at=_moment(row.first_failure_at),
         last_failure_at=_moment(row.last_failure_at),
         escalated=row.escalated,
-        state=State(row.state),
+        state=LetterState(row.state),
         evidenced=row.evidenced,
     )
 

@@ -14,7 +14,7 @@ from leasehold.store import Store
 from leasehold.store.reports import JobRow
 
 
-class Snapshot(Struct, frozen=True):
+class JobSnapshot(Struct, frozen=True):
     """A job at one moment."""
 
     id: int
@@ -43,7 +43,7 @@ class Snapshot(Struct, frozen=True):
         }
 
 
-def find(store: Store, job_id: int, *, whole: bool = True) -> Snapshot:
+def find(store: Store, job_id: int, *, whole: bool = True) -> JobSnapshot:
     """Read one job, or raise `JobUnknown`. Not `whole`: without a pipeline's outputs, which may be large."""
     row = store.reports.job(job_id)
     if row is None:
@@ -59,19 +59,19 @@ def listing(
     queue: str | None = None,
     before: int | None = None,
     limit: int,
-) -> list[Snapshot]:
+) -> list[JobSnapshot]:
     """List jobs, newest first."""
     rows = store.reports.jobs(status=status, kind=kind, queue=queue, before=before, most=limit)
     return [_snapshot(store, row, whole=False) for row in rows]
 
 
-def _snapshot(store: Store, row: JobRow, *, whole: bool) -> Snapshot:
+def _snapshot(store: Store, row: JobRow, *, whole: bool) -> JobSnapshot:
     output = None if row.output is None else canonical.decode(row.output)
     if whole and row.has_parts and row.status == Status.DONE:
         output = store.stages.outputs(row.id)
     created_at = clock.moment(row.created_at)
     assert created_at is not None
-    return Snapshot(
+    return JobSnapshot(
         id=row.id,
         kind=row.kind,
         key=row.key,

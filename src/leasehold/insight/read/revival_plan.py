@@ -11,7 +11,7 @@ from msgspec import Struct, to_builtins
 from leasehold.errors import LeaseholdError, LetterRevived
 from leasehold.insight.read.effects import rows_of
 from leasehold.model import revival
-from leasehold.model.revival import Job, Member, Move, State
+from leasehold.model.revival import JobTask, JobTasks, LetterState, RevivalMove
 from leasehold.model.status import Status
 from leasehold.store import Store
 from leasehold.store.deadletters import LetterRow
@@ -62,7 +62,7 @@ class EffectPlan(Struct, frozen=True):
     note: str
 
 
-class Plan(Struct, frozen=True):
+class RevivalPlan(Struct, frozen=True):
     """A revival that has not happened. `refusal` says why it would not; None: it would."""
 
     letter_id: int
@@ -79,7 +79,7 @@ class Plan(Struct, frozen=True):
         return found
 
 
-def make(store: Store, letter_id: int, *, from_start: bool = False) -> Plan:
+def make(store: Store, letter_id: int, *, from_start: bool = False) -> RevivalPlan:
     """Plan a revival and change nothing."""
     letter = store.deadletters.get(letter_id).letter
     job = store.deadletters.scope(letter)
@@ -87,7 +87,7 @@ def make(store: Store, letter_id: int, *, from_start: bool = False) -> Plan:
     stages = list(_stages(store, letter, job, moves, from_start=from_start))
     effects = [_effect(row) for row in _asked_again(store, letter, job, moves, from_start=from_start)]
     said = (None, None) if refused is None else (str(refused), refused.code)
-    return Plan(letter.id, letter.job_id, from_start, stages, effects, *said)
+    return RevivalPlan(letter.id, letter.job_id, from_start, stages, effects, *said)
 
 
 def refusal(store: Store, letter: LetterRow, *, from_start: bool = False) -> LeaseholdError | None:
@@ -95,10 +95,10 @@ def refusal(store: Store, letter: LetterRow, *, from_start: bool = False) -> Lea
     return _outcome(letter, store.deadletters.scope(letter), from_start=from_start)[1]
 
 
-def _outcome(letter: LetterRow, job: Job, *, from_start: bool) -> tuple[list[Move], LeaseholdError | None]:
+def _outcome(letter: LetterRow, job: JobTasks, *, from_start: bool) -> tuple[list[RevivalMove], LeaseholdError | None]:
     """Return what would move, and the first reason why it would not."""
     refused = revival.refusal(letter.case)
-    if letter.state != State.OPEN:
+    if letter.state != LetterState.OPEN:
         return [], refused
     try:
         return _moves(letter, job, from_start=from_start), refused
@@ -106,15 +106,17 @@ def _outcome(letter: LetterRow, job: Job, *, from_start: bool) -> tuple[list[Mov
         return [], refused or error
 
 
-def _moves(letter: LetterRow, job: Job, *, from_start: bool) -> list[Move]:
+def _moves(letter: LetterRow, job: JobTasks, *, from_start: bool) -> list[RevivalMove]:
     subject = job.member(letter.task_id)
     if (subject.status, subject.epoch) != (Status.ERROR, letter.epoch):
         raise LetterRevived(f"The task of letter {letter.id} has moved on since.")
     return revival.restart(job) if from_start else revival.revive(job, letter.task_id)
 
 
-def _stages(store: Store, letter: LetterRow, job: Job, moves: list[Move], *, from_start: bool) -> Iterator[StagePlan]:
-    moved = {move.task_id for move in moves if move.place != revival.Place.GROWN}
+def _stages(
+    store: Store, letter: LetterRow, job: JobTasks, moves: list[RevivalMove], *, from_start: bool
+) -> Iterator[StagePlan]:
+    moved = {move.task_id for move in moves if move.place != revival.RevivalPlace.GROWN}
     if not job.stages:
         yield StagePlan(None, Fate.RUNS if moves else Fate.STAYS)
     counts = store.deadletters.segments(letter.job_id)
@@ -126,7 +128,7 @@ def _stages(store: Store, letter: LetterRow, job: Job, moves: list[Move], *, fro
             yield _stage(job, stage, moved)
 
 
-def _segments(stage: Member, letter: LetterRow, counts: dict[str, int]) -> Iterator[StagePlan]:
+def _segments(stage: JobTask, letter: LetterRow, counts: dict[str, int]) -> Iterator[StagePlan]:
     yield StagePlan(stage.stage, Fate.RUNS, f"segment {letter.segment}")
     done = counts.get(Status.DONE, 0)
     stay = sum(counts.get(status, 0) for status in (Status.ERROR, Status.CANCELLED)) - 1
@@ -136,7 +138,7 @@ def _segments(stage: Member, letter: LetterRow, counts: dict[str, int]) -> Itera
             yield StagePlan(stage.stage, fate, f"{number} of its segments")
 
 
-def _stage(job: Job, stage: Member, moved: set[int]) -> StagePlan:
+def _stage(job: JobTasks, stage: JobTask, moved: set[int]) -> StagePlan:
     if stage.id in moved:
         after = ", ".join(f"'{one.stage}'" for one in job.needs_of(stage.id) if one.id in moved)
         return StagePlan(stage.stage, Fate.RUNS, f"after {after}" if after else "")
@@ -148,10 +150,10 @@ def _stage(job: Job, stage: Member, moved: set[int]) -> StagePlan:
 
 
 def _asked_again(
-    store: Store, letter: LetterRow, job: Job, moves: list[Move], *, from_start: bool
+    store: Store, letter: LetterRow, job: JobTasks, moves: list[RevivalMove], *, from_start: bool
 ) -> Iterator[EffectRow]:
     """Yield the effects of tasks that would run. A group that only waits again asks for nothing itself."""
-    again = {move.task_id for move in moves if move.place != revival.Place.GROWN}
+    again = {move.task_id for move in moves if move.place != revival.RevivalPlace.GROWN}
     stages = {one.stage for one in job.stages if one.id in again and one.id != job.member(letter.task_id).parent_id}
     for row in rows_of(store, letter.job_id):
         is_own = (row.stage, row.segment) == (letter.stage, letter.segment)

@@ -10,8 +10,8 @@ from msgspec import Struct, to_builtins
 
 from leasehold import canonical, clock
 from leasehold.insight.read import deadletters, jobs
-from leasehold.insight.read.deadletters import Letter
-from leasehold.insight.read.jobs import Snapshot
+from leasehold.insight.read.deadletters import DeadLetter
+from leasehold.insight.read.jobs import JobSnapshot
 from leasehold.model.journal.event import Event
 from leasehold.model.limits import PAGE_MAX, SEGMENTS_MAX, STAGES_MAX
 from leasehold.store import Store
@@ -31,7 +31,7 @@ class Holder(Struct, frozen=True):
     held_for: float
 
 
-class Part(Struct, frozen=True):
+class JobPart(Struct, frozen=True):
     """One task of the job: the job itself, a stage, or a segment of one. `attempt` is the latest."""
 
     id: int
@@ -64,11 +64,11 @@ class Moment(Struct, frozen=True):
 class Timeline(Struct, frozen=True):
     """A job, its parts, its dead letters, and the latest lines of its journal; `earlier` counts the lines before."""
 
-    job: Snapshot
-    parts: list[Part]
+    job: JobSnapshot
+    parts: list[JobPart]
     moments: list[Moment]
     earlier: int
-    letters: list[Letter]
+    letters: list[DeadLetter]
 
     def plain(self) -> dict[str, Any]:
         """Return everything as JSON-able fields."""
@@ -104,8 +104,8 @@ def _journal(store: Store, job_id: int) -> Iterator[Event]:
         after = page[-1].id
 
 
-def _part(row: TaskRow, now: int, attempts: dict[int, int]) -> Part:
-    return Part(
+def _part(row: TaskRow, now: int, attempts: dict[int, int]) -> JobPart:
+    return JobPart(
         id=row.id,
         parent_id=row.parent_id,
         stage=row.stage,

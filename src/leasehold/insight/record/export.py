@@ -18,9 +18,9 @@ from leasehold.model.journal.record import (
     LetterLine,
     Opening,
     OutcomeLine,
-    Story,
-    Tally,
+    RecordCounts,
     TaskLine,
+    TaskRecord,
     portable,
     value_of,
 )
@@ -34,7 +34,7 @@ def export(store: Store, job_id: int, file: IO[bytes]) -> Closing:
     def write(parts: Iterator[StoredTask]) -> Closing:
         file.seek(0)
         file.truncate()
-        seal, tally, teller = HashChain(), Tally(), RecordBuilder()
+        seal, tally, teller = HashChain(), RecordCounts(), RecordBuilder()
         for number, part in enumerate(parts):
             if number == 0:
                 file.write(seal.close(opening_of(part)))
@@ -64,7 +64,7 @@ class RecordBuilder:
     def __init__(self) -> None:
         self._workers: dict[int, int] = {}
 
-    def story(self, number: int, part: StoredTask) -> Story:
+    def story(self, number: int, part: StoredTask) -> TaskRecord:
         """Tell one task, which gets this number."""
         task = part.task
         line = TaskLine(
@@ -85,7 +85,7 @@ class RecordBuilder:
         )
         effects = sorted(part.effects, key=lambda one: (one.number, one.key))
         deliveries = sorted(part.deliveries, key=lambda one: (one.subject, one.recipient, one.version))
-        return Story(
+        return TaskRecord(
             line,
             [self._event(number, one) for one in part.events],
             [_effect(number, one) for one in effects],

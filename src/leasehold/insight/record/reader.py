@@ -6,7 +6,17 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from leasehold.errors import RecordDamaged
-from leasehold.model.journal.record import FORMAT, VERSION, Closing, HashChain, Line, Opening, Story, Tally, TaskLine
+from leasehold.model.journal.record import (
+    FORMAT,
+    VERSION,
+    Closing,
+    HashChain,
+    Line,
+    Opening,
+    RecordCounts,
+    TaskLine,
+    TaskRecord,
+)
 
 
 class Recording:
@@ -15,7 +25,7 @@ class Recording:
     def __init__(self, lines: Iterable[bytes]) -> None:
         self._lines = iter(lines)
         self._seal = HashChain()
-        self._tally = Tally()
+        self._tally = RecordCounts()
         self.line = 0
         self.closing: Closing | None = None
         first = self._next()
@@ -23,12 +33,12 @@ class Recording:
             raise self._damage(f"It does not open a record of version {VERSION}.")
         self.opening = first
 
-    def stories(self) -> Iterator[Story]:
+    def stories(self) -> Iterator[TaskRecord]:
         """Read task after task to the end; `RecordDamaged` names the first line that is wrong."""
         line = self._next()
         number = 0
         while isinstance(line, TaskLine):
-            story = Story(line)
+            story = TaskRecord(line)
             if line.task != number:
                 raise self._damage(f"Task {number} should follow.")
             number += 1
@@ -39,7 +49,7 @@ class Recording:
             raise self._damage("It stands in the wrong place.")
         self._end(line)
 
-    def _fill(self, story: Story) -> Line:
+    def _fill(self, story: TaskRecord) -> Line:
         while True:
             line = self._next()
             if isinstance(line, TaskLine | Closing):

@@ -6,20 +6,20 @@ from msgspec import UNSET
 
 from leasehold.model.journal.event import Name
 from leasehold.model.journal.fold import Difference
-from leasehold.model.journal.record import LetterLine, Story
-from leasehold.model.revival import State
+from leasehold.model.journal.record import LetterLine, TaskRecord
+from leasehold.model.revival import LetterState
 from leasehold.store.records import StoredTask
 
 FAILING = (Name.RETRIED, Name.RECLAIMED)
 
 
-class Letters:
+class LetterCheck:
     """Follows the letters of a job: one is escalated if the one before it, in the same place, was of the same class."""
 
     def __init__(self) -> None:
         self._newest: dict[tuple[str | None, int | None], str] = {}
 
-    def differ(self, story: Story) -> Difference | None:
+    def differ(self, story: TaskRecord) -> Difference | None:
         """Compare a task's letters, whose ends are known to fit, with its events and the letters before."""
         place = (story.task.stage, story.task.segment)
         past = {one.epoch for one in story.outcomes if one.past}
@@ -30,7 +30,9 @@ class Letters:
             for name, expected in (("first_failure_at", _began(story, letter, fence)), ("escalated", again)):
                 if getattr(letter, name) != expected:
                     return _said(letter, name, expected, getattr(letter, name))
-            if letter.state == (State.OPEN if letter.epoch in past else State.REVIVED):  # a cancelled job's is resolved
+            if letter.state == (
+                LetterState.OPEN if letter.epoch in past else LetterState.REVIVED
+            ):  # a cancelled job's is resolved
                 return _said(letter, "state", "revived" if letter.epoch in past else "open", letter.state)
             self._newest[place] = letter.error_class
             fence = max(fence, letter.fence)
@@ -40,13 +42,13 @@ class Letters:
 def states_differ(part: StoredTask) -> Difference | None:
     """Compare how far a letter is with the audit trail: who resolved one, has said so."""
     for letter in part.letters:
-        if (letter.state == State.RESOLVED) != letter.resolved:
-            expected = State.RESOLVED.value if letter.resolved else "what the audit trail tells, not resolved"
+        if (letter.state == LetterState.RESOLVED) != letter.resolved:
+            expected = LetterState.RESOLVED.value if letter.resolved else "what the audit trail tells, not resolved"
             return Difference(f"state of the dead letter of epoch {letter.epoch}", expected, letter.state)
     return None
 
 
-def _began(story: Story, letter: LetterLine, fence: int) -> int:
+def _began(story: TaskRecord, letter: LetterLine, fence: int) -> int:
     """Return when the failing that ended in a letter began: at the first failure after the letter before."""
     failures = [
         event.at

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from leasehold.model.delivery import mark_of, marks_in
 from leasehold.model.journal.event import Name
 from leasehold.model.journal.fold import Difference
-from leasehold.model.journal.record import DeliveryLine, Story, text_of
+from leasehold.model.journal.record import DeliveryLine, TaskRecord, text_of
 from leasehold.store.records import StoredTask
 
 
-def posts_differ(story: Story) -> Difference | None:
+def posts_differ(story: TaskRecord) -> Difference | None:
     """Compare a task's deliveries with what its ends tell; say the first that nobody posted so, or then."""
     told = {(mark, at) for _, at, mark in _told(story)}
     posted = {mark for mark, _ in told}
@@ -28,13 +28,13 @@ def posts_differ(story: Story) -> Difference | None:
     return None
 
 
-class Posts:
+class MessageCheck:
     """Follows the messages of a job. `pruned`: the first that is gone and may have been pruned with another job."""
 
     def __init__(self) -> None:
         self.pruned = ""
 
-    def differ(self, part: StoredTask, story: Story) -> Difference | None:
+    def differ(self, part: StoredTask, story: TaskRecord) -> Difference | None:
         """Compare the outbox byte for byte with what a task's ends tell; say the first message that is missing."""
         found = posts_differ(story)
         if found is not None:
@@ -49,7 +49,7 @@ class Posts:
         return None
 
 
-def _told(story: Story) -> Iterator[tuple[int, int, str]]:
+def _told(story: TaskRecord) -> Iterator[tuple[int, int, str]]:
     for number, event in enumerate(story.events, 1):
         if event.name == Name.DONE and event.fence is not None:
             yield from ((number, event.at, mark) for mark in marks_in(event.detail))

@@ -16,13 +16,13 @@ from leasehold.insight.verify.ledger import ledger_differs
 from leasehold.model.effect import UsedEffects, identity_of, key_of, name_of, sha256, used
 from leasehold.model.journal.event import Name
 from leasehold.model.journal.fold import Difference
-from leasehold.model.journal.record import EffectLine, EventLine, Story, text_of
+from leasehold.model.journal.record import EffectLine, EventLine, TaskRecord, text_of
 from leasehold.shapes import Shape
 
 _used: Final = Shape[UsedEffects](UsedEffects)
 
 
-class Effects:
+class EffectCheck:
     """Follows the effects of a job from task to task: a segment that is made again finds the earlier results."""
 
     def __init__(self, kind: str | None = None, key: str | None = None) -> None:
@@ -30,7 +30,7 @@ class Effects:
         self._key = key
         self._earlier: dict[tuple[str | None, int | None], dict[str, EffectLine]] = {}
 
-    def differ(self, story: Story) -> Difference | None:
+    def differ(self, story: TaskRecord) -> Difference | None:
         """Compare a task's effects with their keys, and with the end of each attempt that was done."""
         part = (story.task.stage, story.task.segment)
         results = dict(self._earlier.get(part, {}))
@@ -40,7 +40,7 @@ class Effects:
         ends = (_used_differ(number, event, results) for number, event in enumerate(story.events, 1))
         return self._keys_differ(story) or next(filter(None, ends), None) or ledger_differs(story)
 
-    def _keys_differ(self, story: Story) -> Difference | None:
+    def _keys_differ(self, story: TaskRecord) -> Difference | None:
         if self._kind is None or self._key is None:
             return None
         identity = identity_of(self._kind, self._key, story.task.stage, story.task.segment)

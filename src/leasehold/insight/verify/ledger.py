@@ -10,14 +10,14 @@ from msgspec import UNSET
 
 from leasehold.model.journal.event import Name
 from leasehold.model.journal.fold import Difference
-from leasehold.model.journal.record import EffectLine, EventLine, Story
+from leasehold.model.journal.record import EffectLine, EventLine, TaskRecord
 from leasehold.model.limits import EFFECTS_MAX
 
 # Not reclaimed: what a dead worker had sent before may be stamped a moment after.
 ENDS = (Name.DONE, Name.FAILED, Name.RETRIED, Name.CANCELLED, Name.RELEASED)
 
 
-def ledger_differs(story: Story) -> Difference | None:
+def ledger_differs(story: TaskRecord) -> Difference | None:
     """Compare each effect with the attempt that intended it; say the first that cannot be."""
     if not story.effects:
         return None

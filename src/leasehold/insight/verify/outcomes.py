@@ -9,7 +9,7 @@ from msgspec import UNSET
 
 from leasehold.model.journal.event import Name
 from leasehold.model.journal.fold import Difference
-from leasehold.model.journal.record import EventLine, LetterLine, OutcomeLine, Story
+from leasehold.model.journal.record import EventLine, LetterLine, OutcomeLine, TaskRecord
 from leasehold.model.status import Status
 from leasehold.store.records import StoredTask
 
@@ -17,7 +17,7 @@ UNCLASSIFIED: Final = "UNCLASSIFIED"
 TELLING: Final = (Name.FAILED, Name.CANCELLED)  # events whose detail is the failure
 
 
-def ends_differ(story: Story) -> Difference | None:
+def ends_differ(story: TaskRecord) -> Difference | None:
     """Compare a task's ends, which the fold found to fit its events, with their outputs and dead letters."""
     letters = {one.epoch: one for one in story.letters}
     for number, event, outcome in _ends(story.events, story.outcomes):

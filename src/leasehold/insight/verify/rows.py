@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from leasehold.model.journal.event import Name
-from leasehold.model.journal.record import OutcomeLine, Story
+from leasehold.model.journal.record import OutcomeLine, TaskRecord
 from leasehold.model.status import Status
 
 
-class Rows:
+class RowCheck:
     """Sees that a job has its stages, and each fan-out as many segments, without a gap, as its source has items."""
 
     def __init__(self) -> None:
@@ -15,11 +15,11 @@ class Rows:
         self._stages: set[str] = set()
         self._wanted: set[str] = set()
         self._outputs: dict[str, object] = {}
-        self._group: Story | None = None
+        self._group: TaskRecord | None = None
         self._next: dict[int, int] = {}
-        self._last: Story | None = None
+        self._last: TaskRecord | None = None
 
-    def follow(self, story: Story) -> str:
+    def follow(self, story: TaskRecord) -> str:
         """Take up the next task; say which one is missing before it, or nothing."""
         task = story.task
         if task.segment is None:
@@ -56,7 +56,7 @@ class Rows:
             return ""
         return _counted(group.task.title, "segments", expected, found)
 
-    def _open(self, story: Story) -> None:
+    def _open(self, story: TaskRecord) -> None:
         self._group, self._last, self._next = story, None, {}
         self._wanted.update(story.task.after)
         if story.task.stage is None:
@@ -67,14 +67,14 @@ class Rows:
         if story.task.stage is not None and end is not None and story.task.each is None:
             self._outputs[story.task.stage] = end.output
 
-    def _items(self, group: Story) -> int | None:
+    def _items(self, group: TaskRecord) -> int | None:
         """Return how many items the source of a fan-out has, where that is on record."""
         output = self._outputs.get(group.task.after[0]) if group.task.after else None  # it fans out over the first
         items = output.get(group.task.each) if isinstance(output, dict) else None
         return len(items) if isinstance(items, list) else None
 
 
-def _done(story: Story) -> OutcomeLine | None:
+def _done(story: TaskRecord) -> OutcomeLine | None:
     ends = [one for one in story.outcomes if not one.past and one.status == Status.DONE]
     return ends[-1] if ends else None
 

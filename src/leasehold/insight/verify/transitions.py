@@ -10,16 +10,16 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 
 from leasehold.model.journal.event import Name
-from leasehold.model.journal.record import Story
+from leasehold.model.journal.record import TaskRecord
 
 
-class Moves:
+class TransitionCheck:
     """Adds up the moves of a job and its parts."""
 
     def __init__(self) -> None:
         self._balance: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
-    def follow(self, story: Story) -> None:
+    def follow(self, story: TaskRecord) -> None:
         """Take up the moves of the next task."""
         for event in story.events:
             if event.name == Name.MOVED and isinstance(event.detail, dict):

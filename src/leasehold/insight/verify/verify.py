@@ -11,21 +11,21 @@ from msgspec import Struct
 from leasehold.errors import JobUnknown, RecordDamaged
 from leasehold.insight.record.export import RecordBuilder
 from leasehold.insight.record.reader import Recording, read_lines
-from leasehold.insight.verify.dead_letters import Letters, states_differ
-from leasehold.insight.verify.deliveries import Posts, posts_differ
-from leasehold.insight.verify.effects import Effects
+from leasehold.insight.verify.dead_letters import LetterCheck, states_differ
+from leasehold.insight.verify.deliveries import MessageCheck, posts_differ
+from leasehold.insight.verify.effects import EffectCheck
 from leasehold.insight.verify.hash_chain import marks_differ, waits_differ
 from leasehold.insight.verify.outcomes import ends_differ, texts_differ
-from leasehold.insight.verify.rows import Rows
-from leasehold.insight.verify.transitions import Moves
-from leasehold.model.journal.fold import LEASE, NOWHERE, OUTCOME, READY, WAITING, Difference, State, compare
-from leasehold.model.journal.record import Story, Tally
+from leasehold.insight.verify.rows import RowCheck
+from leasehold.insight.verify.transitions import TransitionCheck
+from leasehold.model.journal.fold import LEASE, NOWHERE, OUTCOME, READY, WAITING, Difference, TaskState, compare
+from leasehold.model.journal.record import RecordCounts, TaskRecord
 from leasehold.model.names import route
 from leasehold.store import Store
 from leasehold.store.records import StoredTask
 
 
-class Verdict(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Verification(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a verification found. `head` is the head of the chain over the job's events; keep it to compare later.
 
     `not_compared`: the first thing that could not be compared, because it may have been pruned with another job.
@@ -44,26 +44,26 @@ class Verdict(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class _Followed:
     """What is followed from task to task of a job."""
 
-    rows: Rows = field(default_factory=Rows)
-    effects: Effects = field(default_factory=Effects)
-    letters: Letters = field(default_factory=Letters)
-    posts: Posts = field(default_factory=Posts)
-    moves: Moves = field(default_factory=Moves)
+    rows: RowCheck = field(default_factory=RowCheck)
+    effects: EffectCheck = field(default_factory=EffectCheck)
+    letters: LetterCheck = field(default_factory=LetterCheck)
+    posts: MessageCheck = field(default_factory=MessageCheck)
+    moves: TransitionCheck = field(default_factory=TransitionCheck)
 
 
-def verify_job(store: Store, job_id: int) -> Verdict:
+def verify_job(store: Store, job_id: int) -> Verification:
     """Compare a job's journal with the tables at one moment, live or not; or raise `JobUnknown`."""
     return store.records.read(job_id, lambda parts: _verify(job_id, parts))
 
 
-def _verify(job_id: int, parts: Iterator[StoredTask]) -> Verdict:
-    tally, teller, followed = Tally(), RecordBuilder(), _Followed()
+def _verify(job_id: int, parts: Iterator[StoredTask]) -> Verification:
+    tally, teller, followed = RecordCounts(), RecordBuilder(), _Followed()
     difference = first = ""
     states: Mapping[str, str] = {}
     number = 0
     for number, part in enumerate(parts, 1):
         if number == 1:
-            followed.effects = Effects(part.task.kind, part.task.key)
+            followed.effects = EffectCheck(part.task.kind, part.task.key)
             first, states = _first_differs(job_id, part), part.states
         story = teller.story(number - 1, part)
         tally.see(story)
@@ -83,12 +83,12 @@ def _first_differs(job_id: int, part: StoredTask) -> str:
     return part.orphan or ("" if waits is None else f"task 0, {waits.sentence()}")
 
 
-def verify_file(path: Path) -> Verdict:
+def verify_file(path: Path) -> Verification:
     """Check a record's hashes, its order and its counts, and that its events tell its outcomes."""
-    tally, followed = Tally(), _Followed()
+    tally, followed = RecordCounts(), _Followed()
     try:
         recording = Recording(read_lines(path))
-        followed.effects = Effects(recording.opening.kind, recording.opening.key)
+        followed.effects = EffectCheck(recording.opening.kind, recording.opening.key)
         for story in recording.stories():
             tally.see(story)
             followed.moves.follow(story)
@@ -96,19 +96,19 @@ def verify_file(path: Path) -> Verdict:
                 return _verdict(tally, f"before line {recording.line}: {said}", followed)
         return _verdict(tally, followed.rows.end() or followed.moves.end(), followed)
     except RecordDamaged as error:
-        return Verdict(equal=False, difference=error.detail[:1].lower() + error.detail[1:].rstrip("."))
+        return Verification(equal=False, difference=error.detail[:1].lower() + error.detail[1:].rstrip("."))
 
 
-def _check_letters(story: Story, followed: _Followed) -> str:
+def _check_letters(story: TaskRecord, followed: _Followed) -> str:
     if said := check_story(story, followed.effects):
         return said
     found = followed.letters.differ(story)
     return "" if found is None else _say(story, found)
 
 
-def _verdict(tally: Tally, difference: str, followed: _Followed) -> Verdict:
+def _verdict(tally: RecordCounts, difference: str, followed: _Followed) -> Verification:
     found = tally.closing()
-    return Verdict(
+    return Verification(
         equal=not difference,
         tasks=found.tasks,
         events=found.events,
@@ -119,7 +119,7 @@ def _verdict(tally: Tally, difference: str, followed: _Followed) -> Verdict:
     )
 
 
-def check_part(part: StoredTask, story: Story, followed: _Followed) -> str:
+def check_part(part: StoredTask, story: TaskRecord, followed: _Followed) -> str:
     """Compare a task's events with every table it stands in; say the first difference, or nothing."""
     state = compare(story)
     found = state if isinstance(state, Difference) else _part_differs(part, story, state)
@@ -131,12 +131,12 @@ def check_part(part: StoredTask, story: Story, followed: _Followed) -> str:
     return f"{story.task.title}, {said}" if said else ""
 
 
-def _part_differs(part: StoredTask, story: Story, state: State) -> Difference | None:
+def _part_differs(part: StoredTask, story: TaskRecord, state: TaskState) -> Difference | None:
     waits = None if part.task.stage is None else waits_differ(part)  # a job's stages are counted when all are seen
     return _place_differs(part, state) or ends_differ(story) or texts_differ(part) or waits
 
 
-def check_story(story: Story, effects: Effects) -> str:
+def check_story(story: TaskRecord, effects: EffectCheck) -> str:
     """Compare a recorded task's events with its ends, effects and messages; say the first difference, or nothing."""
     state = compare(story)
     found = state if isinstance(state, Difference) else ends_differ(story)
@@ -144,13 +144,13 @@ def check_story(story: Story, effects: Effects) -> str:
     return "" if found is None else _say(story, found)
 
 
-def _say(story: Story, found: Difference, part: StoredTask | None = None) -> str:
+def _say(story: TaskRecord, found: Difference, part: StoredTask | None = None) -> str:
     numbered = part is not None and found.event is not None and found.event <= len(part.events)
     told = f" (id {part.events[found.event - 1].id})" if part and found.event and numbered else ""
     return f"{story.task.title}, {found.sentence()}{told}"
 
 
-def _place_differs(part: StoredTask, state: State) -> Difference | None:
+def _place_differs(part: StoredTask, state: TaskState) -> Difference | None:
     task = part.task
     stands = [*task.place.split(), *(OUTCOME for one in part.outcomes if not one.past)] or [NOWHERE]
     if len(stands) != 1 or stands[0] not in state.places:

@@ -11,7 +11,7 @@ from leasehold.errors import LeaseholdError, OptionInvalid, Permanent, Transient
 from leasehold.model.failure.codes import by_status
 from leasehold.model.failure.named import cause_of, class_of, names_of
 from leasehold.model.failure.readings import class_by_code, class_by_errno
-from leasehold.model.failure.responses import answer_of, look, provider_class
+from leasehold.model.failure.responses import provider_class, read_attribute, response_of
 from leasehold.model.failure.rules import Rule, consult
 from leasehold.model.failure.verdict import Verdict, pause, verdict
 
@@ -21,7 +21,7 @@ UNKNOWN: Final = verdict("UNCLASSIFIED")
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class Classification:
     """A verdict and the errors it is about: the one that was raised, and the one inside it that decided."""
 
     verdict: Verdict
@@ -36,16 +36,16 @@ class Classifier:
     now: int | None = None
     troubles: list[BaseException] = field(default_factory=list)
 
-    def judge(self, error: BaseException) -> Judgement:
+    def judge(self, error: BaseException) -> Classification:
         """Judge an error, whatever it is."""
         if isinstance(error, BaseExceptionGroup):
             return self._ruled(error) or self._judge_group(error)
         return self._judge_one(error)
 
-    def _judge_one(self, error: BaseException) -> Judgement:
-        return self._ruled(error) or self._known(error) or self._caused(error) or Judgement(UNKNOWN, (error,))
+    def _judge_one(self, error: BaseException) -> Classification:
+        return self._ruled(error) or self._known(error) or self._caused(error) or Classification(UNKNOWN, (error,))
 
-    def _caused(self, error: BaseException) -> Judgement | None:
+    def _caused(self, error: BaseException) -> Classification | None:
         """Judge an error that nobody knows by what it was raised from."""
         link = error.__cause__
         for _ in range(DEPTH_MAX):
@@ -53,53 +53,53 @@ class Classifier:
                 break
             found = self._ruled(link) or self._known(link)
             if found is not None:
-                return Judgement(found.verdict, (error, *found.about))
+                return Classification(found.verdict, (error, *found.about))
             link = link.__cause__
         return None
 
-    def _judge_group(self, group: BaseExceptionGroup[BaseException]) -> Judgement:
+    def _judge_group(self, group: BaseExceptionGroup[BaseException]) -> Classification:
         """Judge a group: it is final if one of its members is, for that one would fail again.
 
         Members beyond the limit are not looked at: a group of so many that could all pass is tried again.
         """
-        known, longest = Judgement(UNKNOWN, ()), 0.0
+        known, longest = Classification(UNKNOWN, ()), 0.0
         for member in islice(_members(group), MEMBERS_MAX):
             found = self._judge_one(member)
             if not found.verdict.retryable:
-                return Judgement(found.verdict, (group, *found.about))
+                return Classification(found.verdict, (group, *found.about))
             if not known.about or (known.verdict == UNKNOWN and found.verdict != UNKNOWN):
                 known = found
             longest = max(longest, found.verdict.retry_after)
-        return Judgement(replace(known.verdict, retry_after=longest), (group, *known.about))
+        return Classification(replace(known.verdict, retry_after=longest), (group, *known.about))
 
-    def _ruled(self, error: BaseException) -> Judgement | None:
+    def _ruled(self, error: BaseException) -> Classification | None:
         found = consult(self.rules, error, self.troubles)
-        return Judgement(self._heeding(found, error), (error,)) if found else None
+        return Classification(self._heeding(found, error), (error,)) if found else None
 
-    def _known(self, error: BaseException, depth: int = 0) -> Judgement | None:
+    def _known(self, error: BaseException, depth: int = 0) -> Classification | None:
         said = _own(error)
         if said is not None:
-            return Judgement(said, (error,))
+            return Classification(said, (error,))
         names = names_of(error)
         found = self._carried(error, names)
         if found is not None:
-            return Judgement(found, (error,))
+            return Classification(found, (error,))
         cause = cause_of(error, names)
         inner = self._known(cause, depth + 1) if cause is not None and depth < DEPTH_MAX else None
         if inner is not None:
-            return Judgement(inner.verdict, (error, *inner.about))
+            return Classification(inner.verdict, (error, *inner.about))
         named = class_of(names) or class_by_errno(error)
-        return Judgement(verdict(named), (error,)) if named else None
+        return Classification(verdict(named), (error,)) if named else None
 
     def _carried(self, error: BaseException, names: list[str]) -> Verdict | None:
-        answer = answer_of(error)
+        answer = response_of(error)
         found = provider_class(error) or (by_status(answer.status) if answer else None)
         found = found or class_by_code(error, names)
         return self._heeding(verdict(found), error) if found else None
 
     def _heeding(self, found: Verdict, error: BaseException) -> Verdict:
         """Have a verdict wait as long as the server asked."""
-        answer = answer_of(error) if found.retryable else None
+        answer = response_of(error) if found.retryable else None
         asked = answer.retry_after(self.now) if answer else 0.0
         return replace(found, retry_after=asked) if asked > found.retry_after else found
 
@@ -120,7 +120,7 @@ def _own(error: BaseException) -> Verdict | None:
         case Permanent():
             return Verdict(_class_said(error.error_class, "PERMANENT"), retryable=False)
         case Transient():
-            after = pause(look(error, "retry_after"))
+            after = pause(read_attribute(error, "retry_after"))
             return Verdict(_class_said(error.error_class, "TRANSIENT"), retryable=True, retry_after=after)
         case LeaseholdError():
             return Verdict(_class_said(error.code, LeaseholdError.code), isinstance(error, Unavailable))
@@ -135,10 +135,10 @@ def _class_said(said: object, default: str) -> str:
         return default
 
 
-def judge(error: BaseException, rules: Iterable[Rule], now: int | None) -> tuple[Judgement, list[BaseException]]:
+def judge(error: BaseException, rules: Iterable[Rule], now: int | None) -> tuple[Classification, list[BaseException]]:
     """Judge an error; also return what went wrong in the rules."""
     classifier = Classifier(tuple(rules), now)
     try:
         return classifier.judge(error), classifier.troubles
     except BaseException:  # noqa: BLE001 — an error that cannot be looked at is still a failure
-        return Judgement(UNKNOWN, (error,)), classifier.troubles
+        return Classification(UNKNOWN, (error,)), classifier.troubles

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from leasehold.model.failure.named import names_of
 from leasehold.model.failure.readings import smtp_answers, sqlstate_of
-from leasehold.model.failure.responses import answer_of, look, whole
+from leasehold.model.failure.responses import read_attribute, response_of, whole_number
 from leasehold.model.failure.wording import Redactor, fit
 from leasehold.model.names import clean
 from leasehold.redact import scrub
@@ -63,13 +63,13 @@ def _told(error: BaseException) -> Iterator[tuple[str, Any]]:
     if "psycopg.Error" in names:
         yield "sqlstate", sqlstate_of(error)
     if "subprocess.CalledProcessError" in names:
-        yield from _exit(whole(look(error, "returncode")))
+        yield from _exit(whole_number(read_attribute(error, "returncode")))
     if isinstance(error, OSError) and type(error).__module__ in SYSTEM:
         yield "errno", error.errno
 
 
 def _http(error: BaseException) -> Iterator[tuple[str, Any]]:
-    answer = answer_of(error)
+    answer = response_of(error)
     if answer is not None:
         yield "http_status", answer.status
         yield "request_id", answer.request_id
@@ -77,15 +77,15 @@ def _http(error: BaseException) -> Iterator[tuple[str, Any]]:
 
 def _place(error: BaseException) -> Iterator[tuple[str, Any]]:
     """Yield where a request went: the host alone, for a path, a query or a user may be secret."""
-    request = look(error, "request") or look(look(error, "response"), "request")
+    request = read_attribute(error, "request") or read_attribute(read_attribute(error, "response"), "request")
     if request is not None:
-        yield "method", look(request, "method")
-        yield "host", _host(look(request, "url"))
+        yield "method", read_attribute(request, "method")
+        yield "host", _host(read_attribute(request, "url"))
     names = names_of(error)
     if "urllib.HTTPError" in names:
-        yield "host", _host(look(error, "url"))
+        yield "host", _host(read_attribute(error, "url"))
     if "urllib3.PoolError" in names:
-        yield "host", look(look(error, "pool"), "host")
+        yield "host", read_attribute(read_attribute(error, "pool"), "host")
 
 
 def _host(url: object) -> str | None:
@@ -102,7 +102,7 @@ def _exit(code: int | None) -> Iterator[tuple[str, Any]]:
 
 def _checked(name: str, value: object, redact: Redactor) -> str | int | None:
     if name in NUMBERS:
-        number = whole(value)
+        number = whole_number(value)
         return number if number is not None and abs(number) <= NUMBER_MAX else None
     if not isinstance(value, str) or not WORDS[name].match(value):
         return None

@@ -12,7 +12,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from leasehold import canonical
-from leasehold.model.failure.classify import Judgement, judge
+from leasehold.model.failure.classify import Classification, judge
 from leasehold.model.failure.facts import Facts, facts_of, trouble_of
 from leasehold.model.failure.rules import Rule
 from leasehold.model.failure.verdict import pause
@@ -75,7 +75,7 @@ def classify(
     )
 
 
-def _context(judgement: Judgement, troubles: list[BaseException], redact: Redactor) -> Facts:
+def _context(judgement: Classification, troubles: list[BaseException], redact: Redactor) -> Facts:
     found = facts_of(judgement.about, redact)
     if troubles:
         found["rule_error"] = trouble_of(troubles[0], redact)

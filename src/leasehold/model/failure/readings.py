@@ -8,7 +8,7 @@ from typing import Final
 
 from leasehold.model.failure.codes import by_errno, by_smtp, by_sqlite, by_sqlstate
 from leasehold.model.failure.named import names_of
-from leasehold.model.failure.responses import look, whole
+from leasehold.model.failure.responses import read_attribute, whole_number
 from leasehold.model.failure.verdict import RETRYABLE
 
 _state: Final = re.compile(r"[0-9A-Z]{5}\Z")
@@ -27,17 +27,17 @@ _REFUSAL_LENGTH_MAX: Final = 2_000
 
 def smtp_answers(error: BaseException) -> list[tuple[int, object]]:
     """Return the codes and texts of an SMTP error: one, or one for each recipient."""
-    recipients = look(error, "recipients")
+    recipients = read_attribute(error, "recipients")
     if isinstance(recipients, dict):
         found = [answer for answer in recipients.values() if isinstance(answer, tuple) and len(answer) == 2]  # noqa: PLR2004
     else:
-        found = [(look(error, "smtp_code"), look(error, "smtp_error"))]
-    return [(code, said) for number, said in found if (code := whole(number)) is not None]
+        found = [(read_attribute(error, "smtp_code"), read_attribute(error, "smtp_error"))]
+    return [(code, said) for number, said in found if (code := whole_number(number)) is not None]
 
 
 def sqlstate_of(error: BaseException) -> str | None:
     """Return the SQLSTATE of a database error."""
-    state = look(error, "sqlstate")
+    state = read_attribute(error, "sqlstate")
     return str(state) if isinstance(state, str) and _state.match(state) else None
 
 
@@ -59,12 +59,12 @@ def _psycopg(error: BaseException) -> str | None:
 
 
 def _apsw(error: BaseException) -> str | None:
-    code = whole(look(error, "extendedresult"))
+    code = whole_number(read_attribute(error, "extendedresult"))
     return None if code is None else by_sqlite(code)
 
 
 def _sqlite3(error: BaseException) -> str | None:
-    code = whole(look(error, "sqlite_errorcode"))
+    code = whole_number(read_attribute(error, "sqlite_errorcode"))
     return None if code is None else by_sqlite(code)
 
 
@@ -84,5 +84,5 @@ def class_by_code(error: BaseException, names: list[str]) -> str | None:
 
 def class_by_errno(error: BaseException) -> str | None:
     """Class an error of the operating system by its number."""
-    number = whole(look(error, "errno")) if isinstance(error, OSError) else None
+    number = whole_number(read_attribute(error, "errno")) if isinstance(error, OSError) else None
     return None if number is None else by_errno(number)

@@ -29,7 +29,7 @@ _exhausted: Final = re.compile(r"too many ([1-5][0-9]{2}) error responses\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpResponse:
     """What a server answered. Header names are in lower case."""
 
     status: int
@@ -48,7 +48,7 @@ class Answer:
         )
 
 
-def look(thing: object, name: str) -> Any:
+def read_attribute(thing: object, name: str) -> Any:
     """Read an attribute of something foreign, which may be a property that raises."""
     try:
         return getattr(thing, name, None)
@@ -56,32 +56,32 @@ def look(thing: object, name: str) -> Any:
         return None
 
 
-def whole(value: object) -> int | None:
+def whole_number(value: object) -> int | None:
     """Return a whole number as such, also one of an enumeration."""
     return int(value) if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def answer_of(error: BaseException) -> Answer | None:
+def response_of(error: BaseException) -> HttpResponse | None:
     """Return the HTTP answer that an error carries."""
     for holder, name in _holders(error):
-        status = whole(look(holder, name))
+        status = whole_number(read_attribute(holder, name))
         if status is not None and 100 <= status <= 599:  # noqa: PLR2004 — the statuses there are
-            return Answer(status, _headers(look(holder, "headers")))
+            return HttpResponse(status, _headers(read_attribute(holder, "headers")))
     spent = _exhausted.match(str(error)) if "urllib3.ResponseError" in names_of(error) else None
-    return Answer(int(spent[1])) if spent else None
+    return HttpResponse(int(spent[1])) if spent else None
 
 
 def provider_class(error: BaseException) -> str | None:
     """Class a failure by the word that the provider's client has for it; a code says more than a type."""
-    body = look(error, "body")
+    body = read_attribute(error, "body")
     inner = body.get("error") if isinstance(body, dict) else None
     bodies = [one for one in (inner, body) if isinstance(one, dict)]
-    words = [look(error, "code"), *(one.get("code") for one in bodies), *(one.get("type") for one in bodies)]
+    words = [read_attribute(error, "code"), *(one.get("code") for one in bodies), *(one.get("type") for one in bodies)]
     return next((PROVIDER_WORDS[word] for word in words if isinstance(word, str) and word in PROVIDER_WORDS), None)
 
 
 def _holders(error: BaseException) -> Iterator[tuple[object, str]]:
-    response = look(error, "response")
+    response = read_attribute(error, "response")
     if response is not None:
         yield response, "status_code"
         yield response, "status"
@@ -92,7 +92,7 @@ def _holders(error: BaseException) -> Iterator[tuple[object, str]]:
 def _headers(headers: object) -> dict[str, str]:
     found: dict[str, str] = {}
     try:
-        for name, value in islice(look(headers, "items")(), HEADERS_MAX):
+        for name, value in islice(read_attribute(headers, "items")(), HEADERS_MAX):
             if (lower := _text(name).lower()) in KEPT:
                 found.setdefault(lower, _text(value).strip()[:HEADER_LENGTH_MAX])
     except BaseException:  # noqa: BLE001 — headers that cannot be read say nothing

@@ -27,19 +27,19 @@ Redactor = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class ErrorText:
     """An error as people read it."""
 
     message: str
     stack: str
 
 
-def describe(error: BaseException, redact: Redactor) -> Words:
+def describe(error: BaseException, redact: Redactor) -> ErrorText:
     """Return an error's words, fit to be stored."""
     try:
-        return Words(fit(_text_of(error), MESSAGE_LENGTH_MAX, redact), _stack_of(error, redact))
+        return ErrorText(fit(_text_of(error), MESSAGE_LENGTH_MAX, redact), _stack_of(error, redact))
     except BaseException:  # noqa: BLE001 — whatever stops the redactor, nothing unredacted is kept
-        return Words(clean(f"{type(error).__name__}: {WITHHELD}", MESSAGE_LENGTH_MAX), "")
+        return ErrorText(clean(f"{type(error).__name__}: {WITHHELD}", MESSAGE_LENGTH_MAX), "")
 
 
 def fit(text: str, limit: int, redact: Redactor) -> str:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from msgspec import UNSET, Struct
 
 from leasehold.model.journal.event import Name
-from leasehold.model.journal.record import EventLine, OutcomeLine, Story, Value
+from leasehold.model.journal.record import EventLine, OutcomeLine, TaskRecord, Value
 from leasehold.model.status import Status
 
 WAITING: Final = "waiting"
@@ -49,7 +49,7 @@ class Ending(Struct, frozen=True):
 
 
 @dataclass(slots=True)
-class State:
+class TaskState:
     """Where a task stands after its events; several places where they do not tell which."""
 
     places: frozenset[str] = frozenset({NOWHERE})
@@ -75,9 +75,9 @@ class _Differs(Exception):
         self.what, self.expected, self.found = what, expected, found
 
 
-def fold(events: Sequence[EventLine]) -> State | Difference:
+def fold(events: Sequence[EventLine]) -> TaskState | Difference:
     """Follow a task's events from its submit on."""
-    state = State()
+    state = TaskState()
     if not events:
         return Difference("its first event", Name.SUBMITTED.value, "missing", 1)
     for number, event in enumerate(events, 1):
@@ -88,7 +88,7 @@ def fold(events: Sequence[EventLine]) -> State | Difference:
     return state
 
 
-def _apply(state: State, event: EventLine, *, first: bool) -> None:
+def _apply(state: TaskState, event: EventLine, *, first: bool) -> None:
     if first != (event.name == Name.SUBMITTED):
         raise _Differs("its name", Name.SUBMITTED.value if first else "another", event.name)
     match event.name:
@@ -106,7 +106,7 @@ def _apply(state: State, event: EventLine, *, first: bool) -> None:
             _end_attempt(state, event)
 
 
-def _stand(state: State, event: EventLine, *allowed: str) -> None:
+def _stand(state: TaskState, event: EventLine, *allowed: str) -> None:
     if not state.places.intersection(allowed):
         raise _Differs(f"the place before '{event.name}'", " or ".join(allowed), " or ".join(sorted(state.places)))
 
@@ -116,14 +116,14 @@ def _same(what: str, expected: object, found: object) -> None:
         raise _Differs(what, expected, found)
 
 
-def _advance(state: State, event: EventLine) -> None:
+def _advance(state: TaskState, event: EventLine) -> None:
     _stand(state, event, WAITING)
     if state.due_at is not None and event.at < state.due_at:
         raise _Differs("its time", f"{state.due_at} or later", event.at)
     state.move(READY)
 
 
-def _claim(state: State, event: EventLine) -> None:
+def _claim(state: TaskState, event: EventLine) -> None:
     _stand(state, event, READY)
     state.fence += 1
     state.attempt += 1
@@ -132,7 +132,7 @@ def _claim(state: State, event: EventLine) -> None:
     state.move(LEASE)
 
 
-def _begin_anew(state: State, event: EventLine) -> None:
+def _begin_anew(state: TaskState, event: EventLine) -> None:
     _stand(state, event, OUTCOME)
     _same("its fence", state.fence, event.fence)
     if event.name == Name.SUPERSEDED:
@@ -144,7 +144,7 @@ def _begin_anew(state: State, event: EventLine) -> None:
     state.move(*BEGUN)
 
 
-def _end_unrun(state: State, event: EventLine) -> None:
+def _end_unrun(state: TaskState, event: EventLine) -> None:
     """An end without an attempt: all parts have ended, it can no longer run, or it was called off."""
     ends = {Name.DONE: Status.DONE, Name.FAILED: Status.ERROR, Name.CANCELLED: Status.CANCELLED}
     if event.name not in ends:
@@ -153,7 +153,7 @@ def _end_unrun(state: State, event: EventLine) -> None:
     state.end(ends[Name(event.name)], event, event.detail)
 
 
-def _end_attempt(state: State, event: EventLine) -> None:
+def _end_attempt(state: TaskState, event: EventLine) -> None:
     _stand(state, event, LEASE)
     _same("its fence", state.fence, event.fence)
     _same("its attempt", state.attempt, event.attempt)
@@ -176,7 +176,7 @@ def _end_attempt(state: State, event: EventLine) -> None:
             raise _Differs("its name", "one of the journal's", event.name)
 
 
-def _vacate(state: State, event: EventLine) -> None:
+def _vacate(state: TaskState, event: EventLine) -> None:
     status = _fact(event, "status")
     if status not in (Status.READY, Status.ERROR, Status.CANCELLED):
         raise _Differs("its status", "READY, ERROR or CANCELLED", status)
@@ -192,7 +192,7 @@ def _fact(event: EventLine, name: str) -> Any:
     return event.detail.get(name) if isinstance(event.detail, dict) else None
 
 
-def compare(story: Story) -> State | Difference:
+def compare(story: TaskRecord) -> TaskState | Difference:
     """Fold a task's events and compare what they tell with its facts and its ends."""
     state = fold(story.events)
     if isinstance(state, Difference):
@@ -202,7 +202,7 @@ def compare(story: Story) -> State | Difference:
     return _ends_differ(state, story.outcomes) or state
 
 
-def _ends_differ(state: State, outcomes: Sequence[OutcomeLine]) -> Difference | None:
+def _ends_differ(state: TaskState, outcomes: Sequence[OutcomeLine]) -> Difference | None:
     if len(state.endings) != len(outcomes):
         return Difference("the number of its outcomes", len(state.endings), len(outcomes))
     for ending, outcome in zip(state.endings, outcomes, strict=True):

@@ -161,7 +161,7 @@ _line: Final = Shape[Line](Line)
 
 
 @dataclass(slots=True)
-class Story:
+class TaskRecord:
     """One task with everything on record about it."""
 
     task: TaskLine
@@ -197,14 +197,14 @@ class Story:
                 raise RecordDamaged("It stands in the wrong place.")
 
 
-class Tally:
+class RecordCounts:
     """Counts the lines of a record, and chains its events."""
 
     def __init__(self) -> None:
         self._counts = dict.fromkeys(("tasks", "events", "effects", "outcomes", "letters", "deliveries"), 0)
         self._head = GENESIS
 
-    def see(self, story: Story) -> None:
+    def see(self, story: TaskRecord) -> None:
         """Count one task and what belongs to it."""
         self._counts["tasks"] += 1
         for name in ("events", "effects", "outcomes", "letters", "deliveries"):

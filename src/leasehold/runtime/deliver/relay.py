@@ -14,7 +14,7 @@ from functools import partial
 from typing import Final
 
 from leasehold import clock
-from leasehold.model.outbox import DeliveryStatus, Taken
+from leasehold.model.outbox import ClaimedDelivery, DeliveryStatus
 from leasehold.runtime.deliver.sender import Carrier, DeliverySender
 from leasehold.runtime.observe.events import Notices
 from leasehold.store import Store
@@ -30,7 +30,7 @@ PARTING_SECONDS: Final = 5.0
 class Held:
     """A delivery that this process carries. `deadline` is in uptime microseconds."""
 
-    def __init__(self, taken: Taken, asked_at: int) -> None:
+    def __init__(self, taken: ClaimedDelivery, asked_at: int) -> None:
         self.taken = taken
         self.deadline = 0
         self.extend(asked_at)

@@ -19,7 +19,7 @@ from leasehold.model.failure.failure import Failure, classify
 from leasehold.model.failure.verdict import pause
 from leasehold.model.failure.wording import WITHHELD, fit
 from leasehold.model.limits import MESSAGE_LENGTH_MAX
-from leasehold.model.outbox import MAY_BE_SENT, POLICY, DeliveryStatus, Mark, Taken
+from leasehold.model.outbox import MAY_BE_SENT, POLICY, ClaimedDelivery, DeliveryMark, DeliveryStatus
 from leasehold.model.retry import Retry
 from leasehold.redact import scrub
 from leasehold.runtime.observe.events import Notices
@@ -46,7 +46,7 @@ class DeliverySender:
         self._carriers = carriers
         self._notices = notices
 
-    def carry(self, taken: Taken, is_held: Callable[[], bool]) -> None:
+    def carry(self, taken: ClaimedDelivery, is_held: Callable[[], bool]) -> None:
         """Look up or send, then mark. `is_held` tells whether the claim can still be relied upon."""
         carrier = self._carriers[taken.provider]
         mark = _look(taken, carrier) if taken.may_be_sent else None
@@ -62,7 +62,7 @@ class DeliverySender:
         self._notices.delivery_marked(taken, mark, landed=landed)
 
 
-def _look(taken: Taken, carrier: Carrier) -> Mark | None:
+def _look(taken: ClaimedDelivery, carrier: Carrier) -> DeliveryMark | None:
     """Ask the provider whether it has it; None if it is certain that it does not, and it may be sent now."""
     match _find(taken, carrier.provider):
         case Sent(notification_id):
@@ -78,10 +78,10 @@ def _look(taken: Taken, carrier: Carrier) -> Mark | None:
     return None
 
 
-def _find(taken: Taken, provider: Provider) -> Sent | Absent | Unknown:
+def _find(taken: ClaimedDelivery, provider: Provider) -> Sent | Absent | Unknown:
     """Look it up; whatever goes wrong means that it could not be told."""
     try:
-        found = provider.find(taken.letter, taken.notification_id)
+        found = provider.find(taken.to_send, taken.notification_id)
     except BaseException as error:  # noqa: BLE001 — a look-up that fails tells nothing
         return Unknown(_failure(UNTOLD, error).message)
     if isinstance(found, Sent) and _is_id(found):
@@ -91,9 +91,9 @@ def _find(taken: Taken, provider: Provider) -> Sent | Absent | Unknown:
     return Unknown(_told(found.why) if isinstance(found, Unknown) else _strange(found))
 
 
-def _send(taken: Taken, carrier: Carrier) -> Mark:
+def _send(taken: ClaimedDelivery, carrier: Carrier) -> DeliveryMark:
     try:
-        answer: object = carrier.provider.send(taken.letter)
+        answer: object = carrier.provider.send(taken.to_send)
     except Refused as error:
         return outbox.refused(taken, _failure(REFUSED, error))
     except NotSent as error:

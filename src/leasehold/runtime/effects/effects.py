@@ -32,7 +32,7 @@ from leasehold.errors import (
     PayloadTooLarge,
 )
 from leasehold.model import effect
-from leasehold.model.effect import Entry, Intent, Record, Verdict
+from leasehold.model.effect import Entry, Intent, LedgerAnswer, Record
 from leasehold.model.failure.failure import Failure, classify
 from leasehold.model.failure.lineage import lineage_of
 from leasehold.model.lease import Lease
@@ -218,10 +218,10 @@ class Effects:
     def _steps(self, intent: Intent, act: Act, lookup: Act | None, *, idempotent: bool, ahead: bool) -> Steps:
         passing(Point.BEFORE_INTENT, intent)
         entry = yield Enter(intent)
-        if entry.verdict == Verdict.DONE:
+        if entry.verdict == LedgerAnswer.DONE:
             return self._saw(intent, entry.result)
         # Asked again by the attempt that intended it: the ledger takes it for a repeated COMMIT, but it may be done.
-        doubtful = entry.verdict == Verdict.DOUBT or intent.key in self._open
+        doubtful = entry.verdict == LedgerAnswer.DOUBT or intent.key in self._open
         if self.ahead:
             yield from self._settle(intent, doubtful=doubtful)
         self._open[intent.key] = intent

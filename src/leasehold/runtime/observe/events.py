@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from leasehold import canonical
 from leasehold.model.lease import Lease, Settlement
-from leasehold.model.outbox import DeliveryRow, DeliveryStatus, Mark, Taken
+from leasehold.model.outbox import ClaimedDelivery, DeliveryMark, DeliveryRow, DeliveryStatus
 from leasehold.runtime.observe.logs import Log, clean
 
 ERROR_LENGTH_MAX: Final = 500
@@ -53,7 +53,7 @@ class Notices:
         """Tell that the relay ends while deliveries are being sent; they will be looked up."""
         self._log.warning("relay_left", count=count)
 
-    def delivery_marked(self, taken: Taken, mark: Mark, *, landed: bool) -> None:
+    def delivery_marked(self, taken: ClaimedDelivery, mark: DeliveryMark, *, landed: bool) -> None:
         """Tell what came of a delivery; one in doubt or failed waits for a person."""
         facts: dict[str, Any] = {"delivery": taken.id, "provider": taken.provider, "attempt": taken.attempts}
         if not landed:

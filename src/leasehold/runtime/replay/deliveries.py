@@ -7,13 +7,13 @@ marks of the attempt's messages, which its last event has.
 from __future__ import annotations
 
 from leasehold import canonical
-from leasehold.model.delivery import Post, mark_of, marks_in
-from leasehold.model.journal.record import DeliveryLine, Story, text_of
+from leasehold.model.delivery import OutgoingMessage, mark_of, marks_in
+from leasehold.model.journal.record import DeliveryLine, TaskRecord, text_of
 from leasehold.model.lease import Settlement
 from leasehold.runtime.replay.ledger import Diverged
 
 
-def compare_posts(story: Story, settlement: Settlement) -> None:
+def compare_posts(story: TaskRecord, settlement: Settlement) -> None:
     """Raise the first divergence among messages: one that is missing or another, one more, another order."""
     posts = settlement.deliveries or []
     by_identity = {(one.subject, one.recipient, one.version): one for one in posts}
@@ -32,7 +32,7 @@ def compare_posts(story: Story, settlement: Settlement) -> None:
         raise Diverged(story.task, "order of deliveries", " ".join(then), " ".join(now))
 
 
-def _posted(post: Post | None) -> tuple[str | None, str] | None:
+def _posted(post: OutgoingMessage | None) -> tuple[str | None, str] | None:
     return None if post is None else (post.message, post.provider)
 
 
@@ -40,9 +40,9 @@ def _recorded(line: DeliveryLine) -> tuple[str | None, str]:
     return text_of(line.message), line.provider
 
 
-def _shown(post: Post | None) -> str:
+def _shown(post: OutgoingMessage | None) -> str:
     return canonical.encode(_posted(post))
 
 
-def _said(one: Post | DeliveryLine) -> str:
+def _said(one: OutgoingMessage | DeliveryLine) -> str:
     return f"delivery of '{one.subject}' to '{one.recipient}', version {one.version}"

@@ -14,7 +14,7 @@ from leasehold.model import effect
 from leasehold.model.effect import Entry, Intent, Record
 from leasehold.model.failure.verdict import Verdict
 from leasehold.model.journal.event import Name
-from leasehold.model.journal.record import EffectLine, EventLine, Story, TaskLine, text_of
+from leasehold.model.journal.record import EffectLine, EventLine, TaskLine, TaskRecord, text_of
 from leasehold.model.lease import Settlement
 from leasehold.model.machine import Move, Step
 from leasehold.runtime.commit.replies import AsyncReply
@@ -53,7 +53,7 @@ class Diverged(BaseException):
 class Answers:
     """What the record answers to the effects of one attempt, and what it was asked."""
 
-    def __init__(self, story: Story, ending: EventLine, effects: Mapping[str, EffectLine], home: str) -> None:
+    def __init__(self, story: TaskRecord, ending: EventLine, effects: Mapping[str, EffectLine], home: str) -> None:
         self._story = story
         self._ending = ending
         self._effects = effects
@@ -97,7 +97,7 @@ class Answers:
             raise self._doubted(intent)
         if result is None:
             raise self._again(found)
-        return Entry(intent.task_id, intent.fence, intent.key, effect.Verdict.DONE, result)
+        return Entry(intent.task_id, intent.fence, intent.key, effect.LedgerAnswer.DONE, result)
 
     def _moved(self, move: Move) -> Entry:
         """Answer a move: it was made then by this attempt or one before, or refused."""

@@ -21,13 +21,13 @@ from msgspec import UNSET, Struct
 from leasehold import canonical, clock
 from leasehold.errors import RecordDamaged
 from leasehold.insight.record.reader import Recording, read_lines
-from leasehold.insight.verify.effects import Effects
+from leasehold.insight.verify.effects import EffectCheck
 from leasehold.insight.verify.verify import check_story
 from leasehold.model import lease as endings
 from leasehold.model.failure.failure import Failure, classify
 from leasehold.model.failure.verdict import pause
 from leasehold.model.journal.event import Name
-from leasehold.model.journal.record import EffectLine, EventLine, Opening, OutcomeLine, Story, text_of
+from leasehold.model.journal.record import EffectLine, EventLine, Opening, OutcomeLine, TaskRecord, text_of
 from leasehold.model.lease import Lease, Settlement
 from leasehold.model.names import route as route_of
 from leasehold.model.retry import RetryAt, decide, seed_of, spread_of
@@ -56,17 +56,17 @@ class LoadedRecord:
     """A whole record, in memory."""
 
     opening: Opening
-    stories: list[Story] = field(default_factory=list)
+    stories: list[TaskRecord] = field(default_factory=list)
     effects: dict[str, EffectLine] = field(default_factory=dict)
-    _stages: dict[str | None, list[Story]] = field(default_factory=dict)
+    _stages: dict[str | None, list[TaskRecord]] = field(default_factory=dict)
 
-    def add(self, story: Story) -> None:
+    def add(self, story: TaskRecord) -> None:
         """Take up a task."""
         self.stories.append(story)
         self.effects |= {effect.key: effect for effect in story.effects}
         self._stages.setdefault(story.task.stage, []).append(story)
 
-    def inputs(self, story: Story) -> dict[str, Any]:
+    def inputs(self, story: TaskRecord) -> dict[str, Any]:
         """Return the outputs of the stages a task waited for, as its handler got them; made anew each time."""
         after = story.task.after
         if story.task.segment is not None:
@@ -96,7 +96,7 @@ def load(lines: Iterable[bytes]) -> LoadedRecord:
     """Read a record whole; `RecordDamaged` if its hashes, its order, or its events and outcomes do not fit."""
     recording = Recording(lines)
     book = LoadedRecord(recording.opening)
-    effects = Effects(recording.opening.kind, recording.opening.key)
+    effects = EffectCheck(recording.opening.kind, recording.opening.key)
     for story in recording.stories():
         if said := check_story(story, effects):
             raise RecordDamaged(f"Before line {recording.line}: {said}.")
@@ -104,7 +104,7 @@ def load(lines: Iterable[bytes]) -> LoadedRecord:
     return book
 
 
-def current(story: Story) -> OutcomeLine | None:
+def current(story: TaskRecord) -> OutcomeLine | None:
     """Return how a task ended, unless it has not or has begun anew."""
     return story.outcomes[-1] if story.outcomes and not story.outcomes[-1].past else None
 
@@ -126,7 +126,7 @@ class _Run:
         self.effects = 0
         self.digest = hashlib.sha256()
 
-    def story(self, story: Story) -> None:
+    def story(self, story: TaskRecord) -> None:
         """Check a task's jitter, and run its last attempt again if a handler ended it."""
         self._check_jitter(story)
         ending, outcome = story.events[-1], current(story)
@@ -145,7 +145,7 @@ class _Run:
         self.effects += answers.asked
         self.digest.update(canonical.encode(_told(story, settlement), limit=sys.maxsize).encode() + b"\n")
 
-    def _attempt(self, story: Story, attempt: Attempt, answers: Answers) -> Settlement:
+    def _attempt(self, story: TaskRecord, attempt: Attempt, answers: Answers) -> Settlement:
         line = ReplayLine(lambda: self._book.inputs(story), answers)
         with contextlib.redirect_stdout(sys.stderr):  # what handlers print is not the report
             try:
@@ -160,13 +160,13 @@ class _Run:
         answers.check()  # a handler may have caught what told it to stop
         return settlement
 
-    def _handler(self, story: Story) -> Handler:
+    def _handler(self, story: TaskRecord) -> Handler:
         route = route_of(self._book.opening.kind, story.task.stage)
         if route not in self._handlers:
             raise Diverged(story.task, "handler", route, "missing")
         return self._handlers[route]
 
-    def _lease(self, story: Story, ending: EventLine) -> Lease:
+    def _lease(self, story: TaskRecord, ending: EventLine) -> Lease:
         task, opening = story.task, self._book.opening
         return Lease(
             task_id=task.task,
@@ -188,14 +188,14 @@ class _Run:
             started_at=_claimed_at(story, ending),
         )
 
-    def _check_jitter(self, story: Story) -> None:
+    def _check_jitter(self, story: TaskRecord) -> None:
         epoch = 1
         for event in story.events:
             epoch += event.name == Name.REVIVED
             if event.name == Name.RETRIED and isinstance(event.detail, dict) and "seed" in event.detail:
                 self._check_delay(story, event.detail, epoch, event.attempt or 0)
 
-    def _check_delay(self, story: Story, detail: dict[str, Any], epoch: int, attempt: int) -> None:
+    def _check_delay(self, story: TaskRecord, detail: dict[str, Any], epoch: int, attempt: int) -> None:
         handler = self._handler(story)
         seed = seed_of(self._book.opening.key, handler.route, story.task.segment, epoch, attempt)
         if detail["seed"] != seed:
@@ -215,13 +215,13 @@ def _succeeded(attempt: Attempt, result: object, answers: Answers) -> Settlement
     return attempt.succeed(result)
 
 
-def _claimed_at(story: Story, ending: EventLine) -> int:
+def _claimed_at(story: TaskRecord, ending: EventLine) -> int:
     """Return when the attempt that ended so was claimed."""
     claims = (one.at for one in reversed(story.events) if one.name == Name.CLAIMED and one.fence == ending.fence)
     return next(claims, ending.at)
 
 
-def _compare(story: Story, outcome: OutcomeLine, settlement: Settlement, answers: Answers) -> None:
+def _compare(story: TaskRecord, outcome: OutcomeLine, settlement: Settlement, answers: Answers) -> None:
     recorded = outcome.failure.get("error_class") if isinstance(outcome.failure, dict) else None
     if settlement.status != outcome.status:
         found = f"{settlement.status} {_error_class(settlement) or ''}".rstrip()
@@ -239,7 +239,7 @@ def _error_class(settlement: Settlement) -> str | None:
     return str(found.get("error_class"))
 
 
-def _told(story: Story, settlement: Settlement) -> dict[str, Any]:
+def _told(story: TaskRecord, settlement: Settlement) -> dict[str, Any]:
     """What one task adds to the digest."""
     return {
         "task": story.task.task,

@@ -17,7 +17,7 @@ from msgspec import Struct, json
 
 from leasehold import canonical
 from leasehold.errors import Cancelled, LeaseholdError
-from leasehold.model.delivery import Post
+from leasehold.model.delivery import OutgoingMessage
 from leasehold.model.effect import Intent, Record
 from leasehold.model.failure.failure import Failure
 from leasehold.model.lease import Lease
@@ -31,7 +31,7 @@ from leasehold.shapes import Shape
 GUARD: Final = str(Path(__file__).with_name("guard.py"))
 LOOK_SECONDS: Final = 0.2
 ITEMS: Final[dict[str, Shape[Item]]] = {"intent": Shape(Intent), "record": Shape(Record), "move": Shape(Move)}
-_posts: Final = Shape[list[Post] | None](list[Post] | None)
+_posts: Final = Shape[list[OutgoingMessage] | None](list[OutgoingMessage] | None)
 
 
 class Value(Struct, frozen=True):
@@ -39,7 +39,7 @@ class Value(Struct, frozen=True):
 
     value: Any
     trace: dict[str, Any] | None = None
-    posts: list[Post] | None = None
+    posts: list[OutgoingMessage] | None = None
 
 
 def fields_of(lease: Lease) -> dict[str, Any]:
