@@ -13,7 +13,7 @@ from leasehold.model.lanes import Lane
 from leasehold.runtime.claim.claimer import Claimer
 from leasehold.runtime.claim.held import HeldAttempts
 from leasehold.runtime.commit.committer import Committer
-from leasehold.runtime.observe.events import Notices
+from leasehold.runtime.observe.events import EventLog
 from leasehold.store import open_store
 from leasehold.testing import Clock, drain
 from tests.support.claiming import claim, enrol
@@ -170,18 +170,18 @@ def test_a_claimer_looks_again_when_a_slot_has_rested_though_nobody_wakes_it(app
     jobs = submit(app, kind, ["a"] * 10)
     with closing(open_store(url)) as store:
         holdings = HeldAttempts(5, {})
-        committer = Committer(store, holdings, Notices(), lambda: None)
+        committer = Committer(store, holdings, EventLog(), lambda: None)
 
         def run(attempts):
             for attempt in attempts:
                 attempt.begin()
                 attempt.end()
-                holdings.leave(attempt)
+                holdings.free_slot(attempt)
                 committer.settle(attempt, attempt.succeed(None))
 
         handlers = plan_of(kind).handlers
-        claimer = Claimer(store, enrol(store), handlers, ["web"], holdings, committer, Notices(), run)
-        claimer.know_limits(frozenset({"web/*"}), branched=True)
+        claimer = Claimer(store, enrol(store), handlers, ["web"], holdings, committer, EventLog(), run)
+        claimer.set_limits(frozenset({"web/*"}), branched=True)
         committer.start()
         claimer.start()
         until(lambda: all(job.status == "DONE" for job in jobs))

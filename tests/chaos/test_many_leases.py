@@ -11,7 +11,7 @@ from leasehold import canonical
 from leasehold.model.lease import Lease, Renewal, done
 from leasehold.model.limits import CLAIM_MAX, GROUP_MAX, SUBMIT_MAX
 from leasehold.runtime.maintain.sweeper import Sweeper
-from leasehold.runtime.observe.events import Notices
+from leasehold.runtime.observe.events import EventLog
 from leasehold.store import Store
 from leasehold.testing import Clock
 from tests.chaos.figures import Proof, Repickups
@@ -86,7 +86,7 @@ def check_many(store: Store, count: int) -> None:
         renewed = holder.renew(first)
     clock.advance(LEASE_MS / 1_000 + 1)
     with timed.step("sweep"):
-        Sweeper(store, Notices(worker=0)).sweep_expired()
+        Sweeper(store, EventLog(worker=0)).sweep_expired()
     with timed.step("claim again"):
         second = holder.claim_all()
     with timed.step("settle, refused"):

@@ -3,7 +3,7 @@
 import logging
 import sys
 
-from leasehold.runtime.observe.events import Notices
+from leasehold.runtime.observe.events import EventLog
 from leasehold.store.deliveries import Deliveries
 from tests.crash.dying import die
 from tests.support.apps.mailing import Noted, make_app
@@ -11,7 +11,7 @@ from tests.support.apps.mailing import Noted, make_app
 NEXT_STEPS = {
     "claimed but not sent": (Noted, "send"),
     "sent but not marked": (Deliveries, "mark"),
-    "marked but not told": (Notices, "delivery_marked"),
+    "marked but not logged": (EventLog, "delivery_marked"),
 }
 
 

@@ -62,8 +62,8 @@ def test_s14_a_letter_that_was_sent_but_not_marked_is_found_and_not_sent_again(a
     assert len(fields(folder)) == 1
 
 
-def test_s14_a_letter_that_was_marked_but_not_told_is_never_touched_again(app, crew, folder):
-    left, healed = crash_and_heal(app, crew, "marked but not told", f"folder:{folder}")
+def test_s14_a_letter_that_was_marked_but_not_logged_is_never_touched_again(app, crew, folder):
+    left, healed = crash_and_heal(app, crew, "marked but not logged", f"folder:{folder}")
     assert left.status == "sent"
     assert left == healed
     (other,) = write(app.store, post("bob@example.org"))

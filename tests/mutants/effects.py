@@ -63,14 +63,14 @@ BUILDS: Final = (
     Build(
         "the end of a failed attempt overtakes the records that it went ahead of",
         "runtime/execute/runner.py",
-        "        await attempt.task.effects.ahead.rest_async()\n",
+        "        await attempt.task.effects.ahead.drain_async()\n",
         "        pass\n",
         (f"{AHEAD}::test_the_end_of_an_attempt_does_not_overtake_its_records_however_many_there_are",),
     ),
     Build(
         "entries and ends of one turn are committed apart",
         "runtime/commit/committer.py",
-        "if group.asks and self._ends and self._store.database.dialect.takes_turns:",
+        "if batch.requests and self._ends and self._store.database.dialect.takes_turns:",
         "if False:",
         (f"{TURNS}::test_entries_and_ends_are_one_transaction",),
     ),
@@ -91,9 +91,9 @@ BUILDS: Final = (
     Build(
         "an effect whose intent was refused is done all the same",
         "runtime/commit/committer.py",
-        "found.get(ask.identity) or self._lost(ask)",
-        'found.get(ask.identity) or __import__("leasehold.model.effect", fromlist=["Entry"])'
-        '.Entry(*ask.identity, "act", None)',
+        "found.get(request.identity) or self._lost(request)",
+        'found.get(request.identity) or __import__("leasehold.model.effect", fromlist=["Entry"])'
+        '.Entry(*request.identity, "act", None)',
         (f"{EFFECTS}::test_s2_an_effect_of_a_zombie_is_refused[sqlite]",),
     ),
     Build(
@@ -127,15 +127,15 @@ BUILDS: Final = (
     Build(
         "marked before it is sent",
         "runtime/deliver/sender.py",
-        "            mark = _send(taken, carrier) if is_held() else outbox.released(taken)\n",
+        "            mark = _send(taken, registered) if is_held() else outbox.released(taken)\n",
         "            self._store.deliveries.mark(outbox.sent(taken, f'id-{taken.letter.token[:8]}'))\n"
-        "            mark = _send(taken, carrier) if is_held() else outbox.released(taken)\n",
+        "            mark = _send(taken, registered) if is_held() else outbox.released(taken)\n",
         (f"{RELAY}::test_a_recipient_who_is_refused_fails_alone[sqlite]", POINTS),
     ),
     Build(
         "sent again without a look",
         "runtime/deliver/sender.py",
-        "_look(taken, carrier) if taken.may_be_sent else None",
+        "_look_up(taken, registered) if taken.may_be_sent else None",
         "None",
         (f"{RELAY}::test_s14_a_lost_answer_is_looked_up_before_anything_is_sent_again", POINTS),
     ),
@@ -171,8 +171,8 @@ BUILDS: Final = (
     Build(
         "a claim on a message is counted from the answer",
         "runtime/deliver/relay.py",
-        "                self._begin(Held(taken, asked_at))\n",
-        "                self._begin(Held(taken, clock.uptime()))\n",
+        "                self._begin(HeldDelivery(taken, asked_at))\n",
+        "                self._begin(HeldDelivery(taken, clock.uptime()))\n",
         (f"{DOUBT}::test_s14_a_claim_on_a_message_is_counted_from_the_moment_it_was_asked_for",),
     ),
     Build(
@@ -185,12 +185,12 @@ BUILDS: Final = (
     Build(
         "a relay that is behind waits for the next pulse",
         "runtime/deliver/relay.py",
-        "        if self._is_behind:\n            self._nudged.set()\n",
+        "        if self._is_behind:\n            self._due.set()\n",
         "        pass\n",
         (f"{DOUBT}::test_l3_a_relay_that_could_not_take_all_takes_the_rest_as_soon_as_it_has_room",),
     ),
     Build(
-        "a relay asks its providers always in the same order",
+        "a relay requests its providers always in the same order",
         "runtime/deliver/relay.py",
         "        self._turn += 1\n",
         "",

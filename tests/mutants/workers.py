@@ -50,11 +50,11 @@ BUILDS: Final = (
         "        if self._relay is not None:\n            parts.append(self._relay.start)\n",
         "        parts.remove(self._heartbeat.start)\n"
         "        loop = self._runner._lanes._loop\n"
-        "        def beat() -> None:\n"
+        "        def poll_once() -> None:\n"
         "            self._heartbeat.renew()\n"
         "            self._heartbeat.watch()\n"
-        "            loop.call_later(0.02, beat)\n"
-        "        loop.call_soon_threadsafe(beat)\n"
+        "            loop.call_later(0.02, poll_once)\n"
+        "        loop.call_soon_threadsafe(poll_once)\n"
         "        if self._relay is not None:\n            parts.append(self._relay.start)\n",
         (BLOCKED,),
     ),
@@ -68,8 +68,8 @@ BUILDS: Final = (
     Build(
         "a settlement that did not land is taken for one that did",
         "runtime/commit/committer.py",
-        "        if len(landed) < len(group):\n",
-        "        if len(landed) > len(group):\n",
+        "        if len(landed) < len(batch):\n",
+        "        if len(landed) > len(batch):\n",
         (f"{HEARTBEAT}::test_s2_an_end_that_came_too_late_is_not_taken_for_one_that_landed[sqlite]",),
     ),
     Build(
@@ -133,7 +133,7 @@ BUILDS: Final = (
     Build(
         "the trouble of a sweep keeps upkeep from the rest",
         "runtime/maintain/upkeep.py",
-        '            self._notices.part_failed("upkeep", error)\n            return set()\n',
+        '            self._events.component_failed("upkeep", error)\n            return set()\n',
         "            raise\n",
         (f"{SWEEPER}::test_what_cannot_be_swept_does_not_keep_upkeep_from_the_rest",),
     ),

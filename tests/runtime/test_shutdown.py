@@ -38,7 +38,7 @@ def test_a_handler_on_a_thread_gives_its_task_back_when_its_worker_leaves(app, u
         done = task.effect("ACT", act)
         if not begun.is_set():
             begun.set()
-            until(lambda: task.leaving, timeout=60)
+            until(lambda: task.stopping, timeout=60)
             raise Released
         return {"attempt": task.attempt, **done}
 
@@ -58,7 +58,7 @@ def test_an_async_handler_gives_its_task_back_when_its_worker_leaves(app, url, t
         done = await task.effect("ACT", act)
         if not begun.is_set():
             begun.set()
-            await asyncio.to_thread(until, lambda: task.leaving, timeout=60)
+            await asyncio.to_thread(until, lambda: task.stopping, timeout=60)
             raise Released
         return {"attempt": task.attempt, **done}
 
@@ -72,7 +72,7 @@ def test_a_loop_does_not_wait_for_a_database_that_is_slow_to_take_a_task_back(ap
     @app.job(retry=Retry(attempts=1))
     async def long(task, turns_wanted: int):
         begun.append(task)
-        await asyncio.to_thread(until, lambda: task.leaving, timeout=60)
+        await asyncio.to_thread(until, lambda: task.stopping, timeout=60)
         for _ in range(turns_wanted):
             await asyncio.sleep(0)
             turns.append(1)
@@ -102,7 +102,7 @@ def test_a_loop_does_not_wait_for_a_database_that_is_slow_to_take_a_task_back(ap
 def test_who_gives_back_for_no_reason_has_failed(app):
     @app.job(retry=Retry(attempts=2, delay_initial=0))
     def tired(task):
-        assert not task.leaving
+        assert not task.stopping
         raise Released("no mood")
 
     job = tired.submit()

@@ -79,7 +79,7 @@ def test_a_second_signal_leaves_at_once_and_the_lease_is_taken_back(app, crew, u
 @pytest.mark.parametrize("dialect", ["sqlite"])
 def test_a_worker_whose_file_is_locked_still_leaves_soon(crew, app, url):
     """Nothing can be released or signed off then; the leases are left to be taken back."""
-    hand = crew.start(parting=1)
+    hand = crew.start(shutdown_seconds=1)
     job = app.submit("hold", {"name": "a"})
     until(lambda: crew.journal("start"))
     with connected(url) as connection:
@@ -94,7 +94,7 @@ def test_a_worker_whose_file_is_locked_still_leaves_soon(crew, app, url):
 
 
 def test_a_worker_whose_server_is_away_still_leaves_soon(outpost):
-    hand = outpost.crew.start(parting=1)
+    hand = outpost.crew.start(shutdown_seconds=1)
     job = outpost.app.submit("hold", {"name": "a"})
     until(lambda: outpost.crew.journal("start"))
     outpost.server.stop("immediate")
@@ -108,7 +108,7 @@ def test_a_worker_whose_server_is_away_still_leaves_soon(outpost):
 
 
 def test_a_worker_that_is_not_told_otherwise_leaves_a_database_that_is_away_within_ten_seconds(app):
-    assert plan_of(app.job(lambda: None, name="idle")).parting <= 10
+    assert plan_of(app.job(lambda: None, name="idle")).shutdown_seconds <= 10
 
 
 def test_an_expired_lease_of_a_worker_that_left_is_not_waited_for_by_a_stopped_clock(app, crew, url):

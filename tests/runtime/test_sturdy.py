@@ -16,7 +16,7 @@ from leasehold.runtime.claim.claimer import Claimer
 from leasehold.runtime.claim.held import HeldAttempts
 from leasehold.runtime.commit.committer import Committer
 from leasehold.runtime.execute.event_loop import LoopRunner
-from leasehold.runtime.observe.events import Notices
+from leasehold.runtime.observe.events import EventLog
 from leasehold.runtime.worker import shorten_switch_interval
 from leasehold.store import open_store
 from leasehold.store.leases import Claimed
@@ -97,17 +97,17 @@ def test_a_thread_that_cannot_be_started_gives_its_tasks_back(app, url):
     plan = plan_of(work)
     with closing(open_store(url)) as store:
         worker = store.workers.register(_nobody())
-        holdings = HeldAttempts(10, {})
-        committer = Committer(store, holdings, Notices(), lambda: None)
+        held = HeldAttempts(10, {})
+        committer = Committer(store, held, EventLog(), lambda: None)
 
         def refuse(attempts):
             raise RuntimeError(f"can't start new thread for {len(attempts)}")
 
-        claimer = Claimer(store, worker, plan.handlers, ["default"], holdings, committer, Notices(), refuse)
+        claimer = Claimer(store, worker, plan.handlers, ["default"], held, committer, EventLog(), refuse)
         with pytest.raises(RuntimeError):
             claimer.claim(5)
-        assert holdings.all() == []
-        assert holdings.room.free() == 10
+        assert held.all() == []
+        assert held.capacity.free() == 10
         assert store.leases.held_by(worker) == []
     assert len(app.jobs(status="READY")) == 20
 
@@ -141,9 +141,9 @@ def test_leases_that_a_claim_took_without_an_answer_are_given_back(app, url):
     with closing(open_store(url)) as store:
         worker = store.workers.register(_nobody())
         store.leases = _Deaf(store.leases)  # type: ignore[assignment]
-        holdings = HeldAttempts(10, {})
-        committer = Committer(store, holdings, Notices(), lambda: None)
-        claimer = Claimer(store, worker, plan.handlers, ["default"], holdings, committer, Notices(), lambda _: None)
+        held = HeldAttempts(10, {})
+        committer = Committer(store, held, EventLog(), lambda: None)
+        claimer = Claimer(store, worker, plan.handlers, ["default"], held, committer, EventLog(), lambda _: None)
         claimer.claim(3)
         assert store.leases.held_by(worker) == []
     assert [event.name for event in app.journal.of(app.jobs()[0].id)] == ["submitted", "claimed", "released"]
@@ -187,15 +187,15 @@ def test_l1_what_cannot_be_written_for_a_reason_nobody_knows_is_not_held_for_eve
     app.submit_many(work, [{}] * 3)
     with closing(open_store(url)) as store:
         worker = store.workers.register(_nobody())
-        holdings = HeldAttempts(10, {})
-        committer = Committer(store, holdings, Notices(), lambda: None)
+        held = HeldAttempts(10, {})
+        committer = Committer(store, held, EventLog(), lambda: None)
         taken: list = []
         handlers = plan_of(work).handlers
-        Claimer(store, worker, handlers, ["default"], holdings, committer, Notices(), taken.extend).claim(3)
+        Claimer(store, worker, handlers, ["default"], held, committer, EventLog(), taken.extend).claim(3)
         store.leases, store.effects = (_Out(part, refuses=refuses) for part in (store.leases, store.effects))  # type: ignore[assignment]
         replies = [_Reply() for _ in taken]
         for attempt, reply in zip(taken, replies, strict=True):
-            committer.ask(attempt, intend(attempt.lease, "ACT", {}, 1), reply)  # type: ignore[arg-type]
+            committer.commit(attempt, intend(attempt.lease, "ACT", {}, 1), reply)  # type: ignore[arg-type]
         committer.write()
         assert [type(reply.value) for reply in replies] == [DatabaseUnavailable] * 3
         for attempt in taken:
@@ -203,7 +203,7 @@ def test_l1_what_cannot_be_written_for_a_reason_nobody_knows_is_not_held_for_eve
             attempt.end()
             committer.settle(attempt, attempt.succeed(None))
         committer.write()
-        assert holdings.all() == []
+        assert held.all() == []
 
 
 def test_no_attempt_sees_the_context_variables_of_another(app, url):

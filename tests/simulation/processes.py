@@ -22,13 +22,13 @@ from leasehold.runtime.claim.claimer import Claimer
 from leasehold.runtime.claim.held import HeldAttempts
 from leasehold.runtime.commit.committer import Committer
 from leasehold.runtime.commit.replies import AsyncReply
-from leasehold.runtime.deliver.relay import RENEW_SECONDS, Held, Relay
-from leasehold.runtime.deliver.sender import Carrier
+from leasehold.runtime.deliver.relay import RENEW_SECONDS, HeldDelivery, Relay
+from leasehold.runtime.deliver.sender import RegisteredProvider
 from leasehold.runtime.effects.effects import Item
 from leasehold.runtime.handlers import Handler
 from leasehold.runtime.maintain.heartbeat import Heartbeat
 from leasehold.runtime.maintain.upkeep import Upkeep
-from leasehold.runtime.observe.events import Notices
+from leasehold.runtime.observe.events import EventLog
 from leasehold.runtime.process_identity import this_process
 from leasehold.store import Store
 from leasehold.store.workers import Pulse
@@ -66,7 +66,7 @@ class Ledger:
 
     def hand_over(self, item: Item) -> Callable[[], Entry]:
         reply = Reply()
-        self._worker.committer.ask(self._attempt, item, reply)  # type: ignore[arg-type]
+        self._worker.committer.commit(self._attempt, item, reply)  # type: ignore[arg-type]
         return partial(self._wait, reply)
 
     def _wait(self, reply: Reply) -> Entry:
@@ -83,7 +83,7 @@ class Ledger:
         return self._worker.store.effects.transact(intent, act)
 
 
-class Line:
+class SimulatedChannel:
     """How a running attempt speaks to its process."""
 
     def __init__(self, worker: Worker, attempt: Attempt) -> None:
@@ -98,10 +98,10 @@ class Line:
     def inputs(self) -> dict[str, Any]:
         return self._worker.store.stages.inputs(self._attempt.lease.task_id)
 
-    def note(self, progress: str) -> None:
+    def report_progress(self, progress: str) -> None:
         raise NotImplementedError
 
-    leaving = False
+    stopping = False
 
     @property
     def cancelled(self) -> bool:
@@ -125,13 +125,13 @@ class Looking(Claimer):
 
     def wants(self) -> bool:
         """Whether it was woken and there is room."""
-        return self._awake.is_set() and self._holdings.room.free() > 0
+        return self._awake.is_set() and self._held.capacity.free() > 0
 
     def look(self) -> None:
         """Claim once; it sleeps after it has found nothing, and queues take turns while there is something."""
         self._awake.clear()
         try:
-            found = self.claim(min(self._holdings.room.free(), CLAIM_MAX))
+            found = self.claim(min(self._held.capacity.free(), CLAIM_MAX))
         except LeaseholdError:
             self.wake()
             raise
@@ -140,6 +140,14 @@ class Looking(Claimer):
         if found or self.echo:
             self.echo = self.echo and found > 0
             self.wake()
+
+
+class SimulatedRelay(Relay):
+    """A relay that makes a pass when an actor has it do so."""
+
+    def wants(self) -> bool:
+        """Whether it knows of deliveries that are due."""
+        return self._due.is_set()
 
 
 class Minding:
@@ -196,34 +204,34 @@ class Worker:
         owner: Owner,
         handlers: Mapping[str, Handler],
         queues: list[str],
-        carriers: Mapping[str, Carrier],
+        providers: Mapping[str, RegisteredProvider],
         see: Callable[[str, Attempt, object], None],
     ) -> None:
         self.world = world
         self.file = file
         self.process = Process(f"w{number}")
         self.store: Store = file.store(self.process)
-        self.holdings = HeldAttempts(CONCURRENCY, dict.fromkeys(queues))
-        self.notices = SILENT
+        self.held = HeldAttempts(CONCURRENCY, dict.fromkeys(queues))
+        self.events = SILENT
         self.see = see
         self._owner = owner
         self._handlers = handlers
         self._queues = queues
-        self._carriers = carriers
+        self._providers = providers
         self._id = 0
-        self.committer = Committer(self.store, self.holdings, self.notices, lambda: None)
-        self._heartbeat = Heartbeat(self.store, self.holdings, self.notices)
+        self.committer = Committer(self.store, self.held, self.events, lambda: None)
+        self._heartbeat = Heartbeat(self.store, self.held, self.events)
         self.begun: dict[str, tuple[int | None, int]] = {}  # the clock's lead and the faults before each claim
         self._before: tuple[int | None, int] = (None, 0)
-        minding = {name: replace(one, provider=Minding(self, one.provider)) for name, one in carriers.items()}
-        self._relay = Relay(self.store, minding, self.notices, launch=self._launch) if carriers else None
+        minding = {name: replace(one, provider=Minding(self, one.provider)) for name, one in providers.items()}
+        self._relay = SimulatedRelay(self.store, minding, self.events, launch=self._launch) if providers else None
         world.spawn(self.process, "start", self._start)
         self.process.on_death = self._on_death
 
     def _start(self) -> None:
         self._id = self.store.workers.register(self._owner)
         claimer = Looking(
-            self.store, self._id, self._handlers, self._queues, self.holdings, self.committer, self.notices, self._begin
+            self.store, self._id, self._handlers, self._queues, self.held, self.committer, self.events, self._begin
         )
         claimer.wake()
         self.file.ears[self.process] = lambda words, times: claimer.hear(times if words & set(self._queues) else 0)
@@ -231,10 +239,10 @@ class Worker:
             self.store,
             self._id,
             self._owner,
-            self.notices,
+            self.events,
             queues=self._queues,
             routes=self._handlers,
-            providers=self._carriers,
+            providers=self._providers,
             on_pulse=lambda pulse: self._heed(pulse, claimer),
             on_ready=lambda queues: self._announce(queues, claimer),
             wants_work=lambda: claimer.idle,
@@ -266,7 +274,7 @@ class Worker:
 
     def _keep_up(self, upkeep: Upkeep) -> float:
         announce_free(self.world)
-        return upkeep.beat() * UPKEEP_PACE
+        return upkeep.poll_once() * UPKEEP_PACE
 
     def _beat(self) -> float:
         self._heartbeat.renew()
@@ -278,28 +286,28 @@ class Worker:
             self.world.wait(lambda: self.committer.has_work)
             self.committer.write()
 
-    def _deliver(self, relay: Relay) -> float:
-        self.world.wait(lambda: relay.is_nudged, RENEW_SECONDS)
+    def _deliver(self, relay: SimulatedRelay) -> float:
+        self.world.wait(relay.wants, RENEW_SECONDS)
         self._before = (self.world.lead, len(self.world.trace))
-        relay.beat()
+        relay.poll_once()
         return 0.0
 
-    def _launch(self, held: Held, carry: Callable[[], None]) -> None:
+    def _launch(self, held: HeldDelivery, send: Callable[[], None]) -> None:
         """Have an actor carry a message; its name says under which claim."""
         name = f"courier {held.taken.id}#{held.taken.fence}"
         self.begun[name] = self._before
-        self.world.spawn(self.process, name, carry)
+        self.world.spawn(self.process, name, send)
 
     def _heed(self, pulse: Pulse, claimer: Looking) -> None:
-        claimer.know_limits(frozenset(pulse.limited))
+        claimer.set_limits(frozenset(pulse.limited))
         for task_id, fence, reason in pulse.cancels:
-            attempt = self.holdings.get(task_id, fence)
+            attempt = self.held.get(task_id, fence)
             if attempt is not None:
                 attempt.cancel_reason = reason
         if pulse.ready:
             claimer.wake()
         if self._relay is not None:
-            self._relay.heed(pulse)
+            self._relay.on_pulse(pulse)
 
     def _announce(self, queues: set[str], claimer: Looking) -> None:
         if queues & set(self._queues):
@@ -313,20 +321,20 @@ class Worker:
 
     def _run(self, attempt: Attempt) -> None:
         if not attempt.begin():
-            self.holdings.drop(attempt)
-            self.holdings.leave(attempt)
+            self.held.drop(attempt)
+            self.held.free_slot(attempt)
             return
         self.see("began", attempt, None)
         settlement = self._call(attempt)
-        self.holdings.leave(attempt)
+        self.held.free_slot(attempt)
         if attempt.end():
             self.committer.settle(attempt, settlement)
         else:
-            self.holdings.drop(attempt)
+            self.held.drop(attempt)
 
     def _call(self, attempt: Attempt) -> Settlement:
         try:
-            return attempt.work(lambda one: Line(self, one), partial(self.see, "returned", attempt))
+            return attempt.work(lambda one: SimulatedChannel(self, one), partial(self.see, "returned", attempt))
         except Killed:
             raise
         except BaseException as error:  # noqa: BLE001 — as in the runner
@@ -340,7 +348,7 @@ class Worker:
             self.file.bury(self._id)
 
 
-class _Silent(Notices):
+class _Silent(EventLog):
     """Says nothing: a simulation makes more lines than anybody reads."""
 
     def __getattribute__(self, name: str) -> Any:

@@ -19,7 +19,7 @@ from leasehold.model.machine import make_machine
 from leasehold.model.retry import Retry
 from leasehold.model.task import Submission, Terms
 from leasehold.runtime.attempt import Attempt
-from leasehold.runtime.deliver.sender import Carrier
+from leasehold.runtime.deliver.sender import RegisteredProvider
 from leasehold.runtime.handlers import Handler, make_handler
 from leasehold.runtime.task import Task
 from leasehold.store import Store
@@ -57,7 +57,9 @@ class Workload:
         self.witness = Witness()
         self.outside = Outside(world, file, self.witness)
         self.handlers = self._make_handlers()
-        self.carriers = {name: Carrier(OutgoingMessage(world, file, self.witness, name)) for name in tempers}
+        self.providers = {
+            name: RegisteredProvider(OutgoingMessage(world, file, self.witness, name)) for name in tempers
+        }
         self.shares_kernel = shares_kernel
         self.prunes = prunes
         self.fixed: set[str] = set()
@@ -177,7 +179,7 @@ class Workload:
         """Start a worker process."""
         owner = OWNER if self.shares_kernel else replace(OWNER, boot=f"boot {number}")
         queues = ["default", "narrow"]
-        return Worker(self.world, self.file, number, owner, self.handlers, queues, self.carriers, self._see)
+        return Worker(self.world, self.file, number, owner, self.handlers, queues, self.providers, self._see)
 
     def _see(self, word: str, attempt: Attempt, result: object) -> None:
         lease = attempt.lease

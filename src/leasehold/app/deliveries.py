@@ -20,9 +20,9 @@ from leasehold.model.outbox import POLICY, DeliveryStatus
 from leasehold.model.retry import Retry
 from leasehold.redact import scrub
 from leasehold.runtime import run
-from leasehold.runtime.deliver.relay import look_again
-from leasehold.runtime.deliver.sender import Carrier
-from leasehold.runtime.observe.events import Notices
+from leasehold.runtime.deliver.relay import reconcile_now
+from leasehold.runtime.deliver.sender import RegisteredProvider
+from leasehold.runtime.observe.events import EventLog
 from leasehold.store.deliveries import Answer
 
 
@@ -31,12 +31,12 @@ class DeliveryOperations:
 
     def __init__(self, ready_store: ReadyStore) -> None:
         self._ready_store = ready_store
-        self._carriers: dict[str, Carrier] = {}
+        self._providers: dict[str, RegisteredProvider] = {}
 
     @property
-    def carriers(self) -> Mapping[str, Carrier]:
+    def providers(self) -> Mapping[str, RegisteredProvider]:
         """The providers registered here, by name."""
-        return MappingProxyType(self._carriers)
+        return MappingProxyType(self._providers)
 
     def provider(self, name: str, provider: Provider, *, retry: Retry = POLICY) -> None:
         """Have this process send what tasks deliver with `provider=name`; a task that names none means `default`.
@@ -44,11 +44,11 @@ class DeliveryOperations:
         Tasks may name providers that only other processes have, so that those who run handlers need no credentials;
         `leasehold doctor` shows deliveries that nobody sends.
         """
-        if check_name(name, "provider") in self._carriers:
+        if check_name(name, "provider") in self._providers:
             raise KindTaken(f"It is the provider '{name}'.")
         if not (callable(getattr(provider, "send", None)) and callable(getattr(provider, "find", None))):
             raise OptionInvalid(f"A provider has the methods send and find; {type(provider).__name__} lacks one.")
-        self._carriers[name] = Carrier(provider, retry)
+        self._providers[name] = RegisteredProvider(provider, retry)
 
     def list(
         self, *, status: str | None = None, subject: str | None = None, limit: int = 50
@@ -72,9 +72,9 @@ class DeliveryOperations:
         store = self._ready_store.store
         if delivery_id is not None:
             found = store.deliveries.get(_id(delivery_id))
-            if found.provider not in self._carriers:
+            if found.provider not in self._providers:
                 raise OptionInvalid(f"Delivery {delivery_id} is for the provider '{found.provider}', not known here.")
-        looked = look_again(store, self._carriers, Notices(), principal_of(principal), delivery_id)
+        looked = reconcile_now(store, self._providers, EventLog(), principal_of(principal), delivery_id)
         return [insight.find(store, one) for one in looked]
 
     def answer(
@@ -111,9 +111,9 @@ class DeliveryOperations:
 
     def relay(self) -> None:
         """Send deliveries, without running jobs, until SIGTERM or SIGINT."""
-        if not self._carriers:
+        if not self._providers:
             raise OptionInvalid("This app has no providers; register one with app.deliveries.provider(name, provider).")
-        run.relay(self._ready_store.store, self._carriers)
+        run.relay(self._ready_store.store, self._providers)
 
 
 def _id(delivery_id: int) -> int:

@@ -146,7 +146,7 @@ class Leasehold:
 
     def work(self, *, concurrency: int = 50, queues: QueueChoice = None, grace: float = 30.0) -> None:
         """Run jobs and send deliveries until SIGTERM or SIGINT; then finish what runs within `grace` seconds."""
-        plan = make_plan(self._handlers(), queues, concurrency, grace, self.deliveries.carriers)
+        plan = make_plan(self._handlers(), queues, concurrency, grace, self.deliveries.providers)
         serve(self._ready_store.published(), plan)
 
     def drain(
@@ -158,7 +158,7 @@ class Leasehold:
         wait_for_due: bool = True,
     ) -> None:
         """Run jobs and send deliveries until nothing is left that this app can do; without `wait_for_due`, now."""
-        plan = make_plan(self._handlers(), queues, concurrency, 30.0, self.deliveries.carriers)
+        plan = make_plan(self._handlers(), queues, concurrency, 30.0, self.deliveries.providers)
         drain(self._ready_store.published(), plan, timeout, wait_for_due=wait_for_due)
 
     def migrate(self) -> tuple[int, int]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from leasehold.errors import KindUnknown, OptionInvalid, QueueUnserved
 from leasehold.model.limits import CONCURRENCY_MAX
 from leasehold.model.names import check_name, check_range, check_whole
-from leasehold.runtime.deliver.sender import Carrier
+from leasehold.runtime.deliver.sender import RegisteredProvider
 from leasehold.runtime.handlers import Handler
 from leasehold.runtime.worker import Plan
 
@@ -17,7 +17,7 @@ def make_plan(
     queues: Sequence[str] | Mapping[str, int | None] | None,
     concurrency: int,
     grace: float,
-    carriers: Mapping[str, Carrier] | None = None,
+    providers: Mapping[str, RegisteredProvider] | None = None,
 ) -> Plan:
     """Check and complete the options: without queues, every queue that a handler here is for."""
     if not handlers:
@@ -31,7 +31,7 @@ def make_plan(
             raise QueueUnserved(f"The queue is '{name}'; handlers here are for {', '.join(sorted(served))}.")
         if cap is not None:
             check_whole(cap, 1, CONCURRENCY_MAX, f"The cap of queue '{name}'")
-    return Plan(handlers, chosen, int(concurrency), float(grace), dict(carriers or {}))
+    return Plan(handlers, chosen, int(concurrency), float(grace), dict(providers or {}))
 
 
 def _chosen(served: set[str], queues: Sequence[str] | Mapping[str, int | None] | None) -> dict[str, int | None]:

@@ -24,7 +24,7 @@ from leasehold.model.failure.failure import Failure, classify
 from leasehold.model.lease import Lease, Settlement
 from leasehold.model.retry import Bury, decide, seed_of, spread_of
 from leasehold.runtime.handlers import Handler
-from leasehold.runtime.task import Line, Task
+from leasehold.runtime.task import EngineChannel, Task
 
 _lock: Final = threading.Lock()
 
@@ -97,26 +97,26 @@ class Attempt:
             self.stop()
         return True
 
-    def leave(self) -> bool:
+    def give_up_slot(self) -> bool:
         """Give up the place this attempt occupies; False if that was done before."""
         occupied, self.occupies = self.occupies, False
         return occupied
 
-    def call(self, line: Callable[[Attempt], Line]) -> Any:
-        """Call the user's function; `line` gives its task a way to speak to the engine."""
+    def call(self, channel: Callable[[Attempt], EngineChannel]) -> Any:
+        """Call the user's function; `channel` gives its task a way to speak to the engine."""
         handler = self.handler
         fields = handler.arguments(canonical.decode(self.lease.payload))
         if handler.wants_task:
-            self.task = Task(self.lease, line(self), handler)
+            self.task = Task(self.lease, channel(self), handler)
             return handler.function(self.task, **fields)
         return handler.function(**fields)
 
     def work(
-        self, line: Callable[[Attempt], Line], on_return: Callable[[object], object] = lambda _: None
+        self, channel: Callable[[Attempt], EngineChannel], on_return: Callable[[object], object] = lambda _: None
     ) -> Settlement:
         """Call it on this thread, and wait for what it went ahead of: nothing is recorded after the end."""
         try:
-            result = self.call(line)
+            result = self.call(channel)
             on_return(result)
             if self.task is not None:
                 self.task.effects.ahead.settle()

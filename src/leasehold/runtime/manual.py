@@ -37,8 +37,8 @@ class Held:
         self._lease = lease
         self._attempt = Attempt(lease, handler, clock.uptime())
         self._attempt.begin()
-        self._line = ManualChannel(store, lease)
-        self.task = self._attempt.task = Task(lease, self._line, replace(handler, is_async=False), effects=effects)
+        self._channel = ManualChannel(store, lease)
+        self.task = self._attempt.task = Task(lease, self._channel, replace(handler, is_async=False), effects=effects)
 
     @property
     def job_id(self) -> int:
@@ -60,11 +60,11 @@ class Held:
         check_range(seconds, LEASE_SECONDS_MIN, LEASE_SECONDS_MAX, "seconds")
         wanted = Renewal(self._lease.task_id, self._lease.fence, round(seconds * 1000))
         while found := self._store.leases.renew([wanted]):
-            self._line.cancelled = found[0].cancel_reason is not None
+            self._channel.cancelled = found[0].cancel_reason is not None
             if found[0].extended:
                 return True
             threading.Event().wait(AGAIN_SECONDS)
-        self._line.lost = True
+        self._channel.lost = True
         return False
 
     def release(self, *, delay: float = 0.0) -> bool:
@@ -91,7 +91,7 @@ class Held:
 
     def _settle(self, settlement: Settlement) -> str | None:
         landed = self._store.leases.settle([settlement])
-        self._line.lost = True  # nothing more is done under it
+        self._channel.lost = True  # nothing more is done under it
         return landed[0].status if landed else None
 
 
@@ -103,13 +103,13 @@ class ManualChannel:
         self._lease = lease
         self.cancelled = False
         self.lost = False
-        self.leaving = False
+        self.stopping = False
 
     def inputs(self) -> dict[str, Any]:
         """Read the outputs of the stages before."""
         return self._store.stages.inputs(self._lease.task_id)
 
-    def note(self, progress: str) -> None:
+    def report_progress(self, progress: str) -> None:
         """Report progress."""
         noted = Progress(self._lease.task_id, self._lease.fence, progress)
         self.lost = not self._store.leases.note_progress([noted])
@@ -117,21 +117,21 @@ class ManualChannel:
     @property
     def ledger(self) -> Ledger:
         """The way to the ledger of effects."""
-        return HandLedger(self._store, self)
+        return ManualLedger(self._store, self)
 
 
-class HandLedger:
+class ManualLedger:
     """The ledger as a task that is held by hand reaches it."""
 
-    def __init__(self, store: Store, line: ManualChannel) -> None:
+    def __init__(self, store: Store, channel: ManualChannel) -> None:
         self._store = store
-        self._line = line
+        self._channel = channel
 
     def enter(self, item: Item) -> Entry:
         """Commit an entry or a move."""
         entries = self._write(item)
         if not entries:
-            self._line.lost = True
+            self._channel.lost = True
             raise LeaseLost
         return entries[0]
 

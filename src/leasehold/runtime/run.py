@@ -14,9 +14,9 @@ from typing import Final, Self
 
 from leasehold.errors import LeaseholdError, Misuse, WaitTimeout
 from leasehold.runtime.deliver.relay import Relay
-from leasehold.runtime.deliver.sender import Carrier
+from leasehold.runtime.deliver.sender import RegisteredProvider
 from leasehold.runtime.maintain.upkeep import Upkeep
-from leasehold.runtime.observe.events import Notices
+from leasehold.runtime.observe.events import EventLog
 from leasehold.runtime.process_identity import this_process
 from leasehold.runtime.worker import Plan, Worker
 from leasehold.store import Store, open_store
@@ -28,14 +28,14 @@ LOOK_SECONDS: Final = 0.02
 LOOK_MAX: Final = 0.25
 FORCED_EXIT: Final = 1
 SIGNAL_SECONDS: Final = 0.25
-PARTING_PATIENCE: Final = 2.0
+SHUTDOWN_PATIENCE: Final = 2.0
 RELAY_GRACE_SECONDS: Final = 30.0
-_in_cell = False
+_is_isolated = False
 
 
 def serve(store: Store, plan: Plan) -> int:
     """Work until SIGTERM or SIGINT; return how many attempts the grace was too short for."""
-    _refuse_inside()
+    _refuse_inside_handler()
     with _Signals() as signals:
         worker = Worker(store, plan)
         worker.start()
@@ -50,44 +50,46 @@ def orchestrate(store: Store) -> None:
     with _Signals() as signals:
         owner = this_process()
         worker = store.workers.register(owner)
-        notices = Notices(worker=worker)
-        upkeep = Upkeep(store, worker, owner, notices, on_ready=store.wake)
+        events = EventLog(worker=worker)
+        upkeep = Upkeep(store, worker, owner, events, on_ready=store.wake)
         upkeep.start()
         signals.wait()
         upkeep.close()
-        _sign_off(store.url, worker, notices)
+        _deregister(store.url, worker, events)
 
 
-def relay(store: Store, carriers: Mapping[str, Carrier], grace: float = RELAY_GRACE_SECONDS) -> None:
+def relay(store: Store, providers: Mapping[str, RegisteredProvider], grace: float = RELAY_GRACE_SECONDS) -> None:
     """Send deliveries, and do upkeep, without running tasks, until SIGTERM or SIGINT."""
     with _Signals() as signals:
         owner = this_process()
         worker = store.workers.register(owner)
-        notices = Notices(worker=worker)
-        sending = Relay(store, carriers, notices)
-        upkeep = Upkeep(store, worker, owner, notices, providers=carriers, on_ready=store.wake, on_pulse=sending.heed)
+        events = EventLog(worker=worker)
+        sending = Relay(store, providers, events)
+        upkeep = Upkeep(
+            store, worker, owner, events, providers=providers, on_ready=store.wake, on_pulse=sending.on_pulse
+        )
         sending.start()
         upkeep.start()
         signals.wait()
         upkeep.close()
         sending.close(grace)
-        _sign_off(store.url, worker, notices)
+        _deregister(store.url, worker, events)
 
 
-def _sign_off(url: str, worker: int, notices: Notices) -> None:
+def _deregister(url: str, worker: int, events: EventLog) -> None:
     """Note that this process holds nothing; a database that is away is not waited for."""
-    parting = open_store(url, connections=1, patience=PARTING_PATIENCE)
+    shutdown_seconds = open_store(url, connections=1, patience=SHUTDOWN_PATIENCE)
     try:
-        parting.workers.gone([worker])
+        shutdown_seconds.workers.gone([worker])
     except LeaseholdError as error:
-        notices.part_failed("orchestrator", error)
+        events.component_failed("orchestrator", error)
     finally:
-        parting.close()
+        shutdown_seconds.close()
 
 
 def drain(store: Store, plan: Plan, timeout: float | None = None, *, wait_for_due: bool = True) -> None:
     """Work until nothing is left for these handlers; `WaitTimeout` if that takes longer than `timeout` seconds."""
-    _refuse_inside()
+    _refuse_inside_handler()
     worker = Worker(store, plan)
     worker.start()
     grace = 0.0
@@ -100,13 +102,13 @@ def drain(store: Store, plan: Plan, timeout: float | None = None, *, wait_for_du
 
 def mark_isolated_process() -> None:
     """Note that this process runs one isolated handler and nothing else."""
-    global _in_cell  # noqa: PLW0603 — a fact about the process
-    _in_cell = True
+    global _is_isolated  # noqa: PLW0603 — a fact about the process
+    _is_isolated = True
 
 
-def _refuse_inside() -> None:
+def _refuse_inside_handler() -> None:
     """Refuse to work from within a handler: it would wait for its own end."""
-    if _in_cell:
+    if _is_isolated:
         raise Misuse("An isolated handler's module is run anew: work and drain under `if __name__ == '__main__':`.")
     if threading.current_thread().name in ("leasehold-handler", "leasehold-loop"):
         raise Misuse("A handler cannot work or drain: it would wait for its own end.")
@@ -136,18 +138,18 @@ def _is_done(store: Store, plan: Plan, worker: Worker, *, wait_for_due: bool) ->
 
 
 def _deliveries_left(store: Store, plan: Plan, *, wait_for_due: bool) -> int:
-    if not plan.carriers:
+    if not plan.providers:
         return 0
-    left, due = store.deliveries.left(sorted(plan.carriers))
+    left, due = store.deliveries.left(sorted(plan.providers))
     return left if wait_for_due else due
 
 
 def _is_due(store: Store) -> bool:
-    now, due_at = next_due(store)
+    now, due_at = next_due_at(store)
     return due_at is not None and due_at <= now
 
 
-def next_due(store: Store, providers: Sequence[str] = ()) -> tuple[int, int | None]:
+def next_due_at(store: Store, providers: Sequence[str] = ()) -> tuple[int, int | None]:
     """Return the database's time, and when the next task, or delivery of these providers, is due; None: never."""
     served = document(sorted(providers))
     pulse = store.workers.pulse(Question(0, "[]", "[]", look=False, since=0, boot="", namespace="", providers=served))

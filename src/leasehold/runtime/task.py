@@ -19,13 +19,13 @@ from leasehold.runtime.handlers import Handler
 from leasehold.runtime.observe.logs import Log, cleaned
 
 
-class Line(Protocol):
+class EngineChannel(Protocol):
     """How a running attempt speaks to the engine: directly, or through a pipe from a child process."""
 
     def inputs(self) -> dict[str, Any]:
         """Read the outputs of the stages before."""
 
-    def note(self, progress: str) -> None:
+    def report_progress(self, progress: str) -> None:
         """Report progress (canonical JSON)."""
 
     @property
@@ -41,21 +41,21 @@ class Line(Protocol):
         """Whether the lease no longer stands."""
 
     @property
-    def leaving(self) -> bool:
+    def stopping(self) -> bool:
         """Whether the worker is being stopped."""
 
 
 class Task:
     """One attempt, as its handler sees it."""
 
-    def __init__(self, lease: Lease, line: Line, handler: Handler, *, effects: int = 0) -> None:
+    def __init__(self, lease: Lease, channel: EngineChannel, handler: Handler, *, effects: int = 0) -> None:
         """Make the task of a lease; `effects` were numbered before this."""
         self.lease = lease
         self.attempt = lease.attempt  # which one this is, from 1
-        self._line = line
+        self._channel = channel
         self._is_async = handler.is_async
-        self.effects = Effects(lease, lambda: line.ledger, effects)
-        self.states = States(lease, handler.machine, lambda: line.ledger)
+        self.effects = Effects(lease, lambda: channel.ledger, effects)
+        self.states = States(lease, handler.machine, lambda: channel.ledger)
         self._inputs: dict[str, Any] | None = None
         self.posts = OutgoingMessages()
 
@@ -74,7 +74,7 @@ class Task:
     def inputs(self) -> dict[str, Any]:
         """The outputs of the stages this one came after, by stage; a list in segment order for one that fanned out."""
         if self._inputs is None:
-            self._inputs = self._line.inputs()
+            self._inputs = self._channel.inputs()
         return self._inputs
 
     @property
@@ -87,26 +87,26 @@ class Task:
     @property
     def cancelled(self) -> bool:
         """Whether the task shall stop: it was cancelled, or its lease is lost. Long handlers look from time to time."""
-        return self._line.cancelled or self._line.lost
+        return self._channel.cancelled or self._channel.lost
 
     @property
-    def leaving(self) -> bool:
+    def stopping(self) -> bool:
         """Whether the worker is being stopped. A long handler may `raise Released` then: no attempt is spent.
 
         What it has recorded is found by the next attempt. An isolated handler is not told.
         """
-        return self._line.leaving
+        return self._channel.stopping
 
     def progress(self, done: float, total: float | None = None, message: str = "") -> None:
         """Report how far the attempt has come; the latest report counts."""
-        if self._line.lost:
+        if self._channel.lost:
             raise LeaseLost
         fields: dict[str, Any] = {"done": cleaned(done)}
         if total is not None:
             fields["total"] = cleaned(total)
         if message:
             fields["message"] = clean(cleaned(message), 500)
-        self._line.note(canonical.encode(fields, limit=PROGRESS_BYTES_MAX))
+        self._channel.report_progress(canonical.encode(fields, limit=PROGRESS_BYTES_MAX))
 
     def effect(
         self,
@@ -130,7 +130,7 @@ class Task:
         """
         effects = self.effects
         intent = effects.intend(kind, fields)
-        if self._line.lost:
+        if self._channel.lost:
             raise LeaseLost
         run = effects.run_async if self._is_async else effects.run
         return run(intent, act, lookup, idempotent=idempotent, ahead=ahead)
@@ -144,14 +144,14 @@ class Task:
         """
         effects = self.effects
         intent = effects.intend(kind, fields)
-        if self._line.lost:
+        if self._channel.lost:
             raise LeaseLost
         if self._is_async:
             return self._transact_async(intent, act)
         return effects.transact(intent, act)
 
     async def _transact_async(self, intent: Intent, act: Act) -> Any:
-        if (cut := await self.effects.ahead.settle_async()) is not None:
+        if (cut := await self.effects.ahead.wait_async()) is not None:
             raise cut
         return await asyncio.to_thread(self.effects.transact, intent, act)
 
@@ -163,7 +163,7 @@ class Task:
         the latest by the engine before the task ends.
         """
         self.effects.check_outside("advance")
-        if self._line.lost:
+        if self._channel.lost:
             raise LeaseLost
         return self.states.advance_async(state, of) if self._is_async else self.states.advance(state, of)
 
@@ -187,7 +187,7 @@ class Task:
 
 async def settle(task: Task) -> None:
     """Wait for what nobody has waited for: a task does not end before that, nor well if it is refused."""
-    if (cut := await task.effects.ahead.settle_async()) is not None:
+    if (cut := await task.effects.ahead.wait_async()) is not None:
         raise cut
     if task.states.are_due:
         await task.states.settle()

@@ -15,21 +15,21 @@ from leasehold.runtime.claim.claimer import Claimer
 from leasehold.runtime.claim.held import HeldAttempts
 from leasehold.runtime.commit.committer import Committer
 from leasehold.runtime.deliver.relay import Relay
-from leasehold.runtime.deliver.sender import Carrier
+from leasehold.runtime.deliver.sender import RegisteredProvider
 from leasehold.runtime.execute.runner import Runner
 from leasehold.runtime.handlers import Handler
 from leasehold.runtime.maintain.heartbeat import Heartbeat
 from leasehold.runtime.maintain.upkeep import Upkeep
-from leasehold.runtime.observe.events import Notices
+from leasehold.runtime.observe.events import EventLog
 from leasehold.runtime.process_identity import this_process
 from leasehold.store import Store, open_store
 from leasehold.store.db.wake import ATTENTION
 from leasehold.store.workers import Pulse
 
 LISTEN_SECONDS = 0.5
-RENEW_PATIENCE = 1.0
-PARTING_PATIENCE = 2.0
-PARTING_SECONDS = 10.0
+RENEW_PATIENCE_SECONDS = 1.0
+SHUTDOWN_PATIENCE = 2.0
+SHUTDOWN_SECONDS = 10.0
 TURN_DEFAULT_SECONDS = 0.005
 TURN_SECONDS = 0.0005
 
@@ -38,16 +38,16 @@ TURN_SECONDS = 0.0005
 class Plan:
     """What a worker is to do: what it can run, from which queues (with caps of its own), how much at once.
 
-    With `carriers` it is a relay too, for deliveries of these providers. `parting` is how long, at the end, committer
-    and upkeep are waited for if the database is away.
+    With `providers` it is a relay too, for deliveries of these providers. `shutdown_seconds` is how long it waits
+    at the end for committer and upkeep if the database is away.
     """
 
     handlers: Mapping[str, Handler]
     queues: Mapping[str, int | None]
     concurrency: int = 50
     grace: float = 30.0
-    carriers: Mapping[str, Carrier] = field(default_factory=dict)
-    parting: float = PARTING_SECONDS
+    providers: Mapping[str, RegisteredProvider] = field(default_factory=dict)
+    shutdown_seconds: float = SHUTDOWN_SECONDS
 
 
 @dataclass(slots=True)
@@ -87,37 +87,37 @@ class Worker:
         self._stores = _Stores(store.url)
         self._owner = this_process()
         self.id = store.workers.register(self._owner)
-        self._notices = Notices(worker=self.id)
-        self._holdings = HeldAttempts(plan.concurrency, plan.queues)
+        self._events = EventLog(worker=self.id)
+        self._held = HeldAttempts(plan.concurrency, plan.queues)
         queues = sorted(plan.queues)
-        self._committer = Committer(self._stores.open(), self._holdings, self._notices, self._nudge)
-        self._heartbeat = Heartbeat(self._stores.open(RENEW_PATIENCE), self._holdings, self._notices)
-        self._runner = Runner(store, self._holdings, self._committer, self._notices)
+        self._committer = Committer(self._stores.open(), self._held, self._events, self._on_upkeep_due)
+        self._heartbeat = Heartbeat(self._stores.open(RENEW_PATIENCE_SECONDS), self._held, self._events)
+        self._runner = Runner(store, self._held, self._committer, self._events)
         self._claimer = Claimer(
             self._stores.open(),
             self.id,
             plan.handlers,
             queues,
-            self._holdings,
+            self._held,
             self._committer,
-            self._notices,
-            self._run,
+            self._events,
+            self._on_claimed,
         )
         self._upkeep = Upkeep(
             self._stores.open(),
             self.id,
             self._owner,
-            self._notices,
+            self._events,
             queues=queues,
             routes=plan.handlers,
-            providers=plan.carriers,
-            on_pulse=self._heed,
-            on_ready=self._announce,
+            providers=plan.providers,
+            on_pulse=self._on_pulse,
+            on_ready=self._on_ready,
             wants_work=lambda: self._claimer.idle,
         )
-        self._relay = Relay(self._stores.open(), plan.carriers, self._notices) if plan.carriers else None
-        self._parting = self._stores.open(PARTING_PATIENCE)
-        self._ear_thread = threading.Thread(target=self._listen, name="leasehold-ear", daemon=True)
+        self._relay = Relay(self._stores.open(), plan.providers, self._events) if plan.providers else None
+        self._shutdown_store = self._stores.open(SHUTDOWN_PATIENCE)
+        self._listener_thread = threading.Thread(target=self._listen, name="leasehold-ear", daemon=True)
         self._stopped = threading.Event()
 
     def start(self) -> None:
@@ -128,101 +128,101 @@ class Worker:
             self._heartbeat.start,
             self._runner.start,
             self._upkeep.start,
-            self._ear_thread.start,
+            self._listener_thread.start,
             self._claimer.start,
         ]
         if self._relay is not None:
             parts.append(self._relay.start)
         for start in parts:
             start()
-        self._notices.started(sorted(self._plan.queues), self._plan.concurrency)
+        self._events.started(sorted(self._plan.queues), self._plan.concurrency)
 
     def stop(self, grace: float | None = None) -> int:
         """Stop claiming, release what has not started, let the rest finish within its grace; return what was left."""
-        self._holdings.is_leaving = True  # before all that may have to wait for the database
+        self._held.is_stopping = True  # before all that may have to wait for the database
         self._claimer.close()
         released = self._release_unstarted()
-        self._notices.stopping(released, self._holdings.running())
-        self._holdings.room.await_idle(self._plan.grace if grace is None else grace)
-        self._committer.close(self._plan.parting)
+        self._events.stopping(released, self._held.running())
+        self._held.capacity.await_idle(self._plan.grace if grace is None else grace)
+        self._committer.close(self._plan.shutdown_seconds)
         if self._relay is not None:
             self._relay.close(self._plan.grace if grace is None else grace)
         left = self._abandon()
         self._stopped.set()
         self._heartbeat.close()
-        self._upkeep.close(self._plan.parting)
+        self._upkeep.close(self._plan.shutdown_seconds)
         self._runner.close()
-        self._leave(left)
+        self._deregister(left)
         self._stores.close()
-        self._notices.stopped(left)
+        self._events.stopped(left)
         return left
 
     def join_listener(self) -> None:
         """Wait until nobody listens for wake-ups any more, so that a process that ends leaves no socket behind."""
         self._store.wake([ATTENTION])
-        self._ear_thread.join(timeout=10 * LISTEN_SECONDS)
+        self._listener_thread.join(timeout=10 * LISTEN_SECONDS)
 
     @property
     def busy(self) -> int:
         """How many attempts and deliveries are under way."""
-        return self._holdings.room.busy + (0 if self._relay is None else self._relay.busy)
+        return self._held.capacity.busy + (0 if self._relay is None else self._relay.busy)
 
-    def _run(self, attempts: list[Attempt]) -> None:
+    def _on_claimed(self, attempts: list[Attempt]) -> None:
         self._heartbeat.attend(min(attempt.lease.lease_ms for attempt in attempts))
         self._runner.run(attempts)
 
     def _release_unstarted(self) -> int:
-        given_up = [attempt for attempt in self._holdings.all() if attempt.release()]
-        for attempt in given_up:
-            self._holdings.drop(attempt)
-        vacancies = [Reclaim(attempt.lease.task_id, attempt.lease.fence, "released") for attempt in given_up]
+        released = [attempt for attempt in self._held.all() if attempt.release()]
+        for attempt in released:
+            self._held.drop(attempt)
+        reclaims = [Reclaim(attempt.lease.task_id, attempt.lease.fence, "released") for attempt in released]
         try:
-            vacated = self._parting.leases.reclaim(vacancies) if vacancies else []
+            reclaimed = self._shutdown_store.leases.reclaim(reclaims) if reclaims else []
         except LeaseholdError as error:
-            self._notices.part_failed("worker", error)
+            self._events.component_failed("worker", error)
             return 0
-        if vacated:
-            self._store.wake({one.queue for one in vacated})
-        return len(vacated)
+        if reclaimed:
+            self._store.wake({one.queue for one in reclaimed})
+        return len(reclaimed)
 
     def _abandon(self) -> int:
         """Have what the grace was too short for stop where it can be stopped: nobody renews its lease from here on."""
-        late = [attempt for attempt in self._holdings.all() if attempt.state is State.RUNNING and attempt.lose()]
+        late = [attempt for attempt in self._held.all() if attempt.state is State.RUNNING and attempt.lose()]
         for attempt in late:
-            self._notices.lease_lost(attempt.lease, "still running when the grace was over")
+            self._events.lease_lost(attempt.lease, "still running when the grace was over")
         return len(late)
 
-    def _leave(self, left: int) -> None:
+    def _deregister(self, left: int) -> None:
         """Sign off, unless leases are left: whoever finds this process gone then takes them back."""
         try:
-            if left == 0 and not self._parting.leases.held_by(self.id):
-                self._parting.workers.gone([self.id])
+            if left == 0 and not self._shutdown_store.leases.held_by(self.id):
+                self._shutdown_store.workers.gone([self.id])
         except LeaseholdError as error:
-            self._notices.part_failed("worker", error)
+            self._events.component_failed("worker", error)
 
-    def _nudge(self) -> None:
-        self._upkeep.nudge()
+    def _on_upkeep_due(self) -> None:
+        self._upkeep.poll_now()
 
-    def _heed(self, pulse: Pulse) -> None:
-        self._claimer.know_limits(frozenset(pulse.limited), branched=pulse.branched)
+    def _on_pulse(self, pulse: Pulse) -> None:
+        self._claimer.set_limits(frozenset(pulse.limited), branched=pulse.branched)
         for task_id, fence, reason in pulse.cancels:
-            attempt = self._holdings.get(task_id, fence)
+            attempt = self._held.get(task_id, fence)
             if attempt is not None:
                 attempt.cancel_reason = reason
         if pulse.ready or pulse.branched:
             self._claimer.wake()
         if self._relay is not None:
-            self._relay.heed(pulse)
+            self._relay.on_pulse(pulse)
 
-    def _announce(self, queues: set[str]) -> None:
-        self._hear(queues)
+    def _on_ready(self, queues: set[str]) -> None:
+        self._on_wake_up(queues)
         self._store.wake(queues)
 
-    def _hear(self, words: set[str]) -> None:
+    def _on_wake_up(self, words: set[str]) -> None:
         """Wake the claimer if one of these is a queue of its, or has branches that are."""
         served = {word for word in words if base_of(word) in self._plan.queues}
         if any(family_of(word) for word in served):
-            self._claimer.heed_branch()
+            self._claimer.on_branch_ready()
         elif served:
             self._claimer.wake()
 
@@ -230,8 +230,8 @@ class Worker:
         listener = self._store.listener()
         while not self._stopped.is_set():
             words = listener.wait(LISTEN_SECONDS)
-            self._hear(words)
+            self._on_wake_up(words)
             if ATTENTION in words:
                 self._claimer.wake()
-                self._upkeep.nudge()
+                self._upkeep.poll_now()
         listener.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from leasehold.app.facade import Leasehold
 from leasehold.errors import WaitTimeout
-from leasehold.runtime.run import next_due
+from leasehold.runtime.run import next_due_at
 from leasehold.testing.clock import Clock
 
 PASSES_MAX = 10_000
@@ -17,7 +17,7 @@ def drain(app: Leasehold, clock: Clock, *, timeout: float = 60.0) -> None:
     """
     for _ in range(PASSES_MAX):
         app.drain(wait_for_due=False, timeout=timeout)
-        _, due_at = next_due(app.store, sorted(app.deliveries.carriers))
+        _, due_at = next_due_at(app.store, sorted(app.deliveries.providers))
         if due_at is None:
             return
         clock.set(max(clock.now, due_at))

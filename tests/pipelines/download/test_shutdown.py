@@ -15,20 +15,20 @@ OFTEN = 8  # a look asks each once or twice
 class Told:
     """What a block sees of its task: whether its worker is leaving. `meanwhile` is called when that is first heard."""
 
-    def __init__(self, meanwhile=lambda: None, *, leaving=True):
+    def __init__(self, meanwhile=lambda: None, *, stopping=True):
         self.asked = 0
-        self._leaving = leaving
+        self._stopping = stopping
         self._meanwhile = meanwhile
         self._often = asyncio.Event()
 
     @property
-    def leaving(self):
+    def stopping(self):
         self.asked += 1
         if self.asked == 1:
             self._meanwhile()
         if self.asked == OFTEN:
             self._often.set()
-        return self._leaving
+        return self._stopping
 
     async def asked_often(self):
         """Return when several looks were taken at it."""
@@ -97,7 +97,7 @@ def test_one_waiter_may_be_cut_short_in_two_blocks_one_after_the_other():
 
 def test_who_waits_while_nobody_stops_is_left_alone_and_so_is_whoever_waits_for_another_worker():
     async def run():
-        waiters, calm, go_on = ShutdownGuard(), Told(leaving=False), asyncio.Event()
+        waiters, calm, go_on = ShutdownGuard(), Told(stopping=False), asyncio.Event()
         staying = asyncio.create_task(block(waiters, calm, go_on.wait))
         told = Told()
         with pytest.raises(Released):
@@ -151,7 +151,7 @@ def test_a_limit_inside_the_block_is_over_with_the_block_and_costs_no_attempt():
 
 def test_a_limit_that_ran_out_before_the_stop_is_told_as_such():
     async def run():
-        told = Told(leaving=False)
+        told = Told(stopping=False)
         async with asyncio.timeout(0):
             await block(ShutdownGuard(), told)
 
@@ -190,7 +190,7 @@ def test_a_lease_that_is_lost_while_a_stopped_block_clears_up_is_not_given_back(
 def test_a_lease_that_is_lost_while_nobody_stops_ends_the_block_as_ever():
     async def run():
         asyncio.get_running_loop().call_soon(this_task().cancel)
-        await block(ShutdownGuard(), Told(leaving=False))
+        await block(ShutdownGuard(), Told(stopping=False))
 
     assert ended(run) is asyncio.CancelledError
 

@@ -9,7 +9,7 @@ from leasehold import clock
 from leasehold.runtime.claim.claimer import Claimer
 from leasehold.runtime.claim.held import HeldAttempts
 from leasehold.runtime.commit.committer import Committer
-from leasehold.runtime.observe.events import Notices
+from leasehold.runtime.observe.events import EventLog
 from leasehold.store import open_store
 from tests.runtime.maintain.ticking import Ticking
 from tests.support.claiming import enrol
@@ -107,10 +107,10 @@ def test_l3_a_claimer_that_finds_nothing_ahead_looks_everywhere_again_in_a_while
         assert claimer.claim(5) == 1
 
 
-def claimer_of(store, kind, holdings):
+def claimer_of(store, kind, held):
     """A claimer whose thread is not started."""
-    committer = Committer(store, holdings, Notices(), lambda: None)
-    parts = (["default"], holdings, committer, Notices(), lambda _: None)
+    committer = Committer(store, held, EventLog(), lambda: None)
+    parts = (["default"], held, committer, EventLog(), lambda _: None)
     return Claimer(store, enrol(store), {kind.name: kind.handler}, *parts)
 
 
@@ -120,25 +120,25 @@ def test_s2_a_lease_is_counted_from_the_moment_it_was_asked_for(app, limit):
     app.queues.limit("default", limit)
     step = app.job(lambda: None, name="step", lease=60)
     app.submit_many(step, [{}] * 2)
-    holdings, ticking = HeldAttempts(10, {}), Ticking()
-    claimer = claimer_of(app.store, step, holdings)
+    held, ticking = HeldAttempts(10, {}), Ticking()
+    claimer = claimer_of(app.store, step, held)
     if limit:
-        claimer.know_limits(frozenset(["default"]))
+        claimer.set_limits(frozenset(["default"]))
     with clock.simulated(ticking):
         before = len(ticking.looks)
         assert claimer.claim(5) == 2
     asked_at = ticking.looks[before]
-    assert [one.deadline for one in holdings.all()] == [asked_at + 59 * clock.SECOND] * 2
+    assert [one.deadline for one in held.all()] == [asked_at + 59 * clock.SECOND] * 2
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
 def test_a_worker_takes_no_more_of_a_queue_than_its_own_cap_allows(app):
     step = app.job(lambda: None, name="step")
     app.submit_many(step, [{}] * 5)
-    holdings = HeldAttempts(10, {"default": 2})
-    claimer = claimer_of(app.store, step, holdings)
+    held = HeldAttempts(10, {"default": 2})
+    claimer = claimer_of(app.store, step, held)
     assert [claimer.claim(5), claimer.claim(5)] == [2, 0]
-    holdings.leave(holdings.all()[0])
+    held.free_slot(held.all()[0])
     assert [claimer.claim(5), claimer.claim(5)] == [1, 0]
 
 

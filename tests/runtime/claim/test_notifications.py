@@ -12,7 +12,7 @@ from leasehold.runtime.claim.held import HeldAttempts
 from leasehold.runtime.commit.committer import Committer
 from leasehold.runtime.commit.replies import Reply
 from leasehold.runtime.maintain.upkeep import Upkeep
-from leasehold.runtime.observe.events import Notices
+from leasehold.runtime.observe.events import EventLog
 from leasehold.runtime.process_identity import this_process
 from leasehold.runtime.worker import Worker
 from leasehold.store import open_store
@@ -88,24 +88,24 @@ def test_a_handler_for_which_the_grace_was_too_short_is_told_to_stop(app, url):
         assert told.wait(30)
 
 
-def held(app, count):
+def hold(app, count):
     """Lease tasks and return them begun, as a worker holds them."""
     handler = app.job(lambda: None, name="kept")
     app.submit_many(handler, [{}] * count)
     attempts = [Attempt(one, handler.handler, 0) for one in claim(app.store, enrol(app.store), "kept", most=count)]
-    holdings = HeldAttempts(count, {"default": None})
-    holdings.add(attempts)
+    held = HeldAttempts(count, {"default": None})
+    held.add(attempts)
     for attempt in attempts:
         assert attempt.begin()
         assert attempt.end()
-    return holdings, attempts
+    return held, attempts
 
 
 def told_of(app, *ends):
     """Have these ends written together, and tell whether upkeep was told to look."""
     told = []
-    holdings, attempts = held(app, len(ends))
-    committer = Committer(app.store, holdings, Notices(), lambda: told.append("look"))
+    held, attempts = hold(app, len(ends))
+    committer = Committer(app.store, held, EventLog(), lambda: told.append("look"))
     for attempt, end in zip(attempts, ends, strict=True):
         committer.settle(attempt, end(attempt.lease))
     committer.write()
@@ -136,9 +136,9 @@ def test_upkeep_is_told_of_an_attempt_that_came_too_late_since_its_task_may_be_r
 
 def test_upkeep_asks_again_when_the_next_task_is_due_and_not_a_whole_pulse_later(app):
     Clock(app)
-    upkeep = Upkeep(app.store, enrol(app.store), this_process(), Notices())
+    upkeep = Upkeep(app.store, enrol(app.store), this_process(), EventLog())
     app.submit(app.job(lambda: None, name="later"), {}, delay=0.25)
-    assert upkeep.beat() == 0.25
+    assert upkeep.poll_once() == 0.25
 
 
 def test_an_end_that_the_database_refuses_fails_alone(app, url):
@@ -156,13 +156,13 @@ def test_an_end_that_the_database_refuses_fails_alone(app, url):
 
 def test_an_effect_that_is_asked_for_again_before_its_result_is_written_gets_that_result(app):
     """S4: both are in the committer's queue at once; the second is answered after the first has landed."""
-    holdings, [attempt] = held(app, 1)
-    committer = Committer(app.store, holdings, Notices(), lambda: None)
+    held, [attempt] = hold(app, 1)
+    committer = Committer(app.store, held, EventLog(), lambda: None)
     intent = effect.intend(attempt.lease, "SEND", {}, 1)
     app.store.effects.enter([intent], [])
     recorded, again = Reply(), Reply()
-    committer.ask(attempt, effect.done(intent, '"once"'), recorded)
-    committer.ask(attempt, intent, again)
+    committer.commit(attempt, effect.done(intent, '"once"'), recorded)
+    committer.commit(attempt, intent, again)
     while committer.has_work:
         committer.write()
     assert (recorded.wait().verdict, again.wait().verdict, again.wait().result) == ("recorded", "done", '"once"')
@@ -170,13 +170,13 @@ def test_an_effect_that_is_asked_for_again_before_its_result_is_written_gets_tha
 
 def test_s2_an_attempt_whose_progress_came_too_late_is_told_that_its_lease_is_gone(app):
     manual = Clock(app)
-    holdings, [attempt] = held(app, 1)
-    committer = Committer(app.store, holdings, Notices(), lambda: None)
+    held, [attempt] = hold(app, 1)
+    committer = Committer(app.store, held, EventLog(), lambda: None)
     note = lease.Progress(attempt.lease.task_id, attempt.lease.fence, "1")
-    committer.note(note)
+    committer.report_progress(note)
     committer.write()
     assert attempt.state is not State.LOST
     manual.advance(31)
-    committer.note(note)
+    committer.report_progress(note)
     committer.write()
     assert attempt.state is State.LOST

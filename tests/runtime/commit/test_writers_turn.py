@@ -13,7 +13,7 @@ from leasehold.runtime.attempt import Attempt
 from leasehold.runtime.claim.claimer import Claimer
 from leasehold.runtime.claim.held import HeldAttempts
 from leasehold.runtime.commit.committer import Committer
-from leasehold.runtime.observe.events import Notices
+from leasehold.runtime.observe.events import EventLog
 from leasehold.store import open_store
 from tests.conftest import sqlite_url
 from tests.support.db import rows
@@ -40,12 +40,12 @@ class Desk:
         self.app = Leasehold(store.url)
         self.kind = self.app.job(name="work")(_work)
         self.store = store
-        self.holdings = HeldAttempts(places, {})
-        self.committer = Committer(store, self.holdings, Notices(), lambda: None)
+        self.held = HeldAttempts(places, {})
+        self.committer = Committer(store, self.held, EventLog(), lambda: None)
         self.attempts: list[Attempt] = []
         worker = store.workers.register(NOBODY)
         handlers = plan_of(self.kind).handlers
-        parts = (self.holdings, self.committer, Notices(), self.attempts.extend)
+        parts = (self.held, self.committer, EventLog(), self.attempts.extend)
         self.claimer = Claimer(store, worker, handlers, ["default"], *parts)
 
     def hold(self, count):
@@ -56,7 +56,7 @@ class Desk:
 
     def ask(self, attempt):
         reply = Kept()
-        self.committer.ask(attempt, intend(attempt.lease, "ACT", {}, 1), reply)  # type: ignore[arg-type]
+        self.committer.commit(attempt, intend(attempt.lease, "ACT", {}, 1), reply)  # type: ignore[arg-type]
         return reply
 
     def end(self, attempt):
@@ -126,7 +126,7 @@ def test_entries_and_ends_are_one_transaction(desk):
     intents, ends = moments(desk)
     assert (len(intents), len(ends), len({*intents, *ends})) == (2, 2, 1)
     assert [reply.value.verdict for reply in replies] == ["act"] * 2
-    assert sorted(desk.holdings.all(), key=id) == sorted(asking, key=id)
+    assert sorted(desk.held.all(), key=id) == sorted(asking, key=id)
 
 
 class Refusing:
@@ -150,7 +150,7 @@ def test_ends_that_are_refused_keep_no_entry_from_being_committed(desk):
     desk.committer.write()
     assert reply.value.verdict == "act"
     assert len(moments(desk)[0]) == 1
-    assert desk.holdings.all() == [desk.attempts[0]]  # its lease runs out by itself
+    assert desk.held.all() == [desk.attempts[0]]  # its lease runs out by itself
 
 
 def test_an_entry_that_is_refused_fails_alone_and_keeps_no_end_from_being_written(desk):
@@ -158,7 +158,7 @@ def test_an_entry_that_is_refused_fails_alone_and_keeps_no_end_from_being_writte
     bad, good = Kept(), desk.ask(desk.attempts[1])
     lease = desk.attempts[0].lease
     wrong = Intent(lease.job_id, None, lease.task_id, lease.fence, 1, 1, "ACT", "{}")  # type: ignore[arg-type]
-    desk.committer.ask(desk.attempts[0], wrong, bad)
+    desk.committer.commit(desk.attempts[0], wrong, bad)
     desk.end(desk.attempts[2])
     desk.committer.write()
     assert isinstance(bad.value, Exception)
@@ -171,8 +171,8 @@ def test_places_that_come_free_while_a_claim_waits_for_its_turn_are_filled_by_it
     assert desk.claimer.claim(10) == 10
     first = list(desk.attempts)
     for attempt in first[:3]:
-        desk.holdings.leave(attempt)
+        desk.held.free_slot(attempt)
     with writing_elsewhere(desk, lambda: desk.claimer.claim(3)):
         for attempt in first[3:7]:
-            desk.holdings.leave(attempt)
+            desk.held.free_slot(attempt)
     assert len(desk.attempts) == 10 + 3 + 4

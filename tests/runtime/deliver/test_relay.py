@@ -54,7 +54,7 @@ def hook(receiver, **options):
 @contextmanager
 def relaying(app, url):
     """Run a worker with the app's providers."""
-    with working(url, app.job(lambda: None, name="idle"), carriers=app.deliveries.carriers) as worker:
+    with working(url, app.job(lambda: None, name="idle"), providers=app.deliveries.providers) as worker:
         yield worker
 
 

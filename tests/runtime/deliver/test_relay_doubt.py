@@ -10,8 +10,8 @@ from leasehold import clock
 from leasehold.model.delivery import Absent, Sent, Unknown
 from leasehold.model.limits import NOTIFICATION_ID_LENGTH_MAX
 from leasehold.runtime.deliver.relay import Relay
-from leasehold.runtime.deliver.sender import Carrier
-from leasehold.runtime.observe.events import Notices
+from leasehold.runtime.deliver.sender import RegisteredProvider
+from leasehold.runtime.observe.events import EventLog
 from leasehold.store.db.documents import document
 from leasehold.testing import Clock, drain
 from tests.runtime.deliver.test_relay import Scripted, known
@@ -132,11 +132,11 @@ class Pensive:
 def test_s14_a_relay_that_learns_that_its_claim_is_gone_does_not_begin_to_send(app):
     """It learns it when it would renew the claim, while the look-up goes on and long before its own deadline."""
     manual, uptime, provider = Clock(app), Moved(), Pensive()
-    relay = Relay(app.store, {PROVIDER: Carrier(provider)}, Notices())
+    relay = Relay(app.store, {PROVIDER: RegisteredProvider(provider)}, EventLog())
     worker = register(app.store)
 
     def tell():
-        relay.heed(app.store.workers.pulse(question(worker, providers=f'["{PROVIDER}"]')))
+        relay.on_pulse(app.store.workers.pulse(question(worker, providers=f'["{PROVIDER}"]')))
 
     (ada,) = write(app.store, post("ada@example.org"))
     change(app.store, ada, "status = 'sending', fence = 1, attempts = 1, due_at = 1")
@@ -167,15 +167,15 @@ class Slow:
         self.app = app
         self.names = names
         self.launched: list[Any] = []
-        carriers = {name: Carrier(Pensive()) for name in names}
+        providers = {name: RegisteredProvider(Pensive()) for name in names}
         self.relay = Relay(
-            app.store, carriers, Notices(), launch=lambda held, carry: self.launched.append((held, carry))
+            app.store, providers, EventLog(), launch=lambda held, send: self.launched.append((held, send))
         )
 
     def hear(self):
         """Have it hear the pulse."""
         asked = question(register(self.app.store), providers=document(self.names))
-        self.relay.heed(self.app.store.workers.pulse(asked))
+        self.relay.on_pulse(self.app.store.workers.pulse(asked))
 
 
 def test_s14_a_claim_on_a_message_is_counted_from_the_moment_it_was_asked_for(app):
@@ -186,13 +186,13 @@ def test_s14_a_claim_on_a_message_is_counted_from_the_moment_it_was_asked_for(ap
     slow.hear()
     with clock.simulated(ticking):
         before = len(ticking.looks)
-        slow.relay.beat()
+        slow.relay.poll_once()
         [(held, _)] = slow.launched
         assert held.deadline == ticking.looks[before] + 90 * clock.SECOND
         while not held.is_ageing():
             pass
         before = len(ticking.looks)
-        slow.relay.beat()
+        slow.relay.poll_once()
         assert held.deadline == ticking.looks[before + 1] + 90 * clock.SECOND  # after a look at whether it is ageing
 
 
@@ -201,11 +201,11 @@ def test_l3_a_relay_that_could_not_take_all_takes_the_rest_as_soon_as_it_has_roo
     write(app.store, *(post(f"{number}@example.org") for number in range(10)))
     slow = Slow(app, PROVIDER)
     slow.hear()
-    slow.relay.beat()
-    assert (len(slow.launched), slow.relay.is_nudged) == (8, False)
+    slow.relay.poll_once()
+    assert (len(slow.launched), slow.relay._due.is_set()) == (8, False)  # noqa: SLF001
     slow.launched[0][1]()
-    assert slow.relay.is_nudged
-    slow.relay.beat()
+    assert slow.relay._due.is_set()  # noqa: SLF001
+    slow.relay.poll_once()
     assert len(slow.launched) == 9
 
 
@@ -217,9 +217,9 @@ def test_l3_providers_take_turns_so_that_one_with_many_messages_does_not_starve_
     slow.hear()
     served = []
     for _ in range(2):
-        slow.relay.beat()
+        slow.relay.poll_once()
         served.append({held.taken.provider for held, _ in slow.launched})
-        for _, carry in slow.launched:
-            carry()
+        for _, send in slow.launched:
+            send()
         slow.launched.clear()
     assert sorted(served, key=str) == [{PROVIDER}, {"other"}]

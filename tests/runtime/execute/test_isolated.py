@@ -147,13 +147,13 @@ class Silence:
 
     cancelled = False
     lost = True
-    leaving = False
+    stopping = False
     ledger: Any = None
 
     def inputs(self):
         return {}
 
-    def note(self, progress):
+    def report_progress(self, progress):
         return None
 
 

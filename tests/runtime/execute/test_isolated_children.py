@@ -51,7 +51,7 @@ class Refusing:
 
     cancelled = False
     lost = False
-    leaving = False
+    stopping = False
 
     def __init__(self, refusal: LeaseholdError) -> None:
         self.ledger: Any = self
@@ -63,7 +63,7 @@ class Refusing:
     def inputs(self):
         return {}
 
-    def note(self, progress):
+    def report_progress(self, progress):
         return None
 
 

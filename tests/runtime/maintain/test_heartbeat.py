@@ -16,7 +16,7 @@ from leasehold.runtime.claim.held import HeldAttempts
 from leasehold.runtime.commit.committer import Committer
 from leasehold.runtime.maintain.heartbeat import Heartbeat
 from leasehold.runtime.maintain.sweeper import Sweeper
-from leasehold.runtime.observe.events import Notices
+from leasehold.runtime.observe.events import EventLog
 from leasehold.testing import Clock
 from tests.runtime.maintain.ticking import Ticking
 from tests.support.claiming import claim, enrol
@@ -104,27 +104,27 @@ def test_s2_a_worker_whose_server_went_away_stops_acting_before_the_lease_can_be
     assert hand.running
 
 
-def held(app, count, lease_ms):
+def hold(app, count, lease_ms):
     """Lease `count` tasks and return them as a worker holds them, past a third of their time."""
-    holdings = HeldAttempts(count, {"default": None})
+    held = HeldAttempts(count, {"default": None})
     worker = enrol(app.store)
     asked_at = clock.uptime() - lease_ms * clock.MILLISECOND // 2
     handler = app.job(lambda: None, name="kept", lease=lease_ms / 1000)
     app.submit_many(handler, [{}] * count)
-    while len(holdings.all()) < count:
+    while len(held.all()) < count:
         found = claim(app.store, worker, "kept", most=1_000)
-        holdings.add([Attempt(lease, handler.handler, asked_at) for lease in found])
-    return holdings
+        held.add([Attempt(lease, handler.handler, asked_at) for lease in found])
+    return held
 
 
 def check_pass(app, url, count):
     """S1: one pass of the heartbeat renews every lease; none is reported lost and none expires."""
     manual = Clock(app)
-    holdings = held(app, count, 600_000)
+    held = hold(app, count, 600_000)
     manual.advance(500)
-    Heartbeat(app.store, holdings, Notices()).renew()
-    assert {attempt.state for attempt in holdings.all()} == {State.CLAIMED}
-    assert all(attempt.renew_at > clock.uptime() for attempt in holdings.all())
+    Heartbeat(app.store, held, EventLog()).renew()
+    assert {attempt.state for attempt in held.all()} == {State.CLAIMED}
+    assert all(attempt.renew_at > clock.uptime() for attempt in held.all())
     manual.advance(599)
     assert app.store.leases.expired() == []
     assert rows(url, "SELECT count(*), min(expires_at) FROM lease") == [(count, manual.now + 1_000_000)]
@@ -138,70 +138,70 @@ def test_s2_a_renewed_lease_is_counted_from_the_moment_it_was_asked_for(app):
     """The database may have granted it at once and answered late: counted from the answer it would end too late."""
     ticking = Ticking()
     with clock.simulated(ticking):
-        holdings = held(app, 2, 60_000)
+        held = hold(app, 2, 60_000)
         before = len(ticking.looks)
-        Heartbeat(app.store, holdings, Notices()).renew()
+        Heartbeat(app.store, held, EventLog()).renew()
     asked_at = ticking.looks[before]
-    assert [one.deadline for one in holdings.all()] == [asked_at + 59 * clock.SECOND] * 2
-    assert [one.renew_at for one in holdings.all()] == [asked_at + 20 * clock.SECOND] * 2
+    assert [one.deadline for one in held.all()] == [asked_at + 59 * clock.SECOND] * 2
+    assert [one.renew_at for one in held.all()] == [asked_at + 20 * clock.SECOND] * 2
 
 
 def test_a_lease_that_went_to_another_is_lost_at_the_next_renewal(app, url):
     manual = Clock(app)
-    holdings = held(app, 3, 60_000)
+    held = hold(app, 3, 60_000)
     manual.advance(61)
-    Sweeper(app.store, Notices()).sweep_expired()
+    Sweeper(app.store, EventLog()).sweep_expired()
     [taken] = claim(app.store, enrol(app.store), "kept")
-    Heartbeat(app.store, holdings, Notices()).renew()
-    assert {attempt.state for attempt in holdings.all()} == {State.LOST}
+    Heartbeat(app.store, held, EventLog()).renew()
+    assert {attempt.state for attempt in held.all()} == {State.LOST}
     assert rows(url, "SELECT task_id, fence FROM lease") == [(taken.task_id, 2)]
 
 
 def test_a_lease_whose_end_waits_to_be_written_is_renewed_but_not_given_up(app, url):
     """The committer may be waiting for the database; what has ended must not expire for that."""
     manual = Clock(app)
-    holdings = held(app, 2, 600_000)
-    waiting, gone = holdings.all()
+    held = hold(app, 2, 600_000)
+    waiting, gone = held.all()
     for attempt in (waiting, gone):
         assert attempt.begin()
         assert attempt.end()
     app.store.leases.settle([failed(gone.lease, Failure("PERMANENT", "landed meanwhile"))])
     manual.advance(500)
-    Heartbeat(app.store, holdings, Notices()).renew()
-    assert {attempt.state for attempt in holdings.all()} == {State.ENDED}
+    Heartbeat(app.store, held, EventLog()).renew()
+    assert {attempt.state for attempt in held.all()} == {State.ENDED}
     assert rows(url, "SELECT task_id, expires_at FROM lease") == [(waiting.lease.task_id, manual.now + 600_000_000)]
 
 
 def test_a_renewal_that_was_asked_before_the_cancel_does_not_take_it_back(app):
-    holdings = held(app, 2, 60_000)
-    first, second = holdings.all()
+    held = hold(app, 2, 60_000)
+    first, second = held.all()
     first.cancel_reason = "heard from the pulse meanwhile"
     app.store.tasks.cancel(second.lease.job_id, "found by the renewal")
-    Heartbeat(app.store, holdings, Notices()).renew()
-    assert [one.cancel_reason for one in holdings.all()] == ["heard from the pulse meanwhile", "found by the renewal"]
+    Heartbeat(app.store, held, EventLog()).renew()
+    assert [one.cancel_reason for one in held.all()] == ["heard from the pulse meanwhile", "found by the renewal"]
 
 
 def test_s12_a_lease_that_was_taken_up_and_lost_is_not_released_as_if_it_had_never_begun(app):
     """A release takes the attempt back, so only what nobody here ever knew of may be released as a stray."""
-    holdings = held(app, 3, 60_000)
-    kept, lost, ended = holdings.all()
+    held = hold(app, 3, 60_000)
+    kept, lost, ended = held.all()
     assert lost.begin()
     assert lost.lose()
-    holdings.drop(lost)
-    holdings.drop_all([ended])
+    held.drop(lost)
+    held.drop_all([ended])
     standing = [(one.lease.task_id, one.lease.fence) for one in (kept, lost)]
-    assert holdings.unknown_of([*standing, (999, 1)]) == [(999, 1)]
-    assert holdings.unknown_of([(999, 2), *standing]) == [(999, 2)]
+    assert held.unknown_of([*standing, (999, 1)]) == [(999, 1)]
+    assert held.unknown_of([(999, 2), *standing]) == [(999, 2)]
 
 
 def test_s2_an_end_that_came_too_late_is_not_taken_for_one_that_landed(app, caplog):
     """Of two ends in one group one landed: the other is told as lost, and is never released as if it had not run."""
     manual = Clock(app)
-    holdings = held(app, 2, 60_000)
-    late, good = holdings.all()
-    committer = Committer(app.store, holdings, Notices(), lambda: None)
+    held = hold(app, 2, 60_000)
+    late, good = held.all()
+    committer = Committer(app.store, held, EventLog(), lambda: None)
     manual.advance(59)
-    Heartbeat(app.store, kept_alone(good), Notices()).renew()
+    Heartbeat(app.store, kept_alone(good), EventLog()).renew()
     manual.advance(1)
     for attempt in (late, good):
         assert attempt.begin()
@@ -209,16 +209,16 @@ def test_s2_an_end_that_came_too_late_is_not_taken_for_one_that_landed(app, capl
         committer.settle(attempt, endings.done(attempt.lease, "1"))
     committer.write()
     assert (late.state, good.state) == (State.LOST, State.ENDED)
-    assert holdings.unknown_of([(late.lease.task_id, late.lease.fence)]) == []
+    assert held.unknown_of([(late.lease.task_id, late.lease.fence)]) == []
     told = [record.message for record in caplog.records if record.message.startswith("lease_lost")]
     assert [f"task={late.lease.task_id} " in line and "settled too late" in line for line in told] == [True]
     assert [job.status for job in app.jobs()][::-1] == ["RUNNING", "DONE"]
 
 
 def kept_alone(attempt):
-    holdings = HeldAttempts(1, {})
-    holdings.add([attempt])
-    return holdings
+    held = HeldAttempts(1, {})
+    held.add([attempt])
+    return held
 
 
 def test_s2_the_same_worker_holding_attempt_two_cannot_settle_with_attempt_one(app, url):
@@ -230,7 +230,7 @@ def test_s2_the_same_worker_holding_attempt_two_cannot_settle_with_attempt_one(a
     [first] = claim(app.store, worker, "kept")
     manual.advance(61)
     assert app.store.leases.settle([endings.done(first, '"late"')]) == []
-    Sweeper(app.store, Notices()).sweep_expired()
+    Sweeper(app.store, EventLog()).sweep_expired()
     [second] = claim(app.store, worker, "kept")
     assert (second.task_id, second.attempt, second.fence) == (first.task_id, 2, 2)
     assert app.store.leases.settle([endings.done(first, '"first"')]) == []

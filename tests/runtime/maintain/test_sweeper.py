@@ -15,7 +15,7 @@ from leasehold.model import lease as endings
 from leasehold.runtime.maintain.orchestrator import Orchestrator
 from leasehold.runtime.maintain.sweeper import Sweeper
 from leasehold.runtime.maintain.upkeep import Upkeep
-from leasehold.runtime.observe.events import Notices
+from leasehold.runtime.observe.events import EventLog
 from leasehold.runtime.process_identity import is_gone, this_process
 from leasehold.store import open_store
 from leasehold.testing import Clock
@@ -52,7 +52,7 @@ def dead_process():
 
 
 def upkeep_of(store, worker):
-    return Upkeep(store, worker, this_process(), Notices(worker=worker))
+    return Upkeep(store, worker, this_process(), EventLog(worker=worker))
 
 
 def test_an_owner_of_another_boot_or_namespace_is_only_given_up_at_its_expiry(app, url):
@@ -66,13 +66,13 @@ def test_an_owner_of_another_boot_or_namespace_is_only_given_up_at_its_expiry(ap
         assert len(claim(app.store, enrol(app.store, owner), "kept")) == 1
     upkeep = upkeep_of(app.store, enrol(app.store))
     for _ in range(12):
-        upkeep.beat()
+        upkeep.poll_once()
     assert [job.status for job in jobs] == ["READY", "RUNNING", "RUNNING"]
     manual.advance(599)
-    upkeep.beat()
+    upkeep.poll_once()
     assert [job.status for job in jobs] == ["READY", "RUNNING", "RUNNING"]
     manual.advance(1)
-    upkeep.beat()
+    upkeep.poll_once()
     assert [job.status for job in jobs] == ["READY"] * 3
     details = rows(url, "SELECT detail FROM event WHERE name = 'reclaimed' ORDER BY task_id")
     assert ["owner gone" in detail for (detail,) in details] == [True, False, False]
@@ -104,10 +104,10 @@ def test_l1_a_lease_that_sweeps_could_not_take_is_found_again_although_they_have
     with out_of_reach(url, jobs[0].id):
         for _ in range(3):
             manual.advance(61)
-            upkeep.beat()
+            upkeep.poll_once()
         assert [job.status for job in jobs] == ["RUNNING", "READY"]
     for _ in range(10):
-        upkeep.beat()
+        upkeep.poll_once()
     assert [job.status for job in jobs] == ["READY", "READY"]
 
 
@@ -119,9 +119,9 @@ def test_l1_an_owner_is_not_noted_as_gone_before_all_its_leases_are_taken_back(a
     assert len(claim(app.store, enrol(app.store, dead_process()), "kept", most=2)) == 2
     upkeep = upkeep_of(app.store, enrol(app.store))
     with out_of_reach(url, jobs[0].id):
-        upkeep.beat()
+        upkeep.poll_once()
         assert [job.status for job in jobs] == ["RUNNING", "READY"]
-    upkeep.beat()
+    upkeep.poll_once()
     assert [job.status for job in jobs] == ["READY", "READY"]
     check_places(url)
 
@@ -136,9 +136,9 @@ def test_what_cannot_be_swept_does_not_keep_upkeep_from_the_rest(app):
     manual.advance(31)
     upkeep = upkeep_of(app.store, enrol(app.store))
     with refusing(app.store, "dead_letter"):
-        upkeep.beat()
+        upkeep.poll_once()
         assert (stuck.status, job.status) == ("RUNNING", "READY")
-    upkeep.beat()
+    upkeep.poll_once()
     assert stuck.status == "ERROR"
 
 
@@ -166,7 +166,7 @@ def test_s12_a_task_that_kills_its_worker_runs_out_of_attempts(app, url):
     for attempt in range(1, 6):
         [lease] = claim(app.store, enrol(app.store, dead_process()), "deadly")
         assert (lease.attempt, lease.fence) == (attempt, attempt)
-        sweeper.beat()
+        sweeper.poll_once()
     assert (job.status, job.failure["error_class"]) == ("ERROR", "WORKER_CRASHED")
     assert names(url, job.id) == ["submitted", *["claimed", "reclaimed"] * 5]
     check_places(url)
@@ -210,7 +210,7 @@ def test_sweepers_at_once_take_every_lease_back_exactly_once(app, url):
         pass
     manual.advance(61)
     stores = [open_store(url) for _ in range(4)]
-    at_once(4, lambda number: Sweeper(stores[number], Notices()).sweep_expired())
+    at_once(4, lambda number: Sweeper(stores[number], EventLog()).sweep_expired())
     assert rows(url, "SELECT count(*) FROM event WHERE name = 'reclaimed'") == [(2_000,)]
     assert rows(url, "SELECT count(*), min(attempt), max(fence) FROM ready") == [(2_000, 1, 1)]
     check_places(url)

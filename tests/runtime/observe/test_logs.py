@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from leasehold.redact import RedactionFailed, register
-from leasehold.runtime.observe.events import Notices
+from leasehold.runtime.observe.events import EventLog
 from leasehold.runtime.observe.logs import TOO_MUCH, Log, clean
 from leasehold.store.db.database import one_line
 from tests.support.db import rows
@@ -47,7 +47,7 @@ def test_s16_no_secret_reaches_a_log_by_a_traceback(log, caplog):
 
 def test_s16_trouble_of_a_part_is_told_without_the_password_in_its_url(caplog):
     caplog.set_level(logging.DEBUG)
-    Notices(worker=1).part_failed("upkeep", RuntimeError("cannot reach postgresql://me:s3cretword@db/x"))
+    EventLog(worker=1).component_failed("upkeep", RuntimeError("cannot reach postgresql://me:s3cretword@db/x"))
     assert "s3cretword" not in caplog.text
     assert "part_failed" in caplog.text
 
@@ -121,14 +121,16 @@ def test_s16_extra_fields_beyond_what_can_be_looked_at_are_withheld(log, caplog)
 
 def test_s16_trouble_of_a_part_is_redacted_before_it_is_cut(caplog):
     caplog.set_level(logging.DEBUG)
-    for room in range(440, 500):  # the cut falls into the password
-        Notices(worker=1).part_failed("upkeep", RuntimeError("x" * room + " postgresql://me:s3cretwordofmine@db/x"))
+    for padding in range(440, 500):  # the cut falls into the password
+        EventLog(worker=1).component_failed(
+            "upkeep", RuntimeError("x" * padding + " postgresql://me:s3cretwordofmine@db/x")
+        )
     assert "s3cret" not in caplog.text
 
 
 def test_s16_what_a_driver_says_is_redacted_before_it_is_cut():
-    for room in range(240, 300):
-        said = one_line(RuntimeError("x" * room + " postgresql://me:s3cretwordofmine@db/x"))
+    for padding in range(240, 300):
+        said = one_line(RuntimeError("x" * padding + " postgresql://me:s3cretwordofmine@db/x"))
         assert "s3cret" not in said
         assert len(said) <= 300
     assert one_line(RuntimeError(" two \n lines ")) == "two lines"

@@ -158,7 +158,7 @@ def add_kinds(app, outside):
 def live(url, folder):
     """Let a small world live to its end; return what its witness saw, and some of its tasks by name."""
     app = make_app(url, folder)
-    outside: Any = app.deliveries.carriers["folder"].provider
+    outside: Any = app.deliveries.providers["folder"].provider
     journal = outside.journal
     doomed, stopped, moving, mended = add_kinds(app, outside.watched)
     app.migrate()

@@ -24,17 +24,17 @@ def main() -> None:
     from tests.support.apps.app import app
 
     options = json.loads(sys.argv[1])
-    if "parting" in options:
+    if "shutdown_seconds" in options:
         app.migrate()
-        serve(app.store, part_soon(app, **options))
+        serve(app.store, shut_down_soon(app, **options))
     else:
         app.work(**options)
 
 
-def part_soon(app, *, parting: float, concurrency: int = 50, grace: float = 30.0) -> Plan:
+def shut_down_soon(app, *, shutdown_seconds: float, concurrency: int = 50, grace: float = 30.0) -> Plan:
     """Plan as `app.work` does, but to wait less for a database that is away at the end."""
     plan = make_plan(app._handlers(), None, concurrency, grace)  # noqa: SLF001 — as `work` does
-    return replace(plan, parting=parting)
+    return replace(plan, shutdown_seconds=shutdown_seconds)
 
 
 def count_transactions(path: str) -> None:

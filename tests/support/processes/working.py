@@ -5,12 +5,12 @@ from contextlib import closing, contextmanager
 
 from leasehold.app.kinds import JobKind, Pipeline
 from leasehold.app.worker_plan import make_plan
-from leasehold.runtime.deliver.sender import Carrier
+from leasehold.runtime.deliver.sender import RegisteredProvider
 from leasehold.runtime.worker import Plan, Worker
 from leasehold.store import open_store
 
 Queues = list[str] | Mapping[str, int | None] | None
-Carriers = Mapping[str, Carrier]
+Carriers = Mapping[str, RegisteredProvider]
 
 
 def plan_of(
@@ -18,10 +18,10 @@ def plan_of(
     queues: Queues = None,
     concurrency: int = 10,
     grace: float = 30.0,
-    carriers: Carriers | None = None,
+    providers: Carriers | None = None,
 ) -> Plan:
     handlers = {handler.route: handler for kind in kinds for handler in kind.handlers()}
-    return make_plan(handlers, queues, concurrency, grace, carriers)
+    return make_plan(handlers, queues, concurrency, grace, providers)
 
 
 @contextmanager
@@ -30,11 +30,11 @@ def working(
     *kinds: JobKind | Pipeline,
     queues: Queues = None,
     concurrency: int = 10,
-    carriers: Carriers | None = None,
+    providers: Carriers | None = None,
 ) -> Iterator[Worker]:
     """Run a worker for these kinds until the block ends."""
     with closing(open_store(url)) as store:
-        worker = Worker(store, plan_of(*kinds, queues=queues, concurrency=concurrency, carriers=carriers))
+        worker = Worker(store, plan_of(*kinds, queues=queues, concurrency=concurrency, providers=providers))
         worker.start()
         try:
             yield worker

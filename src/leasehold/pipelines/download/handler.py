@@ -194,7 +194,7 @@ class Work:
 
     def _tell(self, done: int, total: int | None) -> None:
         self._task.progress(done, total=total)
-        if self._task.leaving:
+        if self._task.stopping:
             raise Released("the worker is stopping")  # what is on disk is built on
         if self._task.cancelled:
             raise Cancelled

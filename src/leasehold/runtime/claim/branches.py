@@ -43,13 +43,13 @@ class Branches:
         """Leave a branch alone until that time, or until there is news of it."""
         self._asleep[branch] = until
 
-    def rouse(self, queues: Iterable[str]) -> None:
+    def mark_ready(self, queues: Iterable[str]) -> None:
         """There is news of these. Counted, for whoever was just asking."""
         self.news += 1
         for queue in queues:
             self._asleep.pop(queue, None)
 
-    def rested_in(self, now: int) -> int | None:
+    def next_due_in(self, now: int) -> int | None:
         """Return in how many microseconds the next one shall be asked, 0 if that is now; None if none has a time."""
         due = {queue: until for queue, until in list(self._asleep.items()) if until is not None}
         over = [queue for queue, until in due.items() if until <= now]

@@ -21,21 +21,21 @@ class Capacity:
         self._wanted = 0
         self._closed = False
         self._changed = threading.Condition()
-        self._on_room: Callable[[Iterable[str]], None] = _nobody
+        self._on_free: Callable[[Iterable[str]], None] = _ignore
 
-    def notify_on_free(self, limited: Iterable[str], on_room: Callable[[Iterable[str]], None]) -> None:
+    def notify_on_free(self, limited: Iterable[str], on_free: Callable[[Iterable[str]], None]) -> None:
         """Have it told at once when there may be room in a limited or capped queue again."""
         self._scarce = frozenset(limited).union(self._caps)
-        self._on_room = on_room
+        self._on_free = on_free
 
-    def take(self, queues: Iterable[str]) -> None:
+    def occupy(self, queues: Iterable[str]) -> None:
         """Take a place for each of these."""
         with self._changed:
             for queue in queues:
                 self._busy += 1
                 self._busy_by_queue[base_of(queue)] += 1
 
-    def leave(self, queue: str) -> None:
+    def free_slot(self, queue: str) -> None:
         """Free a place: its handler has ended."""
         with self._changed:
             self._busy -= 1
@@ -49,7 +49,7 @@ class Capacity:
         if self._scarce:
             scarce = [one for one in queues if not self._scarce.isdisjoint((one, base_of(one), family_of(one)))]
             if scarce:
-                self._on_room(scarce)
+                self._on_free(scarce)
 
     @property
     def busy(self) -> int:
@@ -70,11 +70,11 @@ class Capacity:
         """Whether a queue has a cap of its own here."""
         return base_of(queue) in self._caps
 
-    def await_free(self, places: int, seconds: float) -> None:
+    def await_free(self, slots: int, seconds: float) -> None:
         """Wait until so many places are free, or so long; not at all once closed."""
         with self._changed:
-            self._wanted = places
-            self._changed.wait_for(lambda: self._closed or self.free() >= places, timeout=seconds)
+            self._wanted = slots
+            self._changed.wait_for(lambda: self._closed or self.free() >= slots, timeout=seconds)
             self._wanted = 0
 
     def close(self) -> None:
@@ -92,5 +92,5 @@ class Capacity:
             return done
 
 
-def _nobody(_: Iterable[str]) -> None:
+def _ignore(_: Iterable[str]) -> None:
     """Nobody waits for room yet."""

@@ -22,7 +22,7 @@ from leasehold.runtime.claim.branches import Branches
 from leasehold.runtime.claim.held import HeldAttempts
 from leasehold.runtime.commit.committer import Committer
 from leasehold.runtime.handlers import Handler
-from leasehold.runtime.observe.events import Notices
+from leasehold.runtime.observe.events import EventLog
 from leasehold.store import Store
 from leasehold.store.db.documents import document
 from leasehold.store.leases import Claimed
@@ -32,7 +32,7 @@ RESCAN_SHARE: Final = 20
 GATHER_SECONDS: Final = 0.005
 GATHER_SECONDS_MAX: Final = 0.05
 BACKLOG_MAX: Final = 8 * GROUP_MAX
-PARTING_SECONDS: Final = 2.0
+SHUTDOWN_SECONDS: Final = 2.0
 
 
 class Claimer:
@@ -44,24 +44,24 @@ class Claimer:
         worker: int,
         handlers: Mapping[str, Handler],
         queues: Sequence[str],
-        holdings: HeldAttempts,
+        held: HeldAttempts,
         committer: Committer,
-        notices: Notices,
+        events: EventLog,
         on_claimed: Callable[[list[Attempt]], None],
     ) -> None:
         self._store = store
         self._worker = worker
         self._handlers = handlers
         self._queues = list(queues)
-        self._holdings = holdings
+        self._held = held
         self._committer = committer
-        self._notices = notices
+        self._events = events
         self._on_claimed = on_claimed
         self._routes = document(sorted(handlers))
         self._hints = Hints()
         self._rescan_at = 0
         self._asked = 0
-        self._took = 0.0  # by the last claim, in seconds: the longer, the more is worth waiting for
+        self._claim_seconds = 0.0  # by the last claim, in seconds: the longer, the more is worth waiting for
         self._limited: frozenset[str] = frozenset()
         self._branches = Branches(store, queues)
         self._awake = threading.Event()
@@ -80,19 +80,19 @@ class Claimer:
     @property
     def idle(self) -> bool:
         """Whether the last look found nothing and there is room."""
-        return not self._awake.is_set() and self._holdings.room.free() > 0
+        return not self._awake.is_set() and self._held.capacity.free() > 0
 
-    def know_limits(self, limited: frozenset[str], *, branched: bool = False) -> None:
+    def set_limits(self, limited: frozenset[str], *, branched: bool = False) -> None:
         """Learn which queues are limited, which are claimed from with slots; and whether any has branches."""
         self._limited = limited
         self._branches.exist = branched
-        self._holdings.room.notify_on_free(limited, self._heed_room)
+        self._held.capacity.notify_on_free(limited, self._on_capacity)
 
-    def _heed_room(self, queues: Iterable[str]) -> None:
-        self._branches.rouse(queues)
+    def _on_capacity(self, queues: Iterable[str]) -> None:
+        self._branches.mark_ready(queues)
         self.wake()
 
-    def heed_branch(self) -> None:
+    def on_branch_ready(self) -> None:
         """Something became ready in a branch."""
         self._branches.exist = True
         self._branches.forget()
@@ -102,9 +102,9 @@ class Claimer:
         """Claim no more; a claim under way is finished first, unless the database is away."""
         self._stopped.set()
         self._awake.set()
-        self._holdings.room.close()
+        self._held.capacity.close()
         if self._thread.is_alive():
-            self._thread.join(timeout=PARTING_SECONDS)
+            self._thread.join(timeout=SHUTDOWN_SECONDS)
             self._store.close()
             self._thread.join()
 
@@ -113,127 +113,129 @@ class Claimer:
             self._awake.wait(self._pause())
             self._awake.clear()
             try:
-                self._claim_on()
+                self._claim_until_empty()
             except Exception as error:  # noqa: BLE001 — a worker that claims no more would look healthy
-                self._notices.part_failed("claimer", error)
+                self._events.component_failed("claimer", error)
                 self._stopped.wait(1.0)
                 self._awake.set()
 
     def _pause(self) -> float | None:
         """Return how long to sleep unless woken: until a slot that rests has rested."""
-        wait_us = self._branches.rested_in(clock.uptime())
+        wait_us = self._branches.next_due_in(clock.uptime())
         return None if wait_us is None else wait_us / clock.SECOND
 
-    def _claim_on(self) -> None:
+    def _claim_until_empty(self) -> None:
         """Claim until nothing is left or this worker shall stop."""
         more = False
         while not self._stopped.is_set():
-            if not self._await_room(more=more):
+            if not self._await_capacity(more=more):
                 return
             began = clock.uptime()
-            found = self.claim(min(self._holdings.room.free(), CLAIM_MAX))
+            found = self.claim(min(self._held.capacity.free(), CLAIM_MAX))
             if found == 0:
                 return
-            self._took = (clock.uptime() - began) / clock.SECOND
+            self._claim_seconds = (clock.uptime() - began) / clock.SECOND
             more = found >= self._asked
             self._queues.append(self._queues.pop(0))
             self._branches.turn()
 
-    def _await_room(self, *, more: bool) -> bool:
+    def _await_capacity(self, *, more: bool) -> bool:
         """Wait for a free place; where more work is certain, a moment longer for a worthwhile number of them."""
         while self._committer.backlog() > BACKLOG_MAX and not self._stopped.is_set():
             self._stopped.wait(GATHER_SECONDS)
         if more:
-            worthwhile = max(1, min(CLAIM_MAX, self._holdings.room.concurrency // 2))
-            self._holdings.room.await_free(worthwhile, min(max(GATHER_SECONDS, self._took), GATHER_SECONDS_MAX))
-        while self._holdings.room.free() <= 0 and not self._stopped.is_set():
-            self._holdings.room.await_free(1, 1.0)
+            worthwhile = max(1, min(CLAIM_MAX, self._held.capacity.concurrency // 2))
+            self._held.capacity.await_free(
+                worthwhile, min(max(GATHER_SECONDS, self._claim_seconds), GATHER_SECONDS_MAX)
+            )
+        while self._held.capacity.free() <= 0 and not self._stopped.is_set():
+            self._held.capacity.await_free(1, 1.0)
         return not self._stopped.is_set()
 
     def claim(self, most: int) -> int:
         """Claim up to `most` tasks once, and start them; and as many more as there was room for when its turn came."""
         count, asked = 0, 0
-        for queues in self._turns():
-            room = min(most - count, self._room_in(queues))
-            if room > 0:
-                claimed = self._claim_from(queues, room)
+        for queues in self._claim_groups():
+            free = min(most - count, self._free_in(queues))
+            if free > 0:
+                claimed = self._claim_from(queues, free)
                 count += len(claimed.leases)
                 asked += claimed.asked
         self._asked = max(asked, most)
         return count
 
-    def _room_in(self, queues: list[str]) -> int:
-        return min(CLAIM_MAX, *(self._holdings.room.free_in(queue) for queue in queues))
+    def _free_in(self, queues: list[str]) -> int:
+        return min(CLAIM_MAX, *(self._held.capacity.free_in(queue) for queue in queues))
 
-    def _turns(self) -> list[list[str]]:
+    def _claim_groups(self) -> list[list[str]]:
         """Put together what one statement can claim from, in the order of whose turn it is; the others stand alone."""
         everywhere = [*self._queues, *self._branches.awake()]
-        together = [queue for queue in everywhere if not self._is_apart(queue)]
+        together = [queue for queue in everywhere if not self._is_claimed_alone(queue)]
         turns: list[list[str]] = []
         for queue in everywhere:
-            if self._is_apart(queue):
+            if self._is_claimed_alone(queue):
                 turns.append([queue])
             elif queue == together[0]:
                 turns.append(together)
         return turns
 
-    def _is_apart(self, queue: str) -> bool:
-        return self._is_limited(queue) or self._holdings.room.is_capped(queue)
+    def _is_claimed_alone(self, queue: str) -> bool:
+        return self._is_limited(queue) or self._held.capacity.is_capped(queue)
 
     def _is_limited(self, queue: str) -> bool:
         return queue in self._limited or family_of(queue) in self._limited
 
     def _claim_from(self, queues: list[str], most: int) -> Claimed:
         asked_at = clock.uptime()
-        room = partial(self._room_in, queues)
+        free = partial(self._free_in, queues)
         if self._is_limited(queues[0]):
             news = self._branches.news
-            claimed = self._store.leases.claim_limited(self._worker, queues[0], self._routes, most, free=room)
+            claimed = self._store.leases.claim_limited(self._worker, queues[0], self._routes, most, free=free)
             if len(claimed.leases) < claimed.asked:
-                self._rest(queues[0], claimed.wait_us, news)
+                self._pause_queue(queues[0], claimed.wait_us, news)
         else:
             if asked_at >= self._rescan_at:
                 self._hints.forget()
-            claimed = self._store.leases.claim(self._worker, self._hints.lanes(queues), self._routes, most, room)
+            claimed = self._store.leases.claim(self._worker, self._hints.lanes(queues), self._routes, most, free)
             if asked_at >= self._rescan_at:
                 took = clock.uptime() - asked_at
                 self._rescan_at = asked_at + max(RESCAN_US, RESCAN_SHARE * took)
             self._hints.saw(claimed.leases)
         # crash here: leased but not started
         # The lease runs out, or its owner is found gone; another worker takes the task.
-        self._take_up(claimed.leases, asked_at)
+        self._start_attempts(claimed.leases, asked_at)
         if claimed.doubtful:
             self._release_unknown_leases()
         return claimed
 
-    def _rest(self, queue: str, wait_us: int | None, news: int) -> None:
+    def _pause_queue(self, queue: str, wait_us: int | None, news: int) -> None:
         """Look again when a slot has rested; a branch that had too few is left alone until there is news of it."""
         if wait_us is not None:
             self._branches.sleep(queue, until=clock.uptime() + wait_us)
         elif news == self._branches.news:  # else a slot may have become free while it was asked
             self._branches.sleep(queue)
 
-    def _take_up(self, leases: list[Lease], asked_at: int) -> None:
+    def _start_attempts(self, leases: list[Lease], asked_at: int) -> None:
         if leases:
             attempts = [Attempt(lease, self._handlers[lease.route], asked_at) for lease in leases]
-            self._holdings.add(attempts)
+            self._held.add(attempts)
             try:
                 self._on_claimed(attempts)
             except BaseException:
-                self._give_back([attempt for attempt in attempts if attempt.release()])
+                self._release([attempt for attempt in attempts if attempt.release()])
                 raise
 
-    def _give_back(self, unstarted: list[Attempt]) -> None:
+    def _release(self, unstarted: list[Attempt]) -> None:
         """Release what could not be started, so that others can."""
         for attempt in unstarted:
-            self._holdings.drop(attempt)
-            self._holdings.leave(attempt)
+            self._held.drop(attempt)
+            self._held.free_slot(attempt)
         leases = [attempt.lease for attempt in unstarted]
         self._store.leases.reclaim([Reclaim(lease.task_id, lease.fence, "released") for lease in leases])
 
     def _release_unknown_leases(self) -> None:
         """Give back what a claim leased whose answer was lost: nobody here knows of it."""
-        strays = self._holdings.unknown_of(self._store.leases.held_by(self._worker))
-        if strays:
-            self._store.leases.reclaim([Reclaim(*lease, "released") for lease in strays])
-            self._notices.leases_reclaimed(len(strays), "claimed without an answer")
+        unknown = self._held.unknown_of(self._store.leases.held_by(self._worker))
+        if unknown:
+            self._store.leases.reclaim([Reclaim(*lease, "released") for lease in unknown])
+            self._events.leases_reclaimed(len(unknown), "claimed without an answer")

@@ -14,21 +14,21 @@ class HeldAttempts:
     """Attempts by task and fence. A place is free again when the handler has ended, before the end is written."""
 
     def __init__(self, concurrency: int, queues: Mapping[str, int | None]) -> None:
-        self.room = Capacity(concurrency, queues)
+        self.capacity = Capacity(concurrency, queues)
         self._held: dict[Identity, Attempt] = {}
         self._lost: set[Identity] = set()
-        self.is_leaving = False
+        self.is_stopping = False
 
     def add(self, attempts: Iterable[Attempt]) -> None:
         """Take up attempts that were claimed."""
         taken = list(attempts)
         self._held.update(((attempt.lease.task_id, attempt.lease.fence), attempt) for attempt in taken)
-        self.room.take(attempt.lease.queue for attempt in taken)
+        self.capacity.occupy(attempt.lease.queue for attempt in taken)
 
-    def leave(self, attempt: Attempt) -> None:
+    def free_slot(self, attempt: Attempt) -> None:
         """Free the place of an attempt, once."""
-        if attempt.leave():
-            self.room.leave(attempt.lease.queue)
+        if attempt.give_up_slot():
+            self.capacity.free_slot(attempt.lease.queue)
 
     def drop(self, attempt: Attempt) -> None:
         """Forget an attempt whose end has been answered."""
@@ -44,7 +44,7 @@ class HeldAttempts:
             lease = attempt.lease
             pop((lease.task_id, lease.fence), None)
             queues.add(lease.queue)
-        self.room.announce_free(queues)
+        self.capacity.announce_free(queues)
 
     def unknown_of(self, leases: Iterable[Identity]) -> list[Identity]:
         """Return those this worker never took up. One it took up and lost may have run, so it is not among them."""

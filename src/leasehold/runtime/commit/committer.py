@@ -22,21 +22,21 @@ from leasehold.runtime.claim.held import HeldAttempts
 from leasehold.runtime.commit.replies import AnyReply
 from leasehold.runtime.commit.requests import CommitBatch, CommitRequest
 from leasehold.runtime.effects.effects import Item
-from leasehold.runtime.observe.events import Notices
+from leasehold.runtime.observe.events import EventLog
 from leasehold.store import Store
 
 
 class Committer:
     """Writes settlements, effects and progress, in groups."""
 
-    def __init__(self, store: Store, holdings: HeldAttempts, notices: Notices, on_onward: Callable[[], None]) -> None:
+    def __init__(self, store: Store, held: HeldAttempts, events: EventLog, on_upkeep_due: Callable[[], None]) -> None:
         self._store = store
-        self._holdings = holdings
-        self._notices = notices
-        self._on_onward = on_onward
+        self._held = held
+        self._events = events
+        self._on_upkeep_due = on_upkeep_due
         self._ends: deque[tuple[Attempt, Settlement]] = deque()
-        self._asks: deque[CommitRequest] = deque()
-        self._notes: dict[tuple[int, int], Progress] = {}
+        self._requests: deque[CommitRequest] = deque()
+        self._progress: dict[tuple[int, int], Progress] = {}
         self._lock = threading.Lock()
         self._thread = BatchThread("leasehold-committer", lambda: self.has_work, self.write)
 
@@ -49,15 +49,15 @@ class Committer:
         self._ends.append((attempt, settlement))
         self._thread.wake()
 
-    def ask(self, attempt: Attempt, item: Item, reply: AnyReply) -> None:
+    def commit(self, attempt: Attempt, item: Item, reply: AnyReply) -> None:
         """Hand over an entry of an effect or a move; the reply is answered once it is committed or refused."""
-        self._asks.append(CommitRequest(attempt, item, reply))
+        self._requests.append(CommitRequest(attempt, item, reply))
         self._thread.wake()
 
-    def note(self, progress: Progress) -> None:
+    def report_progress(self, progress: Progress) -> None:
         """Hand over a report of progress; a newer one of the same attempt replaces it."""
         with self._lock:
-            self._notes[progress.task_id, progress.fence] = progress
+            self._progress[progress.task_id, progress.fence] = progress
         self._thread.wake()
 
     def backlog(self) -> int:
@@ -71,147 +71,149 @@ class Committer:
     def write(self) -> None:
         """Write what has gathered, once; trouble is told and not raised."""
         try:
-            group = CommitBatch(self._asks)
-            if group.asks and self._ends and self._store.database.dialect.takes_turns:
-                self._write_both(group, self._gather())
+            batch = CommitBatch(self._requests)
+            if batch.requests and self._ends and self._store.database.dialect.takes_turns:
+                self._write_both(batch, self._gather_ends())
             else:
-                self._write_asks(group)
-                self._write_ends(self._gather())
-            self._write_notes()
+                self._write_requests(batch)
+                self._write_ends(self._gather_ends())
+            self._write_progress()
         except Exception as error:  # noqa: BLE001 — the thread must outlive any one group
-            self._notices.part_failed("committer", error)
+            self._events.component_failed("committer", error)
 
     @property
     def has_work(self) -> bool:
         """Whether anything waits to be written."""
-        return bool(self._ends or self._asks or self._notes)
+        return bool(self._ends or self._requests or self._progress)
 
-    def _write_both(self, group: CommitBatch, ends: list[tuple[Attempt, Settlement]]) -> None:
+    def _write_both(self, batch: CommitBatch, ends: list[tuple[Attempt, Settlement]]) -> None:
         """Write entries and ends in one turn; if that is refused, each by itself tells whose fault it is."""
 
         def work() -> tuple[list[Entry], list[Settled]]:
-            group.gather()
+            batch.gather()
             if len(ends) < GROUP_MAX:
-                ends.extend(self._gather())
-            entries = self._store.effects.enter(group.intents, group.records, group.moves)
+                ends.extend(self._gather_ends())
+            entries = self._store.effects.enter(batch.intents, batch.records, batch.moves)
             return entries, self._store.leases.settle([settlement for _, settlement in ends])
 
         try:
             entries, landed = self._store.database.together(work)
         except Unavailable as error:
-            answer_all((ask.reply, error) for ask in group.asks)
+            answer_all((request.reply, error) for request in batch.requests)
             self._give_up(ends, error)
         except Exception:  # noqa: BLE001 — they deal with whatever it is
-            self._write_asks(group)
+            self._write_requests(batch)
             self._write_ends(ends)
         else:
             try:
                 self._answer(ends, landed)
             finally:
-                self._answer_asks(group, entries)
+                self._answer_requests(batch, entries)
 
-    def _write_asks(self, group: CommitBatch) -> None:
-        asks = group.asks
-        if not asks:
+    def _write_requests(self, batch: CommitBatch) -> None:
+        requests = batch.requests
+        if not requests:
             return
         try:
-            entries = self._store.effects.enter(group.intents, group.records, group.moves, group.gather)
+            entries = self._store.effects.enter(batch.intents, batch.records, batch.moves, batch.gather)
         except LeaseholdError as error:
-            if isinstance(error, Unavailable) or len(asks) == 1:
-                answer_all((ask.reply, error) for ask in asks)
+            if isinstance(error, Unavailable) or len(requests) == 1:
+                answer_all((request.reply, error) for request in requests)
                 return
-            for ask in asks:
-                self._write_asks(CommitBatch(deque([ask])))
+            for request in requests:
+                self._write_requests(CommitBatch(deque([request])))
             return
         except Exception as error:  # noqa: BLE001 — those who wait for this group must not wait for ever
-            self._notices.part_failed("committer", error)
-            answer_all((ask.reply, DatabaseUnavailable(f"{type(error).__name__}: {error}.")) for ask in asks)
+            self._events.component_failed("committer", error)
+            answer_all(
+                (request.reply, DatabaseUnavailable(f"{type(error).__name__}: {error}.")) for request in requests
+            )
             return
-        self._answer_asks(group, entries)
+        self._answer_requests(batch, entries)
 
-    def _answer_asks(self, group: CommitBatch, entries: list[Entry]) -> None:
+    def _answer_requests(self, batch: CommitBatch, entries: list[Entry]) -> None:
         found = {(entry.task_id, entry.fence, entry.key): entry for entry in entries}
-        answer_all([(ask.reply, found.get(ask.identity) or self._lost(ask)) for ask in group.asks])
+        answer_all([(request.reply, found.get(request.identity) or self._lost(request)) for request in batch.requests])
 
-    def _lost(self, ask: CommitRequest) -> LeaseLost:
-        if ask.attempt.lose():
-            self._notices.lease_lost(ask.attempt.lease, "found while doing an effect")
+    def _lost(self, request: CommitRequest) -> LeaseLost:
+        if request.attempt.lose():
+            self._events.lease_lost(request.attempt.lease, "found while doing an effect")
         return LeaseLost()
 
-    def _gather(self) -> list[tuple[Attempt, Settlement]]:
-        group: list[tuple[Attempt, Settlement]] = []
+    def _gather_ends(self) -> list[tuple[Attempt, Settlement]]:
+        batch: list[tuple[Attempt, Settlement]] = []
         size = 0
-        while self._ends and len(group) < GROUP_MAX and size < GROUP_BYTES_MAX:
+        while self._ends and len(batch) < GROUP_MAX and size < GROUP_BYTES_MAX:
             attempt, settlement = self._ends.popleft()
-            group.append((attempt, settlement))
+            batch.append((attempt, settlement))
             size += settlement.size
-        group.sort(key=_task_id)
-        return group
+        batch.sort(key=_task_id)
+        return batch
 
-    def _write_ends(self, group: list[tuple[Attempt, Settlement]]) -> None:
-        if not group:
+    def _write_ends(self, batch: list[tuple[Attempt, Settlement]]) -> None:
+        if not batch:
             return
         # crash here: ended but not written
         # The result is gone; the next attempt makes it again.
         try:
-            landed = self._store.leases.settle([settlement for _, settlement in group])
+            landed = self._store.leases.settle([settlement for _, settlement in batch])
         except Unavailable as error:
-            self._give_up(group, error)
+            self._give_up(batch, error)
             return
         except LeaseholdError as error:
-            self._one_by_one(group, error)
+            self._write_each(batch, error)
             return
         except Exception as error:  # noqa: BLE001 — leases of this group must not be renewed for ever
-            self._notices.part_failed("committer", error)
-            self._give_up(group, DatabaseUnavailable(f"{type(error).__name__}: {error}."))
+            self._events.component_failed("committer", error)
+            self._give_up(batch, DatabaseUnavailable(f"{type(error).__name__}: {error}."))
             return
         # crash here: written but not answered
         # The task is settled, and nobody here needs to know.
-        self._answer(group, landed)
+        self._answer(batch, landed)
 
-    def _answer(self, group: list[tuple[Attempt, Settlement]], landed: list[Settled]) -> None:
-        self._holdings.drop_all(attempt for attempt, _ in group)
-        if len(landed) < len(group):
-            self._report_lost(group, landed)
-            self._on_onward()  # whoever took a lease back may have left the task to the next who looks
-        if any(one.onward or one.status == "RETRY" for one in landed) or any(end.deliveries for _, end in group):
-            self._on_onward()
+    def _answer(self, batch: list[tuple[Attempt, Settlement]], landed: list[Settled]) -> None:
+        self._held.drop_all(attempt for attempt, _ in batch)
+        if len(landed) < len(batch):
+            self._report_lost(batch, landed)
+            self._on_upkeep_due()  # whoever took a lease back may have left the task to the next who looks
+        if any(one.onward or one.status == "RETRY" for one in landed) or any(end.deliveries for _, end in batch):
+            self._on_upkeep_due()
 
-    def _report_lost(self, group: list[tuple[Attempt, Settlement]], landed: list[Settled]) -> None:
+    def _report_lost(self, batch: list[tuple[Attempt, Settlement]], landed: list[Settled]) -> None:
         known = {(one.task_id, one.fence) for one in landed}
-        for attempt, settlement in group:
+        for attempt, settlement in batch:
             if (settlement.task_id, settlement.fence) not in known and attempt.lose():
-                self._holdings.drop(attempt)
-                self._notices.lease_lost(attempt.lease, "settled too late")
+                self._held.drop(attempt)
+                self._events.lease_lost(attempt.lease, "settled too late")
 
-    def _one_by_one(self, group: list[tuple[Attempt, Settlement]], error: LeaseholdError) -> None:
+    def _write_each(self, batch: list[tuple[Attempt, Settlement]], error: LeaseholdError) -> None:
         """Find the item the database refuses: it alone fails, for good."""
-        if len(group) > 1:
-            for item in group:
+        if len(batch) > 1:
+            for item in batch:
                 self._write_ends([item])
             return
-        attempt, refused = group[0]
+        attempt, refused = batch[0]
         if refused.status == "ERROR":
-            self._give_up(group, error)
+            self._give_up(batch, error)
             return
         self._write_ends([(attempt, endings.failed(attempt.lease, classify(error)))])
 
-    def _give_up(self, group: list[tuple[Attempt, Settlement]], error: LeaseholdError) -> None:
-        for attempt, _ in group:
+    def _give_up(self, batch: list[tuple[Attempt, Settlement]], error: LeaseholdError) -> None:
+        for attempt, _ in batch:
             if attempt.lose():
-                self._notices.lease_lost(attempt.lease, error.code)
-            self._holdings.drop(attempt)
+                self._events.lease_lost(attempt.lease, error.code)
+            self._held.drop(attempt)
 
-    def _write_notes(self) -> None:
+    def _write_progress(self) -> None:
         with self._lock:
-            notes, self._notes = self._notes, {}
-        if not notes:
+            reports, self._progress = self._progress, {}
+        if not reports:
             return
-        standing = self._store.leases.note_progress(list(notes.values()))
-        for task_id, fence in notes.keys() - standing:
-            attempt = self._holdings.get(task_id, fence)
+        standing = self._store.leases.note_progress(list(reports.values()))
+        for task_id, fence in reports.keys() - standing:
+            attempt = self._held.get(task_id, fence)
             if attempt is not None and attempt.lose():
-                self._notices.lease_lost(attempt.lease, "found while reporting progress")
+                self._events.lease_lost(attempt.lease, "found while reporting progress")
 
 
 def _task_id(item: tuple[Attempt, Settlement]) -> int:

@@ -40,7 +40,7 @@ class CommitBatch:
 
     def __init__(self, waiting: deque[CommitRequest]) -> None:
         self._waiting = waiting
-        self.asks: list[CommitRequest] = []
+        self.requests: list[CommitRequest] = []
         self.intents: list[Intent] = []
         self.records: list[Record] = []
         self.moves: list[Move] = []
@@ -53,10 +53,10 @@ class CommitBatch:
         """Take in what waits, as far as there is room."""
         waiting, seen = self._waiting, self._seen
         while waiting and len(seen) < GROUP_MAX and self._size < GROUP_BYTES_MAX:
-            ask = waiting[0]
-            if ask.identity in seen:  # asked again before its record was written: after it
+            request = waiting[0]
+            if request.identity in seen:  # asked again before its record was written: after it
                 break
-            seen.add(ask.identity)
-            self.asks.append(waiting.popleft())
-            self._sorts[type(ask.item)].append(ask.item)
-            self._size += ask.size
+            seen.add(request.identity)
+            self.requests.append(waiting.popleft())
+            self._sorts[type(request.item)].append(request.item)
+            self._size += request.size

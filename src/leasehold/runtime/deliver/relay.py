@@ -15,8 +15,8 @@ from typing import Final
 
 from leasehold import clock
 from leasehold.model.outbox import ClaimedDelivery, DeliveryStatus
-from leasehold.runtime.deliver.sender import Carrier, DeliverySender
-from leasehold.runtime.observe.events import Notices
+from leasehold.runtime.deliver.sender import DeliverySender, RegisteredProvider
+from leasehold.runtime.observe.events import EventLog
 from leasehold.store import Store
 from leasehold.store.workers import Pulse
 
@@ -24,10 +24,10 @@ LEASE_SECONDS: Final = 120.0
 RENEW_SECONDS: Final = LEASE_SECONDS / 4
 MARGIN_SECONDS: Final = LEASE_SECONDS / 4
 CONCURRENCY: Final = 8
-PARTING_SECONDS: Final = 5.0
+SHUTDOWN_SECONDS: Final = 5.0
 
 
-class Held:
+class HeldDelivery:
     """A delivery that this process carries. `deadline` is in uptime microseconds."""
 
     def __init__(self, taken: ClaimedDelivery, asked_at: int) -> None:
@@ -52,35 +52,35 @@ class Held:
         return clock.uptime() < self.deadline
 
 
-Carry = Callable[[], None]
+Send = Callable[[], None]
 
 
-def on_a_thread(_: Held, carry: Carry) -> None:
+def run_on_thread(_: HeldDelivery, send: Send) -> None:
     """Have a delivery carried on a thread of its own."""
-    threading.Thread(target=carry, name="leasehold-courier", daemon=True).start()
+    threading.Thread(target=send, name="leasehold-courier", daemon=True).start()
 
 
 class Relay:
-    """Keeps deliveries moving. `start`, `heed` every pulse, `close`. `launch` has one delivery carried beside it."""
+    """Keeps deliveries moving. `start`, `on_pulse` for every pulse, `close`. `launch` sends one delivery."""
 
     def __init__(
         self,
         store: Store,
-        carriers: Mapping[str, Carrier],
-        notices: Notices,
+        providers: Mapping[str, RegisteredProvider],
+        events: EventLog,
         *,
-        launch: Callable[[Held, Carry], None] = on_a_thread,
+        launch: Callable[[HeldDelivery, Send], None] = run_on_thread,
     ) -> None:
         self._store = store
         self._launch = launch
-        self._names = sorted(carriers)
-        self._courier = DeliverySender(store, carriers, notices)
-        self._notices = notices
-        self._held: dict[int, Held] = {}
+        self._names = sorted(providers)
+        self._sender = DeliverySender(store, providers, events)
+        self._events = events
+        self._held: dict[int, HeldDelivery] = {}
         self._changed = threading.Condition()
-        self._nudged = threading.Event()
+        self._due = threading.Event()
         self._stopped = threading.Event()
-        self._is_odd = False
+        self._has_suspects = False
         self._is_behind = False
         self._is_taking = False
         self._turn = 0
@@ -89,18 +89,13 @@ class Relay:
     def start(self) -> None:
         """Begin."""
         self._thread.start()
-        self._notices.relay_started(self._names)
+        self._events.relay_started(self._names)
 
-    def heed(self, pulse: Pulse) -> None:
+    def on_pulse(self, pulse: Pulse) -> None:
         """Act on what the pulse says: something is due, or something is marked without evidence."""
-        self._is_odd = self._is_odd or pulse.deliveries_odd
-        if self._is_odd or (pulse.delivery_due_at is not None and pulse.delivery_due_at <= pulse.now):
-            self._nudged.set()
-
-    @property
-    def is_nudged(self) -> bool:
-        """Whether there is something to take, as far as is known."""
-        return self._nudged.is_set()
+        self._has_suspects = self._has_suspects or pulse.deliveries_odd
+        if self._has_suspects or (pulse.delivery_due_at is not None and pulse.delivery_due_at <= pulse.now):
+            self._due.set()
 
     @property
     def busy(self) -> int:
@@ -110,48 +105,48 @@ class Relay:
     def close(self, grace: float) -> None:
         """Take no more, and let what is being carried end within `grace` seconds; the rest is looked up by others."""
         self._stopped.set()
-        self._nudged.set()
+        self._due.set()
         if self._thread.is_alive():
-            self._thread.join(timeout=PARTING_SECONDS)
+            self._thread.join(timeout=SHUTDOWN_SECONDS)
         over = time.monotonic() + grace
         while self._held and (left := over - time.monotonic()) > 0:
             with self._changed:
                 self._changed.wait_for(lambda: not self._held, timeout=min(left, RENEW_SECONDS))
-            self._keep()
+            self._try_renew()
         if self._held:
-            self._notices.relay_left(len(self._held))
+            self._events.relay_left(len(self._held))
 
     def _run(self) -> None:
         while not self._stopped.is_set():
-            self._nudged.wait(RENEW_SECONDS)
-            self.beat()
+            self._due.wait(RENEW_SECONDS)
+            self.poll_once()
 
-    def beat(self) -> None:
+    def poll_once(self) -> None:
         """Make one pass: keep what is being carried, and take more if told that something is due."""
-        told = self._nudged.is_set()
+        told = self._due.is_set()
         if told:  # else whoever nudges at this very moment would not be heard
-            self._nudged.clear()
-        self._keep()
+            self._due.clear()
+        self._try_renew()
         try:
             if told and not self._stopped.is_set():
                 self._is_taking = True  # until what was taken is held
-                self._take()
+                self._claim_due()
         except Exception as error:  # noqa: BLE001 — the relay must outlive any one pass; the next pulse repeats it
-            self._notices.part_failed("relay", error)
+            self._events.component_failed("relay", error)
         finally:
             self._is_taking = False
 
-    def _keep(self) -> None:
+    def _try_renew(self) -> None:
         try:
             self._renew()
         except Exception as error:  # noqa: BLE001 — what could not be kept is not begun
-            self._notices.part_failed("relay", error)
+            self._events.component_failed("relay", error)
 
-    def _take(self) -> None:
-        if self._is_odd:
-            self._is_odd = False
+    def _claim_due(self) -> None:
+        if self._has_suspects:
+            self._has_suspects = False
             for row in self._store.deliveries.suspect(self._names):
-                self._notices.delivery_suspect(row)
+                self._events.delivery_suspect(row)
         self._claim()
 
     def _renew(self) -> None:
@@ -182,49 +177,53 @@ class Relay:
             found = self._store.deliveries.claim(name, LEASE_SECONDS, free)
             self._is_behind = self._is_behind or len(found) == free
             for taken in found:
-                self._begin(Held(taken, asked_at))
+                self._begin(HeldDelivery(taken, asked_at))
 
-    def _begin(self, held: Held) -> None:
+    def _begin(self, held: HeldDelivery) -> None:
         with self._changed:
             self._held[held.taken.id] = held
         try:
-            self._launch(held, partial(self._carry, held))
+            self._launch(held, partial(self._send, held))
         except RuntimeError as error:  # no thread to be had; the claim runs out
             self._end(held)
-            self._notices.part_failed("relay", error)
+            self._events.component_failed("relay", error)
 
-    def _carry(self, held: Held) -> None:
+    def _send(self, held: HeldDelivery) -> None:
         try:
-            self._courier.carry(held.taken, held.is_held)
+            self._sender.send(held.taken, held.is_held)
         except Exception as error:  # noqa: BLE001 — not marked: the claim runs out, and it is looked up
-            self._notices.part_failed("courier", error)
+            self._events.component_failed("courier", error)
         finally:
             self._end(held)
 
-    def _end(self, held: Held) -> None:
+    def _end(self, held: HeldDelivery) -> None:
         with self._changed:
             self._held.pop(held.taken.id, None)
             self._changed.notify_all()
         if self._is_behind:
-            self._nudged.set()
+            self._due.set()
 
 
-def look_again(
-    store: Store, carriers: Mapping[str, Carrier], notices: Notices, principal: str, delivery_id: int | None = None
+def reconcile_now(
+    store: Store,
+    providers: Mapping[str, RegisteredProvider],
+    events: EventLog,
+    principal: str,
+    delivery_id: int | None = None,
 ) -> list[int]:
     """Look up what is in doubt, reconciling or marked without evidence, once and here; return which.
 
     With `delivery_id` that one alone is touched.
     """
-    names = sorted(carriers)
-    courier = DeliverySender(store, carriers, notices)
+    names = sorted(providers)
+    sender = DeliverySender(store, providers, events)
     for row in store.deliveries.suspect(names, delivery_id):
-        notices.delivery_suspect(row)
+        events.delivery_suspect(row)
     asked = store.deliveries.reconcile(names, principal, delivery_id)
     for name in sorted({row.provider for row in asked}):
         while found := store.deliveries.claim(
             name, LEASE_SECONDS, 1, only=DeliveryStatus.RECONCILING, delivery_id=delivery_id
         ):
-            held = Held(found[0], clock.uptime())
-            courier.carry(held.taken, held.is_held)
+            held = HeldDelivery(found[0], clock.uptime())
+            sender.send(held.taken, held.is_held)
     return [row.id for row in asked]

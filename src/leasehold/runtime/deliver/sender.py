@@ -22,16 +22,16 @@ from leasehold.model.limits import MESSAGE_LENGTH_MAX
 from leasehold.model.outbox import MAY_BE_SENT, POLICY, ClaimedDelivery, DeliveryMark, DeliveryStatus
 from leasehold.model.retry import Retry
 from leasehold.redact import scrub
-from leasehold.runtime.observe.events import Notices
+from leasehold.runtime.observe.events import EventLog
 from leasehold.store import Store
 
 NOT_SENT = "DELIVERY_NOT_SENT"
 REFUSED = "DELIVERY_REFUSED"
-UNTOLD = "DELIVERY_IN_DOUBT"
+IN_DOUBT = "DELIVERY_IN_DOUBT"
 
 
 @dataclass(frozen=True, slots=True)
-class Carrier:
+class RegisteredProvider:
     """A provider as it is registered here, and how often it is tried."""
 
     provider: Provider
@@ -41,37 +41,37 @@ class Carrier:
 class DeliverySender:
     """Carries what was claimed. Never raises what a provider raises."""
 
-    def __init__(self, store: Store, carriers: Mapping[str, Carrier], notices: Notices) -> None:
+    def __init__(self, store: Store, providers: Mapping[str, RegisteredProvider], events: EventLog) -> None:
         self._store = store
-        self._carriers = carriers
-        self._notices = notices
+        self._providers = providers
+        self._events = events
 
-    def carry(self, taken: ClaimedDelivery, is_held: Callable[[], bool]) -> None:
+    def send(self, taken: ClaimedDelivery, is_held: Callable[[], bool]) -> None:
         """Look up or send, then mark. `is_held` tells whether the claim can still be relied upon."""
-        carrier = self._carriers[taken.provider]
-        mark = _look(taken, carrier) if taken.may_be_sent else None
+        registered = self._providers[taken.provider]
+        mark = _look_up(taken, registered) if taken.may_be_sent else None
         if mark is None:
             # crash here: claimed but not sent
             # The claim runs out; then it is looked up, since nobody knows that it was not sent.
-            mark = _send(taken, carrier) if is_held() else outbox.released(taken)
+            mark = _send(taken, registered) if is_held() else outbox.released(taken)
         # crash here: sent but not marked
         # The claim runs out; then it is looked up and marked as found, or left to a person, but never sent blindly.
         landed = self._store.deliveries.mark(mark)
-        # crash here: marked but not told
+        # crash here: marked but not logged
         # Everything is on record; only the log has a line less.
-        self._notices.delivery_marked(taken, mark, landed=landed)
+        self._events.delivery_marked(taken, mark, landed=landed)
 
 
-def _look(taken: ClaimedDelivery, carrier: Carrier) -> DeliveryMark | None:
+def _look_up(taken: ClaimedDelivery, registered: RegisteredProvider) -> DeliveryMark | None:
     """Ask the provider whether it has it; None if it is certain that it does not, and it may be sent now."""
-    match _find(taken, carrier.provider):
+    match _find(taken, registered.provider):
         case Sent(notification_id):
             return outbox.sent(taken, notification_id)
         case Unknown(why):
-            return outbox.untold(taken, Failure(UNTOLD, why))
+            return outbox.untold(taken, Failure(IN_DOUBT, why))
         case Absent() if taken.was == DeliveryStatus.RECONCILING:
             return outbox.cleared(taken)
-        case Absent() if taken.attempts > carrier.retry.attempts:
+        case Absent() if taken.attempts > registered.retry.attempts:
             return outbox.refused(
                 taken, Failure(NOT_SENT, "its relays died or lost it again and again; it was not sent")
             )
@@ -83,27 +83,27 @@ def _find(taken: ClaimedDelivery, provider: Provider) -> Sent | Absent | Unknown
     try:
         found = provider.find(taken.to_send, taken.notification_id)
     except BaseException as error:  # noqa: BLE001 — a look-up that fails tells nothing
-        return Unknown(_failure(UNTOLD, error).message)
+        return Unknown(_failure(IN_DOUBT, error).message)
     if isinstance(found, Sent) and _is_id(found):
         return found
     if isinstance(found, Absent):
         return found
-    return Unknown(_told(found.why) if isinstance(found, Unknown) else _strange(found))
+    return Unknown(_reason_text(found.why) if isinstance(found, Unknown) else _unexpected_answer(found))
 
 
-def _send(taken: ClaimedDelivery, carrier: Carrier) -> DeliveryMark:
+def _send(taken: ClaimedDelivery, registered: RegisteredProvider) -> DeliveryMark:
     try:
-        answer: object = carrier.provider.send(taken.to_send)
+        answer: object = registered.provider.send(taken.to_send)
     except Refused as error:
         return outbox.refused(taken, _failure(REFUSED, error))
     except NotSent as error:
         failure = structs.replace(_failure(NOT_SENT, error), retryable=True, retry_after=pause(error.retry_after))
-        return outbox.not_sent(taken, failure, carrier.retry)
+        return outbox.not_sent(taken, failure, registered.retry)
     except BaseException as error:  # noqa: BLE001 — whatever else is raised, it may have been sent
         return outbox.may_be_sent(taken, _failure(MAY_BE_SENT, error))
     if isinstance(answer, Sent) and _is_id(answer):
         return outbox.sent(taken, answer.notification_id)
-    return outbox.may_be_sent(taken, Failure(MAY_BE_SENT, _strange(answer)))
+    return outbox.may_be_sent(taken, Failure(MAY_BE_SENT, _unexpected_answer(answer)))
 
 
 def _is_id(answer: Sent) -> bool:
@@ -111,14 +111,14 @@ def _is_id(answer: Sent) -> bool:
     return isinstance(found, str) and found.strip() != ""
 
 
-def _told(why: object) -> str:
+def _reason_text(why: object) -> str:
     try:
         return fit(str(why), MESSAGE_LENGTH_MAX, scrub)
     except BaseException:  # noqa: BLE001 — nothing unredacted is kept, and the row is marked whatever its text does
         return WITHHELD
 
 
-def _strange(answer: object) -> str:
+def _unexpected_answer(answer: object) -> str:
     return f"the provider answered with no id but with a {type(answer).__name__}"
 
 

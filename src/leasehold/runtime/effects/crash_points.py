@@ -21,7 +21,7 @@ Watcher = Callable[[Point, Intent], None]
 _watchers: list[Watcher] = []
 
 
-def passing(point: Point, intent: Intent) -> None:
+def reach(point: Point, intent: Intent) -> None:
     """Tell whoever watches that an effect comes by this point."""
     if _watchers:
         for watcher in tuple(_watchers):

@@ -40,9 +40,9 @@ from leasehold.model.limits import EFFECTS_MAX
 from leasehold.model.machine import Move
 from leasehold.model.names import check_effect
 from leasehold.runtime.commit.replies import AsyncReply
-from leasehold.runtime.effects.crash_points import Point, has_watchers, passing
+from leasehold.runtime.effects.crash_points import Point, has_watchers, reach
 from leasehold.runtime.effects.in_flight import InFlightEffect, InFlightEffects
-from leasehold.runtime.effects.pending_records import PendingRecords, whole
+from leasehold.runtime.effects.pending_records import PendingRecords, await_uncancelled
 
 Act = Callable[..., Any]
 Item = Intent | Record | Move
@@ -57,7 +57,7 @@ NOT_BEGUN: Final = Failure(
 )
 
 
-class CutOff(asyncio.CancelledError):
+class CancelledBeforeAct(asyncio.CancelledError):
     """A cancel that came before an act had begun: certain that nothing was done."""
 
 
@@ -198,9 +198,9 @@ class Effects:
             other.wait()
         token = _inside.set(_inside.get() | {TRANSACTION})
         try:
-            passing(Point.BEFORE_INTENT, intent)
+            reach(Point.BEFORE_INTENT, intent)
             entry = self._ledger.transact(intent, lambda lent: effect.done(intent, canonical.encode(act(lent))))
-            passing(Point.AFTER_RESULT, intent)
+            reach(Point.AFTER_RESULT, intent)
             return self._saw(intent, entry.result or "null")
         finally:
             _inside.reset(token)
@@ -216,7 +216,7 @@ class Effects:
         self._turns.end(intent.key)
 
     def _steps(self, intent: Intent, act: Act, lookup: Act | None, *, idempotent: bool, ahead: bool) -> Steps:
-        passing(Point.BEFORE_INTENT, intent)
+        reach(Point.BEFORE_INTENT, intent)
         entry = yield Enter(intent)
         if entry.verdict == LedgerAnswer.DONE:
             return self._saw(intent, entry.result)
@@ -227,18 +227,18 @@ class Effects:
         self._open[intent.key] = intent
         # crash here: intended but not done
         # The next attempt finds the intent and cannot know that nothing happened: it looks it up, or asks.
-        passing(Point.AFTER_INTENT, intent)
+        reach(Point.AFTER_INTENT, intent)
         value = (yield from self._find(intent, lookup, idempotent=idempotent)) if doubtful else None
         if value is None:
             value = yield from self._act(intent, act)
         # crash here: done but not recorded
         # The same: an intent without a result.
-        passing(Point.AFTER_ACT, intent)
+        reach(Point.AFTER_ACT, intent)
         text = _text(value)
         yield Enter(effect.done(intent, text), ahead and not has_watchers())
         # crash here: recorded but not returned
         # The next attempt gets the result from the ledger.
-        passing(Point.AFTER_RESULT, intent)
+        reach(Point.AFTER_RESULT, intent)
         return self._saw(intent, text)
 
     def _settle(self, intent: Intent, *, doubtful: bool) -> Steps:
@@ -265,7 +265,7 @@ class Effects:
             return (yield Call(act, intent.key))
         except (InDoubt, LeaseLost):
             raise
-        except CutOff:
+        except CancelledBeforeAct:
             yield Enter(effect.failed(intent, NOT_BEGUN.text()))
             self._open.pop(intent.key)
             raise
@@ -307,11 +307,11 @@ class Effects:
     async def _do_async(self, step: Enter | Settle) -> tuple[Entry | None, asyncio.CancelledError | None]:
         """Do a step that no cancel ends; return what came of it with the cancel that came meanwhile."""
         if isinstance(step, Settle):
-            return None, await self.ahead.settle_async()
+            return None, await self.ahead.wait_async()
         asked = self._ledger.enter_async(step.item)
         if step.ahead and self.ahead.add_async(asked):
             return None, None
-        return await whole(asked)
+        return await await_uncancelled(asked)
 
     async def _drive_async(self, steps: Steps) -> Any:
         """Run the steps. A cancel that comes while something is committed waits for the answer, then stops the act."""
@@ -325,8 +325,8 @@ class Effects:
                 if cut is not None:
                     raise cut from None
                 return end.value
-            except CutOff:  # what the handler's own time-out or group knows is the cancel itself
-                raise cut or CutOff from None
+            except CancelledBeforeAct:  # what the handler's own time-out or group knows is the cancel itself
+                raise cut or CancelledBeforeAct from None
             answer, trouble = None, None
             try:
                 if isinstance(step, Call):
@@ -344,7 +344,7 @@ def _doubt(intent: Intent) -> EffectInDoubt:
 
 async def _called(step: Call, cut: asyncio.CancelledError | None) -> Any:
     if cut is not None:
-        raise CutOff from cut
+        raise CancelledBeforeAct from cut
     answer = step.run()
     return await answer if inspect.isawaitable(answer) else answer
 

@@ -29,13 +29,13 @@ class AttemptLedger:
     def hand_over(self, item: Item) -> Callable[[], Entry]:
         """Have an entry committed; what is returned waits for the answer."""
         reply = Reply()
-        self._committer.ask(self._attempt, item, reply)
+        self._committer.commit(self._attempt, item, reply)
         return reply.wait
 
     def enter_async(self, item: Item) -> AsyncReply:
         """Commit an entry or a move and await the answer."""
         reply = AsyncReply()
-        self._committer.ask(self._attempt, item, reply)
+        self._committer.commit(self._attempt, item, reply)
         return reply
 
     def transact(self, intent: Intent, act: Callable[[object], Record]) -> Entry:

@@ -30,7 +30,7 @@ class States:
         self._reach = ledger
         self._lock = threading.Lock()
         self._asked: Counter[tuple[str, str]] = Counter()
-        self._under_way: list[Moving] = []
+        self._under_way: list[PendingMove] = []
 
     def advance(self, state: str, subject: str) -> None:
         """Move, and return once that is committed."""
@@ -40,7 +40,7 @@ class States:
     def advance_async(self, state: str, subject: str) -> Awaitable[None]:
         """Ask for a move at once; what is returned is awaited for its commit, whenever that suits."""
         move = self._make(state, subject)
-        moving = Moving(self, move, self._reach().enter_async(move))
+        moving = PendingMove(self, move, self._reach().enter_async(move))
         self._under_way.append(moving)
         return moving
 
@@ -75,7 +75,7 @@ class States:
             raise StateDenied(f"The state{about} is {entry.result}; {move.target} was asked for.")
 
 
-class Moving:
+class PendingMove:
     """A move that was asked for. It needs no task of a loop of its own."""
 
     __slots__ = ("_answer", "_move", "_states", "is_judged")

@@ -46,11 +46,11 @@ class PendingRecords:
             with suppress(ValueError):  # another thread of the handler was faster
                 self._waits.remove(wait)
 
-    async def settle_async(self) -> asyncio.CancelledError | None:
+    async def wait_async(self) -> asyncio.CancelledError | None:
         """Await that, and return the cancel that came meanwhile."""
         cut: asyncio.CancelledError | None = None
         for reply in tuple(self._replies):
-            _, late = await whole(reply)
+            _, late = await await_uncancelled(reply)
             cut = cut or late
             with suppress(ValueError):
                 self._replies.remove(reply)
@@ -62,14 +62,14 @@ class PendingRecords:
             with suppress(Exception):
                 wait()
 
-    async def rest_async(self) -> None:
+    async def drain_async(self) -> None:
         """Await that."""
         for reply in tuple(self._replies):
             with suppress(Exception):
-                await whole(reply)
+                await await_uncancelled(reply)
 
 
-async def whole(reply: AsyncReply) -> tuple[Entry, asyncio.CancelledError | None]:
+async def await_uncancelled(reply: AsyncReply) -> tuple[Entry, asyncio.CancelledError | None]:
     """Await an answer, which no cancel ends, and return it with the cancel that came meanwhile."""
     try:
         return await reply, None

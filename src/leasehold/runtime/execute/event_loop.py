@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from leasehold.runtime.attempt import Attempt
 
-PARTING_SECONDS: Final = 1.0
+SHUTDOWN_SECONDS: Final = 1.0
 Run = Callable[[Attempt], Awaitable[None]]
 
 
@@ -62,7 +62,7 @@ class LoopRunner:
         if left := list(tasks):
             for task in left:
                 task.cancel()
-            self.loop.run_until_complete(asyncio.wait(left, timeout=PARTING_SECONDS))
+            self.loop.run_until_complete(asyncio.wait(left, timeout=SHUTDOWN_SECONDS))
 
     def _take(self, attempts: list[Attempt]) -> None:
         self._waiting.extend(attempts)

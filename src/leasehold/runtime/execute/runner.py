@@ -21,7 +21,7 @@ from leasehold.runtime.effects.effects import Ledger
 from leasehold.runtime.effects.ledger import AttemptLedger
 from leasehold.runtime.execute.event_loop import LoopRunner
 from leasehold.runtime.execute.isolated import parent
-from leasehold.runtime.observe.events import Notices
+from leasehold.runtime.observe.events import EventLog
 from leasehold.runtime.task import settle
 from leasehold.store import Store
 
@@ -29,20 +29,20 @@ from leasehold.store import Store
 class DirectChannel:
     """How an attempt in this process speaks to the engine."""
 
-    def __init__(self, store: Store, committer: Committer, attempt: Attempt, holdings: HeldAttempts) -> None:
+    def __init__(self, store: Store, committer: Committer, attempt: Attempt, held: HeldAttempts) -> None:
         self._store = store
         self._committer = committer
         self._attempt = attempt
-        self._holdings = holdings
+        self._held = held
         self.ledger: Ledger = AttemptLedger(store, committer, attempt)  # effects of many tasks share its commits
 
     def inputs(self) -> dict[str, Any]:
         """Read the outputs of the stages before."""
         return self._store.stages.inputs(self._attempt.lease.task_id)
 
-    def note(self, progress: str) -> None:
+    def report_progress(self, progress: str) -> None:
         """Report progress."""
-        self._committer.note(Progress(self._attempt.lease.task_id, self._attempt.lease.fence, progress))
+        self._committer.report_progress(Progress(self._attempt.lease.task_id, self._attempt.lease.fence, progress))
 
     @property
     def cancelled(self) -> bool:
@@ -55,25 +55,25 @@ class DirectChannel:
         return self._attempt.state is State.LOST
 
     @property
-    def leaving(self) -> bool:
+    def stopping(self) -> bool:
         """Whether the worker is being stopped."""
-        return self._holdings.is_leaving
+        return self._held.is_stopping
 
 
 class Runner:
     """Starts attempts and hands their ends to the committer."""
 
-    def __init__(self, store: Store, holdings: HeldAttempts, committer: Committer, notices: Notices) -> None:
+    def __init__(self, store: Store, held: HeldAttempts, committer: Committer, events: EventLog) -> None:
         self._store = store
-        self._holdings = holdings
+        self._held = held
         self._committer = committer
-        self._notices = notices
+        self._events = events
         self._waiting: SimpleQueue[Attempt | None] = SimpleQueue()
         self._returned: list[Attempt] = []
         self._threads = 0
         self._assigned = 0
         self._lock = threading.Lock()
-        self._lanes = LoopRunner(self._run_async, partial(notices.part_failed, "loop"))
+        self._lanes = LoopRunner(self._run_async, partial(events.component_failed, "loop"))
 
     def start(self) -> None:
         """Begin taking attempts."""
@@ -102,7 +102,7 @@ class Runner:
             self._leave(attempt)
             return
         try:
-            called = attempt.call(self._line)
+            called = attempt.call(self._channel)
             if attempt.task is not None:
                 attempt.task.effects.ahead.home = self._lanes.loop
             result = await called
@@ -121,7 +121,7 @@ class Runner:
     def _add_thread(self) -> None:
         with self._lock:
             self._assigned += 1
-            if self._assigned <= self._threads or self._threads >= self._holdings.room.concurrency:
+            if self._assigned <= self._threads or self._threads >= self._held.capacity.concurrency:
                 return
             self._threads += 1
         try:
@@ -151,21 +151,21 @@ class Runner:
         self._finish(attempt, settlement)
 
     def _call(self, attempt: Attempt) -> Settlement:
-        return attempt.work(self._line)
+        return attempt.work(self._channel)
 
     def _call_isolated(self, attempt: Attempt) -> Settlement:
         attempt.handler.check(parent.fields_of(attempt.lease))
-        outcome = parent.run(attempt, self._line(attempt), self._store.url)
+        outcome = parent.run(attempt, self._channel(attempt), self._store.url)
         if isinstance(outcome, Failure):
             return judge(attempt.lease, attempt.handler, outcome)
         return attempt.succeed(outcome.value, outcome.trace, outcome.posts)
 
-    def _line(self, attempt: Attempt) -> DirectChannel:
-        return DirectChannel(self._store, self._committer, attempt, self._holdings)
+    def _channel(self, attempt: Attempt) -> DirectChannel:
+        return DirectChannel(self._store, self._committer, attempt, self._held)
 
     def _give_back(self, attempt: Attempt, error: Released) -> None:
         """Release a task whose handler stops because this worker does; otherwise it has failed."""
-        if not self._holdings.is_leaving or attempt.task is None:
+        if not self._held.is_stopping or attempt.task is None:
             self._finish(attempt, attempt.fail(error))
         else:
             attempt.task.effects.when_no_transaction(partial(self._release, attempt))
@@ -186,11 +186,11 @@ class Runner:
             self._store.leases.reclaim([Reclaim(lease.task_id, lease.fence, "released") for lease in held])
             self._store.wake({lease.queue for lease in held})
         except LeaseholdError as trouble:  # the sweeper takes them back when their leases are over
-            self._notices.part_failed("runner", trouble)
+            self._events.component_failed("runner", trouble)
         finally:
             for attempt in attempts:
-                self._holdings.drop(attempt)
-                self._holdings.leave(attempt)
+                self._held.drop(attempt)
+                self._held.free_slot(attempt)
 
     def _finish(self, attempt: Attempt, settlement: Settlement) -> None:
         """Hand over the end, once no transaction holds the lease that it would have to wait for."""
@@ -201,20 +201,20 @@ class Runner:
 
     def _hand_over(self, attempt: Attempt, settlement: Settlement) -> None:
         if settlement.status != "DONE":
-            self._notices.attempt_failed(attempt.lease, settlement)
+            self._events.attempt_failed(attempt.lease, settlement)
         if attempt.end():
             self._committer.settle(attempt, settlement)
         else:
-            self._holdings.drop(attempt)
-        self._holdings.leave(attempt)
+            self._held.drop(attempt)
+        self._held.free_slot(attempt)
 
     def _leave(self, attempt: Attempt) -> None:
         if attempt.state is State.LOST:
-            self._holdings.drop(attempt)
-        self._holdings.leave(attempt)
+            self._held.drop(attempt)
+        self._held.free_slot(attempt)
 
 
 async def _rest(attempt: Attempt) -> None:
     """Wait for what a handler that failed has gone ahead of."""
     if attempt.task is not None:
-        await attempt.task.effects.ahead.rest_async()
+        await attempt.task.effects.ahead.drain_async()

@@ -15,7 +15,7 @@ from leasehold import clock
 from leasehold.model.lease import Renewal
 from leasehold.runtime.attempt import Attempt, State
 from leasehold.runtime.claim.held import HeldAttempts
-from leasehold.runtime.observe.events import Notices
+from leasehold.runtime.observe.events import EventLog
 from leasehold.store import Store
 
 TICK_MAX: Final = 1.0
@@ -26,10 +26,10 @@ IDLE_LEASE_MS: Final = 30_000
 class Heartbeat:
     """Renews what is held."""
 
-    def __init__(self, store: Store, holdings: HeldAttempts, notices: Notices) -> None:
+    def __init__(self, store: Store, held: HeldAttempts, events: EventLog) -> None:
         self._store = store
-        self._holdings = holdings
-        self._notices = notices
+        self._held = held
+        self._events = events
         self._shortest_ms = IDLE_LEASE_MS
         self._closed = False
         self._changed = threading.Condition()
@@ -60,7 +60,7 @@ class Heartbeat:
             try:
                 self.renew()
             except Exception as error:  # noqa: BLE001 — without renewals every lease would be lost
-                self._notices.part_failed("heartbeat", error)
+                self._events.component_failed("heartbeat", error)
 
     def _watch_on(self) -> None:
         while self._wait(40):
@@ -68,7 +68,7 @@ class Heartbeat:
 
     def _wait(self, share: int) -> bool:
         with self._changed:
-            held = (attempt.lease.lease_ms for attempt in self._holdings.all())
+            held = (attempt.lease.lease_ms for attempt in self._held.all())
             self._shortest_ms = min(held, default=IDLE_LEASE_MS)
             self._changed.wait(min(TICK_MAX, max(TICK_MIN, self._shortest_ms / 1000 / share)))
             return not self._closed
@@ -76,7 +76,7 @@ class Heartbeat:
     def renew(self) -> None:
         """Extend every lease that is past a third of its time; lose those that no longer stand."""
         asked_at = clock.uptime()
-        due = [attempt for attempt in self._holdings.all() if _may_land(attempt) and attempt.renew_at <= asked_at]
+        due = [attempt for attempt in self._held.all() if _may_land(attempt) and attempt.renew_at <= asked_at]
         if not due:
             return
         due.sort(key=_task_id)
@@ -89,14 +89,14 @@ class Heartbeat:
                 if answer.extended:
                     attempt.extend(asked_at)
             elif _is_kept(attempt) and attempt.lose():
-                self._notices.lease_lost(attempt.lease, "not renewed: it expired or went to another")
+                self._events.lease_lost(attempt.lease, "not renewed: it expired or went to another")
 
     def watch(self) -> None:
         """Lose every lease whose deadline has come."""
         now = clock.uptime()
-        for attempt in self._holdings.all():
+        for attempt in self._held.all():
             if _is_kept(attempt) and attempt.deadline <= now and attempt.lose():
-                self._notices.lease_lost(attempt.lease, "could not be renewed in time")
+                self._events.lease_lost(attempt.lease, "could not be renewed in time")
 
 
 def _is_kept(attempt: Attempt) -> bool:

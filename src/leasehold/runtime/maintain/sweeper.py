@@ -7,7 +7,7 @@ from typing import Final
 
 from leasehold import clock
 from leasehold.model.lease import Reclaim, Reclaimed
-from leasehold.runtime.observe.events import Notices
+from leasehold.runtime.observe.events import EventLog
 from leasehold.runtime.process_identity import is_gone
 from leasehold.store import Store
 from leasehold.store.workers import Neighbour
@@ -19,9 +19,9 @@ FULL_EVERY: Final = 10
 class Sweeper:
     """Reclaims. Remembers how far it has swept, and now and then sweeps from the start."""
 
-    def __init__(self, store: Store, notices: Notices) -> None:
+    def __init__(self, store: Store, events: EventLog) -> None:
         self._store = store
-        self._notices = notices
+        self._events = events
         self._swept_to = 0
         self._sweeps = 0
 
@@ -64,7 +64,7 @@ class Sweeper:
 
     def _report(self, vacated: list[Reclaimed], why: str) -> None:
         if vacated:
-            self._notices.leases_reclaimed(len(vacated), why)
+            self._events.leases_reclaimed(len(vacated), why)
 
 
 def _queues(vacated: Iterable[Reclaimed]) -> set[str]:

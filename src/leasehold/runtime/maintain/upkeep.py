@@ -17,14 +17,14 @@ from leasehold.errors import LeaseholdError
 from leasehold.model.owner import Owner
 from leasehold.runtime.maintain.orchestrator import Orchestrator
 from leasehold.runtime.maintain.sweeper import Sweeper
-from leasehold.runtime.observe.events import Notices
+from leasehold.runtime.observe.events import EventLog
 from leasehold.store import Store
 from leasehold.store.db.documents import document
 from leasehold.store.workers import Pulse, Question
 
 PULSE_SECONDS: Final = 1.0
 PULSE_MIN: Final = 0.01
-PARTING_SECONDS: Final = 5.0
+SHUTDOWN_SECONDS: Final = 5.0
 
 
 class Upkeep:
@@ -35,7 +35,7 @@ class Upkeep:
         store: Store,
         worker: int,
         owner: Owner,
-        notices: Notices,
+        events: EventLog,
         *,
         queues: Iterable[str] = (),
         routes: Iterable[str] = (),
@@ -47,7 +47,7 @@ class Upkeep:
         self._store = store
         self._worker = worker
         self._owner = owner
-        self._notices = notices
+        self._events = events
         self._queues = document(sorted(queues))
         self._routes = document(sorted(routes))
         self._providers = document(sorted(providers))
@@ -55,8 +55,8 @@ class Upkeep:
         self._on_ready = on_ready
         self._wants_work = wants_work
         self._orchestrator = Orchestrator(store)
-        self._sweeper = Sweeper(store, notices)
-        self._nudged = threading.Event()
+        self._sweeper = Sweeper(store, events)
+        self._poll_requested = threading.Event()
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="leasehold-upkeep", daemon=True)
 
@@ -64,32 +64,32 @@ class Upkeep:
         """Begin."""
         self._thread.start()
 
-    def nudge(self) -> None:
+    def poll_now(self) -> None:
         """Ask the pulse now."""
-        self._nudged.set()
+        self._poll_requested.set()
 
-    def close(self, seconds: float = PARTING_SECONDS) -> None:
+    def close(self, seconds: float = SHUTDOWN_SECONDS) -> None:
         """Stop after the pass under way; one that waits for the database is not waited for longer than this."""
         self._stopped.set()
-        self._nudged.set()
+        self._poll_requested.set()
         if self._thread.is_alive():
-            self._thread.join(timeout=min(seconds, PARTING_SECONDS))
+            self._thread.join(timeout=min(seconds, SHUTDOWN_SECONDS))
 
     def _run(self) -> None:
         pause = 0.0
         while not self._stopped.is_set():
-            self._nudged.wait(pause)
-            self._nudged.clear()
+            self._poll_requested.wait(pause)
+            self._poll_requested.clear()
             try:
-                pause = self.beat()
+                pause = self.poll_once()
             except LeaseholdError as error:
-                self._notices.part_failed("upkeep", error)
+                self._events.component_failed("upkeep", error)
                 pause = PULSE_SECONDS
             except Exception as error:  # noqa: BLE001 — upkeep must outlive any one pass
-                self._notices.part_failed("upkeep", error)
+                self._events.component_failed("upkeep", error)
                 pause = PULSE_SECONDS
 
-    def beat(self) -> float:
+    def poll_once(self) -> float:
         """Ask once and do what the answer says; return how long to wait before asking again."""
         pulse = self._store.workers.pulse(self._question())
         self._on_pulse(pulse)
@@ -119,7 +119,7 @@ class Upkeep:
         try:
             return step()
         except Exception as error:  # noqa: BLE001
-            self._notices.part_failed("upkeep", error)
+            self._events.component_failed("upkeep", error)
             return set()
 
     def _question(self) -> Question:

@@ -12,7 +12,7 @@ from leasehold.runtime.observe.logs import Log, clean
 ERROR_LENGTH_MAX: Final = 500
 
 
-class Notices:
+class EventLog:
     """Reports of one worker. A line holds names and numbers, never payloads or results."""
 
     def __init__(self, **context: object) -> None:
@@ -69,7 +69,7 @@ class Notices:
         """Raise the alarm: a delivery was marked sent without evidence, which the order of send and mark rules out."""
         self._log.error("delivery_suspect", delivery=row.id, provider=row.provider, task=row.task_id)
 
-    def part_failed(self, part: str, error: BaseException) -> None:
+    def component_failed(self, part: str, error: BaseException) -> None:
         """Tell that a part of the worker met trouble and goes on."""
         self._log.error("part_failed", part=part, error=clean(f"{type(error).__name__}: {error}")[:ERROR_LENGTH_MAX])
 

@@ -42,8 +42,8 @@ class Log(logging.LoggerAdapter[logging.Logger]):
             line += "\n" + "".join(traceback.format_stack()[:-STACK_OWN]).rstrip()
         kept: dict[str, Any] = {"stacklevel": kwargs["stacklevel"]} if "stacklevel" in kwargs else {}
         if extra := kwargs.get("extra"):
-            room = _Room()
-            kept["extra"] = {key: room.tidy(value, key) for key, value in extra.items()}
+            capacity = _Room()
+            kept["extra"] = {key: capacity.tidy(value, key) for key, value in extra.items()}
         return clean(line), kept
 
 

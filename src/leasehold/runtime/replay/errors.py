@@ -21,7 +21,7 @@ from leasehold.model.failure.lineage import LINEAGE_MAX, NAMED
 from leasehold.model.failure.verdict import Verdict, pause
 
 # What a module is called while it is a program, or a program's isolated handler; a replay imports it by its name.
-PROGRAMS: Final = ("__main__", "__leasehold_cell__")
+PROGRAMS: Final = ("__main__", "__leasehold_isolated__")
 # Types of the language that say what their constructor was given, not what stands in `args`.
 OWN_WORDS: Final = (SyntaxError, UnicodeDecodeError, UnicodeEncodeError, UnicodeTranslateError)
 

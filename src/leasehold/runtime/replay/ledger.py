@@ -201,18 +201,18 @@ class Answers:
             raise self._turned
 
 
-class ReplayLine:
+class ReplayChannel:
     """How a replayed attempt speaks to the engine: there is none."""
 
     cancelled = False
     lost = False
-    leaving = False
+    stopping = False
 
     def __init__(self, inputs: Callable[[], dict[str, Any]], answers: Answers) -> None:
         self.inputs = inputs
         self.ledger = answers
 
-    def note(self, progress: str) -> None:
+    def report_progress(self, progress: str) -> None:
         """Let progress go nowhere."""
 
 

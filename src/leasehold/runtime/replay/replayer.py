@@ -35,7 +35,7 @@ from leasehold.model.status import Status
 from leasehold.runtime.attempt import Attempt
 from leasehold.runtime.handlers import Handler
 from leasehold.runtime.replay.deliveries import compare_posts
-from leasehold.runtime.replay.ledger import Answers, Diverged, Divergence, ReplayLine
+from leasehold.runtime.replay.ledger import Answers, Diverged, Divergence, ReplayChannel
 
 Handlers = Mapping[str, Handler]
 
@@ -146,10 +146,10 @@ class _Run:
         self.digest.update(canonical.encode(_told(story, settlement), limit=sys.maxsize).encode() + b"\n")
 
     def _attempt(self, story: TaskRecord, attempt: Attempt, answers: Answers) -> Settlement:
-        line = ReplayLine(lambda: self._book.inputs(story), answers)
+        channel = ReplayChannel(lambda: self._book.inputs(story), answers)
         with contextlib.redirect_stdout(sys.stderr):  # what handlers print is not the report
             try:
-                result = attempt.call(lambda _: line)
+                result = attempt.call(lambda _: channel)
                 if attempt.handler.is_async:
                     result = asyncio.run(result)
                 settlement = _succeeded(attempt, result, answers)

@@ -50,10 +50,10 @@ class ShutdownGuard:
         while self._present:
             await asyncio.sleep(LOOK_SECONDS)
             for lane, (task, patience) in self._present.items():
-                if task.leaving and lane not in self._told and waited >= patience:
+                if task.stopping and lane not in self._told and waited >= patience:
                     self._told.add(lane)
                     lane.cancel()
-            waited += LOOK_SECONDS if any(task.leaving for task, _ in self._present.values()) else 0.0
+            waited += LOOK_SECONDS if any(task.stopping for task, _ in self._present.values()) else 0.0
 
 
 class _Guarded:

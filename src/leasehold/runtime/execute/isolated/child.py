@@ -127,11 +127,11 @@ class PipeChannel:
         self.say(inputs=True)
         return self._inputs.get()
 
-    def note(self, progress: str) -> None:
+    def report_progress(self, progress: str) -> None:
         """Report progress."""
         self.say(progress=progress)
 
-    leaving = False  # a child is not told
+    stopping = False  # a child is not told
 
     @property
     def cancelled(self) -> bool:
@@ -147,8 +147,8 @@ class PipeChannel:
 class PipeLedger:
     """The ledger as a child reaches it: its worker commits for it, together with what other attempts do."""
 
-    def __init__(self, line: PipeChannel, url: str) -> None:
-        self._line = line
+    def __init__(self, channel: PipeChannel, url: str) -> None:
+        self._channel = channel
         self._url = url
 
     def enter(self, item: Item) -> Entry:
@@ -158,18 +158,18 @@ class PipeLedger:
     def hand_over(self, item: Item) -> Callable[[], Entry]:
         """Have an entry committed; what is returned waits for the answer."""
         reply = Reply()
-        self._line.ask(item, reply)
+        self._channel.ask(item, reply)
         return reply.wait
 
     def enter_async(self, item: Item) -> AsyncReply:
         """Commit an entry or a move and await the answer; no thread waits for it."""
         reply = AsyncReply()
-        self._line.ask(item, reply)
+        self._channel.ask(item, reply)
         return reply
 
     def transact(self, intent: Intent, act: Callable[[object], Record]) -> Entry:
         """Run `act` on a connection of this process's own: a transaction cannot be lent through a pipe."""
-        self._line.check()
+        self._channel.check()
         with contextlib.closing(open_store(self._url, connections=1)) as store:
             return store.effects.transact(intent, act)
 
@@ -177,18 +177,18 @@ class PipeLedger:
 def main(words: int) -> None:
     """Run the handler the worker names, and send what came of it."""
     mark_isolated_process()
-    line = PipeChannel(words)
-    spec = line.spec()
+    channel = PipeChannel(words)
+    spec = channel.spec()
     register(*spec["secrets"])
-    threading.Thread(target=line.listen, daemon=True).start()
+    threading.Thread(target=channel.listen, daemon=True).start()
     try:
-        with line.alone():
-            result, task = _call(spec, line)
-        line.say(result=canonical.decode(canonical.encode(result)), trace=task.effects.trace, posts=task.posts.all())
+        with channel.alone():
+            result, task = _call(spec, channel)
+        channel.say(result=canonical.decode(canonical.encode(result)), trace=task.effects.trace, posts=task.posts.all())
     except Cancelled as error:
-        line.say(stopped=classify(error).message)
+        channel.say(stopped=classify(error).message)
     except BaseException as error:  # noqa: BLE001 — every end of the handler is sent
-        line.say(failure=_plain(classify(error, spec.get("rules", ()), clock.wall())))
+        channel.say(failure=_plain(classify(error, spec.get("rules", ()), clock.wall())))
     _end(0)
 
 
@@ -206,18 +206,18 @@ def _exit_code(error: BaseException) -> int:
     return error.code if isinstance(error.code, int) else int(error.code is not None)
 
 
-def _call(spec: dict[str, Any], line: PipeChannel) -> tuple[object, Task]:
+def _call(spec: dict[str, Any], channel: PipeChannel) -> tuple[object, Task]:
     sys.path[:], sys.argv[:] = spec["sys_path"], spec["argv"]
     handler = _find(spec)
     spec["rules"] = handler.rules
     lease = _lease.convert(spec["lease"])
     fields = handler.arguments(canonical.decode(lease.payload))
-    task = Task(lease, line, handler)
+    task = Task(lease, channel, handler)
     try:
-        with line.alone():
+        with channel.alone():
             result = handler.function(*((task,) if handler.wants_task else ()), **fields)
         if asyncio.iscoroutine(result):
-            result = asyncio.run(_awaited(result, line, task))
+            result = asyncio.run(_awaited(result, channel, task))
         task.effects.ahead.settle()
     except BaseException:
         task.effects.ahead.rest()
@@ -230,16 +230,16 @@ def _call(spec: dict[str, Any], line: PipeChannel) -> tuple[object, Task]:
     return result, task
 
 
-async def _awaited(result: Coroutine[Any, Any, object], line: PipeChannel, task: Task) -> object:
+async def _awaited(result: Coroutine[Any, Any, object], channel: PipeChannel, task: Task) -> object:
     """Await a handler; what it forked ends before it could close the loop, whose wake-ups both would share."""
     task.effects.ahead.home = asyncio.get_running_loop()
     try:
-        with line.alone():
+        with channel.alone():
             found = await result
         await settle(task)
         return found
     finally:
-        await task.effects.ahead.rest_async()
+        await task.effects.ahead.drain_async()
 
 
 def _entry_of(entered: dict[str, Any]) -> Entry | LeaseholdError:
@@ -251,7 +251,7 @@ def _entry_of(entered: dict[str, Any]) -> Entry | LeaseholdError:
 
 def _find(spec: dict[str, Any]) -> Handler:
     if spec["path"]:
-        found: Any = runpy.run_path(spec["path"], run_name="__leasehold_cell__")[spec["name"]]
+        found: Any = runpy.run_path(spec["path"], run_name="__leasehold_isolated__")[spec["name"]]
     else:
         found = getattr(importlib.import_module(spec["module"]), spec["name"])
     handler = getattr(found, "handler", None)

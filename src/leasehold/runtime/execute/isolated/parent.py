@@ -25,7 +25,7 @@ from leasehold.model.machine import Move
 from leasehold.redact import registered
 from leasehold.runtime.attempt import Attempt, State
 from leasehold.runtime.effects.effects import Item
-from leasehold.runtime.task import Line
+from leasehold.runtime.task import EngineChannel
 from leasehold.shapes import Shape
 
 GUARD: Final = str(Path(__file__).with_name("guard.py"))
@@ -48,7 +48,7 @@ def fields_of(lease: Lease) -> dict[str, Any]:
     return found
 
 
-def run(attempt: Attempt, line: Line, url: str) -> Value | Failure:
+def run(attempt: Attempt, channel: EngineChannel, url: str) -> Value | Failure:
     """Run an attempt in a child process and return what came of it. Its transactions reach the database at `url`."""
     (life_read, life_write), (word_read, word_write) = _pipes()
     try:
@@ -70,7 +70,7 @@ def run(attempt: Attempt, line: Line, url: str) -> Value | Failure:
         ending()
     try:
         _say(child, {"spec": {**_spec(attempt), "url": url, "secrets": registered()}})
-        return _converse(child, _Words(word_read), line)
+        return _converse(child, _Words(word_read), channel)
     finally:
         ending()
         os.close(word_read)
@@ -96,8 +96,8 @@ class _Words:
             if not more:
                 return b""
             self._heard += more
-        line, _, self._heard = self._heard.partition(b"\n")
-        return bytes(line)
+        channel, _, self._heard = self._heard.partition(b"\n")
+        return bytes(channel)
 
 
 def _pipes() -> tuple[tuple[int, int], tuple[int, int]]:
@@ -131,22 +131,22 @@ def _close(pipe: IO[bytes] | None) -> None:
         return
 
 
-def _converse(child: subprocess.Popen[bytes], words: _Words, line: Line) -> Value | Failure:
+def _converse(child: subprocess.Popen[bytes], words: _Words, channel: EngineChannel) -> Value | Failure:
     told = False
     while True:
         text = words.next(LOOK_SECONDS)
-        if line.cancelled and not told:
+        if channel.cancelled and not told:
             told = _say(child, {"cancelled": True})
         if text is None:
             continue
         if not text:
             return Failure("WORKER_CRASHED", "the child process ended without a result", retryable=True)
-        answer = _heed(child, json.decode(text), line)
+        answer = _heed(child, json.decode(text), channel)
         if answer is not None:
             return answer
 
 
-def _heed(child: subprocess.Popen[bytes], word: dict[str, Any], line: Line) -> Value | Failure | None:
+def _heed(child: subprocess.Popen[bytes], word: dict[str, Any], channel: EngineChannel) -> Value | Failure | None:
     match word:
         case {"result": value}:
             return Value(value, word.get("trace"), _posts.convert(word.get("posts")))
@@ -157,19 +157,19 @@ def _heed(child: subprocess.Popen[bytes], word: dict[str, Any], line: Line) -> V
         case {"exit": code}:
             return Failure("WORKER_CRASHED", f"the child process ended without a result: {_told(code)}", retryable=True)
         case {"progress": text}:
-            line.note(text)
+            channel.report_progress(text)
         case {"inputs": _}:
-            _say(child, {"inputs": line.inputs()})
+            _say(child, {"inputs": channel.inputs()})
         case {"enter": asked}:
-            _say(child, {"entered": {"number": asked["number"], **_enter(asked, line)}})
+            _say(child, {"entered": {"number": asked["number"], **_enter(asked, channel)}})
     return None
 
 
-def _enter(asked: dict[str, Any], line: Line) -> dict[str, Any]:
+def _enter(asked: dict[str, Any], channel: EngineChannel) -> dict[str, Any]:
     """Commit an entry or a move for the child, and put the answer into words."""
     item: Item = next(shape.convert(asked[name]) for name, shape in ITEMS.items() if name in asked)
     try:
-        return {"entry": line.ledger.enter(item)}
+        return {"entry": channel.ledger.enter(item)}
     except LeaseholdError as error:
         return {"code": error.code, "said": error.detail}
 
