@@ -6,7 +6,6 @@ import pwd
 import pytest
 
 from leasehold import Permanent, Retry
-from leasehold.app.principals import principal_of
 from leasehold.errors import (
     EffectSettled,
     EffectUnanswered,
@@ -19,6 +18,7 @@ from leasehold.errors import (
 )
 from leasehold.insight.read.revival_plan import EffectFate, Fate
 from leasehold.model.limits import PAGE_MAX
+from leasehold.store.audit import principal_of
 
 SECRET = "hunter2"  # noqa: S105 — what must not be seen
 

@@ -294,12 +294,12 @@ def test_jobs_are_listed_with_their_states_by_how_their_keys_start(app):
     jobs = app.submit_many(send, [{"far": 0}] * len(keys), keys=keys)
     two = send.submit({"far": 2}, key="c/1")
     app.drain(timeout=120, concurrency=200)
-    assert [(one.job_id, one.state) for one in app.machine.standing("send", prefix="c/")] == [(two.id, "PACKED")]
-    found = list(app.machine.standing("send", prefix="a/"))
+    assert [(one.job_id, one.state) for one in app.machine.jobs("send", prefix="c/")] == [(two.id, "PACKED")]
+    found = list(app.machine.jobs("send", prefix="a/"))
     assert sorted(one.job_id for one in found) == [job.id for job in jobs[:1_001]]  # more than one page
-    assert [one.key for one in app.machine.standing("send", prefix="é")] == ["é/1"]
-    assert len({one.key for one in app.machine.standing("send")}) == len(keys) + 1
-    assert not list(app.machine.standing("other"))
+    assert [one.key for one in app.machine.jobs("send", prefix="é")] == ["é/1"]
+    assert len({one.key for one in app.machine.jobs("send")}) == len(keys) + 1
+    assert not list(app.machine.jobs("other"))
 
 
 def test_without_a_machine_nothing_advances(app):

@@ -5,8 +5,8 @@ import signal
 
 import pytest
 
-from leasehold.app.principals import system_user
 from leasehold.cli.exits import Exit
+from leasehold.store.audit import system_user
 from tests.support.apps.mailing import change, post, write
 from tests.support.wait import until
 

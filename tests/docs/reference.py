@@ -183,7 +183,7 @@ def _app_table() -> str:
 
 def _handles() -> Iterator[tuple[str, type, str]]:
     kinds = importlib.import_module("leasehold.app.kinds")
-    yield "`kind`: what `@app.job` makes", kinds.Kind, "kind."
+    yield "`kind`: what `@app.job` makes", kinds.JobKind, "kind."
     yield "`pipeline`: what `app.pipeline(…)` returns", kinds.Pipeline, "pipeline."
     yield "`job`: what `submit` and `get` return", leasehold.Job, "job."
     yield "`task`: the argument of a handler", leasehold.Task, "task."

@@ -14,7 +14,6 @@ from typing import TypedDict, Unpack
 from msgspec import Struct
 
 from leasehold import canonical
-from leasehold.app.principals import principal_of
 from leasehold.app.ready_store import ReadyStore
 from leasehold.canonical import INTEGER_MAX
 from leasehold.errors import EffectSettled, LeaseholdError, LetterRevived, OptionInvalid, Unavailable, check_error_class
@@ -27,6 +26,7 @@ from leasehold.model.limits import EVIDENCE_LENGTH_MAX, PAGE_MAX, TICKET_LENGTH_
 from leasehold.model.names import check_name, check_text, check_whole
 from leasehold.model.revival import LetterState
 from leasehold.redact import scrub
+from leasehold.store.audit import principal_of
 from leasehold.store.deadletters import LetterRow, Revived, Where
 
 KEY_PREFIX_MIN = 8

@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import overload
+from typing import Unpack, overload
 
-from leasehold.app.kinds import Function, JobKind, KindRegistry, Submitter, check_machine, check_retry, make_terms
+from leasehold.app.kinds import (
+    Function,
+    HandlerOptions,
+    JobKind,
+    KindRegistry,
+    Submitter,
+    check_machine,
+    check_retry,
+    make_terms,
+)
 from leasehold.model.failure.rules import Failures, make_rules
 from leasehold.model.limits import LEASE_SECONDS
 from leasehold.model.machine import Machine
 from leasehold.model.names import check_name
 from leasehold.model.retry import Retry
 from leasehold.runtime.handlers import make_handler
+
+
+class JobOptions(HandlerOptions, total=False):
+    """The options of a job."""
+
+    failures: Failures
+    machine: Machine | None
 
 
 class JobDecorator:
@@ -25,18 +41,7 @@ class JobDecorator:
     def __call__(self, function: Function) -> JobKind: ...
 
     @overload
-    def __call__(
-        self,
-        *,
-        name: str | None = None,
-        queue: str = "default",
-        retry: Retry | None = None,
-        lease: float = LEASE_SECONDS,
-        on_lost: str = "requeue",
-        isolated: bool = False,
-        failures: Failures = None,
-        machine: Machine | None = None,
-    ) -> Callable[[Function], JobKind]: ...
+    def __call__(self, **options: Unpack[JobOptions]) -> Callable[[Function], JobKind]: ...
 
     def __call__(  # noqa: PLR0913 — every option is named at the call
         self,

@@ -6,7 +6,6 @@ import builtins
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from leasehold.app.principals import principal_of
 from leasehold.app.ready_store import ReadyStore
 from leasehold.canonical import INTEGER_MAX
 from leasehold.errors import KindTaken, OptionInvalid
@@ -23,6 +22,7 @@ from leasehold.runtime import run
 from leasehold.runtime.deliver.relay import reconcile_now
 from leasehold.runtime.deliver.sender import RegisteredProvider
 from leasehold.runtime.observe.events import EventLog
+from leasehold.store.audit import principal_of
 from leasehold.store.deliveries import Answer
 
 

@@ -13,19 +13,22 @@ from leasehold.app.deliveries import DeliveryOperations
 from leasehold.app.job import Job
 from leasehold.app.journal import Journal
 from leasehold.app.kinds import KindRegistry, Pipeline
+from leasehold.app.machines import MachineOperations
 from leasehold.app.manual import ManualLeases
-from leasehold.app.nouns import MachineOperations, QueueOperations
+from leasehold.app.queues import QueueOperations
 from leasehold.app.ready_store import ReadyStore
-from leasehold.app.submitting import SubmitOptions
+from leasehold.app.submitting import Scheduling
 from leasehold.app.worker_plan import make_plan
 from leasehold.canonical import INTEGER_MAX
 from leasehold.errors import Misuse, OptionInvalid
 from leasehold.insight.read import jobs
 from leasehold.model.failure.rules import Failures
+from leasehold.model.graph import Definition
 from leasehold.model.limits import PAGE_MAX
 from leasehold.model.machine import Machine
 from leasehold.model.names import check_name, check_whole
 from leasehold.model.status import Status
+from leasehold.model.task import Submission
 from leasehold.runtime.handlers import Handler
 from leasehold.runtime.run import drain, serve
 from leasehold.store import Store, borrow_store, open_store
@@ -55,7 +58,7 @@ class Leasehold:
         self.manual = ManualLeases(self._ready_store, self._registry)
 
     def pipeline(self, name: str, *, failures: Failures = None, machine: Machine | None = None) -> Pipeline:
-        """Register a pipeline; add stages with `@pipeline.stage`. `failures`: rules that judge exceptions first."""
+        """Register a pipeline; add stages with `@pipeline.stage`. `failures`: rules that classify exceptions first."""
         made = Pipeline(self, check_name(name, "kind"), failures, machine)
         self._registry.add(made)
         return made
@@ -73,21 +76,18 @@ class Leasehold:
     ) -> Job:
         """Submit one job. The same kind and key again returns that job; with another payload it is a `KeyConflict`.
 
-        With `version`, each version of the key is a job of its own, under the key `key@version`. The same version
-        again returns its job and what came of it; a strictly higher one runs anew, even while the one before still
-        runs; one lower than the newest asked for is refused as `VersionStale`, one that was pruned as `VersionPruned`.
+        With `version`, each version of the key is a separate job, under the key `key@version`. The same version again
+        returns its job; a higher one runs as a new job, even while the version before still runs; a version lower
+        than the newest one submitted is refused as `VersionStale`, one that was pruned as `VersionPruned`.
         `branch` names a branch of the kind's queue, such as a host: see `app.queues.limit`.
         """
         if version is None:
             branches = None if branch is None else [branch]
             return self.submit_many(what, [payload], keys=[key], priority=priority, delay=delay, branches=branches)[0]
         if key is None:
-            raise OptionInvalid("A version is one of a key; pass both.")
-        texts = submitting.check_payloads(what, self._registry, [payload])
-        store, definition = self._ready_store.store, submitting.definition_of(what, self._registry, self._ready_store)
-        made = submitting.make_submissions(
-            definition, texts, [key], SubmitOptions(priority, delay, branch and [branch])
-        )
+            raise OptionInvalid("A version belongs to a key; pass both.")
+        definition, made = self._submissions(what, [payload], [key], Scheduling(priority, delay, branch and [branch]))
+        store = self._ready_store.store
         return Job.submitted(store, submitting.submit_version(store, definition, made[0], version))
 
     def submit_many(
@@ -101,16 +101,21 @@ class Leasehold:
         branches: Sequence[str | None] | None = None,
     ) -> list[Job]:
         """Submit many jobs of one kind in one transaction: all or none."""
-        options = SubmitOptions(priority, delay, branches)
+        scheduling = Scheduling(priority, delay, branches)
         for given, name in ((keys, "keys"), (branches, "branches")):
             if given is not None and len(given) != len(payloads):
                 raise OptionInvalid(f"{len(payloads)} payloads need as many {name}; got {len(given)}.")
-        texts = submitting.check_payloads(what, self._registry, payloads)
+        definition, made = self._submissions(what, payloads, keys, scheduling)
         store = self._ready_store.store
+        return [Job.submitted(store, one) for one in submitting.submit(store, definition, made, are_new=keys is None)]
+
+    def _submissions(
+        self, what: object, payloads: Sequence[object], keys: Sequence[str | None] | None, scheduling: Scheduling
+    ) -> tuple[Definition, list[Submission]]:
+        """Check payloads and options before anything is written."""
+        texts = submitting.check_payloads(what, self._registry, payloads)
         definition = submitting.definition_of(what, self._registry, self._ready_store)
-        made = submitting.make_submissions(definition, texts, keys, options)
-        answers = submitting.submit(store, definition, made, are_new=keys is None)
-        return [Job.submitted(store, answer) for answer in answers]
+        return definition, submitting.make_submissions(definition, texts, keys, scheduling)
 
     @contextmanager
     def transaction(self, connection: object) -> Iterator[None]:
@@ -141,7 +146,7 @@ class Leasehold:
         return [Job.of(store, seen) for seen in found]
 
     def cancel(self, job: Job | int, *, reason: str = "") -> Job:
-        """Call a job off with all its tasks; see `Job.cancel`."""
+        """Cancel a job with all its tasks; see `Job.cancel`."""
         return (job if isinstance(job, Job) else self.get(job)).cancel(reason)
 
     def work(self, *, concurrency: int = 50, queues: QueueChoice = None, grace: float = 30.0) -> None:
@@ -168,7 +173,7 @@ class Leasehold:
         return versions
 
     def close(self) -> None:
-        """Let go of every connection."""
+        """Close every connection."""
         self.store.close()
 
     def _handlers(self) -> dict[str, Handler]:

@@ -8,7 +8,6 @@ from typing import IO
 
 from leasehold import clock
 from leasehold.app import retention
-from leasehold.app.principals import principal_of
 from leasehold.app.ready_store import ReadyStore
 from leasehold.app.retention import BATCH_TASKS, Notice, Retention, Swept
 from leasehold.canonical import INTEGER_MAX
@@ -20,6 +19,7 @@ from leasehold.model.journal.record import Closing
 from leasehold.model.limits import PAGE_MAX
 from leasehold.model.names import check_name, check_range, check_whole
 from leasehold.runtime.replay.replayer import Replay, replay
+from leasehold.store.audit import principal_of
 from leasehold.store.journal import JournalLine
 
 AGE_SECONDS_MAX = 100 * 366 * 24 * 3600.0

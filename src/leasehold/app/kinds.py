@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol, overload
+from typing import Any, Protocol, TypedDict, Unpack, overload
 
 from leasehold.app.job import Job
 from leasehold.errors import GraphInvalid, KindTaken, KindUnknown, OptionInvalid
@@ -20,20 +20,31 @@ from leasehold.runtime.handlers import Handler, make_handler
 Function = Callable[..., Any]
 
 
-class Submitter(Protocol):
-    """Whoever submits: the app."""
+class SubmitOptions(TypedDict, total=False):
+    """The options of one submit; `Leasehold.submit` explains them."""
 
-    def submit(
-        self,
-        what: object,
-        payload: object = None,
-        *,
-        key: str | None = None,
-        priority: int = 0,
-        delay: float = 0.0,
-        version: int | None = None,
-        branch: str | None = None,
-    ) -> Job:
+    key: str | None
+    priority: int
+    delay: float
+    version: int | None
+    branch: str | None
+
+
+class HandlerOptions(TypedDict, total=False):
+    """The options that jobs and stages share."""
+
+    name: str | None
+    queue: str
+    retry: Retry | None
+    lease: float
+    on_lost: str
+    isolated: bool
+
+
+class Submitter(Protocol):
+    """Submits jobs: the app."""
+
+    def submit(self, what: object, payload: object = None, **options: Unpack[SubmitOptions]) -> Job:
         """Submit a job."""
 
 
@@ -73,18 +84,9 @@ class JobKind:
         """Call the function itself, outside the engine."""
         return self.handler.function(*arguments, **fields)
 
-    def submit(
-        self,
-        payload: object = None,
-        *,
-        key: str | None = None,
-        priority: int = 0,
-        delay: float = 0.0,
-        version: int | None = None,
-        branch: str | None = None,
-    ) -> Job:
-        """Submit a job of this kind; see `Leasehold.submit`."""
-        return self._app.submit(self, payload, key=key, priority=priority, delay=delay, version=version, branch=branch)
+    def submit(self, payload: object = None, **options: Unpack[SubmitOptions]) -> Job:
+        """Submit a job of this kind; options as of `Leasehold.submit`."""
+        return self._app.submit(self, payload, **options)
 
     def handlers(self) -> list[Handler]:
         """Return what runs it."""
@@ -107,6 +109,13 @@ class StageHandle:
 After = str | StageHandle | Iterable[str | StageHandle] | None
 
 
+class StageOptions(HandlerOptions, total=False):
+    """The options of a stage."""
+
+    after: After
+    each: str | None
+
+
 class Pipeline:
     """A pipeline's kind: stages are added with `@pipeline.stage`."""
 
@@ -122,18 +131,7 @@ class Pipeline:
     def stage(self, function: Function) -> StageHandle: ...
 
     @overload
-    def stage(
-        self,
-        *,
-        after: After = None,
-        each: str | None = None,
-        name: str | None = None,
-        queue: str = "default",
-        retry: Retry | None = None,
-        lease: float = LEASE_SECONDS,
-        on_lost: str = "requeue",
-        isolated: bool = False,
-    ) -> Callable[[Function], StageHandle]: ...
+    def stage(self, **options: Unpack[StageOptions]) -> Callable[[Function], StageHandle]: ...
 
     def stage(  # noqa: PLR0913 — every option is named at the call
         self,
@@ -182,17 +180,9 @@ class Pipeline:
             raise GraphInvalid(f"Pipeline '{self.name}' has no stages; add one with @{self.name}.stage.")
         return Definition(self.name, Terms(), tuple(self._stages.values()), self._machine)
 
-    def submit(
-        self,
-        payload: object = None,
-        *,
-        key: str | None = None,
-        priority: int = 0,
-        delay: float = 0.0,
-        version: int | None = None,
-    ) -> Job:
-        """Submit a job of this pipeline; see `Leasehold.submit`."""
-        return self._app.submit(self, payload, key=key, priority=priority, delay=delay, version=version)
+    def submit(self, payload: object = None, **options: Unpack[SubmitOptions]) -> Job:
+        """Submit a job of this pipeline; options as of `Leasehold.submit`, except `branch`."""
+        return self._app.submit(self, payload, **options)
 
     def handlers(self) -> list[Handler]:
         """Return what runs its stages."""

@@ -28,8 +28,8 @@ KEY_CHANCE = 8  # bytes of a key that nobody can guess or meet twice
 
 
 @dataclass(frozen=True, slots=True)
-class SubmitOptions:
-    """How jobs are submitted: higher priority first, not before `delay` seconds from now, into which branch each."""
+class Scheduling:
+    """When and where jobs run: higher priority first, after `delay` seconds, each in its branch of the queue."""
 
     priority: int = 0
     delay: float = 0.0
@@ -75,23 +75,23 @@ def _check_payload(handlers: Sequence[Handler], payload: object) -> str:
 
 
 def make_submissions(
-    definition: Definition, payloads: Sequence[str], keys: Sequence[str | None] | None, options: SubmitOptions
+    definition: Definition, payloads: Sequence[str], keys: Sequence[str | None] | None, scheduling: Scheduling
 ) -> list[Submission]:
     """Put together what the store is given; a job without a key gets one that nobody else has."""
     kind, terms, unmet = definition.kind, definition.terms, len(definition.stages)
-    delay_us, priority = clock.microseconds(options.delay), options.priority
+    delay_us, priority = clock.microseconds(scheduling.delay), scheduling.priority
     own = _own_keys(len(payloads))
     if keys is not None:
         own = [mine if key is None else check_key(key) for mine, key in zip(own, keys, strict=True)]
-    if options.branches is None:
+    if scheduling.branches is None:
         return [
             Submission(kind, key, payload, terms, priority, delay_us, unmet)
             for payload, key in zip(payloads, own, strict=True)
         ]
-    branched = _branched(definition, options.branches)
+    branched = _branched(definition, scheduling.branches)
     return [
         Submission(kind, key, payload, branched[branch], priority, delay_us, unmet)
-        for payload, key, branch in zip(payloads, own, options.branches, strict=True)
+        for payload, key, branch in zip(payloads, own, scheduling.branches, strict=True)
     ]
 
 

@@ -16,7 +16,7 @@ from leasehold.cli.table import echo
 from leasehold.cli.verbs import URL_KEY, help_with_examples, url_option
 from leasehold.cli.words import safe
 from leasehold.errors import LeaseholdError
-from leasehold.insight.addresses import told
+from leasehold.redact.database_url import safe_text
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoints
@@ -70,7 +70,7 @@ class Root(click.Group):
             return super().invoke(context)
         except LeaseholdError as error:
             url = context.meta.get(URL_KEY) or os.environ.get("LEASEHOLD_URL") or DEFAULT_URL
-            echo(safe(f"error {told(error, url)}"), error=True)
+            echo(safe(f"error {safe_text(error, url)}"), error=True)
             context.exit(exit_of(error))
         except KeyboardInterrupt:
             context.exit(Exit.INTERRUPTED)

@@ -16,9 +16,9 @@ from msgspec import Struct
 
 from leasehold import clock
 from leasehold.errors import LeaseholdError
-from leasehold.insight.addresses import masked, told
 from leasehold.insight.read.deliveries import unserved
 from leasehold.model.owner import Owner
+from leasehold.redact.database_url import masked, safe_text
 from leasehold.store import Store, open_store
 from leasehold.store.db import migrate
 from leasehold.store.db.sqlite import VERSION_MIN, SqliteDialect
@@ -67,7 +67,7 @@ def examine(url: str, owner: Owner, is_gone: IsGone, wall: Callable[[], int] = c
         with closing(open_store(url, connections=1, patience=PATIENCE_SECONDS)) as store:
             findings += _database(store, owner, is_gone, wall)
     except LeaseholdError as error:
-        findings.append(Finding("database", Grade.WRONG, masked(url), told(error, url)))
+        findings.append(Finding("database", Grade.WRONG, masked(url), safe_text(error, url)))
     return findings
 
 

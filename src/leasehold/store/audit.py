@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import pwd
 from typing import Any
 
 from msgspec import Struct
 
 from leasehold import canonical
 from leasehold.model.limits import PAGE_MAX
-from leasehold.model.names import clean
+from leasehold.model.names import check_text, clean
 from leasehold.store.db.database import Database, Session
 
 PRINCIPAL_LENGTH_MAX = 200
@@ -55,3 +57,17 @@ def note(
         detail=canonical.encode(detail or {}),
     )
     return int(rows[0][0])
+
+
+def principal_of(given: str | None) -> str:
+    """Return the given principal, else the user that this process runs as."""
+    return system_user() if given is None else check_text(given, PRINCIPAL_LENGTH_MAX, "A principal")
+
+
+def system_user() -> str:
+    """Name the user that this process runs as, by its uid: environment variables can be set by anybody."""
+    uid = os.getuid()
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"uid {uid}"

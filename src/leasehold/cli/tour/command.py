@@ -24,7 +24,7 @@ from leasehold.cli.tour.screen import opened_screen, print_verdict
 from leasehold.cli.tour.verdict import Verdict, judge
 from leasehold.cli.verbs import given_url, help_with_examples, url_option_saying
 from leasehold.cli.words import safe
-from leasehold.insight.addresses import masked
+from leasehold.redact.database_url import masked
 from leasehold.store.db.sqlite_wake import folder_of
 
 DATABASE = "tour.db"

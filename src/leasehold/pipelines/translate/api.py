@@ -152,7 +152,7 @@ def check_place(order: Order, memory: Memory | None, crew: Crew) -> None:
         raise RunMissing(f"There is nothing to rework in {order.folder}.")
     if order.url:
         with closing(Leasehold(order.url)) as app:
-            if next(app.machine.standing(KIND, prefix=f"{order.name}/"), None) is not None:
+            if next(app.machine.jobs(KIND, prefix=f"{order.name}/"), None) is not None:
                 raise RunForeign(f"The database has a run {order.name} already, of another folder.")
 
 

@@ -59,12 +59,12 @@ class Story:
 def places(toolchain: Toolchain) -> dict[str, Place]:
     """Return where the paragraphs of a run stand, by key; also those that its document no longer has."""
     found: dict[str, Place] = {}
-    for one in toolchain.app.machine.standing(KIND, prefix=toolchain.prefix):
+    for one in toolchain.app.machine.jobs(KIND, prefix=toolchain.prefix):
         key, _, version = one.key.partition(VERSION_MARK)
         place = Place(key, one.job_id, one.state, version=int(version or 0))
         if key not in found or found[key].version < place.version:
             found[key] = place
-    for one in sorted(toolchain.app.machine.standing(ROUND, prefix=toolchain.prefix), key=lambda one: one.job_id):
+    for one in sorted(toolchain.app.machine.jobs(ROUND, prefix=toolchain.prefix), key=lambda one: one.job_id):
         key, _, _ = one.key.rpartition(ROUND_MARK)
         before = found[key]
         found[key] = Place(key, before.job_id, one.state, (*before.rounds, one.job_id), before.version)

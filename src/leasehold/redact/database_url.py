@@ -1,4 +1,4 @@
-"""A database's URL as it may be shown: never with a password."""
+"""Show a database's URL, and errors about it, without its password."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _AUTHORITY: Final = re.compile(r"^([a-z0-9+]+://[^:@/?#]*):(.*)@", re.IGNORECASE
 _HOST: Final = r"(?:\[[0-9a-f:.%]+\]|[^][:@/?#,]*)(?::[0-9]*)?"
 _CLEAN: Final = re.compile(rf"[a-z0-9+]+://(?:[^@/]*@)?{_HOST}(?:,{_HOST})*(?:[/?][^@]*)?", re.IGNORECASE | re.DOTALL)
 _ESCAPE_BROKEN: Final = re.compile(r"%(?![0-9a-f]{2})", re.IGNORECASE)
-_FROM_DRIVERS: Final = (Unavailable, UrlInvalid, Broken)
-_UNSAID: Final = (
+_MAY_QUOTE_URL: Final = (Unavailable, UrlInvalid, Broken)
+_CAUSE_HIDDEN: Final = (
     "The cause is not shown, as it may quote a password: this URL can be read in several ways."
     " In a user's name and password write @ as %40, : as %3A, / as %2F, % as %25."
 )
@@ -33,12 +33,12 @@ def masked(url: str) -> str:
     return _PARAMETER.sub(rf"\1{MASK}", _AUTHORITY.sub(rf"\1:{MASK}@", url))
 
 
-def told(error: LeaseholdError, url: str) -> str:
-    """Return an error's code and message as it may be shown; what is secret in the URL is not in it."""
-    said = str(error).removesuffix(error.detail).rstrip()
-    quotes = isinstance(error, _FROM_DRIVERS) or error.detail.startswith("PostgreSQL says: ")
-    detail = _UNSAID if quotes and not _is_clean(url) else scrubbed(error.detail, url)
-    return f"{error.code}: {said} {detail}".rstrip()
+def safe_text(error: LeaseholdError, url: str) -> str:
+    """Return an error's code and message without what is secret in the URL."""
+    message = str(error).removesuffix(error.detail).rstrip()
+    quotes = isinstance(error, _MAY_QUOTE_URL) or error.detail.startswith("PostgreSQL says: ")
+    detail = _CAUSE_HIDDEN if quotes and not _is_clean(url) else scrubbed(error.detail, url)
+    return f"{error.code}: {message} {detail}".rstrip()
 
 
 def scrubbed(text: str, url: str) -> str:

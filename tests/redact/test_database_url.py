@@ -3,7 +3,7 @@
 import pytest
 
 from leasehold.errors import DatabaseUnavailable, KindUnknown, Misuse, UrlInvalid
-from leasehold.insight.addresses import masked, scrubbed, told
+from leasehold.redact.database_url import masked, safe_text, scrubbed
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_a_message_is_shown_without_the_password_and_its_pieces():
 )
 @pytest.mark.parametrize("error", [DatabaseUnavailable, UrlInvalid, Misuse])
 def test_nothing_a_driver_says_of_a_url_with_several_readings_is_shown(url, error):
-    said = told(error("PostgreSQL says: failed to resolve host 'ret@db'."), url)
+    said = safe_text(error("PostgreSQL says: failed to resolve host 'ret@db'."), url)
     assert said.startswith(f"{error.code}: {error.__doc__} The cause is not shown")
     assert "ret@" not in said
     assert "write @ as %40" in said
@@ -65,9 +65,9 @@ def test_nothing_a_driver_says_of_a_url_with_several_readings_is_shown(url, erro
     ],
 )
 def test_what_a_driver_says_of_a_clean_url_is_shown(url):
-    assert told(DatabaseUnavailable("Nobody listens."), url).endswith(" that it is running. Nobody listens.")
+    assert safe_text(DatabaseUnavailable("Nobody listens."), url).endswith(" that it is running. Nobody listens.")
 
 
 def test_an_error_that_does_not_come_from_a_driver_keeps_its_words():
-    said = told(KindUnknown("Did you mean greet?"), "postgresql://db/shop?user=clerk@db")
+    said = safe_text(KindUnknown("Did you mean greet?"), "postgresql://db/shop?user=clerk@db")
     assert said.endswith("Did you mean greet?")
