@@ -1,14 +1,13 @@
-"""Time as this process sees it: microseconds since 1970 (UTC), and a monotonic clock for deadlines.
+"""This process's clocks: microseconds since 1970 (UTC), and a monotonic clock for deadlines.
 
-What decides leases and due times is the database's `leasehold_now()`, never this module; here are only the
-readings it is made from on SQLite, and conversions for people.
+Leases and due times follow the database's `leasehold_now()`, never this module. SQLite's `leasehold_now()` is made
+from these readings.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -32,22 +31,11 @@ def _since_boot() -> int:
 
 
 _SOURCE: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-_uptime: Callable[[], int] = _since_boot
-
-
-@contextmanager
-def simulated(reading: Callable[[], int]) -> Iterator[None]:
-    """Let deadlines go by another clock, in a simulation where no time passes by itself."""
-    global _uptime  # noqa: PLW0603 — the one place where a process learns to tell the time
-    before, _uptime = _uptime, reading
-    try:
-        yield
-    finally:
-        _uptime = before
+_uptime: Callable[[], int] = _since_boot  # `leasehold.testing` replaces it in simulations
 
 
 def boot_id() -> str:
-    """Name this boot of the machine, or '' where the system does not tell."""
+    """Name this boot of the machine, or '' where the system has no name for it."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     except OSError:

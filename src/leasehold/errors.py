@@ -1,13 +1,13 @@
-"""Every error Leasehold raises, drawn as one tree that says who must act.
+"""Every error Leasehold raises, as one tree that shows who must act.
 
     LeaseholdError
-    ├── Misuse        the caller changes something
-    ├── Overtaken     the world moved on: stop, touch nothing
+    ├── Misuse        the caller changes the call
+    ├── Overtaken     another process was first: stop, change nothing
     ├── Unavailable   try again later
-    └── Broken        an invariant failed: stop and call a person
+    └── Broken        an invariant failed: stop and have a person look
 
 A class's docstring is its message; `code` is stable and may be matched by programs.
-The signals at the end are what a user's handler raises; they are not errors of ours.
+The signals at the end are raised by users' handlers; they are not errors of the engine.
 """
 
 from __future__ import annotations
@@ -19,48 +19,48 @@ _error_class: Final = re.compile(r"[A-Z][A-Z0-9_]{2,62}\Z")
 
 
 class LeaseholdError(Exception):
-    """Leasehold could not do what was asked."""
+    """Leasehold could not carry out the call."""
 
     code: ClassVar[str] = "LEASEHOLD_ERROR"
 
     def __init__(self, detail: str = "") -> None:
-        said = (type(self).__doc__ or "").strip()
-        super().__init__(f"{said} {detail}".strip())
+        message = (type(self).__doc__ or "").strip()
+        super().__init__(f"{message} {detail}".strip())
         self.detail = detail
 
 
 class Misuse(LeaseholdError):
-    """The call cannot succeed as it stands."""
+    """The call cannot succeed with these arguments or in this state; change it."""
 
     code = "MISUSE"
 
 
 class Overtaken(LeaseholdError):
-    """The world moved on while this was under way; nothing was changed."""
+    """Another process changed this first; nothing was written."""
 
     code = "OVERTAKEN"
 
 
 class Unavailable(LeaseholdError):
-    """A part we depend on does not answer; try again later."""
+    """A service that Leasehold needs does not answer; try again later."""
 
     code = "UNAVAILABLE"
 
 
 class Broken(LeaseholdError):
-    """An invariant does not hold; stop and call a person."""
+    """An invariant does not hold; stop and have a person look at it."""
 
     code = "BROKEN"
 
 
 class KeyConflict(Misuse):
-    """A job of this kind and key exists with another payload; use another key or the same payload."""
+    """A job with this kind and key exists with a different payload; use another key or the same payload."""
 
     code = "KEY_CONFLICT"
 
 
 class PayloadInvalid(Misuse):
-    """The value is not strict JSON that both databases can keep."""
+    """The value is not strict JSON that both databases can store."""
 
     code = "PAYLOAD_INVALID"
 
@@ -78,49 +78,49 @@ class PayloadTooDeep(PayloadInvalid):
 
 
 class NameInvalid(Misuse):
-    """A queue, kind or stage is named ^[a-z][a-z0-9_.-]{0,62}$: lower case, starting with a letter."""
+    """The name of a queue, kind or stage must match ^[a-z][a-z0-9_.-]{0,62}$: lower case, starting with a letter."""
 
     code = "NAME_INVALID"
 
 
 class OptionInvalid(Misuse):
-    """An option lies outside its limits."""
+    """An option is invalid or outside its limits."""
 
     code = "OPTION_INVALID"
 
 
 class KindUnknown(Misuse):
-    """No handler of this kind is registered here and no worker has published one; check the spelling."""
+    """No handler of this kind is registered here, and no worker has published one; check the spelling."""
 
     code = "KIND_UNKNOWN"
 
 
 class KindTaken(Misuse):
-    """A handler of this kind or stage is registered already; give one of them another name."""
+    """A handler for this kind or stage is already registered; give one of them another name."""
 
     code = "KIND_TAKEN"
 
 
 class ArgumentsInvalid(Misuse):
-    """The payload's fields do not fit the handler's arguments."""
+    """The payload's fields do not match the handler's arguments."""
 
     code = "ARGUMENTS_INVALID"
 
 
 class GraphInvalid(Misuse):
-    """The pipeline's stages cannot all run: each needs a name of its own and earlier stages to wait for."""
+    """The pipeline's stages cannot all run: each needs a unique name and may wait for earlier stages only."""
 
     code = "GRAPH_INVALID"
 
 
 class MachineInvalid(Misuse):
-    """A machine needs states named ^[A-Za-z][A-Za-z0-9_.-]{0,62}$ and arrows that reach each of them from the first."""
+    """A machine's states must match ^[A-Za-z][A-Za-z0-9_.-]{0,62}$, and each must be reachable from the first."""
 
     code = "MACHINE_INVALID"
 
 
 class StateDenied(Misuse):
-    """The machine has no arrow from the state this is in to the one asked for; nothing was changed."""
+    """The machine does not allow this transition from the current state; nothing was changed."""
 
     code = "STATE_TRANSITION_DENIED"
 
@@ -132,7 +132,7 @@ class EachInvalid(Misuse):
 
 
 class FanOutTooLarge(Misuse):
-    """A stage may fan out into a limited number of segments; group the items."""
+    """The list has more items than a stage may have segments; group the items."""
 
     code = "FAN_OUT_TOO_LARGE"
 
@@ -150,31 +150,31 @@ class QueueUnserved(Misuse):
 
 
 class UrlInvalid(Misuse):
-    """A database is named sqlite:///relative/path.db, sqlite:////absolute/path.db or postgresql://host/name."""
+    """A database URL is sqlite:///relative/path.db, sqlite:////absolute/path.db or postgresql://host/name."""
 
     code = "URL_INVALID"
 
 
 class DriverMissing(Misuse):
-    """PostgreSQL needs its driver: pip install 'leasehold[postgres]'."""
+    """The PostgreSQL driver is not installed; run: pip install 'leasehold[postgres]'."""
 
     code = "DRIVER_MISSING"
 
 
 class AppInvalid(Misuse):
-    """An app is named module:attribute, and the attribute must be a Leasehold."""
+    """An app is given as module:attribute, and the attribute must be a Leasehold object."""
 
     code = "APP_INVALID"
 
 
 class ConnectionForeign(Misuse):
-    """The connection does not lead to this engine's database; pass one that does."""
+    """The connection is to another database than this app's; pass one to the same database."""
 
     code = "CONNECTION_FOREIGN"
 
 
 class SecondLibrary(Misuse):
-    """A second SQLite library or a plain open() drops the locks on the engine's file; use apsw or another process."""
+    """A second SQLite library or a plain open() would drop the locks on the file; use apsw or another process."""
 
     code = "SECOND_LIBRARY"
 
@@ -198,31 +198,31 @@ class SchemaTooNew(Misuse):
 
 
 class SchemaForeign(Misuse):
-    """The database holds tables of another program under our names; give Leasehold a database of its own."""
+    """Another program's tables have Leasehold's names; give Leasehold its own database."""
 
     code = "SCHEMA_FOREIGN"
 
 
 class ResultRefused(Misuse):
-    """The database refused to record this result."""
+    """The database refused to store this result."""
 
     code = "RESULT_REFUSED"
 
 
 class EffectBusy(Misuse):
-    """This effect is under way already in the same attempt; wait for it, or give each its own fields."""
+    """This effect is already running in the same attempt; wait for it, or give each effect different fields."""
 
     code = "EFFECT_BUSY"
 
 
 class EffectSettled(Overtaken):
-    """The effect has a result, is not of this letter's task, or the letter is not open; see `leasehold effects JOB`."""
+    """The effect has a result, belongs to another task, or its letter is not open; see `leasehold effects JOB`."""
 
     code = "EFFECT_SETTLED"
 
 
 class EffectTooLarge(Misuse):
-    """The act was done, but its result is larger than its limit and was not recorded; return a reference instead."""
+    """The act was done, but its result exceeds the size limit and was not recorded; return a reference instead."""
 
     code = "EFFECT_TOO_LARGE"
 
@@ -232,19 +232,19 @@ class EffectTooLarge(Misuse):
 
 
 class EffectInDoubt(Broken):
-    """An earlier attempt may have done this and was never heard of again; a person must tell: `leasehold dead list`."""
+    """An earlier attempt may have done this effect without recording it; a person decides: `leasehold dead list`."""
 
     code = "EFFECT_IN_DOUBT"
 
 
 class VersionStale(Misuse):
-    """A newer version of this job was submitted; ask for a strictly higher one."""
+    """A newer version of this job was submitted; submit a strictly higher version."""
 
     code = "VERSION_STALE"
 
 
 class VersionPruned(Misuse):
-    """This version of the job ran and was pruned since, with its result; a strictly higher version runs anew."""
+    """This version of the job was pruned with its result; submit a strictly higher version to run it again."""
 
     code = "VERSION_PRUNED"
 
@@ -262,7 +262,7 @@ class DeliveryConflict(Misuse):
 
 
 class DeliverySettled(Overtaken):
-    """Only a delivery that is in doubt, reconciling or failed waits for an answer; this one does not, or no longer."""
+    """This delivery is not in doubt, reconciling or failed, so it takes no answer."""
 
     code = "DELIVERY_SETTLED"
 
@@ -274,73 +274,73 @@ class LetterUnknown(Misuse):
 
 
 class EvidenceMissing(Misuse):
-    """A letter is revived only after somebody wrote down what was done to remedy it."""
+    """A dead letter is revived only after its remedy was written down as evidence."""
 
     code = "EVIDENCE_MISSING"
 
 
 class EffectUnanswered(Misuse):
-    """An effect of this task may or may not have happened; tell which with `leasehold dead answer` first."""
+    """An effect of this task may or may not have happened; record which with `leasehold dead answer` first."""
 
     code = "EFFECT_UNANSWERED"
 
 
 class JobCancelled(Misuse):
-    """The job was called off, so nothing of it is revived; its letters can be resolved."""
+    """The job was cancelled, so its dead letters cannot be revived; they can be resolved."""
 
     code = "JOB_CANCELLED"
 
 
 class JobNotFree(Misuse):
-    """The job cannot be leased now: it has ended, waits, or is held by somebody."""
+    """The job cannot be leased now: it has ended, is waiting, or another worker holds its lease."""
 
     code = "JOB_NOT_FREE"
 
 
 class JobUnfinished(Misuse):
-    """The job has not ended as this needs it to."""
+    """The job has not ended yet, or not with the status that this needs."""
 
     code = "JOB_UNFINISHED"
 
 
 class LetterOpen(Misuse):
-    """Only a letter that was revived, or whose job was cancelled, can be resolved."""
+    """Only a dead letter that was revived, or whose job was cancelled, can be resolved."""
 
     code = "LETTER_OPEN"
 
 
 class LetterRevived(Overtaken):
-    """The letter is no longer open: somebody revived or resolved it; look at it with `leasehold dead show`."""
+    """The dead letter is no longer open: it was revived or resolved; see `leasehold dead show`."""
 
     code = "LETTER_REVIVED"
 
 
 class RecordDamaged(Misuse):
-    """The file is not a whole, unchanged record; export the job again."""
+    """The file is not a complete, unchanged record; export the job again."""
 
     code = "RECORD_DAMAGED"
 
 
 class ProjectionDamaged(Misuse):
-    """The file is not as the journal has it; move it away, and a new one will be written from the beginning."""
+    """The file differs from the journal; move it away, and a new one is written from the beginning."""
 
     code = "PROJECTION_DAMAGED"
 
 
 class ProjectionForeign(Misuse):
-    """The file is of another database or another job; name another file, or the database and the job it came from."""
+    """The file belongs to another database or job; name another file, or the database and job it came from."""
 
     code = "PROJECTION_FOREIGN"
 
 
 class ProjectionBusy(Unavailable):
-    """Another process writes to this file; end it first, or name another file."""
+    """Another process is writing this file; stop it first, or name another file."""
 
     code = "PROJECTION_BUSY"
 
 
 class LeaseLost(Overtaken):
-    """The lease no longer stands: it expired or went to another; stop and touch nothing."""
+    """The lease is no longer valid: it expired or another worker has it; stop and change nothing."""
 
     code = "LEASE_LOST"
 
@@ -352,13 +352,13 @@ class DatabaseUnavailable(Unavailable):
 
 
 class WaitTimeout(Unavailable):
-    """The job has not settled within the time given; wait again or look at it with `leasehold show`."""
+    """The job did not end within the given time; wait again, or see `leasehold show`."""
 
     code = "WAIT_TIMEOUT"
 
 
 def check_error_class(name: object) -> str:
-    """Return `name` if a failure may be classed so."""
+    """Return `name` if it is a valid error class."""
     if isinstance(name, str) and _error_class.match(name):
         return name
     raise OptionInvalid(f"An error class is named ^[A-Z][A-Z0-9_]{{2,62}}$; got {str(name)[:80]!r}.")
@@ -369,8 +369,8 @@ class Permanent(Exception):
 
     error_class: str = "PERMANENT"
 
-    def __init__(self, *said: object, error_class: str | None = None) -> None:
-        super().__init__(*said)
+    def __init__(self, *message: object, error_class: str | None = None) -> None:
+        super().__init__(*message)
         if error_class is not None:
             self.error_class = check_error_class(error_class)
 
@@ -388,7 +388,7 @@ class Transient(Exception):
 
 
 class InDoubt(Exception):
-    """Raised by an effect's act: it may or may not have happened. The next attempt looks it up, or asks a person."""
+    """Raised by an effect's act: it may or may not have happened. The next attempt looks it up, or a person decides."""
 
 
 class Cancelled(Exception):
@@ -396,4 +396,4 @@ class Cancelled(Exception):
 
 
 class Released(Exception):
-    """Raised by a handler when `task.leaving`: it gives the task back. At any other time it is a failure as any."""
+    """Raised by a handler when `task.leaving`: it gives the task back. At any other time it is an ordinary failure."""

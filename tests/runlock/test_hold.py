@@ -15,6 +15,7 @@ from leasehold import clock
 from leasehold.errors import OptionInvalid
 from leasehold.runlock import LockFailed, LockLost, ReleaseRefused, acquire, hold, release
 from leasehold.runlock.guard import guarded
+from leasehold.testing.clock import simulated_uptime
 from tests.runlock.commanding import ROOT
 from tests.runlock.making import archives, at, lock_of, traces
 from tests.support.wait import until
@@ -78,7 +79,7 @@ def test_an_interval_that_the_time_to_live_cannot_bear_is_refused(tmp_path, inte
 
 def test_a_holder_that_cannot_write_heartbeats_stops_before_others_may_take_over(tmp_path):
     reading = [0]
-    with clock.simulated(lambda: reading[0]), hold(tmp_path, "run-1", interval_seconds=10) as held:
+    with simulated_uptime(lambda: reading[0]), hold(tmp_path, "run-1", interval_seconds=10) as held:
         reading[0] = 110 * clock.SECOND - 1
         held.check()
         reading[0] += 1

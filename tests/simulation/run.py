@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 
-from leasehold import clock
 from leasehold.store import Store
+from leasehold.testing.clock import simulated_uptime
 from tests.simulation.processes import Worker
 from tests.simulation.sessions import File
 from tests.simulation.shrink import Choices, shrink, weigh
@@ -121,7 +121,7 @@ def _judged(file: File, world: World, plan: Plan) -> list[str]:
     """Run a world to its end and return what is wrong with it."""
     file.begin(world)
     run = _Run(world, file, plan)
-    with clock.simulated(lambda: world.uptime):
+    with simulated_uptime(lambda: world.uptime):
         try:
             problems = run.live()
         except Stuck as error:

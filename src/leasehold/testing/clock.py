@@ -1,7 +1,9 @@
-"""A clock for tests: it stands still until it is moved, for every process on the same database."""
+"""Clocks for tests. `Clock` stands still until it is moved, for every process on the same database."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 
 from leasehold import clock
@@ -31,3 +33,13 @@ class Clock:
     def advance(self, seconds: float) -> None:
         """Move the clock on."""
         self.set(self._now + clock.microseconds(seconds))
+
+
+@contextmanager
+def simulated_uptime(reading: Callable[[], int]) -> Iterator[None]:
+    """Have this process's deadlines follow another clock, in a simulation where no time passes by itself."""
+    before, clock._uptime = clock._uptime, reading  # noqa: SLF001 — the engine itself has no use for another clock
+    try:
+        yield
+    finally:
+        clock._uptime = before  # noqa: SLF001

@@ -11,6 +11,7 @@ from leasehold.runtime.claim.held import HeldAttempts
 from leasehold.runtime.commit.committer import Committer
 from leasehold.runtime.observe.events import EventLog
 from leasehold.store import open_store
+from leasehold.testing.clock import simulated_uptime
 from tests.runtime.maintain.ticking import Ticking
 from tests.support.claiming import enrol
 from tests.support.db import check_journal, check_places, connected, rows
@@ -124,7 +125,7 @@ def test_s2_a_lease_is_counted_from_the_moment_it_was_asked_for(app, limit):
     claimer = claimer_of(app.store, step, held)
     if limit:
         claimer.set_limits(frozenset(["default"]))
-    with clock.simulated(ticking):
+    with simulated_uptime(ticking):
         before = len(ticking.looks)
         assert claimer.claim(5) == 2
     asked_at = ticking.looks[before]

@@ -14,6 +14,7 @@ from leasehold.runtime.deliver.sender import RegisteredProvider
 from leasehold.runtime.observe.events import EventLog
 from leasehold.store.db.documents import document
 from leasehold.testing import Clock, drain
+from leasehold.testing.clock import simulated_uptime
 from tests.runtime.deliver.test_relay import Scripted, known
 from tests.runtime.maintain.ticking import Moved, Ticking
 from tests.store.work import question, register
@@ -140,7 +141,7 @@ def test_s14_a_relay_that_learns_that_its_claim_is_gone_does_not_begin_to_send(a
 
     (ada,) = write(app.store, post("ada@example.org"))
     change(app.store, ada, "status = 'sending', fence = 1, attempts = 1, due_at = 1")
-    with clock.simulated(uptime):
+    with simulated_uptime(uptime):
         relay.start()
         try:
             tell()
@@ -184,7 +185,7 @@ def test_s14_a_claim_on_a_message_is_counted_from_the_moment_it_was_asked_for(ap
     write(app.store, post())
     slow, ticking = Slow(app, PROVIDER), Ticking()
     slow.hear()
-    with clock.simulated(ticking):
+    with simulated_uptime(ticking):
         before = len(ticking.looks)
         slow.relay.poll_once()
         [(held, _)] = slow.launched

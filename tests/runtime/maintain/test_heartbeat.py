@@ -18,6 +18,7 @@ from leasehold.runtime.maintain.heartbeat import Heartbeat
 from leasehold.runtime.maintain.sweeper import Sweeper
 from leasehold.runtime.observe.events import EventLog
 from leasehold.testing import Clock
+from leasehold.testing.clock import simulated_uptime
 from tests.runtime.maintain.ticking import Ticking
 from tests.support.claiming import claim, enrol
 from tests.support.db import check_journal, check_places, connected, names, rows
@@ -137,7 +138,7 @@ def test_a_hundred_thousand_live_leases_are_renewed_in_one_pass(app, url):
 def test_s2_a_renewed_lease_is_counted_from_the_moment_it_was_asked_for(app):
     """The database may have granted it at once and answered late: counted from the answer it would end too late."""
     ticking = Ticking()
-    with clock.simulated(ticking):
+    with simulated_uptime(ticking):
         held = hold(app, 2, 60_000)
         before = len(ticking.looks)
         Heartbeat(app.store, held, EventLog()).renew()
