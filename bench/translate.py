@@ -23,28 +23,28 @@ from typing import Any, cast
 
 from bench.report import Report
 from leasehold import Task
-from leasehold.pipelines.translate.answer_log import Answers
+from leasehold.pipelines.translate.answer_log import AnswerLog
 from leasehold.pipelines.translate.api import Result, run
 from leasehold.pipelines.translate.documents import Document, protect, read_document
-from leasehold.pipelines.translate.handler import Tools, Work
-from leasehold.pipelines.translate.paragraphs import Wanted
+from leasehold.pipelines.translate.handler import ParagraphWork, TranslationTools
+from leasehold.pipelines.translate.paragraphs import ParagraphInput
 from leasehold.pipelines.translate.run_loop import Crew
-from leasehold.pipelines.translate.settings import Identity, Options, Settings
+from leasehold.pipelines.translate.settings import RunIdentity, RunSettings, TranslateOptions
 from leasehold.pipelines.translate.states import ENDS
 from leasehold.pipelines.translate.toolchain import make_tools
-from leasehold.pipelines.translate.translators import Request
+from leasehold.pipelines.translate.translators import TranslationRequest
 from leasehold.pipelines.translate.translators.apertium import Apertium
 
 CHAPTER = Path("tests/pipelines/translate/chapter/chapter.md")
 QUICK_LINES = 150
 ROUNDS, QUICK_ROUNDS = 3, 1
 LANGUAGES = ("en", "es")
-UNATTENDED = Options(is_unattended=True)
+UNATTENDED = TranslateOptions(is_unattended=True)
 
 Rates = dict[str, list[float]]
 
 
-class Forgetful(Answers):
+class Forgetful(AnswerLog):
     """Asks, and puts nothing down."""
 
     def keep(self, key: str, ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:  # noqa: ARG002 - nothing is kept
@@ -67,17 +67,17 @@ def bare(document: Document) -> float:
     """Paragraphs a second of Apertium alone."""
     with closing(Apertium()) as apertium:
         texts = [protect(paragraph.source, document.format).text for paragraph in document.paragraphs]
-        apertium.translate(Request(texts[0], *LANGUAGES))
+        apertium.translate(TranslationRequest(texts[0], *LANGUAGES))
         began = time.perf_counter()
         for text in texts:
-            apertium.translate(Request(text, *LANGUAGES))
+            apertium.translate(TranslationRequest(text, *LANGUAGES))
         return len(texts) / (time.perf_counter() - began)
 
 
 def reviewed(document: Document, folder: Path) -> float:
     """Paragraphs a second with reviews and reworks, one after the other, nothing kept."""
     wanted = [
-        Wanted("bench", document.name, paragraph.source, document.format, *LANGUAGES)
+        ParagraphInput("bench", document.name, paragraph.source, document.format, *LANGUAGES)
         for paragraph in document.paragraphs
     ]
     with _tools(document, folder) as tools:
@@ -89,15 +89,15 @@ def reviewed(document: Document, folder: Path) -> float:
 
 
 @contextmanager
-def _tools(document: Document, folder: Path) -> Iterator[Tools]:
-    identity = Identity("bench", document.name, document.format, *LANGUAGES, "")
-    made = make_tools(Settings(folder, identity, UNATTENDED))
+def _tools(document: Document, folder: Path) -> Iterator[TranslationTools]:
+    identity = RunIdentity("bench", document.name, document.format, *LANGUAGES, "")
+    made = make_tools(RunSettings(folder, identity, UNATTENDED))
     with closing(made):
         yield replace(made, answers=Forgetful(folder / "none"))
 
 
-def _worked(wanted: Wanted, tools: Tools) -> None:
-    work = Work(cast("Task", AnonymousFile()), wanted, tools)
+def _worked(wanted: ParagraphInput, tools: TranslationTools) -> None:
+    work = ParagraphWork(cast("Task", AnonymousFile()), wanted, tools)
     work.first_pass()
     work.second_pass()
 
@@ -121,8 +121,8 @@ def engine(source: Path, folder: Path, parallel: int) -> Ran:
 
 
 def _ends(result: Result) -> Iterator[float]:
-    for one in result.stories:
-        yield datetime.fromisoformat(one.moves[-1].at).timestamp()
+    for one in result.histories:
+        yield datetime.fromisoformat(one.changes[-1].at).timestamp()
 
 
 def measure(source: Path, rounds: int, report: Report) -> None:

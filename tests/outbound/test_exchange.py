@@ -9,9 +9,9 @@ import pytest
 from leasehold.outbound import (
     AddressForbidden,
     BodyEnd,
+    ExchangePolicy,
     NoResponse,
     NotConnected,
-    Policy,
     Request,
     Target,
     any_address,
@@ -33,8 +33,8 @@ def without_proxies(monkeypatch):
         monkeypatch.delenv(name.upper(), raising=False)
 
 
-def policy(**options) -> Policy:
-    return replace(Policy(seconds=30, body_bytes_max=1_000, permit=any_address), **options)
+def policy(**options) -> ExchangePolicy:
+    return replace(ExchangePolicy(seconds=30, body_bytes_max=1_000, permit=any_address), **options)
 
 
 def ask(server, **options):
@@ -51,7 +51,7 @@ def test_a_response_is_returned_whatever_its_status_and_a_redirect_is_not_follow
 
 def test_only_public_addresses_are_connected_to_by_default():
     with Receiver(Says()) as server, pytest.raises(AddressForbidden, match=r"127\.0\.0\.1"):
-        exchange(Target.parse(server.url), HELLO, Policy(seconds=30, body_bytes_max=1_000))
+        exchange(Target.parse(server.url), HELLO, ExchangePolicy(seconds=30, body_bytes_max=1_000))
     assert server.heard == []
 
 

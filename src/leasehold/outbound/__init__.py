@@ -22,7 +22,7 @@ from leasehold.outbound.addresses import (
 from leasehold.outbound.connect import connect
 from leasehold.outbound.deadline import Deadline
 from leasehold.outbound.errors import AddressForbidden, NoResponse, NotConnected, OutboundError
-from leasehold.outbound.exchange import BodyEnd, Policy, Request, Response, exchange
+from leasehold.outbound.exchange import BodyEnd, ExchangePolicy, Request, Response, exchange
 from leasehold.outbound.proxy import Proxy, proxy_for
 from leasehold.outbound.quote import is_one_line, one_line, quoted
 from leasehold.outbound.target import Target
@@ -32,11 +32,11 @@ __all__ = [
     "AddressForbidden",
     "BodyEnd",
     "Deadline",
+    "ExchangePolicy",
     "NoResponse",
     "NotConnected",
     "OutboundError",
     "Permit",
-    "Policy",
     "Proxy",
     "Request",
     "Resolver",

@@ -20,7 +20,7 @@ from leasehold.outbound.target import Target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
+class ExchangePolicy:
     """Limits of an exchange: `seconds` for all of it, `connect_seconds` for its connection, bytes of the body.
 
     Only public addresses are connected to unless `permit` allows others. With `use_proxy` an https target is reached
@@ -64,7 +64,7 @@ class Response:
     end: BodyEnd
 
 
-def exchange(target: Target, request: Request, policy: Policy) -> Response:
+def exchange(target: Target, request: Request, policy: ExchangePolicy) -> Response:
     """Send one request and return its response, whatever the status; redirects are not followed.
 
     `NotConnected` if no byte of the request was sent, `NoResponse` if one may have been and no response came.
@@ -82,14 +82,14 @@ def exchange(target: Target, request: Request, policy: Policy) -> Response:
                 return Response(response.status, response.headers, body, end)
 
 
-def _connect(target: Target, proxy: Proxy | None, policy: Policy, deadline: Deadline) -> socket.socket:
+def _connect(target: Target, proxy: Proxy | None, policy: ExchangePolicy, deadline: Deadline) -> socket.socket:
     limit = deadline if policy.connect_seconds is None else Deadline(min(policy.connect_seconds, policy.seconds))
     if proxy is not None:
         return connect(proxy.host, proxy.port, permit=any_address, resolver=resolve, deadline=limit)
     return connect(target.host, target.port, permit=policy.permit, resolver=policy.resolver, deadline=limit)
 
 
-def _secure(raw: socket.socket, target: Target, policy: Policy, deadline: Deadline) -> socket.socket:
+def _secure(raw: socket.socket, target: Target, policy: ExchangePolicy, deadline: Deadline) -> socket.socket:
     raw.settimeout(policy.seconds)  # instead of the time that was left to connect; the guard keeps the deadline
     if not target.is_secure:
         return raw

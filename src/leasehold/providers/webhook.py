@@ -29,8 +29,8 @@ from leasehold.errors import OptionInvalid, PayloadInvalid
 from leasehold.model.delivery import Absent, Message, NotSent, Refused, Sent, Unknown
 from leasehold.outbound import (
     BodyEnd,
+    ExchangePolicy,
     Permit,
-    Policy,
     Request,
     Resolver,
     Response,
@@ -120,7 +120,7 @@ class Webhook:
         return self.lookup_url.replace("{token}", quote(token, safe="")) if self.lookup_url is not None else None
 
     def _exchange(self, url: str, request: Request) -> Response:
-        policy = Policy(
+        policy = ExchangePolicy(
             seconds=self.timeout,
             body_bytes_max=RESPONSE_BYTES_MAX,
             permit=self._permit,

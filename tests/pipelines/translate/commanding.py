@@ -153,7 +153,7 @@ def contents(folder: Path):
     return {str(path.relative_to(folder)): path.read_bytes() for path in paths if not path.name.startswith("RUNNING")}
 
 
-def wanted_of(asked):
+def inputs_of(asked):
     """Return the text that an endpoint was asked to translate."""
     return json.loads(asked.body["messages"][-1]["content"])["text"]
 

@@ -4,22 +4,22 @@ from contextlib import closing, contextmanager
 
 from leasehold.pipelines.translate import api
 from leasehold.pipelines.translate.export import project
-from leasehold.pipelines.translate.folder import Folder
+from leasehold.pipelines.translate.folder import RunFolder
 from leasehold.pipelines.translate.planning import plan
-from leasehold.pipelines.translate.settings import Options
+from leasehold.pipelines.translate.settings import TranslateOptions
 from leasehold.pipelines.translate.toolchain import Toolchain
 
 
 def ordered(folder, document, url="", **options):
     """An order for a document, from English to Spanish, below a folder."""
-    return api.Order(document, "en", "es", folder / "runs", "", url, Options(**options))
+    return api.Order(document, "en", "es", folder / "runs", "", url, TranslateOptions(**options))
 
 
 @contextmanager
 def planned(order):
     """The toolchain and the document of an order that nobody has worked on yet."""
     with closing(Toolchain(api._begin(order))) as toolchain:  # noqa: SLF001
-        document = Folder(order.folder).document()
+        document = RunFolder(order.folder).document()
         plan(toolchain, document)
         yield toolchain, document
 

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from leasehold.pipelines.translate.answer_log import Answers
+from leasehold.pipelines.translate.answer_log import AnswerLog
 from tests.support.processes.fork_server import ROOT, Nestling
 
 EACH = 200
@@ -22,7 +22,7 @@ for number in range(int(sys.argv[3])):
 
 @pytest.fixture
 def answers(tmp_path):
-    return Answers(tmp_path / "answers.jsonl")
+    return AnswerLog(tmp_path / "answers.jsonl")
 
 
 def never():

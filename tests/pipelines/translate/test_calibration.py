@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from leasehold.pipelines.translate.gate import Judgement, Thresholds, judge
+from leasehold.pipelines.translate.gate import Assessment, Thresholds, assess
 from leasehold.pipelines.translate.reviewers.checks.negation import DENYING
 from leasehold.pipelines.translate.reviewers.review import Subject, standard_reviewers
 
@@ -23,14 +23,14 @@ LINK = " https://example.org/alice?page=7"
 DENIALS = re.compile(rf"\b(?:{'|'.join(sorted(DENYING['es'].plain))})\b", re.IGNORECASE)
 
 
-def judged(source: str, candidate: str, back: str | None = None) -> Judgement:
+def judged(source: str, candidate: str, back: str | None = None) -> Assessment:
     reviewers = standard_reviewers(None if back is None else lambda _: back)
     subject = Subject(source, candidate, "en", "es", (), {})
-    return judge([each.review(subject) for each in reviewers], Thresholds(), attempt=1, attempts_max=4)
+    return assess([each.review(subject) for each in reviewers], Thresholds(), attempt=1, attempts_max=4)
 
 
-def is_accepted(judgement: Judgement) -> bool:
-    return judgement.outcome.startswith("accept")
+def is_accepted(assessment: Assessment) -> bool:
+    return assessment.outcome.startswith("accept")
 
 
 @pytest.fixture(scope="module")
@@ -59,17 +59,17 @@ def test_most_real_paragraphs_are_accepted_by_the_defaults():
 def test_no_paragraph_with_a_lost_number_or_date_is_accepted(accepted, intact, damaged, code):
     assert len(accepted) >= 0.97 * len(ROWS)
     for row in accepted:
-        judgement = judged(row["source"] + TAIL[0], row["candidate"] + TAIL[1].replace(intact, damaged))
-        assert judgement.outcome == "rework"
-        assert code in {finding.code for finding in judgement.findings}
+        assessment = judged(row["source"] + TAIL[0], row["candidate"] + TAIL[1].replace(intact, damaged))
+        assert assessment.outcome == "rework"
+        assert code in {finding.code for finding in assessment.findings}
 
 
 def test_no_paragraph_with_a_lost_or_damaged_address_is_accepted(accepted):
     for row in accepted:
         for damaged in ("", LINK.replace("page", "página"), LINK.replace("alice", "Alice")):
-            judgement = judged(row["source"] + LINK, row["candidate"] + damaged)
-            assert judgement.outcome == "rework"
-            assert "policy_violation" in judgement.reasons
+            assessment = judged(row["source"] + LINK, row["candidate"] + damaged)
+            assert assessment.outcome == "rework"
+            assert "policy_violation" in assessment.reasons
 
 
 def test_no_paragraph_that_lost_all_its_negations_is_accepted(accepted):

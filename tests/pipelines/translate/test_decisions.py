@@ -7,10 +7,10 @@ import shutil
 import pytest
 
 from leasehold.pipelines.translate.api import existing
-from leasehold.pipelines.translate.decisions import Asked, Verdict
+from leasehold.pipelines.translate.decisions import Decision, DecisionKind
 from leasehold.pipelines.translate.documents.limits import PARAGRAPH_BYTES_MAX
-from leasehold.pipelines.translate.history import stories
-from leasehold.pipelines.translate.history import wanted_of as wanted_by_key
+from leasehold.pipelines.translate.history import histories
+from leasehold.pipelines.translate.history import inputs_of as wanted_by_key
 from leasehold.pipelines.translate.rounds import ask_round
 from tests.pipelines.translate.commanding import (
     DOOR,
@@ -20,9 +20,9 @@ from tests.pipelines.translate.commanding import (
     command,
     contents,
     endpoint,
+    inputs_of,
     spanish,
     traces,
-    wanted_of,
 )
 from tests.support.http.model_endpoint import completion
 
@@ -168,17 +168,17 @@ def test_only_what_waits_is_reworked_when_asked_for_and_new_paragraphs_wait_for_
     waiting.write(*ALL, DOOR)
 
     def answer(asked):
-        return completion(json.dumps({"translation": known.get(wanted_of(asked), SHYEST)}))
+        return completion(json.dumps({"translation": known.get(inputs_of(asked), SHYEST)}))
 
     with endpoint(waiting, answer) as server:
         again = waiting.translate("--rework-only")
         assert (again.exit_code, again.stdout.splitlines()[0]) == (1, "5 paragraphs, 3 tried again")
-        assert {wanted_of(asked) for asked in server.asked} == {SHY, SHYER, SHYEST}
+        assert {inputs_of(asked) for asked in server.asked} == {SHY, SHYER, SHYEST}
         assert waiting.status() == ["approved", "approved", "rework_required", "rework_required"]
         assert waiting.final() == [spanish(HOUSE), good, SHYER, SHYEST, DOOR]
         before = len(server.asked)
         assert waiting.translate().stdout.splitlines()[0] == "5 paragraphs, 1 new"
-        assert [wanted_of(asked) for asked in server.asked[before:]] == [DOOR]
+        assert [inputs_of(asked) for asked in server.asked[before:]] == [DOOR]
     assert waiting.final()[4] == spanish(DOOR)
     check_rows(waiting)
 
@@ -186,12 +186,12 @@ def test_only_what_waits_is_reworked_when_asked_for_and_new_paragraphs_wait_for_
 def asked_and_died(desk, index, asked):
     """Ask about a paragraph, and do nothing more, as one who is killed then."""
     with existing(desk.run_folder) as (toolchain, document):
-        told = list(stories(toolchain, document))[index - 1]
-        ask_round(toolchain, told, dict(wanted_by_key(toolchain, document))[told.place.key], asked)
+        told = list(histories(toolchain, document))[index - 1]
+        ask_round(toolchain, told, dict(wanted_by_key(toolchain, document))[told.planned.key], asked)
 
 
 def test_a_rework_that_was_cut_off_is_gone_on_with_and_not_asked_for_again(waiting):
-    asked_and_died(waiting, 2, Asked(Verdict.RETRY, "Ana"))
+    asked_and_died(waiting, 2, Decision(DecisionKind.RETRY, "Ana"))
     again = waiting.translate("--rework-only")
     assert (again.exit_code, again.stdout.splitlines()[0]) == (1, "4 paragraphs, 2 tried again")
     found = [len(of(waiting, "state/paragraph_scores.jsonl", index)) for index in (2, 3, 4)]
@@ -201,7 +201,7 @@ def test_a_rework_that_was_cut_off_is_gone_on_with_and_not_asked_for_again(waiti
 
 @pytest.mark.parametrize("words", [["reject", "2", "--note", "no"], ["approve", "2"]])
 def test_a_decision_that_was_cut_off_is_carried_out_before_another_is_heard(waiting, words):
-    asked_and_died(waiting, 2, Asked(Verdict.APPROVE, "Ana", text="Así."))
+    asked_and_died(waiting, 2, Decision(DecisionKind.APPROVE, "Ana", text="Así."))
     assert "2 wait for a person" in waiting.about("status").stdout
     answer = waiting.about(*words)
     assert answer.exit_code == 2

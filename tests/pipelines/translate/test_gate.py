@@ -8,31 +8,33 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leasehold.pipelines.translate.gate import (
-    Judgement,
+    Assessment,
     Outcome,
     Priority,
-    Reason,
+    ReworkReason,
     Thresholds,
     ThresholdsInvalid,
-    judge,
+    assess,
 )
-from leasehold.pipelines.translate.reviewers.review import Finding, Review, Severity
+from leasehold.pipelines.translate.reviewers.review import Review, ReviewFinding, Severity
 
 FINE = Review("fine", {"adequacy": 0.9, "fluency": 0.9}, ())
 
 
-def judged(*reviews, attempt=1, attempts_max=4, **options) -> Judgement:
+def judged(*reviews, attempt=1, attempts_max=4, **options) -> Assessment:
     thresholds = options.pop("thresholds", Thresholds())
-    return judge(reviews, thresholds, attempt=attempt, attempts_max=attempts_max, **options)
+    return assess(reviews, thresholds, attempt=attempt, attempts_max=attempts_max, **options)
 
 
 def review(name="a", *, critical=(), minor=(), info=(), **scores):
     graded = [(critical, Severity.CRITICAL), (minor, Severity.MINOR), (info, Severity.INFO)]
-    return Review(name, scores, tuple(Finding(code, severity, "m") for codes, severity in graded for code in codes))
+    return Review(
+        name, scores, tuple(ReviewFinding(code, severity, "m") for codes, severity in graded for code in codes)
+    )
 
 
 def test_a_good_candidate_is_accepted_without_reasons():
-    assert judged(FINE) == Judgement(
+    assert judged(FINE) == Assessment(
         {"adequacy": 0.9, "fluency": 0.9, "composite": 0.9}, Outcome.ACCEPT, (), Priority.LOW, ()
     )
 
@@ -97,7 +99,7 @@ def test_a_low_composite_names_the_score_nearest_to_failing():
 def test_what_nobody_could_judge_goes_to_a_person(given_scores):
     unjudged = judged(review(**given_scores))
     assert unjudged.outcome == "rework"
-    assert Reason.HUMAN_FLAG in unjudged.reasons
+    assert ReworkReason.HUMAN_FLAG in unjudged.reasons
     assert {"adequacy", "fluency", "composite"} <= unjudged.scores.keys()
     assert 0.0 in unjudged.scores.values()
 
@@ -121,7 +123,7 @@ def test_a_third_time_after_a_person_sent_it_round_is_flagged_again():
 def test_information_does_not_hide_that_a_failure_is_the_same():
     first = judged(review(critical=["number_lost"], info=["unknown_name"], adequacy=0.9, fluency=0.9))
     again = judged(review(critical=["number_lost"], adequacy=0.9, fluency=0.9), attempt=2, earlier=[first])
-    assert Reason.HUMAN_FLAG in again.reasons
+    assert ReworkReason.HUMAN_FLAG in again.reasons
 
 
 @pytest.mark.parametrize(
@@ -135,7 +137,7 @@ def test_another_failure_goes_round_again(other):
     first = judged(review(critical=["number_lost"], adequacy=0.9, fluency=0.9))
     again = judged(other, attempt=2, earlier=[first])
     assert again.outcome == "rework"
-    assert Reason.HUMAN_FLAG not in again.reasons
+    assert ReworkReason.HUMAN_FLAG not in again.reasons
 
 
 def test_only_the_judgement_just_before_is_compared():
@@ -164,21 +166,21 @@ def test_a_threshold_outside_of_its_limits_is_refused_by_name(wrong):
 
 
 SCORES = st.dictionaries(st.sampled_from(["adequacy", "fluency", "terminology", "style"]), st.floats(0, 1))
-FINDINGS = st.builds(Finding, st.sampled_from(["a", "b"]), st.sampled_from(Severity), st.just("m"))
+FINDINGS = st.builds(ReviewFinding, st.sampled_from(["a", "b"]), st.sampled_from(Severity), st.just("m"))
 REVIEWS = st.lists(st.builds(Review, st.just("r"), SCORES, st.lists(FINDINGS, max_size=3).map(tuple)), max_size=5)
 
 
 @given(REVIEWS, REVIEWS, st.integers(1, 4))
 def test_every_judgement_keeps_the_contract_of_its_rows(reviews, before, attempt):
     earlier = [judged(*before)] if attempt > 1 else []
-    judgement = judged(*reviews, attempt=attempt, earlier=earlier)
-    assert {"adequacy", "fluency", "composite"} <= judgement.scores.keys()
-    assert all(0 <= score <= 1 and score == round(score, 4) for score in judgement.scores.values())
-    assert bool(judgement.reasons) == (judgement.outcome in {"rework", "reject"})
-    assert list(judgement.reasons) == [reason for reason in Reason if reason in judgement.reasons]
-    assert judgement == judged(*reviews, attempt=attempt, earlier=earlier)
-    is_critical = any(finding.severity == "critical" for finding in judgement.findings)
-    assert not (is_critical and judgement.outcome in {"accept", "accept_with_notes"})
+    assessment = judged(*reviews, attempt=attempt, earlier=earlier)
+    assert {"adequacy", "fluency", "composite"} <= assessment.scores.keys()
+    assert all(0 <= score <= 1 and score == round(score, 4) for score in assessment.scores.values())
+    assert bool(assessment.reasons) == (assessment.outcome in {"rework", "reject"})
+    assert list(assessment.reasons) == [reason for reason in ReworkReason if reason in assessment.reasons]
+    assert assessment == judged(*reviews, attempt=attempt, earlier=earlier)
+    is_critical = any(finding.severity == "critical" for finding in assessment.findings)
+    assert not (is_critical and assessment.outcome in {"accept", "accept_with_notes"})
 
 
 @given(REVIEWS)

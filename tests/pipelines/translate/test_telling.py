@@ -8,8 +8,8 @@ import pytest
 
 from leasehold.pipelines import translate
 from leasehold.pipelines.translate.export import Writer, makers
-from leasehold.pipelines.translate.folder import Folder
-from leasehold.pipelines.translate.history import places, story
+from leasehold.pipelines.translate.folder import RunFolder
+from leasehold.pipelines.translate.history import history_of, planned_paragraphs
 from leasehold.pipelines.translate.paragraphs import keys_of
 from leasehold.pipelines.translate.settings import settings_of
 from leasehold.pipelines.translate.toolchain import Toolchain
@@ -22,21 +22,21 @@ def reworked(tmp_path):
     """A paragraph that lost its negation at first and was approved in its second pass: its run, and where it stands."""
     (tmp_path / "words.json").write_text(json.dumps(WORDS))
     (tmp_path / "note.txt").write_text("The house is not red.\n")
-    options = translate.Options(translator=f"dictionary:{tmp_path / 'words.json'}", back_translator="")
+    options = translate.TranslateOptions(translator=f"dictionary:{tmp_path / 'words.json'}", back_translator="")
     result = translate.run(tmp_path / "note.txt", "en", "es", out=tmp_path / "runs", options=options)
-    assert [tried.state for tried in result.stories[0].tries] == ["rework_required", "approved"]
+    assert [tried.state for tried in result.histories[0].tries] == ["rework_required", "approved"]
     with closing(Toolchain(settings_of(result.folder))) as toolchain:
-        (paragraph,) = Folder(result.folder).document().paragraphs
+        (paragraph,) = RunFolder(result.folder).document().paragraphs
         identity = toolchain.settings.identity
         (key,) = keys_of(identity.run_id, identity.document_id, [paragraph])
-        yield toolchain, paragraph, places(toolchain)[key]
+        yield toolchain, paragraph, planned_paragraphs(toolchain)[key]
 
 
 @pytest.mark.parametrize("seen", ["ingested", "translated_pass1", "rework_required", "translated_pass2", "approved"])
 def test_a_paragraph_that_was_seen_in_an_earlier_state_is_told_as_its_tries_ended(reworked, seen):
     """Files are written while workers go on. A place is looked up first; its job may end before it is read."""
-    toolchain, paragraph, place = reworked
-    told = story(toolchain, paragraph, replace(place, state=seen))
+    toolchain, paragraph, planned = reworked
+    told = history_of(toolchain, paragraph, replace(planned, state=seen))
     assert told.state == told.tries[-1].state == "approved"
     writer = Writer(toolchain.settings)
     lines = {

@@ -15,9 +15,9 @@ __getattr__, __dir__, __all__ = lazy_names(
     {
         "api": ["Result", "look", "project", "run"],
         "gate": ["Thresholds"],
-        "history": ["Story"],
+        "history": ["ParagraphHistory"],
         "run_loop": ["Crew"],
-        "settings": ["Options"],
+        "settings": ["TranslateOptions"],
     },
     calls={"app": "toolchain:app_of_this_process"},
 )

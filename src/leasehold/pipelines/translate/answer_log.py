@@ -20,7 +20,7 @@ LINE_BYTES_MAX: Final = 8 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class AnswerLog:
     """A file of JSON Lines that only grows; several processes may add to it."""
 
     path: Path

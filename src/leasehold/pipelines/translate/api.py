@@ -14,7 +14,7 @@ from leasehold.pipelines.translate import states
 from leasehold.pipelines.translate.documents import Document, read_document
 from leasehold.pipelines.translate.export import project as write_files
 from leasehold.pipelines.translate.folder import (
-    Folder,
+    RunFolder,
     RunForeign,
     check_name,
     check_own,
@@ -25,18 +25,18 @@ from leasehold.pipelines.translate.folder import (
     writing,
 )
 from leasehold.pipelines.translate.handler import now
-from leasehold.pipelines.translate.history import Story, stories
-from leasehold.pipelines.translate.planning import Planned, plan, rework
+from leasehold.pipelines.translate.history import ParagraphHistory, histories
+from leasehold.pipelines.translate.planning import PlanCounts, plan, rework
 from leasehold.pipelines.translate.reports.html import page_of
 from leasehold.pipelines.translate.run_loop import Crew, RunObserver, Sight, work
 from leasehold.pipelines.translate.settings import (
     HOME,
     RUN,
-    Identity,
-    Memory,
-    Options,
+    RunFile,
+    RunIdentity,
     RunMissing,
-    Settings,
+    RunSettings,
+    TranslateOptions,
     address,
     settings_of,
     sort_of,
@@ -59,7 +59,7 @@ class Order:
     out: Path = Path("runs")
     run_id: str = ""
     url: str = ""
-    options: Options = field(default_factory=Options)
+    options: TranslateOptions = field(default_factory=TranslateOptions)
 
     @property
     def name(self) -> str:
@@ -79,9 +79,9 @@ class Result:
     """What came of a run: paragraphs by state, and the story of each."""
 
     folder: Path
-    planned: Planned
+    planned: PlanCounts
     sight: Sight
-    stories: tuple[Story, ...]
+    histories: tuple[ParagraphHistory, ...]
 
     @property
     def counts(self) -> dict[str, int]:
@@ -102,14 +102,16 @@ def run(
     out: str | Path = "runs",
     run_id: str = "",
     url: str = "",
-    options: Options | None = None,
+    options: TranslateOptions | None = None,
     crew: Crew | None = None,
 ) -> Result:
     """Translate a document until every paragraph is approved, rejected, or waits for a person.
 
     The same call again goes on where it was, and translates anew only what has changed.
     """
-    order = Order(Path(document), source_language, target_language, Path(out), run_id, url, options or Options())
+    order = Order(
+        Path(document), source_language, target_language, Path(out), run_id, url, options or TranslateOptions()
+    )
     return translate(order, crew or Crew(), RunObserver())
 
 
@@ -123,7 +125,7 @@ def translate(order: Order, crew: Crew, onlooker: RunObserver) -> Result:
         settings = _begin(order)
         with closing(Toolchain(settings)) as toolchain:
             _claim(toolchain, is_new=memory is None)
-            document = Folder(order.folder).document()
+            document = RunFolder(order.folder).document()
             planned = _plan(toolchain, document, crew)
             write_files(toolchain, document)
             sight = work(toolchain, document, crew, RunObserver(onlooker.show, onlooker.wish, held.check))
@@ -143,7 +145,7 @@ def check_tools(order: Order) -> None:
         make_endpoint(options.reviewer)
 
 
-def check_place(order: Order, memory: Memory | None, crew: Crew) -> None:
+def check_place(order: Order, memory: RunFile | None, crew: Crew) -> None:
     """See that there is a place for the run: a name, a database that answers, and none there of the same name."""
     check_name(order.document.name)
     if memory is not None:
@@ -166,33 +168,33 @@ def _claim(toolchain: Toolchain, *, is_new: bool) -> None:
         raise
 
 
-def _begin(order: Order) -> Settings:
+def _begin(order: Order) -> RunSettings:
     """Put down what the run is of, under its lock."""
-    folder = Folder(order.folder)
+    folder = RunFolder(order.folder)
     content = order.document.read_bytes()
     document = read_document(order.document)
     languages = (order.source_language, order.target_language)
     memory = check_own(order.folder, document, languages)
     if memory is None:
-        created = Identity(
+        created = RunIdentity(
             order.name, document.name, document.format, *languages, now(), sort_of(order.url), token_hex(16)
         )
-        memory = Memory(created, order.options)
+        memory = RunFile(created, order.options)
     url = address(memory.identity, order.url)
     sweep(order.folder)
     folder.make()
     folder.keep_source(document, content)
-    folder.remember(Memory(memory.identity, order.options))
-    return Settings(order.folder, memory.identity, order.options, url)
+    folder.remember(RunFile(memory.identity, order.options))
+    return RunSettings(order.folder, memory.identity, order.options, url)
 
 
-def _plan(toolchain: Toolchain, document: Document, crew: Crew) -> Planned:
+def _plan(toolchain: Toolchain, document: Document, crew: Crew) -> PlanCounts:
     if not crew.rework_only:
         return plan(toolchain, document)
-    return Planned(len(document.paragraphs), 0, rework(toolchain, document), 0)
+    return PlanCounts(len(document.paragraphs), 0, rework(toolchain, document), 0)
 
 
-def _write(toolchain: Toolchain, document: Document) -> list[Story]:
+def _write(toolchain: Toolchain, document: Document) -> list[ParagraphHistory]:
     told = write_files(toolchain, document)
     page = page_of(toolchain.settings.identity, told)
     write_whole(toolchain.settings.folder / REPORT, page.encode())
@@ -203,7 +205,7 @@ def _write(toolchain: Toolchain, document: Document) -> list[Story]:
 def existing(folder: Path, url: str = "") -> Iterator[tuple[Toolchain, Document]]:
     """Open a run that is there, to look at it."""
     with closing(Toolchain(settings_of(folder, url))) as toolchain:
-        yield toolchain, Folder(folder).document()
+        yield toolchain, RunFolder(folder).document()
 
 
 @contextmanager
@@ -211,7 +213,7 @@ def held(folder: Path, url: str = "") -> Iterator[tuple[Toolchain, Document]]:
     """Open a run that is there under its lock, to change it; its files are written anew at the end."""
     settings = settings_of(folder, url)
     with hold(folder, settings.identity.run_id) as lock, writing(folder), closing(Toolchain(settings)) as toolchain:
-        document = Folder(folder).document()
+        document = RunFolder(folder).document()
         yield toolchain, document
         lock.confirm()
         _write(toolchain, document)
@@ -223,7 +225,7 @@ def project(folder: str | Path, *, url: str = "") -> None:
         pass
 
 
-def look(folder: str | Path, *, url: str = "") -> list[Story]:
+def look(folder: str | Path, *, url: str = "") -> list[ParagraphHistory]:
     """Tell every paragraph of a run."""
     with existing(Path(folder), url) as (toolchain, document):
-        return list(stories(toolchain, document))
+        return list(histories(toolchain, document))

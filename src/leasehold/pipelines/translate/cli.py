@@ -17,14 +17,14 @@ from leasehold.pipelines.crew import stop_on_signals
 from leasehold.pipelines.translate import states
 from leasehold.pipelines.translate.api import REPORT, Order, Result, existing, held
 from leasehold.pipelines.translate.api import translate as carry_out
-from leasehold.pipelines.translate.decisions import Asked, Verdict, check_asked
+from leasehold.pipelines.translate.decisions import Decision, DecisionKind, check_decision
 from leasehold.pipelines.translate.gate import Thresholds
 from leasehold.pipelines.translate.glossaries import read_glossary
-from leasehold.pipelines.translate.history import stories
+from leasehold.pipelines.translate.history import histories
 from leasehold.pipelines.translate.reports.text import counted, help_with_examples, told_result, told_run
 from leasehold.pipelines.translate.rounds import settle_all, waiting
 from leasehold.pipelines.translate.run_loop import Crew, RunObserver
-from leasehold.pipelines.translate.settings import ATTEMPTS_MAX, Options
+from leasehold.pipelines.translate.settings import ATTEMPTS_MAX, TranslateOptions
 from leasehold.runlock import RunLockError
 
 RUN: Final = click.Path(exists=True, file_okay=False, path_type=Path)
@@ -157,7 +157,7 @@ def _thresholds(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -
 @click.pass_context
 def run(context: click.Context, /, **given: Any) -> None:
     """Translate DOCUMENT."""
-    options = Options(
+    options = TranslateOptions(
         translator=given["translator"],
         back_translator=given["back_translator"],
         reviewer=given["reviewer"],
@@ -168,8 +168,8 @@ def run(context: click.Context, /, **given: Any) -> None:
         is_unattended=given["unattended"],
         redact=given["redact"],
     )
-    places = (given["document"], given["source_language"], given["target_language"], given["out"])
-    order = Order(*places, given["run_id"], given["url"], options)
+    planned_paragraphs = (given["document"], given["source_language"], given["target_language"], given["out"])
+    order = Order(*planned_paragraphs, given["run_id"], given["url"], options)
     crew = Crew(given["workers"], given["parallel"], given["rework_only"])
     with lock_told(context):
         context.exit(_carried_out(order, crew))
@@ -216,7 +216,7 @@ def _tell(result: Result) -> None:
 def status(folder: Path, url: str, *, as_json: bool) -> None:
     """Show how far a run is."""
     with existing(folder, url) as (toolchain, document):
-        told = list(stories(toolchain, document))
+        told = list(histories(toolchain, document))
     if as_json:
         rows = [
             {"paragraph": one.paragraph.index, "state": one.state, "tries": len(one.tries), "failure": one.failure}
@@ -248,7 +248,7 @@ def status(folder: Path, url: str, *, as_json: bool) -> None:
 @click.pass_context
 def approve(context: click.Context, /, **given: Any) -> None:
     """Approve paragraphs that wait."""
-    _decide(context, Verdict.APPROVE, given)
+    _decide(context, DecisionKind.APPROVE, given)
 
 
 @translate.command(
@@ -266,23 +266,23 @@ def approve(context: click.Context, /, **given: Any) -> None:
 @click.pass_context
 def reject(context: click.Context, /, **given: Any) -> None:
     """Reject paragraphs that wait."""
-    _decide(context, Verdict.REJECT, given)
+    _decide(context, DecisionKind.REJECT, given)
 
 
-def _decide(context: click.Context, verdict: Verdict, given: dict[str, Any]) -> None:
+def _decide(context: click.Context, kind: DecisionKind, given: dict[str, Any]) -> None:
     text, note = given.get("text", ""), given["note"]
     if bool(given["paragraphs"]) == given["everything"]:
         raise click.UsageError("Name paragraphs by their numbers, or pass --all.")
     if text and len(given["paragraphs"]) != 1:
         raise click.UsageError("--text is for one paragraph.")
-    asked = check_asked(Asked(verdict, given["by"] or _user(), note, text))
+    asked = check_decision(Decision(kind, given["by"] or _user(), note, text))
     with lock_told(context), held(given["folder"], given["url"]) as (toolchain, document):
         chosen = given["paragraphs"] or [one.paragraph.index for one in waiting(toolchain, document)]
         if not chosen:
             click.echo("Nothing waits.")
         for told in settle_all(toolchain, document, chosen, asked):
             click.echo(
-                f"{told.paragraph.index:>6}  {states.APPROVED if verdict is Verdict.APPROVE else states.REJECTED}"
+                f"{told.paragraph.index:>6}  {states.APPROVED if kind is DecisionKind.APPROVE else states.REJECTED}"
             )
 
 

@@ -12,7 +12,7 @@ from msgspec import Struct, to_builtins
 from leasehold import Task
 from leasehold.errors import Misuse
 from leasehold.pipelines.translate import states
-from leasehold.pipelines.translate.gate import Judgement, Outcome, Priority, Reason
+from leasehold.pipelines.translate.gate import Assessment, Outcome, Priority, ReworkReason
 from leasehold.pipelines.translate.handler import PASS2, now
 from leasehold.pipelines.translate.paragraphs import Try, best_of
 from leasehold.shapes import Shape
@@ -23,7 +23,7 @@ NAME_LENGTH_MAX: Final = 200
 _half: Final = re.compile(r"[\x00\ud800-\udfff]")
 
 
-class Verdict(StrEnum):
+class DecisionKind(StrEnum):
     """What is asked for."""
 
     APPROVE = "approve"
@@ -31,10 +31,10 @@ class Verdict(StrEnum):
     RETRY = "again"
 
 
-class Asked(Struct, frozen=True):
+class Decision(Struct, frozen=True):
     """What a person asks for. `text`: what to approve instead of the best candidate."""
 
-    verdict: Verdict
+    kind: DecisionKind
     by: str
     note: str = ""
     text: str = ""
@@ -46,7 +46,7 @@ class Asked(Struct, frozen=True):
         return found
 
 
-ASKED: Final = Shape[Asked](Asked)
+DECISION: Final = Shape[Decision](Decision)
 
 
 class DecisionInvalid(Misuse):
@@ -55,7 +55,7 @@ class DecisionInvalid(Misuse):
     code = "DECISION_INVALID"
 
 
-def check_asked(asked: Asked) -> Asked:
+def check_decision(asked: Decision) -> Decision:
     """Refuse what no row could hold: once it is on record, no file could be made any more."""
     limits = ((asked.by, NAME_LENGTH_MAX), (asked.note, NOTE_LENGTH_MAX), (asked.text, TEXT_LENGTH_MAX))
     for text, most in limits:
@@ -66,17 +66,17 @@ def check_asked(asked: Asked) -> Asked:
     return asked
 
 
-def decide(task: Task, asked: Asked, tries: Sequence[Try]) -> dict[str, Any]:
+def decide(task: Task, asked: Decision, tries: Sequence[Try]) -> dict[str, Any]:
     """Put a person's decision on record."""
     best = best_of(tries)
-    is_approved = asked.verdict is Verdict.APPROVE
+    is_approved = asked.kind is DecisionKind.APPROVE
     state = states.APPROVED if is_approved else states.REJECTED
     at: str = task.effect("DECIDE", now, idempotent=True)
     for step in (states.TRANSLATED_PASS2, states.REVIEWED_PASS2, state):
         task.advance(step)
     outcome = Outcome.ACCEPT_WITH_NOTES if is_approved else Outcome.REJECT
-    reasons = () if is_approved else (Reason.HUMAN_FLAG,)
-    scores = {} if asked.text else best.judgement.scores  # nobody has scored what a person wrote
+    reasons = () if is_approved else (ReworkReason.HUMAN_FLAG,)
+    scores = {} if asked.text else best.assessment.scores  # nobody has scored what a person wrote
     made = Try(
         attempt=tries[-1].attempt + 1,
         number=PASS2,
@@ -84,7 +84,7 @@ def decide(task: Task, asked: Asked, tries: Sequence[Try]) -> dict[str, Any]:
         actor=asked.by,
         translated_at=at,
         reviews=(),
-        judgement=Judgement(scores, outcome, reasons, Priority.LOW, ()),
+        assessment=Assessment(scores, outcome, reasons, Priority.LOW, ()),
         reviewed_at=at,
         state=state,
         note=asked.note,

@@ -17,12 +17,12 @@ from typing import Any, Final
 from leasehold.contracts import encode_row, validate
 from leasehold.pipelines.translate import states
 from leasehold.pipelines.translate.documents import Document
-from leasehold.pipelines.translate.folder import MANIFEST, Folder, write_whole
-from leasehold.pipelines.translate.gate import Judgement, Outcome, Thresholds
-from leasehold.pipelines.translate.history import Story, stories
+from leasehold.pipelines.translate.folder import MANIFEST, RunFolder, write_whole
+from leasehold.pipelines.translate.gate import Assessment, Outcome, Thresholds
+from leasehold.pipelines.translate.history import ParagraphHistory, histories
 from leasehold.pipelines.translate.paragraphs import Try, best_of, content_hash
-from leasehold.pipelines.translate.reviewers.review import Finding, Review, Severity
-from leasehold.pipelines.translate.settings import Settings
+from leasehold.pipelines.translate.reviewers.review import Review, ReviewFinding, Severity
+from leasehold.pipelines.translate.settings import RunSettings
 from leasehold.pipelines.translate.toolchain import Toolchain
 
 SCHEMA_VERSION: Final = "1.0.0"
@@ -36,13 +36,13 @@ ARTIFACTS: Final = {
     "normalized_review": "review/normalized/*.jsonl",
 }
 Row = dict[str, Any]
-Make = Callable[[Story], Iterator[Row]]
+Make = Callable[[ParagraphHistory], Iterator[Row]]
 
 
-def project(toolchain: Toolchain, document: Document) -> list[Story]:
+def project(toolchain: Toolchain, document: Document) -> list[ParagraphHistory]:
     """Write the files of a run as the database has it now, and return what they were made of."""
-    told = list(stories(toolchain, document))
-    folder = Folder(toolchain.settings.folder)
+    told = list(histories(toolchain, document))
+    folder = RunFolder(toolchain.settings.folder)
     folder.make()
     writer = Writer(toolchain.settings)
     for name, make in makers(toolchain.settings).items():
@@ -53,12 +53,12 @@ def project(toolchain: Toolchain, document: Document) -> list[Story]:
     return told
 
 
-def translations_of(told: Iterable[Story]) -> dict[int, str]:
+def translations_of(told: Iterable[ParagraphHistory]) -> dict[int, str]:
     """Return the approved texts by paragraph; one that was not approved stays in the language it came in."""
     return {one.paragraph.index: chosen(one).candidate for one in told if one.state == states.APPROVED and one.tries}
 
 
-def chosen(one: Story) -> Try:
+def chosen(one: ParagraphHistory) -> Try:
     """Return the candidate that decided: the last if it was approved, else the best."""
     return one.tries[-1] if one.state == states.APPROVED else best_of(one.tries)
 
@@ -66,7 +66,7 @@ def chosen(one: Story) -> Try:
 class Writer:
     """Makes rows with what every row has, and lines of them."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: RunSettings) -> None:
         self._identity = settings.identity
         self._same = {
             "schema_version": SCHEMA_VERSION,
@@ -74,7 +74,7 @@ class Writer:
             "document_id": self._identity.document_id,
         }
 
-    def lines(self, contract: str, told: Iterable[Story], make: Make) -> bytes:
+    def lines(self, contract: str, told: Iterable[ParagraphHistory], make: Make) -> bytes:
         """Return rows as JSON Lines."""
         found = []
         for one in told:
@@ -83,7 +83,7 @@ class Writer:
                 found.append(encode_row(contract, row))
         return b"".join(found)
 
-    def manifest(self, told: Sequence[Story]) -> bytes:
+    def manifest(self, told: Sequence[ParagraphHistory]) -> bytes:
         """Return the manifest."""
         counts = Counter(one.state for one in told)
         fields = {
@@ -104,9 +104,9 @@ class Writer:
         return json.dumps(fields, ensure_ascii=False, indent=2).encode() + b"\n"
 
 
-def _state_rows(one: Story) -> Iterator[Row]:
+def _state_rows(one: ParagraphHistory) -> Iterator[Row]:
     attempt, tries = 0, {tried.attempt: tried for tried in one.tries}
-    for move in one.moves:
+    for move in one.changes:
         fields: Row = {
             "source_content_hash": content_hash(one.paragraph.source),
             "state": move.state,
@@ -131,43 +131,43 @@ def _by(state: str, tried: Try | None) -> Row:
 
 def notes_of(tried: Try) -> str:
     """Say why a candidate was not simply accepted."""
-    reasons = ", ".join(tried.judgement.reasons)
+    reasons = ", ".join(tried.assessment.reasons)
     return "; ".join(part for part in (reasons, tried.note) if part)[:NOTE_LENGTH_MAX]
 
 
-def _score_rows(thresholds: dict[str, float], one: Story) -> Iterator[Row]:
+def _score_rows(thresholds: dict[str, float], one: ParagraphHistory) -> Iterator[Row]:
     for tried in one.tries:
         if tried.reviews:
             yield {
                 "candidate_content_hash": content_hash(tried.candidate),
                 "state": states.REVIEWED_PASS1 if tried.number == 1 else states.REVIEWED_PASS2,
-                "scores": tried.judgement.scores,
+                "scores": tried.assessment.scores,
                 "thresholds": thresholds,
                 "scored_at": tried.reviewed_at,
             }
 
 
-def _queue_rows(one: Story) -> Iterator[Row]:
+def _queue_rows(one: ParagraphHistory) -> Iterator[Row]:
     if one.state == states.REWORK_REQUIRED and one.tries:
         last = one.tries[-1]
         yield {
             "candidate_content_hash": content_hash(last.candidate),
             "state": states.REWORK_REQUIRED,
-            "reason_codes": [reason.value for reason in last.judgement.reasons],
+            "reason_codes": [reason.value for reason in last.assessment.reasons],
             "queued_at": last.reviewed_at,
-            "priority": last.judgement.priority.value,
-            "details": said_of(last.judgement),
+            "priority": last.assessment.priority.value,
+            "details": findings_text(last.assessment),
         }
 
 
-def said_of(judgement: Judgement) -> str:
+def findings_text(assessment: Assessment) -> str:
     """Say what was found, the worst first."""
     order = list(reversed(Severity))
-    worst = sorted(judgement.findings, key=lambda finding: order.index(finding.severity))
+    worst = sorted(assessment.findings, key=lambda finding: order.index(finding.severity))
     return "; ".join(finding.message or finding.code for finding in worst)[:NOTE_LENGTH_MAX]
 
 
-def _map_rows(target_language: str, one: Story) -> Iterator[Row]:
+def _map_rows(target_language: str, one: ParagraphHistory) -> Iterator[Row]:
     if one.state in states.ENDS and one.tries:
         tried = chosen(one)
         reason = notes_of(one.tries[-1])
@@ -176,12 +176,12 @@ def _map_rows(target_language: str, one: Story) -> Iterator[Row]:
             "selected_candidate_hash": content_hash(tried.candidate),
             "target_language": target_language,
             "selection_outcome": one.state,
-            "selected_at": one.moves[-1].at,
+            "selected_at": one.changes[-1].at,
             **({"selection_reason": reason} if reason else {}),
         }
 
 
-def _write_reviews(folder: Folder, writer: Writer, told: Sequence[Story], thresholds: Thresholds) -> None:
+def _write_reviews(folder: RunFolder, writer: Writer, told: Sequence[ParagraphHistory], thresholds: Thresholds) -> None:
     """Write a file for each reviewer, and take away those of reviewers that no longer review."""
     names = sorted({review.reviewer for one in told for tried in one.tries for review in _reviews(tried)})
     home = folder.root / "review" / "normalized"
@@ -199,7 +199,7 @@ def _reviews(tried: Try) -> tuple[Review, ...]:
     return tried.reviews or (Review(tried.actor, {}, ()),)
 
 
-def _review_rows(reviewer: str, thresholds: Thresholds, one: Story) -> Iterator[Row]:
+def _review_rows(reviewer: str, thresholds: Thresholds, one: ParagraphHistory) -> Iterator[Row]:
     for tried in one.tries:
         yield from (_review_row(tried, each, thresholds) for each in _reviews(tried) if each.reviewer == reviewer)
 
@@ -208,7 +208,7 @@ def _review_row(tried: Try, review: Review, thresholds: Thresholds) -> Row:
     notes = "; ".join(part for part in (*weak_scores(review, thresholds), tried.note) if part)
     return {
         "reviewer": review.reviewer[:PERSON_LENGTH_MAX],
-        "review_outcome": (outcome_of(review, thresholds) if tried.reviews else tried.judgement.outcome).value,
+        "review_outcome": (outcome_of(review, thresholds) if tried.reviews else tried.assessment.outcome).value,
         "reviewed_candidate_hash": content_hash(tried.candidate),
         "state_after_review": tried.state,
         "findings": [_finding_row(finding) for finding in review.findings],
@@ -231,7 +231,7 @@ def outcome_of(review: Review, thresholds: Thresholds) -> Outcome:
     return Outcome.ACCEPT_WITH_NOTES if Severity.MINOR in worst else Outcome.ACCEPT
 
 
-def _finding_row(finding: Finding) -> Row:
+def _finding_row(finding: ReviewFinding) -> Row:
     row: Row = {"code": finding.code, "severity": finding.severity.value}
     if finding.message:
         row["message"] = finding.message[:NOTE_LENGTH_MAX]
@@ -245,7 +245,7 @@ def _file_name(reviewer: str) -> str:
     return kept[:60] if kept[:60] == reviewer else f"{kept[:60]}-{content_hash(reviewer)[7:15]}"
 
 
-def makers(settings: Settings) -> dict[str, Make]:
+def makers(settings: RunSettings) -> dict[str, Make]:
     """Return what makes the rows of each file."""
     return {
         "paragraph_state": _state_rows,

@@ -13,7 +13,7 @@ from typing import Final
 from leasehold.errors import Misuse, Unavailable
 from leasehold.pipelines.translate.documents import Document, read_document
 from leasehold.pipelines.translate.paragraphs import content_hash
-from leasehold.pipelines.translate.settings import HOME, RUN, Memory, plain, remembered
+from leasehold.pipelines.translate.settings import HOME, RUN, RunFile, plain, read_run_file
 
 NAME_BYTES_MAX: Final = 200
 MANIFEST: Final = "manifest.json"
@@ -48,7 +48,7 @@ class FolderUnwritable(Unavailable):
 
 
 @dataclass(frozen=True, slots=True)
-class Folder:
+class RunFolder:
     """Where the files of a run lie."""
 
     root: Path
@@ -76,7 +76,7 @@ class Folder:
         for folder in (self.home / "source", self.root / "state", self.root / "final", self.root / "review/normalized"):
             folder.mkdir(parents=True, exist_ok=True)
 
-    def remember(self, memory: Memory) -> None:
+    def remember(self, memory: RunFile) -> None:
         """Put down what the run is of and how it is done."""
         write_whole(self.home / RUN, plain(memory).encode())
 
@@ -86,7 +86,7 @@ class Folder:
 
     def document(self) -> Document:
         """Return the document as it was read."""
-        memory = remembered(self.root)
+        memory = read_run_file(self.root)
         assert memory is not None
         return read_document(self.source(memory.identity.document_id))
 
@@ -147,9 +147,9 @@ def check_name(name: str) -> str:
     return name
 
 
-def check_own(root: Path, document: Document, languages: tuple[str, str]) -> Memory | None:
+def check_own(root: Path, document: Document, languages: tuple[str, str]) -> RunFile | None:
     """Return what a folder remembers of this document; refuse one of another. None: it is new."""
-    memory = remembered(root)
+    memory = read_run_file(root)
     if memory is None:
         if (root / MANIFEST).exists():
             raise RunForeign(f"{root} has a manifest, and nothing tells that it is of {document.name}.")
@@ -167,7 +167,7 @@ def check_own(root: Path, document: Document, languages: tuple[str, str]) -> Mem
 
 def _shares(root: Path, document: Document) -> bool:
     """Whether a document has anything of the one that was read before."""
-    before = Folder(root).source(document.name)
+    before = RunFolder(root).source(document.name)
     if not before.exists():
         return True
     old, new = _texts(read_document(before)), _texts(document)

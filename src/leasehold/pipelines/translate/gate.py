@@ -25,8 +25,8 @@ from leasehold.pipelines.translate.reviewers.types import (
     SCORES,
     STYLE,
     TERMINOLOGY,
-    Finding,
     Review,
+    ReviewFinding,
     Severity,
 )
 
@@ -45,7 +45,7 @@ class Outcome(StrEnum):
     REJECT = "reject"
 
 
-class Reason(StrEnum):
+class ReworkReason(StrEnum):
     """Why a candidate is not good enough; the codes of the rework queue."""
 
     LOW_ADEQUACY = "low_adequacy"
@@ -66,13 +66,13 @@ class Priority(StrEnum):
 
 
 _REASONS: Final = {
-    ADEQUACY: Reason.LOW_ADEQUACY,
-    FLUENCY: Reason.LOW_FLUENCY,
-    TERMINOLOGY: Reason.TERMINOLOGY_VIOLATION,
-    STYLE: Reason.STYLE_VIOLATION,
+    ADEQUACY: ReworkReason.LOW_ADEQUACY,
+    FLUENCY: ReworkReason.LOW_FLUENCY,
+    TERMINOLOGY: ReworkReason.TERMINOLOGY_VIOLATION,
+    STYLE: ReworkReason.STYLE_VIOLATION,
 }
-_HIGH: Final = frozenset((Reason.LOW_ADEQUACY, Reason.POLICY_VIOLATION, Reason.HUMAN_FLAG))
-_MEDIUM: Final = frozenset((Reason.LOW_FLUENCY, Reason.TERMINOLOGY_VIOLATION))
+_HIGH: Final = frozenset((ReworkReason.LOW_ADEQUACY, ReworkReason.POLICY_VIOLATION, ReworkReason.HUMAN_FLAG))
+_MEDIUM: Final = frozenset((ReworkReason.LOW_FLUENCY, ReworkReason.TERMINOLOGY_VIOLATION))
 
 
 class ThresholdsInvalid(Misuse):
@@ -104,25 +104,25 @@ class Thresholds:
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class Assessment:
     """What the reviews of one candidate come to. `scores` have adequacy, fluency and composite always."""
 
     scores: dict[str, float]
     outcome: Outcome
-    reasons: tuple[Reason, ...]
+    reasons: tuple[ReworkReason, ...]
     priority: Priority
-    findings: tuple[Finding, ...]
+    findings: tuple[ReviewFinding, ...]
 
 
-def judge(
+def assess(
     reviews: Sequence[Review],
     thresholds: Thresholds,
     *,
-    earlier: Sequence[Judgement] = (),
+    earlier: Sequence[Assessment] = (),
     attempt: int,
     attempts_max: int,
     repeated: bool = False,
-) -> Judgement:
+) -> Assessment:
     """Judge one candidate by its reviews.
 
     `earlier` are the judgements of this paragraph's candidates before, oldest first; `repeated` says that one of those
@@ -134,12 +134,12 @@ def judge(
     findings = tuple(finding for review in reviews for finding in review.findings)
     reasons = _reasons(reviews, scores, thresholds)
     if any(name not in measured for name in _REQUIRED):
-        reasons |= {Reason.HUMAN_FLAG}
+        reasons |= {ReworkReason.HUMAN_FLAG}
     outcome = _outcome(findings, failed=bool(reasons), exhausted=attempt >= attempts_max)
     if outcome is Outcome.REWORK and (repeated or _failed_so_before(reasons, findings, earlier)):
-        reasons |= {Reason.HUMAN_FLAG}
-    ordered = tuple(reason for reason in Reason if reason in reasons)
-    return Judgement(scores, outcome, ordered, _priority(reasons, findings), findings)
+        reasons |= {ReworkReason.HUMAN_FLAG}
+    ordered = tuple(reason for reason in ReworkReason if reason in reasons)
+    return Assessment(scores, outcome, ordered, _priority(reasons, findings), findings)
 
 
 def combined(reviews: Iterable[Review]) -> dict[str, float]:
@@ -162,7 +162,7 @@ def composite(scores: dict[str, float]) -> float:
     return round(weighed / math.fsum(WEIGHTS[name] for name in there), SCORE_DIGITS)
 
 
-def _reasons(reviews: Sequence[Review], scores: dict[str, float], thresholds: Thresholds) -> set[Reason]:
+def _reasons(reviews: Sequence[Review], scores: dict[str, float], thresholds: Thresholds) -> set[ReworkReason]:
     margins = {name: scores[name] - thresholds.of(name) for name in SCORES if name in scores}
     reasons = {_REASONS[name] for name, margin in margins.items() if margin < 0}
     reasons |= {_concern(review) for review in reviews if any(map(_is_critical, review.findings))}
@@ -172,36 +172,38 @@ def _reasons(reviews: Sequence[Review], scores: dict[str, float], thresholds: Th
     return reasons
 
 
-def _concern(review: Review) -> Reason:
+def _concern(review: Review) -> ReworkReason:
     """What a critical finding is about: the score that its reviewer measures; without one, a rule that was broken."""
-    return next((_REASONS[name] for name in SCORES if name in review.scores), Reason.POLICY_VIOLATION)
+    return next((_REASONS[name] for name in SCORES if name in review.scores), ReworkReason.POLICY_VIOLATION)
 
 
-def _is_critical(finding: Finding) -> bool:
+def _is_critical(finding: ReviewFinding) -> bool:
     return finding.severity is Severity.CRITICAL
 
 
-def _outcome(findings: tuple[Finding, ...], *, failed: bool, exhausted: bool) -> Outcome:
+def _outcome(findings: tuple[ReviewFinding, ...], *, failed: bool, exhausted: bool) -> Outcome:
     if failed:
         return Outcome.REJECT if exhausted else Outcome.REWORK
     is_noted = any(finding.severity is not Severity.INFO for finding in findings)
     return Outcome.ACCEPT_WITH_NOTES if is_noted else Outcome.ACCEPT
 
 
-def _failed_so_before(reasons: set[Reason], findings: tuple[Finding, ...], earlier: Sequence[Judgement]) -> bool:
+def _failed_so_before(
+    reasons: set[ReworkReason], findings: tuple[ReviewFinding, ...], earlier: Sequence[Assessment]
+) -> bool:
     """Whether the judgement before this one failed for the same reasons with findings of the same codes."""
     if not earlier or not earlier[-1].reasons:
         return False
     before = earlier[-1]
-    flag = {Reason.HUMAN_FLAG}
+    flag = {ReworkReason.HUMAN_FLAG}
     return set(before.reasons) - flag == reasons - flag and _codes(before.findings) == _codes(findings)
 
 
-def _codes(findings: tuple[Finding, ...]) -> set[str]:
+def _codes(findings: tuple[ReviewFinding, ...]) -> set[str]:
     return {finding.code for finding in findings if finding.severity is not Severity.INFO}
 
 
-def _priority(reasons: set[Reason], findings: tuple[Finding, ...]) -> Priority:
+def _priority(reasons: set[ReworkReason], findings: tuple[ReviewFinding, ...]) -> Priority:
     if any(map(_is_critical, findings)):
         return Priority.CRITICAL
     if reasons & _HIGH:

@@ -15,16 +15,16 @@ from msgspec import to_builtins
 
 from leasehold import Task
 from leasehold.pipelines.translate import states
-from leasehold.pipelines.translate.answer_log import Answers
+from leasehold.pipelines.translate.answer_log import AnswerLog
 from leasehold.pipelines.translate.documents import Protected, protect, respace, restore
-from leasehold.pipelines.translate.gate import Judgement, Outcome, Reason, Thresholds, judge
-from leasehold.pipelines.translate.paragraphs import Try, Wanted
+from leasehold.pipelines.translate.gate import Assessment, Outcome, ReworkReason, Thresholds, assess
+from leasehold.pipelines.translate.paragraphs import ParagraphInput, Try
 from leasehold.pipelines.translate.reviewers.checks.markup import review_markup
-from leasehold.pipelines.translate.reviewers.review import Finding, Review, Reviewer, Severity, Subject
-from leasehold.pipelines.translate.translators import MarksLost, Request, Translator
+from leasehold.pipelines.translate.reviewers.review import Review, Reviewer, ReviewFinding, Severity, Subject
+from leasehold.pipelines.translate.translators import MarksLost, TranslationRequest, Translator
 from leasehold.shapes import Shape
 
-JUDGEMENT: Final = Shape[Judgement](Judgement)
+ASSESSMENT: Final = Shape[Assessment](Assessment)
 REVIEWS: Final = Shape[tuple[Review, ...]](tuple[Review, ...])
 FINDINGS_MAX: Final = 100  # of one review; the record is bounded
 MARKS_TRIES: Final = 3  # then an answer without its marks is a candidate as any
@@ -38,12 +38,12 @@ STATES: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Tools:
+class TranslationTools:
     """What a worker process translates and reviews with."""
 
     translator: Translator
     reviewers: tuple[Reviewer, ...]
-    answers: Answers
+    answers: AnswerLog
     thresholds: Thresholds
     glossary: Mapping[str, str]
     style: str
@@ -52,10 +52,10 @@ class Tools:
     close: Callable[[], None] = lambda: None
 
 
-class Work:
+class ParagraphWork:
     """One paragraph in the hands of one task."""
 
-    def __init__(self, task: Task, wanted: Wanted, tools: Tools, tries: Sequence[Try] = ()) -> None:
+    def __init__(self, task: Task, wanted: ParagraphInput, tools: TranslationTools, tries: Sequence[Try] = ()) -> None:
         self._task = task
         self._wanted = wanted
         self._tools = tools
@@ -85,7 +85,7 @@ class Work:
         last = self.tries[-1]
         if last.state != states.REWORK_REQUIRED:
             return False
-        return self._tools.is_unattended or Reason.HUMAN_FLAG not in last.judgement.reasons
+        return self._tools.is_unattended or ReworkReason.HUMAN_FLAG not in last.assessment.reasons
 
     def told(self) -> dict[str, Any]:
         """Return what a stage gives back."""
@@ -98,8 +98,8 @@ class Work:
         self._task.advance(translated)
         found = self._review(candidate, attempt, attempts_max or self._tools.attempts_max)
         self._task.advance(reviewed)
-        judgement = JUDGEMENT.convert(found["judgement"])
-        state = self._state_after(judgement, number)
+        assessment = ASSESSMENT.convert(found["judgement"])
+        state = self._state_after(assessment, number)
         self._task.advance(state)
         self.tries.append(
             Try(
@@ -109,7 +109,7 @@ class Work:
                 actor=answer["translator"],
                 translated_at=answer["at"],
                 reviews=REVIEWS.convert(found["reviews"]),
-                judgement=judgement,
+                assessment=assessment,
                 reviewed_at=found["at"],
                 state=state,
                 tokens_in=answer["tokens_in"],
@@ -117,11 +117,11 @@ class Work:
             )
         )
 
-    def _state_after(self, judgement: Judgement, number: int) -> str:
-        if judgement.outcome in (Outcome.ACCEPT, Outcome.ACCEPT_WITH_NOTES):
+    def _state_after(self, assessment: Assessment, number: int) -> str:
+        if assessment.outcome in (Outcome.ACCEPT, Outcome.ACCEPT_WITH_NOTES):
             return states.APPROVED
-        is_last = judgement.outcome is Outcome.REJECT
-        is_undecided = self._tools.is_unattended and Reason.HUMAN_FLAG in judgement.reasons
+        is_last = assessment.outcome is Outcome.REJECT
+        is_undecided = self._tools.is_unattended and ReworkReason.HUMAN_FLAG in assessment.reasons
         return states.REJECTED if number == PASS2 and (is_last or is_undecided) else states.REWORK_REQUIRED
 
     def _translate(self, attempt: int) -> dict[str, Any]:
@@ -143,10 +143,10 @@ class Work:
             made = lost.translation  # reviewers will say what is missing, and a person can decide
         return to_builtins(made) | {"at": now()}  # type: ignore[no-any-return]
 
-    def _request(self, attempt: int) -> Request:
+    def _request(self, attempt: int) -> TranslationRequest:
         wanted, tools = self._wanted, self._tools
         last = self.tries[-1] if self.tries else None
-        return Request(
+        return TranslationRequest(
             text=self._protected.text,
             source_language=wanted.source_language,
             target_language=wanted.target_language,
@@ -155,7 +155,7 @@ class Work:
             glossary=tools.glossary,
             style=tools.style,
             previous=last.candidate if last else "",
-            findings=_told(last.judgement.findings) if last else (),
+            findings=_told(last.assessment.findings) if last else (),
             attempt=attempt,
         )
 
@@ -166,15 +166,15 @@ class Work:
             subject = self._subject(candidate)
             markup = review_markup(subject.source, candidate, self._wanted.format)
             reviews = (markup, *(_bounded(reviewer.review(subject)) for reviewer in self._tools.reviewers))
-            judgement = judge(
+            assessment = assess(
                 reviews,
                 self._tools.thresholds,
-                earlier=[one.judgement for one in self.tries],
+                earlier=[one.assessment for one in self.tries],
                 attempt=attempt,
                 attempts_max=attempts_max,
                 repeated=any(one.candidate == candidate for one in self.tries),
             )
-            return {"reviews": to_builtins(reviews), "judgement": to_builtins(judgement), "at": now()}
+            return {"reviews": to_builtins(reviews), "judgement": to_builtins(assessment), "at": now()}
 
         found: dict[str, Any] = self._task.effect("REVIEW", act, idempotent=True, attempt=attempt)
         return found
@@ -191,7 +191,7 @@ class Work:
         )
 
 
-def _told(findings: Sequence[Finding]) -> tuple[str, ...]:
+def _told(findings: Sequence[ReviewFinding]) -> tuple[str, ...]:
     """Say what was found wrong, the worst first."""
     order = list(reversed(Severity))
     worst = sorted(findings, key=lambda one: order.index(one.severity))
@@ -203,7 +203,7 @@ def _bounded(review: Review) -> Review:
     if len(review.findings) <= FINDINGS_MAX:
         return review
     left = len(review.findings) - FINDINGS_MAX
-    more = Finding("more_findings", Severity.INFO, f"{left:,} more findings are not listed")
+    more = ReviewFinding("more_findings", Severity.INFO, f"{left:,} more findings are not listed")
     return Review(review.reviewer, review.scores, (*review.findings[:FINDINGS_MAX], more))
 
 

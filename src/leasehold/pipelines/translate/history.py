@@ -11,7 +11,7 @@ from typing import Any, Final
 from leasehold import Job, Status
 from leasehold.pipelines.translate import states
 from leasehold.pipelines.translate.documents import Document, Paragraph
-from leasehold.pipelines.translate.paragraphs import Try, Wanted, keys_of, tries_of
+from leasehold.pipelines.translate.paragraphs import ParagraphInput, Try, keys_of, tries_of
 from leasehold.pipelines.translate.toolchain import KIND, ROUND, Toolchain
 
 MOVED: Final = "moved"
@@ -21,7 +21,7 @@ VERSION_MARK: Final = "@"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PlannedParagraph:
     """Where a paragraph's jobs are: its own, the rounds that followed, and the state it is in."""
 
     key: str
@@ -32,7 +32,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class StateChange:
     """When a paragraph came into a state."""
 
     state: str
@@ -40,38 +40,38 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
-class Story:
+class ParagraphHistory:
     """Everything on record of a paragraph. `failure`: why it stands still; `under_way`: its last job has not ended."""
 
     paragraph: Paragraph
-    place: Place
-    moves: tuple[Move, ...]
+    planned: PlannedParagraph
+    changes: tuple[StateChange, ...]
     tries: tuple[Try, ...]
     failure: str = ""
     under_way: bool = False
 
     @property
     def state(self) -> str:
-        """Where it stands: never behind its tries, as `place` may be, which was looked up before them."""
-        return self.moves[-1].state
+        """Where it stands: never behind its tries, as `planned` may be, which was looked up before them."""
+        return self.changes[-1].state
 
 
-def places(toolchain: Toolchain) -> dict[str, Place]:
+def planned_paragraphs(toolchain: Toolchain) -> dict[str, PlannedParagraph]:
     """Return where the paragraphs of a run stand, by key; also those that its document no longer has."""
-    found: dict[str, Place] = {}
+    found: dict[str, PlannedParagraph] = {}
     for one in toolchain.app.machine.jobs(KIND, prefix=toolchain.prefix):
         key, _, version = one.key.partition(VERSION_MARK)
-        place = Place(key, one.job_id, one.state, version=int(version or 0))
-        if key not in found or found[key].version < place.version:
-            found[key] = place
+        planned = PlannedParagraph(key, one.job_id, one.state, version=int(version or 0))
+        if key not in found or found[key].version < planned.version:
+            found[key] = planned
     for one in sorted(toolchain.app.machine.jobs(ROUND, prefix=toolchain.prefix), key=lambda one: one.job_id):
         key, _, _ = one.key.rpartition(ROUND_MARK)
         before = found[key]
-        found[key] = Place(key, before.job_id, one.state, (*before.rounds, one.job_id), before.version)
+        found[key] = PlannedParagraph(key, before.job_id, one.state, (*before.rounds, one.job_id), before.version)
     return found
 
 
-def wanted_of(toolchain: Toolchain, document: Document) -> list[tuple[str, Wanted]]:
+def inputs_of(toolchain: Toolchain, document: Document) -> list[tuple[str, ParagraphInput]]:
     """Return the paragraphs of a document with their keys, as jobs are told of them."""
     identity = toolchain.settings.identity
     paragraphs = document.paragraphs
@@ -80,7 +80,7 @@ def wanted_of(toolchain: Toolchain, document: Document) -> list[tuple[str, Wante
     return [
         (
             key,
-            Wanted(
+            ParagraphInput(
                 run_id=identity.run_id,
                 document_id=identity.document_id,
                 source=texts[number],
@@ -95,34 +95,36 @@ def wanted_of(toolchain: Toolchain, document: Document) -> list[tuple[str, Wante
     ]
 
 
-def stories(toolchain: Toolchain, document: Document) -> Iterator[Story]:
+def histories(toolchain: Toolchain, document: Document) -> Iterator[ParagraphHistory]:
     """Tell every paragraph of a document that was planned, in its order."""
     identity = toolchain.settings.identity
-    there = places(toolchain)
+    there = planned_paragraphs(toolchain)
     for key, paragraph in zip(
         keys_of(identity.run_id, identity.document_id, document.paragraphs), document.paragraphs, strict=True
     ):
-        if (place := there.get(key)) is not None:
-            yield story(toolchain, paragraph, place)
+        if (planned := there.get(key)) is not None:
+            yield history_of(toolchain, paragraph, planned)
 
 
-def story(toolchain: Toolchain, paragraph: Paragraph, place: Place) -> Story:
+def history_of(toolchain: Toolchain, paragraph: Paragraph, planned: PlannedParagraph) -> ParagraphHistory:
     """Tell one paragraph, which may go on meanwhile: moves are read after the jobs, so no try is ahead of them."""
-    jobs = [toolchain.app.get(job_id) for job_id in (place.job_id, *place.rounds)]
-    moves = [Move(states.INGESTED, _text(jobs[0].created_at))]
+    jobs = [toolchain.app.get(job_id) for job_id in (planned.job_id, *planned.rounds)]
+    changes = [StateChange(states.INGESTED, _text(jobs[0].created_at))]
     tries: list[Try] = []
     for job in jobs:
-        moves += _moves(toolchain, job)
+        changes += _moves(toolchain, job)
         tries += _tries(job)
-    return Story(paragraph, place, tuple(moves), tuple(tries), _failure(jobs[-1]), not jobs[-1].status.settled)
+    return ParagraphHistory(
+        paragraph, planned, tuple(changes), tuple(tries), _failure(jobs[-1]), not jobs[-1].status.settled
+    )
 
 
-def _moves(toolchain: Toolchain, job: Job) -> Iterator[Move]:
+def _moves(toolchain: Toolchain, job: Job) -> Iterator[StateChange]:
     after = 0
     while lines := toolchain.app.journal.of(job.id, after=after):
         for line in lines:
             if line.name == MOVED and line.detail is not None:
-                yield Move(json.loads(line.detail)["to"], _text(datetime.fromtimestamp(line.at / 1e6, UTC)))
+                yield StateChange(json.loads(line.detail)["to"], _text(datetime.fromtimestamp(line.at / 1e6, UTC)))
         after = lines[-1].id
 
 

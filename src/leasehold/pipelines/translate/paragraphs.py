@@ -14,12 +14,12 @@ from typing import Any, Final
 from msgspec import Struct, to_builtins
 
 from leasehold.pipelines.translate.documents import Paragraph
-from leasehold.pipelines.translate.gate import Judgement
+from leasehold.pipelines.translate.gate import Assessment
 from leasehold.pipelines.translate.reviewers.review import Review
 from leasehold.shapes import Shape
 
 
-class Wanted(Struct, frozen=True):
+class ParagraphInput(Struct, frozen=True):
     """What a job is told of its paragraph. The neighbours are those of the day when it was planned."""
 
     run_id: str
@@ -46,7 +46,7 @@ class Try(Struct, frozen=True):
     actor: str
     translated_at: str
     reviews: tuple[Review, ...]
-    judgement: Judgement
+    assessment: Assessment
     reviewed_at: str
     state: str
     tokens_in: int | None = None
@@ -59,7 +59,7 @@ class Try(Struct, frozen=True):
         return found
 
 
-WANTED: Final = Shape[Wanted](Wanted)
+PARAGRAPH_INPUT: Final = Shape[ParagraphInput](ParagraphInput)
 TRIES: Final = Shape[tuple[Try, ...]](tuple[Try, ...])
 
 
@@ -88,4 +88,4 @@ def keys_of(run_id: str, document_id: str, paragraphs: Iterable[Paragraph]) -> l
 
 def best_of(tries: Sequence[Try]) -> Try:
     """Return the try with the best composite score; of equals the latest."""
-    return max(tries, key=lambda one: (one.judgement.scores.get("composite", 0.0), one.attempt))
+    return max(tries, key=lambda one: (one.assessment.scores.get("composite", 0.0), one.attempt))

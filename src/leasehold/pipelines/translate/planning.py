@@ -11,10 +11,10 @@ from typing import Final
 
 from leasehold import Status
 from leasehold.pipelines.translate import states
-from leasehold.pipelines.translate.decisions import Asked, Verdict
+from leasehold.pipelines.translate.decisions import Decision, DecisionKind
 from leasehold.pipelines.translate.documents import Document
-from leasehold.pipelines.translate.history import Place, places, story, wanted_of
-from leasehold.pipelines.translate.paragraphs import Wanted
+from leasehold.pipelines.translate.history import PlannedParagraph, history_of, inputs_of, planned_paragraphs
+from leasehold.pipelines.translate.paragraphs import ParagraphInput
 from leasehold.pipelines.translate.rounds import ask_round
 from leasehold.pipelines.translate.toolchain import KIND, ROUND, Toolchain
 
@@ -25,7 +25,7 @@ PERSON: Final = "leasehold translate --rework-only"
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class PlanCounts:
     """How many paragraphs there are, and how many of them are new, tried again after a failure, or called off."""
 
     total: int
@@ -34,36 +34,36 @@ class Planned:
     called_off: int
 
 
-def plan(toolchain: Toolchain, document: Document) -> Planned:
+def plan(toolchain: Toolchain, document: Document) -> PlanCounts:
     """Plan what a document has and nobody has planned."""
-    wanted = wanted_of(toolchain, document)
-    there = places(toolchain)
+    wanted = inputs_of(toolchain, document)
+    there = planned_paragraphs(toolchain)
     still = dict(wanted)
-    gone = [place for key, place in there.items() if key not in still]
-    called_off = sum(_call_off(toolchain, place) for place in gone)
+    gone = [planned for key, planned in there.items() if key not in still]
+    called_off = sum(_call_off(toolchain, planned) for planned in gone)
     new = [(key, one) for key, one in wanted if key not in there]
     toolchain.plan(new)
     again = [(there[key], one) for key, one in wanted if key in there]
-    back = sum(_bring_back(toolchain, place, one) for place, one in again)
-    return Planned(len(wanted), len(new) + back, revive(toolchain), called_off)
+    back = sum(_bring_back(toolchain, planned, one) for planned, one in again)
+    return PlanCounts(len(wanted), len(new) + back, revive(toolchain), called_off)
 
 
-def _call_off(toolchain: Toolchain, place: Place) -> bool:
+def _call_off(toolchain: Toolchain, planned: PlannedParagraph) -> bool:
     """Call off what has not ended."""
-    if place.state in states.ENDS:
+    if planned.state in states.ENDS:
         return False
-    job = toolchain.app.get(place.job_id)
+    job = toolchain.app.get(planned.job_id)
     if job.status.settled:
         return False
     job.cancel(GONE)
     return True
 
 
-def _bring_back(toolchain: Toolchain, place: Place, wanted: Wanted) -> bool:
+def _bring_back(toolchain: Toolchain, planned: PlannedParagraph, wanted: ParagraphInput) -> bool:
     """Plan a paragraph anew that was taken out of the document before it was done, and is in it again."""
-    if place.state in states.ENDS or toolchain.app.get(place.job_id).status != Status.CANCELLED:
+    if planned.state in states.ENDS or toolchain.app.get(planned.job_id).status != Status.CANCELLED:
         return False
-    toolchain.app.submit(toolchain.kind, wanted.payload(), key=place.key, version=place.version + 1)
+    toolchain.app.submit(toolchain.kind, wanted.payload(), key=planned.key, version=planned.version + 1)
     return True
 
 
@@ -89,12 +89,12 @@ def _letters(toolchain: Toolchain, kind: str) -> Iterator[tuple[int, int]]:
 
 def rework(toolchain: Toolchain, document: Document) -> int:
     """Ask for another round of every paragraph that waits for a person."""
-    there, count = places(toolchain), 0
-    for (key, wanted), paragraph in zip(wanted_of(toolchain, document), document.paragraphs, strict=True):
-        place = there.get(key)
-        if place is not None and place.state == states.REWORK_REQUIRED:
-            told = story(toolchain, paragraph, place)
+    there, count = planned_paragraphs(toolchain), 0
+    for (key, wanted), paragraph in zip(inputs_of(toolchain, document), document.paragraphs, strict=True):
+        planned = there.get(key)
+        if planned is not None and planned.state == states.REWORK_REQUIRED:
+            told = history_of(toolchain, paragraph, planned)
             if told.tries and not told.under_way:  # a round that was cut off is gone on with, not asked for again
-                ask_round(toolchain, told, wanted, Asked(Verdict.RETRY, PERSON))
+                ask_round(toolchain, told, wanted, Decision(DecisionKind.RETRY, PERSON))
                 count += 1
     return count

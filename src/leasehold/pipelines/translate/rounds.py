@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from leasehold import Job, KeyConflict, Status
 from leasehold.errors import JobNotFree, Misuse
 from leasehold.pipelines.translate import states
-from leasehold.pipelines.translate.decisions import Asked
+from leasehold.pipelines.translate.decisions import Decision
 from leasehold.pipelines.translate.documents import Document
-from leasehold.pipelines.translate.history import ROUND_MARK, Story, stories, wanted_of
-from leasehold.pipelines.translate.paragraphs import Wanted
+from leasehold.pipelines.translate.history import ROUND_MARK, ParagraphHistory, histories, inputs_of
+from leasehold.pipelines.translate.paragraphs import ParagraphInput
 from leasehold.pipelines.translate.toolchain import Toolchain
 
 LAST_MAX: Final = 2  # tries that a round is told of: enough to see that one fails as the one before did
@@ -33,37 +33,39 @@ class NotWaiting(Misuse):
     code = "NOT_WAITING"
 
 
-def ask_round(toolchain: Toolchain, told: Story, wanted: Wanted, asked: Asked) -> Job:
+def ask_round(toolchain: Toolchain, told: ParagraphHistory, wanted: ParagraphInput, asked: Decision) -> Job:
     """Submit the next round of a paragraph."""
-    number = len(told.place.rounds) + 1
+    number = len(told.planned.rounds) + 1
     payload = {
         "wanted": wanted.payload(),
         "asked": replace(asked, number=number).plain(),
         "last": [one.plain() for one in told.tries[-LAST_MAX:]],
     }
     try:
-        return toolchain.app.submit(toolchain.round, payload, key=f"{told.place.key}{ROUND_MARK}{number}")
+        return toolchain.app.submit(toolchain.round, payload, key=f"{told.planned.key}{ROUND_MARK}{number}")
     except KeyConflict:
         raise NotWaiting(f"Somebody else decided about paragraph {told.paragraph.index} just now.") from None
 
 
-def settle(toolchain: Toolchain, document: Document, index: int, asked: Asked) -> Story:
+def settle(toolchain: Toolchain, document: Document, index: int, asked: Decision) -> ParagraphHistory:
     """Decide about a paragraph that waits, and return its story as it was."""
     (told,) = settle_all(toolchain, document, [index], asked)
     return told
 
 
-def settle_all(toolchain: Toolchain, document: Document, indexes: Sequence[int], asked: Asked) -> Iterator[Story]:
+def settle_all(
+    toolchain: Toolchain, document: Document, indexes: Sequence[int], asked: Decision
+) -> Iterator[ParagraphHistory]:
     """Decide about paragraphs if all of them wait, and yield the story of each as it was, when it is decided."""
-    there = {one.paragraph.index: one for one in stories(toolchain, document)}
+    there = {one.paragraph.index: one for one in histories(toolchain, document)}
     chosen = [_waiting(there, index, len(document.paragraphs)) for index in dict.fromkeys(indexes)]
-    wanted = dict(wanted_of(toolchain, document))
+    wanted = dict(inputs_of(toolchain, document))
     for told in chosen:
-        _decide(toolchain, ask_round(toolchain, told, wanted[told.place.key], asked))
+        _decide(toolchain, ask_round(toolchain, told, wanted[told.planned.key], asked))
         yield told
 
 
-def _waiting(there: Mapping[int, Story], index: int, count: int) -> Story:
+def _waiting(there: Mapping[int, ParagraphHistory], index: int, count: int) -> ParagraphHistory:
     if not 1 <= index <= count:
         raise ParagraphUnknown(f"Paragraphs are numbered from 1 to {count:,}; this is {index}.")
     told = there.get(index)
@@ -85,7 +87,7 @@ def _decide(toolchain: Toolchain, job: Job) -> None:
         held.done(toolchain.again(held.task, **job.payload))
 
 
-def waiting(toolchain: Toolchain, document: Document) -> list[Story]:
+def waiting(toolchain: Toolchain, document: Document) -> list[ParagraphHistory]:
     """Return the paragraphs that wait for a person, in their order."""
-    found = stories(toolchain, document)
+    found = histories(toolchain, document)
     return [one for one in found if one.state == states.REWORK_REQUIRED and one.tries and not one.under_way]

@@ -22,8 +22,8 @@ from leasehold.pipelines.crew import (
 from leasehold.pipelines.translate import states
 from leasehold.pipelines.translate.documents import Document
 from leasehold.pipelines.translate.export import project
-from leasehold.pipelines.translate.folder import Folder
-from leasehold.pipelines.translate.history import Place, places
+from leasehold.pipelines.translate.folder import RunFolder
+from leasehold.pipelines.translate.history import PlannedParagraph, planned_paragraphs
 from leasehold.pipelines.translate.paragraphs import keys_of
 from leasehold.pipelines.translate.toolchain import KIND, ROUND, Toolchain
 
@@ -66,36 +66,36 @@ class Watch:
 
     def look(self) -> Sight:
         """See how far it has come."""
-        there = places(self._toolchain)
+        there = planned_paragraphs(self._toolchain)
         mine = [there[key] for key in self._keys if key in there]
         failed = self._failed()
-        awaited = [place for place in mine if place.state not in self._left_alone and _job(place) not in failed]
-        left = [place for place in awaited if not self._is_at_rest(place)]
-        counts = Counter(place.state for place in mine)
+        awaited = [planned for planned in mine if planned.state not in self._left_alone and _job(planned) not in failed]
+        left = [planned for planned in awaited if not self._is_at_rest(planned)]
+        counts = Counter(planned.state for planned in mine)
         ordered = {state: counts[state] for state in states.STATES if counts[state]}
-        return Sight(ordered, len(left), sum(_job(place) in failed for place in mine))
+        return Sight(ordered, len(left), sum(_job(planned) in failed for planned in mine))
 
     def _failed(self) -> set[int]:
         app = self._toolchain.app
         return {job.id for kind in (KIND, ROUND) for job in app.jobs(kind=kind, status=ERROR, limit=ERRORS_MAX)}
 
-    def _is_at_rest(self, place: Place) -> bool:
-        job_id = _job(place)
+    def _is_at_rest(self, planned: PlannedParagraph) -> bool:
+        job_id = _job(planned)
         if job_id not in self._rested and self._toolchain.app.get(job_id).status.settled:
             self._rested.add(job_id)
         return job_id in self._rested
 
 
-def _job(place: Place) -> int:
+def _job(planned: PlannedParagraph) -> int:
     """Return the job that a paragraph's state is of."""
-    return place.rounds[-1] if place.rounds else place.job_id
+    return planned.rounds[-1] if planned.rounds else planned.job_id
 
 
 def post_of(toolchain: Toolchain, parallel: int, *, rework_only: bool) -> Post:
     """What a worker process of a run is told."""
     more = ("--queue", toolchain.rework_queue) if rework_only else ()
     words = words_of("leasehold.pipelines.translate", parallel, *more)
-    return Post(words, toolchain.settings.environment(), Folder(toolchain.settings.folder).log)
+    return Post(words, toolchain.settings.environment(), RunFolder(toolchain.settings.folder).log)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ class RunLoop:
                     return
                 self._project(began)
             if all(hand.poll() is not None for hand in self._hands):
-                log = Folder(self._toolchain.settings.folder).log
+                log = RunFolder(self._toolchain.settings.folder).log
                 raise WorkersEnded(f"See {log}, and run the same again.")
             sleep_unless_stopped(max(LOOK_SECONDS, LOOK_SHARE * (time.monotonic() - began)), onlooker.wish)
 

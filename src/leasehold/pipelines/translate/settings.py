@@ -31,7 +31,7 @@ class RunMissing(Misuse):
     code = "RUN_MISSING"
 
 
-class Identity(Struct, frozen=True):
+class RunIdentity(Struct, frozen=True):
     """What a run is of; that never changes."""
 
     run_id: str
@@ -44,7 +44,7 @@ class Identity(Struct, frozen=True):
     nonce: str = ""  # what no other folder has
 
 
-class Options(Struct, frozen=True):
+class TranslateOptions(Struct, frozen=True):
     """How paragraphs are translated and reviewed from now on."""
 
     translator: str = "apertium"
@@ -58,23 +58,23 @@ class Options(Struct, frozen=True):
     redact: bool = False
 
 
-class Memory(Struct, frozen=True):
+class RunFile(Struct, frozen=True):
     """What a run's folder remembers."""
 
-    identity: Identity
-    options: Options
+    identity: RunIdentity
+    options: TranslateOptions
 
 
-_memory: Final = Shape[Memory](Memory)
+_memory: Final = Shape[RunFile](RunFile)
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class RunSettings:
     """A run: where it lies, what it is of, how it is done, and the address of a database elsewhere, if any."""
 
     folder: Path
-    identity: Identity
-    options: Options
+    identity: RunIdentity
+    options: TranslateOptions
     url: str = ""
 
     @property
@@ -87,7 +87,7 @@ class Settings:
         return {"LEASEHOLD_URL": self.database, VARIABLE: str(self.folder.absolute())}
 
 
-def remembered(folder: Path) -> Memory | None:
+def read_run_file(folder: Path) -> RunFile | None:
     """Return what a run's folder remembers; None if it is none's."""
     try:
         text = (folder / HOME / RUN).read_text(encoding="utf-8")
@@ -101,20 +101,20 @@ def remembered(folder: Path) -> Memory | None:
         raise RunMissing(f"{folder / HOME / RUN} cannot be read ({error}); take it away to begin anew.") from None
 
 
-def plain(memory: Memory) -> str:
+def plain(memory: RunFile) -> str:
     """Return what a folder is to remember."""
     return json.dumps(to_builtins(memory), ensure_ascii=False, indent=2) + "\n"
 
 
-def settings_of(folder: Path, url: str = "") -> Settings:
+def settings_of(folder: Path, url: str = "") -> RunSettings:
     """Return the settings of a run that is there."""
-    memory = remembered(folder)
+    memory = read_run_file(folder)
     if memory is None:
         raise RunMissing(f"The folder is {folder}.")
-    return Settings(folder, memory.identity, memory.options, address(memory.identity, url))
+    return RunSettings(folder, memory.identity, memory.options, address(memory.identity, url))
 
 
-def address(identity: Identity, url: str) -> str:
+def address(identity: RunIdentity, url: str) -> str:
     """Return the address of the database elsewhere; empty where it lies in the folder."""
     found = url or (os.environ.get("LEASEHOLD_URL", "") if identity.database else "")
     if sort_of(found) == identity.database:
@@ -136,7 +136,7 @@ def sort_of(url: str) -> str:
     return {"postgres": "postgresql"}.get(scheme, scheme)
 
 
-def settings_of_this_process() -> Settings:
+def settings_of_this_process() -> RunSettings:
     """Read what a worker was told by its environment."""
     folder = os.environ.get(VARIABLE)
     if not folder:

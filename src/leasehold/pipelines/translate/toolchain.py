@@ -14,15 +14,15 @@ from typing import Any, Final
 
 from leasehold import Job, KeyConflict, Leasehold, Permanent, Retry, Task
 from leasehold.pipelines.translate import states
-from leasehold.pipelines.translate.answer_log import Answers
-from leasehold.pipelines.translate.decisions import ASKED, Verdict, decide
+from leasehold.pipelines.translate.answer_log import AnswerLog
+from leasehold.pipelines.translate.decisions import DECISION, DecisionKind, decide
 from leasehold.pipelines.translate.folder import RunForeign
-from leasehold.pipelines.translate.handler import Tools, Work
-from leasehold.pipelines.translate.paragraphs import TRIES, WANTED, Wanted, content_hash, tries_of
+from leasehold.pipelines.translate.handler import ParagraphWork, TranslationTools
+from leasehold.pipelines.translate.paragraphs import PARAGRAPH_INPUT, TRIES, ParagraphInput, content_hash, tries_of
 from leasehold.pipelines.translate.reviewers.plugins import load_reviewers
 from leasehold.pipelines.translate.reviewers.review import Reviewer, standard_reviewers
-from leasehold.pipelines.translate.settings import HOME, Settings, settings_of_this_process
-from leasehold.pipelines.translate.translators import PairUnsupported, Request, Translator, make_translator
+from leasehold.pipelines.translate.settings import HOME, RunSettings, settings_of_this_process
+from leasehold.pipelines.translate.translators import PairUnsupported, TranslationRequest, Translator, make_translator
 from leasehold.pipelines.translate.translators.factory import make_endpoint
 
 KIND: Final = "translation"
@@ -39,11 +39,11 @@ PLAN_MAX: Final = 500
 class Toolchain:
     """One run with its database: an app, and the tools of this process, made when they are first needed."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: RunSettings) -> None:
         self.settings = settings
         self.prefix = f"{settings.identity.run_id}/"
         self._lock = threading.Lock()
-        self._tools: Tools | None = None
+        self._tools: TranslationTools | None = None
         if not settings.url:
             (settings.folder / HOME).mkdir(parents=True, exist_ok=True)
         self.app = Leasehold(settings.database)
@@ -69,7 +69,7 @@ class Toolchain:
                 raise RunForeign(said) from None
 
     @property
-    def tools(self) -> Tools:
+    def tools(self) -> TranslationTools:
         """What this process works with."""
         with self._lock:
             if self._tools is None:
@@ -78,23 +78,25 @@ class Toolchain:
 
     def pass1(self, task: Task, **told: Any) -> dict[str, Any]:
         """Translate a paragraph and review it."""
-        return Work(task, WANTED.convert(told), self.tools).first_pass()
+        return ParagraphWork(task, PARAGRAPH_INPUT.convert(told), self.tools).first_pass()
 
     def pass2(self, task: Task, **told: Any) -> dict[str, Any]:
         """Rework a paragraph that its first review did not approve."""
-        return Work(task, WANTED.convert(told), self.tools, tries_of(task.inputs["pass1"])).second_pass()
+        return ParagraphWork(
+            task, PARAGRAPH_INPUT.convert(told), self.tools, tries_of(task.inputs["pass1"])
+        ).second_pass()
 
     def again(self, task: Task, wanted: dict[str, Any], asked: dict[str, Any], last: list[Any]) -> dict[str, Any]:
         """Do what a person asked for: approve, reject, or rework once more."""
-        question = ASKED.convert(asked)
+        question = DECISION.convert(asked)
         tries = TRIES.convert(last)
-        if question.verdict is not Verdict.RETRY:
+        if question.kind is not DecisionKind.RETRY:
             return decide(task, question, tries)
-        work = Work(task, WANTED.convert(wanted), self.tools, tries)
+        work = ParagraphWork(task, PARAGRAPH_INPUT.convert(wanted), self.tools, tries)
         found = work.another_round(tries[-1].attempt + self.settings.options.attempts_max - 1)
         return {**found, "tries": found["tries"][len(tries) :]}
 
-    def plan(self, wanted: Sequence[tuple[str, Wanted]]) -> list[Job]:
+    def plan(self, wanted: Sequence[tuple[str, ParagraphInput]]) -> list[Job]:
         """Submit paragraphs that nobody has planned before."""
         found: list[Job] = []
         for start in range(0, len(wanted), PLAN_MAX):
@@ -110,7 +112,7 @@ class Toolchain:
         self.app.close()
 
 
-def queues_of(settings: Settings) -> tuple[str, str]:
+def queues_of(settings: RunSettings) -> tuple[str, str]:
     """Return the queues of a run: own ones in a shared database, or others' workers would serve it with their tools."""
     if not settings.url:
         return QUEUE, REWORK_QUEUE
@@ -123,7 +125,7 @@ def _claimed(nonce: str) -> dict[str, str]:
     return {"nonce": nonce}
 
 
-def make_tools(settings: Settings) -> Tools:
+def make_tools(settings: RunSettings) -> TranslationTools:
     """Make what a worker process translates and reviews with."""
     options, identity = settings.options, settings.identity
     with ExitStack() as ending:
@@ -131,10 +133,10 @@ def make_tools(settings: Settings) -> Tools:
         ending.callback(translator.close)
         translator.check(identity.source_language, identity.target_language)
         back = _back(settings, ending)
-        return Tools(
+        return TranslationTools(
             translator=translator,
             reviewers=tuple(_reviewers(settings, back)),
-            answers=Answers(settings.folder / HOME / ANSWERS),
+            answers=AnswerLog(settings.folder / HOME / ANSWERS),
             thresholds=options.thresholds,
             glossary=options.glossary,
             style=options.style,
@@ -144,7 +146,7 @@ def make_tools(settings: Settings) -> Tools:
         )
 
 
-def _reviewers(settings: Settings, back: Callable[[str], str] | None) -> Iterator[Reviewer]:
+def _reviewers(settings: RunSettings, back: Callable[[str], str] | None) -> Iterator[Reviewer]:
     standard = standard_reviewers(back)
     yield from standard
     yield from load_reviewers(taken=standard)
@@ -155,7 +157,7 @@ def _reviewers(settings: Settings, back: Callable[[str], str] | None) -> Iterato
         yield ModelReviewer(endpoint, redact=settings.options.redact)
 
 
-def _back(settings: Settings, ending: ExitStack) -> Callable[[str], str] | None:
+def _back(settings: RunSettings, ending: ExitStack) -> Callable[[str], str] | None:
     """Return what translates a candidate back, if there is something that does."""
     identity = settings.identity
     if not settings.options.back_translator:
@@ -171,7 +173,7 @@ def _back(settings: Settings, ending: ExitStack) -> Callable[[str], str] | None:
 
 def _turned(translator: Translator, source: str, target: str, text: str) -> str:
     try:
-        return translator.translate(Request(text, source, target)).text
+        return translator.translate(TranslationRequest(text, source, target)).text
     except Permanent:  # a text that cannot be turned back says nothing of how good it is
         return ""
 

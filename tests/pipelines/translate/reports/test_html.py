@@ -6,12 +6,12 @@ from html.parser import HTMLParser
 import pytest
 
 from leasehold.pipelines.translate.documents import Paragraph
-from leasehold.pipelines.translate.gate import Judgement, Outcome, Priority, Reason
-from leasehold.pipelines.translate.history import Move, Place, Story
+from leasehold.pipelines.translate.gate import Assessment, Outcome, Priority, ReworkReason
+from leasehold.pipelines.translate.history import ParagraphHistory, PlannedParagraph, StateChange
 from leasehold.pipelines.translate.paragraphs import Try
 from leasehold.pipelines.translate.reports.html import page_of
-from leasehold.pipelines.translate.reviewers.review import Finding, Review, Severity
-from leasehold.pipelines.translate.settings import Identity
+from leasehold.pipelines.translate.reviewers.review import Review, ReviewFinding, Severity
+from leasehold.pipelines.translate.settings import RunIdentity
 from tests.pipelines.translate.commanding import HOUSE, SHY, spanish
 
 NASTY = """<script>alert("1")</script> & 'quotes' "too" <img src="https://example.org/x" onerror=alert(1)> ]]> </div>"""
@@ -53,21 +53,29 @@ class Reader(HTMLParser):
 
 
 def identity(name="story.md"):
-    return Identity("story-en-es", name, "markdown", "en", "es", AT)
+    return RunIdentity("story-en-es", name, "markdown", "en", "es", AT)
 
 
 def finding(start, length, code="left_over", message="It is left over.", severity=Severity.MAJOR):
-    return Finding(code, severity, message, start, length)
+    return ReviewFinding(code, severity, message, start, length)
 
 
 def tried(candidate, *findings, attempt=1, actor="somebody", note=""):
-    judgement = Judgement({"adequacy": 0.25, "fluency": 1.0}, Outcome.REWORK, (Reason.LOW_ADEQUACY,), Priority.LOW, ())
+    assessment = Assessment(
+        {"adequacy": 0.25, "fluency": 1.0}, Outcome.REWORK, (ReworkReason.LOW_ADEQUACY,), Priority.LOW, ()
+    )
     reviews = (Review("sharp eye", {}, tuple(findings)),)
-    return Try(attempt, 1, candidate, actor, AT, reviews, judgement, AT, "rework_required", note=note)
+    return Try(attempt, 1, candidate, actor, AT, reviews, assessment, AT, "rework_required", note=note)
 
 
 def page(source, *tries, failure="", name="story.md"):
-    told = Story(Paragraph(1, source), Place("k", 1, "rework_required"), (Move("rework_required", AT),), tries, failure)
+    told = ParagraphHistory(
+        Paragraph(1, source),
+        PlannedParagraph("k", 1, "rework_required"),
+        (StateChange("rework_required", AT),),
+        tries,
+        failure,
+    )
     return page_of(identity(name), [told])
 
 
@@ -89,11 +97,11 @@ def test_source_candidates_scores_and_findings_stand_side_by_side():
 
 
 @pytest.mark.parametrize("place", ["source", "candidate", "message", "code", "actor", "note", "failure", "name"])
-def test_nothing_in_a_page_is_anything_but_text_wherever_it_came_from(place):
+def test_nothing_in_a_page_is_anything_but_text_wherever_it_came_from(planned):
     given = dict.fromkeys(("source", "candidate", "message", "code", "actor", "note", "failure"), "plain")
     given["name"] = "plain.md"
     plain = Reader(page_with(**given))
-    nasty = Reader(page_with(**given | {place: NASTY}))
+    nasty = Reader(page_with(**given | {planned: NASTY}))
     assert nasty.tags == plain.tags
     assert nasty.fetched == plain.fetched == []
     assert NASTY in "".join(text for _, text in nasty.texts)

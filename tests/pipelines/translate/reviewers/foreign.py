@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from leasehold.errors import Transient
-from leasehold.pipelines.translate.reviewers.review import Finding, Review, Severity, Subject
+from leasehold.pipelines.translate.reviewers.review import Review, ReviewFinding, Severity, Subject
 
 
 class Polite:
@@ -15,7 +15,7 @@ class Polite:
         start = subject.candidate.find("!")
         if start < 0:
             return Review(self.name, {"style": 1.0}, ())
-        return Review(self.name, {"style": 0.5}, (Finding("loud", Severity.MINOR, "Not so loud.", start, 1),))
+        return Review(self.name, {"style": 0.5}, (ReviewFinding("loud", Severity.MINOR, "Not so loud.", start, 1),))
 
 
 @dataclass(frozen=True, slots=True)

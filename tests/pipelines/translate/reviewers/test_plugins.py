@@ -12,7 +12,7 @@ from leasehold.pipelines.translate.reviewers.plugins import (
     ReviewerRefused,
     load_reviewers,
 )
-from leasehold.pipelines.translate.reviewers.review import Finding, Review, Severity, standard_reviewers
+from leasehold.pipelines.translate.reviewers.review import Review, ReviewFinding, Severity, standard_reviewers
 from tests.pipelines.translate.reviewers.foreign import Failing, Saying, Waiting
 from tests.pipelines.translate.reviewers.subjects import pointed_at, subject
 
@@ -28,7 +28,7 @@ def checked(reviewer):
 
 
 def finding(**changes):
-    return Finding(**({"code": "x", "severity": Severity.MINOR, "message": "m"} | changes))
+    return ReviewFinding(**({"code": "x", "severity": Severity.MINOR, "message": "m"} | changes))
 
 
 def test_an_installed_package_brings_its_reviewer(tmp_path, monkeypatch):

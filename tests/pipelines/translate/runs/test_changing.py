@@ -12,10 +12,10 @@ from tests.pipelines.translate.commanding import (
     WINDOW,
     Desk,
     endpoint,
+    inputs_of,
     spanish,
     told,
     until_asked,
-    wanted_of,
 )
 from tests.support.http.model_endpoint import Reply
 
@@ -64,9 +64,9 @@ def test_a_paragraph_that_stands_twice_is_two_and_only_the_second_is_translated_
 
 def test_what_goes_before_it_is_done_is_called_off_and_what_comes_back_is_planned_anew(desk):
     """A paragraph that waits for its translator is taken out of the document, and later put back."""
-    with endpoint(desk, lambda asked: told(wanted_of(asked))) as server:
+    with endpoint(desk, lambda asked: told(inputs_of(asked))) as server:
         away = Reply(status=503, headers=(("Retry-After", "300"),))
-        server.script = lambda asked: away if wanted_of(asked) == TABLE else told(wanted_of(asked))
+        server.script = lambda asked: away if inputs_of(asked) == TABLE else told(inputs_of(asked))
         desk.write(HOUSE, TABLE)
         with desk.process() as hand:
             until_asked(server, hand, 2)
@@ -75,8 +75,8 @@ def test_what_goes_before_it_is_done_is_called_off_and_what_comes_back_is_planne
         assert desk.status() == ["approved", "ingested"]
         desk.write(HOUSE)
         assert desk.translate().stdout.splitlines()[0] == "1 paragraphs, 1 called off"
-        assert [wanted_of(asked) for asked in server.asked].count(TABLE) == 1
-        server.script = lambda asked: told(wanted_of(asked))
+        assert [inputs_of(asked) for asked in server.asked].count(TABLE) == 1
+        server.script = lambda asked: told(inputs_of(asked))
         desk.write(TABLE, HOUSE)
         answer = desk.translate()
     assert (answer.exit_code, answer.stdout.splitlines()[0]) == (0, "2 paragraphs, 1 new")

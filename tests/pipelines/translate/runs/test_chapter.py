@@ -7,7 +7,7 @@ import pytest
 from leasehold.contracts import check_run
 from leasehold.pipelines.translate.api import look
 from leasehold.pipelines.translate.documents import read_document
-from leasehold.pipelines.translate.gate import Reason
+from leasehold.pipelines.translate.gate import ReworkReason
 from leasehold.pipelines.translate.paragraphs import content_hash
 from tests.pipelines.translate.documents.structure import blocks_of, inlines_of
 from tests.pipelines.translate.installed import APERTIUM
@@ -16,7 +16,7 @@ from tests.tidy.tree import ROOT
 
 CHAPTER = ROOT / "tests/pipelines/translate/chapter/chapter.md"
 ACCEPTED_LEAST = 0.85  # as in test_calibration.py, with back-translation
-REASONS = set(Reason)
+REASONS = set(ReworkReason)
 
 
 @pytest.fixture(scope="module", params=APERTIUM)

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from leasehold.pipelines.translate.answer_log import Answers
+from leasehold.pipelines.translate.answer_log import AnswerLog
 from leasehold.pipelines.translate.folder import sweep, write_whole
 from tests.support.processes.workers import ROOT
 
@@ -43,6 +43,6 @@ def test_the_answer_is_lost_and_whoever_is_asked_next_is_asked_a_second_time(tmp
     )
     assert died("fcntl.flock", act, path)
     assert Path(f"{path}.asked").exists()
-    answers = Answers(path)
+    answers = AnswerLog(path)
     assert answers.find("key") is None
     assert answers.keep("key", lambda: {"text": "second"}) == answers.find("key") == {"text": "second"}

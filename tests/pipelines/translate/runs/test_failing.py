@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from tests.pipelines.translate.commanding import HOUSE, TABLE, Desk, endpoint, spanish, told, wanted_of
+from tests.pipelines.translate.commanding import HOUSE, TABLE, Desk, endpoint, inputs_of, spanish, told
 from tests.support.http.model_endpoint import EndpointServer, Reply, refusal
 from tests.support.wait import until
 
@@ -14,7 +14,7 @@ RETRIED = "SELECT count(*) FROM event WHERE name = 'retried'"
 
 
 def good(asked):
-    return told(wanted_of(asked))
+    return told(inputs_of(asked))
 
 
 def test_what_a_translator_refuses_stands_still_with_the_reason_until_the_cause_is_mended(database, tmp_path):
@@ -40,7 +40,7 @@ def test_what_a_translator_refuses_stands_still_with_the_reason_until_the_cause_
 
 def test_one_paragraph_that_is_refused_does_not_keep_the_others_from_being_done(desk):
     desk.write(HOUSE, TABLE)
-    with endpoint(desk, lambda asked: refusal(400, "not this") if wanted_of(asked) == HOUSE else good(asked)):
+    with endpoint(desk, lambda asked: refusal(400, "not this") if inputs_of(asked) == HOUSE else good(asked)):
         answer = desk.translate()
     assert answer.exit_code == 1
     assert desk.status() == ["ingested", "approved"]
@@ -53,12 +53,12 @@ def test_a_model_that_keeps_losing_marks_leaves_its_paragraph_to_a_person_with_w
     desk.write(linked, TABLE)
 
     def forgetful(asked):
-        return told(re.sub(r"⟦\d+⟧", "", wanted_of(asked)))
+        return told(re.sub(r"⟦\d+⟧", "", inputs_of(asked)))
 
     with endpoint(desk, forgetful) as server:
         answer = desk.translate()
         assert (answer.exit_code, desk.status()) == (1, ["rework_required", "approved"]), answer.output
-        assert sum("house" in wanted_of(asked) for asked in server.asked) == 6  # three in each pass
+        assert sum("house" in inputs_of(asked) for asked in server.asked) == 6  # three in each pass
     (queued,) = desk.rows("state/rework_queue.jsonl")
     assert {"policy_violation", "human_flag"} <= set(queued["reason_codes"])
     assert desk.final() == [linked, spanish(TABLE)]

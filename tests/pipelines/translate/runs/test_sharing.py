@@ -8,11 +8,11 @@ from contextlib import closing, contextmanager
 import pytest
 
 from leasehold.pipelines.translate import api
-from leasehold.pipelines.translate.folder import Folder, RunForeign
-from leasehold.pipelines.translate.settings import remembered
+from leasehold.pipelines.translate.folder import RunFolder, RunForeign
+from leasehold.pipelines.translate.settings import read_run_file
 from leasehold.pipelines.translate.toolchain import Toolchain
 from tests.pipelines.translate.commanding import DOOR, HOUSE, SHY, TABLE, Desk, command, endpoint, known, spanish, told
-from tests.pipelines.translate.commanding import wanted_of as asked_for
+from tests.pipelines.translate.commanding import inputs_of as asked_for
 from tests.support.processes.workers import ROOT, Hand
 from tests.support.wait import until
 
@@ -71,7 +71,7 @@ def test_of_two_folders_that_want_a_name_at_the_same_moment_one_has_it_and_the_o
         first.claim_name()
         with pytest.raises(RunForeign):
             api._claim(second, is_new=True)  # noqa: SLF001
-    assert remembered(two.run_folder) is None
+    assert read_run_file(two.run_folder) is None
     assert one.translate().exit_code == 0
     assert "RUN_FOREIGN" in two.translate().stderr
     assert one.final() == [spanish(HOUSE)]
@@ -95,7 +95,7 @@ def test_a_run_elsewhere_keeps_no_address_and_says_that_it_needs_one(shared):
     desk = shared("one")
     desk.write(HOUSE)
     desk.translate()
-    kept = (Folder(desk.run_folder).home / "run.json").read_text()
+    kept = (RunFolder(desk.run_folder).home / "run.json").read_text()
     assert '"database": "postgresql"' in kept
     assert desk.url not in kept
     address, desk.url = desk.url, ""

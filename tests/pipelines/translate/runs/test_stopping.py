@@ -16,11 +16,11 @@ from tests.pipelines.translate.commanding import (
     TABLE,
     Desk,
     endpoint,
+    inputs_of,
     spanish,
     told,
     traces,
     until_asked,
-    wanted_of,
 )
 from tests.support.wait import until
 
@@ -33,7 +33,7 @@ def slow(desk, *held):
     go = threading.Event()
 
     def answer(asked):
-        text = wanted_of(asked)
+        text = inputs_of(asked)
         return replace(told(text), after=go) if text in held else told(text)
 
     with endpoint(desk, answer) as server:
@@ -72,7 +72,7 @@ def test_a_run_that_is_told_to_stop_ends_cleanly_and_goes_on_where_it_was(databa
     assert answer.exit_code == 0, answer.output
     assert desk.final() == [spanish(text) for text in ALL]
     # Nobody waited for the answer about the paragraph in hand: that one alone is asked for again.
-    assert sorted(wanted_of(asked) for asked in server.asked) == sorted([*ALL, TABLE])
+    assert sorted(inputs_of(asked) for asked in server.asked) == sorted([*ALL, TABLE])
     assert len(desk.answers()) == 3
 
 
@@ -82,8 +82,8 @@ def test_of_two_starts_at_once_one_runs_and_the_other_says_that_it_does(desk):
         until(lambda: not one.running or not two.running)
         loser, winner = (two, one) if one.running else (one, two)
         assert loser.end() == 2, loser.log
-        place = desk.run_folder / "RUNNING.lock"
-        assert loser.log.startswith(f"Run already active: fresh RUNNING.lock exists at {place}")
+        planned = desk.run_folder / "RUNNING.lock"
+        assert loser.log.startswith(f"Run already active: fresh RUNNING.lock exists at {planned}")
         until_asked(server, winner, 3)
         assert winner.running
         for words in (("approve", "1"), ("reject", "1", "--note", "n"), ("project",)):

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import pytest
 
 from leasehold import Permanent, Transient
-from leasehold.pipelines.translate.translators import Request
+from leasehold.pipelines.translate.translators import TranslationRequest
 from leasehold.pipelines.translate.translators.endpoints.http import ExchangeLimits
 from leasehold.pipelines.translate.translators.factory import make_endpoint
 from leasehold.pipelines.translate.translators.models import ModelTranslator
@@ -31,7 +31,7 @@ def answering(*replies):
 
 
 def ask(server, text=TEXT, limits=None, **more):
-    return translator_at(server, limits=limits).translate(Request(text, "en", "es", **more))
+    return translator_at(server, limits=limits).translate(TranslationRequest(text, "en", "es", **more))
 
 
 def failure_of(*replies, limits=None):

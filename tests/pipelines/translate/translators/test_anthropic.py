@@ -5,7 +5,7 @@ import json
 import pytest
 
 from leasehold import Permanent, Transient
-from leasehold.pipelines.translate.translators import Request
+from leasehold.pipelines.translate.translators import TranslationRequest
 from leasehold.pipelines.translate.translators.factory import make_endpoint
 from leasehold.pipelines.translate.translators.models import ModelTranslator
 from tests.pipelines.translate.translators.asking import GOOD, KEY, TEXT
@@ -34,7 +34,7 @@ def strict(asked):
 def translate(script, text=TEXT):
     with EndpointServer(script) as server:
         made = ModelTranslator(make_endpoint(f"anthropic:claude-x@{server.base}"))
-        return made.translate(Request(text, "en", "es")), server.asked
+        return made.translate(TranslationRequest(text, "en", "es")), server.asked
 
 
 def failure_of(reply):

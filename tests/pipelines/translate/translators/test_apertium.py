@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from leasehold import Permanent
 from leasehold.pipelines.translate.documents import read_document
-from leasehold.pipelines.translate.translators import PairUnsupported, Request
+from leasehold.pipelines.translate.translators import PairUnsupported, TranslationRequest
 from leasehold.pipelines.translate.translators.apertium import Apertium
 from leasehold.pipelines.translate.translators.marks import MARK
 from tests.pipelines.translate.installed import APERTIUM, HOW
@@ -24,7 +24,7 @@ SETTINGS = settings(
 
 
 def spanish(apertium, text, **more):
-    return apertium.translate(Request(text, "en", "es", **more)).text
+    return apertium.translate(TranslationRequest(text, "en", "es", **more)).text
 
 
 def sentences():
@@ -54,10 +54,10 @@ def test_long_runs_have_an_apertium_to_ask():
 
 
 def test_a_sentence_is_translated_by_the_pair_that_is_installed(apertium):
-    made = apertium.translate(Request("The house is red.", "en-GB", "es"))
+    made = apertium.translate(TranslationRequest("The house is red.", "en-GB", "es"))
     assert (made.text, made.translator) == ("La casa es roja.", "apertium eng-spa")
     assert (made.tokens_in, made.tokens_out) == (None, None)
-    assert apertium.translate(Request("La casa es roja.", "spa", "eng")).text == "The house is red."
+    assert apertium.translate(TranslationRequest("La casa es roja.", "spa", "eng")).text == "The house is red."
 
 
 def test_every_mark_of_hundreds_of_sentences_comes_back_once(apertium):
@@ -141,7 +141,7 @@ def test_a_pair_that_is_not_there_is_refused_with_those_that_are(apertium):
     for part in ("en→de", "en→es", "es→en", "apt install apertium"):
         assert part in str(refused.value)
     with pytest.raises(PairUnsupported):
-        apertium.translate(Request("x", "en", "../../etc"))
+        apertium.translate(TranslationRequest("x", "en", "../../etc"))
     apertium.check("en", "es-MX")
 
 
@@ -164,7 +164,7 @@ def test_a_long_text_passes_while_it_is_still_being_written(apertium):
 def test_a_text_comes_out_the_same_whatever_was_translated_before(apertium):
     """A tagger that stays running learns from each text: then what a crash has interrupted ends with other words."""
     texts = [part.source for part in read_document(CHAPTER).paragraphs if "*" not in part.source][:120]
-    forward = [apertium.translate(Request(text, "en", "es")).text for text in texts]
+    forward = [apertium.translate(TranslationRequest(text, "en", "es")).text for text in texts]
     with closing(Apertium()) as another:
-        backward = [another.translate(Request(text, "en", "es")).text for text in reversed(texts)]
+        backward = [another.translate(TranslationRequest(text, "en", "es")).text for text in reversed(texts)]
     assert backward[::-1] == forward

@@ -11,12 +11,12 @@ import psutil
 import pytest
 
 from leasehold import Permanent, Transient
-from leasehold.pipelines.translate.translators import Request
+from leasehold.pipelines.translate.translators import TranslationRequest
 from leasehold.pipelines.translate.translators.apertium import Apertium
 from tests.pipelines.translate.installed import APERTIUM
 from tests.support.wait import until
 
-RED = Request("The house is red.", "en", "es")
+RED = TranslationRequest("The house is red.", "en", "es")
 SPANISH = "La casa es roja."
 HANGS = "#!/bin/sh\nexec tail -f /dev/null\n"
 ENDS = "#!/bin/sh\nexit 3\n"
@@ -84,14 +84,16 @@ def test_one_program_that_is_killed_takes_no_answer_of_another_text_with_it(aper
     apertium.translate(RED)
     for victim in range(3):
         programs()[victim].kill()
-        assert apertium.translate(Request("A cat.", "en", "es")).text == "Un gato."
+        assert apertium.translate(TranslationRequest("A cat.", "en", "es")).text == "Un gato."
         assert apertium.translate(RED).text == SPANISH
 
 
 def test_threads_that_share_a_translator_each_get_their_own_answer(apertium):
     numbers = range(200)
     with ThreadPoolExecutor(8) as threads:
-        made = threads.map(lambda n: apertium.translate(Request(f"The house {n} is red.", "en", "es")).text, numbers)
+        made = threads.map(
+            lambda n: apertium.translate(TranslationRequest(f"The house {n} is red.", "en", "es")).text, numbers
+        )
     assert [str(number) in text.split() for number, text in zip(numbers, made, strict=True)] == [True] * 200
     # Analysis, translation, generation and the last touch: the programs of one pipeline, and not of eight.
     assert len(programs()) == 4
@@ -99,7 +101,7 @@ def test_threads_that_share_a_translator_each_get_their_own_answer(apertium):
 
 def test_a_closed_translator_leaves_no_process_behind_and_starts_again_when_asked(apertium):
     apertium.translate(RED)
-    apertium.translate(Request("La casa.", "es", "en"))
+    apertium.translate(TranslationRequest("La casa.", "es", "en"))
     assert programs()
     apertium.close()
     assert programs() == []

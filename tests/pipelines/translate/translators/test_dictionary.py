@@ -7,7 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from leasehold import Permanent
-from leasehold.pipelines.translate.translators import PairUnsupported, Request, TranslatorInvalid, make_translator
+from leasehold.pipelines.translate.translators import (
+    PairUnsupported,
+    TranslationRequest,
+    TranslatorInvalid,
+    make_translator,
+)
 
 WORDS = {"the": "la", "house": "casa", "red": "roja", "is": "es"}
 
@@ -27,16 +32,16 @@ def lines(path):
 
 
 def test_words_are_replaced_one_by_one_and_marks_stay(dictionary):
-    made = dictionary().translate(Request("The ⟦1⟧ house\nis ⟦2⟧red⟦3⟧, Tom.", "en", "es"))
+    made = dictionary().translate(TranslationRequest("The ⟦1⟧ house\nis ⟦2⟧red⟦3⟧, Tom.", "en", "es"))
     assert made.text == "La ⟦1⟧ casa\nes ⟦2⟧roja⟦3⟧, Tom."
     assert made.translator == "dictionary words.json"
 
 
 def test_another_attempt_takes_other_words_and_the_glossary_comes_first(dictionary):
     made = dictionary(again={"house": "hogar"})
-    assert made.translate(Request("house", "en", "es")).text == "casa"
-    assert made.translate(Request("house", "en", "es", attempt=2)).text == "hogar"
-    assert made.translate(Request("house", "en", "es", glossary={"House": "vivienda"})).text == "vivienda"
+    assert made.translate(TranslationRequest("house", "en", "es")).text == "casa"
+    assert made.translate(TranslationRequest("house", "en", "es", attempt=2)).text == "hogar"
+    assert made.translate(TranslationRequest("house", "en", "es", glossary={"House": "vivienda"})).text == "vivienda"
 
 
 def test_a_dictionary_of_two_languages_refuses_others(dictionary):
@@ -67,9 +72,9 @@ def test_every_call_that_ends_is_one_line_of_the_log(dictionary, tmp_path):
     log = tmp_path / "calls.jsonl"
     made = dictionary(log)
     made.check("en", "es")
-    made.translate(Request("the house", "en", "es", attempt=3))
+    made.translate(TranslationRequest("the house", "en", "es", attempt=3))
     with pytest.raises(Permanent):
-        made.translate(Request("the\0house", "en", "es"))
+        made.translate(TranslationRequest("the\0house", "en", "es"))
     first, second = lines(log)
     assert first.pop("at") > 0
     assert first == {
@@ -85,5 +90,5 @@ def test_every_call_that_ends_is_one_line_of_the_log(dictionary, tmp_path):
 def test_lines_of_many_threads_are_whole_and_none_is_missing(dictionary, tmp_path):
     made = dictionary(tmp_path / "calls.jsonl")
     with ThreadPoolExecutor(8) as threads:
-        list(threads.map(lambda n: made.translate(Request("house", "en", "es", attempt=n)), range(1, 401)))
+        list(threads.map(lambda n: made.translate(TranslationRequest("house", "en", "es", attempt=n)), range(1, 401)))
     assert sorted(line["attempt"] for line in lines(tmp_path / "calls.jsonl")) == list(range(1, 401))

@@ -11,7 +11,7 @@ import pytest
 
 from leasehold import Transient
 from leasehold.pipelines.translate.reviewers.review import Severity, Subject
-from leasehold.pipelines.translate.translators import Request, make_translator
+from leasehold.pipelines.translate.translators import TranslationRequest, make_translator
 from leasehold.pipelines.translate.translators.endpoints.http import ExchangeLimits
 from leasehold.pipelines.translate.translators.factory import make_endpoint
 from leasehold.pipelines.translate.translators.models import ModelTranslator
@@ -19,7 +19,7 @@ from leasehold.pipelines.translate.translators.reviewing import ModelReviewer
 from tests.support.wait import until
 from tests.tidy.tree import ROOT
 
-HELLO = Request("Good day.", "en", "es", glossary={"day": "día"}, style="Be brief.")
+HELLO = TranslationRequest("Good day.", "en", "es", glossary={"day": "día"}, style="Be brief.")
 OWNER = """
 import sys
 from tests.support.http.local_model import LocalModel
@@ -56,14 +56,14 @@ def test_a_mark_that_a_real_model_loses_is_noticed(local_model):
     """It is too small to keep twenty marks: were it ever to keep them, the answer would be right."""
     marks = " ".join(f"⟦{number}⟧" for number in range(1, 21))
     with pytest.raises(Transient) as failed:
-        make_translator(local_model.spec).translate(Request(f"Go {marks}", "en", "es"))
+        make_translator(local_model.spec).translate(TranslationRequest(f"Go {marks}", "en", "es"))
     assert failed.value.error_class == "BAD_ANSWER"
 
 
 def test_a_real_model_that_takes_too_long_is_given_up(local_model):
     made = ModelTranslator(make_endpoint(local_model.spec, ExchangeLimits(response_seconds=0.2)))
     with pytest.raises(Transient) as failed:
-        made.translate(Request("Once upon a time there was a house. " * 5, "en", "es"))
+        made.translate(TranslationRequest("Once upon a time there was a house. " * 5, "en", "es"))
     assert failed.value.error_class == "ENDPOINT_TIMEOUT"
 
 

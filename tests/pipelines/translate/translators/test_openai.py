@@ -10,7 +10,7 @@ from email.utils import format_datetime
 import pytest
 
 from leasehold import Permanent, Transient
-from leasehold.pipelines.translate.translators import Request
+from leasehold.pipelines.translate.translators import TranslationRequest
 from leasehold.pipelines.translate.translators.endpoints.http import ExchangeLimits
 from tests.pipelines.translate.translators.asking import (
     GOOD,
@@ -118,7 +118,7 @@ def test_a_key_that_a_server_repeats_stands_in_no_failure():
     with answering(refusal(401, f"Incorrect API key provided: {KEY}. You sent Bearer {KEY}")) as server:
         made = translator_at(server)
         with pytest.raises(Permanent) as failed:
-            made.translate(Request(TEXT, "en", "es"))
+            made.translate(TranslationRequest(TEXT, "en", "es"))
     assert KEY not in str(failed.value)
     assert KEY not in repr(failed.value)
     assert KEY not in repr(vars(made))
@@ -127,7 +127,7 @@ def test_a_key_that_a_server_repeats_stands_in_no_failure():
 def test_an_answer_that_repeats_the_key_is_taken_for_none():
     leaky = completion(json.dumps({"translation": f"La casa {KEY} es roja."}))
     with answering(leaky) as server, pytest.raises(Transient) as failed:
-        translator_at(server).translate(Request("The house is red.", "en", "es"))
+        translator_at(server).translate(TranslationRequest("The house is red.", "en", "es"))
     assert failed.value.error_class == "BAD_ANSWER"
     assert KEY not in str(failed.value)
 
@@ -264,17 +264,19 @@ def test_an_endpoint_is_asked_again_without_what_it_does_not_know_and_remembers_
 
 
 def ask_with(made):
-    return made.translate(Request(TEXT, "en", "es")).text
+    return made.translate(TranslationRequest(TEXT, "en", "es")).text
 
 
 def test_with_redaction_no_secret_reaches_the_endpoint():
     with answering(good()) as server:
         made = translator_at(server, redact=True)
         made.translate(
-            Request(f"The ⟦1⟧ key is {TOKEN}.", "en", "es", before=f"password={TOKEN}", findings=(f"lost {TOKEN}",))
+            TranslationRequest(
+                f"The ⟦1⟧ key is {TOKEN}.", "en", "es", before=f"password={TOKEN}", findings=(f"lost {TOKEN}",)
+            )
         )
         with pytest.raises(Permanent) as failed:
-            made.translate(Request("The password=hunter2⟦1⟧hunter2 is long", "en", "es"))
+            made.translate(TranslationRequest("The password=hunter2⟦1⟧hunter2 is long", "en", "es"))
         assert failed.value.error_class == "REDACTION_FAILED"
     assert len(server.asked) == 1
     assert TOKEN not in json.dumps(server.asked[0].body)

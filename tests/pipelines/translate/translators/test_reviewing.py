@@ -5,7 +5,7 @@ import json
 import pytest
 
 from leasehold import Permanent, Transient
-from leasehold.pipelines.translate.reviewers.review import Finding, Severity, Subject
+from leasehold.pipelines.translate.reviewers.review import ReviewFinding, Severity, Subject
 from leasehold.pipelines.translate.translators.factory import make_endpoint
 from leasehold.pipelines.translate.translators.reviewing import ModelReviewer
 from tests.pipelines.translate.translators.asking import KEY, TOKEN
@@ -23,7 +23,7 @@ def found(code, severity, quote, message="wrong"):
     return {"code": code, "severity": severity, "message": message, "quote": quote}
 
 
-def judgement(*findings, adequacy=40, fluency=90):
+def assessment(*findings, adequacy=40, fluency=90):
     return {"adequacy": adequacy, "fluency": fluency, "findings": list(findings)}
 
 
@@ -35,7 +35,7 @@ def review(said, subject=SUBJECT, **options):
 
 def test_a_quote_is_found_in_code_points_and_one_that_is_not_there_has_no_place():
     made, _ = review(
-        judgement(
+        assessment(
             found("mistranslation", "critical", "verde"),
             found("omission", "minor", ""),
             found("style", "info", "rojo", message=" two\n lines "),
@@ -44,15 +44,15 @@ def test_a_quote_is_found_in_code_points_and_one_that_is_not_there_has_no_place(
     assert made.reviewer == "model openai:judge"
     assert made.scores == {"adequacy": 0.4, "fluency": 0.9}
     assert made.findings == (
-        Finding("mistranslation", Severity.CRITICAL, "wrong", 13, 5),
-        Finding("omission", Severity.MINOR, "wrong"),
-        Finding("style", Severity.INFO, "two lines"),
+        ReviewFinding("mistranslation", Severity.CRITICAL, "wrong", 13, 5),
+        ReviewFinding("omission", Severity.MINOR, "wrong"),
+        ReviewFinding("style", Severity.INFO, "two lines"),
     )
     assert SUBJECT.candidate[13:18] == "verde"
 
 
 def test_the_reviewer_gets_source_candidate_glossary_and_what_was_to_be_kept_as_material():
-    _, (asked,) = review(judgement())
+    _, (asked,) = review(assessment())
     system, user = (said["content"] for said in asked.body["messages"])
     assert json.loads(user) == {
         "source": SUBJECT.source,
@@ -68,12 +68,12 @@ def test_the_reviewer_gets_source_candidate_glossary_and_what_was_to_be_kept_as_
     [
         "fine",
         "{}",
-        judgement(adequacy=101),
-        judgement(fluency=-1),
-        judgement(adequacy=0.5),
-        judgement(found("unheard_of", "minor", "")),
-        judgement(found("style", "fatal", "")),
-        judgement() | {"more": 1},
+        assessment(adequacy=101),
+        assessment(fluency=-1),
+        assessment(adequacy=0.5),
+        assessment(found("unheard_of", "minor", "")),
+        assessment(found("style", "fatal", "")),
+        assessment() | {"more": 1},
     ],
 )
 def test_a_judgement_of_another_shape_is_a_bad_answer(said):
@@ -83,17 +83,17 @@ def test_a_judgement_of_another_shape_is_a_bad_answer(said):
 
 
 def test_no_more_findings_are_taken_than_were_asked_for():
-    made, (asked,) = review(judgement(*[found("style", "info", "")] * 50), findings_max=3)
+    made, (asked,) = review(assessment(*[found("style", "info", "")] * 50), findings_max=3)
     assert len(made.findings) == 3
     assert asked.body["response_format"]["json_schema"]["schema"]["properties"]["findings"]["maxItems"] == 3
 
 
 def test_a_paragraph_that_is_too_long_is_refused_before_it_is_sent():
     with pytest.raises(Permanent) as failed:
-        review(judgement(), Subject("x" * 200_001, "x", "en", "es", (), {}))
+        review(assessment(), Subject("x" * 200_001, "x", "en", "es", (), {}))
     assert failed.value.error_class == "TEXT_TOO_LONG"
 
 
 def test_with_redaction_the_reviewer_sees_no_secret():
-    _, (asked,) = review(judgement(), Subject(f"Key {TOKEN}", f"Llave {TOKEN}", "en", "es", (TOKEN,), {}), redact=True)
+    _, (asked,) = review(assessment(), Subject(f"Key {TOKEN}", f"Llave {TOKEN}", "en", "es", (TOKEN,), {}), redact=True)
     assert TOKEN not in json.dumps(asked.body)

@@ -108,10 +108,10 @@ class Document(Protocol):
         """
 
 
-def number(places: Iterable[tuple[str, str]]) -> tuple[Paragraph, ...]:
+def number(spans: Iterable[tuple[str, str]]) -> tuple[Paragraph, ...]:
     """Make paragraphs of (where it stands, text), within the limits; `where` is only told."""
     made: list[Paragraph] = []
-    for where, source in places:
+    for where, source in spans:
         if (size := len(source.encode("utf-8", "replace"))) > PARAGRAPH_BYTES_MAX:
             raise ParagraphTooLong(f"At {where}: {size:,} bytes, limit {PARAGRAPH_BYTES_MAX:,}.")
         if len(made) == PARAGRAPHS_MAX:

@@ -47,7 +47,7 @@ class DocxDocument:
             text = changed(paragraph, translations)
             if text is not None:
                 texts.setdefault(origin.member, {})[origin.place] = text
-        written = {member: _written(self.members[member], places) for member, places in texts.items()}
+        written = {member: _written(self.members[member], spans) for member, spans in texts.items()}
         return package.replaced(self.content, written) if written else self.content
 
 

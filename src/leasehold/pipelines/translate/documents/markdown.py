@@ -17,7 +17,7 @@ from markdown_it.common.utils import normalizeReference
 import leasehold.pipelines.translate.documents.markdown_escaping as fit
 from leasehold.pipelines.translate.documents.document import BOM, Paragraph, changed, number
 from leasehold.pipelines.translate.documents.markdown_parsing import blocks, front_matter
-from leasehold.pipelines.translate.documents.markdown_places import Block, Place, places
+from leasehold.pipelines.translate.documents.markdown_places import MarkdownBlock, MarkdownSpan, spans
 
 _hard_end: Final = re.compile(r"(?P<ending> {2,}|(?<!\\)(?:\\\\)*\\)(?:\r\n?|\n)\Z")
 _shortcut: Final = re.compile(
@@ -34,7 +34,7 @@ class MarkdownDocument:
     paragraphs: tuple[Paragraph, ...]
     head: str
     text: str
-    places: tuple[Place, ...]
+    spans: tuple[MarkdownSpan, ...]
 
     @property
     def format(self) -> str:
@@ -45,7 +45,7 @@ class MarkdownDocument:
         """Write the document anew, with blocks equal to the source's; see `Document.render`."""
         parts = [self.head]
         end = 0
-        for paragraph, place in zip(self.paragraphs, self.places, strict=True):
+        for paragraph, place in zip(self.paragraphs, self.spans, strict=True):
             text = changed(paragraph, translations)
             if text is not None:
                 parts += self.text[end : place.start], _fitted(text, place)
@@ -59,13 +59,13 @@ def read_markdown(name: str, text: str) -> MarkdownDocument:
     body = body[len(front_matter(body)) :]
     head = text[: len(text) - len(body)]
     tokens, labels = blocks(body)
-    found = tuple(places(body, tokens))
+    found = tuple(spans(body, tokens))
     lines_before = head.count("\n") + 1
     told = ((f"line {place.line + lines_before}", _full_references(_source(place), labels)) for place in found)
     return MarkdownDocument(name, number(told), head, body, found)
 
 
-def _source(place: Place) -> str:
+def _source(place: MarkdownSpan) -> str:
     """Join a text's lines; what divides them is a space, unless it is a hard break."""
     parts: list[str] = []
     for line in place.lines[:-1]:
@@ -85,14 +85,14 @@ def _full_references(source: str, labels: Mapping[str, object]) -> str:
     return _shortcut.sub(piece, source) if labels else source
 
 
-def _fitted(text: str, place: Place) -> str:
+def _fitted(text: str, place: MarkdownSpan) -> str:
     match place.block:
-        case Block.PARAGRAPH:
+        case MarkdownBlock.PARAGRAPH:
             return fit.paragraph_text(text, place.between, after_definition=place.after_definition)
-        case Block.UNDERLINED:
+        case MarkdownBlock.UNDERLINED:
             return fit.underlined_text(text, place.between)
-        case Block.HEADING:
+        case MarkdownBlock.HEADING:
             return fit.heading_text(text)
-        case Block.CELL:
+        case MarkdownBlock.CELL:
             return fit.cell_text(text)
     assert_never(place.block)

@@ -25,7 +25,7 @@ _bar: Final = re.compile(r"(?<!\\)\|")
 _closing: Final = re.compile(r"[ \t]+#+\Z")
 
 
-class Block(StrEnum):
+class MarkdownBlock(StrEnum):
     """In what a text stands, as far as it decides what the text may not say."""
 
     PARAGRAPH = "paragraph"
@@ -35,13 +35,13 @@ class Block(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class MarkdownSpan:
     """A text's place: characters [start, end) of the Markdown, beginning in line `line`, from 0."""
 
     start: int
     end: int
     line: int
-    block: Block
+    block: MarkdownBlock
     lines: tuple[str, ...]
     """The text's own lines, without what stands before them."""
     between: str | None = None
@@ -50,7 +50,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class MarkdownLines:
     """The lines of a Markdown text, where each begins, and where it would begin if every line ended in LF."""
 
     lines: Sequence[str]
@@ -58,16 +58,16 @@ class Page:
     offsets_in_parser: Sequence[int]
 
     @classmethod
-    def of(cls, text: str) -> Page:
+    def of(cls, text: str) -> MarkdownLines:
         """Cut a text into lines as markdown-it does."""
         lines = lines_of(text)
         parsed = accumulate(len(line.rstrip("\r\n")) + 1 for line in lines)
         return cls(lines, [0, *accumulate(map(len, lines))], [0, *parsed])
 
 
-def places(text: str, tokens: Sequence[Token]) -> Iterator[Place]:
+def spans(text: str, tokens: Sequence[Token]) -> Iterator[MarkdownSpan]:
     """Yield where each text stands, in the order of the document."""
-    page = Page.of(text)
+    page = MarkdownLines.of(text)
     defined = {token.map[1] for token in tokens if token.type == "definition" and token.map}
     texts = ((opened, token) for opened, token in pairwise(tokens) if token.type == "inline" and token.map)
     for row, group in groupby(texts, lambda pair: pair[1].meta.get(ROW_BEGINS)):
@@ -77,7 +77,7 @@ def places(text: str, tokens: Sequence[Token]) -> Iterator[Place]:
             yield from _cells(page, row, [token for _, token in group])
 
 
-def _cells(page: Page, row: int, tokens: Sequence[Token]) -> Iterator[Place]:
+def _cells(page: MarkdownLines, row: int, tokens: Sequence[Token]) -> Iterator[MarkdownSpan]:
     line = _first_line(tokens[0])
     begin = row - page.offsets_in_parser[line]
     end = len(page.lines[line].rstrip(WHITE))
@@ -92,17 +92,17 @@ def _cells(page: Page, row: int, tokens: Sequence[Token]) -> Iterator[Place]:
         is_ambiguous = start == begin and begins_block(text)
         if token.content and not is_ambiguous:
             first = page.offsets[line] + start + len(cell) - len(cell.lstrip(WHITE))
-            yield Place(first, first + len(text), line, Block.CELL, (text,))
+            yield MarkdownSpan(first, first + len(text), line, MarkdownBlock.CELL, (text,))
 
 
-def _block(page: Page, opened: Token, token: Token, defined: set[int]) -> Place:
+def _block(page: MarkdownLines, opened: Token, token: Token, defined: set[int]) -> MarkdownSpan:
     bodies = [text.strip(WHITE) for text in token.content.split("\n")]
     first = _first_line(token)
     block = _kind(opened)
-    while block is not Block.HEADING and not page.lines[first].rstrip(WHITE).endswith(bodies[0]):
+    while block is not MarkdownBlock.HEADING and not page.lines[first].rstrip(WHITE).endswith(bodies[0]):
         first += 1  # a line of spaces that do not break is a line of the block, but not of its text
     raw = [page.lines[first + count].rstrip(WHITE) for count in range(len(bodies))]
-    if block is Block.HEADING:
+    if block is MarkdownBlock.HEADING:
         raw[0] = _closing.sub("", page.lines[first].rstrip(" \t\r\n")).rstrip(WHITE)
     columns = [len(line) - len(body) for line, body in zip(raw, bodies, strict=True)]
     last = first + len(bodies) - 1
@@ -113,15 +113,15 @@ def _block(page: Page, opened: Token, token: Token, defined: set[int]) -> Place:
         ending = page.lines[first][len(page.lines[first].rstrip("\r\n")) :]
         between = ending + page.lines[first + 1][: columns[1]]
     start = page.offsets[first] + columns[0]
-    return Place(
+    return MarkdownSpan(
         start, page.offsets[last] + len(raw[-1]), first, block, tuple(own), between, _first_line(token) in defined
     )
 
 
-def _kind(opened: Token) -> Block:
+def _kind(opened: Token) -> MarkdownBlock:
     if opened.type != "heading_open":
-        return Block.PARAGRAPH
-    return Block.HEADING if opened.markup.startswith("#") else Block.UNDERLINED
+        return MarkdownBlock.PARAGRAPH
+    return MarkdownBlock.HEADING if opened.markup.startswith("#") else MarkdownBlock.UNDERLINED
 
 
 def _first_line(token: Token) -> int:

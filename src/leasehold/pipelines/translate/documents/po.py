@@ -16,7 +16,7 @@ from typing import Final
 import polib  # type: ignore[import-untyped]
 
 from leasehold.pipelines.translate.documents.document import BOM, DocumentDamaged, Paragraph, changed, lines_of, number
-from leasehold.pipelines.translate.documents.po_entries import Entry, entries
+from leasehold.pipelines.translate.documents.po_entries import PoEntry, entries
 
 _charset: Final = re.compile(r"charset=([\w.-]+)")
 _plurals: Final = re.compile(r"nplurals\s*=\s*([0-9])")
@@ -35,7 +35,7 @@ class PoDocument:
     name: str
     paragraphs: tuple[Paragraph, ...]
     lines: tuple[str, ...]
-    origins: tuple[tuple[Entry, bool], ...]
+    origins: tuple[tuple[PoEntry, bool], ...]
     forms: int
     """How many plural forms the header says the language has."""
 
@@ -47,7 +47,7 @@ class PoDocument:
     def render(self, translations: Mapping[int, str]) -> bytes:
         """Write the catalogue anew; see `Document.render`. A fuzzy entry that is translated is fuzzy no more."""
         lines = dict(enumerate(self.lines))
-        settled: dict[Entry, dict[bool, str]] = {}
+        settled: dict[PoEntry, dict[bool, str]] = {}
         for paragraph, (entry, is_plural) in zip(self.paragraphs, self.origins, strict=True):
             text = changed(paragraph, translations)
             if text is not None:
@@ -56,7 +56,7 @@ class PoDocument:
             self._write(lines, entry, texts)
         return "".join(lines.values()).encode()
 
-    def _write(self, lines: dict[int, str], entry: Entry, texts: dict[bool, str]) -> None:
+    def _write(self, lines: dict[int, str], entry: PoEntry, texts: dict[bool, str]) -> None:
         if entry.plural is None:
             _replace(lines, entry.values[0], "msgstr", texts[False])
         else:
@@ -87,7 +87,7 @@ def read_po(name: str, text: str) -> PoDocument:
     return PoDocument(name, number(told), tuple(lines), tuple(origins), forms)
 
 
-def _check(catalogue: polib.POFile, found: list[Entry]) -> None:
+def _check(catalogue: polib.POFile, found: list[PoEntry]) -> None:
     charset = _charset.search(catalogue.metadata.get("Content-Type", ""))
     if charset and charset[1].lower() not in _readable:
         raise DocumentDamaged(f"Its header says charset={charset[1]}; convert it with `msgconv -t UTF-8`.")
@@ -97,7 +97,7 @@ def _check(catalogue: polib.POFile, found: list[Entry]) -> None:
         raise DocumentDamaged(f"It has {known:,} entries, but {mine:,} can be told apart; run it through `msgcat`.")
 
 
-def _origins(entry: Entry, forms: int) -> Iterator[tuple[Entry, bool]]:
+def _origins(entry: PoEntry, forms: int) -> Iterator[tuple[PoEntry, bool]]:
     if not entry.is_wanting:
         return
     if entry.plural is None or forms != _forms_without_plural:

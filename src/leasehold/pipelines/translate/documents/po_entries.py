@@ -15,7 +15,7 @@ _fuzzy: Final = re.compile(r"#,.*\bfuzzy\b")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class PoEntry:
     """One entry that is not obsolete. Numbers of lines count from 0."""
 
     line: int
@@ -66,11 +66,11 @@ class _Draft:
             self.strings[self.last] += _unquoted(found["quoted"])
             self.spans[self.last] = range(self.spans[self.last].start, place + 1)
 
-    def entry(self) -> Entry:
+    def entry(self) -> PoEntry:
         values = sorted((name for name in self.strings if name.startswith("msgstr")), key=_form)
         msgid = self.strings.get("msgid", "")
         has_gap = not all(self.strings[name] for name in values)
-        return Entry(
+        return PoEntry(
             line=self.spans["msgid"].start if "msgid" in self.spans else 0,
             msgid=msgid,
             plural=self.strings.get("msgid_plural"),
@@ -81,7 +81,7 @@ class _Draft:
         )
 
 
-def entries(lines: Sequence[str]) -> Iterator[Entry]:
+def entries(lines: Sequence[str]) -> Iterator[PoEntry]:
     """Yield the entries that are not obsolete, the header among them, in order."""
     draft = _Draft()
     for place, line in enumerate(lines):

@@ -47,17 +47,17 @@ def read_text(name: str, text: str) -> TextDocument:
     """Cut a text at its blank lines."""
     body = text.removeprefix(BOM)
     pieces = [text[: len(text) - len(body)]]
-    places: list[tuple[str, str]] = []
+    spans: list[tuple[str, str]] = []
     line_number = 1
     for is_text, group in groupby(lines_of(body), _has_text):
         lines = list(group)
         if is_text:
-            places.append((f"line {line_number}", " ".join(line.strip() for line in lines)))
+            spans.append((f"line {line_number}", " ".join(line.strip() for line in lines)))
             pieces += "".join(lines), ""
         else:
             pieces[-1] += "".join(lines)
         line_number += len(lines)
-    return TextDocument(name, number(places), tuple(pieces))
+    return TextDocument(name, number(spans), tuple(pieces))
 
 
 def _has_text(line: str) -> bool:

@@ -9,10 +9,10 @@ from typing import Final
 
 from leasehold.pipelines.translate import states
 from leasehold.pipelines.translate.export import chosen, notes_of
-from leasehold.pipelines.translate.history import Story
+from leasehold.pipelines.translate.history import ParagraphHistory
 from leasehold.pipelines.translate.paragraphs import Try
-from leasehold.pipelines.translate.reviewers.review import Finding
-from leasehold.pipelines.translate.settings import Identity
+from leasehold.pipelines.translate.reviewers.review import ReviewFinding
+from leasehold.pipelines.translate.settings import RunIdentity
 
 STYLE: Final = (
     "body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:90rem;padding:0 1rem;color:#1c1c1c}"
@@ -26,7 +26,7 @@ STYLE: Final = (
 )
 
 
-def page_of(identity: Identity, told: Sequence[Story]) -> str:
+def page_of(identity: RunIdentity, told: Sequence[ParagraphHistory]) -> str:
     """Return the page."""
     title = escape(f"{identity.document_id}: {identity.source_language} to {identity.target_language}")
     body = "".join(_section(one) for one in told)
@@ -36,7 +36,7 @@ def page_of(identity: Identity, told: Sequence[Story]) -> str:
     )
 
 
-def _overview(identity: Identity, told: Sequence[Story]) -> str:
+def _overview(identity: RunIdentity, told: Sequence[ParagraphHistory]) -> str:
     counts = Counter(one.state for one in told)
     rows = [("run", identity.run_id), ("paragraphs", f"{len(told):,}")]
     rows += [(state, f"{counts[state]:,}") for state in states.STATES if counts[state]]
@@ -50,7 +50,7 @@ def _overview(identity: Identity, told: Sequence[Story]) -> str:
     return _table(rows) + more
 
 
-def _section(one: Story) -> str:
+def _section(one: ParagraphHistory) -> str:
     index = one.paragraph.index
     candidate = chosen(one).candidate if one.tries else ""
     head = f'<h2 id="p{index}">{index} <span class="{escape(one.state)}">{escape(one.state)}</span></h2>'
@@ -60,7 +60,7 @@ def _section(one: Story) -> str:
 
 
 def _tried(tried: Try) -> str:
-    scores = ", ".join(f"{name} {score:.2f}" for name, score in tried.judgement.scores.items())
+    scores = ", ".join(f"{name} {score:.2f}" for name, score in tried.assessment.scores.items())
     said = " — ".join(part for part in (f"attempt {tried.attempt}, {tried.actor}", scores, notes_of(tried)) if part)
     found = [finding for review in tried.reviews for finding in review.findings]
     rows = "".join(_finding(tried.candidate, finding) for finding in found)
@@ -69,7 +69,7 @@ def _tried(tried: Try) -> str:
     return f"<details><summary>{escape(said)}</summary>{text}{table}</details>"
 
 
-def _finding(candidate: str, finding: Finding) -> str:
+def _finding(candidate: str, finding: ReviewFinding) -> str:
     severity = escape(finding.severity)
     quote = ""
     if finding.start is not None and finding.length is not None:
@@ -79,7 +79,7 @@ def _finding(candidate: str, finding: Finding) -> str:
     return f'<tr><td class="{severity}">{severity}</td>{inner}</tr>'
 
 
-def _marked(candidate: str, findings: Iterable[Finding]) -> str:
+def _marked(candidate: str, findings: Iterable[ReviewFinding]) -> str:
     """Return a candidate with what was found wrong marked; where findings overlap they make one mark."""
     parts, at = [], 0
     for start, end in _spans(findings, len(candidate)):
@@ -88,7 +88,7 @@ def _marked(candidate: str, findings: Iterable[Finding]) -> str:
     return "".join([*parts, escape(candidate[at:])])
 
 
-def _spans(findings: Iterable[Finding], length: int) -> list[tuple[int, int]]:
+def _spans(findings: Iterable[ReviewFinding], length: int) -> list[tuple[int, int]]:
     """Return where something was found, in order, with what overlaps joined."""
     found: list[tuple[int, int]] = []
     for start, size in sorted((one.start, one.length) for one in findings if one.start is not None and one.length):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from leasehold.pipelines.translate import states
 from leasehold.pipelines.translate.export import notes_of
-from leasehold.pipelines.translate.history import Story
+from leasehold.pipelines.translate.history import ParagraphHistory
 
 if TYPE_CHECKING:
     from leasehold.pipelines.translate.api import Result
@@ -35,10 +35,10 @@ def told_result(result: Result) -> Iterator[str]:
     more = [(planned.new, "new"), (planned.revived, "tried again"), (planned.called_off, "called off")]
     said = "".join(f", {count:,} {name}" for count, name in more if count)
     yield f"{planned.total:,} paragraphs{said or ', nothing new'}"
-    yield from told_run(result.folder, result.stories)
+    yield from told_run(result.folder, result.histories)
 
 
-def told_run(folder: Path, told: Sequence[Story]) -> Iterator[str]:
+def told_run(folder: Path, told: Sequence[ParagraphHistory]) -> Iterator[str]:
     """Yield how a run stands: a table of states, what failed, and what waits for a person."""
     counts = Counter(one.state for one in told)
     yield from (f"{counts[state]:>8,}  {state}" for state in states.STATES if counts[state])
@@ -52,7 +52,7 @@ def told_run(folder: Path, told: Sequence[Story]) -> Iterator[str]:
         yield f"Decide with: leasehold translate approve {folder} {undecided[0].paragraph.index}   (or: reject)"
 
 
-def _group(title: str, found: Sequence[tuple[Story, str]]) -> Iterator[str]:
+def _group(title: str, found: Sequence[tuple[ParagraphHistory, str]]) -> Iterator[str]:
     if not found:
         return
     yield ""

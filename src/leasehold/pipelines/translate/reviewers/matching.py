@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Sequence
 
 
-class Stock:
+class MatchIndex:
     """Places by value; `used` may be shared by stocks of the same things."""
 
     def __init__(self, things: Sequence[Collection[Hashable]], used: set[int]) -> None:

@@ -14,7 +14,15 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Final
 
 from leasehold.errors import Cancelled, Misuse, Overtaken, Released, Transient, Unavailable
-from leasehold.pipelines.translate.reviewers.types import SCORES, Finding, Review, Reviewer, Severity, Subject, quoted
+from leasehold.pipelines.translate.reviewers.types import (
+    SCORES,
+    Review,
+    Reviewer,
+    ReviewFinding,
+    Severity,
+    Subject,
+    quoted,
+)
 
 GROUP: Final = "leasehold.translate.reviewers"
 FINDINGS_OF_A_PLUGIN_MAX: Final = 1_000
@@ -108,7 +116,7 @@ def _is_no_score(value: object) -> bool:
 
 
 def _finding_faults(finding: object, length: int) -> list[str]:
-    if not isinstance(finding, Finding):
+    if not isinstance(finding, ReviewFinding):
         return [f"a finding is a {type(finding).__name__}"]
     claimed: tuple[Any, ...] = (finding.code, finding.severity, finding.message)
     code, severity, message = claimed

@@ -15,9 +15,9 @@ from leasehold.pipelines.translate.reviewers.checks.numbers import NumberReviewe
 from leasehold.pipelines.translate.reviewers.checks.repeats import RepeatReviewer
 from leasehold.pipelines.translate.reviewers.checks.terms import TermReviewer
 from leasehold.pipelines.translate.reviewers.checks.untranslated import UntranslatedReviewer
-from leasehold.pipelines.translate.reviewers.types import Finding, Review, Reviewer, Severity, Subject
+from leasehold.pipelines.translate.reviewers.types import Review, Reviewer, ReviewFinding, Severity, Subject
 
-__all__ = ["Finding", "Review", "Reviewer", "Severity", "Subject", "standard_reviewers"]
+__all__ = ["Review", "ReviewFinding", "Reviewer", "Severity", "Subject", "standard_reviewers"]
 
 
 def standard_reviewers(back: Callable[[str], str] | None = None) -> tuple[Reviewer, ...]:

@@ -46,7 +46,7 @@ class Word(NamedTuple):
     end: int
 
 
-class Span(NamedTuple):
+class TextSpan(NamedTuple):
     """Code points [start, end)."""
 
     start: int
@@ -74,17 +74,17 @@ def key_of(word: str) -> str:
     return word.lower() if word.isascii() else unicodedata.normalize("NFC", word).casefold()
 
 
-def sentences_of(text: str) -> list[Span]:
+def sentences_of(text: str) -> list[TextSpan]:
     """Divide a text where a sentence ends; a title like Mr. does not end one."""
     spans = []
     start = 0
     for stop in _stop.finditer(text):
         if _is_abbreviation(text, stop):
             continue
-        spans.append(Span(start, stop.end()))
+        spans.append(TextSpan(start, stop.end()))
         start = stop.end()
     if text[start:].strip():
-        spans.append(Span(start, len(text)))
+        spans.append(TextSpan(start, len(text)))
     return spans
 
 
@@ -93,20 +93,20 @@ def _is_abbreviation(text: str, stop: re.Match[str]) -> bool:
     return stop.group() == "." and before is not None and before.group().lower() in _ABBREVIATIONS
 
 
-def pieces_standing(text: str, pieces: Iterable[str]) -> tuple[list[Span], list[str]]:
+def pieces_standing(text: str, pieces: Iterable[str]) -> tuple[list[TextSpan], list[str]]:
     """Find each piece as often as it is listed, the longest first; return where they stand, and those that do not.
 
     No two of them share a character, so `**` is not also taken for two `*`. One pass for each distinct piece.
     """
     occupied = bytearray(len(text))
-    spans: list[Span] = []
+    spans: list[TextSpan] = []
     missing: list[str] = []
     counted = Counter(piece for piece in pieces if piece)
     for piece, count in sorted(counted.items(), key=lambda each: (-len(each[0]), each[0])):
         found = list(_free_places(text, piece, occupied, count))
         for start in found:
             occupied[start : start + len(piece)] = b"\1" * len(piece)
-        spans.extend(Span(start, start + len(piece)) for start in found)
+        spans.extend(TextSpan(start, start + len(piece)) for start in found)
         missing.extend([piece] * (count - len(found)))
     return sorted(spans), missing
 
@@ -130,18 +130,18 @@ def without_pieces(text: str, pieces: tuple[str, ...]) -> str:
     return blanked(rest, untouchable(rest))
 
 
-def untouchable(text: str) -> list[Span]:
+def untouchable(text: str) -> list[TextSpan]:
     """Return the addresses and placeholders of a text, which need no listing to be known."""
-    placeholders = [Span(found.start(), found.end()) for found in _placeholder.finditer(text)]
+    placeholders = [TextSpan(found.start(), found.end()) for found in _placeholder.finditer(text)]
     return sorted([*addresses_of(text), *placeholders])
 
 
-def addresses_of(text: str) -> Iterator[Span]:
+def addresses_of(text: str) -> Iterator[TextSpan]:
     for found in _address.finditer(text):
-        yield Span(found.start(), found.start() + len(found.group().rstrip(_AFTER_AN_ADDRESS)))
+        yield TextSpan(found.start(), found.start() + len(found.group().rstrip(_AFTER_AN_ADDRESS)))
 
 
-def blanked(text: str, spans: Iterable[Span]) -> str:
+def blanked(text: str, spans: Iterable[TextSpan]) -> str:
     """Put blanks for these characters, so that every other keeps its position."""
     parts = []
     start = 0
@@ -152,7 +152,7 @@ def blanked(text: str, spans: Iterable[Span]) -> str:
     return "".join(parts) + text[start:]
 
 
-def unknown_marks(subject: Subject) -> tuple[Span, ...]:
+def unknown_marks(subject: Subject) -> tuple[TextSpan, ...]:
     """Return where the candidate has Apertium's marks, each with its word.
 
     A mark and emphasis look alike, so one counts where the source has this word without this sign before it.
@@ -161,7 +161,7 @@ def unknown_marks(subject: Subject) -> tuple[Span, ...]:
 
 
 @functools.lru_cache(_TEXTS_KEPT)
-def _unknown_marks(source: str, candidate: str) -> tuple[Span, ...]:
+def _unknown_marks(source: str, candidate: str) -> tuple[TextSpan, ...]:
     in_source = Counter(found.group() for found in _unknown.finditer(source))
     known = {word.key for word in words_of(source)}
     marks = []
@@ -169,10 +169,10 @@ def _unknown_marks(source: str, candidate: str) -> tuple[Span, ...]:
         if in_source[found.group()] > 0:
             in_source[found.group()] -= 1
         elif found.group()[0] != "*" or key_of(found[1]) in known:
-            marks.append(Span(found.start(), found.end()))
+            marks.append(TextSpan(found.start(), found.end()))
     return tuple(marks)
 
 
 def without_marks(subject: Subject) -> str:
     """Return the candidate with a blank for each mark of an unknown word; the words stay where they are."""
-    return blanked(subject.candidate, (Span(start, start + 1) for start, _ in unknown_marks(subject)))
+    return blanked(subject.candidate, (TextSpan(start, start + 1) for start, _ in unknown_marks(subject)))

@@ -46,7 +46,7 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ReviewFinding:
     """One thing to object to; `start` and `length` are code points of the candidate: [start, start + length)."""
 
     code: str
@@ -62,7 +62,7 @@ class Review:
 
     reviewer: str
     scores: Mapping[str, float]
-    findings: tuple[Finding, ...]
+    findings: tuple[ReviewFinding, ...]
 
 
 class Reviewer(Protocol):
@@ -74,7 +74,7 @@ class Reviewer(Protocol):
     def review(self, subject: Subject) -> Review: ...
 
 
-def said(reviewer: str, findings: list[Finding], scores: Mapping[str, float | None]) -> Review:
+def said(reviewer: str, findings: list[ReviewFinding], scores: Mapping[str, float | None]) -> Review:
     """Make a review: scores that are None are left out, the others rounded."""
     measured = {name: round(score, SCORE_DIGITS) for name, score in scores.items() if score is not None}
     return Review(reviewer, measured, tuple(findings[:FINDINGS_MAX]))

@@ -11,8 +11,8 @@ from leasehold.pipelines.translate.translators.factory import make_translator
 from leasehold.pipelines.translate.translators.translator import (
     MarksLost,
     PairUnsupported,
-    Request,
     Translation,
+    TranslationRequest,
     Translator,
     TranslatorInvalid,
 )
@@ -20,8 +20,8 @@ from leasehold.pipelines.translate.translators.translator import (
 __all__ = [
     "MarksLost",
     "PairUnsupported",
-    "Request",
     "Translation",
+    "TranslationRequest",
     "Translator",
     "TranslatorInvalid",
     "make_translator",

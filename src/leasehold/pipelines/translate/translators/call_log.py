@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Final
 
 from leasehold import Permanent, Transient
-from leasehold.pipelines.translate.translators.translator import Request, Translation, Translator
+from leasehold.pipelines.translate.translators.translator import Translation, TranslationRequest, Translator
 
 MODE: Final = 0o600
 
 
-class Logged:
+class LoggedTranslator:
     """A translator that writes its calls down when they end: answered, or failed with a class. The text is not told.
 
     A line is one `write` to a file opened to append, so lines of several processes never mix. If we die before it,
@@ -31,7 +31,7 @@ class Logged:
         """Ask the translator; that is no call that counts."""
         self._translator.check(source_language, target_language)
 
-    def translate(self, request: Request) -> Translation:
+    def translate(self, request: TranslationRequest) -> Translation:
         """Translate, and write down how it ended."""
         try:
             made = self._translator.translate(request)
@@ -45,7 +45,7 @@ class Logged:
         """Close the translator; the log is open only while a line is written."""
         self._translator.close()
 
-    def _write(self, request: Request, ended: str) -> None:
+    def _write(self, request: TranslationRequest, ended: str) -> None:
         line = {
             "at": round(time.time(), 3),
             "sha256": hashlib.sha256(request.text.encode("utf-8", "surrogatepass")).hexdigest(),

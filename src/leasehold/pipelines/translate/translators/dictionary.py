@@ -17,8 +17,8 @@ import msgspec
 from leasehold.pipelines.translate.translators.marks import MARK
 from leasehold.pipelines.translate.translators.translator import (
     PairUnsupported,
-    Request,
     Translation,
+    TranslationRequest,
     TranslatorInvalid,
     check_answer,
     check_request,
@@ -30,7 +30,7 @@ FILE_BYTES_MAX: Final = 10_000_000
 _piece: Final = re.compile(rf"{MARK.pattern}|[^\W\d_]+")
 
 
-class Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class WordList(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What stands in the file."""
 
     words: dict[str, str]
@@ -39,7 +39,7 @@ class Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     target_language: str | None = None
 
 
-_words: Final = Shape[Words](Words)
+_words: Final = Shape[WordList](WordList)
 
 
 class Dictionary:
@@ -59,7 +59,7 @@ class Dictionary:
                 f"The dictionary is for {there[0] or 'any'}→{there[1] or 'any'}, not for {asked[0]}→{asked[1]}."
             )
 
-    def translate(self, request: Request) -> Translation:
+    def translate(self, request: TranslationRequest) -> Translation:
         """Return the text with every known word replaced; a capital stays one."""
         check_request(request)
         self.check(request.source_language, request.target_language)
@@ -79,7 +79,7 @@ def _word(word: str, known: dict[str, str]) -> str:
     return term[:1].upper() + term[1:] if word[:1].isupper() else term
 
 
-def _read(path: Path) -> Words:
+def _read(path: Path) -> WordList:
     try:
         with path.open("rb") as file:
             content = file.read(FILE_BYTES_MAX + 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from leasehold.pipelines.translate.translators.apertium import Apertium
-from leasehold.pipelines.translate.translators.call_log import Logged
+from leasehold.pipelines.translate.translators.call_log import LoggedTranslator
 from leasehold.pipelines.translate.translators.dictionary import Dictionary
 from leasehold.pipelines.translate.translators.endpoints import anthropic, openai
 from leasehold.pipelines.translate.translators.endpoints.endpoint import Endpoint, address_of
@@ -20,7 +20,7 @@ def make_translator(spec: str, *, log: Path | None = None, redact: bool = False)
     With `log`, its calls are written down there; with `redact`, what a model is sent has passed the redactor.
     """
     made = _made(spec, redact=redact)
-    return made if log is None else Logged(made, log)
+    return made if log is None else LoggedTranslator(made, log)
 
 
 def make_endpoint(spec: str, limits: ExchangeLimits | None = None) -> Endpoint:

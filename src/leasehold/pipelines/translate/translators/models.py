@@ -12,11 +12,11 @@ from typing import Any, Final
 import msgspec
 
 from leasehold import Permanent
-from leasehold.pipelines.translate.translators.endpoints.endpoint import Endpoint, Question, clean, decoded
+from leasehold.pipelines.translate.translators.endpoints.endpoint import Endpoint, ModelQuestion, clean, decoded
 from leasehold.pipelines.translate.translators.marks import marks_amiss
 from leasehold.pipelines.translate.translators.translator import (
-    Request,
     Translation,
+    TranslationRequest,
     bad_answer,
     check_answer,
     check_request,
@@ -59,7 +59,7 @@ class ModelTranslator:
         """Refuse what is no language; which ones a model knows, nobody can say."""
         check_tags(source_language, target_language)
 
-    def translate(self, request: Request) -> Translation:
+    def translate(self, request: TranslationRequest) -> Translation:
         """Ask once; an answer that is not as it must be is a `Transient` of class BAD_ANSWER."""
         check_request(request)
         check_tags(request.source_language, request.target_language)
@@ -72,16 +72,16 @@ class ModelTranslator:
     def close(self) -> None:
         """Nothing stays open between two questions."""
 
-    def _question(self, request: Request) -> Question:
+    def _question(self, request: TranslationRequest) -> ModelQuestion:
         instructions = INSTRUCTIONS.format(
             source=request.source_language,
             target=request.target_language,
             style=f" Style notes: {_json(self._clean(request.style[:STYLE_LENGTH_MAX]))}." if request.style else "",
         )
         material = _json(self._material(request))
-        return Question(instructions, material, _schema(request.text), _tokens_max(request.text))
+        return ModelQuestion(instructions, material, _schema(request.text), _tokens_max(request.text))
 
-    def _material(self, request: Request) -> dict[str, Any]:
+    def _material(self, request: TranslationRequest) -> dict[str, Any]:
         text = self._clean(request.text)
         if amiss := marks_amiss(request.text, text):
             said = f"With its secrets hidden the paragraph has lost a mark: {amiss}. Translate it without redaction."
@@ -100,7 +100,7 @@ class ModelTranslator:
         return clean(text) if self._redact else text
 
 
-def used_terms(request: Request) -> dict[str, str]:
+def used_terms(request: TranslationRequest) -> dict[str, str]:
     """Return the glossary's terms that stand in the text; the others would only cost tokens."""
     lower = request.text.lower()
     return {term: to for term, to in request.glossary.items() if term.lower() in lower}

@@ -10,8 +10,8 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 
 from leasehold import Permanent
-from leasehold.pipelines.translate.reviewers.review import Finding, Review, Severity, Subject
-from leasehold.pipelines.translate.translators.endpoints.endpoint import Endpoint, Question, clean, decoded
+from leasehold.pipelines.translate.reviewers.review import Review, ReviewFinding, Severity, Subject
+from leasehold.pipelines.translate.translators.endpoints.endpoint import Endpoint, ModelQuestion, clean, decoded
 from leasehold.pipelines.translate.translators.translator import check_tags
 from leasehold.shapes import Shape
 
@@ -68,7 +68,7 @@ class ModelReviewer:
         findings = tuple(_finding(found, subject.candidate) for found in judged.findings[: self._findings_max])
         return Review(self.name, scores, findings)
 
-    def _question(self, subject: Subject) -> Question:
+    def _question(self, subject: Subject) -> ModelQuestion:
         material = {
             "source": self._clean(subject.source),
             "candidate": self._clean(subject.candidate),
@@ -82,18 +82,18 @@ class ModelReviewer:
             codes=", ".join(CODES),
         )
         written = msgspec.json.encode({name: value for name, value in material.items() if value}).decode()
-        return Question(instructions, written, _schema(self._findings_max), TOKENS_MAX)
+        return ModelQuestion(instructions, written, _schema(self._findings_max), TOKENS_MAX)
 
     def _clean(self, text: str) -> str:
         return clean(text) if self._redact else text
 
 
-def _finding(found: _Found, candidate: str) -> Finding:
+def _finding(found: _Found, candidate: str) -> ReviewFinding:
     message = " ".join(found.message.split())[:MESSAGE_LENGTH_MAX] or found.code
     start = candidate.find(found.quote) if found.quote.strip() else -1
     if start < 0:
-        return Finding(found.code, Severity(found.severity), message)
-    return Finding(found.code, Severity(found.severity), message, start, len(found.quote))
+        return ReviewFinding(found.code, Severity(found.severity), message)
+    return ReviewFinding(found.code, Severity(found.severity), message, start, len(found.quote))
 
 
 def _text(length: int) -> dict[str, Any]:

@@ -30,7 +30,7 @@ class TranslatorInvalid(Misuse):
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class TranslationRequest:
     """One paragraph to translate. What must not change stands in it as marks: ⟦1⟧, ⟦2⟧ and so on.
 
     `before` and `after` are its neighbours in the source. A rework has the candidate before and what was found wrong.
@@ -66,7 +66,7 @@ class Translator(Protocol):
     def check(self, source_language: str, target_language: str) -> None:
         """Raise `PairUnsupported`, which tells the pairs that are there, if this pair is not one of them."""
 
-    def translate(self, request: Request) -> Translation:
+    def translate(self, request: TranslationRequest) -> Translation:
         """Return a candidate, or raise `Transient` or `Permanent`."""
 
     def close(self) -> None:
@@ -80,7 +80,7 @@ def check_tags(source_language: str, target_language: str) -> None:
             raise PairUnsupported(f"{tag[:40]!r} is no language tag; write en, es, pt-BR and the like.")
 
 
-def check_request(request: Request) -> None:
+def check_request(request: TranslationRequest) -> None:
     """Refuse what no translator takes, before any of them is asked."""
     if len(request.text) > TEXT_LENGTH_MAX:
         said = f"A paragraph has at most {TEXT_LENGTH_MAX:,} characters, this has {len(request.text):,}: divide it."
@@ -100,7 +100,7 @@ class MarksLost(Transient):
         self.translation = translation
 
 
-def check_answer(request: Request, made: Translation) -> Translation:
+def check_answer(request: TranslationRequest, made: Translation) -> Translation:
     """Refuse a candidate that lost a mark or says nothing."""
     if request.text.strip() and not made.text.strip():
         raise bad_answer("The answer is empty.")

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from leasehold.pipelines.translate.reviewers.text import without_marks, words_of
-from leasehold.pipelines.translate.reviewers.types import ADEQUACY, Finding, Review, Severity, Subject, said
+from leasehold.pipelines.translate.reviewers.types import ADEQUACY, Review, ReviewFinding, Severity, Subject, said
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.chrf import CHRF
@@ -43,6 +43,6 @@ def _metric() -> CHRF:
     return CHRF()
 
 
-def _finding(score: float) -> Finding:
+def _finding(score: float) -> ReviewFinding:
     message = f"Translated back, the candidate is far from its source (chrF {100 * score:.1f})."
-    return Finding("back_translation_far", Severity.MINOR, message)
+    return ReviewFinding("back_translation_far", Severity.MINOR, message)

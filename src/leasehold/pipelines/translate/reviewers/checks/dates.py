@@ -10,9 +10,17 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from leasehold.pipelines.translate.reviewers.matching import Stock
-from leasehold.pipelines.translate.reviewers.text import Span, language_of, without_pieces, words_of
-from leasehold.pipelines.translate.reviewers.types import ADEQUACY, Finding, Review, Severity, Subject, quoted, said
+from leasehold.pipelines.translate.reviewers.matching import MatchIndex
+from leasehold.pipelines.translate.reviewers.text import TextSpan, language_of, without_pieces, words_of
+from leasehold.pipelines.translate.reviewers.types import (
+    ADEQUACY,
+    Review,
+    ReviewFinding,
+    Severity,
+    Subject,
+    quoted,
+    said,
+)
 
 _FULL: Final = {
     "en": "january february march april may june july august september october november december",
@@ -49,7 +57,7 @@ class Date(NamedTuple):
     """A date where it stands, with every reading of it."""
 
     readings: frozenset[Day]
-    span: Span
+    span: TextSpan
 
 
 class DateReviewer:
@@ -65,14 +73,14 @@ class DateReviewer:
         return said(self.name, findings, {ADEQUACY: len(pairs) / (len(pairs) + len(lost))})
 
 
-def compared(subject: Subject) -> tuple[list[tuple[Span, Span]], list[Date], list[Date]]:
+def compared(subject: Subject) -> tuple[list[tuple[TextSpan, TextSpan]], list[Date], list[Date]]:
     """Return which dates of the source stand where in the candidate, those that do not, and those that are new."""
     source, target = language_of(subject.source_language), language_of(subject.target_language)
     if source not in MONTHS or target not in MONTHS:
         return [], [], []
     there = list(dates_of(without_pieces(subject.candidate, subject.kept), target))
     used: set[int] = set()
-    stock = Stock([date.readings for date in there], used)
+    stock = MatchIndex([date.readings for date in there], used)
     pairs, lost = [], []
     for date in dates_of(without_pieces(subject.source, subject.kept), source):
         place = stock.take(sorted(date.readings))
@@ -93,7 +101,7 @@ def dates_of(text: str, language: str) -> Iterator[Date]:
     for found in _numeric.finditer(text):
         readings = frozenset(_readings(found))
         if readings:
-            yield Date(readings, Span(found.start(), found.end()))
+            yield Date(readings, TextSpan(found.start(), found.end()))
 
 
 def _around(text: str, start: int, end: int, month: int) -> Iterator[Date]:
@@ -104,7 +112,7 @@ def _around(text: str, start: int, end: int, month: int) -> Iterator[Date]:
     if before and after_day:
         year = None
     if (day or year) and day <= 31:  # noqa: PLR2004
-        span = Span(before.start() if before else start, after.end() if after and (after_day or year) else end)
+        span = TextSpan(before.start() if before else start, after.end() if after and (after_day or year) else end)
         yield Date(frozenset([(int(year or 0), month, day)]), span)
 
 
@@ -114,10 +122,10 @@ def _readings(found: re.Match[str]) -> Iterator[Day]:
     yield from ((year, month, day) for month, day in orders if 1 <= month <= 12 and 1 <= day <= 31)  # noqa: PLR2004
 
 
-def _finding(subject: Subject, date: Date, instead: list[Date]) -> Finding:
+def _finding(subject: Subject, date: Date, instead: list[Date]) -> ReviewFinding:
     wanted = quoted(subject.source[date.span.start : date.span.end])
     if not instead:
-        return Finding("date_lost", Severity.CRITICAL, f"The date {wanted} of the source is missing.")
+        return ReviewFinding("date_lost", Severity.CRITICAL, f"The date {wanted} of the source is missing.")
     start, end = instead[0].span
     message = f"The date {wanted} of the source has become {quoted(subject.candidate[start:end])}."
-    return Finding("date_changed", Severity.CRITICAL, message, start, end - start)
+    return ReviewFinding("date_changed", Severity.CRITICAL, message, start, end - start)

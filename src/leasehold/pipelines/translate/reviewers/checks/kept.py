@@ -15,7 +15,7 @@ from leasehold.pipelines.translate.reviewers.text import (
     untouchable,
     without_marks,
 )
-from leasehold.pipelines.translate.reviewers.types import Finding, Review, Severity, Subject, quoted, said
+from leasehold.pipelines.translate.reviewers.types import Review, ReviewFinding, Severity, Subject, quoted, said
 
 
 class KeptReviewer:
@@ -33,14 +33,14 @@ class KeptReviewer:
         return said(self.name, findings + list(_foreign(subject)), {})
 
 
-def _lost(piece: str) -> Finding:
-    return Finding("kept_lost", Severity.CRITICAL, f"{quoted(piece)} of the source must stand here unchanged.")
+def _lost(piece: str) -> ReviewFinding:
+    return ReviewFinding("kept_lost", Severity.CRITICAL, f"{quoted(piece)} of the source must stand here unchanged.")
 
 
-def _foreign(subject: Subject) -> Iterator[Finding]:
+def _foreign(subject: Subject) -> Iterator[ReviewFinding]:
     """An address that the source does not have was invented or damaged."""
     for start, end in addresses_of(subject.candidate):
         address = subject.candidate[start:end]
         if address not in subject.source:
             message = f"{quoted(address)} does not stand in the source."
-            yield Finding("address_added", Severity.CRITICAL, message, start, end - start)
+            yield ReviewFinding("address_added", Severity.CRITICAL, message, start, end - start)

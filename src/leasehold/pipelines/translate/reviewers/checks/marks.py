@@ -10,8 +10,8 @@ import functools
 import re
 from typing import Final
 
-from leasehold.pipelines.translate.reviewers.text import Span, without_marks, without_pieces
-from leasehold.pipelines.translate.reviewers.types import STYLE, Finding, Review, Severity, Subject, quoted, said
+from leasehold.pipelines.translate.reviewers.text import TextSpan, without_marks, without_pieces
+from leasehold.pipelines.translate.reviewers.types import STYLE, Review, ReviewFinding, Severity, Subject, quoted, said
 
 _BRACKETS: Final = ("()", "[]", "{}", "（）", "「」", "『』", "【】")
 _EVEN: Final = (
@@ -35,7 +35,7 @@ class MarkReviewer:
         source = without_pieces(subject.source, subject.kept)
         text = without_pieces(without_marks(subject), subject.kept)
         judged = 0
-        alone: list[Span] = []
+        alone: list[TextSpan] = []
         for alone_in in _KINDS:
             if alone_in(source) is None:
                 judged += 1
@@ -46,7 +46,7 @@ class MarkReviewer:
         return said(self.name, findings, {STYLE: max(0.0, 1 - _A_KIND * len(alone)) if is_judged else None})
 
 
-def _bracket(pair: str, text: str) -> Span | None:
+def _bracket(pair: str, text: str) -> TextSpan | None:
     """Return the first bracket that closes nothing, or the last that is not closed."""
     waiting: list[int] = []
     for found in re.finditer(f"[{re.escape(pair)}]", text):
@@ -55,13 +55,13 @@ def _bracket(pair: str, text: str) -> Span | None:
         elif waiting:
             waiting.pop()
         else:
-            return Span(found.start(), found.end())
-    return Span(waiting[-1], waiting[-1] + 1) if waiting else None
+            return TextSpan(found.start(), found.end())
+    return TextSpan(waiting[-1], waiting[-1] + 1) if waiting else None
 
 
-def _odd(pattern: str, text: str) -> Span | None:
+def _odd(pattern: str, text: str) -> TextSpan | None:
     """Return the last mark of an odd number."""
-    places = [Span(found.start(), found.end()) for found in re.finditer(pattern, text)]
+    places = [TextSpan(found.start(), found.end()) for found in re.finditer(pattern, text)]
     return places[-1] if len(places) % 2 else None
 
 
@@ -70,6 +70,8 @@ _KINDS: Final = tuple(
 )
 
 
-def _finding(subject: Subject, span: Span) -> Finding:
+def _finding(subject: Subject, span: TextSpan) -> ReviewFinding:
     mark = quoted(subject.candidate[span.start : span.end])
-    return Finding("mark_unbalanced", Severity.MINOR, f"{mark} has no partner.", span.start, span.end - span.start)
+    return ReviewFinding(
+        "mark_unbalanced", Severity.MINOR, f"{mark} has no partner.", span.start, span.end - span.start
+    )

@@ -11,7 +11,7 @@ from typing import Final
 
 from leasehold.pipelines.translate.documents.markdown_escaping import broken_text
 from leasehold.pipelines.translate.documents.markdown_parsing import parser
-from leasehold.pipelines.translate.reviewers.review import Finding, Review, Severity
+from leasehold.pipelines.translate.reviewers.review import Review, ReviewFinding, Severity
 
 NAME: Final = "markup"
 PLAIN: Final = ("text", "softbreak")
@@ -27,7 +27,9 @@ def review_markup(source: str, candidate: str, document_format: str) -> Review:
     if not changed:
         return Review(NAME, {}, ())
     said = ", ".join(f"{count:+d} {name}" for name, count in changed.items())
-    return Review(NAME, {}, (Finding("markup_changed", Severity.CRITICAL, f"The markup is not the source's: {said}."),))
+    return Review(
+        NAME, {}, (ReviewFinding("markup_changed", Severity.CRITICAL, f"The markup is not the source's: {said}."),)
+    )
 
 
 def _made_of(text: str) -> Counter[str]:

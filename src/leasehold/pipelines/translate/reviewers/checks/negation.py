@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Final
 
 from leasehold.pipelines.translate.reviewers.text import (
-    Span,
+    TextSpan,
     Word,
     language_of,
     sentences_of,
@@ -22,7 +22,15 @@ from leasehold.pipelines.translate.reviewers.text import (
     without_pieces,
     words_in,
 )
-from leasehold.pipelines.translate.reviewers.types import ADEQUACY, Finding, Review, Severity, Subject, quoted, said
+from leasehold.pipelines.translate.reviewers.types import (
+    ADEQUACY,
+    Review,
+    ReviewFinding,
+    Severity,
+    Subject,
+    quoted,
+    said,
+)
 
 _APOSTROPHES: Final = ("'", "’")
 _DENYING_ONCE: Final = frozenset(("en", "de"))
@@ -106,7 +114,7 @@ class NegationReviewer:
         if source is None or target is None:
             return said(self.name, [], {})
         is_counted = language_of(subject.source_language) in _DENYING_ONCE
-        findings: list[Finding] = []
+        findings: list[ReviewFinding] = []
         judged = lost = 0
         for there, here in _paired(subject):
             denied, denials = _denials(there, source), _denials(here, target)
@@ -129,11 +137,11 @@ def _paired(subject: Subject) -> list[tuple[list[Word], list[Word]]]:
     candidate = without_pieces(without_marks(subject), subject.kept)
     theirs, ours = sentences_of(source), sentences_of(candidate)
     if len(theirs) != len(ours):
-        theirs, ours = [Span(0, len(source))], [Span(0, len(candidate))]
+        theirs, ours = [TextSpan(0, len(source))], [TextSpan(0, len(candidate))]
     return list(zip(_words(source, theirs), _words(candidate, ours), strict=True))
 
 
-def _words(text: str, spans: list[Span]) -> list[list[Word]]:
+def _words(text: str, spans: list[TextSpan]) -> list[list[Word]]:
     return [[_placed(text, word, span.start) for word in words_in(text[span.start : span.end])] for span in spans]
 
 
@@ -164,16 +172,16 @@ def _count(words: Sequence[Word], among: frozenset[str]) -> int:
     return sum(word.key in among for word in words)
 
 
-def _lost(subject: Subject, denials: list[Word], sentence: list[Word]) -> Finding:
+def _lost(subject: Subject, denials: list[Word], sentence: list[Word]) -> ReviewFinding:
     denied = ", ".join(quoted(subject.source[denial.start : denial.end]) for denial in denials[:_QUOTED_MAX])
     message = f"The source denies here ({denied}), the candidate does not, or not as often."
     if not sentence:
-        return Finding("negation_lost", Severity.CRITICAL, message)
+        return ReviewFinding("negation_lost", Severity.CRITICAL, message)
     start, end = sentence[0].start, sentence[-1].end
-    return Finding("negation_lost", Severity.CRITICAL, message, start, end - start)
+    return ReviewFinding("negation_lost", Severity.CRITICAL, message, start, end - start)
 
 
-def _added(subject: Subject, denial: Word) -> Finding:
+def _added(subject: Subject, denial: Word) -> ReviewFinding:
     word = quoted(subject.candidate[denial.start : denial.end])
     message = f"The candidate denies here ({word}), the source does not."
-    return Finding("negation_added", Severity.MAJOR, message, denial.start, denial.end - denial.start)
+    return ReviewFinding("negation_added", Severity.MAJOR, message, denial.start, denial.end - denial.start)

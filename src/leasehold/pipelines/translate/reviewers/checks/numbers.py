@@ -13,13 +13,13 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from leasehold.pipelines.translate.reviewers.checks.dates import compared
-from leasehold.pipelines.translate.reviewers.matching import Stock
-from leasehold.pipelines.translate.reviewers.text import Span, blanked, language_of, without_pieces, words_of
+from leasehold.pipelines.translate.reviewers.matching import MatchIndex
+from leasehold.pipelines.translate.reviewers.text import TextSpan, blanked, language_of, without_pieces, words_of
 from leasehold.pipelines.translate.reviewers.types import (
     ADEQUACY,
     STYLE,
-    Finding,
     Review,
+    ReviewFinding,
     Severity,
     Subject,
     quoted,
@@ -63,7 +63,7 @@ class Number(NamedTuple):
     values: tuple[str, ...]
     otherwise: tuple[str, ...]
     written: str
-    span: Span
+    span: TextSpan
 
 
 class NumberReviewer:
@@ -100,7 +100,7 @@ def numbers_of(text: str, language: str) -> Iterator[Number]:
         otherwise = tuple(filter(None, (_value(figures, decimal) for decimal in others)))
         if values and values[0] in _MORNING and _afternoon.match(text, found.end()):
             values += (str(int(values[0]) + _NOON),)
-        yield Number(values or (figures,), (*otherwise, figures), figures, Span(found.start(), found.end()))
+        yield Number(values or (figures,), (*otherwise, figures), figures, TextSpan(found.start(), found.end()))
 
 
 def _conventions(language: str) -> tuple[str, str]:
@@ -136,8 +136,8 @@ def _compared(
     """Return how many are kept; those kept with foreign separators; the lost; the added."""
     there = list(numbers_of(candidate, subject.target_language))
     used: set[int] = set()
-    plain = Stock([number.values for number in there], used)
-    misread = Stock([number.otherwise for number in there], used)
+    plain = MatchIndex([number.values for number in there], used)
+    misread = MatchIndex([number.otherwise for number in there], used)
     spelled = _spelled(candidate, subject.target_language)
     foreign, lost = [], []
     for number in wanted:
@@ -175,12 +175,12 @@ def _taken(counted: Counter[str], values: tuple[str, ...]) -> bool:
     return False
 
 
-def _lost(source: str, number: Number) -> Finding:
+def _lost(source: str, number: Number) -> ReviewFinding:
     written = quoted(source[number.span.start : number.span.end])
-    return Finding("number_lost", Severity.CRITICAL, f"The number {written} of the source is missing.")
+    return ReviewFinding("number_lost", Severity.CRITICAL, f"The number {written} of the source is missing.")
 
 
-def _noted(code: str, severity: Severity, candidate: str, number: Number) -> Finding:
+def _noted(code: str, severity: Severity, candidate: str, number: Number) -> ReviewFinding:
     start, end = number.span
     why = "has the separators of another language" if code == "number_format" else "does not stand in the source"
-    return Finding(code, severity, f"The number {quoted(candidate[start:end])} {why}.", start, end - start)
+    return ReviewFinding(code, severity, f"The number {quoted(candidate[start:end])} {why}.", start, end - start)

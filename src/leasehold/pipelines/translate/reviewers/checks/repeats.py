@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Final
 
 from leasehold.pipelines.translate.reviewers.text import (
-    Span,
+    TextSpan,
     Word,
     language_of,
     without_marks,
@@ -18,7 +18,15 @@ from leasehold.pipelines.translate.reviewers.text import (
     words_in,
     words_of,
 )
-from leasehold.pipelines.translate.reviewers.types import FLUENCY, Finding, Review, Severity, Subject, quoted, said
+from leasehold.pipelines.translate.reviewers.types import (
+    FLUENCY,
+    Review,
+    ReviewFinding,
+    Severity,
+    Subject,
+    quoted,
+    said,
+)
 
 _DOUBLED: Final = {
     "fr": frozenset(("nous", "vous")),
@@ -50,13 +58,13 @@ class RepeatReviewer:
         return said(self.name, findings, {FLUENCY: max(0.0, 1 - disturbed / len(words)) if words else 1.0})
 
 
-def _doubles(text: str, words: Sequence[Word], doubled: frozenset[str]) -> Iterator[Span]:
+def _doubles(text: str, words: Sequence[Word], doubled: frozenset[str]) -> Iterator[TextSpan]:
     for first, second in pairwise(words):
         if first.key == second.key and first.key not in doubled and text[first.end : second.start].isspace():
-            yield Span(first.start, second.end)
+            yield TextSpan(first.start, second.end)
 
 
-def _rounds(words: Sequence[Word]) -> Iterator[Span]:
+def _rounds(words: Sequence[Word]) -> Iterator[TextSpan]:
     """Yield where a phrase of two to eight words stands three times in a row."""
     covered = -1
     for size in range(2, _PHRASE_WORDS_MAX + 1):
@@ -66,9 +74,9 @@ def _rounds(words: Sequence[Word]) -> Iterator[Span]:
             is_end = place + 1 == len(words) or words[place + 1].key != words[place + 1 - size].key
             if is_end and same >= (_ROUNDS - 1) * size and words[place - same - size + 1].start > covered:
                 covered = words[place].end
-                yield Span(words[place - same - size + 1].start, covered)
+                yield TextSpan(words[place - same - size + 1].start, covered)
 
 
-def _finding(code: str, severity: Severity, subject: Subject, span: Span) -> Finding:
+def _finding(code: str, severity: Severity, subject: Subject, span: TextSpan) -> ReviewFinding:
     repeated = quoted(subject.candidate[span.start : span.end])
-    return Finding(code, severity, f"{repeated} repeats itself.", span.start, span.end - span.start)
+    return ReviewFinding(code, severity, f"{repeated} repeats itself.", span.start, span.end - span.start)

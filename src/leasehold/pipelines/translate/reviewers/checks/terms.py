@@ -11,7 +11,15 @@ from collections.abc import Sequence
 from typing import Final
 
 from leasehold.pipelines.translate.reviewers.text import Word, without_marks, without_pieces, words_in, words_of
-from leasehold.pipelines.translate.reviewers.types import TERMINOLOGY, Finding, Review, Severity, Subject, quoted, said
+from leasehold.pipelines.translate.reviewers.types import (
+    TERMINOLOGY,
+    Review,
+    ReviewFinding,
+    Severity,
+    Subject,
+    quoted,
+    said,
+)
 
 _ENDING_MAX: Final = 3
 
@@ -66,10 +74,10 @@ def _fits(run: Sequence[Word], keys: list[str], ending_max: int) -> bool:
     return all(word.key.startswith(key) and len(word.key) - len(key) <= ending_max for word, key in pairs)
 
 
-def _finding(subject: Subject, term: str, translation: str, left: list[tuple[int, int]]) -> Finding:
+def _finding(subject: Subject, term: str, translation: str, left: list[tuple[int, int]]) -> ReviewFinding:
     message = f"The glossary translates {quoted(term)} as {quoted(translation)}."
     if not left:
-        return Finding("term_missing", Severity.MAJOR, message)
+        return ReviewFinding("term_missing", Severity.MAJOR, message)
     start, end = left[0]
     left_as = quoted(subject.candidate[start:end])
-    return Finding("term_untranslated", Severity.MAJOR, f"{message} Here it is {left_as}.", start, end - start)
+    return ReviewFinding("term_untranslated", Severity.MAJOR, f"{message} Here it is {left_as}.", start, end - start)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from leasehold.pipelines.translate.reviewers.text import (
-    Span,
+    TextSpan,
     Word,
     language_of,
     sentences_of,
@@ -21,7 +21,15 @@ from leasehold.pipelines.translate.reviewers.text import (
     words_in,
     words_of,
 )
-from leasehold.pipelines.translate.reviewers.types import ADEQUACY, Finding, Review, Severity, Subject, quoted, said
+from leasehold.pipelines.translate.reviewers.types import (
+    ADEQUACY,
+    Review,
+    ReviewFinding,
+    Severity,
+    Subject,
+    quoted,
+    said,
+)
 
 _ROMANCE: Final = frozenset(("es", "fr", "pt", "it", "ca", "gl", "oc", "ro"))
 _COPY_LETTERS_MIN: Final = 4
@@ -58,14 +66,16 @@ class UntranslatedReviewer:
         return said(self.name, findings, {ADEQUACY: max(0.0, 1 - (left + beyond) / len(words))})
 
 
-def _copied_words(source: str, text: str, words: Sequence[Word], unknown: set[int]) -> list[Span]:
+def _copied_words(source: str, text: str, words: Sequence[Word], unknown: set[int]) -> list[TextSpan]:
     """Return the unmarked words that stand in the source too, both times without a capital."""
     plain = {word.key for word in words_of(source) if source[word.start].islower()}
     lower = (word for word in words if text[word.start].islower() and word.start not in unknown)
-    return [Span(word.start, word.end) for word in lower if word.key in plain and len(word.key) >= _COPY_LETTERS_MIN]
+    return [
+        TextSpan(word.start, word.end) for word in lower if word.key in plain and len(word.key) >= _COPY_LETTERS_MIN
+    ]
 
 
-def _passages(source: str, text: str, words: Sequence[Word]) -> list[Span]:
+def _passages(source: str, text: str, words: Sequence[Word]) -> list[TextSpan]:
     """Return runs of words that stand in the source in the same order; names alone make no passage."""
     keys = [word.key for word in words_of(source)]
     known = {tuple(keys[place : place + _PASSAGE_WORDS]) for place in range(len(keys) - _PASSAGE_WORDS + 1)}
@@ -77,10 +87,10 @@ def _passages(source: str, text: str, words: Sequence[Word]) -> list[Span]:
                 runs[-1].append(run[-1])
             else:
                 runs.append(run)
-    return [Span(run[0].start, run[-1].end) for run in runs]
+    return [TextSpan(run[0].start, run[-1].end) for run in runs]
 
 
-def _copied_sentences(source: str, text: str) -> list[Span]:
+def _copied_sentences(source: str, text: str) -> list[TextSpan]:
     known = {_keys(source[span.start : span.end]) for span in sentences_of(source)}
     copied = (_trimmed(text, span) for span in sentences_of(text) if _keys(text[span.start : span.end]) in known)
     return [span for span in copied if _says_something(text[span.start : span.end])]
@@ -90,9 +100,9 @@ def _keys(sentence: str) -> tuple[str, ...]:
     return tuple(word.key for word in words_in(sentence))
 
 
-def _trimmed(text: str, span: Span) -> Span:
+def _trimmed(text: str, span: TextSpan) -> TextSpan:
     sentence = text[span.start : span.end]
-    return Span(span.end - len(sentence.lstrip()), span.start + len(sentence.rstrip()))
+    return TextSpan(span.end - len(sentence.lstrip()), span.start + len(sentence.rstrip()))
 
 
 def _says_something(sentence: str) -> bool:
@@ -103,15 +113,15 @@ def _says_something(sentence: str) -> bool:
     return sum(sentence[word.start].islower() for word in words) >= _SENTENCE_WORDS_MIN - 1
 
 
-def _finding(code: str, severity: Severity, subject: Subject, span: Span) -> Finding:
+def _finding(code: str, severity: Severity, subject: Subject, span: TextSpan) -> ReviewFinding:
     message = f"{quoted(subject.candidate[span.start : span.end])} stands here as in the source."
-    return Finding(code, severity, message, span.start, span.end - span.start)
+    return ReviewFinding(code, severity, message, span.start, span.end - span.start)
 
 
-def _marked(subject: Subject, span: Span) -> Finding:
+def _marked(subject: Subject, span: TextSpan) -> ReviewFinding:
     marked = subject.candidate[span.start : span.end]
     if marked[1].isupper():
         message = f"{quoted(marked)} is probably a name; its mark is left."
-        return Finding("unknown_name", Severity.INFO, message, span.start, span.end - span.start)
+        return ReviewFinding("unknown_name", Severity.INFO, message, span.start, span.end - span.start)
     message = f"{quoted(marked)} was not known to the translator."
-    return Finding("unknown_word", Severity.MINOR, message, span.start, span.end - span.start)
+    return ReviewFinding("unknown_word", Severity.MINOR, message, span.start, span.end - span.start)

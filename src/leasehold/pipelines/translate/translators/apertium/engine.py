@@ -15,7 +15,7 @@ from leasehold import Transient
 from leasehold.pipelines.translate.translators.apertium.modes import Mode, find_mode, programs_of
 from leasehold.pipelines.translate.translators.apertium.pipeline import PipelineDied
 from leasehold.pipelines.translate.translators.apertium.rework import opened_marks, paragraphs, sentences
-from leasehold.pipelines.translate.translators.apertium.runner import Course
+from leasehold.pipelines.translate.translators.apertium.runner import ApertiumPrograms
 from leasehold.pipelines.translate.translators.apertium.stream import (
     LAST_BLANK,
     TAIL,
@@ -25,8 +25,8 @@ from leasehold.pipelines.translate.translators.apertium.stream import (
     pieces_of,
 )
 from leasehold.pipelines.translate.translators.translator import (
-    Request,
     Translation,
+    TranslationRequest,
     bad_answer,
     check_answer,
     check_request,
@@ -43,14 +43,14 @@ class Apertium:
         self.name = "apertium"
         self._timeout = timeout
         self._lock = threading.Lock()
-        self._courses: dict[str, Course] = {}
+        self._courses: dict[str, ApertiumPrograms] = {}
 
     def check(self, source_language: str, target_language: str) -> None:
         """Refuse a pair that is not installed, telling which are and how to install others."""
         check_tags(source_language, target_language)
         find_mode(source_language, target_language)
 
-    def translate(self, request: Request) -> Translation:
+    def translate(self, request: TranslationRequest) -> Translation:
         """Translate by the rules of the installed pair; nothing in it is at random."""
         check_request(request)
         check_tags(request.source_language, request.target_language)
@@ -110,10 +110,10 @@ class Apertium:
             self._end(mode)
             raise
 
-    def _course(self, mode: Mode) -> Course:
+    def _course(self, mode: Mode) -> ApertiumPrograms:
         there = self._courses.get(mode.name)
         if there is None or not there.usable:
-            there = self._courses[mode.name] = Course(programs_of(mode))
+            there = self._courses[mode.name] = ApertiumPrograms(programs_of(mode))
         return there
 
     def _end(self, mode: Mode) -> None:

@@ -25,7 +25,7 @@ class PipelineDied(Exception):
     """A program of the pipeline ended, or closed its end of a pipe."""
 
 
-class Pipeline:
+class ApertiumPipeline:
     """Not for several threads at once: whoever shares one holds a lock."""
 
     def __init__(self, programs: list[list[str]]) -> None:

@@ -15,7 +15,7 @@ from pathlib import PurePath
 from typing import Final
 
 from leasehold.pipelines.translate.translators.apertium.pipeline import (
-    Pipeline,
+    ApertiumPipeline,
     PipelineDied,
     missing_program,
     too_late,
@@ -25,15 +25,15 @@ LEARNS: Final = "apertium-tagger"
 FLUSH: Final = "-z"
 
 
-class Course:
+class ApertiumPrograms:
     """The running programs of one direction. Not for several threads at once: whoever shares one holds a lock."""
 
     def __init__(self, programs: list[list[str]]) -> None:
-        self._steps: list[Pipeline | Beginner] = []
+        self._steps: list[ApertiumPipeline | FreshProgram] = []
         try:
             for learns, group in groupby(programs, key=_learns):
                 several = list(group)
-                self._steps += [Beginner(words) for words in several] if learns else [Pipeline(several)]
+                self._steps += [FreshProgram(words) for words in several] if learns else [ApertiumPipeline(several)]
         except BaseException:
             self.close()
             raise
@@ -61,7 +61,7 @@ class Course:
             step.close()
 
 
-class Beginner:
+class FreshProgram:
     """A program that is started for each text, and ends with it."""
 
     usable = True

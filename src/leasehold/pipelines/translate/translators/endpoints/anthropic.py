@@ -10,7 +10,7 @@ from leasehold import Permanent
 from leasehold.pipelines.translate.translators.endpoints.endpoint import (
     ModelAddress,
     ModelAnswer,
-    Question,
+    ModelQuestion,
     decoded,
     keyless,
 )
@@ -52,13 +52,13 @@ class Anthropic:
         self._client = EndpointClient(address, limits)
         self._unsupported = UnsupportedFields("temperature")
 
-    def ask(self, question: Question) -> ModelAnswer:
+    def ask(self, question: ModelQuestion) -> ModelAnswer:
         """Return the complete text of the answer; the caller checks what it holds."""
         headers = {"anthropic-version": VERSION} | ({"x-api-key": self._address.key} if self._address.key else {})
         body = self._client.ask("/v1/messages", headers, self._fields(question), self._unsupported)
         return keyless(self._address, _answer(decoded(body, _message)))
 
-    def _fields(self, question: Question) -> dict[str, Any]:
+    def _fields(self, question: ModelQuestion) -> dict[str, Any]:
         shape = msgspec.json.encode(question.schema).decode()
         return {
             "model": self._address.model,

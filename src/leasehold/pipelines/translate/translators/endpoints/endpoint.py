@@ -40,7 +40,7 @@ class KeyMissing(Misuse):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ModelQuestion:
     """What to do, what to do it to, and the shape of the answer. The material is JSON: it cannot end its own quotes."""
 
     instructions: str
@@ -63,7 +63,7 @@ class Endpoint(Protocol):
 
     name: str
 
-    def ask(self, question: Question) -> ModelAnswer:
+    def ask(self, question: ModelQuestion) -> ModelAnswer:
         """Return the answer, or raise `Transient` or `Permanent`."""
 
 

@@ -17,8 +17,8 @@ import msgspec
 from leasehold import Permanent, Transient
 from leasehold.outbound import (
     BodyEnd,
+    ExchangePolicy,
     OutboundError,
-    Policy,
     Request,
     Response,
     Target,
@@ -70,7 +70,7 @@ class EndpointClient:
         self._base = address.base
         self._host = urlsplit(address.base).netloc
         self._limits = limits = limits or ExchangeLimits()
-        self._policy = Policy(
+        self._policy = ExchangePolicy(
             seconds=limits.response_seconds,
             connect_seconds=limits.connect_seconds,
             body_bytes_max=limits.response_bytes,

@@ -13,7 +13,7 @@ from leasehold import Permanent
 from leasehold.pipelines.translate.translators.endpoints.endpoint import (
     ModelAddress,
     ModelAnswer,
-    Question,
+    ModelQuestion,
     decoded,
     keyless,
 )
@@ -58,13 +58,13 @@ class OpenAI:
         self._client = EndpointClient(address, limits)
         self._unsupported = UnsupportedFields("temperature", "max_tokens", BOUNDS, SHAPE)
 
-    def ask(self, question: Question) -> ModelAnswer:
+    def ask(self, question: ModelQuestion) -> ModelAnswer:
         """Return the complete text of the answer; the caller checks what it holds."""
         headers = {"authorization": f"Bearer {self._address.key}"} if self._address.key else {}
         body = self._client.ask("/chat/completions", headers, self._fields(question), self._unsupported)
         return keyless(self._address, _answer(decoded(body, _completion)))
 
-    def _fields(self, question: Question) -> dict[str, Any]:
+    def _fields(self, question: ModelQuestion) -> dict[str, Any]:
         shape = {"name": "answer", "strict": True, "schema": question.schema}
         return {
             "model": self._address.model,
