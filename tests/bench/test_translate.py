@@ -5,7 +5,7 @@ import pytest
 from bench import translate
 from bench.report import Report
 from leasehold.pipelines.translate.documents import read_document
-from tests.pipelines.translate.installed import APERTIUM
+from tests.pipelines.translate.apertium_installed import APERTIUM
 
 SOURCE = "# A house\n\nThe house is red.\n\nThe garden is not small.\n"
 

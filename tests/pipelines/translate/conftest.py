@@ -3,8 +3,8 @@
 import pytest
 
 from leasehold.pipelines.translate.translators.apertium import Apertium
-from tests.pipelines.translate.commanding import Desk
-from tests.pipelines.translate.installed import APERTIUM
+from tests.pipelines.translate.apertium_installed import APERTIUM
+from tests.pipelines.translate.workspace import Workspace
 from tests.support.http.local_model import LocalModel
 
 
@@ -23,9 +23,9 @@ def local_model():
 
 
 @pytest.fixture
-def desk(tmp_path):
+def workspace(tmp_path):
     """A document, its run in its own folder, and a dictionary that translates it."""
-    return Desk(tmp_path)
+    return Workspace(tmp_path)
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ WRITERS = 4
 WRITER = """
 import sys
 from pathlib import Path
-from leasehold.pipelines.translate.answer_log import Answers
-answers, name = Answers(Path(sys.argv[1])), sys.argv[2]
+from leasehold.pipelines.translate.answer_log import AnswerLog
+answers, name = AnswerLog(Path(sys.argv[1])), sys.argv[2]
 for number in range(int(sys.argv[3])):
     answers.keep(f"{name}-{number}", lambda: {"text": f"{name} {number} " + "ä" * 3000})
 """

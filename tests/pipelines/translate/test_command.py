@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.pipelines.translate.commanding import HOUSE, SHY, TABLE, Desk, command, traces
+from tests.pipelines.translate.workspace import HOUSE, SHY, TABLE, Workspace, command, traces
 
 TEXT = """\
 ---
@@ -43,7 +43,7 @@ the house is code
 @pytest.fixture
 def house(apertium, database, tmp_path):
     """A small document, to be translated by Apertium."""
-    made = Desk(tmp_path, database, "house.md")
+    made = Workspace(tmp_path, database, "house.md")
     made.document.write_text(TEXT)
     made.translator = made.back_translator = "apertium"
     return made
@@ -67,28 +67,28 @@ def test_a_document_becomes_its_translation_and_the_same_command_again_touches_n
     assert manifest["counts"]["paragraphs_approved"] == manifest["counts"]["paragraphs_total"] == 4
 
 
-def test_what_is_not_approved_is_told_with_its_reasons_and_the_exit_code_says_so(desk):
-    desk.write(HOUSE, SHY)
-    answer = desk.translate()
+def test_what_is_not_approved_is_told_with_its_reasons_and_the_exit_code_says_so(workspace):
+    workspace.write(HOUSE, SHY)
+    answer = workspace.translate()
     assert answer.exit_code == 1, answer.output
     waits = f"       2  {SHY[:59]}…  [low_adequacy, low_fluency, human_flag]"
-    decide = f"Decide with: leasehold translate approve {desk.run_folder} 2   (or: reject)"
-    told = ["       1  rework_required", "       1  approved", "", "1 wait for a person:", waits, decide]
-    report = f"report  {desk.run_folder / 'report.html'}"
-    assert answer.stdout.splitlines() == ["2 paragraphs, 2 new", *told, report]
-    assert desk.about("status").stdout.splitlines() == told
-    assert desk.translate().stdout.splitlines() == ["2 paragraphs, nothing new", *told, report]
-    assert len(desk.answers()) == 3
-    assert json.loads(desk.about("status", "--json").stdout) == [
+    decide = f"Decide with: leasehold translate approve {workspace.run_folder} 2   (or: reject)"
+    status = ["       1  rework_required", "       1  approved", "", "1 wait for a person:", waits, decide]
+    report = f"report  {workspace.run_folder / 'report.html'}"
+    assert answer.stdout.splitlines() == ["2 paragraphs, 2 new", *status, report]
+    assert workspace.about("status").stdout.splitlines() == status
+    assert workspace.translate().stdout.splitlines() == ["2 paragraphs, nothing new", *status, report]
+    assert len(workspace.answers()) == 3
+    assert json.loads(workspace.about("status", "--json").stdout) == [
         {"paragraph": 1, "state": "approved", "tries": 1, "failure": ""},
         {"paragraph": 2, "state": "rework_required", "tries": 2, "failure": ""},
     ]
 
 
-def test_the_codes_of_a_terminal_in_a_paragraph_are_not_sent_to_one(desk):
-    desk.document = desk.document.with_suffix(".txt")
-    desk.document.write_text(f"{TABLE}\n\n\x1b[2J\x1b]0;owned\x07 {SHY}\n")
-    answer = desk.translate()
+def test_the_codes_of_a_terminal_in_a_paragraph_are_not_sent_to_one(workspace):
+    workspace.document = workspace.document.with_suffix(".txt")
+    workspace.document.write_text(f"{TABLE}\n\n\x1b[2J\x1b]0;owned\x07 {SHY}\n")
+    answer = workspace.translate()
     assert answer.exit_code == 1
     assert "owned" in answer.stdout
     assert not {"\x1b", "\x07"} & set(answer.output)

@@ -7,20 +7,19 @@ import shutil
 import pytest
 
 from leasehold.pipelines.translate.api import existing
-from leasehold.pipelines.translate.decisions import Decision, DecisionKind
+from leasehold.pipelines.translate.decisions import submit_round
 from leasehold.pipelines.translate.documents.limits import PARAGRAPH_BYTES_MAX
-from leasehold.pipelines.translate.history import histories
-from leasehold.pipelines.translate.history import inputs_of as wanted_by_key
-from leasehold.pipelines.translate.rounds import ask_round
-from tests.pipelines.translate.commanding import (
+from leasehold.pipelines.translate.history import histories, inputs_of
+from leasehold.pipelines.translate.paragraphs import Decision, DecisionKind
+from tests.pipelines.translate.workspace import (
     DOOR,
     HOUSE,
     SHY,
-    Desk,
+    Workspace,
     command,
     contents,
     endpoint,
-    inputs_of,
+    requested_text,
     spanish,
     traces,
 )
@@ -34,7 +33,7 @@ ALL = (HOUSE, SHY, SHYER, SHYEST)
 @pytest.fixture(scope="module")
 def ended(tmp_path_factory):
     """A run with one paragraph that is approved and three that wait. Not to be changed."""
-    made = Desk(tmp_path_factory.mktemp("ended"))
+    made = Workspace(tmp_path_factory.mktemp("ended"))
     made.write(*ALL)
     assert made.translate().exit_code == 1
     return made
@@ -44,16 +43,16 @@ def ended(tmp_path_factory):
 def waiting(ended, tmp_path):
     """A copy of that run, to decide about."""
     shutil.copytree(ended.folder, tmp_path / "copy")
-    return Desk(tmp_path / "copy")
+    return Workspace(tmp_path / "copy")
 
 
-def of(desk, name, index):
-    return [row for row in desk.rows(name) if row["paragraph_index"] == index]
+def of(workspace, name, index):
+    return [row for row in workspace.rows(name) if row["paragraph_index"] == index]
 
 
-def check_rows(desk):
+def check_rows(workspace):
     """See that every row of the run obeys its contract."""
-    answer = command("contracts", "check", str(desk.run_folder))
+    answer = command("contracts", "check", str(workspace.run_folder))
     assert answer.exit_code == 0, answer.output
 
 
@@ -62,8 +61,8 @@ def test_paragraphs_are_approved_as_they_stand_by_whoever_says_so(waiting):
     assert (answer.exit_code, answer.stdout) == (0, "     2  approved\n     4  approved\n")
     assert waiting.status() == ["approved", "approved", "rework_required", "approved"]
     assert waiting.final() == [spanish(HOUSE), spanish(SHY), SHYER, spanish(SHYEST)]
-    *_, translated, _, approved = of(waiting, "state/paragraph_state.jsonl", 2)
-    assert (translated["actor"], translated["attempt"]) == ("Ana Ñ.", 3)
+    *_, run_translate, _, approved = of(waiting, "state/paragraph_state.jsonl", 2)
+    assert (run_translate["actor"], run_translate["attempt"]) == ("Ana Ñ.", 3)
     assert (approved["state"], approved["notes"]) == ("approved", "a name")
     (chosen,) = of(waiting, "final/candidate_map.jsonl", 2)
     assert (chosen["selection_outcome"], chosen["selection_reason"]) == ("approved", "a name")
@@ -168,30 +167,30 @@ def test_only_what_waits_is_reworked_when_asked_for_and_new_paragraphs_wait_for_
     waiting.write(*ALL, DOOR)
 
     def answer(asked):
-        return completion(json.dumps({"translation": known.get(inputs_of(asked), SHYEST)}))
+        return completion(json.dumps({"translation": known.get(requested_text(asked), SHYEST)}))
 
     with endpoint(waiting, answer) as server:
         again = waiting.translate("--rework-only")
         assert (again.exit_code, again.stdout.splitlines()[0]) == (1, "5 paragraphs, 3 tried again")
-        assert {inputs_of(asked) for asked in server.asked} == {SHY, SHYER, SHYEST}
+        assert {requested_text(asked) for asked in server.asked} == {SHY, SHYER, SHYEST}
         assert waiting.status() == ["approved", "approved", "rework_required", "rework_required"]
         assert waiting.final() == [spanish(HOUSE), good, SHYER, SHYEST, DOOR]
         before = len(server.asked)
         assert waiting.translate().stdout.splitlines()[0] == "5 paragraphs, 1 new"
-        assert [inputs_of(asked) for asked in server.asked[before:]] == [DOOR]
+        assert [requested_text(asked) for asked in server.asked[before:]] == [DOOR]
     assert waiting.final()[4] == spanish(DOOR)
     check_rows(waiting)
 
 
-def asked_and_died(desk, index, asked):
-    """Ask about a paragraph, and do nothing more, as one who is killed then."""
-    with existing(desk.run_folder) as (toolchain, document):
-        told = list(histories(toolchain, document))[index - 1]
-        ask_round(toolchain, told, dict(wanted_by_key(toolchain, document))[told.planned.key], asked)
+def submitted_and_killed(workspace, index, decision):
+    """Submit a decision and do nothing more, as a command that is killed then."""
+    with existing(workspace.run_folder) as (toolchain, document):
+        history = list(histories(toolchain, document))[index - 1]
+        submit_round(toolchain, history, dict(inputs_of(toolchain, document))[history.planned.key], decision)
 
 
 def test_a_rework_that_was_cut_off_is_gone_on_with_and_not_asked_for_again(waiting):
-    asked_and_died(waiting, 2, Decision(DecisionKind.RETRY, "Ana"))
+    submitted_and_killed(waiting, 2, Decision(DecisionKind.RETRY, "Ana"))
     again = waiting.translate("--rework-only")
     assert (again.exit_code, again.stdout.splitlines()[0]) == (1, "4 paragraphs, 2 tried again")
     found = [len(of(waiting, "state/paragraph_scores.jsonl", index)) for index in (2, 3, 4)]
@@ -201,11 +200,11 @@ def test_a_rework_that_was_cut_off_is_gone_on_with_and_not_asked_for_again(waiti
 
 @pytest.mark.parametrize("words", [["reject", "2", "--note", "no"], ["approve", "2"]])
 def test_a_decision_that_was_cut_off_is_carried_out_before_another_is_heard(waiting, words):
-    asked_and_died(waiting, 2, Decision(DecisionKind.APPROVE, "Ana", text="Así."))
+    submitted_and_killed(waiting, 2, Decision(DecisionKind.APPROVE, "Ana", text="Así."))
     assert "2 wait for a person" in waiting.about("status").stdout
     answer = waiting.about(*words)
     assert answer.exit_code == 2
-    assert "What was asked about paragraph 2 before is not done yet" in answer.stderr
+    assert "The decision about paragraph 2 before is not carried out yet" in answer.stderr
     assert waiting.about("reject", "--all", "--note", "no").stdout.split() == ["3", "rejected", "4", "rejected"]
     assert waiting.translate().exit_code == 1
     assert waiting.status() == ["approved", "approved", "rejected", "rejected"]
@@ -213,12 +212,12 @@ def test_a_decision_that_was_cut_off_is_carried_out_before_another_is_heard(wait
     assert [row["state"] for row in of(waiting, "state/paragraph_state.jsonl", 2)].count("approved") == 1
 
 
-def test_there_is_nothing_to_rework_where_no_run_is(desk):
-    desk.write(HOUSE)
-    answer = desk.translate("--rework-only")
+def test_there_is_nothing_to_rework_where_no_run_is(workspace):
+    workspace.write(HOUSE)
+    answer = workspace.translate("--rework-only")
     assert answer.exit_code == 2
     assert "RUN_MISSING" in answer.stderr
-    assert not desk.out.exists()
+    assert not workspace.out.exists()
 
 
 DOORS = "The house is red and it has 12 doors."
@@ -231,46 +230,46 @@ WORSE = (
 
 
 @pytest.mark.parametrize("attempts", [2, 4])
-def test_a_paragraph_that_fails_another_way_each_time_is_tried_so_often_and_then_rejected(desk, attempts):
-    desk.write(DOORS)
+def test_a_paragraph_that_fails_another_way_each_time_is_tried_so_often_and_then_rejected(workspace, attempts):
+    workspace.write(DOORS)
     left = list(WORSE)
-    with endpoint(desk, lambda _: completion(json.dumps({"translation": left.pop(0)}))) as server:
-        answer = desk.translate("--max-attempts", str(attempts))
+    with endpoint(workspace, lambda _: completion(json.dumps({"translation": left.pop(0)}))) as server:
+        answer = workspace.translate("--max-attempts", str(attempts))
     assert (answer.exit_code, len(server.asked)) == (1, attempts), answer.output
-    assert desk.status() == ["rejected"]
+    assert workspace.status() == ["rejected"]
     assert "1 rejected:" in answer.stdout
-    assert desk.final() == [DOORS]
+    assert workspace.final() == [DOORS]
     findings = [json.loads(asked.body["messages"][-1]["content"]).get("findings") for asked in server.asked]
     assert findings[0] is None
     assert all(findings[1:])
 
 
-def test_without_anybody_to_ask_what_would_wait_is_rejected(desk):
-    desk.write(HOUSE, SHY)
-    answer = desk.translate("--unattended")
-    assert (answer.exit_code, desk.status()) == (1, ["approved", "rejected"])
+def test_without_anybody_to_ask_what_would_wait_is_rejected(workspace):
+    workspace.write(HOUSE, SHY)
+    answer = workspace.translate("--unattended")
+    assert (answer.exit_code, workspace.status()) == (1, ["approved", "rejected"])
     assert "wait for a person" not in answer.stdout
-    assert desk.rows("state/rework_queue.jsonl") == []
+    assert workspace.rows("state/rework_queue.jsonl") == []
 
 
-def test_a_threshold_decides_what_is_good_enough_and_stands_in_the_rows(desk):
-    desk.write(HOUSE, "The boat is white.")
-    assert desk.translate("--run-id", "mild").exit_code == 0
-    answer = desk.translate("--threshold", "adequacy=0.9", "--threshold", "composite=0.1")
+def test_a_threshold_decides_what_is_good_enough_and_stands_in_the_rows(workspace):
+    workspace.write(HOUSE, "The boat is white.")
+    assert workspace.translate("--run-id", "mild").exit_code == 0
+    answer = workspace.translate("--threshold", "adequacy=0.9", "--threshold", "composite=0.1")
     assert answer.exit_code == 1
-    assert desk.status() == ["approved", "rework_required"]
-    (row, *_) = desk.rows("state/paragraph_scores.jsonl")
+    assert workspace.status() == ["approved", "rework_required"]
+    (row, *_) = workspace.rows("state/paragraph_scores.jsonl")
     assert (row["thresholds"]["adequacy"], row["thresholds"]["composite"]) == (0.9, 0.1)
 
 
-def test_the_longest_paragraphs_that_are_read_can_be_decided_about_and_reworked(desk):
+def test_the_longest_paragraphs_that_are_read_can_be_decided_about_and_reworked(workspace):
     """A job holds a paragraph, its neighbours and two candidates; all of that has to fit into a payload."""
     longest = ["漢字" * (PARAGRAPH_BYTES_MAX // 6 - number) for number in range(3)]
-    desk.write(*longest)
-    assert desk.translate().exit_code == 1
-    assert desk.status() == ["rework_required"] * 3
-    again = desk.translate("--rework-only")
-    assert (again.exit_code, desk.status()) == (1, ["rework_required"] * 3), again.output
-    assert desk.about("approve", "2").exit_code == 0
-    assert desk.about("reject", "1", "3", "--note", "left as they are").exit_code == 0
-    assert desk.status() == ["rejected", "approved", "rejected"]
+    workspace.write(*longest)
+    assert workspace.translate().exit_code == 1
+    assert workspace.status() == ["rework_required"] * 3
+    again = workspace.translate("--rework-only")
+    assert (again.exit_code, workspace.status()) == (1, ["rework_required"] * 3), again.output
+    assert workspace.about("approve", "2").exit_code == 0
+    assert workspace.about("reject", "1", "3", "--note", "left as they are").exit_code == 0
+    assert workspace.status() == ["rejected", "approved", "rejected"]

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from leasehold.pipelines.translate.glossaries import GlossaryInvalid, read_glossary
-from tests.pipelines.translate.commanding import HOUSE
+from tests.pipelines.translate.workspace import HOUSE
 
 TERMS = {"house": "hogar", "red wine": "vino tinto, «fino»"}
 
@@ -53,15 +53,15 @@ def test_what_is_no_glossary_is_refused_with_its_place(tmp_path, name):
         read_glossary(tmp_path / file)
 
 
-def test_the_terms_of_a_glossary_stand_in_the_translation_and_a_bad_one_leaves_nothing(desk):
-    desk.write(HOUSE)
-    terms = desk.folder / "terms.csv"
-    for bad in (desk.folder, desk.folder / "none.csv"):
-        answer = desk.translate("--glossary", str(bad))
+def test_the_terms_of_a_glossary_stand_in_the_translation_and_a_bad_one_leaves_nothing(workspace):
+    workspace.write(HOUSE)
+    terms = workspace.folder / "terms.csv"
+    for bad in (workspace.folder, workspace.folder / "none.csv"):
+        answer = workspace.translate("--glossary", str(bad))
         assert (answer.exit_code, "GLOSSARY_INVALID" in answer.stderr) == (2, True)
-    assert not desk.out.exists()
+    assert not workspace.out.exists()
     terms.write_text("house,hogar\n")
-    assert desk.translate("--glossary", str(terms)).exit_code == 0
-    assert desk.final() == ["La hogar es roja."]
-    (row,) = desk.rows("state/paragraph_scores.jsonl")
+    assert workspace.translate("--glossary", str(terms)).exit_code == 0
+    assert workspace.final() == ["La hogar es roja."]
+    (row,) = workspace.rows("state/paragraph_scores.jsonl")
     assert row["scores"]["terminology"] == 1.0

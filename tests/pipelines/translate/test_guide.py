@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tests.pipelines.translate.installed import APERTIUM
+from tests.pipelines.translate.apertium_installed import APERTIUM
 from tests.tidy.tree import ROOT
 
 GUIDE = (ROOT / "docs" / "translate.md").read_text(encoding="utf-8")
@@ -18,27 +18,27 @@ STEP = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 
 
 @pytest.fixture(params=APERTIUM)
-def planned(tmp_path):
+def folder(tmp_path):
     (tmp_path / "story.md").write_text(STORY.findall(GUIDE)[0], encoding="utf-8")
     return tmp_path
 
 
-def said(command, planned):
+def said(command, folder):
     """What a command of the guide prints."""
     program, *words = shlex.split(command)
     if program == "cat":
-        return (planned / words[0]).read_text(encoding="utf-8")
+        return (folder / words[0]).read_text(encoding="utf-8")
     known = {name: value for name, value in os.environ.items() if name != "LEASEHOLD_URL"}
     ran = subprocess.run(
-        [sys.executable, "-m", program, *words], cwd=planned, env=known, capture_output=True, text=True, check=False
+        [sys.executable, "-m", program, *words], cwd=folder, env=known, capture_output=True, text=True, check=False
     )
     assert ran.stderr == ""
     return ran.stdout
 
 
-def test_the_first_run_of_the_guide_prints_what_the_guide_shows(planned):
+def test_the_first_run_of_the_guide_prints_what_the_guide_shows(folder):
     (shown,) = SHOWN.findall(GUIDE)
     steps = STEP.findall(shown)
     assert [command.split()[0] for command, _ in steps] == ["leasehold"] * 3 + ["cat", "leasehold"]
     for command, expected in steps:
-        assert said(command, planned) == expected, command
+        assert said(command, folder) == expected, command

@@ -10,7 +10,7 @@ import pytest
 
 from leasehold.errors import Misuse
 from leasehold.pipelines import translate
-from tests.pipelines.translate.installed import APERTIUM
+from tests.pipelines.translate.apertium_installed import APERTIUM
 
 EXAMPLE = re.compile(r"((?:^    .*\n|^\n)+)", re.MULTILINE)
 PARTS = """

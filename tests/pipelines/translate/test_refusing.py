@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.pipelines.translate.commanding import (
+from tests.pipelines.translate.workspace import (
     CHURCH,
     DOOR,
     HOUSE,
@@ -17,7 +17,7 @@ from tests.pipelines.translate.commanding import (
     STREET,
     TABLE,
     WINDOW,
-    Desk,
+    Workspace,
     command,
     known,
     spanish,
@@ -50,76 +50,76 @@ DOCUMENTS = {
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_a_document_that_cannot_be_translated_is_refused_and_nothing_is_written(desk, name):
+def test_a_document_that_cannot_be_translated_is_refused_and_nothing_is_written(workspace, name):
     make, said = DOCUMENTS[name]
-    make(desk.document)
-    answer = desk.translate()
+    make(workspace.document)
+    answer = workspace.translate()
     assert answer.exit_code == 2, answer.output
     assert re.match(r"error (DOCUMENT|PARAGRAPH)_[A-Z0-9_]+: ", answer.stderr)
     assert said in answer.stderr
-    assert not desk.out.exists()
+    assert not workspace.out.exists()
 
 
 @pytest.mark.parametrize("name", ["x" * 230 + ".md", "new\nline.md", "bad\udcff.md", "é" * 110 + ".md", "pages.odt"])
-def test_a_document_whose_name_no_row_could_hold_is_refused_and_nothing_is_written(desk, name):
-    desk.document = desk.document.with_name(name)
-    desk.write(HOUSE)
-    answer = desk.translate()
+def test_a_document_whose_name_no_row_could_hold_is_refused_and_nothing_is_written(workspace, name):
+    workspace.document = workspace.document.with_name(name)
+    workspace.write(HOUSE)
+    answer = workspace.translate()
     assert answer.exit_code == 2, answer.output
     assert re.match("error DOCUMENT_(NAME_INVALID|UNSUPPORTED): ", answer.stderr)
-    assert not desk.out.exists()
+    assert not workspace.out.exists()
 
 
 @pytest.mark.parametrize("words", [["--from", "en_US"], ["--to", "x"], ["--from", "en\n"], ["--to", "../es"]])
-def test_a_language_that_no_row_could_hold_is_refused_and_nothing_is_written(desk, words):
-    desk.write(HOUSE)
-    answer = desk.translate(*words)
+def test_a_language_that_no_row_could_hold_is_refused_and_nothing_is_written(workspace, words):
+    workspace.write(HOUSE)
+    answer = workspace.translate(*words)
     assert answer.exit_code == 2
     assert "is no language tag; write en, es, pt-BR" in answer.stderr
-    assert not desk.out.exists()
+    assert not workspace.out.exists()
 
 
-def test_a_pair_that_is_not_installed_is_refused_with_those_that_are_and_how_to_get_more(desk, apertium):
-    desk.write(HOUSE)
-    answer = desk.translate("--translator", apertium.name, "--to", "fi")
+def test_a_pair_that_is_not_installed_is_refused_with_those_that_are_and_how_to_get_more(workspace, apertium):
+    workspace.write(HOUSE)
+    answer = workspace.translate("--translator", apertium.name, "--to", "fi")
     assert answer.exit_code == 2
     assert answer.stderr.startswith("error PAIR_UNSUPPORTED: ")
     assert "no en→fi here. Installed: " in answer.stderr
     assert "en→es" in answer.stderr
     assert "apt install apertium apertium-eng-spa" in answer.stderr
-    assert not desk.out.exists()
+    assert not workspace.out.exists()
 
 
 @pytest.mark.parametrize("run_id", ["a/b", "..", ".hidden", "a b", "x" * 101, "a\n", "end."])
-def test_a_run_id_that_is_no_name_of_a_folder_is_refused(desk, run_id):
-    desk.write(HOUSE)
-    answer = desk.translate("--run-id", run_id)
+def test_a_run_id_that_is_no_name_of_a_folder_is_refused(workspace, run_id):
+    workspace.write(HOUSE)
+    answer = workspace.translate("--run-id", run_id)
     assert answer.exit_code == 2
     assert "RUN_ID_INVALID" in answer.stderr
-    assert not desk.out.exists()
+    assert not workspace.out.exists()
 
 
 @pytest.mark.parametrize("text", ["adequacy=nan", "adequacy=1.5", "adequacy=x", "adequacy", "beauty=0.5", "=0.5"])
-def test_a_threshold_that_is_none_is_refused(desk, text):
-    desk.write(HOUSE)
-    answer = desk.translate("--threshold", text)
+def test_a_threshold_that_is_none_is_refused(workspace, text):
+    workspace.write(HOUSE)
+    answer = workspace.translate("--threshold", text)
     assert answer.exit_code == 2
-    assert not desk.out.exists()
+    assert not workspace.out.exists()
 
 
 @pytest.mark.parametrize("count", ["1", "0", "-3", "11", "many"])
-def test_a_number_of_attempts_that_cannot_be_is_refused(desk, count):
-    desk.write(HOUSE)
-    answer = desk.translate("--max-attempts", count)
+def test_a_number_of_attempts_that_cannot_be_is_refused(workspace, count):
+    workspace.write(HOUSE)
+    answer = workspace.translate("--max-attempts", count)
     assert answer.exit_code == 2
     assert "--max-attempts" in answer.stderr
-    assert not desk.out.exists()
+    assert not workspace.out.exists()
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     """A run that others are not to touch."""
-    made = Desk(tmp_path_factory.mktemp("run"))
+    made = Workspace(tmp_path_factory.mktemp("run"))
     made.write(HOUSE, TABLE, WINDOW)
     assert made.translate().exit_code == 0
     return made
@@ -148,11 +148,11 @@ def test_the_run_of_another_document_is_refused_and_left_as_it_is(run):
     check_untouched(run, document=strange, said="has no paragraph in common with this one")
 
 
-def test_a_folder_whose_manifest_nobody_remembers_is_not_written_over(desk):
-    desk.write(HOUSE)
-    desk.run_folder.mkdir(parents=True)
-    (desk.run_folder / "manifest.json").write_text("{}")
-    check_untouched(desk, said="has a manifest, and nothing tells that it is of story.md")
+def test_a_folder_whose_manifest_nobody_remembers_is_not_written_over(workspace):
+    workspace.write(HOUSE)
+    workspace.run_folder.mkdir(parents=True)
+    (workspace.run_folder / "manifest.json").write_text("{}")
+    check_untouched(workspace, said="has a manifest, and nothing tells that it is of story.md")
 
 
 @pytest.mark.parametrize("verb", [["status"], ["project"], ["approve", "--all"], ["reject", "1", "--note", "n"]])
@@ -164,13 +164,13 @@ def test_a_folder_that_is_no_run_is_told_how_to_become_one(tmp_path, verb):
     assert command("translate", verb[0], str(tmp_path / "none"), *verb[1:]).exit_code == 2
 
 
-def test_what_a_run_remembers_is_not_guessed_if_it_cannot_be_read(desk):
-    desk.write(HOUSE)
-    memory = desk.run_folder / ".leasehold" / "run.json"
+def test_what_a_run_remembers_is_not_guessed_if_it_cannot_be_read(workspace):
+    workspace.write(HOUSE)
+    memory = workspace.run_folder / ".leasehold" / "run.json"
     memory.parent.mkdir(parents=True)
     for content in ("", "{", "[]", json.dumps({"identity": {}}), json.dumps({"identity": 7, "options": {}})):
         memory.write_text(content)
-        answer = desk.translate()
+        answer = workspace.translate()
         assert answer.exit_code == 2, answer.output
         assert "RUN_MISSING" in answer.stderr
         assert memory.read_text() == content
@@ -183,13 +183,13 @@ POWERLESS = (
 
 
 @pytest.mark.parametrize("user", [NOBODY] if os.geteuid() == 0 else [])
-def test_a_user_who_may_not_write_or_read_there_is_told_so_and_leaves_nothing(desk, user):
-    desk.write(HOUSE)
-    desk.out.mkdir()
-    hidden = desk.folder / "terms.csv"
+def test_a_user_who_may_not_write_or_read_there_is_told_so_and_leaves_nothing(workspace, user):
+    workspace.write(HOUSE)
+    workspace.out.mkdir()
+    hidden = workspace.folder / "terms.csv"
     hidden.write_text("house,hogar\n")
     hidden.chmod(0o600)
-    for path in (desk.out, hidden):
+    for path in (workspace.out, hidden):
         os.chown(path, user, user)
     for more, code, said in (
         ([], 4, "Failed to acquire RUNNING.lock: Permission denied"),
@@ -197,12 +197,12 @@ def test_a_user_who_may_not_write_or_read_there_is_told_so_and_leaves_nothing(de
         (["--style", str(hidden)], 2, "is not readable"),
         (["--translator", f"dictionary:{hidden}"], 2, "TRANSLATOR_INVALID"),
     ):
-        words = [sys.executable, "-c", f"{POWERLESS}; it.main()", *desk.order(*more)]
+        words = [sys.executable, "-c", f"{POWERLESS}; it.main()", *workspace.order(*more)]
         ended = subprocess.run(words, env=known(), cwd=ROOT, capture_output=True, text=True, check=False)
         assert ended.returncode == code, ended.stderr
         assert said in ended.stderr
         assert "Traceback" not in ended.stderr
-        assert list(desk.out.iterdir()) == []
+        assert list(workspace.out.iterdir()) == []
 
 
 def disks():
@@ -213,19 +213,19 @@ def disks():
 
 @pytest.mark.parametrize("megabytes", disks())
 def test_a_full_disk_is_told_in_words_and_the_run_goes_on_once_there_is_room(megabytes, tmp_path):
-    desk = Desk(tmp_path)
+    workspace = Workspace(tmp_path)
     with small_disk(megabytes) as disk:
-        desk.out = disk.folder / "runs"
-        desk.run_folder = desk.out / "story-en-es"
-        desk.write(HOUSE, SHY)
-        assert desk.translate().exit_code == 1
-        before = {path: path.read_bytes() for path in desk.run_folder.glob("[fmrs]*/*.*")}
-        desk.write(HOUSE, TABLE, SHY)
+        workspace.out = disk.folder / "runs"
+        workspace.run_folder = workspace.out / "story-en-es"
+        workspace.write(HOUSE, SHY)
+        assert workspace.translate().exit_code == 1
+        before = {path: path.read_bytes() for path in workspace.run_folder.glob("[fmrs]*/*.*")}
+        workspace.write(HOUSE, TABLE, SHY)
         disk.fill()
-        answer = desk.translate()
+        answer = workspace.translate()
         assert answer.exit_code in (3, 4), answer.output
         assert "No space left on device" in answer.stderr or "FULL" in answer.stderr.upper()
         assert {path: path.read_bytes() for path in before} == before
         disk.clear()
-        assert desk.translate().exit_code == 1
-        assert desk.final() == [spanish(HOUSE), spanish(TABLE), SHY]
+        assert workspace.translate().exit_code == 1
+        assert workspace.final() == [spanish(HOUSE), spanish(TABLE), SHY]

@@ -24,8 +24,8 @@ from leasehold.pipelines.translate.folder import (
     write_whole,
     writing,
 )
-from leasehold.pipelines.translate.handler import now
 from leasehold.pipelines.translate.history import ParagraphHistory, histories
+from leasehold.pipelines.translate.paragraphs import now
 from leasehold.pipelines.translate.planning import PlanCounts, plan, rework
 from leasehold.pipelines.translate.reports.html import page_of
 from leasehold.pipelines.translate.run_loop import Crew, RunObserver, Sight, work

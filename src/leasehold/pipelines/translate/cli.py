@@ -17,12 +17,12 @@ from leasehold.pipelines.crew import stop_on_signals
 from leasehold.pipelines.translate import states
 from leasehold.pipelines.translate.api import REPORT, Order, Result, existing, held
 from leasehold.pipelines.translate.api import translate as carry_out
-from leasehold.pipelines.translate.decisions import Decision, DecisionKind, check_decision
+from leasehold.pipelines.translate.decisions import check_decision, decide, waiting
 from leasehold.pipelines.translate.gate import Thresholds
 from leasehold.pipelines.translate.glossaries import read_glossary
 from leasehold.pipelines.translate.history import histories
+from leasehold.pipelines.translate.paragraphs import Decision, DecisionKind
 from leasehold.pipelines.translate.reports.text import counted, help_with_examples, told_result, told_run
-from leasehold.pipelines.translate.rounds import settle_all, waiting
 from leasehold.pipelines.translate.run_loop import Crew, RunObserver
 from leasehold.pipelines.translate.settings import ATTEMPTS_MAX, TranslateOptions
 from leasehold.runlock import RunLockError
@@ -280,7 +280,7 @@ def _decide(context: click.Context, kind: DecisionKind, given: dict[str, Any]) -
         chosen = given["paragraphs"] or [one.paragraph.index for one in waiting(toolchain, document)]
         if not chosen:
             click.echo("Nothing waits.")
-        for told in settle_all(toolchain, document, chosen, asked):
+        for told in decide(toolchain, document, chosen, asked):
             click.echo(
                 f"{told.paragraph.index:>6}  {states.APPROVED if kind is DecisionKind.APPROVE else states.REJECTED}"
             )

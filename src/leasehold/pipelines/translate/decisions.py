@@ -1,92 +1,105 @@
-"""What a person decides about a paragraph that waits: approved as it stands or with another text, or rejected."""
+"""Decisions of a person about paragraphs that wait in `rework_required`: each is a job of its own, a round."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from enum import StrEnum
-from typing import Any, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
-from msgspec import Struct, to_builtins
+from msgspec.structs import replace
 
-from leasehold import Task
-from leasehold.errors import Misuse
+from leasehold import Job, KeyConflict, Status
+from leasehold.errors import JobNotFree, Misuse
 from leasehold.pipelines.translate import states
-from leasehold.pipelines.translate.gate import Assessment, Outcome, Priority, ReworkReason
-from leasehold.pipelines.translate.handler import PASS2, now
-from leasehold.pipelines.translate.paragraphs import Try, best_of
-from leasehold.shapes import Shape
+from leasehold.pipelines.translate.documents.document import Document
+from leasehold.pipelines.translate.history import ROUND_MARK, ParagraphHistory, histories, inputs_of
+from leasehold.pipelines.translate.paragraphs import Decision, ParagraphInput, RoundPayload, plain
+from leasehold.pipelines.translate.toolchain import Toolchain
 
 TEXT_LENGTH_MAX: Final = 100_000
 NOTE_LENGTH_MAX: Final = 2_000
 NAME_LENGTH_MAX: Final = 200
-_half: Final = re.compile(r"[\x00\ud800-\udfff]")
-
-
-class DecisionKind(StrEnum):
-    """What is asked for."""
-
-    APPROVE = "approve"
-    REJECT = "reject"
-    RETRY = "again"
-
-
-class Decision(Struct, frozen=True):
-    """What a person asks for. `text`: what to approve instead of the best candidate."""
-
-    kind: DecisionKind
-    by: str
-    note: str = ""
-    text: str = ""
-    number: int = 1  # which round of the paragraph
-
-    def plain(self) -> dict[str, Any]:
-        """Return it as JSON-able fields."""
-        found: dict[str, Any] = to_builtins(self)
-        return found
-
-
-DECISION: Final = Shape[Decision](Decision)
+TRIES_SENT_MAX: Final = 2  # to a round: enough to see that one fails as the one before did
+OWNER: Final = "leasehold translate"
+SECONDS: Final = 60.0
+_unencodable: Final = re.compile(r"[\x00\ud800-\udfff]")
 
 
 class DecisionInvalid(Misuse):
-    """A decision is one of a name, a note and a text of characters, each within its length."""
+    """A decision has a name, a note and a text of characters, each within its length."""
 
     code = "DECISION_INVALID"
 
 
-def check_decision(asked: Decision) -> Decision:
-    """Refuse what no row could hold: once it is on record, no file could be made any more."""
-    limits = ((asked.by, NAME_LENGTH_MAX), (asked.note, NOTE_LENGTH_MAX), (asked.text, TEXT_LENGTH_MAX))
+class ParagraphUnknown(Misuse):
+    """The document has no such paragraph."""
+
+    code = "PARAGRAPH_UNKNOWN"
+
+
+class NotWaiting(Misuse):
+    """This paragraph does not wait for a person."""
+
+    code = "NOT_WAITING"
+
+
+def check_decision(decision: Decision) -> Decision:
+    """Refuse what no row could hold: once it is recorded, the files could not be written any more."""
+    limits = ((decision.by, NAME_LENGTH_MAX), (decision.note, NOTE_LENGTH_MAX), (decision.text, TEXT_LENGTH_MAX))
     for text, most in limits:
-        if len(text) > most or _half.search(text):
+        if len(text) > most or _unencodable.search(text):
             raise DecisionInvalid(f"At most {most:,} characters of UTF-8; this is {text[:80]!r}.")
-    if not asked.by.strip() or (asked.text and not asked.text.strip()):
+    if not decision.by.strip() or (decision.text and not decision.text.strip()):
         raise DecisionInvalid("It is blank.")
-    return asked
+    return decision
 
 
-def decide(task: Task, asked: Decision, tries: Sequence[Try]) -> dict[str, Any]:
-    """Put a person's decision on record."""
-    best = best_of(tries)
-    is_approved = asked.kind is DecisionKind.APPROVE
-    state = states.APPROVED if is_approved else states.REJECTED
-    at: str = task.effect("DECIDE", now, idempotent=True)
-    for step in (states.TRANSLATED_PASS2, states.REVIEWED_PASS2, state):
-        task.advance(step)
-    outcome = Outcome.ACCEPT_WITH_NOTES if is_approved else Outcome.REJECT
-    reasons = () if is_approved else (ReworkReason.HUMAN_FLAG,)
-    scores = {} if asked.text else best.assessment.scores  # nobody has scored what a person wrote
-    made = Try(
-        attempt=tries[-1].attempt + 1,
-        number=PASS2,
-        candidate=asked.text or best.candidate,
-        actor=asked.by,
-        translated_at=at,
-        reviews=(),
-        assessment=Assessment(scores, outcome, reasons, Priority.LOW, ()),
-        reviewed_at=at,
-        state=state,
-        note=asked.note,
-    )
-    return {"tries": [made.plain()], "state": state}
+def submit_round(toolchain: Toolchain, history: ParagraphHistory, paragraph: ParagraphInput, decision: Decision) -> Job:
+    """Submit the next round of a paragraph."""
+    number = len(history.planned.rounds) + 1
+    payload = RoundPayload(paragraph, replace(decision, number=number), history.tries[-TRIES_SENT_MAX:])
+    key = f"{history.planned.key}{ROUND_MARK}{number}"
+    try:
+        return toolchain.app.submit(toolchain.round, plain(payload), key=key)
+    except KeyConflict:
+        raise NotWaiting(f"Somebody else decided about paragraph {history.paragraph.index} just now.") from None
+
+
+def decide(
+    toolchain: Toolchain, document: Document, indexes: Sequence[int], decision: Decision
+) -> Iterator[ParagraphHistory]:
+    """Decide about paragraphs if all of them wait, and yield the history of each as it was, when it is decided."""
+    there = {history.paragraph.index: history for history in histories(toolchain, document)}
+    chosen = [_waiting(there, index, len(document.paragraphs)) for index in dict.fromkeys(indexes)]
+    inputs = dict(inputs_of(toolchain, document))
+    for history in chosen:
+        _run_round(toolchain, submit_round(toolchain, history, inputs[history.planned.key], decision))
+        yield history
+
+
+def _waiting(there: Mapping[int, ParagraphHistory], index: int, count: int) -> ParagraphHistory:
+    if not 1 <= index <= count:
+        raise ParagraphUnknown(f"Paragraphs are numbered from 1 to {count:,}; this is {index}.")
+    history = there.get(index)
+    if history is None or history.state != states.REWORK_REQUIRED or not history.tries:
+        raise NotWaiting(f"Paragraph {index} is {history.state if history else 'not planned yet'}.")
+    if history.under_way:
+        raise NotWaiting(f"The decision about paragraph {index} before is not carried out yet: run the document again.")
+    return history
+
+
+def _run_round(toolchain: Toolchain, job: Job) -> None:
+    """Run the round in this process; a worker that serves this run and claimed it first does the same."""
+    try:
+        held = toolchain.app.manual.hold(job.id, owner=OWNER, seconds=SECONDS)
+    except JobNotFree:
+        if job.wait(SECONDS).status != Status.DONE:
+            raise
+    else:
+        held.done(toolchain.again(held.task, **job.payload))
+
+
+def waiting(toolchain: Toolchain, document: Document) -> list[ParagraphHistory]:
+    """Return the paragraphs that wait for a person, in their order."""
+    found = histories(toolchain, document)
+    return [each for each in found if each.state == states.REWORK_REQUIRED and each.tries and not each.under_way]

@@ -1,7 +1,7 @@
-"""The files of a run: rows under their contracts, the manifest, and the document translated. All from the database.
+"""The files of a run, written from the database: rows under their contracts, the manifest, the translated document.
 
 Each file is written whole or not at all, the manifest last. Every row is checked against its contract before it is
-written. Anybody may throw the files away: `leasehold translate project` makes them anew.
+written. The files may be deleted at any time: `leasehold translate project` writes them again.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import Any, Final
 
 from leasehold.contracts import encode_row, validate
 from leasehold.pipelines.translate import states
-from leasehold.pipelines.translate.documents import Document
+from leasehold.pipelines.translate.documents.document import Document
 from leasehold.pipelines.translate.folder import MANIFEST, RunFolder, write_whole
 from leasehold.pipelines.translate.gate import Assessment, Outcome, Thresholds
 from leasehold.pipelines.translate.history import ParagraphHistory, histories
 from leasehold.pipelines.translate.paragraphs import Try, best_of, content_hash
-from leasehold.pipelines.translate.reviewers.review import Review, ReviewFinding, Severity
+from leasehold.pipelines.translate.reviewers.types import Review, ReviewFinding, Severity, worst_first
 from leasehold.pipelines.translate.settings import RunSettings
 from leasehold.pipelines.translate.toolchain import Toolchain
 
@@ -40,27 +40,28 @@ Make = Callable[[ParagraphHistory], Iterator[Row]]
 
 
 def project(toolchain: Toolchain, document: Document) -> list[ParagraphHistory]:
-    """Write the files of a run as the database has it now, and return what they were made of."""
-    told = list(histories(toolchain, document))
+    """Write the files of a run as the database has it now, and return the histories they were made of."""
+    found = list(histories(toolchain, document))
     folder = RunFolder(toolchain.settings.folder)
     folder.make()
     writer = Writer(toolchain.settings)
     for name, make in makers(toolchain.settings).items():
-        write_whole(folder.root / ARTIFACTS[name], writer.lines(f"{name}_row", told, make))
-    _write_reviews(folder, writer, told, toolchain.settings.options.thresholds)
-    write_whole(folder.final(document.name), document.render(translations_of(told)))
-    write_whole(folder.root / MANIFEST, writer.manifest(told))
-    return told
+        write_whole(folder.root / ARTIFACTS[name], writer.lines(f"{name}_row", found, make))
+    _write_reviews(folder, writer, found, toolchain.settings.options.thresholds)
+    write_whole(folder.final(document.name), document.render(translations_of(found)))
+    write_whole(folder.root / MANIFEST, writer.manifest(found))
+    return found
 
 
-def translations_of(told: Iterable[ParagraphHistory]) -> dict[int, str]:
+def translations_of(found: Iterable[ParagraphHistory]) -> dict[int, str]:
     """Return the approved texts by paragraph; one that was not approved stays in the language it came in."""
-    return {one.paragraph.index: chosen(one).candidate for one in told if one.state == states.APPROVED and one.tries}
+    approved = (history for history in found if history.state == states.APPROVED and history.tries)
+    return {history.paragraph.index: chosen(history).candidate for history in approved}
 
 
-def chosen(one: ParagraphHistory) -> Try:
+def chosen(history: ParagraphHistory) -> Try:
     """Return the candidate that decided: the last if it was approved, else the best."""
-    return one.tries[-1] if one.state == states.APPROVED else best_of(one.tries)
+    return history.tries[-1] if history.state == states.APPROVED else best_of(history.tries)
 
 
 class Writer:
@@ -74,18 +75,17 @@ class Writer:
             "document_id": self._identity.document_id,
         }
 
-    def lines(self, contract: str, told: Iterable[ParagraphHistory], make: Make) -> bytes:
+    def lines(self, contract: str, found: Iterable[ParagraphHistory], make: Make) -> bytes:
         """Return rows as JSON Lines."""
-        found = []
-        for one in told:
-            for fields in make(one):
-                row = {**self._same, "paragraph_index": one.paragraph.index, **fields}
-                found.append(encode_row(contract, row))
-        return b"".join(found)
+        lines = []
+        for history in found:
+            for fields in make(history):
+                row = {**self._same, "paragraph_index": history.paragraph.index, **fields}
+                lines.append(encode_row(contract, row))
+        return b"".join(lines)
 
-    def manifest(self, told: Sequence[ParagraphHistory]) -> bytes:
-        """Return the manifest."""
-        counts = Counter(one.state for one in told)
+    def manifest(self, found: Sequence[ParagraphHistory]) -> bytes:
+        counts = Counter(history.state for history in found)
         fields = {
             **self._same,
             "source_language": self._identity.source_language,
@@ -94,7 +94,7 @@ class Writer:
             "artifacts": ARTIFACTS,
             "pipeline_version": version("leasehold"),
             "counts": {
-                "paragraphs_total": len(told),
+                "paragraphs_total": len(found),
                 "paragraphs_approved": counts[states.APPROVED],
                 "paragraphs_rework": counts[states.REWORK_REQUIRED],
                 "paragraphs_rejected": counts[states.REJECTED],
@@ -104,11 +104,11 @@ class Writer:
         return json.dumps(fields, ensure_ascii=False, indent=2).encode() + b"\n"
 
 
-def _state_rows(one: ParagraphHistory) -> Iterator[Row]:
-    attempt, tries = 0, {tried.attempt: tried for tried in one.tries}
-    for move in one.changes:
+def _state_rows(history: ParagraphHistory) -> Iterator[Row]:
+    attempt, tries = 0, {tried.attempt: tried for tried in history.tries}
+    for move in history.changes:
         fields: Row = {
-            "source_content_hash": content_hash(one.paragraph.source),
+            "source_content_hash": content_hash(history.paragraph.source),
             "state": move.state,
             "updated_at": move.at,
         }
@@ -121,7 +121,7 @@ def _state_rows(one: ParagraphHistory) -> Iterator[Row]:
 
 
 def _by(state: str, tried: Try | None) -> Row:
-    """Return who brought a paragraph into a state, and what was said about it."""
+    """Return who brought a paragraph into a state, and the notes about it."""
     if tried is None:
         return {}
     if state in (states.TRANSLATED_PASS1, states.TRANSLATED_PASS2):
@@ -130,13 +130,13 @@ def _by(state: str, tried: Try | None) -> Row:
 
 
 def notes_of(tried: Try) -> str:
-    """Say why a candidate was not simply accepted."""
+    """Return why a candidate was not simply accepted."""
     reasons = ", ".join(tried.assessment.reasons)
     return "; ".join(part for part in (reasons, tried.note) if part)[:NOTE_LENGTH_MAX]
 
 
-def _score_rows(thresholds: dict[str, float], one: ParagraphHistory) -> Iterator[Row]:
-    for tried in one.tries:
+def _score_rows(thresholds: dict[str, float], history: ParagraphHistory) -> Iterator[Row]:
+    for tried in history.tries:
         if tried.reviews:
             yield {
                 "candidate_content_hash": content_hash(tried.candidate),
@@ -147,9 +147,9 @@ def _score_rows(thresholds: dict[str, float], one: ParagraphHistory) -> Iterator
             }
 
 
-def _queue_rows(one: ParagraphHistory) -> Iterator[Row]:
-    if one.state == states.REWORK_REQUIRED and one.tries:
-        last = one.tries[-1]
+def _queue_rows(history: ParagraphHistory) -> Iterator[Row]:
+    if history.state == states.REWORK_REQUIRED and history.tries:
+        last = history.tries[-1]
         yield {
             "candidate_content_hash": content_hash(last.candidate),
             "state": states.REWORK_REQUIRED,
@@ -161,46 +161,46 @@ def _queue_rows(one: ParagraphHistory) -> Iterator[Row]:
 
 
 def findings_text(assessment: Assessment) -> str:
-    """Say what was found, the worst first."""
-    order = list(reversed(Severity))
-    worst = sorted(assessment.findings, key=lambda finding: order.index(finding.severity))
-    return "; ".join(finding.message or finding.code for finding in worst)[:NOTE_LENGTH_MAX]
+    """Return the messages of the findings, the worst first."""
+    return "; ".join(finding.message or finding.code for finding in worst_first(assessment.findings))[:NOTE_LENGTH_MAX]
 
 
-def _map_rows(target_language: str, one: ParagraphHistory) -> Iterator[Row]:
-    if one.state in states.ENDS and one.tries:
-        tried = chosen(one)
-        reason = notes_of(one.tries[-1])
+def _map_rows(target_language: str, history: ParagraphHistory) -> Iterator[Row]:
+    if history.state in states.ENDS and history.tries:
+        tried = chosen(history)
+        reason = notes_of(history.tries[-1])
         yield {
-            "source_content_hash": content_hash(one.paragraph.source),
+            "source_content_hash": content_hash(history.paragraph.source),
             "selected_candidate_hash": content_hash(tried.candidate),
             "target_language": target_language,
-            "selection_outcome": one.state,
-            "selected_at": one.changes[-1].at,
+            "selection_outcome": history.state,
+            "selected_at": history.changes[-1].at,
             **({"selection_reason": reason} if reason else {}),
         }
 
 
-def _write_reviews(folder: RunFolder, writer: Writer, told: Sequence[ParagraphHistory], thresholds: Thresholds) -> None:
-    """Write a file for each reviewer, and take away those of reviewers that no longer review."""
-    names = sorted({review.reviewer for one in told for tried in one.tries for review in _reviews(tried)})
+def _write_reviews(
+    folder: RunFolder, writer: Writer, found: Sequence[ParagraphHistory], thresholds: Thresholds
+) -> None:
+    """Write a file for each reviewer, and delete those of reviewers that no longer review."""
+    names = sorted({review.reviewer for history in found for tried in history.tries for review in _reviews(tried)})
     home = folder.root / "review" / "normalized"
     files = {home / f"{_file_name(name)}.jsonl": name for name in names}
     for path, name in files.items():
         make = partial(_review_rows, name, thresholds)
-        write_whole(path, writer.lines("normalized_review_row", told, make))
+        write_whole(path, writer.lines("normalized_review_row", found, make))
     for path in home.glob("*.jsonl"):
         if path not in files:
             path.unlink()
 
 
 def _reviews(tried: Try) -> tuple[Review, ...]:
-    """Return the reviews of a candidate; a person's decision is one."""
+    """Return the reviews of a candidate; a person's decision is history."""
     return tried.reviews or (Review(tried.actor, {}, ()),)
 
 
-def _review_rows(reviewer: str, thresholds: Thresholds, one: ParagraphHistory) -> Iterator[Row]:
-    for tried in one.tries:
+def _review_rows(reviewer: str, thresholds: Thresholds, history: ParagraphHistory) -> Iterator[Row]:
+    for tried in history.tries:
         yield from (_review_row(tried, each, thresholds) for each in _reviews(tried) if each.reviewer == reviewer)
 
 
@@ -218,13 +218,13 @@ def _review_row(tried: Try, review: Review, thresholds: Thresholds) -> Row:
 
 
 def weak_scores(review: Review, thresholds: Thresholds) -> list[str]:
-    """Say which scores of a review are too low: they are a reason even where nothing was found."""
+    """Return which scores of a review are too low: they are a reason even where nothing was found."""
     weak = [(name, score) for name, score in review.scores.items() if score < thresholds.of(name)]
     return [f"{name} {score:.4f} is below {thresholds.of(name):.4f}" for name, score in weak]
 
 
 def outcome_of(review: Review, thresholds: Thresholds) -> Outcome:
-    """Say what one reviewer alone would have done."""
+    """Return what one reviewer alone would have decided."""
     worst = {finding.severity for finding in review.findings}
     if Severity.CRITICAL in worst or Severity.MAJOR in worst or weak_scores(review, thresholds):
         return Outcome.REWORK
@@ -246,7 +246,7 @@ def _file_name(reviewer: str) -> str:
 
 
 def makers(settings: RunSettings) -> dict[str, Make]:
-    """Return what makes the rows of each file."""
+    """Return the function that makes the rows of each file."""
     return {
         "paragraph_state": _state_rows,
         "paragraph_scores": partial(_score_rows, asdict(settings.options.thresholds)),

@@ -1,6 +1,6 @@
-"""What is done to one paragraph: translated, reviewed, judged; in a second pass again, until it is good or given up.
+"""The work on one paragraph: translate, review, assess; rework in a second pass until it is good or given up.
 
-Every answer of a translator and every review is an effect. The handlers start from the top after a crash and find what
+Every answer of a translator and every review is an effect. After a crash the handlers start from the top and find what
 was done; a translator is asked again only if it was cut off before it had answered.
 """
 
@@ -8,27 +8,40 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, Final
 
-from msgspec import to_builtins
+from msgspec import Struct
 
 from leasehold import Task
 from leasehold.pipelines.translate import states
 from leasehold.pipelines.translate.answer_log import AnswerLog
-from leasehold.pipelines.translate.documents import Protected, protect, respace, restore
-from leasehold.pipelines.translate.gate import Assessment, Outcome, ReworkReason, Thresholds, assess
-from leasehold.pipelines.translate.paragraphs import ParagraphInput, Try
+from leasehold.pipelines.translate.documents.protecting import Protected, protect, respace, restore
+from leasehold.pipelines.translate.gate import Assessment, Outcome, Priority, ReworkReason, Thresholds, assess
+from leasehold.pipelines.translate.paragraphs import (
+    Decision,
+    DecisionKind,
+    ParagraphInput,
+    PassOutput,
+    Try,
+    best_of,
+    now,
+    plain,
+)
 from leasehold.pipelines.translate.reviewers.checks.markup import review_markup
-from leasehold.pipelines.translate.reviewers.review import Review, Reviewer, ReviewFinding, Severity, Subject
+from leasehold.pipelines.translate.reviewers.types import (
+    Review,
+    Reviewer,
+    ReviewFinding,
+    Severity,
+    Subject,
+    worst_first,
+)
 from leasehold.pipelines.translate.translators import MarksLost, TranslationRequest, Translator
 from leasehold.shapes import Shape
 
-ASSESSMENT: Final = Shape[Assessment](Assessment)
-REVIEWS: Final = Shape[tuple[Review, ...]](tuple[Review, ...])
 FINDINGS_MAX: Final = 100  # of one review; the record is bounded
 MARKS_TRIES: Final = 3  # then an answer without its marks is a candidate as any
-TOLD_MAX: Final = 20  # findings that a translator is told of
+FINDINGS_SENT_MAX: Final = 20  # to a translator, about the candidate before
 PASS1: Final = 1
 PASS2: Final = 2
 STATES: Final = {
@@ -48,72 +61,94 @@ class TranslationTools:
     glossary: Mapping[str, str]
     style: str
     attempts_max: int
-    is_unattended: bool = False  # nobody will look: what would go to a person is rejected
+    is_unattended: bool = False  # no person will decide: what would wait for one is rejected
     close: Callable[[], None] = lambda: None
 
 
-class ParagraphWork:
-    """One paragraph in the hands of one task."""
+class TranslateResult(Struct, frozen=True):
+    """The result of the effect TRANSLATE: a translator's answer and when it came."""
 
-    def __init__(self, task: Task, wanted: ParagraphInput, tools: TranslationTools, tries: Sequence[Try] = ()) -> None:
+    text: str
+    translator: str
+    at: str
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+
+
+class ReviewResult(Struct, frozen=True):
+    """The result of the effect REVIEW."""
+
+    reviews: tuple[Review, ...]
+    assessment: Assessment
+    at: str
+
+
+_translate_result: Final = Shape[TranslateResult](TranslateResult)
+_review_result: Final = Shape[ReviewResult](ReviewResult)
+
+
+class ParagraphWork:
+    """One paragraph in one task."""
+
+    def __init__(
+        self, task: Task, paragraph: ParagraphInput, tools: TranslationTools, tries: Sequence[Try] = ()
+    ) -> None:
         self._task = task
-        self._wanted = wanted
+        self._paragraph = paragraph
         self._tools = tools
-        self._protected: Protected = protect(wanted.source, wanted.format)
+        self._protected: Protected = protect(paragraph.source, paragraph.format)
         self.tries = list(tries)
 
-    def first_pass(self) -> dict[str, Any]:
+    def first_pass(self) -> PassOutput:
         """Translate and review for the first time."""
         self._try(1, PASS1)
-        return self.told()
+        return self._output()
 
-    def second_pass(self, attempts_max: int | None = None) -> dict[str, Any]:
-        """Go round until a candidate is good, none will be, or a person must look. Nothing to do: nothing is done."""
+    def second_pass(self, attempts_max: int | None = None) -> PassOutput:
+        """Rework until a candidate is good, no attempt is left, or a person must decide; perhaps nothing is to do."""
         most = attempts_max or self._tools.attempts_max
-        while self._goes_on() and self.tries[-1].attempt < most:
+        while self._needs_rework() and self.tries[-1].attempt < most:
             self._try(self.tries[-1].attempt + 1, PASS2, most)
-        return self.told()
+        return self._output()
 
-    def another_round(self, attempts_max: int) -> dict[str, Any]:
-        """Try once more because a person asked, whoever the last review sent it to; then go on as in a second pass."""
+    def another_round(self, attempts_max: int) -> PassOutput:
+        """Try once more because a person asked, also where the last review left it to a person; then as above."""
         last = self.tries[-1]
         if last.state == states.REWORK_REQUIRED and last.attempt < attempts_max:
             self._try(last.attempt + 1, PASS2, attempts_max)
         return self.second_pass(attempts_max)
 
-    def _goes_on(self) -> bool:
+    def _needs_rework(self) -> bool:
         last = self.tries[-1]
         if last.state != states.REWORK_REQUIRED:
             return False
         return self._tools.is_unattended or ReworkReason.HUMAN_FLAG not in last.assessment.reasons
 
-    def told(self) -> dict[str, Any]:
-        """Return what a stage gives back."""
-        return {"tries": [one.plain() for one in self.tries], "state": self.tries[-1].state}
+    def _output(self) -> PassOutput:
+        return PassOutput(tuple(self.tries), self.tries[-1].state)
 
     def _try(self, attempt: int, number: int, attempts_max: int | None = None) -> None:
         translated, reviewed = STATES[number]
         answer = self._translate(attempt)
-        candidate = restore(respace(answer["text"], self._protected), self._protected.kept)
+        candidate = restore(respace(answer.text, self._protected), self._protected.kept)
         self._task.advance(translated)
-        found = self._review(candidate, attempt, attempts_max or self._tools.attempts_max)
+        review = self._review(candidate, attempt, attempts_max or self._tools.attempts_max)
         self._task.advance(reviewed)
-        assessment = ASSESSMENT.convert(found["judgement"])
-        state = self._state_after(assessment, number)
+        state = self._state_after(review.assessment, number)
         self._task.advance(state)
         self.tries.append(
             Try(
                 attempt=attempt,
                 number=number,
                 candidate=candidate,
-                actor=answer["translator"],
-                translated_at=answer["at"],
-                reviews=REVIEWS.convert(found["reviews"]),
-                assessment=assessment,
-                reviewed_at=found["at"],
+                actor=answer.translator,
+                translated_at=answer.at,
+                reviews=review.reviews,
+                assessment=review.assessment,
+                reviewed_at=review.at,
                 state=state,
-                tokens_in=answer["tokens_in"],
-                tokens_out=answer["tokens_out"],
+                tokens_in=answer.tokens_in,
+                tokens_out=answer.tokens_out,
             )
         )
 
@@ -124,15 +159,14 @@ class ParagraphWork:
         is_undecided = self._tools.is_unattended and ReworkReason.HUMAN_FLAG in assessment.reasons
         return states.REJECTED if number == PASS2 and (is_last or is_undecided) else states.REWORK_REQUIRED
 
-    def _translate(self, attempt: int) -> dict[str, Any]:
-        """Ask the translator once; what it answered is found again by whoever comes after a crash."""
+    def _translate(self, attempt: int) -> TranslateResult:
+        """Ask the translator once; an attempt after a crash finds its answer in the log."""
         answers = self._tools.answers
 
         def act(key: str) -> dict[str, Any]:
             return answers.keep(key, lambda: self._ask(attempt))
 
-        found: dict[str, Any] = self._task.effect("TRANSLATE", act, lookup=answers.find, attempt=attempt)
-        return found
+        return _translate_result.convert(self._task.effect("TRANSLATE", act, lookup=answers.find, attempt=attempt))
 
     def _ask(self, attempt: int) -> dict[str, Any]:
         try:
@@ -140,73 +174,91 @@ class ParagraphWork:
         except MarksLost as lost:
             if self._task.attempt < MARKS_TRIES:
                 raise
-            made = lost.translation  # reviewers will say what is missing, and a person can decide
-        return to_builtins(made) | {"at": now()}  # type: ignore[no-any-return]
+            made = lost.translation  # reviewers report what is missing, and a person can decide
+        return plain(TranslateResult(made.text, made.translator, now(), made.tokens_in, made.tokens_out))
 
     def _request(self, attempt: int) -> TranslationRequest:
-        wanted, tools = self._wanted, self._tools
+        paragraph, tools = self._paragraph, self._tools
         last = self.tries[-1] if self.tries else None
         return TranslationRequest(
             text=self._protected.text,
-            source_language=wanted.source_language,
-            target_language=wanted.target_language,
-            before=wanted.before,
-            after=wanted.after,
+            source_language=paragraph.source_language,
+            target_language=paragraph.target_language,
+            before=paragraph.before,
+            after=paragraph.after,
             glossary=tools.glossary,
             style=tools.style,
             previous=last.candidate if last else "",
-            findings=_told(last.assessment.findings) if last else (),
+            findings=_finding_texts(last.assessment.findings) if last else (),
             attempt=attempt,
         )
 
-    def _review(self, candidate: str, attempt: int, attempts_max: int) -> dict[str, Any]:
+    def _review(self, candidate: str, attempt: int, attempts_max: int) -> ReviewResult:
         """Have the candidate reviewed. A review changes nothing outside, so one that was cut off is made again."""
 
         def act() -> dict[str, Any]:
             subject = self._subject(candidate)
-            markup = review_markup(subject.source, candidate, self._wanted.format)
+            markup = review_markup(subject.source, candidate, self._paragraph.format)
             reviews = (markup, *(_bounded(reviewer.review(subject)) for reviewer in self._tools.reviewers))
             assessment = assess(
                 reviews,
                 self._tools.thresholds,
-                earlier=[one.assessment for one in self.tries],
+                earlier=[tried.assessment for tried in self.tries],
                 attempt=attempt,
                 attempts_max=attempts_max,
-                repeated=any(one.candidate == candidate for one in self.tries),
+                repeated=any(tried.candidate == candidate for tried in self.tries),
             )
-            return {"reviews": to_builtins(reviews), "judgement": to_builtins(assessment), "at": now()}
+            return plain(ReviewResult(reviews, assessment, now()))
 
-        found: dict[str, Any] = self._task.effect("REVIEW", act, idempotent=True, attempt=attempt)
-        return found
+        return _review_result.convert(self._task.effect("REVIEW", act, idempotent=True, attempt=attempt))
 
     def _subject(self, candidate: str) -> Subject:
-        wanted = self._wanted
+        paragraph = self._paragraph
         return Subject(
-            source=wanted.source,
+            source=paragraph.source,
             candidate=candidate,
-            source_language=wanted.source_language,
-            target_language=wanted.target_language,
+            source_language=paragraph.source_language,
+            target_language=paragraph.target_language,
             kept=self._protected.kept,
             glossary=self._tools.glossary,
         )
 
 
-def _told(findings: Sequence[ReviewFinding]) -> tuple[str, ...]:
-    """Say what was found wrong, the worst first."""
-    order = list(reversed(Severity))
-    worst = sorted(findings, key=lambda one: order.index(one.severity))
-    return tuple(one.message or one.code for one in worst if one.severity is not Severity.INFO)[:TOLD_MAX]
+def record_decision(task: Task, decision: Decision, tries: Sequence[Try]) -> PassOutput:
+    """Record what a person decided about a paragraph that waits."""
+    best = best_of(tries)
+    is_approved = decision.kind is DecisionKind.APPROVE
+    state = states.APPROVED if is_approved else states.REJECTED
+    at: str = task.effect("DECIDE", now, idempotent=True)
+    for step in (states.TRANSLATED_PASS2, states.REVIEWED_PASS2, state):
+        task.advance(step)
+    outcome = Outcome.ACCEPT_WITH_NOTES if is_approved else Outcome.REJECT
+    reasons = () if is_approved else (ReworkReason.HUMAN_FLAG,)
+    scores = {} if decision.text else best.assessment.scores  # nobody has scored what a person wrote
+    made = Try(
+        attempt=tries[-1].attempt + 1,
+        number=PASS2,
+        candidate=decision.text or best.candidate,
+        actor=decision.by,
+        translated_at=at,
+        reviews=(),
+        assessment=Assessment(scores, outcome, reasons, Priority.LOW, ()),
+        reviewed_at=at,
+        state=state,
+        note=decision.note,
+    )
+    return PassOutput((made,), state)
+
+
+def _finding_texts(findings: Sequence[ReviewFinding]) -> tuple[str, ...]:
+    serious = (finding for finding in worst_first(findings) if finding.severity is not Severity.INFO)
+    return tuple(finding.message or finding.code for finding in serious)[:FINDINGS_SENT_MAX]
 
 
 def _bounded(review: Review) -> Review:
-    """Return a review with so many findings that a record can hold it, and one that tells how many are left out."""
+    """Return a review whose findings fit into a record; a last one counts those that are left out."""
     if len(review.findings) <= FINDINGS_MAX:
         return review
     left = len(review.findings) - FINDINGS_MAX
     more = ReviewFinding("more_findings", Severity.INFO, f"{left:,} more findings are not listed")
     return Review(review.reviewer, review.scores, (*review.findings[:FINDINGS_MAX], more))
-
-
-def now() -> str:
-    """Return the time as rows have it."""
-    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")

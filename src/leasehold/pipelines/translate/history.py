@@ -1,17 +1,17 @@
-"""What the database knows of a run's paragraphs: where each stands, what was tried, and when it came from where."""
+"""The history of a run's paragraphs, read from the database: jobs, states, tries, and when each state was entered."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 
 from leasehold import Job, Status
 from leasehold.pipelines.translate import states
-from leasehold.pipelines.translate.documents import Document, Paragraph
-from leasehold.pipelines.translate.paragraphs import ParagraphInput, Try, keys_of, tries_of
+from leasehold.pipelines.translate.documents.document import Document, Paragraph
+from leasehold.pipelines.translate.paragraphs import PASS_OUTPUT, ParagraphInput, Try, keys_of, timestamp
 from leasehold.pipelines.translate.toolchain import KIND, ROUND, Toolchain
 
 MOVED: Final = "moved"
@@ -22,7 +22,7 @@ VERSION_MARK: Final = "@"
 
 @dataclass(frozen=True, slots=True)
 class PlannedParagraph:
-    """Where a paragraph's jobs are: its own, the rounds that followed, and the state it is in."""
+    """A paragraph's jobs, its own and the rounds that followed, and the state it is in."""
 
     key: str
     job_id: int
@@ -41,7 +41,7 @@ class StateChange:
 
 @dataclass(frozen=True, slots=True)
 class ParagraphHistory:
-    """Everything on record of a paragraph. `failure`: why it stands still; `under_way`: its last job has not ended."""
+    """Everything on record of a paragraph. `failure`: why it is stuck; `under_way`: its last job has not ended."""
 
     paragraph: Paragraph
     planned: PlannedParagraph
@@ -52,27 +52,27 @@ class ParagraphHistory:
 
     @property
     def state(self) -> str:
-        """Where it stands: never behind its tries, as `planned` may be, which was looked up before them."""
+        """The latest state: never behind its tries, as `planned` may be, which was read before them."""
         return self.changes[-1].state
 
 
 def planned_paragraphs(toolchain: Toolchain) -> dict[str, PlannedParagraph]:
-    """Return where the paragraphs of a run stand, by key; also those that its document no longer has."""
+    """Return the planned paragraphs of a run by key; also those that its document no longer has."""
     found: dict[str, PlannedParagraph] = {}
-    for one in toolchain.app.machine.jobs(KIND, prefix=toolchain.prefix):
-        key, _, version = one.key.partition(VERSION_MARK)
-        planned = PlannedParagraph(key, one.job_id, one.state, version=int(version or 0))
+    for job in toolchain.app.machine.jobs(KIND, prefix=toolchain.prefix):
+        key, _, version = job.key.partition(VERSION_MARK)
+        planned = PlannedParagraph(key, job.job_id, job.state, version=int(version or 0))
         if key not in found or found[key].version < planned.version:
             found[key] = planned
-    for one in sorted(toolchain.app.machine.jobs(ROUND, prefix=toolchain.prefix), key=lambda one: one.job_id):
-        key, _, _ = one.key.rpartition(ROUND_MARK)
+    for job in sorted(toolchain.app.machine.jobs(ROUND, prefix=toolchain.prefix), key=lambda job: job.job_id):
+        key, _, _ = job.key.rpartition(ROUND_MARK)
         before = found[key]
-        found[key] = PlannedParagraph(key, before.job_id, one.state, (*before.rounds, one.job_id), before.version)
+        found[key] = PlannedParagraph(key, before.job_id, job.state, (*before.rounds, job.job_id), before.version)
     return found
 
 
 def inputs_of(toolchain: Toolchain, document: Document) -> list[tuple[str, ParagraphInput]]:
-    """Return the paragraphs of a document with their keys, as jobs are told of them."""
+    """Return the paragraphs of a document as payloads of jobs, each with its key."""
     identity = toolchain.settings.identity
     paragraphs = document.paragraphs
     keys = keys_of(identity.run_id, identity.document_id, paragraphs)
@@ -96,7 +96,7 @@ def inputs_of(toolchain: Toolchain, document: Document) -> list[tuple[str, Parag
 
 
 def histories(toolchain: Toolchain, document: Document) -> Iterator[ParagraphHistory]:
-    """Tell every paragraph of a document that was planned, in its order."""
+    """Yield the history of every paragraph of a document that was planned, in its order."""
     identity = toolchain.settings.identity
     there = planned_paragraphs(toolchain)
     for key, paragraph in zip(
@@ -107,32 +107,31 @@ def histories(toolchain: Toolchain, document: Document) -> Iterator[ParagraphHis
 
 
 def history_of(toolchain: Toolchain, paragraph: Paragraph, planned: PlannedParagraph) -> ParagraphHistory:
-    """Tell one paragraph, which may go on meanwhile: moves are read after the jobs, so no try is ahead of them."""
+    """Read one history while work may go on: states are read after the jobs, so no try is ahead of them."""
     jobs = [toolchain.app.get(job_id) for job_id in (planned.job_id, *planned.rounds)]
-    changes = [StateChange(states.INGESTED, _text(jobs[0].created_at))]
+    changes = [StateChange(states.INGESTED, timestamp(jobs[0].created_at))]
     tries: list[Try] = []
     for job in jobs:
-        changes += _moves(toolchain, job)
+        changes += _changes(toolchain, job)
         tries += _tries(job)
     return ParagraphHistory(
         paragraph, planned, tuple(changes), tuple(tries), _failure(jobs[-1]), not jobs[-1].status.settled
     )
 
 
-def _moves(toolchain: Toolchain, job: Job) -> Iterator[StateChange]:
+def _changes(toolchain: Toolchain, job: Job) -> Iterator[StateChange]:
     after = 0
     while lines := toolchain.app.journal.of(job.id, after=after):
         for line in lines:
             if line.name == MOVED and line.detail is not None:
-                yield StateChange(json.loads(line.detail)["to"], _text(datetime.fromtimestamp(line.at / 1e6, UTC)))
+                yield StateChange(json.loads(line.detail)["to"], timestamp(datetime.fromtimestamp(line.at / 1e6, UTC)))
         after = lines[-1].id
 
 
 def _tries(job: Job) -> tuple[Try, ...]:
     if job.status != Status.DONE:
         return ()
-    output: Mapping[str, Any] = job.output
-    return tries_of(output["pass2"] if job.kind == KIND else output)
+    return PASS_OUTPUT.convert(job.output["pass2"] if job.kind == KIND else job.output).tries
 
 
 def _failure(job: Job) -> str:
@@ -141,7 +140,3 @@ def _failure(job: Job) -> str:
     if job.status != Status.ERROR or job.failure is None:
         return ""
     return f"{job.failure.get('error_class', '')}: {job.failure.get('message', '')}"
-
-
-def _text(at: datetime) -> str:
-    return at.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")

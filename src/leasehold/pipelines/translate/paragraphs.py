@@ -1,4 +1,4 @@
-"""A paragraph as it is worked on: what was wanted, what was tried, and what names it for good.
+"""A paragraph in its jobs: the payloads and outputs that are stored, and the key that names it for good.
 
 A paragraph is named by its text and by how many like it came before, never by its place: one that moves is the same.
 """
@@ -8,19 +8,21 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Any, Final
 
 from msgspec import Struct, to_builtins
 
-from leasehold.pipelines.translate.documents import Paragraph
-from leasehold.pipelines.translate.gate import Assessment
-from leasehold.pipelines.translate.reviewers.review import Review
+from leasehold.pipelines.translate.documents.document import Paragraph
+from leasehold.pipelines.translate.gate import COMPOSITE, Assessment
+from leasehold.pipelines.translate.reviewers.types import Review
 from leasehold.shapes import Shape
 
 
 class ParagraphInput(Struct, frozen=True):
-    """What a job is told of its paragraph. The neighbours are those of the day when it was planned."""
+    """The payload of a paragraph's job. The neighbours are those of the day when it was planned."""
 
     run_id: str
     document_id: str
@@ -31,14 +33,9 @@ class ParagraphInput(Struct, frozen=True):
     before: str = ""
     after: str = ""
 
-    def payload(self) -> dict[str, Any]:
-        """Return it as a job's payload."""
-        found: dict[str, Any] = to_builtins(self)
-        return found
-
 
 class Try(Struct, frozen=True):
-    """One candidate, how it came about, and how it was judged. `state`: the one it led to."""
+    """One candidate, how it was made, and how it was assessed. `state`: the one it led to."""
 
     attempt: int
     number: int  # which pass: 1 or 2
@@ -53,19 +50,59 @@ class Try(Struct, frozen=True):
     tokens_out: int | None = None
     note: str = ""
 
-    def plain(self) -> dict[str, Any]:
-        """Return it as JSON-able fields."""
-        found: dict[str, Any] = to_builtins(self)
-        return found
+
+class PassOutput(Struct, frozen=True):
+    """The output of a stage or a round."""
+
+    tries: tuple[Try, ...]
+    state: str
+
+
+class DecisionKind(StrEnum):
+    """What a person asks for."""
+
+    APPROVE = "approve"
+    REJECT = "reject"
+    RETRY = "again"
+
+
+class Decision(Struct, frozen=True):
+    """What a person decides. `text`: what to approve instead of the best candidate."""
+
+    kind: DecisionKind
+    by: str
+    note: str = ""
+    text: str = ""
+    number: int = 1  # which round of the paragraph
+
+
+class RoundPayload(Struct, frozen=True):
+    """The payload of a round. `last`: the latest tries before it."""
+
+    paragraph: ParagraphInput
+    decision: Decision
+    last: tuple[Try, ...]
 
 
 PARAGRAPH_INPUT: Final = Shape[ParagraphInput](ParagraphInput)
-TRIES: Final = Shape[tuple[Try, ...]](tuple[Try, ...])
+PASS_OUTPUT: Final = Shape[PassOutput](PassOutput)
+ROUND_PAYLOAD: Final = Shape[RoundPayload](RoundPayload)
 
 
-def tries_of(output: Mapping[str, Any]) -> tuple[Try, ...]:
-    """Read what a stage or a round gave back."""
-    return TRIES.convert(output["tries"])
+def plain(value: Struct) -> dict[str, Any]:
+    """Return a stored value as JSON-able fields."""
+    fields: dict[str, Any] = to_builtins(value)
+    return fields
+
+
+def timestamp(at: datetime) -> str:
+    """Return a time as rows have it."""
+    return at.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def now() -> str:
+    """Return the present time as rows have it."""
+    return timestamp(datetime.now(UTC))
 
 
 def content_hash(text: str) -> str:
@@ -80,12 +117,12 @@ def keys_of(run_id: str, document_id: str, paragraphs: Iterable[Paragraph]) -> l
     for paragraph in paragraphs:
         name = content_hash(paragraph.source)
         seen[name] += 1
-        told = {"v": 1, "document_id": document_id, "source": name, "occurrence": seen[name]}
-        text = json.dumps(told, sort_keys=True, separators=(",", ":"))
+        fields = {"v": 1, "document_id": document_id, "source": name, "occurrence": seen[name]}
+        text = json.dumps(fields, sort_keys=True, separators=(",", ":"))
         found.append(f"{run_id}/{hashlib.sha256(text.encode()).hexdigest()}")
     return found
 
 
 def best_of(tries: Sequence[Try]) -> Try:
     """Return the try with the best composite score; of equals the latest."""
-    return max(tries, key=lambda one: (one.assessment.scores.get("composite", 0.0), one.attempt))
+    return max(tries, key=lambda tried: (tried.assessment.scores.get(COMPOSITE, 0.0), tried.attempt))

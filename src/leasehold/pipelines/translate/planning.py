@@ -1,6 +1,6 @@
-"""What there is to do for a document as it stands now: new paragraphs planned, gone ones called off, failed ones again.
+"""Planning a document as it is now: new paragraphs are submitted, removed ones cancelled, failed ones revived.
 
-A paragraph that was planned before is left as it is, wherever it stands in the document: nothing is translated twice.
+A paragraph that was planned before stays as it is, wherever it is in the document: nothing is translated twice.
 """
 
 from __future__ import annotations
@@ -11,11 +11,10 @@ from typing import Final
 
 from leasehold import Status
 from leasehold.pipelines.translate import states
-from leasehold.pipelines.translate.decisions import Decision, DecisionKind
-from leasehold.pipelines.translate.documents import Document
+from leasehold.pipelines.translate.decisions import submit_round
+from leasehold.pipelines.translate.documents.document import Document
 from leasehold.pipelines.translate.history import PlannedParagraph, history_of, inputs_of, planned_paragraphs
-from leasehold.pipelines.translate.paragraphs import ParagraphInput
-from leasehold.pipelines.translate.rounds import ask_round
+from leasehold.pipelines.translate.paragraphs import Decision, DecisionKind, ParagraphInput, plain
 from leasehold.pipelines.translate.toolchain import KIND, ROUND, Toolchain
 
 GONE: Final = "no longer in the document"
@@ -26,30 +25,29 @@ PERSON: Final = "leasehold translate --rework-only"
 
 @dataclass(frozen=True, slots=True)
 class PlanCounts:
-    """How many paragraphs there are, and how many of them are new, tried again after a failure, or called off."""
+    """How many paragraphs there are, and how many of them are new, revived after a failure, or cancelled."""
 
     total: int
     new: int
     revived: int
-    called_off: int
+    cancelled: int
 
 
 def plan(toolchain: Toolchain, document: Document) -> PlanCounts:
-    """Plan what a document has and nobody has planned."""
-    wanted = inputs_of(toolchain, document)
+    """Submit the paragraphs that are new, cancel those that are gone, revive those that failed."""
+    inputs = inputs_of(toolchain, document)
     there = planned_paragraphs(toolchain)
-    still = dict(wanted)
+    still = dict(inputs)
     gone = [planned for key, planned in there.items() if key not in still]
-    called_off = sum(_call_off(toolchain, planned) for planned in gone)
-    new = [(key, one) for key, one in wanted if key not in there]
+    cancelled = sum(_cancel(toolchain, planned) for planned in gone)
+    new = [(key, paragraph) for key, paragraph in inputs if key not in there]
     toolchain.plan(new)
-    again = [(there[key], one) for key, one in wanted if key in there]
-    back = sum(_bring_back(toolchain, planned, one) for planned, one in again)
-    return PlanCounts(len(wanted), len(new) + back, revive(toolchain), called_off)
+    known = [(there[key], paragraph) for key, paragraph in inputs if key in there]
+    back = sum(_resubmit(toolchain, planned, paragraph) for planned, paragraph in known)
+    return PlanCounts(len(inputs), len(new) + back, revive(toolchain), cancelled)
 
 
-def _call_off(toolchain: Toolchain, planned: PlannedParagraph) -> bool:
-    """Call off what has not ended."""
+def _cancel(toolchain: Toolchain, planned: PlannedParagraph) -> bool:
     if planned.state in states.ENDS:
         return False
     job = toolchain.app.get(planned.job_id)
@@ -59,16 +57,16 @@ def _call_off(toolchain: Toolchain, planned: PlannedParagraph) -> bool:
     return True
 
 
-def _bring_back(toolchain: Toolchain, planned: PlannedParagraph, wanted: ParagraphInput) -> bool:
-    """Plan a paragraph anew that was taken out of the document before it was done, and is in it again."""
+def _resubmit(toolchain: Toolchain, planned: PlannedParagraph, paragraph: ParagraphInput) -> bool:
+    """Submit a paragraph again that was removed from the document before it was done, and is back in it."""
     if planned.state in states.ENDS or toolchain.app.get(planned.job_id).status != Status.CANCELLED:
         return False
-    toolchain.app.submit(toolchain.kind, wanted.payload(), key=planned.key, version=planned.version + 1)
+    toolchain.app.submit(toolchain.kind, plain(paragraph), key=planned.key, version=planned.version + 1)
     return True
 
 
 def revive(toolchain: Toolchain) -> int:
-    """Bring back what failed for good, of this run alone; whoever runs the command again has seen why."""
+    """Revive the dead letters of this run: a person who runs the command again has read why they failed."""
     count = 0
     for kind in (KIND, ROUND):
         for letter_id, job_id in _letters(toolchain, kind):
@@ -80,7 +78,7 @@ def revive(toolchain: Toolchain) -> int:
 
 
 def _letters(toolchain: Toolchain, kind: str) -> Iterator[tuple[int, int]]:
-    """Yield every open letter of a kind with its job, also where another run has left many in the same database."""
+    """Yield every open dead letter of a kind with its job, also where other runs have many in the same database."""
     before = None
     while found := toolchain.app.deadletters.list(kind=kind, state="open", limit=LETTERS_MAX, before=before):
         yield from ((letter.id, letter.job_id) for letter in found)
@@ -88,13 +86,13 @@ def _letters(toolchain: Toolchain, kind: str) -> Iterator[tuple[int, int]]:
 
 
 def rework(toolchain: Toolchain, document: Document) -> int:
-    """Ask for another round of every paragraph that waits for a person."""
+    """Submit another round of every paragraph that waits for a person."""
     there, count = planned_paragraphs(toolchain), 0
-    for (key, wanted), paragraph in zip(inputs_of(toolchain, document), document.paragraphs, strict=True):
+    for (key, paragraph), source in zip(inputs_of(toolchain, document), document.paragraphs, strict=True):
         planned = there.get(key)
         if planned is not None and planned.state == states.REWORK_REQUIRED:
-            told = history_of(toolchain, paragraph, planned)
-            if told.tries and not told.under_way:  # a round that was cut off is gone on with, not asked for again
-                ask_round(toolchain, told, wanted, Decision(DecisionKind.RETRY, PERSON))
+            history = history_of(toolchain, source, planned)
+            if history.tries and not history.under_way:  # a round that was cut off is resumed, not submitted twice
+                submit_round(toolchain, history, paragraph, Decision(DecisionKind.RETRY, PERSON))
                 count += 1
     return count

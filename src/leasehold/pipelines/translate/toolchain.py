@@ -1,7 +1,7 @@
 """The pipeline as an app: a job for each paragraph with a stage for each pass, and rounds that people ask for.
 
-A paragraph that its two passes have not settled waits in `rework_required`. What follows is a job of its own, a round,
-whose machine begins there: a person approves or rejects, or has it reworked once more.
+A paragraph that is neither approved nor rejected after two passes waits in `rework_required`. What follows is a job of
+its own, a round, whose machine begins there: a person approves or rejects it, or has it reworked once more.
 """
 
 from __future__ import annotations
@@ -15,10 +15,18 @@ from typing import Any, Final
 from leasehold import Job, KeyConflict, Leasehold, Permanent, Retry, Task
 from leasehold.pipelines.translate import states
 from leasehold.pipelines.translate.answer_log import AnswerLog
-from leasehold.pipelines.translate.decisions import DECISION, DecisionKind, decide
 from leasehold.pipelines.translate.folder import RunForeign
-from leasehold.pipelines.translate.handler import ParagraphWork, TranslationTools
-from leasehold.pipelines.translate.paragraphs import PARAGRAPH_INPUT, TRIES, ParagraphInput, content_hash, tries_of
+from leasehold.pipelines.translate.handler import ParagraphWork, TranslationTools, record_decision
+from leasehold.pipelines.translate.paragraphs import (
+    PARAGRAPH_INPUT,
+    PASS_OUTPUT,
+    ROUND_PAYLOAD,
+    DecisionKind,
+    ParagraphInput,
+    PassOutput,
+    content_hash,
+    plain,
+)
 from leasehold.pipelines.translate.reviewers.plugins import load_reviewers
 from leasehold.pipelines.translate.reviewers.review import Reviewer, standard_reviewers
 from leasehold.pipelines.translate.settings import HOME, RunSettings, settings_of_this_process
@@ -59,61 +67,58 @@ class Toolchain:
         self.claim = self.app.job(name=CLAIM, queue=self.rework_queue)(_claimed)
 
     def claim_name(self) -> None:
-        """Have the run's name in a database that others use too, or refuse: a run of another folder has it."""
+        """Reserve the run's name in a shared database, or raise: a run of another folder has it."""
         identity = self.settings.identity
         if self.settings.url:
             try:
                 self.app.submit(self.claim, {"nonce": identity.nonce}, key=identity.run_id)
             except KeyConflict:
-                said = f"The database has a run {identity.run_id} already, of another folder."
-                raise RunForeign(said) from None
+                raise RunForeign(f"The database has a run {identity.run_id} already, of another folder.") from None
 
     @property
     def tools(self) -> TranslationTools:
-        """What this process works with."""
+        """The tools of this process."""
         with self._lock:
             if self._tools is None:
                 self._tools = make_tools(self.settings)
             return self._tools
 
-    def pass1(self, task: Task, **told: Any) -> dict[str, Any]:
+    def pass1(self, task: Task, **payload: Any) -> dict[str, Any]:
         """Translate a paragraph and review it."""
-        return ParagraphWork(task, PARAGRAPH_INPUT.convert(told), self.tools).first_pass()
+        return plain(ParagraphWork(task, PARAGRAPH_INPUT.convert(payload), self.tools).first_pass())
 
-    def pass2(self, task: Task, **told: Any) -> dict[str, Any]:
+    def pass2(self, task: Task, **payload: Any) -> dict[str, Any]:
         """Rework a paragraph that its first review did not approve."""
-        return ParagraphWork(
-            task, PARAGRAPH_INPUT.convert(told), self.tools, tries_of(task.inputs["pass1"])
-        ).second_pass()
+        tries = PASS_OUTPUT.convert(task.inputs["pass1"]).tries
+        return plain(ParagraphWork(task, PARAGRAPH_INPUT.convert(payload), self.tools, tries).second_pass())
 
-    def again(self, task: Task, wanted: dict[str, Any], asked: dict[str, Any], last: list[Any]) -> dict[str, Any]:
-        """Do what a person asked for: approve, reject, or rework once more."""
-        question = DECISION.convert(asked)
-        tries = TRIES.convert(last)
-        if question.kind is not DecisionKind.RETRY:
-            return decide(task, question, tries)
-        work = ParagraphWork(task, PARAGRAPH_INPUT.convert(wanted), self.tools, tries)
-        found = work.another_round(tries[-1].attempt + self.settings.options.attempts_max - 1)
-        return {**found, "tries": found["tries"][len(tries) :]}
+    def again(self, task: Task, **payload: Any) -> dict[str, Any]:
+        """Carry out a person's decision: approve, reject, or rework once more."""
+        asked = ROUND_PAYLOAD.convert(payload)
+        if asked.decision.kind is not DecisionKind.RETRY:
+            return plain(record_decision(task, asked.decision, asked.last))
+        work = ParagraphWork(task, asked.paragraph, self.tools, asked.last)
+        made = work.another_round(asked.last[-1].attempt + self.settings.options.attempts_max - 1)
+        return plain(PassOutput(made.tries[len(asked.last) :], made.state))
 
-    def plan(self, wanted: Sequence[tuple[str, ParagraphInput]]) -> list[Job]:
-        """Submit paragraphs that nobody has planned before."""
+    def plan(self, paragraphs: Sequence[tuple[str, ParagraphInput]]) -> list[Job]:
+        """Submit paragraphs that were not planned before."""
         found: list[Job] = []
-        for start in range(0, len(wanted), PLAN_MAX):
-            batch = wanted[start : start + PLAN_MAX]
-            payloads = [one.payload() for _, one in batch]
+        for start in range(0, len(paragraphs), PLAN_MAX):
+            batch = paragraphs[start : start + PLAN_MAX]
+            payloads = [plain(paragraph) for _, paragraph in batch]
             found += self.app.submit_many(self.kind, payloads, keys=[key for key, _ in batch])
         return found
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Close the tools and the app."""
         if self._tools is not None:
             self._tools.close()
         self.app.close()
 
 
 def queues_of(settings: RunSettings) -> tuple[str, str]:
-    """Return the queues of a run: own ones in a shared database, or others' workers would serve it with their tools."""
+    """Return the queues of a run: its own in a shared database, or workers of other runs would serve it."""
     if not settings.url:
         return QUEUE, REWORK_QUEUE
     mark = content_hash(settings.identity.run_id)[7:23]
@@ -121,12 +126,12 @@ def queues_of(settings: RunSettings) -> tuple[str, str]:
 
 
 def _claimed(nonce: str) -> dict[str, str]:
-    """Whose run it is was decided when it was submitted."""
+    """The name was reserved when the job was submitted; there is nothing to do."""
     return {"nonce": nonce}
 
 
 def make_tools(settings: RunSettings) -> TranslationTools:
-    """Make what a worker process translates and reviews with."""
+    """Make the tools of a worker process."""
     options, identity = settings.options, settings.identity
     with ExitStack() as ending:
         translator = make_translator(options.translator, redact=options.redact)
@@ -158,7 +163,7 @@ def _reviewers(settings: RunSettings, back: Callable[[str], str] | None) -> Iter
 
 
 def _back(settings: RunSettings, ending: ExitStack) -> Callable[[str], str] | None:
-    """Return what translates a candidate back, if there is something that does."""
+    """Return a function that translates a candidate back, if a translator supports that pair."""
     identity = settings.identity
     if not settings.options.back_translator:
         return None
@@ -168,13 +173,13 @@ def _back(settings: RunSettings, ending: ExitStack) -> Callable[[str], str] | No
     except PairUnsupported:
         return None
     ending.callback(translator.close)
-    return partial(_turned, translator, identity.target_language, identity.source_language)
+    return partial(_translate_back, translator, identity.target_language, identity.source_language)
 
 
-def _turned(translator: Translator, source: str, target: str, text: str) -> str:
+def _translate_back(translator: Translator, source: str, target: str, text: str) -> str:
     try:
         return translator.translate(TranslationRequest(text, source, target)).text
-    except Permanent:  # a text that cannot be turned back says nothing of how good it is
+    except Permanent:  # that a text cannot be translated back is no sign of its quality
         return ""
 
 

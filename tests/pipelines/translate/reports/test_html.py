@@ -12,7 +12,7 @@ from leasehold.pipelines.translate.paragraphs import Try
 from leasehold.pipelines.translate.reports.html import page_of
 from leasehold.pipelines.translate.reviewers.review import Review, ReviewFinding, Severity
 from leasehold.pipelines.translate.settings import RunIdentity
-from tests.pipelines.translate.commanding import HOUSE, SHY, spanish
+from tests.pipelines.translate.workspace import HOUSE, SHY, spanish
 
 NASTY = """<script>alert("1")</script> & 'quotes' "too" <img src="https://example.org/x" onerror=alert(1)> ]]> </div>"""
 FETCHING = {"src", "srcset", "href", "action", "data", "poster", "formaction", "background", "xlink:href"}
@@ -69,14 +69,14 @@ def tried(candidate, *findings, attempt=1, actor="somebody", note=""):
 
 
 def page(source, *tries, failure="", name="story.md"):
-    told = ParagraphHistory(
+    history = ParagraphHistory(
         Paragraph(1, source),
         PlannedParagraph("k", 1, "rework_required"),
         (StateChange("rework_required", AT),),
         tries,
         failure,
     )
-    return page_of(identity(name), [told])
+    return page_of(identity(name), [history])
 
 
 def marks(candidate, *findings):
@@ -96,12 +96,12 @@ def test_source_candidates_scores_and_findings_stand_side_by_side():
     assert reader.of("a") == ["1"]
 
 
-@pytest.mark.parametrize("place", ["source", "candidate", "message", "code", "actor", "note", "failure", "name"])
-def test_nothing_in_a_page_is_anything_but_text_wherever_it_came_from(planned):
+@pytest.mark.parametrize("field", ["source", "candidate", "message", "code", "actor", "note", "failure", "name"])
+def test_nothing_in_a_page_is_anything_but_text_wherever_it_came_from(field):
     given = dict.fromkeys(("source", "candidate", "message", "code", "actor", "note", "failure"), "plain")
     given["name"] = "plain.md"
     plain = Reader(page_with(**given))
-    nasty = Reader(page_with(**given | {planned: NASTY}))
+    nasty = Reader(page_with(**given | {field: NASTY}))
     assert nasty.tags == plain.tags
     assert nasty.fetched == plain.fetched == []
     assert NASTY in "".join(text for _, text in nasty.texts)
@@ -141,11 +141,11 @@ def test_findings_that_overlap_mark_every_character_once(spans, expected):
     assert shown.replace("<mark>", "[").replace("</mark>", "]") == expected
 
 
-def test_the_report_of_a_run_is_one_page_that_holds_all_of_it(desk):
-    desk.document = desk.document.with_suffix(".txt")
-    desk.document.write_text(f"{HOUSE}\n\n{SHY} {NASTY}\n")
-    assert desk.translate().exit_code == 1
-    text = (desk.run_folder / "report.html").read_text()
+def test_the_report_of_a_run_is_one_page_that_holds_all_of_it(workspace):
+    workspace.document = workspace.document.with_suffix(".txt")
+    workspace.document.write_text(f"{HOUSE}\n\n{SHY} {NASTY}\n")
+    assert workspace.translate().exit_code == 1
+    text = (workspace.run_folder / "report.html").read_text()
     reader = Reader(text)
     assert reader.fetched == []
     assert not {"script", "link", "img", "iframe", "object", "base"} & set(reader.tags)

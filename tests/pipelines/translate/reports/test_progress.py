@@ -3,8 +3,8 @@
 import os
 import re
 
-from tests.pipelines.translate.commanding import DOOR, HOUSE, TABLE, Desk
 from tests.pipelines.translate.runs.test_stopping import slow
+from tests.pipelines.translate.workspace import DOOR, HOUSE, TABLE, Workspace
 from tests.support.processes.terminal import Terminal
 from tests.support.wait import until
 
@@ -18,10 +18,10 @@ def is_whole(picture):
 
 
 def test_a_terminal_shows_a_bar_for_the_whole_and_one_for_each_state(tmp_path):
-    desk, terminal = Desk(tmp_path), Terminal()
-    desk.write(HOUSE, TABLE, DOOR)
+    workspace, terminal = Workspace(tmp_path), Terminal()
+    workspace.write(HOUSE, TABLE, DOOR)
     try:
-        with slow(desk, TABLE) as (_, go), desk.process(terminal=terminal.theirs) as hand:
+        with slow(workspace, TABLE) as (_, go), workspace.process(terminal=terminal.theirs) as hand:
             until(lambda: any(is_whole(picture) for picture in terminal.pictures(WHOLE)), timeout=120)
             go.set()
             assert hand.end() == 0, hand.log
@@ -30,10 +30,10 @@ def test_a_terminal_shows_a_bar_for_the_whole_and_one_for_each_state(tmp_path):
 
 
 def test_where_there_is_no_terminal_nothing_is_drawn(tmp_path):
-    desk = Desk(tmp_path)
-    desk.write(HOUSE)
+    workspace = Workspace(tmp_path)
+    workspace.write(HOUSE)
     ours, theirs = os.pipe()
-    with desk.process(terminal=theirs) as hand:
+    with workspace.process(terminal=theirs) as hand:
         os.close(theirs)
         assert hand.end() == 0, hand.log
     with os.fdopen(ours, "rb") as pipe:

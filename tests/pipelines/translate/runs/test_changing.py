@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.pipelines.translate.commanding import (
+from tests.pipelines.translate.workspace import (
     CHURCH,
     DOOR,
     HOUSE,
@@ -10,11 +10,11 @@ from tests.pipelines.translate.commanding import (
     STREET,
     TABLE,
     WINDOW,
-    Desk,
+    Workspace,
+    answer_to,
     endpoint,
-    inputs_of,
+    requested_text,
     spanish,
-    told,
     until_asked,
 )
 from tests.support.http.model_endpoint import Reply
@@ -23,8 +23,8 @@ from tests.support.http.model_endpoint import Reply
 class Writer:
     """Writes a document anew, has it translated, and sees what was translated for that."""
 
-    def __init__(self, desk):
-        self._desk = desk
+    def __init__(self, workspace):
+        self._desk = workspace
         self._count = 0
 
     def check_translated(self, *paragraphs, new=0):
@@ -41,64 +41,64 @@ class Writer:
         assert indexes == list(range(1, len(paragraphs) + 1))
 
 
-def test_a_changed_paragraph_alone_is_translated_again_wherever_it_and_the_others_go(desk):
-    writer = Writer(desk)
+def test_a_changed_paragraph_alone_is_translated_again_wherever_it_and_the_others_go(workspace):
+    writer = Writer(workspace)
     writer.check_translated(HOUSE, TABLE, DOOR, new=3)
     writer.check_translated(HOUSE, WINDOW, DOOR, new=1)  # changed
     writer.check_translated(STREET, HOUSE, CHURCH, WINDOW, DOOR, new=2)  # others come before it
     writer.check_translated(DOOR, CHURCH, WINDOW, HOUSE, STREET)  # moved
     writer.check_translated(DOOR, WINDOW)  # removed
     writer.check_translated(DOOR, TABLE, HOUSE, WINDOW)  # put back, also one that was changed before
-    assert {answer["answer"]["text"] for answer in desk.answers()} == {
+    assert {answer["answer"]["text"] for answer in workspace.answers()} == {
         spanish(text) for text in (HOUSE, TABLE, DOOR, WINDOW, STREET, CHURCH)
     }
 
 
 def test_a_paragraph_that_stands_twice_is_two_and_only_the_second_is_translated_when_it_comes(database, tmp_path):
-    writer = Writer(Desk(tmp_path, database))
+    writer = Writer(Workspace(tmp_path, database))
     writer.check_translated(HOUSE, TABLE, new=2)
     writer.check_translated(HOUSE, TABLE, HOUSE, new=1)
     writer.check_translated(TABLE, HOUSE)
     writer.check_translated(HOUSE, HOUSE, TABLE)
 
 
-def test_what_goes_before_it_is_done_is_called_off_and_what_comes_back_is_planned_anew(desk):
+def test_what_goes_before_it_is_done_is_called_off_and_what_comes_back_is_planned_anew(workspace):
     """A paragraph that waits for its translator is taken out of the document, and later put back."""
-    with endpoint(desk, lambda asked: told(inputs_of(asked))) as server:
+    with endpoint(workspace, lambda asked: answer_to(requested_text(asked))) as server:
         away = Reply(status=503, headers=(("Retry-After", "300"),))
-        server.script = lambda asked: away if inputs_of(asked) == TABLE else told(inputs_of(asked))
-        desk.write(HOUSE, TABLE)
-        with desk.process() as hand:
+        server.script = lambda asked: away if requested_text(asked) == TABLE else answer_to(requested_text(asked))
+        workspace.write(HOUSE, TABLE)
+        with workspace.process() as hand:
             until_asked(server, hand, 2)
             hand.system.terminate()
             assert hand.end() == 143, hand.log
-        assert desk.status() == ["approved", "ingested"]
-        desk.write(HOUSE)
-        assert desk.translate().stdout.splitlines()[0] == "1 paragraphs, 1 called off"
-        assert [inputs_of(asked) for asked in server.asked].count(TABLE) == 1
-        server.script = lambda asked: told(inputs_of(asked))
-        desk.write(TABLE, HOUSE)
-        answer = desk.translate()
+        assert workspace.status() == ["approved", "ingested"]
+        workspace.write(HOUSE)
+        assert workspace.translate().stdout.splitlines()[0] == "1 paragraphs, 1 called off"
+        assert [requested_text(asked) for asked in server.asked].count(TABLE) == 1
+        server.script = lambda asked: answer_to(requested_text(asked))
+        workspace.write(TABLE, HOUSE)
+        answer = workspace.translate()
     assert (answer.exit_code, answer.stdout.splitlines()[0]) == (0, "2 paragraphs, 1 new")
-    assert desk.final() == [spanish(TABLE), spanish(HOUSE)]
-    assert len(desk.answers()) == 2
+    assert workspace.final() == [spanish(TABLE), spanish(HOUSE)]
+    assert len(workspace.answers()) == 2
 
 
 @pytest.mark.parametrize("back", [False, True])
-def test_a_decision_stays_with_its_paragraph_when_others_come_and_go(desk, back):
-    desk.write(HOUSE, SHY)
-    desk.translate()
-    assert desk.about("approve", "2", "--text", "Nada.", "--by", "Ana").exit_code == 0
+def test_a_decision_stays_with_its_paragraph_when_others_come_and_go(workspace, back):
+    workspace.write(HOUSE, SHY)
+    workspace.translate()
+    assert workspace.about("approve", "2", "--text", "Nada.", "--by", "Ana").exit_code == 0
     if back:
-        desk.write(HOUSE)
-        assert desk.translate().exit_code == 0
-    desk.write(SHY, HOUSE)
-    answer = desk.translate()
+        workspace.write(HOUSE)
+        assert workspace.translate().exit_code == 0
+    workspace.write(SHY, HOUSE)
+    answer = workspace.translate()
     assert (answer.exit_code, answer.stdout.splitlines()[0]) == (0, "2 paragraphs, nothing new")
-    assert desk.final() == ["Nada.", spanish(HOUSE)]
+    assert workspace.final() == ["Nada.", spanish(HOUSE)]
 
 
-def test_a_document_of_one_paragraph_may_be_rewritten(desk):
-    writer = Writer(desk)
+def test_a_document_of_one_paragraph_may_be_rewritten(workspace):
+    writer = Writer(workspace)
     writer.check_translated(HOUSE, new=1)
     writer.check_translated(TABLE, new=1)

@@ -9,9 +9,9 @@ from leasehold.pipelines.translate.api import look
 from leasehold.pipelines.translate.documents import read_document
 from leasehold.pipelines.translate.gate import ReworkReason
 from leasehold.pipelines.translate.paragraphs import content_hash
+from tests.pipelines.translate.apertium_installed import APERTIUM
 from tests.pipelines.translate.documents.structure import blocks_of, inlines_of
-from tests.pipelines.translate.installed import APERTIUM
-from tests.pipelines.translate.whole_runs import translated
+from tests.pipelines.translate.finished_run import run_translate
 from tests.tidy.tree import ROOT
 
 CHAPTER = ROOT / "tests/pipelines/translate/chapter/chapter.md"
@@ -22,7 +22,7 @@ REASONS = set(ReworkReason)
 @pytest.fixture(scope="module", params=APERTIUM)
 def run(tmp_path_factory):
     """The chapter translated once, for all tests here."""
-    return translated(CHAPTER, tmp_path_factory.mktemp("runs"), "--unattended", "--workers", "2")
+    return run_translate(CHAPTER, tmp_path_factory.mktemp("runs"), "--unattended", "--workers", "2")
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +114,7 @@ def test_the_report_of_the_chapter_shows_every_paragraph_and_fetches_nothing(run
 def test_the_same_command_again_asks_nobody_and_changes_no_file(run):
     answers = (run.folder / ".leasehold/answers.jsonl").read_bytes()
     before = run.files()
-    again = translated(CHAPTER, run.folder.parent, "--unattended")
+    again = run_translate(CHAPTER, run.folder.parent, "--unattended")
     assert again.exit_code == run.exit_code
     assert "nothing new" in again.said
     assert (run.folder / ".leasehold/answers.jsonl").read_bytes() == answers

@@ -37,9 +37,9 @@ def test_the_file_before_stands_and_a_leftover_beside_it_which_the_next_start_ta
 def test_the_answer_is_lost_and_whoever_is_asked_next_is_asked_a_second_time(tmp_path):
     path = tmp_path / "answers.jsonl"
     act = (
-        "from leasehold.pipelines.translate.answer_log import Answers\n"
+        "from leasehold.pipelines.translate.answer_log import AnswerLog\n"
         "asked = lambda: Path(sys.argv[2] + '.asked').touch() or {'text': 'first'}\n"
-        "Answers(Path(sys.argv[2])).keep('key', asked)"
+        "AnswerLog(Path(sys.argv[2])).keep('key', asked)"
     )
     assert died("fcntl.flock", act, path)
     assert Path(f"{path}.asked").exists()

@@ -9,9 +9,9 @@ import pytest
 
 from leasehold.contracts import check_run
 from leasehold.pipelines.translate.documents import read_document
+from tests.pipelines.translate.apertium_installed import APERTIUM
 from tests.pipelines.translate.documents.words import manuscript
-from tests.pipelines.translate.installed import APERTIUM
-from tests.pipelines.translate.whole_runs import translated
+from tests.pipelines.translate.finished_run import run_translate
 
 CATALOGUE = r"""# The words of a small program.
 msgid ""
@@ -62,7 +62,7 @@ def made(tmp_path):
 
     def make(name, content):
         (tmp_path / name).write_bytes(content)
-        run = translated(tmp_path / name, tmp_path / "runs", "--unattended")
+        run = run_translate(tmp_path / name, tmp_path / "runs", "--unattended")
         assert run.exit_code in (0, 1), run.said
         assert set(run.states) <= {"approved", "rejected"}
         assert run.states.count("approved") > len(run.states) / 2

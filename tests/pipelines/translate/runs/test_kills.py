@@ -16,19 +16,19 @@ import pytest
 from leasehold.contracts import check_run
 from leasehold.pipelines.translate.export import project
 from leasehold.pipelines.translate.planning import plan
-from tests.pipelines.translate.installed import APERTIUM
-from tests.pipelines.translate.ordering import ordered, planned, run_here
+from tests.pipelines.translate.apertium_installed import APERTIUM
+from tests.pipelines.translate.orders import make_order, planned_run, run_here
 from tests.support.db import check_journal, check_places, connected
 from tests.support.processes.workers import ROOT
 from tests.support.wait import until
 
-CHAPTER = Path(__file__).parent / "chapter" / "chapter.md"
+CHAPTER = Path(__file__).parents[1] / "chapter" / "chapter.md"
 KILLS = 50
 STEPS = (2, 32)  # lines of the journal between two kills
 LINES = 820  # of the chapter, some 120 paragraphs
 
 
-class Mortal:
+class ForkedWorker:
     """Workers of a run, one after the other, watched on one connection."""
 
     def __init__(self, toolchain):
@@ -36,7 +36,7 @@ class Mortal:
         self._watch = self._leaving.enter_context(connected(toolchain.settings.database))
         environment = {**os.environ, **toolchain.settings.environment()}
         self._mother = subprocess.Popen(
-            [sys.executable, "-m", "tests.pipelines.translate.mortal"],
+            [sys.executable, "-m", "tests.pipelines.translate.forking_worker"],
             cwd=ROOT,
             env=environment,
             stdin=subprocess.PIPE,
@@ -69,24 +69,24 @@ class Mortal:
         self._mother.wait()
 
 
-def live_and_die(mortal, dice):
+def live_and_die(worker, dice):
     """Have a worker killed after some lines of the journal, wherever it is then; False if all was done before."""
-    life = mortal.start()
-    goal = mortal.lines() + dice.randint(*STEPS)
-    until(lambda: mortal.lines() >= goal or mortal.is_over(), timeout=300, every=0.002)
+    life = worker.start()
+    goal = worker.lines() + dice.randint(*STEPS)
+    until(lambda: worker.lines() >= goal or worker.is_over(), timeout=300, every=0.002)
     os.kill(life, signal.SIGKILL)
     until(lambda: not psutil.pid_exists(life), timeout=60)
-    return not mortal.is_over()
+    return not worker.is_over()
 
 
-def finish(mortal, toolchain, document):
+def finish(worker, toolchain, document):
     """Run as the same command does until it has nothing to bring back: what six workers died with is given up (S12).
 
     The last of six deaths is counted by the worker that comes after it, so one more round may be needed.
     """
-    while plan(toolchain, document).revived or not mortal.is_over():
-        life = mortal.start()
-        until(mortal.is_over, timeout=300)
+    while plan(toolchain, document).revived or not worker.is_over():
+        life = worker.start()
+        until(worker.is_over, timeout=300)
         os.kill(life, signal.SIGTERM)
 
 
@@ -101,7 +101,7 @@ def calm(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("calm")
     part = folder / CHAPTER.name
     part.write_text("".join(CHAPTER.read_text().splitlines(keepends=True)[:LINES]))
-    order = ordered(folder, part, translator=request.param, is_unattended=True)
+    order = make_order(folder, part, translator=request.param, is_unattended=True)
     run_here(order)
     return order
 
@@ -109,18 +109,18 @@ def calm(request, tmp_path_factory):
 @pytest.mark.early
 def test_s4_fifty_kills_change_no_byte_of_the_document_and_no_answer_is_asked_for_twice(calm, database, tmp_path):
     """What a translator was cut off in before it had answered is asked again; an answer that came is never lost."""
-    order = ordered(tmp_path, calm.document, database, translator=calm.options.translator, is_unattended=True)
+    order = make_order(tmp_path, calm.document, database, translator=calm.options.translator, is_unattended=True)
     dice = random.Random(2026)
-    with planned(order) as (toolchain, document), closing(Mortal(toolchain)) as mortal:
-        killed = sum(live_and_die(mortal, dice) for _ in range(KILLS))
-        finish(mortal, toolchain, document)
-        told = project(toolchain, document)
+    with planned_run(order) as (toolchain, document), closing(ForkedWorker(toolchain)) as worker:
+        killed = sum(live_and_die(worker, dice) for _ in range(KILLS))
+        finish(worker, toolchain, document)
+        histories = project(toolchain, document)
     assert killed == KILLS, "it was done before all kills were"
-    assert {one.state for one in told} == {"approved", "rejected"}
+    assert {history.state for history in histories} == {"approved", "rejected"}
     assert order_final(order).read_bytes() == order_final(calm).read_bytes()
     answers = answers_of(order)
     assert set(answers.values()) == {1}
-    assert len(answers) == sum(len(one.tries) for one in told)
+    assert len(answers) == sum(len(history.tries) for history in histories)
     assert check_run(order.folder).ok
     check_places(toolchain.settings.database)
     check_journal(toolchain.settings.database)

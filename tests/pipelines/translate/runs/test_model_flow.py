@@ -9,8 +9,8 @@ import pytest
 
 from leasehold.contracts import check_run
 from leasehold.pipelines.translate.api import look
-from tests.pipelines.translate.translators.asking import KEY
-from tests.pipelines.translate.whole_runs import translated
+from tests.pipelines.translate.finished_run import run_translate
+from tests.pipelines.translate.translators.model_calls import KEY
 from tests.support.http.model_endpoint import EndpointServer, message, refusal
 
 ALONE = ("--back-translator", "", "--parallel", "1")
@@ -38,7 +38,7 @@ def tokens(run):
 def test_a_real_model_translates_and_reviews_a_document_from_end_to_end(local_model, tmp_path):
     (tmp_path / "note.txt").write_text("Good day.\n\nHello.\n")
     model = ("--translator", local_model.spec, "--reviewer", local_model.spec)
-    run = translated(tmp_path / "note.txt", tmp_path / "runs", *model, *ALONE, "--max-attempts", "2")
+    run = run_translate(tmp_path / "note.txt", tmp_path / "runs", *model, *ALONE, "--max-attempts", "2")
     assert run.exit_code in (0, 1), run.said
     assert len(run.states) == 2
     assert set(run.states) <= {"approved", "rejected", "rework_required"}
@@ -67,11 +67,11 @@ class Clerk:
         if self._is_busy:
             self._is_busy = False
             return refusal(529, "overloaded_error", ("retry-after", "1"))
-        told = json.loads(asked.body["messages"][0]["content"])
-        self.asked.append(told)
-        if "candidate" in told:
+        material = json.loads(asked.body["messages"][0]["content"])
+        self.asked.append(material)
+        if "candidate" in material:
             return message(json.dumps({"adequacy": 95, "fluency": 90, "findings": []}), tokens=(5, 5))
-        return message(json.dumps({"translation": self._left[told["text"]].pop(0)}), tokens=TOKENS)
+        return message(json.dumps({"translation": self._left[material["text"]].pop(0)}), tokens=TOKENS)
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +85,7 @@ def letter(tmp_path_factory):
         model = f"anthropic:claude-x@{server.base}"
         words = ("--translator", model, "--reviewer", model, "--glossary", str(folder / "terms.csv"))
         style = ("--style", str(folder / "style.txt"))
-        run = translated(folder / "letter.md", folder / "runs", *words, *style, *ALONE, LEASEHOLD_TRANSLATE_KEY=KEY)
+        run = run_translate(folder / "letter.md", folder / "runs", *words, *style, *ALONE, LEASEHOLD_TRANSLATE_KEY=KEY)
         systems = [asked.body["system"] for asked in server.asked]
     return run, clerk.asked, systems
 

@@ -11,8 +11,19 @@ from leasehold.pipelines.translate import api
 from leasehold.pipelines.translate.folder import RunFolder, RunForeign
 from leasehold.pipelines.translate.settings import read_run_file
 from leasehold.pipelines.translate.toolchain import Toolchain
-from tests.pipelines.translate.commanding import DOOR, HOUSE, SHY, TABLE, Desk, command, endpoint, known, spanish, told
-from tests.pipelines.translate.commanding import inputs_of as asked_for
+from tests.pipelines.translate.workspace import (
+    DOOR,
+    HOUSE,
+    SHY,
+    TABLE,
+    Workspace,
+    answer_to,
+    command,
+    endpoint,
+    known,
+    spanish,
+)
+from tests.pipelines.translate.workspace import requested_text as asked_for
 from tests.support.processes.workers import ROOT, Hand
 from tests.support.wait import until
 
@@ -23,14 +34,14 @@ SERVING = "worker_started"
 def shared(postgres, tmp_path):
     """Makes desks whose jobs lie in one database."""
     url = postgres.create_database()
-    return lambda name, document="story.md": Desk(tmp_path / name, url, document)
+    return lambda name, document="story.md": Workspace(tmp_path / name, url, document)
 
 
 @contextmanager
-def worker(desk, url):
+def worker(workspace, url):
     """A worker of nobody's: started as on another machine that has the run's folder."""
-    path = desk.folder / "elsewhere"
-    told_so = {"LEASEHOLD_TRANSLATE_DIR": str(desk.run_folder), **({"LEASEHOLD_URL": url} if url else {})}
+    path = workspace.folder / "elsewhere"
+    told_so = {"LEASEHOLD_TRANSLATE_DIR": str(workspace.run_folder), **({"LEASEHOLD_URL": url} if url else {})}
     with path.open("wb") as said:
         words = [sys.executable, "-m", "leasehold", "worker", "leasehold.pipelines.translate"]
         process = subprocess.Popen(words, cwd=ROOT, env=known() | told_so, stdout=said, stderr=said)
@@ -49,7 +60,11 @@ def test_two_runs_side_by_side_in_one_database_are_each_done_with_their_own_tool
     one.write(HOUSE, TABLE)
     two.write(HOUSE, DOOR)
     (two.words).write_text(two.words.read_text().replace("casa", "morada"))
-    with endpoint(one, lambda asked: told(asked_for(asked))) as server, one.process() as first, two.process() as second:
+    with (
+        endpoint(one, lambda asked: answer_to(asked_for(asked))) as server,
+        one.process() as first,
+        two.process() as second,
+    ):
         assert (first.end(), second.end()) == (0, 0), first.log + second.log
     assert one.final() == [spanish(HOUSE), spanish(TABLE)]
     assert two.final() == [spanish(HOUSE).replace("casa", "morada"), spanish(DOOR)]
@@ -64,7 +79,7 @@ def test_of_two_folders_that_want_a_name_at_the_same_moment_one_has_it_and_the_o
     one, two = shared("one"), shared("two")
     one.write(HOUSE)
     two.write(HOUSE, TABLE)
-    orders = [api.Order(desk.document, "en", "es", desk.out, "", desk.url) for desk in (one, two)]
+    orders = [api.Order(workspace.document, "en", "es", workspace.out, "", workspace.url) for workspace in (one, two)]
     first, second = (Toolchain(api._begin(order)) for order in orders)  # noqa: SLF001
     with closing(first), closing(second):
         first.claim_name()
@@ -92,26 +107,31 @@ def test_a_run_of_the_same_name_in_the_same_database_is_refused_and_the_first_on
 
 
 def test_a_run_elsewhere_keeps_no_address_and_says_that_it_needs_one(shared):
-    desk = shared("one")
-    desk.write(HOUSE)
-    desk.translate()
-    kept = (RunFolder(desk.run_folder).home / "run.json").read_text()
+    workspace = shared("one")
+    workspace.write(HOUSE)
+    workspace.translate()
+    kept = (RunFolder(workspace.run_folder).home / "run.json").read_text()
     assert '"database": "postgresql"' in kept
-    assert desk.url not in kept
-    address, desk.url = desk.url, ""
-    for answer in (desk.translate(), desk.about("status"), desk.about("project"), desk.about("approve", "--all")):
+    assert workspace.url not in kept
+    address, workspace.url = workspace.url, ""
+    for answer in (
+        workspace.translate(),
+        workspace.about("status"),
+        workspace.about("project"),
+        workspace.about("approve", "--all"),
+    ):
         assert answer.exit_code == 2
         assert "Pass --url postgresql://… or set LEASEHOLD_URL." in answer.stderr
-    answer = command("translate", "status", str(desk.run_folder), env={"LEASEHOLD_URL": address})
+    answer = command("translate", "status", str(workspace.run_folder), env={"LEASEHOLD_URL": address})
     assert answer.stdout == "       1  approved\n"
-    assert not (desk.run_folder / ".leasehold" / "translate.db").exists()
+    assert not (workspace.run_folder / ".leasehold" / "translate.db").exists()
 
 
-def test_a_run_in_its_own_folder_is_not_given_another_database(desk, postgres):
-    desk.write(HOUSE)
-    desk.translate()
-    desk.url = postgres.create_database()
-    answer = desk.translate()
+def test_a_run_in_its_own_folder_is_not_given_another_database(workspace, postgres):
+    workspace.write(HOUSE)
+    workspace.translate()
+    workspace.url = postgres.create_database()
+    answer = workspace.translate()
     assert answer.exit_code == 2
     assert "leave --url away, or use another --run-id" in answer.stderr
 
@@ -119,27 +139,27 @@ def test_a_run_in_its_own_folder_is_not_given_another_database(desk, postgres):
 @pytest.mark.parametrize(
     ("url", "code"), [("mysql://me:hush@host/x", 2), ("postgresql://me:hush@127.0.0.1:1/x", 3)], ids=["strange", "away"]
 )
-def test_a_database_that_is_none_or_does_not_answer_leaves_nothing_behind(desk, url, code):
-    desk.write(HOUSE)
-    desk.url = url
-    answer = desk.translate()
+def test_a_database_that_is_none_or_does_not_answer_leaves_nothing_behind(workspace, url, code):
+    workspace.write(HOUSE)
+    workspace.url = url
+    answer = workspace.translate()
     assert answer.exit_code == code, answer.output
     assert answer.stderr.startswith("error ")
     assert "hush" not in answer.output
-    assert not desk.out.exists()
+    assert not workspace.out.exists()
 
 
 def test_a_worker_on_another_machine_serves_the_run_it_is_told_of_and_persons_decide_meanwhile(database, tmp_path):
-    desk = Desk(tmp_path, database)
-    desk.write(HOUSE)
-    assert desk.translate().exit_code == 0
-    with worker(desk, database) as hand:
-        desk.write(HOUSE, TABLE, SHY)
-        assert desk.translate().exit_code == 1
-        assert desk.about("approve", "3", "--by", "Ana").stdout == "     3  approved\n"
+    workspace = Workspace(tmp_path, database)
+    workspace.write(HOUSE)
+    assert workspace.translate().exit_code == 0
+    with worker(workspace, database) as hand:
+        workspace.write(HOUSE, TABLE, SHY)
+        assert workspace.translate().exit_code == 1
+        assert workspace.about("approve", "3", "--by", "Ana").stdout == "     3  approved\n"
         assert hand.running, hand.log
-    assert desk.final() == [spanish(text) for text in (HOUSE, TABLE, SHY)]
-    assert len(desk.answers()) == 4
+    assert workspace.final() == [spanish(text) for text in (HOUSE, TABLE, SHY)]
+    assert len(workspace.answers()) == 4
 
 
 def test_a_worker_that_is_told_of_no_run_says_what_it_needs():

@@ -8,7 +8,7 @@ from leasehold import Permanent, Transient
 from leasehold.pipelines.translate.translators import TranslationRequest
 from leasehold.pipelines.translate.translators.factory import make_endpoint
 from leasehold.pipelines.translate.translators.models import ModelTranslator
-from tests.pipelines.translate.translators.asking import GOOD, KEY, TEXT
+from tests.pipelines.translate.translators.model_calls import GOOD, KEY, TEXT
 from tests.support.http.model_endpoint import EndpointServer, Reply, message, refusal
 
 

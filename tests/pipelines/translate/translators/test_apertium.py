@@ -13,7 +13,7 @@ from leasehold.pipelines.translate.documents import read_document
 from leasehold.pipelines.translate.translators import PairUnsupported, TranslationRequest
 from leasehold.pipelines.translate.translators.apertium import Apertium
 from leasehold.pipelines.translate.translators.marks import MARK
-from tests.pipelines.translate.installed import APERTIUM, HOW
+from tests.pipelines.translate.apertium_installed import APERTIUM, HOW
 from tests.tidy.tree import ROOT
 
 CHAPTER = ROOT / "tests" / "pipelines" / "translate" / "chapter" / "chapter.md"

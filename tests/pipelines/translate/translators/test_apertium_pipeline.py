@@ -13,7 +13,7 @@ import pytest
 from leasehold import Permanent, Transient
 from leasehold.pipelines.translate.translators import TranslationRequest
 from leasehold.pipelines.translate.translators.apertium import Apertium
-from tests.pipelines.translate.installed import APERTIUM
+from tests.pipelines.translate.apertium_installed import APERTIUM
 from tests.support.wait import until
 
 RED = TranslationRequest("The house is red.", "en", "es")
@@ -22,22 +22,22 @@ HANGS = "#!/bin/sh\nexec tail -f /dev/null\n"
 ENDS = "#!/bin/sh\nexit 3\n"
 OWNER = """
 import sys
-from leasehold.pipelines.translate.translators import Request
+from leasehold.pipelines.translate.translators import TranslationRequest
 from leasehold.pipelines.translate.translators.apertium import Apertium
 made = Apertium()
-assert made.translate(Request("The house is red.", "en", "es")).text == "La casa es roja."
+assert made.translate(TranslationRequest("The house is red.", "en", "es")).text == "La casa es roja."
 print("ready", flush=True)
 sys.stdin.read()
 """
 FORKS = """
 import os
-from leasehold.pipelines.translate.translators import Request
+from leasehold.pipelines.translate.translators import TranslationRequest
 from leasehold.pipelines.translate.translators.apertium import Apertium
 made = Apertium()
-made.translate(Request("The house is red.", "en", "es"))
+made.translate(TranslationRequest("The house is red.", "en", "es"))
 child = os.fork()
 word, wanted = ("house", "casa") if child else ("cat", "gato")
-texts = [made.translate(Request(f"The {word} sees {n}.", "en", "es")).text for n in range(300)]
+texts = [made.translate(TranslationRequest(f"The {word} sees {n}.", "en", "es")).text for n in range(300)]
 made.close()
 for n, text in enumerate(texts):
     assert wanted in text and f" {n}." in text, (n, text)

@@ -12,7 +12,7 @@ import pytest
 from leasehold import Permanent, Transient
 from leasehold.pipelines.translate.translators import TranslationRequest
 from leasehold.pipelines.translate.translators.endpoints.http import ExchangeLimits
-from tests.pipelines.translate.translators.asking import (
+from tests.pipelines.translate.translators.model_calls import (
     GOOD,
     KEY,
     SHORT,

@@ -32,7 +32,7 @@ def counted(counts: Mapping[str, int]) -> str:
 def told_result(result: Result) -> Iterator[str]:
     """Yield the lines of a report at the end of a run."""
     planned = result.planned
-    more = [(planned.new, "new"), (planned.revived, "tried again"), (planned.called_off, "called off")]
+    more = [(planned.new, "new"), (planned.revived, "tried again"), (planned.cancelled, "cancelled")]
     said = "".join(f", {count:,} {name}" for count, name in more if count)
     yield f"{planned.total:,} paragraphs{said or ', nothing new'}"
     yield from told_run(result.folder, result.histories)

@@ -6,7 +6,7 @@ stands in it) gives no score. A score that is there was measured, never assumed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Protocol
@@ -72,6 +72,12 @@ class Reviewer(Protocol):
     def name(self) -> str: ...
 
     def review(self, subject: Subject) -> Review: ...
+
+
+def worst_first(findings: Iterable[ReviewFinding]) -> list[ReviewFinding]:
+    """Return findings by severity, those of one severity in their order."""
+    order = list(reversed(Severity))
+    return sorted(findings, key=lambda finding: order.index(finding.severity))
 
 
 def said(reviewer: str, findings: list[ReviewFinding], scores: Mapping[str, float | None]) -> Review:

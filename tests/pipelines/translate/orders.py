@@ -10,13 +10,13 @@ from leasehold.pipelines.translate.settings import TranslateOptions
 from leasehold.pipelines.translate.toolchain import Toolchain
 
 
-def ordered(folder, document, url="", **options):
+def make_order(folder, document, url="", **options):
     """An order for a document, from English to Spanish, below a folder."""
     return api.Order(document, "en", "es", folder / "runs", "", url, TranslateOptions(**options))
 
 
 @contextmanager
-def planned(order):
+def planned_run(order):
     """The toolchain and the document of an order that nobody has worked on yet."""
     with closing(Toolchain(api._begin(order))) as toolchain:  # noqa: SLF001
         document = RunFolder(order.folder).document()
@@ -25,7 +25,7 @@ def planned(order):
 
 
 def run_here(order):
-    """Carry out an order with workers in this process, and return the stories of its paragraphs."""
-    with planned(order) as (toolchain, document):
+    """Carry out an order with workers in this process, and return the histories of its paragraphs."""
+    with planned_run(order) as (toolchain, document):
         toolchain.app.drain(timeout=300, concurrency=4)
         return project(toolchain, document)

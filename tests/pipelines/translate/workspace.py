@@ -51,7 +51,7 @@ def spanish(text):
     return _word.sub(turned, text)
 
 
-class Desk:
+class Workspace:
     """A folder with a document and its run. `url`: where the jobs lie; empty for the run's own folder."""
 
     def __init__(self, folder: Path, url="", name="story.md"):
@@ -142,8 +142,8 @@ def traces(folder: Path):
     found = {}
     for path in sorted(folder.rglob("*")):
         if path.is_file() and not path.name.startswith(("RUNNING", "translate.db")):
-            told = path.stat()
-            found[str(path.relative_to(folder))] = (told.st_ino, told.st_mtime_ns, path.read_bytes())
+            status = path.stat()
+            found[str(path.relative_to(folder))] = (status.st_ino, status.st_mtime_ns, path.read_bytes())
     return found
 
 
@@ -153,21 +153,21 @@ def contents(folder: Path):
     return {str(path.relative_to(folder)): path.read_bytes() for path in paths if not path.name.startswith("RUNNING")}
 
 
-def inputs_of(asked):
+def requested_text(asked):
     """Return the text that an endpoint was asked to translate."""
     return json.loads(asked.body["messages"][-1]["content"])["text"]
 
 
-def told(text):
+def answer_to(text):
     """Return an endpoint's answer to a text."""
     return completion(json.dumps({"translation": spanish(text)}))
 
 
 @contextmanager
-def endpoint(desk, script, port=0):
+def endpoint(workspace, script, port=0):
     """An endpoint for the desk's translator that answers by a script."""
     with EndpointServer(script, port) as server:
-        desk.translator = f"openai:some-model@{server.base}/v1"
+        workspace.translator = f"openai:some-model@{server.base}/v1"
         yield server
 
 

@@ -49,7 +49,7 @@ class Run:
         return {str(path.relative_to(self.folder)): path.read_bytes() for path in own}
 
 
-def translated(document, out, *words, **environment):
+def run_translate(document, out, *words, **environment):
     """Translate a document from English into Spanish, and return how it ended."""
     known = {name: value for name, value in os.environ.items() if name not in STEERING}
     given = ["translate", str(document), "--from", "en", "--to", "es", "--out", str(out), *words]

@@ -36,11 +36,11 @@ def reworked(tmp_path):
 def test_a_paragraph_that_was_seen_in_an_earlier_state_is_told_as_its_tries_ended(reworked, seen):
     """Files are written while workers go on. A place is looked up first; its job may end before it is read."""
     toolchain, paragraph, planned = reworked
-    told = history_of(toolchain, paragraph, replace(planned, state=seen))
-    assert told.state == told.tries[-1].state == "approved"
+    history = history_of(toolchain, paragraph, replace(planned, state=seen))
+    assert history.state == history.tries[-1].state == "approved"
     writer = Writer(toolchain.settings)
     lines = {
-        name: writer.lines(f"{name}_row", [told], make).count(b"\n")
+        name: writer.lines(f"{name}_row", [history], make).count(b"\n")
         for name, make in makers(toolchain.settings).items()
     }
     assert (lines["rework_queue"], lines["candidate_map"]) == (0, 1)
