@@ -11,6 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PATH = re.compile(r"`((?:[\w.-]+/)+(?:[\w.-]+\.(?:py|sql|md|toml))?)`")
 PRINTED = re.compile(r"^\s*print\(.*\)\s+# (.*)$", re.MULTILINE)
 
 
@@ -34,6 +35,15 @@ def test_a_code_block_of_the_documents_runs_and_prints_what_it_says(block, url, 
     )
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.splitlines() == PRINTED.findall(block)
+
+
+@pytest.mark.parametrize("name", ["ARCHITECTURE.md", "CONTRIBUTING.md"])
+def test_every_path_that_a_document_names_exists(name):
+    """A path is below the root, or below the package."""
+    assert PATH.findall("`store/db/` and `pyproject.toml` and `a/b.py`") == ["store/db/", "a/b.py"]
+    named = PATH.findall((ROOT / name).read_text(encoding="utf-8"))
+    assert named
+    assert [path for path in named if not any((base / path).exists() for base in (ROOT, ROOT / "src/leasehold"))] == []
 
 
 def test_the_readme_shows_code_within_its_first_120_words():
