@@ -63,3 +63,10 @@ def test_an_example_runs_to_its_end(example, url, tmp_path):
     )
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.startswith("DONE ")
+
+
+def test_a_word_of_the_glossary_has_one_row():
+    rows = re.findall(r"^\| ([^|]+) \|", (ROOT / "docs/glossary.md").read_text(encoding="utf-8"), re.MULTILINE)
+    words = [word for row in rows if row not in {"word", "---"} for word in row.split(", ")]
+    assert len(words) > 100
+    assert sorted(word for word in set(words) if words.count(word) > 1) == []
