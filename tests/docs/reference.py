@@ -14,6 +14,7 @@ import inspect
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -29,48 +30,11 @@ from leasehold.model import limits
 from leasehold.model.journal.event import Name as EventName
 from leasehold.model.outbox import DeliveryStatus
 from leasehold.runtime.observe import events
+from tests.docs.descriptions import ATTRIBUTES, ENVIRONMENT, JOURNAL, PACKAGES
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "reference"
 HEAD = "Generated from the code by `python -m tests.docs.reference` (`make reference`). Do not edit.\n"
-PACKAGES = {
-    "leasehold.testing": "For your own tests",
-    "leasehold.providers": "Providers of deliveries",
-    "leasehold.redact": "Redaction",
-    "leasehold.contracts": "Contracts of rows on disk",
-    "leasehold.runlock": "Run locks",
-    "leasehold.pipelines.download": "The download pipeline",
-    "leasehold.pipelines.translate": "The translation pipeline",
-}
-# Attributes that `__init__` sets; the test checks that they exist.
-ATTRIBUTES = {
-    "Job": {"id": "the job's id", "kind": "its kind", "key": "its key", "payload": "its payload"},
-    "Task": {"attempt": "the number of this attempt, from 1", "lease": "the lease: task, job, fence, key, payload"},
-    "Held": {"owner": "the name it is leased under", "task": "the task, as a handler gets it"},
-}
-JOURNAL = {
-    EventName.SUBMITTED: "the task was created",
-    EventName.ADVANCED: "the task became ready: its prerequisites are done, or its time has come",
-    EventName.CLAIMED: "a worker leased the task: fence and attempt grow by one",
-    EventName.RELEASED: "the lease was given back; no attempt is spent",
-    EventName.RECLAIMED: "the lease was taken back: it expired, or its worker is gone",
-    EventName.RETRIED: "the attempt failed and the task will be tried again",
-    EventName.DONE: "the task ended DONE",
-    EventName.FAILED: "the task ended ERROR",
-    EventName.ASKED: "a running task was asked to cancel",
-    EventName.MOVED: "the job, or a named part of it, changed state in its machine",
-    EventName.CANCELLED: "the task ended CANCELLED",
-    EventName.REVIVED: "a new epoch of the task began",
-    EventName.SUPERSEDED: "a revival from the start replaced the task",
-}
-ENVIRONMENT = {
-    "LEASEHOLD_URL": "the database, if the program or command line names none; keep passwords here",
-    "LEASEHOLD_DOWNLOAD_DIR": "the collection that `leasehold worker leasehold.pipelines.download` serves",
-    "LEASEHOLD_TRANSLATE_DIR": "the run that `leasehold worker leasehold.pipelines.translate` serves",
-    "LEASEHOLD_TRANSLATE_KEY": "the key sent to an endpoint that is not a known vendor's",
-}
-
-
 STARS: dict[object, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
 
 
@@ -172,19 +136,28 @@ def _kind(thing: object) -> str:
 def _app_table() -> str:
     rows = [(f"`Leasehold{signature(leasehold.Leasehold.__init__)}`", sentence(leasehold.Leasehold.__init__))]
     rows += members(leasehold.Leasehold, "app.")
-    with tempfile.TemporaryDirectory() as folder:
-        app = leasehold.Leasehold(f"sqlite:///{folder}/reference.db")
+    with opened() as app:
         for name, noun in vars(app).items():
             if not name.startswith("_") and type(noun).__module__.startswith("leasehold.app"):
                 rows += members(type(noun), f"app.{name}.")
-        app.close()
     return table(["call", "meaning"], rows)
 
 
+@contextmanager
+def opened() -> Iterator[leasehold.Leasehold]:
+    with tempfile.TemporaryDirectory() as folder:
+        app = leasehold.Leasehold(f"sqlite:///{folder}/reference.db")
+        yield app
+        app.close()
+
+
+def a_handler() -> None: ...
+
+
 def _handles() -> Iterator[tuple[str, type, str]]:
-    kinds = importlib.import_module("leasehold.app.kinds")
-    yield "`kind`: what `@app.job` makes", kinds.JobKind, "kind."
-    yield "`pipeline`: what `app.pipeline(…)` returns", kinds.Pipeline, "pipeline."
+    with opened() as app:
+        yield "`kind`: what `@app.job` makes", type(app.job(a_handler)), "kind."
+        yield "`pipeline`: what `app.pipeline(…)` returns", type(app.pipeline("pipeline")), "pipeline."
     yield "`job`: what `submit` and `get` return", leasehold.Job, "job."
     yield "`task`: the argument of a handler", leasehold.Task, "task."
     yield "`held`: what `app.manual` leases", leasehold.Held, "held."

@@ -7,6 +7,7 @@ import pytest
 
 import leasehold
 from tests.docs import reference
+from tests.docs.descriptions import ATTRIBUTES, ENVIRONMENT
 
 
 @pytest.mark.parametrize("name", reference.PAGES)
@@ -15,16 +16,16 @@ def test_a_page_of_the_reference_is_what_the_code_says(name):
     assert written == reference.PAGES[name](), f"docs/reference/{name} is out of date: run `make reference`"
 
 
-@pytest.mark.parametrize("name", reference.ATTRIBUTES)
+@pytest.mark.parametrize("name", ATTRIBUTES)
 def test_an_attribute_of_the_reference_exists(name):
     source = inspect.getsource(getattr(leasehold, name))
     known = {node.attr for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Attribute)}
-    assert set(reference.ATTRIBUTES[name]) - known == set()
+    assert set(ATTRIBUTES[name]) - known == set()
 
 
 def test_an_environment_variable_of_the_reference_is_read_by_the_code():
     source = "".join(path.read_text(encoding="utf-8") for path in (reference.ROOT / "src").rglob("*.py"))
-    assert [name for name in reference.ENVIRONMENT if f'"{name}"' not in source] == []
+    assert [name for name in ENVIRONMENT if f'"{name}"' not in source] == []
 
 
 def test_every_event_that_is_logged_is_in_the_reference():

@@ -1,0 +1,40 @@
+"""What the code does not say of itself: sentences for the reference. The tests check that each name exists."""
+
+from leasehold.model.journal.event import Name as EventName
+
+PACKAGES = {
+    "leasehold.testing": "For your own tests",
+    "leasehold.providers": "Providers of deliveries",
+    "leasehold.redact": "Redaction",
+    "leasehold.contracts": "Contracts of rows on disk",
+    "leasehold.runlock": "Run locks",
+    "leasehold.pipelines.download": "The download pipeline",
+    "leasehold.pipelines.translate": "The translation pipeline",
+}
+# Attributes that `__init__` sets; the test checks that they exist.
+ATTRIBUTES = {
+    "Job": {"id": "the job's id", "kind": "its kind", "key": "its key", "payload": "its payload"},
+    "Task": {"attempt": "the number of this attempt, from 1", "lease": "the lease: task, job, fence, key, payload"},
+    "Held": {"owner": "the name it is leased under", "task": "the task, as a handler gets it"},
+}
+JOURNAL = {
+    EventName.SUBMITTED: "the task was created",
+    EventName.ADVANCED: "the task became ready: its prerequisites are done, or its time has come",
+    EventName.CLAIMED: "a worker leased the task: fence and attempt grow by one",
+    EventName.RELEASED: "the lease was given back; no attempt is spent",
+    EventName.RECLAIMED: "the lease was taken back: it expired, or its worker is gone",
+    EventName.RETRIED: "the attempt failed and the task will be tried again",
+    EventName.DONE: "the task ended DONE",
+    EventName.FAILED: "the task ended ERROR",
+    EventName.ASKED: "a running task was asked to cancel",
+    EventName.MOVED: "the job, or a named part of it, changed state in its machine",
+    EventName.CANCELLED: "the task ended CANCELLED",
+    EventName.REVIVED: "a new epoch of the task began",
+    EventName.SUPERSEDED: "a revival from the start replaced the task",
+}
+ENVIRONMENT = {
+    "LEASEHOLD_URL": "the database, if the program or command line names none; keep passwords here",
+    "LEASEHOLD_DOWNLOAD_DIR": "the collection that `leasehold worker leasehold.pipelines.download` serves",
+    "LEASEHOLD_TRANSLATE_DIR": "the run that `leasehold worker leasehold.pipelines.translate` serves",
+    "LEASEHOLD_TRANSLATE_KEY": "the key sent to an endpoint that is not a known vendor's",
+}
