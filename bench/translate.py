@@ -28,7 +28,7 @@ from leasehold.pipelines.translate.api import Result, run
 from leasehold.pipelines.translate.documents import Document, protect, read_document
 from leasehold.pipelines.translate.handler import ParagraphWork, TranslationTools
 from leasehold.pipelines.translate.paragraphs import ParagraphInput
-from leasehold.pipelines.translate.run_loop import Crew
+from leasehold.pipelines.translate.run_loop import Workers
 from leasehold.pipelines.translate.settings import RunIdentity, RunSettings, TranslateOptions
 from leasehold.pipelines.translate.states import ENDS
 from leasehold.pipelines.translate.toolchain import make_tools
@@ -113,7 +113,7 @@ class Ran:
 def engine(source: Path, folder: Path, parallel: int) -> Ran:
     """Paragraphs a second of a run as `leasehold translate` makes it."""
     began = time.perf_counter()
-    result = run(source, *LANGUAGES, out=folder, options=UNATTENDED, crew=Crew(1, parallel))
+    result = run(source, *LANGUAGES, out=folder, options=UNATTENDED, workers=Workers(1, parallel))
     seconds = time.perf_counter() - began
     assert set(result.counts) <= set(ENDS), result.counts
     ends = sorted(_ends(result))

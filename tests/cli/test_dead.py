@@ -7,7 +7,7 @@ import pwd
 import pytest
 
 from leasehold import Permanent
-from leasehold.cli.exits import Exit
+from leasehold.cli.exit_codes import ExitCode
 
 USER = pwd.getpwuid(os.getuid()).pw_name
 
@@ -40,17 +40,17 @@ def fail(app, parcel):
 def test_the_workflow_is_walked_in_its_order(app, gate, letter, command):
     """S13, S17: each step says what to do next, and the history names the user of the system."""
     refused = command("dead", "revive", letter.id)
-    assert refused.exit_code == Exit.MISUSE
+    assert refused.exit_code == ExitCode.MISUSE
     assert f"leasehold dead evidence {letter.id}" in refused.stderr
-    assert command("dead", "evidence", letter.id, "--text", "opened it", "--ticket", "OPS-7").exit_code == Exit.OK
+    assert command("dead", "evidence", letter.id, "--text", "opened it", "--ticket", "OPS-7").exit_code == ExitCode.OK
     planned = command("dead", "plan", letter.id).stdout
     assert "(the job)  runs" in planned
     assert "refused" not in planned
     gate["open"] = True
-    assert command("dead", "resolve", letter.id, "--notes", "early").exit_code == Exit.MISUSE
+    assert command("dead", "resolve", letter.id, "--notes", "early").exit_code == ExitCode.MISUSE
     assert f"job {letter.job_id} is in epoch 2" in command("dead", "revive", letter.id).stdout
     app.drain(timeout=60)
-    assert command("dead", "resolve", letter.id, "--notes", "parcel is there").exit_code == Exit.OK
+    assert command("dead", "resolve", letter.id, "--notes", "parcel is there").exit_code == ExitCode.OK
     shown = command("dead", "show", letter.id).stdout
     assert f"letter {letter.id}  GATE_SHUT  resolved" in shown
     assert "last stack" in shown
@@ -60,9 +60,9 @@ def test_the_workflow_is_walked_in_its_order(app, gate, letter, command):
 
 def test_pressing_again_is_overtaken(letter, command):
     command("dead", "evidence", letter.id, "--text", "opened it")
-    assert command("dead", "revive", letter.id).exit_code == Exit.OK
+    assert command("dead", "revive", letter.id).exit_code == ExitCode.OK
     again = command("dead", "revive", letter.id)
-    assert (again.exit_code, "LETTER_REVIVED" in again.stderr) == (Exit.OVERTAKEN, True)
+    assert (again.exit_code, "LETTER_REVIVED" in again.stderr) == (ExitCode.OVERTAKEN, True)
 
 
 def test_letters_are_listed_for_people_and_for_programs(app, letter, command):
@@ -88,16 +88,16 @@ def test_a_letter_is_shown_whole_to_programs(letter, command):
 
 def test_many_are_tried_dry_then_remedied_and_revived_by_filter(app, letter, command):
     other = fail(app, 2)
-    assert command("dead", "revive", letter.id, "--dry-run").exit_code == Exit.CHECK_FAILED
+    assert command("dead", "revive", letter.id, "--dry-run").exit_code == ExitCode.CHECK_FAILED
     dry = command("dead", "revive", "--kind", "deliver", "--dry-run")
-    assert (dry.exit_code, dry.stdout) == (Exit.CHECK_FAILED, "0 letters would be revived\n")
+    assert (dry.exit_code, dry.stdout) == (ExitCode.CHECK_FAILED, "0 letters would be revived\n")
     assert dry.stderr.count("EVIDENCE_MISSING") == 2
     told = command("dead", "evidence", "--error-class", "GATE_SHUT", "--text", "opened it").stdout
     assert told == f"2 letters have evidence: {other.id}, {letter.id}\n"
     done = command("dead", "revive", "--error-class", "GATE_SHUT", "--limit", 1)
-    assert (done.exit_code, done.stdout) == (Exit.OK, f"1 letter is revived: {other.id}\n")
+    assert (done.exit_code, done.stdout) == (ExitCode.OK, f"1 letter is revived: {other.id}\n")
     assert done.stderr == "1 more letter left out, as --limit says\n"
-    assert command("dead", "revive", letter.id, "--dry-run").exit_code == Exit.OK
+    assert command("dead", "revive", letter.id, "--dry-run").exit_code == ExitCode.OK
     assert [one.state for one in app.deadletters.list()] == ["revived", "open"]
 
 
@@ -118,12 +118,12 @@ def test_many_are_tried_dry_then_remedied_and_revived_by_filter(app, letter, com
 )
 def test_what_cannot_be_meant_is_refused(letter, command, words):
     result = command("dead", *words)
-    assert result.exit_code == Exit.MISUSE
+    assert result.exit_code == ExitCode.MISUSE
     assert result.stderr.startswith("error ")
 
 
 def test_an_answer_for_an_effect_that_is_not_there_is_overtaken(letter, command):
-    assert command("dead", "answer", letter.id, "f" * 64, "--did-not-happen").exit_code == Exit.OVERTAKEN
+    assert command("dead", "answer", letter.id, "f" * 64, "--did-not-happen").exit_code == ExitCode.OVERTAKEN
 
 
 def test_show_and_doctor_lead_to_the_letters(app, letter, command):

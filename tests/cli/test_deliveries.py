@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from leasehold.cli.exits import Exit
+from leasehold.cli.exit_codes import ExitCode
 from leasehold.store.audit import system_user
 from tests.support.apps.mailing import change, post, write
 from tests.support.wait import until
@@ -72,16 +72,16 @@ def test_an_answer_is_given_once_and_only_where_one_is_waited_for(command, ids):
     assert command("deliveries", "answer", ids[2], "--not-sent").stdout == f"delivery {ids[2]} is pending\n"
     assert found(command("deliveries", "answer", ids[1], "--sent", "--json"))["notification_id"].startswith("said by ")
     refused = command("deliveries", "answer", ids[1], "--not-sent")
-    assert (refused.exit_code, refused.stderr.startswith("error DELIVERY_SETTLED:")) == (Exit.OVERTAKEN, True)
+    assert (refused.exit_code, refused.stderr.startswith("error DELIVERY_SETTLED:")) == (ExitCode.OVERTAKEN, True)
     for words in ([], ["--not-sent", "--notification-id", "x"]):
-        assert command("deliveries", "answer", ids[1], *words).exit_code == Exit.MISUSE
-    assert command("deliveries", "show", 99).exit_code == Exit.MISUSE
+        assert command("deliveries", "answer", ids[1], *words).exit_code == ExitCode.MISUSE
+    assert command("deliveries", "show", 99).exit_code == ExitCode.MISUSE
 
 
 @pytest.mark.parametrize("words", [(), ("--sent", "--not-sent"), ("--not-sent", "--sent")], ids=str)
 def test_an_answer_says_one_thing(app, command, ids, words):
     refused = command("deliveries", "answer", ids[1], *words)
-    assert (refused.exit_code, "either --sent or --not-sent" in refused.stderr) == (Exit.MISUSE, True)
+    assert (refused.exit_code, "either --sent or --not-sent" in refused.stderr) == (ExitCode.MISUSE, True)
     assert app.deliveries.get(ids[1]).status == "in_doubt"
 
 
@@ -115,7 +115,7 @@ def test_a_relay_sends_until_a_signal_and_reconcile_asks_the_providers(app, ids,
     assert len(list((tmp_path / "letters").iterdir())) == 2
     again = processes.run("deliveries", "reconcile", "shop:app", ids[0], **shop)
     assert (again.returncode, again.stdout) == (0, "0 look-ups done\n")
-    assert processes.run("relay", "shop:bare", **shop).returncode == Exit.MISUSE
+    assert processes.run("relay", "shop:bare", **shop).returncode == ExitCode.MISUSE
 
 
 def test_the_doctor_tells_of_deliveries_in_doubt_and_of_those_nobody_sends(app, command, ids):

@@ -4,7 +4,7 @@ import json
 
 from click.testing import CliRunner
 
-from leasehold.cli.exits import Exit
+from leasehold.cli.exit_codes import ExitCode
 from leasehold.cli.root import root
 from leasehold.testing import Clock
 
@@ -34,7 +34,7 @@ def test_a_healthy_database_gets_a_clean_bill(command):
 
 def test_a_database_without_schema_is_wrong_and_the_advice_is_to_migrate(empty_url):
     result = CliRunner().invoke(root, ["doctor", "--url", empty_url, "--json"])
-    assert result.exit_code == Exit.CHECK_FAILED
+    assert result.exit_code == ExitCode.CHECK_FAILED
     wrong = [finding for finding in json.loads(result.stdout) if finding["grade"] == "wrong"]
     assert len(wrong) == 1
     assert "leasehold migrate" in wrong[0]["advice"]
@@ -49,7 +49,7 @@ def test_a_clock_that_differs_from_the_host_is_only_warned_of(store, command):
 
 def test_the_doctor_never_shows_a_password():
     result = CliRunner().invoke(root, ["doctor", "--url", "postgresql://clerk:hunter22@127.0.0.1:1/shop"])
-    assert result.exit_code == Exit.CHECK_FAILED
+    assert result.exit_code == ExitCode.CHECK_FAILED
     assert "postgresql://clerk:***@127.0.0.1:1/shop" in result.stdout
     assert "DATABASE_UNAVAILABLE" in result.stdout
     assert "hunter22" not in result.output
@@ -57,7 +57,7 @@ def test_the_doctor_never_shows_a_password():
 
 def test_the_doctor_makes_no_file(tmp_path):
     result = CliRunner().invoke(root, ["doctor", "--url", f"sqlite:///{tmp_path}/shop.db"])
-    assert result.exit_code == Exit.CHECK_FAILED
+    assert result.exit_code == ExitCode.CHECK_FAILED
     assert list(tmp_path.iterdir()) == []
 
 

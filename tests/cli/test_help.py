@@ -4,7 +4,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from leasehold.cli.exits import MEANINGS, Exit
+from leasehold.cli.exit_codes import MEANINGS, ExitCode
 from leasehold.cli.root import root
 
 
@@ -76,4 +76,4 @@ def test_the_meaning_of_each_exit_code_fits_every_command_that_ends_with_it():
     """`dead revive 12 --dry-run` and `dead evidence` end with 1 too, and no filter is in them."""
     assert "filter" not in "".join(MEANINGS.values())
     for said in ("tour", "doctor", "verify", "replay", "DONE", "cancel", "refused or would be", "second signal"):
-        assert said in MEANINGS[Exit.CHECK_FAILED]
+        assert said in MEANINGS[ExitCode.CHECK_FAILED]

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from leasehold.cli.exits import Exit
+from leasehold.cli.exit_codes import ExitCode
 from tests.support.wait import until
 
 
@@ -100,7 +100,7 @@ def test_a_cancelled_job_stays_cancelled_and_a_settled_one_as_it_is(app, command
     assert command("cancel", waiting.id).exit_code == 0
     app.drain(timeout=60)
     late = command("cancel", done.id)
-    assert (late.exit_code, done.status) == (Exit.CHECK_FAILED, "DONE")
+    assert (late.exit_code, done.status) == (ExitCode.CHECK_FAILED, "DONE")
     assert "nothing was changed" in late.stderr
 
 
@@ -128,4 +128,4 @@ def test_queues_are_listed_paused_resumed_and_limited(app, command):
 )
 def test_a_queue_is_not_set_to_what_it_cannot_be(command, words, code):
     result = command("queues", *words)
-    assert (result.exit_code, result.stderr.partition(":")[0]) == (Exit.MISUSE, f"error {code}")
+    assert (result.exit_code, result.stderr.partition(":")[0]) == (ExitCode.MISUSE, f"error {code}")

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from leasehold.cli.exits import Exit
+from leasehold.cli.exit_codes import ExitCode
 from leasehold.testing import Clock
 from tests.support.wait import until
 
@@ -40,7 +40,7 @@ def test_a_head_that_was_kept_tells_whether_the_events_are_the_same(command, job
     head = json.loads(command("verify", job, "--json").stdout)["head"]
     assert command("verify", job, "--head", head.upper()).exit_code == 0
     other = command("verify", job, "--head", "0" * 64)
-    assert other.exit_code == Exit.CHECK_FAILED
+    assert other.exit_code == ExitCode.CHECK_FAILED
     assert other.stdout == f"different: the head of the events should be {'0' * 64} and is {head}\n"
 
 
@@ -48,14 +48,14 @@ def test_a_changed_record_is_named_by_its_line(command, exported):
     exported.write_bytes(exported.read_bytes().replace(b'"scenes":2', b'"scenes":3', 1))
     result = command("verify", exported, "--json")
     found = json.loads(result.stdout)
-    assert (result.exit_code, found["equal"]) == (Exit.CHECK_FAILED, False)
+    assert (result.exit_code, found["equal"]) == (ExitCode.CHECK_FAILED, False)
     assert found["difference"].startswith("line 1: ")
 
 
 def test_a_job_that_is_not_there_is_neither_exported_nor_verified(command, job):
     for verb in ("export", "verify", "events"):
         result = command(verb, job + 1000)
-        assert (result.exit_code, result.stdout) == (Exit.MISUSE, "")
+        assert (result.exit_code, result.stdout) == (ExitCode.MISUSE, "")
         assert result.stderr.startswith("error JOB_UNKNOWN")
 
 
@@ -73,7 +73,7 @@ def test_a_record_is_replayed_by_the_app_that_made_it(command, app, processes):
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.startswith("equal: 1 task run again, 0 told by the journal alone, 0 effects")
     other = processes.run("replay", path, "tests.cli.other:app", "--json")
-    assert other.returncode == Exit.MISUSE
+    assert other.returncode == ExitCode.MISUSE
 
 
 def test_the_journal_is_shown_to_people_and_to_programs(command, job):
@@ -94,9 +94,9 @@ def test_the_journal_is_followed_into_a_file_until_a_signal(app, processes, tmp_
     app.drain(timeout=60)
     until(lambda: path.read_bytes().count(b"\n") == 3)
     second = processes.run("events", "--out", path)
-    assert (second.returncode, "PROJECTION_BUSY" in second.stderr) == (Exit.UNAVAILABLE, True)
+    assert (second.returncode, "PROJECTION_BUSY" in second.stderr) == (ExitCode.UNAVAILABLE, True)
     follower.signal(signal.SIGINT)
-    assert follower.end() == Exit.INTERRUPTED
+    assert follower.end() == ExitCode.INTERRUPTED
     assert [json.loads(line)["name"] for line in path.read_bytes().splitlines()] == ["submitted", "claimed", "done"]
 
 
@@ -116,4 +116,4 @@ def test_old_jobs_are_counted_and_then_removed(app, command, job):
 @pytest.mark.parametrize("age", ["30", "d", "-1d", "1w", "1.5d", ""])
 def test_an_age_that_cannot_be_read_is_refused(command, app, age):
     result = command("prune", "--older-than", age)
-    assert (result.exit_code, result.stderr.partition(":")[0]) == (Exit.MISUSE, "error OPTION_INVALID")
+    assert (result.exit_code, result.stderr.partition(":")[0]) == (ExitCode.MISUSE, "error OPTION_INVALID")

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from leasehold.cli.exits import Exit
+from leasehold.cli.exit_codes import ExitCode
 from tests.support.processes.workers import ROOT
 from tests.support.wait import until
 
@@ -26,7 +26,7 @@ def test_a_submit_with_the_same_key_finds_the_job_that_is_there(command):
     again = command("submit", "greet", '{"name": "Ada"}', "--key", "ada")
     other = command("submit", "greet", '{"name": "Bob"}', "--key", "ada")
     assert first.stdout == again.stdout
-    assert (other.exit_code, other.stderr[:19]) == (Exit.MISUSE, "error KEY_CONFLICT:")
+    assert (other.exit_code, other.stderr[:19]) == (ExitCode.MISUSE, "error KEY_CONFLICT:")
 
 
 def test_a_payload_may_come_from_standard_input(app, command):
@@ -59,7 +59,7 @@ def test_a_job_is_printed_whole_for_programs(command):
 )
 def test_bad_input_is_refused_with_a_code_and_nothing_is_submitted(app, command, words, text, code):
     result = command("submit", *words, text=text)
-    assert (result.exit_code, result.stderr.partition(":")[0]) == (Exit.MISUSE, f"error {code}")
+    assert (result.exit_code, result.stderr.partition(":")[0]) == (ExitCode.MISUSE, f"error {code}")
     assert app.jobs() == []
 
 
@@ -69,17 +69,17 @@ def test_waiting_for_a_job_tells_how_it_ended(app, processes, command):
     done = command("submit", "quick", '{"number": 5}', "--wait", "--timeout", 60)
     assert (done.exit_code, done.stdout.splitlines()[1:]) == (0, ["DONE 5"])
     failed = command("submit", "film", '{"scenes": "many"}', "--wait", "--timeout", 60)
-    assert failed.exit_code == Exit.CHECK_FAILED
+    assert failed.exit_code == ExitCode.CHECK_FAILED
     assert failed.stdout.splitlines()[1].startswith("ERROR BUG: ")
 
 
 def test_a_wait_that_takes_too_long_has_an_exit_code_of_its_own(command):
     result = command("submit", "greet", '{"name": "Ada"}', "--wait", "--timeout", 0.05)
-    assert (result.exit_code, result.stderr.partition(":")[0]) == (Exit.UNAVAILABLE, "error WAIT_TIMEOUT")
+    assert (result.exit_code, result.stderr.partition(":")[0]) == (ExitCode.UNAVAILABLE, "error WAIT_TIMEOUT")
 
 
 def test_an_app_that_is_named_brings_its_kinds_and_checks_their_arguments(processes):
     good = processes.run("submit", "quick", '{"number": 5}', "--app", "tests.support.apps.app:app", cwd=ROOT)
     bad = processes.run("submit", "quick", '{"numbers": 5}', "--app", "tests.support.apps.app:app", cwd=ROOT)
     assert (good.returncode, good.stdout.strip().isdigit()) == (0, True)
-    assert (bad.returncode, bad.stderr.partition(":")[0]) == (Exit.MISUSE, "error ARGUMENTS_INVALID")
+    assert (bad.returncode, bad.stderr.partition(":")[0]) == (ExitCode.MISUSE, "error ARGUMENTS_INVALID")

@@ -12,8 +12,8 @@ from contextlib import closing
 import pytest
 
 from leasehold import Leasehold, Permanent, Task
-from leasehold.cli.table import GAP, Column, lay_out
-from leasehold.cli.words import cells, cut, safe, span
+from leasehold.cli.table import GAP, Column, format_table
+from leasehold.cli.text import display_width, duration, printable, truncate
 
 HOSTILE = {
     "ESC": "\x1b[2J\x1b]0;title\x07",
@@ -36,7 +36,7 @@ def is_harmless(output: str) -> bool:
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_control_characters_are_shown_and_do_not_act(text):
-    shown = safe(f"a{text}z")
+    shown = printable(f"a{text}z")
     assert shown.isprintable()
     assert shown.startswith("a\\")
     assert shown.endswith("z")
@@ -96,24 +96,26 @@ def bare(lines: list[str]) -> list[str]:
 
 @pytest.mark.parametrize("width", [200, 80, 60, 40, 24, 18, 12])
 def test_a_table_never_breaks_a_row_however_narrow_the_terminal(width):
-    lines = bare(lay_out(COLUMNS, ROWS, width))
+    lines = bare(format_table(COLUMNS, ROWS, width))
     assert len(lines) == 3
-    assert all(cells(line) <= width for line in lines)
+    assert all(display_width(line) <= width for line in lines)
     assert [line.split()[0] for line in lines] == ["ID", "7", "4711"]
     assert all(line.endswith(end) for line, end in zip(lines, ["STATUS", "READY", "DONE"], strict=True))
 
 
 def test_a_table_that_goes_to_a_file_is_whole_and_aligned():
-    lines = bare(lay_out(COLUMNS, ROWS, None))
+    lines = bare(format_table(COLUMNS, ROWS, None))
     assert "a" * 60 in lines[1]
     assert "漢字" * 20 in lines[2]
-    starts = {cells(line[: line.rindex(word)]) for line, word in zip(lines, ["STATUS", "READY", "DONE"], strict=True)}
+    starts = {
+        display_width(line[: line.rindex(word)]) for line, word in zip(lines, ["STATUS", "READY", "DONE"], strict=True)
+    }
     assert len(starts) == 1
     assert lines[0].startswith("  ID" + GAP + "KEY")
 
 
 def test_a_cut_text_never_takes_more_room_than_there_is():
-    assert [cut("漢字漢字", room) for room in (8, 7, 4, 1, 0)] == ["漢字漢字", "漢字漢…", "漢…", "…", ""]
+    assert [truncate("漢字漢字", width) for width in (8, 7, 4, 1, 0)] == ["漢字漢字", "漢字漢…", "漢…", "…", ""]
 
 
 @pytest.mark.parametrize(
@@ -121,14 +123,14 @@ def test_a_cut_text_never_takes_more_room_than_there_is():
     [(0.25, "0.25 s"), (14.4, "14 s"), (185, "3 min 5 s"), (7800, "2 h 10 min"), (360_000, "4 d 4 h"), (-3, "-3 s")],
 )
 def test_a_span_of_time_is_said_in_two_units_at_most(seconds, words):
-    assert span(seconds) == words
+    assert duration(seconds) == words
 
 
 def test_a_real_terminal_gets_lines_that_fit_it(app, processes):
     app.submit("greet", {"name": "x"}, key="k" * 300)
     lines = terminal_lines(processes, "jobs", columns=50)
     assert len(lines) == 2
-    assert all(cells(line) <= 50 for line in lines)
+    assert all(display_width(line) <= 50 for line in lines)
     assert "…" in lines[1]
 
 

@@ -5,7 +5,7 @@ import signal
 import pytest
 
 from leasehold import Leasehold
-from leasehold.cli.exits import Exit
+from leasehold.cli.exit_codes import ExitCode
 from tests.support.wait import until
 
 
@@ -63,7 +63,7 @@ def test_a_url_that_the_app_would_ignore_is_refused(processes, tmp_path, words):
         f"from leasehold import Leasehold\napp = Leasehold({own!r})\n@app.job\ndef act(): ...\n"
     )
     result = processes.run(*words, "--url", f"sqlite:///{tmp_path}/other.db", cwd=tmp_path)
-    assert (result.returncode, result.stderr.partition(":")[0]) == (Exit.MISUSE, "error MISUSE")
+    assert (result.returncode, result.stderr.partition(":")[0]) == (ExitCode.MISUSE, "error MISUSE")
     assert "'own:app' names its own URL" in result.stderr
     assert "or drop --url" in result.stderr
     assert not list(tmp_path.glob("o*.db"))
@@ -95,7 +95,7 @@ def test_an_app_that_cannot_be_had_is_refused_with_what_to_do(processes, tmp_pat
     for module, text in MODULES.items():
         (tmp_path / f"{module}.py").write_text(text)
     result = processes.run("worker", name, cwd=tmp_path)
-    assert (result.returncode, result.stderr.partition(":")[0]) == (Exit.MISUSE, "error APP_INVALID")
+    assert (result.returncode, result.stderr.partition(":")[0]) == (ExitCode.MISUSE, "error APP_INVALID")
     assert hint in result.stderr
     assert "Traceback" not in result.stderr
 
@@ -113,4 +113,4 @@ def test_an_app_that_cannot_be_had_is_refused_with_what_to_do(processes, tmp_pat
 )
 def test_a_worker_that_cannot_work_as_asked_does_not_start(processes, words, code):
     result = processes.run("worker", "tests.support.apps.app:app", *words)
-    assert (result.returncode, result.stderr.partition(":")[0]) == (Exit.MISUSE, f"error {code}")
+    assert (result.returncode, result.stderr.partition(":")[0]) == (ExitCode.MISUSE, f"error {code}")

@@ -24,7 +24,7 @@ import msgspec
 
 import leasehold
 from leasehold import errors, runlock
-from leasehold.cli.exits import MEANINGS, exit_of
+from leasehold.cli.exit_codes import MEANINGS, exit_code_of
 from leasehold.cli.root import root
 from leasehold.model import limits
 from leasehold.model.journal.event import Name as EventName
@@ -242,7 +242,7 @@ def errors_page() -> str:
         "`error.code` is stable. The base class tells who must act; it decides the exit code.\n",
     ]
     rows = [
-        (f"`{cls.code}`", f"`{cls.__name__}`", f"`{_base(cls)}`", str(int(exit_of(cls()))), sentence(cls))
+        (f"`{cls.code}`", f"`{cls.__name__}`", f"`{_base(cls)}`", str(int(exit_code_of(cls()))), sentence(cls))
         for cls in _error_classes()
     ]
     parts.append(table(["code", "class", "base", "exit", "message"], rows))

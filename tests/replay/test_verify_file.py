@@ -5,7 +5,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from leasehold.cli.exits import Exit, exit_of
+from leasehold.cli.exit_codes import ExitCode, exit_code_of
 from leasehold.cli.jobs.verify import verify
 from leasehold.errors import RecordDamaged
 from leasehold.insight.verify.verify import verify_file
@@ -83,7 +83,7 @@ def test_what_is_not_a_whole_record_is_named(records, tmp_path, change, said):
 def test_the_command_refuses_a_file_that_is_not_there(tmp_path):
     result = CliRunner().invoke(verify, [str(tmp_path / "none.ndjson")])
     assert isinstance(result.exception, RecordDamaged)
-    assert exit_of(result.exception) == Exit.MISUSE
+    assert exit_code_of(result.exception) == ExitCode.MISUSE
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path):

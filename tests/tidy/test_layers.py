@@ -29,7 +29,9 @@ PUBLIC = {
     "leasehold.shapes",
     "leasehold.testing",
 }
-PUBLIC |= {"leasehold.pipelines.crew", "leasehold.pipelines.hand"}  # what pipelines share
+PUBLIC |= {"leasehold.processes"}
+SHELL = "leasehold.pipelines.shell"  # what pipelines share, built on parts of the command line
+SHELL_USES = {"leasehold.cli.options", "leasehold.cli.text"}
 # A pipeline may keep tables of its own in its index. apsw brings the only SQLite library of the process; the other
 # is for connections that a caller has opened with it.
 DRIVERS = {
@@ -153,8 +155,10 @@ def test_nothing_is_read_into_a_type_that_msgspec_has_not_met_at_import():
 def private_names(source: Source) -> Iterator[str]:
     """Yield what a pipeline imports of the engine that its users could not."""
     own = ".".join(source.module.split(".")[:3])
+    allowed = PUBLIC | SHELL_USES if own == SHELL else PUBLIC
     for name in imports(source, set()):
-        if name.partition(".")[0] == "leasehold" and name not in PUBLIC and not f"{name}.".startswith(f"{own}."):
+        is_shared = f"{name}.".startswith((f"{own}.", f"{SHELL}."))
+        if name.partition(".")[0] == "leasehold" and name not in allowed and not is_shared:
             yield f"{source.path}: imports {name}, which is not public"
 
 
@@ -163,6 +167,8 @@ def test_pipelines_use_public_names_alone():
     assert list(private_names(sample("from leasehold.store import open_store\n", path=path)))
     assert list(private_names(sample("import leasehold.app.facade\n", path=path)))
     assert list(private_names(sample("from leasehold.pipelines.video import x\n", path=path)))
+    assert list(private_names(sample("from leasehold.cli.text import count\n", path=path)))
+    assert not list(private_names(sample("from leasehold.pipelines.shell.text import count\n", path=path)))
     assert not list(
         private_names(sample("from leasehold import Task\nfrom leasehold.errors import Misuse\n", path=path))
     )

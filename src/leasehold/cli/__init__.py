@@ -1,5 +1,8 @@
-"""The command `leasehold`: one module for each verb. It asks the façade and the read models, and never the database."""
+"""The command `leasehold`: one module for each command. It uses the façade and the read models, never the database."""
 
-from leasehold.cli.root import main
 
-__all__ = ["main"]
+def main() -> None:
+    """Run the command line of this process."""
+    from leasehold.cli.root import main as run  # pipelines use modules of this package, and not the command
+
+    run()

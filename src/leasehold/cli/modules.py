@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 from leasehold import Leasehold
-from leasehold.cli.verbs import adopt_url, given_url
+from leasehold.cli.options import export_url, given_url
 from leasehold.errors import AppInvalid, LeaseholdError, Misuse
 
 
@@ -18,7 +18,7 @@ def find_app(name: str) -> Leasehold:
     attribute = attribute if found else "app"
     if not (module_name and attribute):
         raise AppInvalid(f"Got '{name}'; write it like shop.jobs:app.")
-    adopt_url()
+    export_url()
     if (here := str(Path.cwd())) not in sys.path:
         sys.path.insert(0, here)
     module = _import(module_name)

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from leasehold.app.facade import DEFAULT_URL
-from leasehold.cli.exits import MEANINGS, Exit, exit_of
+from leasehold.cli.exit_codes import MEANINGS, ExitCode, exit_code_of
+from leasehold.cli.options import URL_KEY, help_with_examples, url_option
 from leasehold.cli.table import echo
-from leasehold.cli.verbs import URL_KEY, help_with_examples, url_option
-from leasehold.cli.words import safe
+from leasehold.cli.text import printable
 from leasehold.errors import LeaseholdError
 from leasehold.redact.database_url import safe_text
 
@@ -70,13 +70,13 @@ class Root(click.Group):
             return super().invoke(context)
         except LeaseholdError as error:
             url = context.meta.get(URL_KEY) or os.environ.get("LEASEHOLD_URL") or DEFAULT_URL
-            echo(safe(f"error {safe_text(error, url)}"), error=True)
-            context.exit(exit_of(error))
+            echo(printable(f"error {safe_text(error, url)}"), error=True)
+            context.exit(exit_code_of(error))
         except KeyboardInterrupt:
-            context.exit(Exit.INTERRUPTED)
+            context.exit(ExitCode.INTERRUPTED)
         except BrokenPipeError:
             _discard_stdout()
-            context.exit(Exit.READER_GONE)
+            context.exit(ExitCode.READER_GONE)
 
     def format_epilog(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """List the exit codes."""

@@ -15,11 +15,11 @@ from typing import Final
 
 import click
 
-from leasehold.cli.words import cells, cut, safe
+from leasehold.cli.text import display_width, printable, truncate
 
 GAP: Final = "  "
 FLEXIBLE_MIN: Final = 8
-TINTS: Final = {
+COLOURS: Final = {
     "DONE": "green",
     "RUNNING": "cyan",
     "ERROR": "red",
@@ -47,19 +47,19 @@ def echo(text: str = "", *, error: bool = False) -> None:
 
 def print_table(columns: Sequence[Column], rows: Sequence[Sequence[object]]) -> None:
     """Print a table, or just its head where there are no rows."""
-    for line in lay_out(columns, rows, room()):
+    for line in format_table(columns, rows, terminal_width()):
         echo(line)
 
 
-def room() -> int | None:
+def terminal_width() -> int | None:
     """Return the terminal's width; None where the output is not a terminal and lines may have any length."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
-def lay_out(columns: Sequence[Column], rows: Sequence[Sequence[object]], width: int | None) -> list[str]:
+def format_table(columns: Sequence[Column], rows: Sequence[Sequence[object]], width: int | None) -> list[str]:
     """Return the lines of a table, the head first."""
-    texts = [[column.title for column in columns], *([safe(cell) for cell in row] for row in rows)]
-    widths = [max(cells(row[index]) for row in texts) for index in range(len(columns))]
+    texts = [[column.title for column in columns], *([printable(cell) for cell in row] for row in rows)]
+    widths = [max(display_width(row[index]) for row in texts) for index in range(len(columns))]
     kept = list(range(len(columns)))
     if width is not None:
         kept = _keep(columns, widths, width)
@@ -73,7 +73,7 @@ def _join(row: Sequence[str]) -> str:
     """Join cells, in colours, with nothing left blank at the end."""
     while len(row) > 1 and not row[-1].strip():
         row = row[:-1]
-    return GAP.join(_tint(cell) for cell in (*row[:-1], row[-1].rstrip()))
+    return GAP.join(_colour(cell) for cell in (*row[:-1], row[-1].rstrip()))
 
 
 def _keep(columns: Sequence[Column], widths: Sequence[int], width: int) -> list[int]:
@@ -105,11 +105,11 @@ def _total(widths: Sequence[int]) -> int:
 
 
 def _fit(text: str, width: int, column: Column) -> str:
-    shown = cut(text, width)
-    padding = " " * (width - cells(shown))
+    shown = truncate(text, width)
+    padding = " " * (width - display_width(shown))
     return padding + shown if column.right else shown + padding
 
 
-def _tint(cell: str) -> str:
-    colour = TINTS.get(cell.strip())
+def _colour(cell: str) -> str:
+    colour = COLOURS.get(cell.strip())
     return cell if colour is None else click.style(cell, fg=colour)

@@ -10,6 +10,8 @@ from click.testing import CliRunner
 from leasehold.cli.root import root
 from leasehold.pipelines.download.collection import Collection, Settings
 from leasehold.pipelines.download.manifest import read_manifest
+from leasehold.pipelines.download.run_loop import RunOptions, run, worker_spec
+from leasehold.processes import WorkerProcesses
 
 
 class Folder:
@@ -54,6 +56,12 @@ class Folder:
     @property
     def staging(self):
         return self.root / ".leasehold" / "staging"
+
+
+def run_workers(collection, count=1, **options):
+    """Run a collection to its end in worker processes; return the last snapshot."""
+    with WorkerProcesses(worker_spec(collection.settings), count) as workers:
+        return run(collection, (), RunOptions(**options), workers)
 
 
 def sha(content):

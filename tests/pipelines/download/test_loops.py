@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from leasehold.pipelines.crew import Stop, company
 from leasehold.pipelines.download import read_manifest
-from leasehold.pipelines.download.run_loop import post_of
+from leasehold.pipelines.download.run_loop import worker_spec
+from leasehold.processes import WorkerProcesses
 from tests.pipelines.download.commanding import ordered
 from tests.support.wait import until
 
@@ -16,8 +16,8 @@ CONTENT = bytes(200_000)
 WITHOUT = """
 import asyncio, sys
 sys.modules["uvloop"] = None
-from leasehold.pipelines.hand import take_fast_loop
-take_fast_loop()
+from leasehold.processes import use_uvloop
+use_uvloop()
 loop = asyncio.new_event_loop()
 print(type(loop).__module__.partition(".")[0])
 loop.close()
@@ -40,9 +40,10 @@ def test_a_worker_that_the_command_forks_has_the_faster_loop(folder, server):
 @pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
 def test_a_worker_that_python_starts_has_it_too(collection, server):
     collection.plan(read_manifest([server.add("/a", CONTENT, stall_after=[1])]))
-    with company(post_of(collection), 1, Stop()) as hands:
+    with WorkerProcesses(worker_spec(collection.settings), 1) as workers:
+        workers.start()
         until(lambda: server.stalled, timeout=120)
-        assert has_loaded_it(hands[0])
+        assert has_loaded_it(workers.running[0])
         server.released.set()
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from leasehold.pipelines.download import read_manifest
-from leasehold.pipelines.download.run_loop import run
+from tests.pipelines.download.gathering import run_workers
 from tests.support.db import check_journal, check_places
 
 FILES = 5_000
@@ -31,9 +31,8 @@ def contents_of(count):
 @pytest.mark.early
 def test_s4_five_thousand_small_files_and_four_workers_fetch_each_body_once(server, collection):
     contents = contents_of(FILES)
-    collection.limit(PER_HOST)
     jobs = collection.plan(read_manifest(server.add(path, content) for path, content in contents.items()))
-    sight = run(collection, WORKERS, lambda _: None)
+    sight = run_workers(collection, WORKERS, per_host=PER_HOST)
     unlike = len(set(contents.values()))
     assert sight.counts == {"INDEXED": unlike, "DEDUPED": FILES - unlike}
     for job, content in zip(jobs, contents.values(), strict=True):

@@ -11,11 +11,11 @@ import threading
 import pytest
 
 from leasehold.pipelines import download
-from leasehold.pipelines.crew import WorkersEnded
 from leasehold.pipelines.download import Artifact, read_manifest
-from leasehold.pipelines.download.reports.progress import Forecast, Pace, told_pace
-from leasehold.pipelines.download.run_loop import File, Snapshot, run
-from tests.pipelines.download.gathering import Folder, sha
+from leasehold.pipelines.download.reports.progress import Forecast, Pace, pace_text
+from leasehold.pipelines.download.run_loop import CollectionSnapshot, FileProgress
+from leasehold.processes import WorkersEnded
+from tests.pipelines.download.gathering import Folder, run_workers, sha
 from tests.support.processes.fork_server import Nestling
 from tests.support.processes.workers import ROOT, Hand
 from tests.support.wait import until
@@ -59,12 +59,12 @@ def check_stopped_and_gone_on_with(number, folder, server, start):
     until(lambda: states(folder) == {"STREAMING": 1, "INDEXED": 1}, timeout=120)
     hand.signal(number)
     assert hand.end() == 128 + number
-    assert hand.log == "Stopped: 1 streaming, 1 here. The same command goes on where it was.\n"
+    assert hand.log == "Stopped: 1 downloading, 1 downloaded. Run the same command again to resume.\n"
     server.released.set()
     again = start(folder, *lines)
-    assert (again.end(), again.log) == (0, "2 here.\n")
+    assert (again.end(), again.log) == (0, "2 downloaded.\n")
     third = start(folder, *lines)
-    assert (third.end(), third.log) == (0, "Nothing to do: 2 here.\n")
+    assert (third.end(), third.log) == (0, "Nothing to do: 2 downloaded.\n")
     first, second = server.gets("/slow")
     assert (first.first, second.status) == (0, 206)
     assert second.first > 0
@@ -97,7 +97,7 @@ def test_a_run_ends_though_files_were_called_off(folder, server):
         jobs = collection.plan(read_manifest([server.add("/a", CONTENT), server.add("/b", b"b")]))
         jobs[1].cancel()
         seen = []
-        running = threading.Thread(target=lambda: seen.append(run(collection, 1, lambda _: None)), daemon=True)
+        running = threading.Thread(target=lambda: seen.append(run_workers(collection)), daemon=True)
         running.start()
         running.join(timeout=120)
         assert [sight.counts for sight in seen] == [{"INDEXED": 1, "CANCELLED": 1}]
@@ -109,7 +109,7 @@ def test_a_file_that_is_called_off_while_it_runs_does_not_keep_the_others_waitin
     with folder.opened() as collection, folder.opened() as other:
         (job,) = other.plan(read_manifest([server.add("/slow", CONTENT, stall_after=[100_000])]))
         seen = []
-        running = threading.Thread(target=lambda: seen.append(run(collection, 1, lambda _: None)), daemon=True)
+        running = threading.Thread(target=lambda: seen.append(run_workers(collection)), daemon=True)
         running.start()
         until(lambda: server.stalled, timeout=120)
         job.cancel()
@@ -124,7 +124,7 @@ def test_workers_that_cannot_start_are_told_with_where_they_wrote_why(tmp_path, 
         collection.plan(read_manifest([server.add("/a", CONTENT)]))
         monkeypatch.setenv("PYTHONHOME", str(tmp_path / "nowhere"))
         with pytest.raises(WorkersEnded, match=r"workers\.log"):
-            run(collection, 1, lambda _: None)
+            run_workers(collection)
     assert (folder.root / ".leasehold" / "workers.log").read_text()
 
 
@@ -157,25 +157,27 @@ def test_python_takes_a_path_lines_and_artifacts_and_sends_headers(tmp_path, ser
 
 def test_bytes_a_second_and_the_time_left_are_told_as_far_as_they_are_known():
     pace = Pace()
-    assert pace.see(0.0, Snapshot({"PLANNED": 4}, 4)) == Forecast(0.0, None)
-    one = Snapshot({"INDEXED": 1, "STREAMING": 1, "PLANNED": 2}, 3, 2_000, [File(1, 1_000, 5_000)])
-    assert pace.see(10.0, one) == Forecast(200.0, (4_000 + 2 * 1_000) / 200.0)
-    assert told_pace(pace.see(10.0, one)) == "200 B/s, 0:00:30 left"
-    assert told_pace(Forecast(2_500_000.0, None)) == "2.5 MB/s"
+    assert pace.estimate(0.0, CollectionSnapshot({"PLANNED": 4}, 4)) == Forecast(0.0, None)
+    one = CollectionSnapshot({"INDEXED": 1, "STREAMING": 1, "PLANNED": 2}, 3, 2_000, [FileProgress(1, 1_000, 5_000)])
+    assert pace.estimate(10.0, one) == Forecast(200.0, (4_000 + 2 * 1_000) / 200.0)
+    assert pace_text(pace.estimate(10.0, one)) == "200 B/s, 0:00:30 left"
+    assert pace_text(Forecast(2_500_000.0, None)) == "2.5 MB/s"
 
 
 def test_nobody_guesses_the_time_left_before_a_file_is_here():
     pace = Pace()
-    pace.see(0.0, Snapshot({"PLANNED": 2}, 2))
-    unknown = Snapshot({"STREAMING": 1, "PLANNED": 1}, 2, 500, [File(1, 500, 1_000)])
-    assert pace.see(5.0, unknown) == Forecast(100.0, None)
-    assert pace.see(6.0, Snapshot({"STREAMING": 1}, 1, 600, [File(1, 600, 1_000)])) == Forecast(100.0, 4.0)
+    pace.estimate(0.0, CollectionSnapshot({"PLANNED": 2}, 2))
+    unknown = CollectionSnapshot({"STREAMING": 1, "PLANNED": 1}, 2, 500, [FileProgress(1, 500, 1_000)])
+    assert pace.estimate(5.0, unknown) == Forecast(100.0, None)
+    assert pace.estimate(6.0, CollectionSnapshot({"STREAMING": 1}, 1, 600, [FileProgress(1, 600, 1_000)])) == Forecast(
+        100.0, 4.0
+    )
 
 
 def test_the_rate_is_of_the_last_seconds_and_not_of_the_whole_run():
     pace = Pace()
     for second in range(100):
-        seen = pace.see(float(second), Snapshot({"STREAMING": 1}, 1, min(second, 50) * 1_000))
+        seen = pace.estimate(float(second), CollectionSnapshot({"STREAMING": 1}, 1, min(second, 50) * 1_000))
     assert seen == Forecast(0.0, None)
 
 
@@ -210,13 +212,13 @@ def test_who_stops_a_slow_file_again_and_again_spends_no_attempt_of_it(folder, s
         assert hand.end() == 130
     server.resources["/slow"].crumbs = 0
     again = start(folder, line)
-    assert (again.end(), again.log) == (0, "1 here.\n")
+    assert (again.end(), again.log) == (0, "1 downloaded.\n")
     gets = server.gets("/slow")
     assert [one.status for one in gets[1:]] == [206] * 8
     assert folder.object(CONTENT).read_bytes() == CONTENT
 
 
 def test_a_worker_that_cannot_leave_does_not_outlive_its_command(tmp_path):
-    words = [sys.executable, "-m", "tests.pipelines.download.staying", str(tmp_path)]
+    words = [sys.executable, "-m", "tests.pipelines.download.unstoppable_worker", str(tmp_path)]
     done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=True)
     assert done.stdout == str(-signal.SIGKILL)

@@ -27,13 +27,13 @@ def run_twice(folder, lines, server):
 
 def test_a_third_time_nothing_is_asked_of_a_server_and_no_worker_starts(folder, server):
     lines = [server.add("/slow", CONTENT, stall_after=[100_000]), server.add("/quick", b"quick")]
-    assert run_twice(folder, lines, server) == "2 here.\n"
+    assert run_twice(folder, lines, server) == "2 downloaded.\n"
     log = folder.root / ".leasehold" / "workers.log"
     log.unlink()  # every worker makes it anew
     asked, before, journal = len(server.log), workers(folder), known(folder, EVENTS)
     assert before
     with ordered(folder, lines) as third:
-        assert (third.end(), third.log) == (0, "Nothing to do: 2 here.\n")
+        assert (third.end(), third.log) == (0, "Nothing to do: 2 downloaded.\n")
     assert len(server.log) == asked
     assert workers(folder) == before
     assert known(folder, EVENTS) == journal
@@ -47,7 +47,7 @@ def test_what_is_here_twice_or_was_here_before_is_no_reason_to_start_a_worker_ei
             assert hand.end() == 0
     asked, before = len(server.log), workers(folder)
     with ordered(folder, lines) as third:
-        assert (third.end(), third.log) == (0, "Nothing to do: 1 here, 1 here (same content).\n")
+        assert (third.end(), third.log) == (0, "Nothing to do: 1 downloaded, 1 duplicate.\n")
     assert (len(server.log), workers(folder)) == (asked, before)
     assert len(before) == 1
 

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from leasehold.pipelines.translate.api import existing
+from leasehold.pipelines.translate.api import open_run
 from leasehold.pipelines.translate.decisions import submit_round
 from leasehold.pipelines.translate.documents.limits import PARAGRAPH_BYTES_MAX
 from leasehold.pipelines.translate.history import histories, inputs_of
@@ -171,7 +171,7 @@ def test_only_what_waits_is_reworked_when_asked_for_and_new_paragraphs_wait_for_
 
     with endpoint(waiting, answer) as server:
         again = waiting.translate("--rework-only")
-        assert (again.exit_code, again.stdout.splitlines()[0]) == (1, "5 paragraphs, 3 tried again")
+        assert (again.exit_code, again.stdout.splitlines()[0]) == (1, "5 paragraphs, 3 retried")
         assert {requested_text(asked) for asked in server.asked} == {SHY, SHYER, SHYEST}
         assert waiting.status() == ["approved", "approved", "rework_required", "rework_required"]
         assert waiting.final() == [spanish(HOUSE), good, SHYER, SHYEST, DOOR]
@@ -184,7 +184,7 @@ def test_only_what_waits_is_reworked_when_asked_for_and_new_paragraphs_wait_for_
 
 def submitted_and_killed(workspace, index, decision):
     """Submit a decision and do nothing more, as a command that is killed then."""
-    with existing(workspace.run_folder) as (toolchain, document):
+    with open_run(workspace.run_folder) as (toolchain, document):
         history = list(histories(toolchain, document))[index - 1]
         submit_round(toolchain, history, dict(inputs_of(toolchain, document))[history.planned.key], decision)
 
@@ -192,7 +192,7 @@ def submitted_and_killed(workspace, index, decision):
 def test_a_rework_that_was_cut_off_is_gone_on_with_and_not_asked_for_again(waiting):
     submitted_and_killed(waiting, 2, Decision(DecisionKind.RETRY, "Ana"))
     again = waiting.translate("--rework-only")
-    assert (again.exit_code, again.stdout.splitlines()[0]) == (1, "4 paragraphs, 2 tried again")
+    assert (again.exit_code, again.stdout.splitlines()[0]) == (1, "4 paragraphs, 2 retried")
     found = [len(of(waiting, "state/paragraph_scores.jsonl", index)) for index in (2, 3, 4)]
     assert found[0] == found[1] == found[2]
     assert "3 wait for a person" in again.stdout

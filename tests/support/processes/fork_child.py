@@ -36,7 +36,7 @@ PRELOADED: Final = (
     "leasehold.contracts",
     "leasehold.pipelines.download.cli.command",
     "leasehold.pipelines.download.run_loop",
-    "leasehold.pipelines.hand",
+    "leasehold.processes",
     "leasehold.pipelines.translate.cli",
     "leasehold.pipelines.translate.toolchain",
     "leasehold.runlock",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import click
 
 from leasehold import Status
-from leasehold.cli.exits import Exit
+from leasehold.cli.exit_codes import ExitCode
+from leasehold.cli.options import JOB_ID, help_with_examples, open_app, url_option
 from leasehold.cli.table import echo
-from leasehold.cli.verbs import JOB_ID, help_with_examples, opened, url_option
 
 
 @click.command(
@@ -22,7 +22,7 @@ from leasehold.cli.verbs import JOB_ID, help_with_examples, opened, url_option
 @url_option
 def cancel(job_id: int, reason: str) -> None:
     """Call a job off."""
-    with opened() as app:
+    with open_app() as app:
         status = app.cancel(job_id, reason=reason).status
     if not status.settled:
         echo(f"job {job_id} is asked to stop")
@@ -30,4 +30,4 @@ def cancel(job_id: int, reason: str) -> None:
         echo(f"job {job_id} is CANCELLED")
     else:
         echo(f"job {job_id} had ended {status} before; nothing was changed", error=True)
-        click.get_current_context().exit(Exit.CHECK_FAILED)
+        click.get_current_context().exit(ExitCode.CHECK_FAILED)

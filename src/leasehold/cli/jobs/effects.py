@@ -6,9 +6,9 @@ from typing import Final
 
 import click
 
+from leasehold.cli.options import JOB_ID, help_with_examples, json_option, open_app, url_option
 from leasehold.cli.table import Column, echo, print_table
-from leasehold.cli.verbs import JOB_ID, help_with_examples, json_option, opened, url_option
-from leasehold.cli.words import compact, count, document, read_json, safe
+from leasehold.cli.text import count, json_document, json_line, printable, read_json
 from leasehold.errors import OptionInvalid
 from leasehold.insight.read import effects as ledger
 from leasehold.insight.read.effects import Seen
@@ -50,10 +50,10 @@ def effects(job_id: int, *, key: str | None, happened: str | None, did_not_happe
     if key is not None or happened is not None or did_not_happen:
         _answer(job_id, key, happened, did_not_happen=did_not_happen)
         return
-    with opened() as app:
+    with open_app() as app:
         found = ledger.of(app.store, job_id)
     if as_json:
-        echo(document([one.plain() for one in found]))
+        echo(json_document([one.plain() for one in found]))
         return
     print_table(COLUMNS, [_row(one) for one in found])
     if doubtful := sum(one.state == "in_doubt" for one in found):
@@ -65,14 +65,24 @@ def _answer(job_id: int, key: str | None, happened: str | None, *, did_not_happe
     if key is None or (happened is None) != did_not_happen:
         raise OptionInvalid("Say --answer KEY with either --happened RESULT or --did-not-happen.")
     result = None if happened is None else read_json(happened)
-    with opened() as app:
+    with open_app() as app:
         app.deadletters.answer_cancelled(job_id, key, happened=not did_not_happen, result=result)
-    echo(f"effect {safe(key)} {'did not happen' if did_not_happen else 'happened'}: this is on record")
+    echo(f"effect {printable(key)} {'did not happen' if did_not_happen else 'happened'}: this is on record")
 
 
 def _row(one: Seen) -> list[object]:
     stage = one.stage or ""
     stage = stage if one.segment is None else f"{stage} [{one.segment}]"
     said = one.result if one.state == "done" else (one.failure or {}).get("message")
-    result = "" if said is None and one.state != "done" else compact(said)
-    return [one.task_id, stage, one.number, one.kind, one.state, one.attempt, one.key[:16], compact(one.fields), result]
+    result = "" if said is None and one.state != "done" else json_line(said)
+    return [
+        one.task_id,
+        stage,
+        one.number,
+        one.kind,
+        one.state,
+        one.attempt,
+        one.key[:16],
+        json_line(one.fields),
+        result,
+    ]

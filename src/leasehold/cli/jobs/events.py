@@ -10,9 +10,9 @@ from typing import Any, Final
 import click
 
 from leasehold import clock
+from leasehold.cli.options import JOB_ID, help_with_examples, json_option, open_app, url_option
 from leasehold.cli.table import echo
-from leasehold.cli.verbs import JOB_ID, help_with_examples, json_option, opened, url_option
-from leasehold.cli.words import compact, count, safe
+from leasehold.cli.text import count, json_line, printable
 from leasehold.errors import OptionInvalid
 from leasehold.insight.journal.follow import Follower, encode, page, plain
 from leasehold.insight.journal.ndjson import Projection
@@ -48,7 +48,7 @@ def events(job_id: int | None, *, follow: bool, out: Path | None, after: int | N
     """Show the journal."""
     if out is not None and after is not None:
         raise OptionInvalid("--out continues where its file ends; drop --after.")
-    with opened() as app:
+    with open_app() as app:
         if job_id is not None:
             jobs.find(app.store, job_id, whole=False)
         if out is not None:
@@ -82,13 +82,13 @@ def project(store: Store, job_id: int | None, path: Path, *, follow: bool) -> No
     with Projection(path) as file:
         compare(store, job_id, file)
         if torn := file.repair():
-            echo(f"{safe(path)}: a torn last line of {count(torn, 'byte')} was cut off", error=True)
+            echo(f"{printable(path)}: a torn last line of {count(torn, 'byte')} was cut off", error=True)
         follower = Follower(store, job_id, file.last)
         written = 0
         for lines in followed(follower) if follow else settled(follower):
             file.append([encode(line) for line in lines])
             written += len(lines)
-        echo(f"{safe(path)}: {count(written, 'line')} added", error=True)
+        echo(f"{printable(path)}: {count(written, 'line')} added", error=True)
 
 
 def settled(follower: Follower) -> Iterator[list[JournalLine]]:
@@ -110,5 +110,5 @@ def _shown(line: JournalLine) -> str:
     ]
     words += [f"{name} {fields[name]}" for name in ("attempt", "worker") if name in fields]
     if "detail" in fields:
-        words.append(compact({name: value for name, value in fields["detail"].items() if name != "stack"}))
-    return safe("  ".join(words))
+        words.append(json_line({name: value for name, value in fields["detail"].items() if name != "stack"}))
+    return printable("  ".join(words))

@@ -8,7 +8,7 @@ import tempfile
 
 import click
 
-from leasehold.cli.verbs import JOB_ID, help_with_examples, opened, url_option
+from leasehold.cli.options import JOB_ID, help_with_examples, open_app, url_option
 from leasehold.insight.record.export import export as write_record
 
 SPOOL_BYTES = 16 * 1024 * 1024
@@ -27,7 +27,7 @@ SPOOL_BYTES = 16 * 1024 * 1024
 def export(job_id: int) -> None:
     """Write a job's record."""
     with tempfile.SpooledTemporaryFile(SPOOL_BYTES) as spool:
-        with opened() as app:
+        with open_app() as app:
             write_record(app.store, job_id, spool)
         spool.seek(0)
         shutil.copyfileobj(spool, sys.stdout.buffer)

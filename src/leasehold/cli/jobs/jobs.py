@@ -7,9 +7,9 @@ import sys
 import click
 
 from leasehold import Status
+from leasehold.cli.options import JOB_ID, help_with_examples, json_option, open_app, url_option
 from leasehold.cli.table import Column, echo, print_table
-from leasehold.cli.verbs import JOB_ID, help_with_examples, json_option, opened, url_option
-from leasehold.cli.words import ago, document, span
+from leasehold.cli.text import ago, duration, json_document
 from leasehold.insight.read import jobs as insight
 from leasehold.insight.read.jobs import JobSnapshot
 from leasehold.model.limits import PAGE_MAX
@@ -45,10 +45,10 @@ def jobs(
     """List jobs."""
     kind = kind and check_name(kind, "kind")
     queue = queue and check_name(queue, "queue")
-    with opened() as app:
+    with open_app() as app:
         found = insight.listing(app.store, status=status, kind=kind, queue=queue, before=before, limit=limit)
     if as_json:
-        echo(document([job.plain() for job in found]))
+        echo(json_document([job.plain() for job in found]))
         return
     print_table(COLUMNS, [_row(job) for job in found])
     if len(found) == limit and sys.stdout.isatty():
@@ -56,6 +56,6 @@ def jobs(
 
 
 def _row(job: JobSnapshot) -> list[object]:
-    took = span((job.finished_at - job.created_at).total_seconds()) if job.finished_at else ""
+    took = duration((job.finished_at - job.created_at).total_seconds()) if job.finished_at else ""
     failure = f"{job.failure.get('error_class')}: {job.failure.get('message')}" if job.failure else ""
     return [job.id, job.status.value, job.kind, job.key, ago(job.created_at), took, failure]

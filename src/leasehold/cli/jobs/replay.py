@@ -8,11 +8,11 @@ import click
 from msgspec import to_builtins
 
 from leasehold import canonical
-from leasehold.cli.exits import Exit
+from leasehold.cli.exit_codes import ExitCode
 from leasehold.cli.modules import find_app
+from leasehold.cli.options import help_with_examples, json_option, url_option
 from leasehold.cli.table import echo
-from leasehold.cli.verbs import help_with_examples, json_option, url_option
-from leasehold.cli.words import count, safe
+from leasehold.cli.text import count, printable
 from leasehold.redact import scrub
 from leasehold.runtime.replay.ledger import Divergence
 from leasehold.runtime.replay.replayer import Replay
@@ -40,12 +40,12 @@ def replay(file: Path, name: str, *, as_json: bool) -> None:
         echo(canonical.encode(to_builtins(found)))
     else:
         _print(found)
-    click.get_current_context().exit(Exit.OK if found.equal else Exit.CHECK_FAILED)
+    click.get_current_context().exit(ExitCode.OK if found.equal else ExitCode.CHECK_FAILED)
 
 
 def _print(found: Replay) -> None:
     if found.divergence is not None:
-        echo(safe(scrub(f"diverged: {_sentence(found.divergence)}")))
+        echo(printable(scrub(f"diverged: {_sentence(found.divergence)}")))
         return
     ran = f"{count(found.tasks, 'task')} run again, {found.told} told by the journal alone"
     echo(f"equal: {ran}, {count(found.effects, 'effect')} answered from the record")

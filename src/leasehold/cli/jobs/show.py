@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import click
 
+from leasehold.cli.options import JOB_ID, help_with_examples, json_option, open_app, url_option
 from leasehold.cli.table import Column, echo, print_table
-from leasehold.cli.verbs import JOB_ID, help_with_examples, json_option, opened, url_option
-from leasehold.cli.words import ago, compact, count, document, safe, span
+from leasehold.cli.text import ago, count, duration, json_document, json_line, printable
 from leasehold.insight.read import timeline
 from leasehold.insight.read.jobs import JobSnapshot
 from leasehold.insight.read.timeline import JobPart, Moment, Timeline
@@ -52,10 +52,10 @@ MOMENTS: Final = (
 @url_option
 def show(job_id: int, *, events: int, as_json: bool) -> None:
     """Show a job."""
-    with opened() as app:
+    with open_app() as app:
         found = timeline.read(app.store, job_id, lines=events)
     if as_json:
-        echo(document(found.plain()))
+        echo(json_document(found.plain()))
         return
     for line in (*_heading(found.job), *_letters(found)):
         echo(line)
@@ -66,17 +66,17 @@ def show(job_id: int, *, events: int, as_json: bool) -> None:
 
 
 def _heading(job: JobSnapshot) -> Iterable[str]:
-    yield f"job {job.id}  {safe(job.kind)}  {job.status.value}"
-    yield f"  key        {safe(job.key)}"
+    yield f"job {job.id}  {printable(job.kind)}  {job.status.value}"
+    yield f"  key        {printable(job.key)}"
     yield f"  submitted  {job.created_at:%Y-%m-%d %H:%M:%S} UTC, {ago(job.created_at)}"
     if job.finished_at is not None:
-        yield f"  took       {span((job.finished_at - job.created_at).total_seconds())}"
-    yield f"  payload    {compact(job.payload)}"
+        yield f"  took       {duration((job.finished_at - job.created_at).total_seconds())}"
+    yield f"  payload    {json_line(job.payload)}"
     if job.output is not None:
-        yield f"  output     {compact(job.output)}"
+        yield f"  output     {json_line(job.output)}"
     if job.failure is not None:
         yield f"  failure    {_failure(job.failure)}"
-        yield from (f"             {safe(line)}" for line in str(job.failure.get("stack", "")).splitlines())
+        yield from (f"             {printable(line)}" for line in str(job.failure.get("stack", "")).splitlines())
 
 
 def _letters(found: Timeline) -> Iterable[str]:
@@ -95,9 +95,8 @@ def _print_parts(found: Timeline) -> None:
         shown += sorted(_pressing(segments), key=lambda part: part.id)
         if len(segments) > SEGMENTS_SHOWN:
             tally = ", ".join(f"{groups[stage, status]} {status}" for status in URGENCY if groups[stage, status])
-            echo(
-                f"{safe(stage)}: {count(len(segments), 'segment')}: {tally}; {SEGMENTS_SHOWN} are shown, --json has all"
-            )
+            total = f"{printable(stage)}: {count(len(segments), 'segment')}"
+            echo(f"{total}: {tally}; {SEGMENTS_SHOWN} are shown, --json prints all")
     print_table(PARTS, [_part_row(part) for part in _in_order(shown)])
 
 
@@ -126,10 +125,10 @@ def _part_row(part: JobPart) -> list[object]:
 def _lease(part: JobPart) -> str:
     if part.holder is not None:
         left = part.holder.expires_in
-        expiry = f"expires in {span(left)}" if left >= 0 else f"expired {span(-left)} ago"
+        expiry = f"expires in {duration(left)}" if left >= 0 else f"expired {duration(-left)} ago"
         return f"{part.holder.host}:{part.holder.pid}, {expiry}"
     if part.due_in is not None and part.due_in > 0:
-        return f"due in {span(part.due_in)}"
+        return f"due in {duration(part.due_in)}"
     return ""
 
 
@@ -141,7 +140,7 @@ def _progress(progress: Any) -> str:
 
 
 def _failure(failure: dict[str, Any] | None) -> str:
-    return "" if failure is None else safe(f"{failure.get('error_class')}: {failure.get('message')}")
+    return "" if failure is None else printable(f"{failure.get('error_class')}: {failure.get('message')}")
 
 
 def _print_moments(found: Timeline) -> None:
@@ -157,5 +156,5 @@ def _moment_row(moment: Moment) -> list[object]:
 
 def _detail(detail: Any) -> str:
     if not isinstance(detail, dict):
-        return compact(detail)
+        return json_line(detail)
     return ", ".join(f"{name} {value}" for name, value in detail.items() if name not in ("stack", "retryable"))

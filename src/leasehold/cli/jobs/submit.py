@@ -9,11 +9,11 @@ from contextlib import closing, contextmanager
 import click
 
 from leasehold import Job, Leasehold, Status, canonical
-from leasehold.cli.exits import Exit
+from leasehold.cli.exit_codes import ExitCode
 from leasehold.cli.modules import find_app
+from leasehold.cli.options import help_with_examples, json_option, open_app, url_option
 from leasehold.cli.table import echo
-from leasehold.cli.verbs import help_with_examples, json_option, opened, url_option
-from leasehold.cli.words import compact, document, safe
+from leasehold.cli.text import json_document, json_line, printable
 from leasehold.errors import PayloadInvalid
 from leasehold.insight.read import jobs
 from leasehold.model.limits import DELAY_SECONDS_MAX
@@ -69,26 +69,26 @@ def submit(  # noqa: PLR0913 — one parameter for each option
             echo(str(job.id))
         status = job.wait(timeout).status if wait else None
         if as_json:
-            echo(document(jobs.find(app.store, job.id).plain()))
+            echo(json_document(jobs.find(app.store, job.id).plain()))
         elif status is not None:
             echo(ending(job))
     if status not in (None, Status.DONE):
-        click.get_current_context().exit(Exit.CHECK_FAILED)
+        click.get_current_context().exit(ExitCode.CHECK_FAILED)
 
 
 @contextmanager
 def app_or_database(name: str | None) -> Iterator[Leasehold]:
     """Use the app that is named, or open the database alone."""
-    with closing(find_app(name)) if name else opened() as app:
+    with closing(find_app(name)) if name else open_app() as app:
         yield app
 
 
 def ending(job: Job) -> str:
     """Say in one line what came of a job."""
     if job.status is Status.DONE:
-        return f"DONE {compact(job.output)}"
+        return f"DONE {json_line(job.output)}"
     failure = job.failure or {}
-    return f"{job.status} {safe(failure.get('error_class', ''))}: {safe(failure.get('message', ''))}"
+    return f"{job.status} {printable(failure.get('error_class', ''))}: {printable(failure.get('message', ''))}"
 
 
 def read_payload(given: str) -> str:

@@ -9,10 +9,10 @@ from msgspec import structs
 
 from leasehold import canonical
 from leasehold.canonical import INTEGER_MAX
-from leasehold.cli.exits import Exit
+from leasehold.cli.exit_codes import ExitCode
+from leasehold.cli.options import help_with_examples, json_option, open_app, url_option
 from leasehold.cli.table import echo
-from leasehold.cli.verbs import help_with_examples, json_option, opened, url_option
-from leasehold.cli.words import count, safe
+from leasehold.cli.text import count, printable
 from leasehold.errors import RecordDamaged
 from leasehold.insight.verify.verify import Verification, verify_file, verify_job
 from leasehold.redact import scrub
@@ -46,7 +46,7 @@ def verify(target: str, *, head: str | None, as_json: bool) -> None:
         echo(canonical.encode(structs.asdict(found)))
     else:
         _print(found)
-    click.get_current_context().exit(Exit.OK if found.equal else Exit.CHECK_FAILED)
+    click.get_current_context().exit(ExitCode.OK if found.equal else ExitCode.CHECK_FAILED)
 
 
 def _verify(target: str) -> Verification:
@@ -54,16 +54,16 @@ def _verify(target: str) -> Verification:
         if not Path(target).exists():
             raise RecordDamaged(f"{target} cannot be read: No such file or directory.")
         return verify_file(Path(target))
-    with opened() as app:
+    with open_app() as app:
         return verify_job(app.store, min(int(target), INTEGER_MAX))
 
 
 def _print(found: Verification) -> None:
     if found.difference:
-        echo(safe(scrub(f"different: {found.difference}", entropy=False)))
+        echo(printable(scrub(f"different: {found.difference}", entropy=False)))
         return
     parts = (count(found.tasks, "task"), count(found.events, "event"), count(found.effects, "effect"))
     echo(f"equal: {', '.join(parts)}")
     if found.not_compared:
-        echo(safe(f"not compared: {found.not_compared}"))
+        echo(printable(f"not compared: {found.not_compared}"))
     echo(f"head {found.head}")

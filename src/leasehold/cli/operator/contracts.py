@@ -8,15 +8,15 @@ from typing import Final
 
 import click
 
-from leasehold.cli.exits import Exit
+from leasehold.cli.exit_codes import ExitCode
+from leasehold.cli.options import help_with_examples, json_option, url_option_with_default
 from leasehold.cli.table import echo
-from leasehold.cli.verbs import help_with_examples, json_option, url_option_saying
-from leasehold.cli.words import count, document, safe
+from leasehold.cli.text import count, json_document, printable
 from leasehold.contracts import Checked, check_run
 
 PROBLEMS_SHOWN: Final = 100
 PROBLEMS_SHOWN_MAX: Final = 100_000
-no_database = url_option_saying("Not asked here: contracts are about files.")
+no_database = url_option_with_default("Not asked here: contracts are about files.")
 
 
 @click.group(
@@ -55,15 +55,15 @@ def check(folder: Path, *, max_problems: int, as_json: bool) -> None:
     """Check a whole run folder."""
     found = check_run(folder, problems_kept=max_problems)
     if as_json:
-        echo(document(asdict(found)))
+        echo(json_document(asdict(found)))
     else:
         _print(found)
-    click.get_current_context().exit(Exit.OK if found.ok else Exit.CHECK_FAILED)
+    click.get_current_context().exit(ExitCode.OK if found.ok else ExitCode.CHECK_FAILED)
 
 
 def _print(found: Checked) -> None:
     for diagnostic in found.diagnostics:
-        echo(safe(diagnostic))
+        echo(printable(diagnostic))
     if hidden := found.problems - len(found.diagnostics):
         echo(f"… and {count(hidden, 'more problem')}")
     echo(f"{count(found.rows, 'row')}, {count(found.problems, 'problem') if found.problems else 'nothing wrong'}.")

@@ -8,11 +8,11 @@ from typing import Any, Final, TypeVar
 import click
 
 from leasehold.app.deadletters import Filters, RevivalReport
-from leasehold.cli.exits import Exit
+from leasehold.cli.exit_codes import ExitCode
 from leasehold.cli.operator.dead_screens import print_dossier, print_letters, print_plan
+from leasehold.cli.options import JOB_ID, help_with_examples, json_option, open_app, url_option
 from leasehold.cli.table import echo
-from leasehold.cli.verbs import JOB_ID, help_with_examples, json_option, opened, url_option
-from leasehold.cli.words import count, document, read_json, safe
+from leasehold.cli.text import count, json_document, printable, read_json
 from leasehold.errors import OptionInvalid
 from leasehold.insight.read.revival_plan import RevivalPlan
 from leasehold.model.limits import PAGE_MAX
@@ -66,10 +66,10 @@ def dead() -> None:
 @url_option
 def list_letters(*, limit: int, before: int | None, as_json: bool, **filters: Any) -> None:
     """List letters."""
-    with opened() as app:
+    with open_app() as app:
         found = app.deadletters.list(before=before, limit=limit, **filters)
     if as_json:
-        echo(document([letter.plain() for letter in found]))
+        echo(json_document([letter.plain() for letter in found]))
     else:
         print_letters(found)
 
@@ -86,10 +86,10 @@ def list_letters(*, limit: int, before: int | None, as_json: bool, **filters: An
 @url_option
 def show(letter_id: int, *, as_json: bool) -> None:
     """Show a letter."""
-    with opened() as app:
+    with open_app() as app:
         found = app.deadletters.get(letter_id)
     if as_json:
-        echo(document(found.plain()))
+        echo(json_document(found.plain()))
     else:
         print_dossier(found)
 
@@ -113,7 +113,7 @@ def show(letter_id: int, *, as_json: bool) -> None:
 def evidence(letter_id: int | None, *, text: str, ticket: str | None, limit: int | None, **filters: Any) -> None:
     """Write down a remedy."""
     chosen = one_or_many(letter_id, filters)
-    with opened() as app:
+    with open_app() as app:
         if letter_id is not None:
             app.deadletters.evidence(letter_id, text, ticket=ticket)
             echo(f"letter {letter_id} has evidence")
@@ -135,10 +135,10 @@ def evidence(letter_id: int | None, *, text: str, ticket: str | None, limit: int
 @url_option
 def plan(letter_id: int, *, from_start: bool, as_json: bool) -> None:
     """Plan a revival."""
-    with opened() as app:
+    with open_app() as app:
         found = app.deadletters.plan(letter_id, from_start=from_start)
     if as_json:
-        echo(document(found.plain()))
+        echo(json_document(found.plain()))
     else:
         print_plan(found)
 
@@ -164,7 +164,7 @@ def plan(letter_id: int, *, from_start: bool, as_json: bool) -> None:
 def revive(letter_id: int | None, *, from_start: bool, dry_run: bool, limit: int | None, **filters: Any) -> None:
     """Revive letters."""
     chosen = one_or_many(letter_id, filters)
-    with opened() as app:
+    with open_app() as app:
         if letter_id is None:
             report = app.deadletters.revive_many(from_start=from_start, dry_run=dry_run, limit=limit, **chosen)
         elif dry_run:
@@ -190,7 +190,7 @@ def revive(letter_id: int | None, *, from_start: bool, dry_run: bool, limit: int
 @url_option
 def resolve(letter_id: int, *, notes: str) -> None:
     """Resolve a letter."""
-    with opened() as app:
+    with open_app() as app:
         app.deadletters.resolve(letter_id, notes)
     echo(f"letter {letter_id} is resolved")
 
@@ -216,9 +216,9 @@ def answer(letter_id: int, effect_key: str, *, happened: str | None, did_not_hap
     if (happened is None) != did_not_happen:
         raise OptionInvalid("Say either --happened RESULT or --did-not-happen.")
     result = None if happened is None else read_json(happened)
-    with opened() as app:
+    with open_app() as app:
         app.deadletters.answer(letter_id, effect_key, happened=not did_not_happen, result=result)
-    echo(f"effect {safe(effect_key)} {'did not happen' if did_not_happen else 'happened'}: this is on record")
+    echo(f"effect {printable(effect_key)} {'did not happen' if did_not_happen else 'happened'}: this is on record")
 
 
 def one_or_many(letter_id: int | None, filters: dict[str, Any]) -> Filters:
@@ -232,19 +232,19 @@ def one_or_many(letter_id: int | None, filters: dict[str, Any]) -> Filters:
 def _print_rehearsal(plan: RevivalPlan) -> None:
     print_plan(plan)
     if plan.refusal is not None:
-        click.get_current_context().exit(Exit.CHECK_FAILED)
+        click.get_current_context().exit(ExitCode.CHECK_FAILED)
 
 
 def _print_report(report: RevivalReport, one: str, many: str) -> None:
     echo(f"{count(len(report.done), 'letter')} {one if len(report.done) == 1 else many}{_ids(report.done)}")
     for refused in report.refused[:REFUSALS_SHOWN]:
-        echo(safe(f"letter {refused.letter_id} is left as it is: {refused.code}: {refused.reason}"), error=True)
+        echo(printable(f"letter {refused.letter_id} is left as it is: {refused.code}: {refused.reason}"), error=True)
     if len(report.refused) > REFUSALS_SHOWN:
         echo(f"and {count(len(report.refused) - REFUSALS_SHOWN, 'more letter')}", error=True)
     if report.left:
         echo(f"{count(report.left, 'more letter')} left out, as --limit says", error=True)
     if report.refused:
-        click.get_current_context().exit(Exit.CHECK_FAILED)
+        click.get_current_context().exit(ExitCode.CHECK_FAILED)
 
 
 def _ids(letters: Iterable[int]) -> str:

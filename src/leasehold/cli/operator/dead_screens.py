@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from leasehold.cli.table import Column, echo, print_table
-from leasehold.cli.words import ago, compact, safe
+from leasehold.cli.text import ago, json_line, printable
 from leasehold.insight.read.deadletters import AuditEntry, Burial, DeadLetter, DeadLetterDetail
 from leasehold.insight.read.revival_plan import RevivalPlan
 
@@ -64,7 +64,7 @@ def print_plan(plan: RevivalPlan) -> None:
         )
     if plan.refusal is not None:
         echo()
-        echo(safe(f"it would be refused: {plan.refusal_code}: {plan.refusal}"))
+        echo(printable(f"it would be refused: {plan.refusal_code}: {plan.refusal}"))
 
 
 def _row(letter: DeadLetter) -> list[object]:
@@ -95,14 +95,14 @@ def _heading(found: DeadLetterDetail) -> Iterable[str]:
     letter = found.letter
     where = _place(letter.stage, letter.segment)
     yield f"letter {letter.id}  {letter.error_class}  {letter.state.value}{'  escalated' if letter.escalated else ''}"
-    yield f"  job            {letter.job_id}  {safe(letter.kind)}{f'  stage {safe(where)}' if where else ''}"
+    yield f"  job            {letter.job_id}  {printable(letter.kind)}{f'  stage {printable(where)}' if where else ''}"
     yield f"  attempts       {letter.attempts} in epoch {letter.epoch}"
     yield f"  first failure  {letter.first_failure_at:%Y-%m-%d %H:%M:%S} UTC"
     yield f"  last failure   {letter.last_failure_at:%Y-%m-%d %H:%M:%S} UTC, {ago(letter.last_failure_at)}"
-    yield f"  context        {compact(found.sanitized_context)}"
+    yield f"  context        {json_line(found.sanitized_context)}"
     if found.last_stack:
         yield "  last stack"
-        yield from (f"    {safe(line)}" for line in found.last_stack.splitlines())
+        yield from (f"    {printable(line)}" for line in found.last_stack.splitlines())
 
 
 def _chapter(chapter: Burial) -> Iterable[str]:
@@ -114,11 +114,11 @@ def _chapter(chapter: Burial) -> Iterable[str]:
 
 
 def _deed(deed: AuditEntry) -> str:
-    return f"{deed.at:%Y-%m-%d %H:%M:%S} UTC  {safe(deed.principal)}  {deed.action}  {_told(deed)}".rstrip()
+    return f"{deed.at:%Y-%m-%d %H:%M:%S} UTC  {printable(deed.principal)}  {deed.action}  {_told(deed)}".rstrip()
 
 
 def _told(deed: AuditEntry) -> str:
     if deed.action == "revive":
         did = deed.detail.get("did", {})
         return f"epoch {did.get('epoch')}{', from start' if deed.detail.get('from_start') else ''}"
-    return ", ".join(f"{safe(name)} {compact(value)}" for name, value in deed.detail.items())
+    return ", ".join(f"{printable(name)} {json_line(value)}" for name, value in deed.detail.items())

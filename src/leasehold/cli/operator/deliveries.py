@@ -10,9 +10,9 @@ import click
 
 from leasehold.cli.modules import find_app
 from leasehold.cli.operator.worker import level_option, log_to_stderr
+from leasehold.cli.options import JOB_ID, help_with_examples, json_option, open_app, url_option
 from leasehold.cli.table import Column, echo, print_table
-from leasehold.cli.verbs import JOB_ID, help_with_examples, json_option, opened, url_option
-from leasehold.cli.words import ago, compact, count, document, safe, span
+from leasehold.cli.text import ago, count, duration, json_document, json_line, printable
 from leasehold.errors import OptionInvalid
 from leasehold.insight.read import deliveries as insight
 from leasehold.insight.read.deliveries import Delivery
@@ -83,12 +83,12 @@ def list_deliveries(*, status: str | None, subject: str | None, limit: int, befo
 @url_option
 def show(delivery_id: int, *, as_json: bool) -> None:
     """Show a delivery."""
-    with opened() as app:
+    with open_app() as app:
         found = insight.find(app.store, delivery_id)
         deeds = insight.deeds(app.store, delivery_id)
     if as_json:
         answers = [one for one in deeds if one["action"] == "answer"]
-        echo(document({**found.plain(), "answers": answers, "deeds": deeds}))
+        echo(json_document({**found.plain(), "answers": answers, "deeds": deeds}))
         return
     for line in _lines(found, deeds):
         echo(line)
@@ -111,7 +111,7 @@ def reconcile(app: str, delivery_id: int | None, *, as_json: bool) -> None:
     with closing(find_app(app)) as found:
         looked = found.deliveries.reconcile(delivery_id)
     if as_json:
-        echo(document([one.plain() for one in looked]))
+        echo(json_document([one.plain() for one in looked]))
         return
     for one in looked:
         echo(f"delivery {one.id} is {one.status.value}")
@@ -143,9 +143,9 @@ def answer(
         raise OptionInvalid("Say either --sent or --not-sent.")
     if notification_id is not None and not sent:
         raise click.UsageError("--notification-id needs --sent.")
-    with opened() as app:
+    with open_app() as app:
         found = app.deliveries.answer(delivery_id, sent=sent, notification_id=notification_id, notes=notes)
-    echo(document(found.plain()) if as_json else f"delivery {found.id} is {found.status.value}")
+    echo(json_document(found.plain()) if as_json else f"delivery {found.id} is {found.status.value}")
 
 
 @click.command(
@@ -175,17 +175,19 @@ def print_deliveries(
     before: int | None = None,
 ) -> None:
     """Print deliveries, and which of them nobody sends."""
-    with opened() as app:
+    with open_app() as app:
         found = insight.listing(app.store, status=status, subject=subject, before=before, limit=limit)
         backlogs = app.store.deliveries.backlogs()
     if as_json:
-        echo(document([one.plain() for one in found]))
+        echo(json_document([one.plain() for one in found]))
         return
     print_table(COLUMNS, [_row(one) for one in found])
     for backlog in backlogs:
         if (waited := insight.unserved(backlog)) is not None:
-            name = safe(backlog.provider)
-            echo(f"{backlog.late} due for provider {name}, for {span(waited)}: no relay seems to have it", error=True)
+            name = printable(backlog.provider)
+            echo(
+                f"{backlog.late} due for provider {name}, for {duration(waited)}: no relay seems to have it", error=True
+            )
 
 
 def _row(one: Delivery) -> list[object]:
@@ -202,32 +204,32 @@ def _row(one: Delivery) -> list[object]:
 
 
 def _failure(failure: dict[str, Any] | None) -> str:
-    return "" if failure is None else safe(f"{failure.get('error_class')}: {failure.get('message')}")
+    return "" if failure is None else printable(f"{failure.get('error_class')}: {failure.get('message')}")
 
 
 def _lines(one: Delivery, deeds: list[dict[str, Any]]) -> Iterable[str]:
     yield f"delivery {one.id}  {one.status.value}"
-    yield f"  subject    {safe(one.subject)}, version {one.version}"
-    yield f"  recipient  {safe(one.recipient)}"
-    yield f"  provider   {safe(one.provider)}, {count(one.attempts, 'attempt')}"
+    yield f"  subject    {printable(one.subject)}, version {one.version}"
+    yield f"  recipient  {printable(one.recipient)}"
+    yield f"  provider   {printable(one.provider)}, {count(one.attempts, 'attempt')}"
     yield f"  task       {one.task_id}, {ago(one.created_at)}"
     if one.due_at is not None:
         yield f"  due        {one.due_at:%Y-%m-%d %H:%M:%S} UTC"
     if one.notified_at is not None:
         yield f"  sent       {one.notified_at:%Y-%m-%d %H:%M:%S} UTC, {ago(one.notified_at)}"
     if one.notification_id is not None:
-        yield f"  id there   {safe(one.notification_id)}"
+        yield f"  id there   {printable(one.notification_id)}"
     if one.failure is not None:
         yield f"  failure    {_failure(one.failure)}"
         if (doubt := one.failure.get("first_doubt")) is not None:
             yield f"  doubt      {_failure(doubt)}"
-    yield f"  message    {compact(one.message)}"
+    yield f"  message    {json_line(one.message)}"
     yield from map(_deed, deeds)
 
 
 def _deed(told: dict[str, Any]) -> str:
-    who = f"by {safe(told['principal'])} at {told['at']}"
+    who = f"by {printable(told['principal'])} at {told['at']}"
     if told["action"] == "reconcile":
         return f"  looked up  {who}"
     verdict = "sent" if told.get("sent") else "not sent"
-    return f"  answered   {verdict}, {who}: {safe(told.get('notes', ''))}"
+    return f"  answered   {verdict}, {who}: {printable(told.get('notes', ''))}"

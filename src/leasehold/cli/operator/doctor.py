@@ -8,10 +8,10 @@ import click
 from msgspec import to_builtins
 
 from leasehold.app.facade import DEFAULT_URL
-from leasehold.cli.exits import Exit
-from leasehold.cli.table import Column, echo, lay_out, room
-from leasehold.cli.verbs import given_url, help_with_examples, json_option, url_option
-from leasehold.cli.words import document, safe
+from leasehold.cli.exit_codes import ExitCode
+from leasehold.cli.options import given_url, help_with_examples, json_option, url_option
+from leasehold.cli.table import Column, echo, format_table, terminal_width
+from leasehold.cli.text import json_document, printable
 from leasehold.insight.doctor import Finding, Grade, examine
 from leasehold.runtime.process_identity import is_gone, this_process
 
@@ -33,17 +33,17 @@ def doctor(*, as_json: bool) -> None:
     url = given_url() or os.environ.get("LEASEHOLD_URL") or DEFAULT_URL
     findings = examine(url, this_process(), is_gone)
     if as_json:
-        echo(document(to_builtins(findings)))
+        echo(json_document(to_builtins(findings)))
     else:
         _print(findings)
     if any(finding.grade is Grade.WRONG for finding in findings):
-        click.get_current_context().exit(Exit.CHECK_FAILED)
+        click.get_current_context().exit(ExitCode.CHECK_FAILED)
 
 
 def _print(findings: list[Finding]) -> None:
-    head, *lines = lay_out(COLUMNS, [[one.name, one.grade.value, one.text] for one in findings], room())
+    head, *lines = format_table(COLUMNS, [[one.name, one.grade.value, one.text] for one in findings], terminal_width())
     echo(head)
     for line, finding in zip(lines, findings, strict=True):
         echo(line)
         if finding.advice:
-            echo(f"  -> {safe(finding.advice)}")
+            echo(f"  -> {printable(finding.advice)}")

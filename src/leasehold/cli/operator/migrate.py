@@ -7,8 +7,8 @@ from contextlib import closing
 import click
 
 from leasehold import Leasehold
+from leasehold.cli.options import given_url, help_with_examples, url_option
 from leasehold.cli.table import echo
-from leasehold.cli.verbs import given_url, help_with_examples, url_option
 
 
 @click.command(

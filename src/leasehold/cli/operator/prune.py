@@ -9,9 +9,9 @@ import click
 from msgspec import to_builtins
 
 from leasehold.app.retention import BATCH_TASKS, Swept
+from leasehold.cli.options import help_with_examples, json_option, open_app, url_option
 from leasehold.cli.table import echo
-from leasehold.cli.verbs import help_with_examples, json_option, opened, url_option
-from leasehold.cli.words import DAY, HOUR, MINUTE, count, document
+from leasehold.cli.text import DAY, HOUR, MINUTE, count, json_document
 from leasehold.errors import OptionInvalid
 from leasehold.store.retention import Pruned
 
@@ -44,10 +44,10 @@ AGE: Final = re.compile(r"([0-9]{1,6})([smhd])")
 def prune(age: str, *, kind: str | None, dry_run: bool, batch: int, as_json: bool) -> None:
     """Remove old jobs."""
     seconds = parse_age(age)
-    with opened() as app:
+    with open_app() as app:
         swept = app.journal.prune(older_than=seconds, kind=kind, dry_run=dry_run, batch=batch, notice=_progress)
     if as_json:
-        echo(document({**to_builtins(swept), "dry_run": dry_run}))
+        echo(json_document({**to_builtins(swept), "dry_run": dry_run}))
     else:
         echo(_sentence(swept, dry_run=dry_run))
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import click
 from msgspec import to_builtins
 
+from leasehold.cli.options import help_with_examples, json_option, open_app, url_option
 from leasehold.cli.table import Column, echo, print_table
-from leasehold.cli.verbs import help_with_examples, json_option, opened, url_option
-from leasehold.cli.words import document, parse_count
+from leasehold.cli.text import json_document, parse_count
 from leasehold.errors import OptionInvalid
 
 COLUMNS = (
@@ -53,7 +53,7 @@ def list_queues(*, as_json: bool) -> None:
 @url_option
 def pause(name: str) -> None:
     """Pause a queue."""
-    with opened() as app:
+    with open_app() as app:
         app.queues.pause(name)
     echo(f"queue {name} is paused")
 
@@ -63,7 +63,7 @@ def pause(name: str) -> None:
 @url_option
 def resume(name: str) -> None:
     """Resume a queue."""
-    with opened() as app:
+    with open_app() as app:
         app.queues.resume(name)
     echo(f"queue {name} is open")
 
@@ -81,7 +81,7 @@ def resume(name: str) -> None:
 def limit(name: str, most: str) -> None:
     """Limit a queue."""
     capacity = parse_limit(most)
-    with opened() as app:
+    with open_app() as app:
         app.queues.limit(name, capacity)
     echo(f"queue {name} has no limit" if capacity is None else f"queue {name} runs at most {capacity} at once")
 
@@ -97,10 +97,10 @@ def parse_limit(text: str) -> int | None:
 
 def print_queues(*, as_json: bool) -> None:
     """Print every queue with what stands in it."""
-    with opened() as app:
+    with open_app() as app:
         found = app.queues.all()
     if as_json:
-        echo(document(to_builtins(found)))
+        echo(json_document(to_builtins(found)))
         return
     rows = [
         [one.name, "paused" if one.paused else "open", one.capacity or "", one.waiting, one.ready, one.running]

@@ -9,8 +9,8 @@ from contextlib import closing
 import click
 
 from leasehold.cli.modules import find_app
-from leasehold.cli.verbs import help_with_examples, opened, url_option
-from leasehold.cli.words import parse_count
+from leasehold.cli.options import help_with_examples, open_app, url_option
+from leasehold.cli.text import parse_count
 from leasehold.errors import OptionInvalid
 from leasehold.runtime import run
 
@@ -69,7 +69,7 @@ def worker(app: str, queues: tuple[str, ...], concurrency: int, grace: float, lo
 def orchestrate(log_level: str) -> None:
     """Keep work moving."""
     log_to_stderr(log_level)
-    with opened(must_exist=False) as app:
+    with open_app(must_exist=False) as app:
         run.orchestrate(app.store)
 
 

@@ -1,1 +1,1 @@
-"""The tour: jobs, real worker processes, kill -9 among them, and a table that is computed from two sources."""
+"""The tour: jobs in real worker processes, some killed with SIGKILL, and a table computed from two sources."""

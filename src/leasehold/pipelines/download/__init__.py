@@ -13,7 +13,7 @@ from leasehold.lazy import lazy_names
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
-        "api": ["Planned", "plan", "report", "run"],
+        "api": ["PlannedFiles", "plan", "report", "run"],
         "collection": ["Collection", "Settings"],
         "manifest": ["Artifact", "ManifestInvalid", "read_manifest"],
         "repair.reconcile": ["Reconciled", "reconcile"],

@@ -1,5 +1,5 @@
 from leasehold.app.facade import Leasehold
-from leasehold.pipelines.download.api import Planned, plan, report, run
+from leasehold.pipelines.download.api import PlannedFiles, plan, report, run
 from leasehold.pipelines.download.collection import Collection, Settings
 from leasehold.pipelines.download.manifest import Artifact, ManifestInvalid, read_manifest
 from leasehold.pipelines.download.repair.reconcile import Reconciled, reconcile
@@ -9,7 +9,7 @@ __all__ = [
     "Artifact",
     "Collection",
     "ManifestInvalid",
-    "Planned",
+    "PlannedFiles",
     "Reconciled",
     "Report",
     "Settings",

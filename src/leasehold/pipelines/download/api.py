@@ -8,43 +8,44 @@ from pathlib import Path
 
 from leasehold.pipelines.download.collection import PER_HOST, Settings
 from leasehold.pipelines.download.manifest import Artifact, read_manifest
-from leasehold.pipelines.download.process.locate import existing, opened
-from leasehold.pipelines.download.repair.reconcile import reconcile
+from leasehold.pipelines.download.process.locate import open_collection, open_existing
 from leasehold.pipelines.download.reports.report import Report, make_report
-from leasehold.pipelines.download.run_loop import look
-from leasehold.pipelines.download.run_loop import run as run_to_end
+from leasehold.pipelines.download.run_loop import RunOptions, worker_spec
+from leasehold.pipelines.download.run_loop import run as run_until_over
+from leasehold.processes import WorkerProcesses
 
-Wanted = str | Path | Iterable[str | Artifact]
+Manifest = str | Path | Iterable[str | Artifact]
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
-    """What was planned: the keys of its jobs, in order, each once."""
+class PlannedFiles:
+    """The keys of the planned jobs, in order, each once."""
 
     keys: tuple[str, ...]
 
 
-def plan(manifest: Wanted, out: str | Path, *, url: str = "", tidy_query: bool = False) -> Planned:
-    """Plan every file of a manifest: its path, its lines, or artifacts. Planned before, it is planned once."""
+def plan(manifest: Manifest, out: str | Path, *, url: str = "", tidy_query: bool = False) -> PlannedFiles:
+    """Plan every file of a manifest: its path, its lines, or artifacts. A planned file stays as it is."""
     artifacts = read(manifest, tidy_query=tidy_query)
-    with opened(Settings(Path(out), url)) as collection:
-        return Planned(tuple(job.key for job in collection.plan(artifacts)))
+    with open_collection(Settings(Path(out), url)) as collection:
+        return PlannedFiles(tuple(job.key for job in collection.plan(artifacts)))
 
 
-def read(manifest: Wanted, *, tidy_query: bool = False) -> list[Artifact]:
+def read(manifest: Manifest, *, tidy_query: bool = False) -> list[Artifact]:
     """Return the artifacts of a manifest; `ManifestInvalid` names each line that cannot be read."""
     if isinstance(manifest, str | Path):
         with Path(manifest).open(encoding="utf-8") as lines:
             return read_manifest(lines, tidy_query=tidy_query)
-    given = list(manifest)
-    lines_alone = [one for one in given if isinstance(one, str)]
-    if len(lines_alone) == len(given):
-        return read_manifest(lines_alone, tidy_query=tidy_query)
-    return list({one.key: one for one in (_artifact(one, tidy_query=tidy_query) for one in given)}.values())
+    entries = list(manifest)
+    lines_only = [entry for entry in entries if isinstance(entry, str)]
+    if len(lines_only) == len(entries):
+        return read_manifest(lines_only, tidy_query=tidy_query)
+    artifacts = [_artifact(entry, tidy_query=tidy_query) for entry in entries]
+    return list({artifact.key: artifact for artifact in artifacts}.values())
 
 
-def _artifact(one: str | Artifact, *, tidy_query: bool) -> Artifact:
-    return one if isinstance(one, Artifact) else read_manifest([one], tidy_query=tidy_query)[0]
+def _artifact(entry: str | Artifact, *, tidy_query: bool) -> Artifact:
+    return entry if isinstance(entry, Artifact) else read_manifest([entry], tidy_query=tidy_query)[0]
 
 
 def run(
@@ -58,20 +59,20 @@ def run(
     headers: Mapping[str, str] | None = None,
     url: str = "",
 ) -> Report:
-    """Have worker processes fetch what was planned until nothing is left, and report.
+    """Download what was planned in worker processes until nothing is left, and report.
 
-    An interrupt stops the workers; run again to go on.
+    An interrupt stops the workers; run again to resume.
     """
     settings = Settings(Path(out), url, timeout, max_bytes, headers or {})
-    with opened(settings) as collection:
-        reconcile(collection)
-        collection.limit(per_host, rate)
-        if not look(collection).is_over:
-            run_to_end(collection, workers, lambda _: None)
+    with (
+        open_collection(settings) as collection,
+        WorkerProcesses(worker_spec(collection.settings), workers) as processes,
+    ):
+        run_until_over(collection, (), RunOptions(per_host, rate), processes)
         return make_report(collection)
 
 
 def report(out: str | Path, *, url: str = "") -> Report:
-    """Tell what was planned, what is here, what failed and why, and what went missing."""
-    with existing(Path(out), url) as collection:
+    """Report what was planned, what is on disk, what failed and why, and what is missing."""
+    with open_existing(Path(out), url) as collection:
         return make_report(collection)

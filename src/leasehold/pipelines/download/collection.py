@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from leasehold import Job, Leasehold, Misuse, Retry, Task
 from leasehold.pipelines.download import states
-from leasehold.pipelines.download.files.content_store import HOME, ContentStore
+from leasehold.pipelines.download.files.content_store import ContentStore
 from leasehold.pipelines.download.files.publisher import Finisher
 from leasehold.pipelines.download.handler import Tools, Work
 from leasehold.pipelines.download.http.client import Client, Options
@@ -23,9 +23,11 @@ from leasehold.pipelines.download.index.index import Index
 from leasehold.pipelines.download.manifest import Artifact
 from leasehold.pipelines.download.process.concurrency import ThreadPool
 from leasehold.pipelines.download.process.shutdown import ShutdownGuard
+from leasehold.pipelines.shell.locate import HOME, local_database
 
 KIND: Final = "artifact"
 QUEUE: Final = "download"
+DATABASE: Final = "download.db"
 LEASE_SECONDS: Final = 60.0
 RETRY: Final = Retry(attempts=6, delay_initial=1, multiplier=3, delay_max=120, delay_ceiling=3_600)
 PLAN_FIRST: Final = 250
@@ -48,7 +50,7 @@ class Settings:
     @property
     def database(self) -> str:
         """The engine's database: the one that was named, or the one in the folder."""
-        return self.url or f"sqlite:///{(self.root / HOME / 'download.db').absolute()}"
+        return self.url or local_database(self.root, DATABASE)
 
     def environment(self) -> dict[str, str]:
         """What tells a worker process the same."""

@@ -1,44 +1,30 @@
-"""Running a collection to its end: worker processes, and what a person sees meanwhile."""
+"""Run a collection until nothing is left to do: the command and the Python API both end here."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from functools import partial
 from typing import Final
 
-from leasehold.errors import Unavailable
-from leasehold.pipelines.crew import (
-    LOOK_SECONDS,
-    Hand,
-    Post,
-    Stop,
-    WorkersEnded,
-    company,
-    dismiss,
-    sleep_unless_stopped,
-    words_of,
-)
-from leasehold.pipelines.download.collection import QUEUE, Collection
-from leasehold.pipelines.download.files.content_store import HOME
+from leasehold.pipelines.download.collection import PER_HOST, QUEUE, Collection, Settings
 from leasehold.pipelines.download.http.urls import name_of
-from leasehold.pipelines.download.process.forked_workers import Child
-from leasehold.pipelines.download.status import standing
+from leasehold.pipelines.download.manifest import Artifact
+from leasehold.pipelines.download.repair.reconcile import Reconciled, reconcile
+from leasehold.pipelines.download.status import read_status
+from leasehold.pipelines.shell.locate import HOME
+from leasehold.pipelines.shell.run_loop import RunObserver, run_until_over
+from leasehold.processes import WorkerProcesses, WorkerSpec, worker_arguments
 
-LOOK_FIRST: Final = 0.02
-PATIENCE_SECONDS: Final = 60
-LOOK_SHARE: Final = 5  # of the time at most a sixth goes into looking
 CONCURRENCY: Final = 100
 FILES_MAX: Final = 1_000
 SHOWN_MAX: Final = 5
-WORDS: Final = words_of("leasehold.pipelines.download", CONCURRENCY)
+LOG: Final = "workers.log"
 
 
 @dataclass(frozen=True, slots=True)
-class File:
-    """A file that is being fetched; those that are shown have a name."""
+class FileProgress:
+    """A file that is being downloaded; the largest ones have a name."""
 
     job_id: int
     done: int
@@ -47,13 +33,13 @@ class File:
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
-    """A collection at one moment: artifacts by state, how many are left, bytes so far, the largest files under way."""
+class CollectionSnapshot:
+    """A collection at one moment: artifacts by state, how many are left, bytes so far, the largest running files."""
 
     counts: dict[str, int]
     left: int
     bytes: int = 0
-    files: list[File] = field(default_factory=list)
+    files: list[FileProgress] = field(default_factory=list)
 
     @property
     def total(self) -> int:
@@ -62,7 +48,7 @@ class Snapshot:
 
     @property
     def ended(self) -> int:
-        """How many have come to an end."""
+        """How many have ended, well or not."""
         return max(0, self.total - self.left)
 
     @property
@@ -71,75 +57,58 @@ class Snapshot:
         return self.left == 0
 
 
-def look(collection: Collection) -> Snapshot:
-    """See how far a collection has come."""
-    now = standing(collection)
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """Limits of each host, and who is shown repairs and snapshots."""
+
+    per_host: int = PER_HOST
+    rate: float | None = None
+    on_repaired: Callable[[Reconciled], None] = lambda _: None
+    show: Callable[[CollectionSnapshot], None] = lambda _: None
+
+
+def read_snapshot(collection: Collection) -> CollectionSnapshot:
+    """Read how far a collection is."""
+    now = read_status(collection)
     running = collection.app.queues.running(QUEUE, limit=FILES_MAX) if now.left else []
-    told = [(one.job_id, one.progress) for one in running if one.progress]
-    files = [File(job_id, int(said["done"]), said.get("total")) for job_id, said in told]
-    files.sort(key=lambda one: -(one.total or one.done))
-    named = [replace(one, name=_name(collection, one.job_id)) for one in files[:SHOWN_MAX]]
-    return Snapshot(now.counts, now.left, now.bytes + sum(one.done for one in files), named + files[SHOWN_MAX:])
+    reported = [(task.job_id, task.progress) for task in running if task.progress]
+    files = [FileProgress(job_id, int(progress["done"]), progress.get("total")) for job_id, progress in reported]
+    files.sort(key=lambda file: -(file.total or file.done))
+    named = [replace(file, name=_name(collection, file.job_id)) for file in files[:SHOWN_MAX]]
+    received = now.bytes + sum(file.done for file in files)
+    return CollectionSnapshot(now.counts, now.left, received, named + files[SHOWN_MAX:])
 
 
 def _name(collection: Collection, job_id: int) -> str:
-    wanted = collection.app.get(job_id).payload
-    return str(wanted.get("filename") or name_of(wanted["url"]) or wanted["url"])
+    payload = collection.app.get(job_id).payload
+    return str(payload.get("filename") or name_of(payload["url"]) or payload["url"])
 
 
-def run(collection: Collection, workers: int, show: Callable[[Snapshot], None], stop: Stop | None = None) -> Snapshot:
-    """Have worker processes fetch until nothing is left, or until somebody wants an end."""
-    wish = stop or Stop()
-    with company(post_of(collection), workers, wish) as hands:
-        sight = see(collection, hands, show, wish)
-    return _last(collection, sight, wish)
+def run(
+    collection: Collection, artifacts: Iterable[Artifact], options: RunOptions, workers: WorkerProcesses
+) -> CollectionSnapshot:
+    """Repair, plan, and let the workers download until nothing is left or a stop is requested.
+
+    The workers begin with the first planned batch. They do not begin where there is nothing to do.
+    """
+    options.on_repaired(reconcile(collection))
+    collection.limit(options.per_host, options.rate)
+    start = partial(_start_if_needed, collection, workers)
+    collection.plan(artifacts, start)
+    start()  # nothing may be planned now that was not planned before
+    snapshot = read_snapshot(collection)
+    if snapshot.is_over and not workers.have_started:
+        return snapshot
+    observer = RunObserver(options.show, workers.stop)
+    return run_until_over(snapshot, partial(read_snapshot, collection), workers, observer)
 
 
-def run_forked(
-    collection: Collection, hands: Sequence[Child], show: Callable[[Snapshot], None], wish: Stop
-) -> Snapshot:
-    """Likewise, with processes that were told to begin."""
-    try:
-        sight = see(collection, hands, show, wish)
-    finally:
-        dismiss(hands, wish)
-    return _last(collection, sight, wish)
+def _start_if_needed(collection: Collection, workers: WorkerProcesses) -> None:
+    if not workers.have_started and not read_snapshot(collection).is_over:
+        workers.start()
 
 
-def _last(collection: Collection, sight: Snapshot, wish: Stop) -> Snapshot:
-    """Look once more after a stop: workers that leave end what they can."""
-    with suppress(Unavailable):
-        return look(collection) if wish.number is not None else sight
-    return sight
-
-
-def see(collection: Collection, hands: Sequence[Hand], show: Callable[[Snapshot], None], wish: Stop) -> Snapshot:
-    """Look until there is nothing left to see; often at first, since a small collection is soon here."""
-    pause, sight, seen_at = LOOK_FIRST, None, time.monotonic()
-    while True:
-        began = time.monotonic()
-        try:
-            sight = look(collection)
-            seen_at = began
-        except Unavailable:  # the workers are patient as well
-            if sight is None or began - seen_at > PATIENCE_SECONDS:
-                raise
-        show(sight)
-        if sight.is_over or wish.number is not None:
-            return sight
-        if all(hand.poll() is not None for hand in hands):
-            raise WorkersEnded(f"See {log_of(collection.settings.root)}, and run the same again.")
-        sleep_unless_stopped(max(pause, LOOK_SHARE * (time.monotonic() - began)), wish)
-        pause = min(pause * 1.3, LOOK_SECONDS)
-
-
-def post_of(collection: Collection) -> Post:
-    """What a worker process of a collection is told."""
-    return Post(WORDS, collection.settings.environment(), log_of(collection.settings.root))
-
-
-def log_of(root: Path) -> Path:
-    """Where workers write what they have to say."""
-    folder = root / HOME
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder / "workers.log"
+def worker_spec(settings: Settings) -> WorkerSpec:
+    """Return how the worker processes of a collection are started."""
+    arguments = worker_arguments("leasehold.pipelines.download", CONCURRENCY)
+    return WorkerSpec(arguments, settings.environment(), settings.root / HOME / LOG)

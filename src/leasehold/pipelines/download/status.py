@@ -1,4 +1,4 @@
-"""How a collection stands: its artifacts by state, each counted once, however often it was asked for."""
+"""The status of a collection: its artifacts by state, each counted once, however often it was requested."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from leasehold.pipelines.download.collection import KIND, QUEUE, Collection
 CANCELLED: Final = "CANCELLED"
 CANCELLED_MAX: Final = 1_000
 FINAL_MISSING: Final = "final_missing"
-HERE: Final = (states.INDEXED, states.DEDUPED, states.SKIPPED_DUPLICATE)
-UNDER_WAY: Final = tuple(state for state in states.STATES if state not in states.ENDS)
+DOWNLOADED: Final = (states.INDEXED, states.DEDUPED, states.SKIPPED_DUPLICATE)
+UNFINISHED: Final = tuple(state for state in states.STATES if state not in states.ENDS)
 
 
 @dataclass(frozen=True, slots=True)
 class CollectionStatus:
-    """Artifacts by state, with those called off and those whose file is missing.
+    """Artifacts by state, with those cancelled and those whose file is missing.
 
-    `left`: how many have not ended; `bytes`: of the files that are here.
+    `left`: how many have not ended; `bytes`: of the downloaded files.
     """
 
     counts: dict[str, int]
@@ -37,35 +37,35 @@ class CollectionStatus:
         return not self.counts.get(states.FAILED) and not self.counts.get(FINAL_MISSING)
 
 
-def standing(collection: Collection) -> CollectionStatus:
-    """Count. What was called off is asked for first: it is final, so that none of it is missing in the counts."""
-    cancelled = collection.app.jobs(kind=KIND, status=CANCELLED, limit=CANCELLED_MAX)
-    called_off = sum(job.state in UNDER_WAY for job in cancelled)
+def read_status(collection: Collection) -> CollectionStatus:
+    """Count. Cancelled jobs are read first: they are final, so that the counts, read later, hold all of them."""
+    cancelled_jobs = collection.app.jobs(kind=KIND, status=CANCELLED, limit=CANCELLED_MAX)
+    cancelled = sum(job.state in UNFINISHED for job in cancelled_jobs)
     counts = collection.counts()
-    under_way = sum(counts.get(state, 0) for state in UNDER_WAY)
-    if len(cancelled) == CANCELLED_MAX:
-        called_off = max(0, under_way - jobs_left(collection))
+    unfinished = sum(counts.get(state, 0) for state in UNFINISHED)
+    if len(cancelled_jobs) == CANCELLED_MAX:
+        cancelled = max(0, unfinished - jobs_left(collection))
     summary = collection.tools.index.summary()
-    counts = _less(counts, UNDER_WAY, called_off)
-    counts = _less(counts, HERE, summary.missing + summary.reruns)
-    counts |= {CANCELLED: called_off, FINAL_MISSING: summary.missing}
+    counts = _subtract(counts, UNFINISHED, cancelled)
+    counts = _subtract(counts, DOWNLOADED, summary.missing + summary.reruns)
+    counts |= {CANCELLED: cancelled, FINAL_MISSING: summary.missing}
     return CollectionStatus(
-        {state: count for state, count in counts.items() if count}, under_way - called_off, summary.bytes
+        {state: count for state, count in counts.items() if count}, unfinished - cancelled, summary.bytes
     )
 
 
 def jobs_left(collection: Collection) -> int:
-    """Count the jobs that wait, are ready or run, over all queues of hosts; with many of those it takes a while."""
-    queues = collection.app.queues.all()
-    return sum(one.waiting + one.ready + one.running for one in queues if one.name.partition("/")[0] == QUEUE)
+    """Count the jobs that wait, are ready or run, over the queues of all hosts; slow with many hosts."""
+    queues = [queue for queue in collection.app.queues.all() if queue.name.partition("/")[0] == QUEUE]
+    return sum(queue.waiting + queue.ready + queue.running for queue in queues)
 
 
-def _less(counts: dict[str, int], among: tuple[str, ...], amount: int) -> dict[str, int]:
-    """Take an amount away from some of the counts, from the first that has any."""
+def _subtract(counts: dict[str, int], states_of: tuple[str, ...], amount: int) -> dict[str, int]:
+    """Subtract an amount from the counts of these states, from the first that has any."""
     found = dict(counts)
-    for state in among:
-        taken = min(amount, found.get(state, 0))
-        if taken:
-            found[state] -= taken
-            amount -= taken
+    for state in states_of:
+        part = min(amount, found.get(state, 0))
+        if part:
+            found[state] -= part
+            amount -= part
     return found

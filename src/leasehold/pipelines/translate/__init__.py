@@ -13,10 +13,10 @@ from leasehold.lazy import lazy_names
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
-        "api": ["Result", "look", "project", "run"],
+        "api": ["Result", "project", "run", "status"],
         "gate": ["Thresholds"],
         "history": ["ParagraphHistory"],
-        "run_loop": ["Crew"],
+        "run_loop": ["Workers"],
         "settings": ["TranslateOptions"],
     },
     calls={"app": "toolchain:app_of_this_process"},

@@ -10,6 +10,8 @@ from secrets import token_hex
 from typing import Final
 
 from leasehold import Leasehold
+from leasehold.pipelines.shell.locate import HOME, database_kind
+from leasehold.pipelines.shell.run_loop import RunObserver
 from leasehold.pipelines.translate import states
 from leasehold.pipelines.translate.documents import Document, read_document
 from leasehold.pipelines.translate.export import project as write_files
@@ -27,19 +29,17 @@ from leasehold.pipelines.translate.folder import (
 from leasehold.pipelines.translate.history import ParagraphHistory, histories
 from leasehold.pipelines.translate.paragraphs import now
 from leasehold.pipelines.translate.planning import PlanCounts, plan, rework
-from leasehold.pipelines.translate.reports.html import page_of
-from leasehold.pipelines.translate.run_loop import Crew, RunObserver, Sight, work
+from leasehold.pipelines.translate.reports.html import report_page
+from leasehold.pipelines.translate.run_loop import RunSnapshot, Workers, run_workers
 from leasehold.pipelines.translate.settings import (
-    HOME,
     RUN,
     RunFile,
     RunIdentity,
     RunMissing,
     RunSettings,
     TranslateOptions,
-    address,
+    run_url,
     settings_of,
-    sort_of,
 )
 from leasehold.pipelines.translate.toolchain import KIND, Toolchain
 from leasehold.pipelines.translate.translators import make_translator
@@ -51,7 +51,7 @@ REPORT: Final = "report.html"
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What is to be translated, from where to where, and under which name."""
+    """What to translate, from and to which language, and under which name."""
 
     document: Path
     source_language: str
@@ -63,35 +63,35 @@ class Order:
 
     @property
     def name(self) -> str:
-        """The run's id: the one that was given, or the one that follows from document and languages."""
+        """The run's id: the given one, or one made of the document's name and the languages."""
         if self.run_id:
             return check_run_id(self.run_id)
         return make_run_id(self.document.name, self.source_language, self.target_language)
 
     @property
     def folder(self) -> Path:
-        """Where the run lies."""
+        """The run's folder."""
         return self.out / self.name
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came of a run: paragraphs by state, and the story of each."""
+    """The result of a run: the last snapshot, and the history of each paragraph."""
 
     folder: Path
     planned: PlanCounts
-    sight: Sight
+    snapshot: RunSnapshot
     histories: tuple[ParagraphHistory, ...]
 
     @property
     def counts(self) -> dict[str, int]:
         """Paragraphs by state."""
-        return self.sight.counts
+        return self.snapshot.counts
 
     @property
     def is_well(self) -> bool:
         """Whether every paragraph is approved."""
-        return self.sight.is_over and self.counts.get(states.APPROVED, 0) == self.planned.total
+        return self.snapshot.is_over and self.counts.get(states.APPROVED, 0) == self.planned.total
 
 
 def run(
@@ -103,39 +103,40 @@ def run(
     run_id: str = "",
     url: str = "",
     options: TranslateOptions | None = None,
-    crew: Crew | None = None,
+    workers: Workers | None = None,
 ) -> Result:
     """Translate a document until every paragraph is approved, rejected, or waits for a person.
 
-    The same call again goes on where it was, and translates anew only what has changed.
+    The same call again resumes the run, and translates only paragraphs that have changed.
     """
     order = Order(
         Path(document), source_language, target_language, Path(out), run_id, url, options or TranslateOptions()
     )
-    return translate(order, crew or Crew(), RunObserver())
+    return translate(order, workers or Workers(), RunObserver())
 
 
-def translate(order: Order, crew: Crew, onlooker: RunObserver) -> Result:
-    """Carry out an order. Nothing is written before the document, the languages and the folder are known to be good."""
+def translate(order: Order, workers: Workers, observer: RunObserver[RunSnapshot]) -> Result:
+    """Carry out an order. The document, the languages and the folder are checked before anything is written."""
     document = read_document(order.document)
     check_tools(order)
     memory = check_own(order.folder, document, (order.source_language, order.target_language))
-    check_place(order, memory, crew)
+    check_place(order, memory, workers)
     with hold(order.folder, order.name) as held, writing(order.folder):
         settings = _begin(order)
         with closing(Toolchain(settings)) as toolchain:
             _claim(toolchain, is_new=memory is None)
             document = RunFolder(order.folder).document()
-            planned = _plan(toolchain, document, crew)
+            planned = _plan(toolchain, document, workers)
             write_files(toolchain, document)
-            sight = work(toolchain, document, crew, RunObserver(onlooker.show, onlooker.wish, held.check))
+            under_lock = RunObserver(observer.show, observer.stop, held.check)
+            snapshot = run_workers(toolchain, document, workers, under_lock)
             held.confirm()
-            told = _write(toolchain, document)
-    return Result(order.folder, planned, sight, tuple(told))
+            found = _write(toolchain, document)
+    return Result(order.folder, planned, snapshot, tuple(found))
 
 
 def check_tools(order: Order) -> None:
-    """See that the translator can do what is asked of it, and that there is whoever else is named."""
+    """Check that the translator supports the language pair, and that the other named tools exist."""
     options = order.options
     with closing(make_translator(options.translator)) as translator:
         translator.check(order.source_language, order.target_language)
@@ -145,12 +146,12 @@ def check_tools(order: Order) -> None:
         make_endpoint(options.reviewer)
 
 
-def check_place(order: Order, memory: RunFile | None, crew: Crew) -> None:
-    """See that there is a place for the run: a name, a database that answers, and none there of the same name."""
+def check_place(order: Order, memory: RunFile | None, workers: Workers) -> None:
+    """Check the run's name, and that its database answers and has no other run of this name."""
     check_name(order.document.name)
     if memory is not None:
         return
-    if crew.rework_only:
+    if workers.rework_only:
         raise RunMissing(f"There is nothing to rework in {order.folder}.")
     if order.url:
         with closing(Leasehold(order.url)) as app:
@@ -159,7 +160,7 @@ def check_place(order: Order, memory: RunFile | None, crew: Crew) -> None:
 
 
 def _claim(toolchain: Toolchain, *, is_new: bool) -> None:
-    """Have the run's name in a shared database; a folder that came second forgets that it wanted it."""
+    """Reserve the run's name in a shared database; if another folder was first, forget the new run."""
     try:
         toolchain.claim_name()
     except RunForeign:
@@ -169,7 +170,7 @@ def _claim(toolchain: Toolchain, *, is_new: bool) -> None:
 
 
 def _begin(order: Order) -> RunSettings:
-    """Put down what the run is of, under its lock."""
+    """Record the run's identity and options in its folder, under its lock."""
     folder = RunFolder(order.folder)
     content = order.document.read_bytes()
     document = read_document(order.document)
@@ -177,10 +178,10 @@ def _begin(order: Order) -> RunSettings:
     memory = check_own(order.folder, document, languages)
     if memory is None:
         created = RunIdentity(
-            order.name, document.name, document.format, *languages, now(), sort_of(order.url), token_hex(16)
+            order.name, document.name, document.format, *languages, now(), database_kind(order.url), token_hex(16)
         )
         memory = RunFile(created, order.options)
-    url = address(memory.identity, order.url)
+    url = run_url(order.folder, memory.identity, order.url)
     sweep(order.folder)
     folder.make()
     folder.keep_source(document, content)
@@ -188,29 +189,29 @@ def _begin(order: Order) -> RunSettings:
     return RunSettings(order.folder, memory.identity, order.options, url)
 
 
-def _plan(toolchain: Toolchain, document: Document, crew: Crew) -> PlanCounts:
-    if not crew.rework_only:
+def _plan(toolchain: Toolchain, document: Document, workers: Workers) -> PlanCounts:
+    if not workers.rework_only:
         return plan(toolchain, document)
     return PlanCounts(len(document.paragraphs), 0, rework(toolchain, document), 0)
 
 
 def _write(toolchain: Toolchain, document: Document) -> list[ParagraphHistory]:
-    told = write_files(toolchain, document)
-    page = page_of(toolchain.settings.identity, told)
+    found = write_files(toolchain, document)
+    page = report_page(toolchain.settings.identity, found)
     write_whole(toolchain.settings.folder / REPORT, page.encode())
-    return told
+    return found
 
 
 @contextmanager
-def existing(folder: Path, url: str = "") -> Iterator[tuple[Toolchain, Document]]:
-    """Open a run that is there, to look at it."""
+def open_run(folder: Path, url: str = "") -> Iterator[tuple[Toolchain, Document]]:
+    """Open an existing run for reading."""
     with closing(Toolchain(settings_of(folder, url))) as toolchain:
         yield toolchain, RunFolder(folder).document()
 
 
 @contextmanager
-def held(folder: Path, url: str = "") -> Iterator[tuple[Toolchain, Document]]:
-    """Open a run that is there under its lock, to change it; its files are written anew at the end."""
+def open_locked(folder: Path, url: str = "") -> Iterator[tuple[Toolchain, Document]]:
+    """Open an existing run under its lock, to change it; its files are rewritten at the end."""
     settings = settings_of(folder, url)
     with hold(folder, settings.identity.run_id) as lock, writing(folder), closing(Toolchain(settings)) as toolchain:
         document = RunFolder(folder).document()
@@ -220,12 +221,12 @@ def held(folder: Path, url: str = "") -> Iterator[tuple[Toolchain, Document]]:
 
 
 def project(folder: str | Path, *, url: str = "") -> None:
-    """Make the files of a run anew from its database."""
-    with held(Path(folder), url):
+    """Rewrite the files of a run from its database."""
+    with open_locked(Path(folder), url):
         pass
 
 
-def look(folder: str | Path, *, url: str = "") -> list[ParagraphHistory]:
-    """Tell every paragraph of a run."""
-    with existing(Path(folder), url) as (toolchain, document):
+def status(folder: str | Path, *, url: str = "") -> list[ParagraphHistory]:
+    """Return the history of every paragraph of a run."""
+    with open_run(Path(folder), url) as (toolchain, document):
         return list(histories(toolchain, document))

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Final
 
 from leasehold.errors import Misuse, Unavailable
+from leasehold.pipelines.shell.locate import HOME
 from leasehold.pipelines.translate.documents import Document, read_document
 from leasehold.pipelines.translate.paragraphs import content_hash
-from leasehold.pipelines.translate.settings import HOME, RUN, RunFile, plain, read_run_file
+from leasehold.pipelines.translate.settings import RUN, RunFile, plain, read_run_file
 
 NAME_BYTES_MAX: Final = 200
 MANIFEST: Final = "manifest.json"

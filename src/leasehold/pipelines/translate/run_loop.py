@@ -1,24 +1,14 @@
-"""Running a document to its end: worker processes, and what a person sees meanwhile."""
+"""Run a document until nothing is left to do, in worker processes."""
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
-from leasehold.errors import Unavailable
-from leasehold.pipelines.crew import (
-    LOOK_SECONDS,
-    Hand,
-    Post,
-    Stop,
-    WorkersEnded,
-    company,
-    sleep_unless_stopped,
-    words_of,
-)
+from leasehold.pipelines.shell.run_loop import RunObserver, run_until_over
 from leasehold.pipelines.translate import states
 from leasehold.pipelines.translate.documents import Document
 from leasehold.pipelines.translate.export import project
@@ -26,18 +16,17 @@ from leasehold.pipelines.translate.folder import RunFolder
 from leasehold.pipelines.translate.history import PlannedParagraph, planned_paragraphs
 from leasehold.pipelines.translate.paragraphs import keys_of
 from leasehold.pipelines.translate.toolchain import KIND, ROUND, Toolchain
+from leasehold.processes import WorkerProcesses, WorkerSpec, worker_arguments
 
 PROJECT_SECONDS: Final = 10.0
-PATIENCE_SECONDS: Final = 60.0
-LOOK_SHARE: Final = 5  # of the time at most a sixth goes into looking
 ERROR: Final = "ERROR"
 ERRORS_MAX: Final = 1_000
 FIRST_PASS: Final = (states.INGESTED, states.TRANSLATED_PASS1, states.REVIEWED_PASS1)
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
-    """A run at one moment: paragraphs by state, how many are under way, and how many stand still after a failure."""
+class RunSnapshot:
+    """A run at one moment: paragraphs by state, how many are left to do, and how many failed."""
 
     counts: dict[str, int]
     left: int
@@ -54,116 +43,82 @@ class Sight:
         return self.left == 0
 
 
-class Watch:
-    """Looks at the paragraphs of a document; those that have come to rest are not asked about again."""
+class ParagraphPoller:
+    """Reads the state of a document's paragraphs; a job that has ended is not read again."""
 
     def __init__(self, toolchain: Toolchain, document: Document, *, rework_only: bool = False) -> None:
         self._toolchain = toolchain
-        self._left_alone = FIRST_PASS if rework_only else ()
+        self._ignored_states = FIRST_PASS if rework_only else ()
         identity = toolchain.settings.identity
         self._keys = keys_of(identity.run_id, identity.document_id, document.paragraphs)
-        self._rested: set[int] = set()
+        self._ended: set[int] = set()
 
-    def look(self) -> Sight:
-        """See how far it has come."""
-        there = planned_paragraphs(self._toolchain)
-        mine = [there[key] for key in self._keys if key in there]
-        failed = self._failed()
-        awaited = [planned for planned in mine if planned.state not in self._left_alone and _job(planned) not in failed]
-        left = [planned for planned in awaited if not self._is_at_rest(planned)]
-        counts = Counter(planned.state for planned in mine)
+    def read(self) -> RunSnapshot:
+        """Read how far the run is."""
+        known = planned_paragraphs(self._toolchain)
+        own = [known[key] for key in self._keys if key in known]
+        failed = self._failed_jobs()
+        awaited = [place for place in own if place.state not in self._ignored_states and _job(place) not in failed]
+        left = [place for place in awaited if not self._has_ended(place)]
+        counts = Counter(place.state for place in own)
         ordered = {state: counts[state] for state in states.STATES if counts[state]}
-        return Sight(ordered, len(left), sum(_job(planned) in failed for planned in mine))
+        return RunSnapshot(ordered, len(left), sum(_job(place) in failed for place in own))
 
-    def _failed(self) -> set[int]:
+    def _failed_jobs(self) -> set[int]:
         app = self._toolchain.app
         return {job.id for kind in (KIND, ROUND) for job in app.jobs(kind=kind, status=ERROR, limit=ERRORS_MAX)}
 
-    def _is_at_rest(self, planned: PlannedParagraph) -> bool:
-        job_id = _job(planned)
-        if job_id not in self._rested and self._toolchain.app.get(job_id).status.settled:
-            self._rested.add(job_id)
-        return job_id in self._rested
+    def _has_ended(self, place: PlannedParagraph) -> bool:
+        job_id = _job(place)
+        if job_id not in self._ended and self._toolchain.app.get(job_id).status.settled:
+            self._ended.add(job_id)
+        return job_id in self._ended
 
 
-def _job(planned: PlannedParagraph) -> int:
+def _job(place: PlannedParagraph) -> int:
     """Return the job that a paragraph's state is of."""
-    return planned.rounds[-1] if planned.rounds else planned.job_id
-
-
-def post_of(toolchain: Toolchain, parallel: int, *, rework_only: bool) -> Post:
-    """What a worker process of a run is told."""
-    more = ("--queue", toolchain.rework_queue) if rework_only else ()
-    words = words_of("leasehold.pipelines.translate", parallel, *more)
-    return Post(words, toolchain.settings.environment(), RunFolder(toolchain.settings.folder).log)
+    return place.rounds[-1] if place.rounds else place.job_id
 
 
 @dataclass(frozen=True, slots=True)
-class Crew:
-    """How many processes, how many paragraphs each at once, and whether only reworks are done."""
+class Workers:
+    """How many processes, how many paragraphs in each at once, and whether only reworks are done."""
 
-    workers: int = 1
+    processes: int = 1
     parallel: int = 4
     rework_only: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class RunObserver:
-    """Who looks on: is shown each moment, may wish an end, and is asked before each step whether it may be done."""
-
-    show: Callable[[Sight], None] = lambda _: None
-    wish: Stop = field(default_factory=Stop)
-    check: Callable[[], None] = lambda: None
+def worker_spec(toolchain: Toolchain, workers: Workers) -> WorkerSpec:
+    """Return how the worker processes of a run are started."""
+    queue = ("--queue", toolchain.rework_queue) if workers.rework_only else ()
+    arguments = worker_arguments("leasehold.pipelines.translate", workers.parallel, *queue)
+    return WorkerSpec(arguments, toolchain.settings.environment(), RunFolder(toolchain.settings.folder).log)
 
 
-def work(toolchain: Toolchain, document: Document, crew: Crew, onlooker: RunObserver) -> Sight:
-    """Have worker processes work until nothing is left, or until somebody wants an end."""
-    watch = Watch(toolchain, document, rework_only=crew.rework_only)
-    if (sight := watch.look()).is_over:
-        return sight
-    post = post_of(toolchain, crew.parallel, rework_only=crew.rework_only)
-    with company(post, crew.workers, onlooker.wish) as hands:
-        RunLoop(toolchain, document, watch, hands).until_over(onlooker)
-    return watch.look()
+def run_workers(
+    toolchain: Toolchain, document: Document, workers: Workers, observer: RunObserver[RunSnapshot]
+) -> RunSnapshot:
+    """Let worker processes translate until nothing is left or a stop is requested; the files are written meanwhile."""
+    poller = ParagraphPoller(toolchain, document, rework_only=workers.rework_only)
+    if (snapshot := poller.read()).is_over:
+        return snapshot
+    show = _also_project(toolchain, document, observer.show)
+    with WorkerProcesses(worker_spec(toolchain, workers), workers.processes, observer.stop) as processes:
+        return run_until_over(snapshot, poller.read, processes, RunObserver(show, observer.stop, observer.check))
 
 
-class RunLoop:
-    """Looks until there is nothing left to see, and writes the files from time to time."""
+def _also_project(
+    toolchain: Toolchain, document: Document, show: Callable[[RunSnapshot], None]
+) -> Callable[[RunSnapshot], None]:
+    """Return `show` that writes the run's files as well, from time to time."""
+    projected_at = time.monotonic()
 
-    def __init__(self, toolchain: Toolchain, document: Document, watch: Watch, hands: Sequence[Hand]) -> None:
-        self._toolchain = toolchain
-        self._document = document
-        self._watch = watch
-        self._hands = hands
-        self._seen_at = self._projected_at = time.monotonic()
+    def show_and_project(snapshot: RunSnapshot) -> None:
+        nonlocal projected_at
+        show(snapshot)
+        if not snapshot.is_over and time.monotonic() - projected_at >= PROJECT_SECONDS:
+            project(toolchain, document)
+            projected_at = time.monotonic()
 
-    def until_over(self, onlooker: RunObserver) -> None:
-        """Look again and again."""
-        while onlooker.wish.number is None:
-            began = time.monotonic()
-            onlooker.check()
-            sight = self._look(began)
-            if sight is not None:
-                onlooker.show(sight)
-                if sight.is_over:
-                    return
-                self._project(began)
-            if all(hand.poll() is not None for hand in self._hands):
-                log = RunFolder(self._toolchain.settings.folder).log
-                raise WorkersEnded(f"See {log}, and run the same again.")
-            sleep_unless_stopped(max(LOOK_SECONDS, LOOK_SHARE * (time.monotonic() - began)), onlooker.wish)
-
-    def _look(self, began: float) -> Sight | None:
-        try:
-            sight = self._watch.look()
-        except Unavailable:  # the workers are patient as well
-            if began - self._seen_at > PATIENCE_SECONDS:
-                raise
-            return None
-        self._seen_at = began
-        return sight
-
-    def _project(self, now: float) -> None:
-        if now - self._projected_at >= PROJECT_SECONDS:
-            project(self._toolchain, self._document)
-            self._projected_at = time.monotonic()
+    return show_and_project

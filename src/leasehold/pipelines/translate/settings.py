@@ -15,10 +15,10 @@ from typing import Final
 from msgspec import DecodeError, Struct, field, to_builtins
 
 from leasehold.errors import Misuse
+from leasehold.pipelines.shell.locate import HOME, database_url, local_database
 from leasehold.pipelines.translate.gate import Thresholds
 from leasehold.shapes import Shape
 
-HOME: Final = ".leasehold"
 RUN: Final = "run.json"
 DATABASE: Final = "translate.db"
 VARIABLE: Final = "LEASEHOLD_TRANSLATE_DIR"
@@ -80,7 +80,7 @@ class RunSettings:
     @property
     def database(self) -> str:
         """The engine's database: the one that was named, or the one in the folder."""
-        return self.url or f"sqlite:///{(self.folder / HOME / DATABASE).absolute()}"
+        return self.url or local_database(self.folder, DATABASE)
 
     def environment(self) -> dict[str, str]:
         """What tells a worker process the same."""
@@ -111,29 +111,12 @@ def settings_of(folder: Path, url: str = "") -> RunSettings:
     memory = read_run_file(folder)
     if memory is None:
         raise RunMissing(f"The folder is {folder}.")
-    return RunSettings(folder, memory.identity, memory.options, address(memory.identity, url))
+    return RunSettings(folder, memory.identity, memory.options, run_url(folder, memory.identity, url))
 
 
-def address(identity: RunIdentity, url: str) -> str:
-    """Return the address of the database elsewhere; empty where it lies in the folder."""
-    found = url or (os.environ.get("LEASEHOLD_URL", "") if identity.database else "")
-    if sort_of(found) == identity.database:
-        return found
-    if identity.database:
-        raise RunElsewhere(f"Pass --url {identity.database}://… or set LEASEHOLD_URL.")
-    raise RunElsewhere("Its jobs lie in its own folder: leave --url away, or use another --run-id.")
-
-
-class RunElsewhere(Misuse):
-    """The jobs of this run lie in another database."""
-
-    code = "RUN_ELSEWHERE"
-
-
-def sort_of(url: str) -> str:
-    """Return what sort of database an address names."""
-    scheme = url.partition(":")[0].lower()
-    return {"postgres": "postgresql"}.get(scheme, scheme)
+def run_url(folder: Path, identity: RunIdentity, url: str) -> str:
+    """Return the URL of the run's database; empty where it is in the run's folder."""
+    return database_url(folder, url, identity.database, is_inside=True)
 
 
 def settings_of_this_process() -> RunSettings:

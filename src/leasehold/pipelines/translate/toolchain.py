@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, Final
 
 from leasehold import Job, KeyConflict, Leasehold, Permanent, Retry, Task
+from leasehold.pipelines.shell.locate import HOME
 from leasehold.pipelines.translate import states
 from leasehold.pipelines.translate.answer_log import AnswerLog
 from leasehold.pipelines.translate.folder import RunForeign
@@ -29,7 +30,7 @@ from leasehold.pipelines.translate.paragraphs import (
 )
 from leasehold.pipelines.translate.reviewers.plugins import load_reviewers
 from leasehold.pipelines.translate.reviewers.review import Reviewer, standard_reviewers
-from leasehold.pipelines.translate.settings import HOME, RunSettings, settings_of_this_process
+from leasehold.pipelines.translate.settings import RunSettings, settings_of_this_process
 from leasehold.pipelines.translate.translators import PairUnsupported, TranslationRequest, Translator, make_translator
 from leasehold.pipelines.translate.translators.factory import make_endpoint
 

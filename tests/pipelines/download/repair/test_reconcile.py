@@ -15,7 +15,7 @@ from leasehold.pipelines.download.files.part_file import LockedPart
 from leasehold.pipelines.download.index.backends import PostgresShelf, SqliteShelf
 from leasehold.pipelines.download.index.index import Index, missing_rows
 from leasehold.pipelines.download.repair.reconcile import Reconciled
-from leasehold.pipelines.download.status import standing
+from leasehold.pipelines.download.status import read_status
 from tests.pipelines.download.crash.test_kills import worker
 from tests.pipelines.download.gathering import make_old, sha
 from tests.pipelines.download.test_index import ROW
@@ -195,13 +195,13 @@ def test_a_missing_file_without_a_copy_fails_as_final_missing_until_it_is_put_ba
     with folder.opened() as collection:
         (lost,) = reconcile(collection, **NOW).final_missing
         assert reconcile(collection, **NOW).is_quiet
-        assert standing(collection).counts == {"INDEXED": 1, "final_missing": 1}
+        assert read_status(collection).counts == {"INDEXED": 1, "final_missing": 1}
         assert [row.path for row in missing_rows(collection.tools.index)] == [lost]
         assert missing_rows(collection.tools.index)[0].state == "FAILED"
         assert not collection.tools.index.has(missing_rows(collection.tools.index)[0].key)
         aside.rename(path)
         assert reconcile(collection, **NOW) == Reconciled(healed=(lost,))
-        assert standing(collection).counts == {"INDEXED": 2}
+        assert read_status(collection).counts == {"INDEXED": 2}
 
 
 def test_operations_of_a_killed_worker_are_told_once_nobody_holds_their_job(folder, server, tmp_path):
@@ -235,7 +235,7 @@ def test_two_reconciliations_at_once_do_everything_once(folder, server):
         (folder.root / row.path).unlink()
     found = []
     with folder.opened() as first, folder.opened() as second:
-        assert standing(first) == standing(second)
+        assert read_status(first) == read_status(second)
         threads = [
             threading.Thread(target=lambda one=one: found.append(reconcile(one, **NOW))) for one in (first, second)
         ]
@@ -244,7 +244,7 @@ def test_two_reconciliations_at_once_do_everything_once(folder, server):
         for thread in threads:
             thread.join()
         assert reconcile(first, **NOW).is_quiet
-        assert standing(first).counts == {"INDEXED": 10, "final_missing": 10}
+        assert read_status(first).counts == {"INDEXED": 10, "final_missing": 10}
     assert len([path for one in found for path in one.final_missing]) == 10
 
 

@@ -13,7 +13,7 @@ from tests.support.wait import until
 
 SIZES = [150_000 + 50_000 * number for number in range(SHOWN_MAX)]
 SMALL = ["small-0.pdf", "small-1.pdf"]
-ENDING = f"{len(SIZES) + len(SMALL) + 1} here.\n"
+ENDING = f"{len(SIZES) + len(SMALL) + 1} downloaded.\n"
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def is_whole(picture):
         re.search(r"━+ 1/8 +[0-9.]+ k?B/s, [0-9]+:[0-9]{2}:[0-9]{2} left", first) is not None
         and [wanted in line for wanted, line in zip(reversed(files), named, strict=False)] == [True] * SHOWN_MAX
         and len(named) == SHOWN_MAX
-        and f"  {len(SIZES) + len(SMALL)} streaming, 1 here" in [line.rstrip() for line in rest]
+        and f"  {len(SIZES) + len(SMALL)} downloading, 1 downloaded" in [line.rstrip() for line in rest]
     )
 
 

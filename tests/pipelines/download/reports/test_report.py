@@ -39,11 +39,11 @@ def test_a_report_counts_what_is_here_and_gives_the_reason_for_all_that_failed(f
 def test_a_report_for_people_shows_the_first_twenty_of_each_class(folder, server):
     folder.fetch(server.add("/a", CONTENT), *refused(server, 25))
     said = folder.command("report").output
-    assert "planned   26 files" in said
-    assert "here      1 files, 1.0 kB" in said
+    assert "planned    26 files" in said
+    assert "on disk    1 files, 1.0 kB" in said
     assert "NOT_FOUND: 25 failed" in said
     assert len(re.findall(r"/no-\d\d  ", said)) == 20
-    assert "… and 5 more; --json has all" in said
+    assert "… and 5 more; --json prints all" in said
 
 
 def test_a_report_tells_what_was_here_and_is_gone(folder, server):
@@ -55,7 +55,7 @@ def test_a_report_tells_what_was_here_and_is_gone(folder, server):
     assert (found["planned"], found["files"]) == (2, 1)
     assert found["counts"] == {"INDEXED": 1, "final_missing": 1}
     assert [one["sha256"] for one in found["missing"]] == [sha(CONTENT)]
-    assert "final_missing: 1 were here and are gone" in folder.command("report").output
+    assert "final_missing: 1 were downloaded and are missing from disk" in folder.command("report").output
     assert sha(CONTENT) in folder.command("report", "--html").output
 
 
@@ -77,9 +77,15 @@ def test_the_page_stands_alone_and_nothing_in_it_can_become_a_tag(folder, server
     tags = Tags()
     tags.feed(page)
     assert {tag for tag, _ in tags.seen} == {
-        "html", "head", "meta", "title", "style", "body", "h1", "h2", "table", "tr", "th", "td",
+        "html", "head", "meta", "title", "style", "body", "h1", "h2", "div", "table", "tr", "th", "td",
     }  # fmt: skip
-    assert {name for _, attributes in tags.seen for name in attributes} == {"lang", "charset"}
+    assert {name for _, attributes in tags.seen for name in attributes} == {
+        "lang",
+        "charset",
+        "name",
+        "content",
+        "class",
+    }
     assert "&lt;script&gt;alert(1)" in page
     assert "NOT_FOUND: 1 failed" in page
 

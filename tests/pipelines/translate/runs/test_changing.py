@@ -74,7 +74,7 @@ def test_what_goes_before_it_is_done_is_called_off_and_what_comes_back_is_planne
             assert hand.end() == 143, hand.log
         assert workspace.status() == ["approved", "ingested"]
         workspace.write(HOUSE)
-        assert workspace.translate().stdout.splitlines()[0] == "1 paragraphs, 1 called off"
+        assert workspace.translate().stdout.splitlines()[0] == "1 paragraphs, 1 cancelled"
         assert [requested_text(asked) for asked in server.asked].count(TABLE) == 1
         server.script = lambda asked: answer_to(requested_text(asked))
         workspace.write(TABLE, HOUSE)

@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 import pytest
 
 from leasehold.contracts import check_run
-from leasehold.pipelines.translate.api import look
+from leasehold.pipelines.translate.api import status
 from leasehold.pipelines.translate.documents import read_document
 from leasehold.pipelines.translate.gate import ReworkReason
 from leasehold.pipelines.translate.paragraphs import content_hash
@@ -119,4 +119,4 @@ def test_the_same_command_again_asks_nobody_and_changes_no_file(run):
     assert "nothing new" in again.said
     assert (run.folder / ".leasehold/answers.jsonl").read_bytes() == answers
     assert run.files() == before
-    assert answers.count(b"\n") == sum(len(one.tries) for one in look(run.folder))
+    assert answers.count(b"\n") == sum(len(one.tries) for one in status(run.folder))

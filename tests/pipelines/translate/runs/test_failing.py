@@ -24,7 +24,7 @@ def test_what_a_translator_refuses_stands_still_with_the_reason_until_the_cause_
         failed = workspace.translate()
         assert failed.exit_code == 1, failed.output
         assert len(server.asked) == 2  # asked once for each, and not again and again
-        assert failed.stdout.splitlines()[1:4] == ["       2  ingested", "", "2 stand still:"]
+        assert failed.stdout.splitlines()[1:4] == ["       2  ingested", "", "2 failed:"]
         assert failed.stdout.count("401") == 2
         rows = json.loads(workspace.about("status", "--json").stdout)
         assert all("401" in row["failure"] and row["state"] == "ingested" for row in rows)
@@ -32,7 +32,7 @@ def test_what_a_translator_refuses_stands_still_with_the_reason_until_the_cause_
         assert workspace.final() == [HOUSE, TABLE]
         server.script = good
         mended = workspace.translate()
-    assert (mended.exit_code, mended.stdout.splitlines()[0]) == (0, "2 paragraphs, 2 tried again")
+    assert (mended.exit_code, mended.stdout.splitlines()[0]) == (0, "2 paragraphs, 2 retried")
     assert workspace.final() == [spanish(HOUSE), spanish(TABLE)]
     assert workspace.translate().stdout.splitlines()[0] == "2 paragraphs, nothing new"
     assert len(server.asked) == 4

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from leasehold.contracts import check_run
-from leasehold.pipelines.translate.api import look
+from leasehold.pipelines.translate.api import status
 from tests.pipelines.translate.finished_run import run_translate
 from tests.pipelines.translate.translators.model_calls import KEY
 from tests.support.http.model_endpoint import EndpointServer, message, refusal
@@ -30,7 +30,7 @@ TOKENS = (90, 21)
 
 def tokens(run):
     """Tokens in and out of all tries."""
-    tries = [tried for one in look(run.folder) for tried in one.tries]
+    tries = [tried for one in status(run.folder) for tried in one.tries]
     return sum(tried.tokens_in or 0 for tried in tries), sum(tried.tokens_out or 0 for tried in tries)
 
 
@@ -42,7 +42,7 @@ def test_a_real_model_translates_and_reviews_a_document_from_end_to_end(local_mo
     assert run.exit_code in (0, 1), run.said
     assert len(run.states) == 2
     assert set(run.states) <= {"approved", "rejected", "rework_required"}
-    assert [one.failure for one in look(run.folder)] == ["", ""]
+    assert [one.failure for one in status(run.folder)] == ["", ""]
     into, out = tokens(run)
     assert into > 200
     assert out > 5

@@ -63,7 +63,7 @@ def test_a_run_that_is_told_to_stop_ends_cleanly_and_goes_on_where_it_was(databa
             hand.signal(signal.SIGINT)
             assert hand.end() == 128 + signal.SIGINT, hand.log
         assert "Stopped: " in hand.log
-        assert "The same command goes on where it was." in hand.log
+        assert "Run the same command again to resume." in hand.log
         assert not (workspace.run_folder / "RUNNING.lock").exists()
         assert workspace.status() == ["approved", "ingested", "ingested"]
         assert len(workspace.answers()) == 1

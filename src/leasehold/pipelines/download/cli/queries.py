@@ -1,4 +1,4 @@
-"""The verbs of `leasehold download` that are about a collection that is there."""
+"""The commands of `leasehold download` about an existing collection."""
 
 from __future__ import annotations
 
@@ -11,80 +11,52 @@ from typing import Any, Final
 
 import click
 
-from leasehold.pipelines.download.process.locate import existing
+from leasehold.pipelines.download.process.locate import open_existing
 from leasehold.pipelines.download.repair.reconcile import OPERATION_SECONDS, PART_SECONDS, Reconciled, reconcile
 from leasehold.pipelines.download.repair.retry import retry
 from leasehold.pipelines.download.repair.verify import Told, verify
-from leasehold.pipelines.download.reports.html import page_of
-from leasehold.pipelines.download.reports.report import make_report, told_report
-from leasehold.pipelines.download.reports.text import counted, shown, size_of
-from leasehold.pipelines.download.status import standing
+from leasehold.pipelines.download.reports.html import report_page
+from leasehold.pipelines.download.reports.report import make_report, report_lines
+from leasehold.pipelines.download.reports.text import state_counts
+from leasehold.pipelines.download.status import read_status
+from leasehold.pipelines.shell.options import EXISTING_FOLDER, help_with_examples, json_option, url_option
+from leasehold.pipelines.shell.text import count, printable, size_text
 
-FOLDER: Final = click.Path(exists=True, file_okay=False, path_type=Path)
-URL_KEY: Final = "leasehold.url"  # where the command keeps the address that it was given
 AGE: Final = click.FloatRange(0, 1e9)
-SENTENCES: Final = {
-    "removed": "removed from staging, since nobody will build on it",
-    "adopted": "was on disk and is in the index now",
-    "unknown": "is on disk, and no job knows it",
-    "changed": "is on disk with another content than its name says",
-    "healed": "was missing and is here again",
-    "linked": "was without its name and has it again",
-    "final_missing": "is in the index and not on disk; bring it back with `retry`",
-    "abandoned": "ABANDONED: begun and never heard of again; the next attempt does it again",
+REPAIRS: Final = {
+    "removed": "removed from staging: no attempt will resume it",
+    "adopted": "was on disk, and is in the index now",
+    "unknown": "is on disk, but belongs to no job",
+    "changed": "is on disk, but its content does not match its name",
+    "healed": "was missing, and is restored",
+    "linked": "had lost its link, and has it again",
+    "final_missing": "is in the index, but not on disk; use `retry` to download it again",
+    "abandoned": "ABANDONED: started and never finished; the next attempt repeats it",
 }
 
 
-def _url(context: click.Context, _: click.Parameter, value: str) -> str:
-    """Take the verb's own address or that of `leasehold --url`, and have errors leave out what is secret in it."""
-    if value:
-        context.meta[URL_KEY] = value
-    return context.meta.get(URL_KEY) or ""
-
-
-def url_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a verb be about a collection whose jobs lie in a database elsewhere."""
-    option = click.option(
-        "--url",
-        default="",
-        metavar="URL",
-        callback=_url,
-        help="The database, if it is not in the folder: postgresql://…  Others can read a command line: keep passwords"
-        " in LEASEHOLD_URL, which is used where the folder was made with a database elsewhere.",
-    )
-    return option(function)
-
-
-def help_with_examples(text: str, examples: list[str]) -> str:
-    """Return the help of a verb: what it does, then how it looks."""
-    return f"{text}\n\n\b\nExamples:\n" + "\n".join(f"  {example}" for example in examples)
-
-
-def _verb(text: str, *examples: str) -> Callable[[Callable[..., Any]], click.Command]:
-    """Make a verb about DIR."""
-    folder = click.argument("folder", metavar="DIR", type=FOLDER)
+def _command(text: str, *examples: str) -> Callable[[Callable[..., Any]], click.Command]:
+    """Make a command about DIR."""
+    folder = click.argument("folder", metavar="DIR", type=EXISTING_FOLDER)
     command = click.command(help=help_with_examples(text, [f"leasehold download {example}" for example in examples]))
     return lambda function: command(folder(url_option(function)))
 
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
-
-
-@_verb(
-    "Say how far a collection is.",
+@_command(
+    "Show how far a collection is.",
     "status papers",
     "status papers --json",
 )
 @json_option
 def status(folder: Path, url: str, *, as_json: bool) -> None:
-    """Say how far a collection is."""
-    with existing(folder, url) as collection:
-        now = standing(collection)
-    click.echo(json.dumps(now.counts) if as_json else counted(now.counts))
+    """Show how far a collection is."""
+    with open_existing(folder, url) as collection:
+        now = read_status(collection)
+    click.echo(json.dumps(now.counts) if as_json else state_counts(now.counts))
 
 
-@_verb(
-    "Search what is on disk by any words of its name, host, work or address.",
+@_command(
+    "Search the downloaded files by words of their name, host, work or URL.",
     "find papers arxiv 2024",
     "find papers arxiv --json",
 )
@@ -92,121 +64,124 @@ def status(folder: Path, url: str, *, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON Lines for programs.")
 @click.option("--limit", type=click.IntRange(1, 1_000), default=50, show_default=True)
 def find(folder: Path, url: str, text: tuple[str, ...], limit: int, *, as_json: bool) -> None:
-    """Search what is on disk by any words of its name, host, work or address."""
-    with existing(folder, url) as collection:
+    """Search the downloaded files by words of their name, host, work or URL."""
+    with open_existing(folder, url) as collection:
         for row in collection.tools.index.find(" ".join(text), limit):
-            click.echo(_line(asdict(row)) if as_json else f"{size_of(row.size):>10}  {shown(row.path)}")
+            click.echo(_line(asdict(row)) if as_json else f"{size_text(row.size):>10}  {printable(row.path)}")
 
 
-@_verb(
-    "Tell what was planned, what is here, what failed and why, and what went missing.",
+@_command(
+    "Report what was planned, what is on disk, what failed and why, and what is missing.",
     "report papers",
     "report papers --html > report.html",
 )
-@click.option("--html", "as_html", is_flag=True, help="Print one page that needs nothing else.")
+@click.option("--html", "as_html", is_flag=True, help="Print one self-contained HTML page.")
 @json_option
 def report(folder: Path, url: str, *, as_json: bool, as_html: bool) -> None:
-    """Tell what was planned, what is here, what failed and why, and what went missing."""
+    """Report what was planned, what is on disk, what failed and why, and what is missing."""
     if as_json and as_html:
-        raise click.UsageError("--json and --html are two ways to print it; pass one.")
-    with existing(folder, url) as collection:
+        raise click.UsageError("--json and --html exclude each other; pass one.")
+    with open_existing(folder, url) as collection:
         found = make_report(collection)
     if as_json:
         click.echo(json.dumps(found.plain(), ensure_ascii=False, indent=2))
     elif as_html:
-        click.echo(page_of(found), nl=False)
+        click.echo(report_page(found), nl=False)
     else:
-        for line in told_report(found):
+        for line in report_lines(found):
             click.echo(line)
 
 
-@_verb(
-    "Print the index as JSON Lines, one artifact a line, by key.",
+@_command(
+    "Print the index as JSON Lines, one artifact per line, sorted by key.",
     "export papers > papers.jsonl",
 )
 def export(folder: Path, url: str) -> None:
-    """Print the index as JSON Lines, one artifact a line, by key."""
-    with existing(folder, url) as collection:
+    """Print the index as JSON Lines, one artifact per line, sorted by key."""
+    with open_existing(folder, url) as collection:
         for row in collection.tools.index.rows():
             click.echo(_line(asdict(row)))
 
 
-@_verb(
-    "Read every file again and name what differs.\n\nA content that `changed` or is `missing`, a `link` that does not"
-    " lead to its content, a file that is `unknown`. Exit code 1 if there is any.",
+@_command(
+    "Read every file again and list what differs.\n\nA content that `changed` or is `missing`, a `link` that does not"
+    " lead to its content, a file that is `unknown`. The exit code is 1 if anything differs.",
     "verify papers",
     "verify papers --json",
 )
 @json_option
 @click.pass_context
 def verify_command(context: click.Context, /, folder: Path, url: str, *, as_json: bool) -> None:
-    """Read every file again and name what differs."""
-    with existing(folder, url) as collection, _bar() as tell:
-        found = verify(collection, tell)
+    """Read every file again and list what differs."""
+    with open_existing(folder, url) as collection, _reading_bar() as report_progress:
+        found = verify(collection, report_progress)
     if as_json:
         click.echo(json.dumps(found.plain(), ensure_ascii=False))
     else:
-        for one in found.differences:
-            click.echo(f"{one.what:<8}  {shown(one.path)}")
-        outcome = "all as they should be" if found.is_well else f"{len(found.differences):,} differences"
-        click.echo(f"{found.files:,} files, {found.contents:,} contents, {size_of(found.bytes)} read: {outcome}.")
+        for difference in found.differences:
+            click.echo(f"{difference.what:<8}  {printable(difference.path)}")
+        outcome = "no differences" if found.is_well else count(len(found.differences), "difference")
+        read = f"{count(found.files, 'file')}, {count(found.contents, 'content')}, {size_text(found.bytes)} read"
+        click.echo(f"{read}: {outcome}.")
     context.exit(0 if found.is_well else 1)
 
 
-@_verb(
-    "Bring back what failed, and files that went missing.\n\nThe next run of `leasehold download MANIFEST`, or a"
-    " worker that runs, fetches them.",
+@_command(
+    "Retry what failed, and files that are missing from disk.\n\nThe next run of `leasehold download MANIFEST`, or a"
+    " running worker, downloads them.",
     "retry papers",
     "retry papers --class NETWORK_TIMEOUT",
     "retry papers --class final_missing",
 )
-@click.option("--class", "error_class", metavar="CLASS", help="Only these, e.g. NETWORK_TIMEOUT or final_missing.")
+@click.option(
+    "--class", "error_class", metavar="CLASS", help="Only this error class, e.g. NETWORK_TIMEOUT, or final_missing."
+)
 def retry_command(folder: Path, url: str, error_class: str | None) -> None:
-    """Bring back what failed, and files that went missing."""
-    with existing(folder, url) as collection:
+    """Retry what failed, and files that are missing from disk."""
+    with open_existing(folder, url) as collection:
         done = retry(collection, error_class)
     for reason in done.refused:
-        click.echo(f"left as it was: {shown(reason)}")
+        click.echo(f"not retried: {printable(reason)}")
     if not done.total:
         click.echo("Nothing to retry.")
         return
-    click.echo(f"{done.revived:,} failed and {done.resubmitted:,} missing files are tried again.")
-    click.echo(f"Run them with: leasehold download MANIFEST --out {folder}")
+    click.echo(f"{done.revived:,} failed and {done.resubmitted:,} missing files will be retried.")
+    click.echo(f"Download them with: leasehold download MANIFEST --out {folder}")
 
 
-@_verb(
-    "Bring folder, index and jobs together after crashes and people.\n\nNothing that is at work is touched, and no"
-    " whole file is deleted. Every start does the same.",
+@_command(
+    "Repair differences between folder, index and jobs, as crashes and manual changes leave them.\n\nRunning jobs are"
+    " not touched, and no complete file is deleted. Every run of `leasehold download MANIFEST` does the same first.",
     "reconcile papers",
     "reconcile papers --json",
 )
-@click.option("--part-age", type=AGE, default=PART_SECONDS, show_default=True, help="Seconds until a part is old.")
+@click.option("--part-age", type=AGE, default=PART_SECONDS, show_default=True, help="Seconds until a part file is old.")
 @click.option(
     "--op-age", type=AGE, default=OPERATION_SECONDS, show_default=True, help="Seconds until an operation is abandoned."
 )
 @json_option
 def reconcile_command(folder: Path, url: str, part_age: float, op_age: float, *, as_json: bool) -> None:
-    """Bring folder, index and jobs together."""
-    with existing(folder, url) as collection:
+    """Repair differences between folder, index and jobs."""
+    with open_existing(folder, url) as collection:
         done = reconcile(collection, part_age=part_age, op_age=op_age)
     if as_json:
         click.echo(json.dumps(done.plain(), ensure_ascii=False))
         return
-    for line in told_reconciled(done):
+    for line in repair_lines(done):
         click.echo(line)
     if done.is_quiet:
-        click.echo("All is as it should be.")
+        click.echo("Nothing to repair.")
 
 
-def told_reconciled(done: Reconciled) -> Iterator[str]:
-    """Yield what was done, one name a line."""
-    for what, sentence in SENTENCES.items():
-        yield from (f"{shown(name)}  {sentence}" for name in getattr(done, what))
+def repair_lines(done: Reconciled) -> Iterator[str]:
+    """Yield what was repaired or found, one file per line."""
+    for field, sentence in REPAIRS.items():
+        yield from (f"{printable(name)}  {sentence}" for name in getattr(done, field))
 
 
 @contextmanager
-def _bar() -> Iterator[Told]:
-    """Show how far a long reading has come, on a terminal."""
+def _reading_bar() -> Iterator[Told]:
+    """Show the progress of reading on a terminal."""
     from rich.console import Console
     from rich.progress import Progress
 

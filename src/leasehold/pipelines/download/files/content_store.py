@@ -23,8 +23,8 @@ from typing import Final, Protocol
 
 from leasehold.pipelines.download.files.anonymous_file import can_be_loose
 from leasehold.pipelines.download.files.part_file import BLOCK_BYTES, READ_ONLY
+from leasehold.pipelines.shell.locate import HOME
 
-HOME: Final = ".leasehold"
 IDENTITY: Final = "identity"
 NAME_BYTES_MAX: Final = 200
 _unsafe: Final = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|\ud800-\udfff]+')

@@ -26,13 +26,13 @@ def help_with_examples(text: str, examples: Sequence[str]) -> str:
 
 def url_option(function: F) -> F:
     """Let a verb take `--url`, before or after its name."""
-    return url_option_saying(
+    return url_option_with_default(
         "Default: LEASEHOLD_URL, else sqlite:///leasehold.db. Others can read a command line: keep passwords in"
         " LEASEHOLD_URL."
     )(function)
 
 
-def url_option_saying(default: str) -> Callable[[F], F]:
+def url_option_with_default(default: str) -> Callable[[F], F]:
     """Let a verb take `--url` that does something else without one."""
     return click.option(
         "--url",
@@ -54,23 +54,23 @@ def given_url() -> str | None:
     return found
 
 
-def adopt_url() -> None:
+def export_url() -> None:
     """Have a module that is about to be imported find the command line's URL where every app looks."""
     if url := given_url():
         os.environ["LEASEHOLD_URL"] = url
 
 
 @contextmanager
-def opened(*, must_exist: bool = True) -> Iterator[Leasehold]:
+def open_app(*, must_exist: bool = True) -> Iterator[Leasehold]:
     """Open the database the command names. A verb that only looks never makes a new SQLite file."""
     with closing(Leasehold(given_url())) as app:
         if must_exist:
-            check_file(app)
+            check_file_exists(app)
         app.store.prepare()
         yield app
 
 
-def check_file(app: Leasehold) -> None:
+def check_file_exists(app: Leasehold) -> None:
     """Raise unless the database's file is there, where it is a file."""
     dialect = app.store.database.dialect
     if isinstance(dialect, SqliteDialect) and not dialect.path.exists():

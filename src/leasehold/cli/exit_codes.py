@@ -7,7 +7,7 @@ from enum import IntEnum
 from leasehold.errors import LeaseholdError, Misuse, Overtaken, Unavailable
 
 
-class Exit(IntEnum):
+class ExitCode(IntEnum):
     """How the command ended. Programs may rely on these numbers."""
 
     OK = 0
@@ -22,28 +22,28 @@ class Exit(IntEnum):
 
 
 MEANINGS = {
-    Exit.OK: "it worked",
-    Exit.CHECK_FAILED: "the command ran, but not all is as it should be: the tour lost something, the doctor found"
+    ExitCode.OK: "it worked",
+    ExitCode.CHECK_FAILED: "the command ran, but not all is as it should be: the tour lost something, the doctor found"
     " trouble, verify found a difference, a row of a run breaks its contract, a"
     " replay diverged, the job that was waited for did not end DONE, the job to"
     " cancel had ended otherwise, a letter was refused or would be; or a second signal made a worker leave at"
     " once",
-    Exit.MISUSE: "the command, its input, or what it is about must be changed",
-    Exit.UNAVAILABLE: "the database cannot be reached, or a wait took too long: try again",
-    Exit.OVERTAKEN: "somebody else was faster, or it has ended: nothing was changed",
-    Exit.BROKEN: "an invariant does not hold: stop and call a person",
-    Exit.INTERRUPTED: "interrupted with Ctrl-C (143: with SIGTERM; 141: nobody reads the output any more)",
+    ExitCode.MISUSE: "the command, its input, or what it is about must be changed",
+    ExitCode.UNAVAILABLE: "the database cannot be reached, or a wait took too long: try again",
+    ExitCode.OVERTAKEN: "somebody else was faster, or it has ended: nothing was changed",
+    ExitCode.BROKEN: "an invariant does not hold: stop and call a person",
+    ExitCode.INTERRUPTED: "interrupted with Ctrl-C (143: with SIGTERM; 141: nobody reads the output any more)",
 }
 
 
-def exit_of(error: LeaseholdError) -> Exit:
+def exit_code_of(error: LeaseholdError) -> ExitCode:
     """Return the code for an error: it says who must act."""
     match error:
         case Misuse():
-            return Exit.MISUSE
+            return ExitCode.MISUSE
         case Unavailable():
-            return Exit.UNAVAILABLE
+            return ExitCode.UNAVAILABLE
         case Overtaken():
-            return Exit.OVERTAKEN
+            return ExitCode.OVERTAKEN
         case _:
-            return Exit.BROKEN
+            return ExitCode.BROKEN

@@ -1,4 +1,4 @@
-"""Words for people. Whatever came from outside passes `safe` before it reaches a terminal.
+"""Words for people. Whatever came from outside passes `printable` before it reaches a terminal.
 
 Job data may hold terminal escapes, line breaks or bidirectional controls that would rewrite the screen; each becomes
 a visible escape. JSON for programs is pure ASCII, so it carries the same data without any of these.
@@ -20,7 +20,7 @@ CUT: Final = "…"
 DIGITS_MAX: Final = 9
 
 
-def safe(text: object) -> str:
+def printable(text: object) -> str:
     """Return a text with every character that is not plainly printable shown as an escape."""
     plain = str(text)
     if plain.isprintable():
@@ -28,38 +28,38 @@ def safe(text: object) -> str:
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in plain)
 
 
-def compact(value: Any) -> str:
+def json_line(value: Any) -> str:
     """Return a JSON value on one line, fit for a terminal."""
-    return safe(json.dumps(value, ensure_ascii=False, separators=(", ", ": ")))
+    return printable(json.dumps(value, ensure_ascii=False, separators=(", ", ": ")))
 
 
-def document(value: Any) -> str:
+def json_document(value: Any) -> str:
     """Return a JSON value for programs: ASCII only, so that no escape in it can act on a terminal."""
     return json.dumps(value, indent=2)
 
 
-def cells(text: str) -> int:
+def display_width(text: str) -> int:
     """Count the columns a text takes on a terminal."""
-    return sum(_cells_of(one) for one in text) if not text.isascii() else len(text)
+    return sum(_character_width(one) for one in text) if not text.isascii() else len(text)
 
 
-def cut(text: str, most: int) -> str:
+def truncate(text: str, most: int) -> str:
     """Return a text that takes at most `most` columns; what is missing shows as an ellipsis."""
-    if cells(text) <= most:
+    if display_width(text) <= most:
         return text
-    kept, room = "", most - 1
+    kept, left = "", most - 1
     for one in text:
-        room -= _cells_of(one)
-        if room < 0:
+        left -= _character_width(one)
+        if left < 0:
             break
         kept += one
     return kept + CUT if most > 0 else ""
 
 
-def span(seconds: float) -> str:
+def duration(seconds: float) -> str:
     """Say how long something takes: 0.25 s, 14 s, 3 min 5 s, 2 h 10 min, 4 d 3 h."""
     if seconds < 0:
-        return "-" + span(-seconds)
+        return "-" + duration(-seconds)
     if seconds < 10:  # noqa: PLR2004 — below ten seconds the fraction is what one looks for
         return f"{seconds:.2f}".rstrip("0").rstrip(".") + " s"
     whole = round(seconds)
@@ -75,7 +75,7 @@ def span(seconds: float) -> str:
 def ago(moment: datetime, now: datetime | None = None) -> str:
     """Say how long ago a moment was."""
     seconds = ((now or datetime.now(UTC)) - moment).total_seconds()
-    return f"{span(max(0, round(seconds)))} ago"
+    return f"{duration(max(0, round(seconds)))} ago"
 
 
 def count(number: int, noun: str) -> str:
@@ -88,7 +88,7 @@ def parse_count(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) <= DIGITS_MAX else None
 
 
-def _cells_of(character: str) -> int:
+def _character_width(character: str) -> int:
     if unicodedata.combining(character):
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1

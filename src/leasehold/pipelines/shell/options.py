@@ -1,0 +1,63 @@
+"""Command-line parts that pipelines share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import click
+
+from leasehold.cli.options import URL_KEY, help_with_examples, json_option
+
+__all__ = ["CONTEXT", "EXISTING_FOLDER", "SIGNALLED", "GroupWithDefault", "help_with_examples", "json_option"]
+__all__ += ["url_option", "workers_option"]
+
+CONTEXT: Final = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+EXISTING_FOLDER: Final = click.Path(exists=True, file_okay=False, path_type=Path)
+SIGNALLED: Final = 128  # plus the number of the signal: the exit code of a command that was stopped
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class GroupWithDefault(click.Group):
+    """A group whose first argument may also be that of its default command: `download papers.jsonl`."""
+
+    default_command: str
+
+    @classmethod
+    def of(cls, default: str) -> type[GroupWithDefault]:
+        """Return a group with this default command."""
+        return type(cls.__name__, (cls,), {"default_command": default})
+
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        """Insert the default command unless one is named; `--url URL` may stand before it."""
+        start = 2 if args[:1] == ["--url"] else 1 if args and args[0].startswith("--url=") else 0
+        if len(args) > start and args[start] not in self.commands and args[start] not in ("-h", "--help"):
+            args = [*args[:start], self.default_command, *args[start:]]
+        return super().parse_args(context, args)
+
+
+def url_option(function: F) -> F:
+    """Add `--url` for folders whose jobs are in a database outside the folder."""
+    return click.option(
+        "--url",
+        default="",
+        metavar="URL",
+        callback=_remember_url,
+        help="The database, if it is not in the folder: postgresql://…  Others can read a command line: keep passwords"
+        " in LEASEHOLD_URL, which is used if the folder was created with such a database.",
+    )(function)
+
+
+def _remember_url(context: click.Context, _: click.Parameter, value: str) -> str:
+    """Return the command's own URL or that of `leasehold --url`. Errors are printed without its secrets."""
+    if value:
+        context.meta[URL_KEY] = value
+    return context.meta.get(URL_KEY) or ""
+
+
+def workers_option(default: int) -> Callable[[F], F]:
+    """Add `--workers`."""
+    return click.option(
+        "--workers", type=click.IntRange(1, 64), default=default, show_default=True, help="Worker processes."
+    )

@@ -1,0 +1,69 @@
+"""Run worker processes until a pipeline has nothing left to do, and show how far it is."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Final, Generic, Protocol, TypeVar
+
+from leasehold.errors import Unavailable
+from leasehold.processes import POLL_SECONDS, Stop, WorkerProcesses
+
+POLL_FIRST_SECONDS: Final = 0.02  # a small run is soon over
+POLL_GROWTH: Final = 1.3
+POLL_SHARE: Final = 5  # at most a sixth of the time goes into polling
+UNAVAILABLE_SECONDS: Final = 60  # workers wait for their database as well
+
+
+class RunState(Protocol):
+    """A run at one moment."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is left to do."""
+
+
+S = TypeVar("S", bound=RunState)
+
+
+@dataclass(frozen=True, slots=True)
+class RunObserver(Generic[S]):
+    """Follows a run: gets every snapshot, may request a stop, and may refuse the next step by raising in `check`."""
+
+    show: Callable[[S], None] = lambda _: None
+    stop: Stop = field(default_factory=Stop)
+    check: Callable[[], None] = lambda: None
+
+
+def run_until_over(snapshot: S, read: Callable[[], S], workers: WorkerProcesses, observer: RunObserver[S]) -> S:
+    """Poll with `read` until the run is over or a stop is requested; return the last snapshot. The workers end."""
+    workers.start()
+    snapshot = _poll(snapshot, read, workers, observer)
+    workers.stop_all()
+    if workers.stop.number is not None:
+        with suppress(Unavailable):  # workers that stop finish what they can
+            return read()
+    return snapshot
+
+
+def _poll(snapshot: S, read: Callable[[], S], workers: WorkerProcesses, observer: RunObserver[S]) -> S:
+    pause, read_at = POLL_FIRST_SECONDS, time.monotonic()
+    while workers.stop.number is None:
+        began = time.monotonic()
+        observer.check()
+        try:
+            snapshot = read()
+        except Unavailable:
+            if began - read_at > UNAVAILABLE_SECONDS:
+                raise
+        else:
+            read_at = began
+            observer.show(snapshot)
+            if snapshot.is_over:
+                break
+        workers.check()
+        workers.stop.sleep(max(pause, POLL_SHARE * (time.monotonic() - began)))
+        pause = min(pause * POLL_GROWTH, POLL_SECONDS)
+    return snapshot

@@ -1,0 +1,305 @@
+"""The worker processes of a command: start them, watch them, stop them. None outlives its command.
+
+    with stop_on_signals() as stop, WorkerProcesses(spec, 2, stop) as workers:
+        workers.start()
+
+Standard input of a worker is a pipe that only the command holds open. When the command ends, even by SIGKILL, the pipe
+closes and the worker sends itself SIGTERM. Ctrl-C and SIGTERM only set a flag, which the command checks between two
+steps; a second signal kills the workers, a third one interrupts the command.
+
+A new interpreter needs about half a second to import the engine. A forked worker has the modules of its command, so
+the command line forks its workers first (`prefork`), and lets them begin once there is work. Forking is safe only in
+a process with one thread and no connections: elsewhere each worker is a new interpreter that runs this module.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import runpy
+import signal
+import subprocess
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Any, Final, NoReturn, Protocol, Self
+
+from leasehold.errors import Unavailable
+
+GRACE_SECONDS: Final = 5
+KILL_SECONDS: Final = GRACE_SECONDS + 5
+POLL_SECONDS: Final = 0.25
+EXIT_POLL_SECONDS: Final = 0.005
+SIGNALS_UNTIL_KILL: Final = 2
+BEGIN: Final = b"b"
+FAILED: Final = 1
+STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+
+
+class WorkersEnded(Unavailable):
+    """Every worker process has ended though something is left to do."""
+
+    code = "WORKERS_ENDED"
+
+
+class Stop:
+    """A request to stop: the number of the last signal, None without one, and how many came."""
+
+    def __init__(self) -> None:
+        self.number: int | None = None
+        self.times = 0
+
+    def __call__(self, number: int, _: FrameType | None) -> None:
+        """Handle a signal."""
+        self.number = number
+        self.times += 1
+        if self.times > SIGNALS_UNTIL_KILL:
+            raise KeyboardInterrupt
+
+    def sleep(self, seconds: float) -> None:
+        """Sleep, but not past a request to stop."""
+        deadline = time.monotonic() + seconds
+        while self.number is None and (left := deadline - time.monotonic()) > 0:
+            time.sleep(min(left, POLL_SECONDS))
+
+
+@contextmanager
+def stop_on_signals() -> Iterator[Stop]:
+    """Turn SIGINT and SIGTERM into a request to stop; without effect outside the main thread."""
+    stop = Stop()
+    before: dict[int, Any] = {}
+    if threading.current_thread() is threading.main_thread():
+        before = {number: signal.signal(number, stop) for number in STOP_SIGNALS}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSpec:
+    """How a worker process is started: arguments of `leasehold`, additional environment, and its log file."""
+
+    arguments: Sequence[str]
+    environment: Mapping[str, str]
+    log: Path
+
+
+def worker_arguments(app: str, concurrency: int, *more: str) -> tuple[str, ...]:
+    """Return the arguments of `leasehold` for a worker that serves an app."""
+    options = ("--log-level", "warning", "--grace", str(GRACE_SECONDS), "--concurrency", str(concurrency))
+    return ("worker", app, *options, *more)
+
+
+class WorkerProcess(Protocol):
+    """A worker process, forked or of its own interpreter."""
+
+    pid: int
+    returncode: int | None
+
+    def poll(self) -> int | None:
+        """Return its exit code; None while it runs."""
+
+    def terminate(self) -> None:
+        """Send SIGTERM."""
+
+    def kill(self) -> None:
+        """Send SIGKILL."""
+
+
+class WorkerProcesses:
+    """The workers of one command. At the end of the block they are stopped, and killed if they do not stop in time."""
+
+    def __init__(self, spec: WorkerSpec, count: int, stop: Stop | None = None, *, prefork: bool = False) -> None:
+        self.stop = stop or Stop()
+        self.running: list[WorkerProcess] = []
+        self.have_started = False
+        self._spec = spec
+        self._count = count
+        self.waiting: list[_ForkedProcess] = []
+        if prefork and threading.active_count() == 1 and hasattr(os, "fork"):
+            for _ in range(count):
+                self.waiting.append(_ForkedProcess(spec, self.waiting))
+
+    def start(self) -> None:
+        """Let every worker begin, unless they have or somebody wants an end."""
+        if self.running or self.stop.number is not None:
+            return
+        self.have_started = True
+        for worker in self.waiting:
+            worker.begin()
+        self.running, self.waiting = [*self.waiting], []
+        while len(self.running) < self._count:
+            self.start_one()
+
+    def start_one(self) -> WorkerProcess:
+        """Start one more worker, in an interpreter of its own."""
+        self._spec.log.parent.mkdir(parents=True, exist_ok=True)
+        with self._spec.log.open("ab") as log:
+            worker = subprocess.Popen(
+                [sys.executable, "-P", "-m", "leasehold.processes", *self._spec.arguments],
+                env={**os.environ, **self._spec.environment},
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,  # Ctrl-C is for the command alone
+            )
+        self.running.append(worker)
+        return worker
+
+    @property
+    def exit_codes(self) -> list[int]:
+        """The exit codes of the workers that have ended."""
+        return [code for worker in self.running if (code := worker.poll()) is not None]
+
+    def check(self) -> None:
+        """Raise if no worker is left."""
+        if len(self.exit_codes) == len(self.running):
+            raise WorkersEnded(f"See {self._spec.log}, and run the same command again.")
+
+    def kill(self, worker: WorkerProcess) -> None:
+        """Kill a worker, and forget it."""
+        self.running.remove(worker)
+        self._stop([worker], seconds=0)
+
+    def stop_all(self, seconds: float = KILL_SECONDS) -> list[int]:
+        """Stop all workers, those that wait too, and return the exit codes of those that ran."""
+        self._stop([*self.running, *self.waiting], seconds)
+        codes = self.exit_codes
+        self.running, self.waiting = [], []
+        return codes
+
+    def _stop(self, workers: Sequence[WorkerProcess], seconds: float) -> None:
+        """Send SIGTERM; send SIGKILL to all when the time is over or the second signal has come."""
+        for worker in workers if seconds else ():
+            worker.terminate()
+        deadline = time.monotonic() + seconds
+        while any(worker.poll() is None for worker in workers):
+            if self.stop.times >= SIGNALS_UNTIL_KILL or time.monotonic() >= deadline:
+                for worker in workers:
+                    worker.kill()
+            time.sleep(EXIT_POLL_SECONDS)
+        for worker in workers:
+            _close_pipe(worker)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop_all()
+
+
+def _close_pipe(worker: WorkerProcess) -> None:
+    if isinstance(worker, _ForkedProcess):
+        os.close(worker.pipe)
+    elif isinstance(worker, subprocess.Popen) and worker.stdin is not None:
+        worker.stdin.close()
+
+
+class _ForkedProcess:
+    """A process forked from this one that waits for `begin`."""
+
+    def __init__(self, spec: WorkerSpec, siblings: Sequence[_ForkedProcess]) -> None:
+        reader, self.pipe = os.pipe()
+        self.returncode: int | None = None
+        self.pid = os.fork()
+        if self.pid == 0:
+            for worker in (self, *siblings):  # a pipe that a sibling holds open would not close with the command
+                os.close(worker.pipe)
+            _run_forked(reader, spec)
+        os.close(reader)
+
+    def begin(self) -> None:
+        with suppress(BrokenPipeError):
+            os.write(self.pipe, BEGIN)
+
+    def poll(self) -> int | None:
+        if self.returncode is None:
+            try:
+                pid, status = os.waitpid(self.pid, os.WNOHANG)
+            except ChildProcessError:  # something else in this process has waited for it
+                pid, status = self.pid, FAILED << 8
+            if pid:
+                self.returncode = os.waitstatus_to_exitcode(status)
+        return self.returncode
+
+    def terminate(self) -> None:
+        self._signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self._signal(signal.SIGKILL)
+
+    def _signal(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+
+def _run_forked(reader: int, spec: WorkerSpec) -> NoReturn:
+    """Be the forked process: wait, then run a worker as a new interpreter would."""
+    code = FAILED
+    try:
+        os.setsid()
+        for number in STOP_SIGNALS:
+            signal.signal(number, signal.SIG_DFL)
+        use_uvloop()  # while the command plans
+        if os.read(reader, 1) != BEGIN:
+            os._exit(0)
+        _redirect(reader, spec.log)
+        os.environ.update(spec.environment)
+        sys.argv = ["leasehold", *spec.arguments]
+        main()
+        code = 0
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else FAILED if end.code else 0
+    except BaseException:  # noqa: BLE001 — it is written to the workers' log
+        traceback.print_exc()
+    finally:
+        with suppress(OSError, ValueError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(code)
+
+
+def _redirect(reader: int, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    log = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    for source, target in ((reader, 0), (log, 1), (log, 2)):
+        os.dup2(source, target)
+    sys.stdout = os.fdopen(1, "w", buffering=1, encoding="utf-8", errors="backslashreplace")
+    sys.stderr = os.fdopen(2, "w", buffering=1, encoding="utf-8", errors="backslashreplace")
+
+
+def use_uvloop() -> None:
+    """Have this process's event loops made by uvloop, if it is installed: many small files take less time."""
+    with suppress(ImportError):
+        import uvloop
+
+        asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
+
+
+def _follow_command() -> None:
+    """Stop this process when the command has closed the pipe, which it never writes to again."""
+    with suppress(OSError):
+        while os.read(0, 1):
+            pass
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def main() -> None:
+    """Run `leasehold` in this process, with the arguments of its command line."""
+    use_uvloop()
+    threading.Thread(target=_follow_command, name="leasehold-follow-command", daemon=True).start()
+    runpy.run_module("leasehold", run_name="__main__", alter_sys=True)
+
+
+if __name__ == "__main__":
+    main()
