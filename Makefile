@@ -66,7 +66,7 @@ reference: setup-dev
 	$(PY) -m tests.docs.reference
 
 bench: setup-dev
-	$(PY) -m bench.beside $(BENCH_ARGS)
+	$(PY) -m bench.compare $(BENCH_ARGS)
 
 bench-engine: setup-dev
 	$(PY) -m bench $(BENCH_ARGS)

@@ -48,12 +48,12 @@ def measure_submits(make: Callable[[str], Bed], name: str, size: Size, report: R
 
 
 def measure_drains(make: Callable[[str], Bed], name: str, size: Size, report: Report) -> float:
-    """Measure how fast work is done, beside the statements alone."""
+    """Measure how fast work is done, compared with the statements alone."""
     one = report.note(f"{name}: ceiling, claim and settle in turn", best(make, name, size, measures.ceiling_one))
-    two = report.note(f"{name}: ceiling, claim beside settle", best(make, name, size, measures.ceiling_two))
+    two = report.note(f"{name}: ceiling, claim and settle in parallel", best(make, name, size, measures.ceiling_two))
     drain = report.note(f"{name}: drain, one worker", best(make, name, size, measures.drain))
     report.note(f"{name}: drain, two workers", best(make, name, size, lambda bed: measures.drain(bed, 2)))
-    report.note(f"{name}: drain against claim beside settle", drain / two, "")
+    report.note(f"{name}: drain against claim and settle in parallel", drain / two, "")
     report.at_least(f"{name}: drain against its ceiling", drain / one, 0.8 if name == "postgres" else 0.3)
     return drain
 

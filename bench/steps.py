@@ -1,4 +1,4 @@
-"""Measure jobs of ten effects with one worker, beside DBOS on the same server: `python -m bench.steps`.
+"""Measure jobs of ten effects with one worker, compared with DBOS on the same server: `python -m bench.steps`.
 
 Rounds alternate between the two, so that whatever else the machine does falls on both. Ours counts from the first
 claim to the last end; theirs from the first step to the last, in the fastest of its variants. Both keep every step

@@ -1,1 +1,1 @@
-"""The download pipeline beside aria2c and wget."""
+"""The download pipeline compared with aria2c and wget."""

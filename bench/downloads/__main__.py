@@ -1,4 +1,4 @@
-"""Measure the download pipeline beside aria2c and wget over the loopback, and write docs/benchmark-download.md.
+"""Compare the download pipeline with aria2c and wget over the loopback, and write docs/benchmark-download.md.
 
 It needs nginx, aria2c and wget (Debian: apt install nginx-light aria2 wget) and takes about a quarter of an hour; the
 machine should be quiet. A run that is quick, or of some workloads only, writes no document without --docs.
@@ -16,8 +16,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from bench.beside.__main__ import listed
-from bench.beside.figures import Results, load
+from bench.compare.__main__ import listed
+from bench.compare.figures import Results, load
 from bench.downloads import document
 from bench.downloads.fetchers import ARIA, WGET
 from bench.downloads.run import FULL, QUICK, WORKLOADS, Run, Size

@@ -16,7 +16,7 @@ from pathlib import Path
 from bench.downloads.server import Matter, tool
 
 OURS, ARIA, WGET = "leasehold", "aria2c", "wget"
-AS_IT_COMES = "aria2c, as it comes"
+WITH_CONTROL_FILES = "aria2c, control files"
 SECONDS_MAX = 600
 MANY = 100
 FORGETFUL = "--auto-save-interval=0"
@@ -44,13 +44,13 @@ def leasehold(workers: int, per_host: int, before: int = 0) -> Fetcher:
 
 
 def aria(*settings: str) -> Fetcher:
-    """`aria2c` with these settings. As it comes it writes a record beside each file, and syncs that too."""
+    """`aria2c` with these settings. By default it writes a control file for each file, and syncs that too."""
 
     def words(addresses: Path, folder: Path) -> list[str]:
         always = ["--no-conf", "--quiet", "--console-log-level=warn", "--file-allocation=none"]
         return [tool(ARIA), *always, *settings, f"--dir={folder}", f"--input-file={addresses}"]
 
-    name = ARIA if FORGETFUL in settings else AS_IT_COMES
+    name = ARIA if FORGETFUL in settings else WITH_CONTROL_FILES
     return Fetcher(name, f"--file-allocation=none {' '.join(settings)}".strip(), words)
 
 
@@ -67,7 +67,7 @@ def wget() -> Fetcher:
 SMALL = {
     OURS: [leasehold(*how) for how in ((1, 64), (2, 250), (3, 300), (4, 400))],
     ARIA: [aria(f"-j{jobs}", "-x1", FORGETFUL) for jobs in (5, 16, 64)],
-    AS_IT_COMES: [aria(f"-j{jobs}", "-x1") for jobs in (5, 16, 64)],
+    WITH_CONTROL_FILES: [aria(f"-j{jobs}", "-x1") for jobs in (5, 16, 64)],
     WGET: [wget()],
 }
 LARGE = {

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
 
-from bench.beside.figures import Results, Sample
-from bench.beside.run import turned
+from bench.compare.figures import Results, Sample
+from bench.compare.run import turned
 from bench.downloads.fetchers import LARGE, RETRY, SMALL, Fetcher, fetch
 from bench.downloads.server import Matter, Source, small_sizes
 

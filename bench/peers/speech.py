@@ -3,7 +3,7 @@
 A client obeys `setup`, `bulk` and `single`. A worker says that it is ready, waits for `go` (with how many jobs there
 are, for a worker that starts them itself), runs until it is killed, and tells every few milliseconds how many jobs ran.
 It ends when its input does, so none outlives the benchmark.
-The script beside this one that imports it runs in its peer's own environment, with nothing of ours installed.
+The peer script that imports it runs in its peer's own environment, with nothing of ours installed.
 """
 
 from __future__ import annotations

@@ -4,10 +4,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from bench.beside import document
-from bench.beside.chart import Bar, Chart, nice, short
-from bench.beside.figures import Results, Sample, load
-from bench.beside.goals import judge
+from bench.compare import document
+from bench.compare.chart import Bar, Chart, nice, short
+from bench.compare.figures import Results, Sample, load
+from bench.compare.goals import judge
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bench.beside.figures import Results, Sample
+from bench.compare.figures import Results, Sample
 from bench.downloads.document import judge, markdown, spread, terminal
 from bench.downloads.fetchers import OURS, Wrong, check, hashed
 from bench.downloads.server import SMALL_MAX, SMALL_MIN, Matter, Source, small_sizes

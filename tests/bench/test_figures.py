@@ -2,7 +2,7 @@
 
 import pytest
 
-from bench.beside.figures import Results, Sample, load, percentile, summarise
+from bench.compare.figures import Results, Sample, load, percentile, summarise
 
 
 def sample(value: float | None, repeat: int = 0, note: str = "", metric: str = "drain 1") -> Sample:

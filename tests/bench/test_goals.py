@@ -1,8 +1,8 @@
 """Goals are ratios of medians: which side, which peer, reached or not."""
 
-from bench.beside.document import against
-from bench.beside.figures import Results, Sample
-from bench.beside.goals import Judged, judge
+from bench.compare.document import against
+from bench.compare.figures import Results, Sample
+from bench.compare.goals import Judged, judge
 
 
 def results(**rates: float | None) -> Results:
@@ -14,8 +14,8 @@ def results(**rates: float | None) -> Results:
     return made
 
 
-def judged(made: Results, name: str, beside: str) -> Judged:
-    return next(goal for goal in judge(made) if (goal.name, goal.beside) == (name, beside))
+def judged(made: Results, name: str, other: str) -> Judged:
+    return next(goal for goal in judge(made) if (goal.name, goal.other) == (name, other))
 
 
 def test_a_drain_is_compared_with_the_fastest_python_peer_and_with_graphile():

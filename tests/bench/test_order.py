@@ -1,7 +1,7 @@
 """Each repeat starts with another peer, and none is left out."""
 
-from bench.beside.peers import ALL, POSTGRES, on
-from bench.beside.run import turned
+from bench.compare.peers import ALL, POSTGRES, on
+from bench.compare.run import turned
 
 
 def test_each_repeat_starts_with_another_peer_and_has_them_all():

@@ -2,11 +2,11 @@
 
 import pytest
 
-from bench.beside.figures import Results, load
-from bench.beside.peers import SQLITE, Ledger, Peer
-from bench.beside.place import Ground
-from bench.beside.run import QUICK, Run, take
-from bench.beside.workloads import Subject
+from bench.compare.figures import Results, load
+from bench.compare.peers import SQLITE, Ledger, Peer
+from bench.compare.place import Ground
+from bench.compare.run import QUICK, Run, take
+from bench.compare.workloads import Subject
 
 BROKEN = Peer("broken", "no_such_script.py", ("broken==1",), {SQLITE: Ledger("SELECT 0")}, "")
 

@@ -1,6 +1,6 @@
 """What the long tests have shown, as lines of JSON in the file that `LEASEHOLD_PROOF` names; and as `docs/proof.md`.
 
-`make soak` and `make saboteurs` collect the lines; `python -m tests.support.oracle.proof_report FILE` writes the
+`make soak` and `make mutants` collect the lines; `python -m tests.support.oracle.proof_report FILE` writes the
 document from them. A figure stands there only if a run has written it, and what no run has shown is listed.
 `standing.py` chooses the lines that count, `unshown.py` knows what is asked for.
 """
@@ -26,8 +26,8 @@ PAGE = ROOT / "docs" / "proof.md"
 UNKNOWN = "unknown"
 Line = dict[str, Any]
 REPICKUP = """\
-Re-pickup: seconds from a fault, or from when the database was there again, to the next claim of a task that it took
-from its worker, whatever took it back. Its p99 is at most the lease and two seconds."""
+Re-pickup: seconds from a fault, or from the return of the database, to the next claim of a task that lost its worker.
+Its p99 is at most the lease and two seconds."""
 
 
 def record(part: str, **fields: object) -> None:
@@ -70,7 +70,7 @@ def page(lines: Iterable[Line], engine: Callable[[str], str] = engine_of) -> str
     text = [
         "# Proof",
         "",
-        "What `make soak` and `make saboteurs` have shown. Every figure is from runs of the commits named here.",
+        "Results of `make soak` and `make mutants`. Every figure is from runs of the commits named here.",
         "",
         f"{_commits(everything, engine)} Python {platform.python_version()}, {os.cpu_count()} processors.",
         f"{_hours(everything)} hours of computing, {_bad(everything)} broken promises.",
@@ -98,7 +98,7 @@ def _commits(lines: list[Line], engine: Callable[[str], str]) -> str:
 def _again(lines: list[Line]) -> list[str]:
     """Tell what was run again because its first run went wrong: a figure that was improved on is not hidden."""
     told = [f"- {line['commit']}: {said}" for line in lines for said in wrong_in(line)]
-    head = "Their tests were run again, and the figures below are those of the last run. The first runs said:"
+    head = "These tests were run again, and the figures below are those of the last run. The first runs reported:"
     return ["", "## Run again", "", head, "", *told] if told else []
 
 
@@ -162,20 +162,20 @@ def _storms(lines: list[Line]) -> list[str]:
         ]
         for line in lines
     ]
-    head = ["storm", "database", "faults", "what came of it", "seconds", "lease", "re-pickup p50 / p99 / max", "oracle"]
+    head = ["test", "database", "faults", "result", "seconds", "lease", "re-pickup p50 / p99 / max", "oracle"]
     jobs = sum(line["counts"].get("jobs", 0) for line in lines)
     again = sum(line["repickups"]["count"] for line in lines)
-    said = f"{len(lines)} storms, {jobs:,} jobs, {again:,} re-pickups, {_hours(lines)} hours"
+    said = f"{len(lines)} tests, {jobs:,} jobs, {again:,} re-pickups, {_hours(lines)} hours"
     return [
         "",
-        "## Storms on real processes and servers",
+        "## Chaos tests on real processes and servers",
         "",
         f"{said}, {_bad(lines)} broken promises.",
         REPICKUP,
         "",
         *_table(head, table),
         "",
-        *_tally("fault of all storms", _summed(lines, "faults")),
+        *_tally("fault of all chaos tests", _summed(lines, "faults")),
     ]
 
 
@@ -200,11 +200,11 @@ def _saboteurs(lines: list[Line]) -> list[str]:
     ]
     return [
         "",
-        "## Saboteurs",
+        "## Mutants",
         "",
-        f"{caught} of {len(lines)} broken builds were found out.",
+        f"{caught} of {len(lines)} mutants were detected.",
         "",
-        *_table(["build", "found by", "seconds"], table),
+        *_table(["mutant", "detected by", "seconds"], table),
     ]
 
 

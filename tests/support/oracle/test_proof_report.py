@@ -96,13 +96,13 @@ def test_the_document_adds_up_what_the_lines_say_and_holds_nothing_else():
     assert "| a claim | 31 | 900 | 0 |" in page
     line = "| kills | sqlite | SIGKILL 1,000 | jobs 5,000 | 61 | 2 | 0.50 / 1.23 / 1.50 s of 900 | nothing wrong |"
     assert line in page
-    assert "3 storms, 15,000 jobs, 1,800 re-pickups, 0.1 hours, 0 broken promises." in page
+    assert "3 tests, 15,000 jobs, 1,800 re-pickups, 0.1 hours, 0 broken promises." in page
     assert "| SIGKILL | 2,005 |" in page
     assert "| none: Nobody is lost. | nothing wrong |" in page
-    assert "1 of 2 broken builds were found out." in page
+    assert "1 of 2 mutants were detected." in page
     assert "| no jitter | SURVIVED | 5 |" in page
     assert "1.1 hours of computing, 2 broken promises." in page
-    assert "## Storms" not in proof_report.page(lines[:2])
+    assert "## Chaos" not in proof_report.page(lines[:2])
 
 
 def test_of_a_test_that_was_run_again_the_last_line_counts():
@@ -110,11 +110,11 @@ def test_of_a_test_that_was_run_again_the_last_line_counts():
     page = proof_report.page(
         [failed, saboteur("no fence", None), storm("kills"), saboteur("no fence"), seeds(0, 9), seeds(0, 9)]
     )
-    assert "1 storms, 5,000 jobs, 900 re-pickups" in page
+    assert "1 tests, 5,000 jobs, 900 re-pickups" in page
     assert "is lost" not in page
     assert "- abc: The storm 'kills' on sqlite without a fault of ours: 1 things are wrong." in page
     assert "- abc: The saboteur 'no fence' survived." in page
-    assert "1 of 1 broken builds were found out." in page
+    assert "1 of 1 mutants were detected." in page
     assert "10 runs (seeds 0 to 9)" in page
     assert "S3: task 5 is lost" in proof_report.page([storm("kills"), failed])
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bench.beside.figures import Results
-from bench.beside.peers import BY_NAME, POSTGRES, SQLITE
+from bench.compare.figures import Results
+from bench.compare.peers import BY_NAME, POSTGRES, SQLITE
 
 OURS = "leasehold"
 ALL = "everything"
@@ -30,7 +30,7 @@ class Judged:
     """
 
     name: str
-    beside: str
+    other: str
     value: float | None
     sign: str
     bound: float

@@ -1,4 +1,4 @@
-"""Measure Leasehold beside its peers, all in one run on one PostgreSQL and on SQLite, and write docs/benchmark.md.
+"""Compare Leasehold with other engines, all in one run on one PostgreSQL and on SQLite, and write docs/benchmark.md.
 
 A full run takes about 35 minutes on two cores; the machine should be quiet. The peers are installed into bench/.peers
 from a package index, graphile-worker only where node and npm are there; PostgreSQL is the tests' own. A peer that
@@ -18,11 +18,11 @@ from typing import Any
 
 import apsw
 
-from bench.beside import document, goals
-from bench.beside.figures import Results, load
-from bench.beside.peers import BY_NAME
-from bench.beside.place import Ground, ground
-from bench.beside.run import FULL, QUICK, WORKLOADS, Run, Size, measure
+from bench.compare import document, goals
+from bench.compare.figures import Results, load
+from bench.compare.peers import BY_NAME
+from bench.compare.place import Ground, ground
+from bench.compare.run import FULL, QUICK, WORKLOADS, Run, Size, measure
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "bench" / ".results"
@@ -84,7 +84,7 @@ def listed(known: tuple[str, ...]) -> Any:
 
 def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="python -m bench.beside", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="python -m bench.compare", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--quick", action="store_true", help="small numbers, once, to see that it runs")
     parser.add_argument(

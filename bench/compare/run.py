@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from bench.beside import workloads
-from bench.beside.figures import Results, Sample
-from bench.beside.install import BENCH, PeerMissing, install
-from bench.beside.peers import POSTGRES, SQLITE, Peer, Way, on
-from bench.beside.place import Ground, Place
-from bench.beside.recovery import Case, recover
-from bench.beside.workloads import Readings, Subject
+from bench.compare import workloads
+from bench.compare.figures import Results, Sample
+from bench.compare.install import BENCH, PeerMissing, install
+from bench.compare.peers import POSTGRES, SQLITE, Peer, Way, on
+from bench.compare.place import Ground, Place
+from bench.compare.recovery import Case, recover
+from bench.compare.workloads import Readings, Subject
 
 WORKLOADS = ("bulk", "single", "drain1", "drain2", "latency", "steps", "cost", "snapshot", "history", "recovery")
 ONLY_POSTGRES = {"cost", "snapshot"}

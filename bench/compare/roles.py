@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Any, Self
 
-from bench.beside.install import command, home
-from bench.beside.peers import Peer
-from bench.beside.place import Place
+from bench.compare.install import command, home
+from bench.compare.peers import Peer
+from bench.compare.place import Place
 
 ANSWER_SECONDS = 120
 Environment = tuple[tuple[str, str], ...]

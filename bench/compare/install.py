@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from bench.beside.peers import Peer
+from bench.compare.peers import Peer
 
 BENCH = Path(__file__).parents[1]
 HOMES = BENCH / ".peers"

@@ -13,10 +13,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 
-from bench.beside import roles
-from bench.beside.place import Place
-from bench.beside.roles import Crew, Role, RoleFailed, Start, Worker
-from bench.beside.workloads import Subject
+from bench.compare import roles
+from bench.compare.place import Place
+from bench.compare.roles import Crew, Role, RoleFailed, Start, Worker
+from bench.compare.workloads import Subject
 
 UP_SECONDS = 30
 BOTH_SECONDS = 6

@@ -1,7 +1,7 @@
-"""Try settings of one peer side by side: `python -m bench.beside.tuning PEER [NAME=VALUE[,NAME=VALUE…] …]`.
+"""Try settings of one peer side by side: `python -m bench.compare.tuning PEER [NAME=VALUE[,NAME=VALUE…] …]`.
 
 Each argument is one setting, as environment variables that the peer's script reads; without any, those written down
-here are tried. All are tried in turn beside what the script has by default, several times, so that a busy machine is
+here are tried. All are tried in turn with the defaults of the script, several times, so that a busy machine is
 busy for all of them. What is clearly fastest becomes the script's default; within the spread, what its documents say.
 """
 
@@ -13,11 +13,11 @@ import statistics
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from bench.beside import workloads
-from bench.beside.install import install
-from bench.beside.peers import BY_NAME
-from bench.beside.place import ground
-from bench.beside.workloads import Subject
+from bench.compare import workloads
+from bench.compare.install import install
+from bench.compare.peers import BY_NAME
+from bench.compare.place import ground
+from bench.compare.workloads import Subject
 
 SECONDS = 3
 TRIAL_JOBS = 500
@@ -72,7 +72,7 @@ def surrounded(setting: Setting) -> Iterator[None]:
 
 
 def options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m bench.beside.tuning", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m bench.compare.tuning", description=__doc__)
     parser.add_argument("peer", choices=tuple(BY_NAME))
     parser.add_argument("setting", nargs="*", help="NAME=VALUE[,NAME=VALUE…]")
     parser.add_argument("--database", choices=("postgres", "sqlite"), help="the peer's first one if not given")

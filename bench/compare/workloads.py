@@ -17,11 +17,11 @@ from queue import Empty
 
 import psycopg
 
-from bench.beside import roles
-from bench.beside.figures import percentile
-from bench.beside.peers import Peer, Way
-from bench.beside.place import Ground, Place
-from bench.beside.roles import Crew, Role, RoleFailed, Start
+from bench.compare import roles
+from bench.compare.figures import percentile
+from bench.compare.peers import Peer, Way
+from bench.compare.place import Ground, Place
+from bench.compare.roles import Crew, Role, RoleFailed, Start
 
 DRAIN_SECONDS_MAX = 30
 POLL_SECONDS = 0.01
