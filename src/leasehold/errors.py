@@ -198,7 +198,7 @@ class SchemaTooNew(Misuse):
 
 
 class SchemaForeign(Misuse):
-    """Another program's tables have Leasehold's names; give Leasehold its own database."""
+    """Tables that no released Leasehold made have Leasehold's names; give Leasehold a new database."""
 
     code = "SCHEMA_FOREIGN"
 

@@ -251,4 +251,4 @@ def test_one_owner_is_one_row_and_no_worker_that_is_there(app, send, url):
         send.submit(key=key)
         app.manual.lease(send, owner="clerk")
     assert rows(url, "SELECT host FROM worker") == [("clerk",)]
-    assert rows(url, "SELECT count(*) FROM worker WHERE gone_at IS NULL") == [(0,)]
+    assert rows(url, "SELECT count(*) FROM worker WHERE ended_at IS NULL") == [(0,)]

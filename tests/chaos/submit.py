@@ -38,7 +38,7 @@ class Submitter:
     def _try(self, number: int) -> int:
         kind, payload, key = work_of(number)
         try:
-            if number % LOOK_EVERY == 0 and self._app.store.reports.vitals().ready > READY_MAX:
+            if number % LOOK_EVERY == 0 and self._app.store.reports.health().ready > READY_MAX:
                 self._pause.wait(PAUSE_SECONDS)
                 return 0
             job = self._app.submit(kind, payload, key=key)

@@ -103,7 +103,7 @@ def test_s2_one_worker_that_overslept_holds_attempt_two_while_attempt_one_still_
     until(lambda: crew.journal("start", "a", 1))
     hand.signal(signal.SIGSTOP)
     before = rows(url, "SELECT expires_at FROM lease")
-    until(lambda: app.store.reports.vitals().now > before[0][0] + 500_000)
+    until(lambda: app.store.reports.health().now > before[0][0] + 500_000)
     hand.signal(signal.SIGCONT)
     until(lambda: crew.journal("start", "a", 2))
     crew.open("a-1")

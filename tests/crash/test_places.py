@@ -59,11 +59,11 @@ def test_a_lease_that_was_reclaimed_but_not_noted_as_gone_is_reclaimed_once(app,
     until(lambda: crew.journal("start"))
     hand.kill()
     crashed(crew, "reclaimed but not noted as gone")
-    assert rows(url, "SELECT count(*) FROM worker WHERE gone_at IS NULL") >= [(2,)]
+    assert rows(url, "SELECT count(*) FROM worker WHERE ended_at IS NULL") >= [(2,)]
     crew.open("a")
     crew.start()
     assert job.wait(timeout=60).output["attempt"] == 2
-    until(lambda: rows(url, "SELECT count(*) FROM worker WHERE gone_at IS NULL") == [(1,)])
+    until(lambda: rows(url, "SELECT count(*) FROM worker WHERE ended_at IS NULL") == [(1,)])
     assert names(url, job.id) == ["submitted", "claimed", "reclaimed", "claimed", "done"]
     check_places(url)
     check_journal(url)

@@ -14,9 +14,10 @@ from leasehold.testing import Clock
 @pytest.mark.parametrize(
     ("finding", "grade", "hint"),
     [
-        (doctor.judge_schema(2, 2), Grade.OK, ""),
-        (doctor.judge_schema(1, 2), Grade.WRONG, "leasehold migrate"),
-        (doctor.judge_schema(3, 2), Grade.WRONG, "upgrade this one"),
+        (doctor.judge_schema(9, 9), Grade.OK, ""),
+        (doctor.judge_schema(8, 9), Grade.WRONG, "leasehold migrate"),
+        (doctor.judge_schema(10, 9), Grade.WRONG, "upgrade this one"),
+        (doctor.judge_schema(7, 9), Grade.WRONG, "create a new database"),
         (doctor.judge_clock(-2.0), Grade.OK, ""),
         (doctor.judge_clock(2.1), Grade.WARN, "synchronise"),
         (doctor.judge_workers(WorkerCounts(0, 0, 0), 0), Grade.OK, ""),

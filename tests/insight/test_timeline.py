@@ -17,7 +17,7 @@ def test_a_running_task_is_read_with_its_holder_and_its_progress(store):
     clock, me = Clock(store), this_process()
     (job,) = store.tasks.submit([Submission("act", "a", '{"n":1}', Terms(lease_ms=30_000))])
     (lease,) = store.leases.claim(store.workers.register(me), LANE, '["act"]', 1).leases
-    store.leases.note_progress([Progress(lease.task_id, lease.fence, '{"done":1,"total":4}')])
+    store.leases.record_progress([Progress(lease.task_id, lease.fence, '{"done":1,"total":4}')])
     clock.advance(12)
     found = timeline.read(store, job.id)
     (part,) = found.parts

@@ -70,14 +70,15 @@ BUILDS: Final = (
     Build(
         "entries and ends of one turn are committed apart",
         "runtime/commit/committer.py",
-        "if batch.requests and self._ends and self._store.database.dialect.takes_turns:",
+        "if batch.requests and self._ends and self._store.database.dialect.single_writer:",
         "if False:",
         (f"{TURNS}::test_entries_and_ends_are_one_transaction",),
     ),
     Build(
         "what comes while a writer waits for its turn is left for the next",
         "store/effects.py",
-        "            if on_turn is not None and self._database.dialect.takes_turns:\n                on_turn()\n",
+        "            if on_write_lock is not None and self._database.dialect.single_writer:\n"
+        "                on_write_lock()\n",
         "",
         (f"{TURNS}::test_entries_that_come_while_a_group_waits_for_its_turn_are_committed_with_it",),
     ),

@@ -124,8 +124,8 @@ BUILDS: Final = (
     Build(
         "upkeep is not told of a retry",
         "runtime/commit/committer.py",
-        'one.onward or one.status == "RETRY"',
-        "one.onward",
+        'one.has_dependents or one.status == "RETRY"',
+        "one.has_dependents",
         (f"{NUDGES}::test_upkeep_is_told_at_once_of_what_makes_work_for_it_and_of_nothing_else",),
     ),
     Build(

@@ -55,8 +55,8 @@ BUILDS: Final = (
     Build(
         "SQLite: settle without its event",
         f"{SQLITE}/leases/settle.sql",
-        "FROM temp.leasehold_ended;\n\nSELECT task_id, fence, status, onward",
-        "FROM temp.leasehold_ended WHERE false;\n\nSELECT task_id, fence, status, onward",
+        "FROM temp.leasehold_ended;\n\nSELECT task_id, fence, status, has_dependents",
+        "FROM temp.leasehold_ended WHERE false;\n\nSELECT task_id, fence, status, has_dependents",
         (f"{SETTLE}::test_the_journal_tells_every_attempt_with_its_worker[sqlite]", MODEL),
     ),
     Build(
@@ -84,7 +84,7 @@ BUILDS: Final = (
     Build(
         "the end of a stage is not passed on",
         f"{SQLITE}/leases/settle.sql",
-        "WHERE onward AND status <> 'RETRY'",
+        "WHERE has_dependents AND status <> 'RETRY'",
         "WHERE false",
         ("tests/store/test_advance.py::test_a_stage_runs_when_what_it_waits_for_is_done[sqlite]",),
     ),
@@ -120,7 +120,7 @@ BUILDS: Final = (
         "a conflicting message is dropped",
         f"{POSTGRES}/leases/settle.sql",
         "DO UPDATE SET message = delivery.message  -- one that came to stand since our snapshot\n"
-        "    WHERE leasehold.once_more(delivery.message <> EXCLUDED.message OR delivery.provider <> EXCLUDED.provider)",
+        "    WHERE leasehold.retry_if(delivery.message <> EXCLUDED.message OR delivery.provider <> EXCLUDED.provider)",
         "DO NOTHING",
         (f"{SETTLE}::test_a_message_committed_while_another_for_the_same_recipient_is_written_is_not_dropped",),
     ),

@@ -37,7 +37,7 @@ BUILDS: Final = (
     ),
     Build(
         "the database lets anybody change a state",
-        "store/sql/schema/sqlite.sql",
+        f"{SQLITE}/migrations/0001_baseline.sql",
         "WHEN NEW.job_id <> OLD.job_id OR NEW.subject <> OLD.subject OR NEW.machine <> OLD.machine OR NOT EXISTS (",
         "WHEN false AND NOT EXISTS (",
         (f"{MACHINES}::test_whoever_changes_a_state_by_hand_is_refused_by_the_database[sqlite]",),

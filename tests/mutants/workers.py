@@ -75,14 +75,14 @@ BUILDS: Final = (
     Build(
         "a COMMIT without an answer is taken for a failure",
         "store/leases.py",
-        "        if doubtful and len(landed) < len(settlements):\n",
+        "        if in_doubt and len(landed) < len(settlements):\n",
         "        if False:\n",
         ("tests/store/db/test_lost_answers.py::test_a_settlement_whose_answer_was_lost_is_reported_as_landed",),
     ),
     Build(
         "what a lost answer has claimed is kept until it expires",
         "runtime/claim/claimer.py",
-        "        if claimed.doubtful:\n",
+        "        if claimed.in_doubt:\n",
         "        if False:\n",
         ("tests/runtime/test_sturdy.py::test_leases_that_a_claim_took_without_an_answer_are_given_back[sqlite]",),
     ),

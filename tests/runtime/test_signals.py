@@ -24,7 +24,7 @@ def test_a_worker_told_to_stop_finishes_what_runs_and_claims_no_more(app, crew, 
     assert hand.end() == 0
     assert (running.status, waiting.status) == ("DONE", "READY")
     assert names(url, waiting.id) == ["submitted"]
-    assert rows(url, "SELECT count(*) FROM worker WHERE gone_at IS NULL") == [(0,)]
+    assert rows(url, "SELECT count(*) FROM worker WHERE ended_at IS NULL") == [(0,)]
 
 
 def test_what_was_claimed_and_not_begun_is_released_without_spending_an_attempt(app, crew, url):

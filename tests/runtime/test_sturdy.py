@@ -126,7 +126,7 @@ class _Deaf:
 
     def claim(self, *arguments):
         self._leases.claim(*arguments)
-        return Claimed([], doubtful=True)
+        return Claimed([], in_doubt=True)
 
     def __getattr__(self, name):
         return getattr(self._leases, name)

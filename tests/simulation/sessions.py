@@ -222,8 +222,8 @@ class Dialect(SqliteDialect):
     def notifier(self) -> Notifier:  # type: ignore[override]
         return Notifier(self._file)
 
-    def judge(self, error: Exception) -> ErrorKind | None:
-        return POSTGRES.judge(error) if isinstance(error, psycopg.Error) else super().judge(error)
+    def classify(self, error: Exception) -> ErrorKind | None:
+        return POSTGRES.classify(error) if isinstance(error, psycopg.Error) else super().classify(error)
 
     def translate(self, error: Exception) -> LeaseholdError:
         return POSTGRES.translate(error) if isinstance(error, psycopg.Error) else super().translate(error)

@@ -17,7 +17,7 @@ def run(store, worker, name, output=None, *, kind="film"):
     """Finish every ready task of one stage and let an orchestrator look."""
     leases = claim(store, worker, 1000, routes=routes_of(name, kind=kind))
     landed = finish(store, leases, output)
-    assert all(one.onward for one in landed)
+    assert all(one.has_dependents for one in landed)
     advance(store)
     return leases
 
@@ -225,7 +225,7 @@ def test_a_lost_stage_that_must_not_repeat_ends_its_job(store, worker, clock):
 
 def test_a_plain_job_leaves_nothing_for_the_orchestrator(store, worker):
     work.submit(store, "k")
-    assert [one.onward for one in finish(store, claim(store, worker))] == [False]
+    assert [one.has_dependents for one in finish(store, claim(store, worker))] == [False]
     assert look(store, "SELECT count(*) FROM unsettled") == [(0,)]
     assert advance(store) == 0
 

@@ -116,12 +116,12 @@ def test_the_four_cases_of_a_retry_are_told_apart_by_the_row_alone(store):
 def test_whatever_is_marked_sent_without_evidence_goes_to_reconciliation_once(store, odd):
     (one,) = write(store, post())
     change(store, one, odd)
-    assert pulse(store).deliveries_odd
-    assert store.deliveries.backlogs()[0].odd == 1
+    assert pulse(store).deliveries_inconsistent
+    assert store.deliveries.backlogs()[0].inconsistent == 1
     assert [row.id for row in store.deliveries.suspect([PROVIDER])] == [one]
     assert store.deliveries.suspect([PROVIDER]) == []
     assert fact(store, one, "status") == "reconciling"
-    assert not pulse(store).deliveries_odd
+    assert not pulse(store).deliveries_inconsistent
 
 
 def pulse(store, providers=(PROVIDER,)):
@@ -138,7 +138,7 @@ def test_the_pulse_tells_when_the_next_delivery_of_these_providers_is_due(store,
     assert pulse(store).delivery_due_at == clock.now + 120_000_000
     store.deliveries.mark(outbox.sent(taken, "x"))
     assert pulse(store).delivery_due_at is None
-    assert store.deliveries.left([PROVIDER, "other"]) == (1, 1)
+    assert store.deliveries.remaining([PROVIDER, "other"]) == (1, 1)
 
 
 def test_claims_made_at_once_never_share_a_row(store, url):
@@ -211,7 +211,7 @@ def test_look_ups_that_cannot_tell_are_repeated_and_then_left_to_a_person(store,
         taken = take_one(store)
         assert taken.may_be_sent
         store.deliveries.mark(outbox.untold(taken, FAILURE))
-        assert fact(store, one, "looks") == looks
+        assert fact(store, one, "lookups") == looks
     assert (fact(store, one, "status"), fact(store, one, "due_at")) == ("in_doubt", None)
     assert take(store) == []
 
@@ -228,7 +228,7 @@ def test_a_delivery_that_is_given_back_has_spent_no_attempt_and_is_what_it_was(s
 
 def doubtful(store, recipient="ada@example.org"):
     (one,) = write(store, post(recipient))
-    change(store, one, "status = 'in_doubt', due_at = NULL, looks = 3, notified_at = 7")
+    change(store, one, "status = 'in_doubt', due_at = NULL, lookups = 3, notified_at = 7")
     return one
 
 

@@ -198,7 +198,7 @@ def test_workers_that_ended_long_ago_go_unless_they_hold_something(store, clock,
     holder, other = register(store, 2), register(store, 3)
     submit(store, "held")
     claim_one(store, holder)
-    store.workers.gone([worker, holder])
+    store.workers.deregister([worker, holder])
     clock.advance(31 * DAY)
     assert sweep(store).workers == 1
     assert look(store, "SELECT id FROM worker ORDER BY id") == [(holder,), (other,)]

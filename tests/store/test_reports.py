@@ -110,10 +110,10 @@ def test_the_vital_signs_count_what_stands_where(store, worker, clock):
     submit(store, "later", delay=9)
     claim_one(store, worker)
     clock.advance(2)
-    vitals = store.reports.vitals()
-    assert (vitals.ready, vitals.running, vitals.waiting, vitals.unsettled) == (1, 1, 1, 0)
-    assert (vitals.expired_at, vitals.now) == (clock.now - 1_000_000, clock.now)
-    assert "SQL" in vitals.version
+    health = store.reports.health()
+    assert (health.ready, health.running, health.waiting, health.unsettled) == (1, 1, 1, 0)
+    assert (health.expired_at, health.now) == (clock.now - 1_000_000, clock.now)
+    assert "SQL" in health.version
 
 
 def test_what_is_left_is_counted_for_the_routes_asked_for(store, worker):
@@ -141,7 +141,7 @@ def test_a_quiet_worker_learns_everything_with_one_question(store, worker, clock
     assert (pulse.now, pulse.ready, pulse.unsettled) == (clock.now, True, True)
     assert pulse.due_at == clock.now + 5_000_000
     assert (pulse.paused, pulse.limited) == (frozenset({"mail"}), {"film": 3})
-    assert not store.workers.pulse(question(worker, look=False)).ready
+    assert not store.workers.pulse(question(worker, wants_work=False)).ready
     assert not store.workers.pulse(question(worker, routes='["b"]')).ready
     claim_one(store, worker)
     clock.advance(2)
@@ -155,9 +155,9 @@ def test_a_worker_knows_its_neighbours_of_the_same_kernel(store, worker):
     store.workers.register(Owner("host", "boot", "another namespace", 4, 4))
     (neighbour,) = store.workers.pulse(question(worker)).neighbours
     assert (neighbour.worker, neighbour.pid, neighbour.birth) == (other, 2, 2)
-    store.workers.gone([other])
+    store.workers.deregister([other])
     assert store.workers.pulse(question(worker)).neighbours == []
-    assert store.reports.vitals().workers == 3
+    assert store.reports.health().workers == 3
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from leasehold.model.owner import Owner
 from leasehold.model.task import Submission, Submitted, Terms
 from leasehold.runtime.maintain.orchestrator import Orchestrator
 from leasehold.store import Store
-from leasehold.store.workers import Question
+from leasehold.store.workers import PulseQuery
 from tests.support.db import rows
 
 REASON = Failure("CANCELLED", "called off by a test").text()
@@ -162,7 +162,7 @@ def ending(seconds: float = 120) -> Iterator[threading.Event]:
         timer.join()
 
 
-def question(worker: int, **changes) -> Question:
+def question(worker: int, **changes) -> PulseQuery:
     """What a quiet worker asks."""
-    asked = Question(worker, '["default"]', '["a"]', look=True, since=0, boot="boot", namespace="namespace")
+    asked = PulseQuery(worker, '["default"]', '["a"]', wants_work=True, since=0, boot="boot", namespace="namespace")
     return structs.replace(asked, **changes)

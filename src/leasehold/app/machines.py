@@ -8,7 +8,7 @@ from leasehold.app.ready_store import ReadyStore
 from leasehold.model.limits import PAGE_MAX
 from leasehold.model.machine import Machine, make_machine
 from leasehold.model.names import check_key, check_name
-from leasehold.store.machines import Placed
+from leasehold.store.machines import JobState
 
 
 class MachineOperations:
@@ -31,12 +31,12 @@ class MachineOperations:
         """Count the jobs of a kind by state."""
         return self._ready_store.store.machines.counts(check_name(kind, "kind"))
 
-    def jobs(self, kind: str, *, prefix: str = "") -> Iterator[Placed]:
+    def jobs(self, kind: str, *, prefix: str = "") -> Iterator[JobState]:
         """Yield every job of a kind whose key starts with `prefix`, with its state, in the order of keys."""
         check_name(kind, "kind")
         if prefix:
             check_key(prefix, "prefix")
-        listing, after = self._ready_store.store.machines.listing, ""
+        listing, after = self._ready_store.store.machines.list_in_state, ""
         while page := listing(kind, prefix, after, PAGE_MAX):
             yield from page
             after = page[-1].key

@@ -80,7 +80,7 @@ class ManualLeases:
         self.sweep()
         while store.stages.make_due().count:
             pass
-        return store, store.workers.hand(owner)
+        return store, store.workers.register_manual(owner)
 
     def _handler(self, what: object) -> Handler:
         known = self._registry.find(what)

@@ -23,8 +23,8 @@ from leasehold.store import Store, open_store
 from leasehold.store.db import migrate
 from leasehold.store.db.sqlite import VERSION_MIN, SqliteDialect
 from leasehold.store.deliveries import Backlog
-from leasehold.store.reports import Vitals
-from leasehold.store.workers import Question
+from leasehold.store.reports import Health
+from leasehold.store.workers import PulseQuery
 
 SKEW_SECONDS_MAX: Final = 2.0
 EXPIRED_SECONDS_MAX: Final = 5.0
@@ -64,7 +64,7 @@ def examine(url: str, owner: Owner, is_gone: IsGone, wall: Callable[[], int] = c
     findings = [_ok("leasehold", metadata.version("leasehold")), _ok("python", platform.python_version())]
     findings += [_driver("apsw"), _driver("psycopg")]
     try:
-        with closing(open_store(url, connections=1, patience=PATIENCE_SECONDS)) as store:
+        with closing(open_store(url, connections=1, retry_seconds=PATIENCE_SECONDS)) as store:
             findings += _database(store, owner, is_gone, wall)
     except LeaseholdError as error:
         findings.append(Finding("database", Grade.WRONG, masked(url), safe_text(error, url)))
@@ -86,15 +86,15 @@ def _database(store: Store, owner: Owner, is_gone: IsGone, wall: Callable[[], in
 
 def _signs(store: Store, owner: Owner, is_gone: IsGone, wall: Callable[[], int]) -> Iterator[Finding]:
     asked_at = wall()
-    vitals = store.reports.vitals()
+    health = store.reports.health()
     host = (asked_at + wall()) // 2
-    crew = _crew(store, owner, is_gone, vitals.workers)
-    yield _server(vitals, store.database.dialect.name)
-    yield judge_clock((vitals.now - host) / clock.SECOND)
-    yield _ok("tasks", _places(vitals))
-    yield judge_workers(crew, vitals.ready + vitals.unsettled)
+    crew = _crew(store, owner, is_gone, health.workers)
+    yield _server(health, store.database.dialect.name)
+    yield judge_clock((health.now - host) / clock.SECOND)
+    yield _ok("tasks", _places(health))
+    yield judge_workers(crew, health.ready + health.unsettled)
     yield judge_letters(*store.deadletters.count())
-    expired = None if vitals.expired_at is None else (vitals.now - vitals.expired_at) / clock.SECOND
+    expired = None if health.expired_at is None else (health.now - health.expired_at) / clock.SECOND
     yield judge_expired(expired, crew.alive)
     yield judge_deliveries(store.deliveries.backlogs())
 
@@ -104,6 +104,8 @@ def judge_schema(found: int, known: int) -> Finding:
     text = f"version {found}, this engine knows {known}"
     if found > known:
         return Finding("schema", Grade.WRONG, text, "A newer Leasehold has migrated it; upgrade this one.")
+    if 0 < found < migrate.FIRST:
+        return Finding("schema", Grade.WRONG, text, "It was made by a version before 0.1; create a new database.")
     if found < known:
         return Finding("schema", Grade.WRONG, text, "Run `leasehold migrate`.")
     return _ok("schema", text)
@@ -154,7 +156,7 @@ def judge_deliveries(backlogs: Sequence[Backlog]) -> Finding:
         "in doubt": sum(one.in_doubt for one in backlogs),
         "failed": sum(one.failed for one in backlogs),
         "reconciling": sum(one.reconciling for one in backlogs),
-        "marked without evidence": sum(one.odd for one in backlogs),
+        "marked without evidence": sum(one.inconsistent for one in backlogs),
     }
     text = ", ".join(f"{number} {what}" for what, number in open_ones.items() if number)
     if not text:
@@ -174,13 +176,13 @@ def judge_letters(waiting: int, escalated: int) -> Finding:
     return Finding("dead letters", Grade.WARN, text, advice)
 
 
-def _places(vitals: Vitals) -> str:
-    places = f"{vitals.waiting} NEW, {vitals.ready} READY, {vitals.running} RUNNING"
-    return f"{places}; {vitals.unsettled} ends that the orchestrator has not seen"
+def _places(health: Health) -> str:
+    places = f"{health.waiting} NEW, {health.ready} READY, {health.running} RUNNING"
+    return f"{places}; {health.unsettled} ends that the orchestrator has not seen"
 
 
-def _server(vitals: Vitals, dialect: str) -> Finding:
-    text = vitals.version.split(" on ")[0]
+def _server(health: Health, dialect: str) -> Finding:
+    text = health.version.split(" on ")[0]
     if dialect == "sqlite":
         text += f" (at least {'.'.join(map(str, VERSION_MIN))} is needed)"
     return _ok("server", text)
@@ -190,8 +192,8 @@ def _crew(store: Store, owner: Owner, is_gone: IsGone, registered: int) -> Worke
     """Tell the workers whose processes can be looked up from those of other hosts, namespaces and boots."""
     if not owner.shares_kernel_with(owner):
         return WorkerCounts(registered, alive=0, unknown=registered)
-    question = Question(NOBODY, "[]", "[]", look=False, since=0, boot=owner.boot, namespace=owner.namespace)
-    neighbours = store.workers.pulse(question).neighbours
+    query = PulseQuery(NOBODY, "[]", "[]", wants_work=False, since=0, boot=owner.boot, namespace=owner.namespace)
+    neighbours = store.workers.pulse(query).neighbours
     alive = sum(not is_gone(one.pid, one.birth) for one in neighbours)
     return WorkerCounts(registered, alive, unknown=max(0, registered - len(neighbours)))
 

@@ -64,7 +64,7 @@ class Settled(Struct, frozen=True):
     task_id: int
     fence: int
     status: str
-    onward: bool
+    has_dependents: bool
 
 
 class Renewal(Struct, frozen=True):

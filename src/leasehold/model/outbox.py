@@ -27,7 +27,7 @@ from leasehold.model.retry import Bury, Retry, decide, spread_of
 
 # About four hours with full jitter; a refused row fails at once, a mail server that is away does not fail a row soon.
 POLICY: Final = Retry(attempts=100, delay_initial=1, multiplier=2, delay_max=300, delay_ceiling=300)
-LOOKS_MAX: Final = 3
+LOOKUPS_MAX: Final = 3
 ID_SHOWN_MAX: Final = 1_000
 MAY_BE_SENT: Final = "DELIVERY_MAY_BE_SENT"
 SECOND: Final = 1_000_000
@@ -48,7 +48,7 @@ STUCK: Final = (DeliveryStatus.FAILED, DeliveryStatus.IN_DOUBT, DeliveryStatus.R
 
 
 class DeliveryRow(Struct, frozen=True):
-    """A delivery as it is stored; `message` and `failure` are canonical JSON. `looks`: look-ups that could not tell."""
+    """A delivery as it is stored; `message` and `failure` are canonical JSON. `lookups`: how many gave no answer."""
 
     id: int
     task_id: int
@@ -60,7 +60,7 @@ class DeliveryRow(Struct, frozen=True):
     status: str
     fence: int
     attempts: int
-    looks: int
+    lookups: int
     due_at: int | None
     notification_id: str | None
     notified_at: int | None
@@ -95,7 +95,7 @@ class DeliveryMark(Struct, frozen=True):
     notification_id: str | None = None
     delay_us: int | None = None
     spent: int = 1
-    looks: int = 0
+    lookups: int = 0
     failure: str | None = None
 
 
@@ -130,17 +130,17 @@ def not_sent(taken: ClaimedDelivery, failure: Failure, policy: Retry) -> Deliver
 
 def may_be_sent(taken: ClaimedDelivery, failure: Failure) -> DeliveryMark:
     """It may have been sent: stay claimed, and be looked up soon."""
-    return _look_later(taken, canonical.decode(failure.text()), looks=0)
+    return _look_up_later(taken, canonical.decode(failure.text()), lookups=0)
 
 
 def untold(taken: ClaimedDelivery, failure: Failure) -> DeliveryMark:
     """The look-up could not tell: ask again soon, a few times; then only a person can."""
-    looks = taken.looks + 1
+    lookups = taken.lookups + 1
     told = {**canonical.decode(failure.text()), "first_doubt": _first_doubt(taken)}
-    if looks >= LOOKS_MAX:
+    if lookups >= LOOKUPS_MAX:
         text = canonical.encode(told)
-        return DeliveryMark(taken.id, taken.fence, DeliveryStatus.IN_DOUBT, "kept", looks=looks, failure=text)
-    return _look_later(taken, told, looks)
+        return DeliveryMark(taken.id, taken.fence, DeliveryStatus.IN_DOUBT, "kept", lookups=lookups, failure=text)
+    return _look_up_later(taken, told, lookups)
 
 
 def _first_doubt(taken: ClaimedDelivery) -> dict[str, Any]:
@@ -164,15 +164,15 @@ def cleared(taken: ClaimedDelivery) -> DeliveryMark:
 def released(taken: ClaimedDelivery) -> DeliveryMark:
     """Give it back untouched; what had to be looked up still has to."""
     return DeliveryMark(
-        taken.id, taken.fence, taken.was, "kept", delay_us=0, spent=0, looks=taken.looks, failure=taken.failure
+        taken.id, taken.fence, taken.was, "kept", delay_us=0, spent=0, lookups=taken.lookups, failure=taken.failure
     )
 
 
-def _look_later(taken: ClaimedDelivery, failure: dict[str, Any], looks: int) -> DeliveryMark:
-    seed = _seed(taken, "look", looks)
-    delay_us = round(2**looks * spread_of(seed) * SECOND)
+def _look_up_later(taken: ClaimedDelivery, failure: dict[str, Any], lookups: int) -> DeliveryMark:
+    seed = _seed(taken, "look", lookups)
+    delay_us = round(2**lookups * spread_of(seed) * SECOND)
     text = canonical.encode({**failure, "delay_us": delay_us, "seed": seed})
-    return DeliveryMark(taken.id, taken.fence, taken.status, "kept", delay_us=delay_us, looks=looks, failure=text)
+    return DeliveryMark(taken.id, taken.fence, taken.status, "kept", delay_us=delay_us, lookups=lookups, failure=text)
 
 
 def _seed(taken: ClaimedDelivery, what: str, number: int) -> str:

@@ -112,7 +112,7 @@ class ManualChannel:
     def report_progress(self, progress: str) -> None:
         """Report progress."""
         noted = Progress(self._lease.task_id, self._lease.fence, progress)
-        self.lost = not self._store.leases.note_progress([noted])
+        self.lost = not self._store.leases.record_progress([noted])
 
     @property
     def ledger(self) -> Ledger:

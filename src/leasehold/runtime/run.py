@@ -22,7 +22,7 @@ from leasehold.runtime.worker import Plan, Worker
 from leasehold.store import Store, open_store
 from leasehold.store.db.documents import document
 from leasehold.store.reports import Remaining
-from leasehold.store.workers import Question
+from leasehold.store.workers import PulseQuery
 
 LOOK_SECONDS: Final = 0.02
 LOOK_MAX: Final = 0.25
@@ -78,13 +78,13 @@ def relay(store: Store, providers: Mapping[str, RegisteredProvider], grace: floa
 
 def _deregister(url: str, worker: int, events: EventLog) -> None:
     """Note that this process holds nothing; a database that is away is not waited for."""
-    shutdown_seconds = open_store(url, connections=1, patience=SHUTDOWN_PATIENCE)
+    store = open_store(url, connections=1, retry_seconds=SHUTDOWN_PATIENCE)
     try:
-        shutdown_seconds.workers.gone([worker])
+        store.workers.deregister([worker])
     except LeaseholdError as error:
         events.component_failed("orchestrator", error)
     finally:
-        shutdown_seconds.close()
+        store.close()
 
 
 def drain(store: Store, plan: Plan, timeout: float | None = None, *, wait_for_due: bool = True) -> None:
@@ -140,7 +140,7 @@ def _is_done(store: Store, plan: Plan, worker: Worker, *, wait_for_due: bool) ->
 def _deliveries_left(store: Store, plan: Plan, *, wait_for_due: bool) -> int:
     if not plan.providers:
         return 0
-    left, due = store.deliveries.left(sorted(plan.providers))
+    left, due = store.deliveries.remaining(sorted(plan.providers))
     return left if wait_for_due else due
 
 
@@ -152,7 +152,9 @@ def _is_due(store: Store) -> bool:
 def next_due_at(store: Store, providers: Sequence[str] = ()) -> tuple[int, int | None]:
     """Return the database's time, and when the next task, or delivery of these providers, is due; None: never."""
     served = document(sorted(providers))
-    pulse = store.workers.pulse(Question(0, "[]", "[]", look=False, since=0, boot="", namespace="", providers=served))
+    pulse = store.workers.pulse(
+        PulseQuery(0, "[]", "[]", wants_work=False, since=0, boot="", namespace="", providers=served)
+    )
     moments = [moment for moment in (pulse.due_at, pulse.delivery_due_at) if moment is not None]
     return pulse.now, min(moments, default=None)
 

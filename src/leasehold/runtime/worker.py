@@ -57,8 +57,8 @@ class _Stores:
     url: str
     opened: list[Store] = field(default_factory=list)
 
-    def open(self, patience: float | None = None) -> Store:
-        options = {} if patience is None else {"patience": patience}
+    def open(self, retry_seconds: float | None = None) -> Store:
+        options = {} if retry_seconds is None else {"retry_seconds": retry_seconds}
         store = open_store(self.url, connections=1, **options)
         self.opened.append(store)
         return store
@@ -196,7 +196,7 @@ class Worker:
         """Sign off, unless leases are left: whoever finds this process gone then takes them back."""
         try:
             if left == 0 and not self._shutdown_store.leases.held_by(self.id):
-                self._shutdown_store.workers.gone([self.id])
+                self._shutdown_store.workers.deregister([self.id])
         except LeaseholdError as error:
             self._events.component_failed("worker", error)
 

@@ -111,9 +111,9 @@ def borrow_store(connection: object) -> Store:
     return Store("", Database(BorrowedDialect(connection), connections=1))
 
 
-def open_store(url: str, *, connections: int = 8, patience: float = PATIENCE_SECONDS) -> Store:
+def open_store(url: str, *, connections: int = 8, retry_seconds: float = PATIENCE_SECONDS) -> Store:
     """Open the store a URL names. Nothing is read or written yet."""
-    return Store(url, Database(_dialect(url), connections=connections, patience=patience))
+    return Store(url, Database(_dialect(url), connections=connections, retry_seconds=retry_seconds))
 
 
 def _dialect(url: object) -> Dialect:

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from leasehold import clock
 from leasehold.errors import DeliverySettled, DeliveryUnknown
-from leasehold.model.outbox import LOOKS_MAX, STUCK, ClaimedDelivery, DeliveryMark, DeliveryRow
+from leasehold.model.outbox import LOOKUPS_MAX, STUCK, ClaimedDelivery, DeliveryMark, DeliveryRow
 from leasehold.store import audit
 from leasehold.store.db.database import Database, Session
 from leasehold.store.db.documents import document
@@ -33,7 +33,7 @@ class Backlog(Struct, frozen=True):
     in_doubt: int
     reconciling: int
     failed: int
-    odd: int
+    inconsistent: int
 
 
 class Deliveries:
@@ -55,8 +55,8 @@ class Deliveries:
     def mark(self, mark: DeliveryMark) -> bool:
         """Write what came of a delivery, in one write; False if the claim no longer stands."""
         told = document([mark])
-        rows, doubtful = self._database.write_checked(lambda session: session.run("deliveries/mark", marks=told))
-        return bool(rows) or (doubtful and self._stands(mark))
+        rows, in_doubt = self._database.write_checked(lambda session: session.run("deliveries/mark", marks=told))
+        return bool(rows) or (in_doubt and self._stands(mark))
 
     def _stands(self, mark: DeliveryMark) -> bool:
         """Tell whether an earlier try of this very write was committed without an answer."""
@@ -76,7 +76,7 @@ class Deliveries:
 
     def reconcile(self, providers: Sequence[str], principal: str, delivery_id: int | None = None) -> list[DeliveryRow]:
         """Have what is in doubt or reconciling looked up once more; each has a line of the audit trail."""
-        asked = {"providers": document(providers), "delivery": delivery_id, "looks": LOOKS_MAX - 1}
+        asked = {"providers": document(providers), "delivery": delivery_id, "lookups": LOOKUPS_MAX - 1}
 
         def work(session: Session) -> list[DeliveryRow]:
             found = [DeliveryRow(*row) for row in session.run("deliveries/reconcile", **asked)]
@@ -99,9 +99,9 @@ class Deliveries:
             audit.note(session, answer.principal, "answer", "delivery", delivery_id, detail)
             return DeliveryRow(*rows[0])
 
-        written, doubtful = self._database.transact_checked(work)
+        written, in_doubt = self._database.transact_checked(work)
         found = written or self.get(delivery_id)
-        if written is None and not (doubtful and found.status == ("sent" if answer.sent else "pending")):
+        if written is None and not (in_doubt and found.status == ("sent" if answer.sent else "pending")):
             raise DeliverySettled(f"Delivery {delivery_id} is {found.status}.")
         return found
 
@@ -128,12 +128,13 @@ class Deliveries:
 
     def backlogs(self) -> Sequence[Backlog]:
         """Tell for each provider what its deliveries wait for."""
+        rows = self._database.read("deliveries/open")
         return [
-            Backlog(now, provider, int(late), late_at, int(doubt), int(reconciling), int(failed), int(odd))
-            for now, provider, late, late_at, doubt, reconciling, failed, odd in self._database.read("deliveries/open")
+            Backlog(now, provider, int(late), late_at, int(doubt), int(reconciling), int(failed), int(inconsistent))
+            for now, provider, late, late_at, doubt, reconciling, failed, inconsistent in rows
         ]
 
-    def left(self, providers: Sequence[str]) -> tuple[int, int]:
-        """Count what these providers have yet to carry: in all, and due now."""
-        count, due = self._database.read("deliveries/left", providers=document(providers))[0]
+    def remaining(self, providers: Sequence[str]) -> tuple[int, int]:
+        """Count what these providers have yet to send: in all, and due now."""
+        count, due = self._database.read("deliveries/remaining", providers=document(providers))[0]
         return int(count), int(due)

@@ -54,16 +54,16 @@ class Effects:
         intents: Sequence[Intent],
         records: Sequence[Record],
         moves: Sequence[Move] = (),
-        on_turn: Callable[[], object] | None = None,
+        on_write_lock: Callable[[], object] | None = None,
     ) -> list[Entry]:
         """Commit intents, records and moves together; of those missing in the answer the lease no longer stands.
 
-        `on_turn` is called where writers take turns, when it is this one's: it may add to the three.
+        `on_write_lock` is called where writers take turns, when it is this one's: it may add to the three.
         """
 
         def work(session: Session) -> list[Row]:
-            if on_turn is not None and self._database.dialect.takes_turns:
-                on_turn()
+            if on_write_lock is not None and self._database.dialect.single_writer:
+                on_write_lock()
             rows = _ledger(session, intents, records) if intents or records else []
             return [*rows, *move_all(session, moves)]
 
@@ -98,7 +98,7 @@ class Effects:
         except _Theirs:
             raise
         except Exception as error:
-            if record is not None and self._database.dialect.judge(error) is ErrorKind.FINAL:
+            if record is not None and self._database.dialect.classify(error) is ErrorKind.FINAL:
                 raise Misuse(
                     "The act of a transaction must not commit or roll back; leave that to the engine."
                 ) from error
@@ -110,7 +110,7 @@ class Effects:
         try:
             record = act(session.raw)
         except Exception as error:
-            if self._database.dialect.judge(error) is ErrorKind.RETRY:
+            if self._database.dialect.classify(error) is ErrorKind.RETRY:
                 raise
             raise _Theirs(error) from error
         if not session.usable:

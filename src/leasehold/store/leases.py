@@ -25,13 +25,13 @@ _CONFLICT: Final = MESSAGE_STANDS.text()
 
 
 class Claimed(Struct, frozen=True):
-    """What a claim brought. `doubtful`: an earlier try may have leased tasks that nobody was told of.
+    """What a claim brought. `in_doubt`: an earlier try may have leased tasks that nobody was told of.
 
     `wait_us`: in how long a slot of a limited queue has rested; None if none rests. `asked`: how many were asked for.
     """
 
     leases: list[Lease]
-    doubtful: bool
+    in_doubt: bool
     wait_us: int | None = None
     asked: int = 0
 
@@ -55,11 +55,11 @@ class Leases:
             asked = self._asked(most, free)
             return session.run("leases/claim", **known, most=asked)
 
-        rows, doubtful = self._database.write_checked(work)
-        return Claimed([Lease(*row) for row in rows], doubtful, asked=asked)
+        rows, in_doubt = self._database.write_checked(work)
+        return Claimed([Lease(*row) for row in rows], in_doubt, asked=asked)
 
     def _asked(self, most: int, free: Free | None) -> int:
-        return max(most, free()) if free is not None and self._database.dialect.takes_turns else most
+        return max(most, free()) if free is not None and self._database.dialect.single_writer else most
 
     def claim_limited(
         self, worker: int, queue: str, routes: str, most: int, only: Lane | None = None, free: Free | None = None
@@ -91,8 +91,8 @@ class Leases:
             session.run("queues/fill_slots", **known, slots=document(pairs))
             return leases, wait_us
 
-        (leases, wait_us), doubtful = self._database.transact_checked(work)
-        return Claimed(leases, doubtful, wait_us, asked)
+        (leases, wait_us), in_doubt = self._database.transact_checked(work)
+        return Claimed(leases, in_doubt, wait_us, asked)
 
     def settle(self, settlements: Sequence[Settlement]) -> list[Settled]:
         """End attempts; the answer holds those that landed. Of the others the lease no longer stands."""
@@ -100,9 +100,9 @@ class Leases:
 
     def _settle(self, settlements: Sequence[Settlement]) -> list[Settled]:
         told = {"settlements": document(_in_order(settlements)), "conflict": _CONFLICT}
-        rows, doubtful = self._database.write_checked(lambda session: session.run("leases/settle", **told))
+        rows, in_doubt = self._database.write_checked(lambda session: session.run("leases/settle", **told))
         landed = [Settled(*row) for row in rows]
-        if doubtful and len(landed) < len(settlements):
+        if in_doubt and len(landed) < len(settlements):
             landed += self._landed_before(settlements, landed)
         return landed
 
@@ -122,7 +122,7 @@ class Leases:
             held.extend(Renewed(row[0], row[1], row[2], bool(row[3])) for row in rows)
         return held
 
-    def note_progress(self, notes: Sequence[Progress]) -> set[tuple[int, int]]:
+    def record_progress(self, notes: Sequence[Progress]) -> set[tuple[int, int]]:
         """Record how far attempts have come; the answer names the leases that still stood."""
         rows = self._database.write("leases/progress", notes=document(_in_order(notes)))
         return {(row[0], row[1]) for row in rows}

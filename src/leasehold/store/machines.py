@@ -14,7 +14,7 @@ from leasehold.store.db.database import Database, Row, Session
 from leasehold.store.db.documents import document
 
 
-class Placed(Struct, frozen=True):
+class JobState(Struct, frozen=True):
     """A job and its state."""
 
     job_id: int
@@ -57,10 +57,10 @@ class Machines:
         """Count the jobs of a kind by state."""
         return dict(self._database.read("machines/count_states", kind=kind))
 
-    def listing(self, kind: str, prefix: str, after: str, most: int) -> list[Placed]:
+    def list_in_state(self, kind: str, prefix: str, after: str, most: int) -> list[JobState]:
         """List the jobs of a kind whose keys start alike, with their states, in the database's order of keys."""
         rows = self._database.read("machines/list_in_state", kind=kind, prefix=prefix, after=after, most=most)
-        return [Placed(*row) for row in rows]
+        return [JobState(*row) for row in rows]
 
 
 def move_all(session: Session, moves: Sequence[Move]) -> list[Row]:

@@ -49,7 +49,7 @@ class TaskRow(Struct, frozen=True):
     finished_at: int | None
 
 
-class Vitals(Struct, frozen=True):
+class Health(Struct, frozen=True):
     """What a doctor asks."""
 
     now: int
@@ -123,9 +123,9 @@ class Reports:
         """Count what the journal says of each task, in order of their ids, from the one after `after` on."""
         return [JournalCounts(*row) for row in self._database.read("reports/journal_counts", after=after, most=most)]
 
-    def vitals(self) -> Vitals:
+    def health(self) -> Health:
         """Read the vital signs."""
-        return Vitals(*self._database.read("reports/health")[0])
+        return Health(*self._database.read("reports/health")[0])
 
     def remaining(self, routes: list[str], queues: list[str]) -> Remaining:
         """Count what is left to do."""

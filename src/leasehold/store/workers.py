@@ -1,24 +1,24 @@
-"""Worker processes: who they are, and the one question a quiet one asks."""
+"""Worker processes: who they are, and the one query that an idle one makes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from msgspec import Struct, json
+from msgspec import Struct, json, structs
 
 from leasehold.model.owner import Owner
 from leasehold.store.db.database import Database
 from leasehold.store.db.documents import document
 
 
-class Question(Struct, frozen=True):
-    """What a worker wants to know. `look`: whether it would claim; `since`: expiries already swept."""
+class PulseQuery(Struct, frozen=True):
+    """What a worker asks. `wants_work`: whether it would claim; `since`: expiries before this were swept."""
 
     worker: int
     queues: str
     routes: str
-    look: bool
+    wants_work: bool
     since: int
     boot: str
     namespace: str
@@ -34,7 +34,7 @@ class Neighbour(Struct, frozen=True):
 
 
 class Pulse(Struct, frozen=True):
-    """The answer: everything there is to do, in one statement."""
+    """The answer: everything there is to do, from one statement."""
 
     now: int
     unsettled: bool
@@ -47,7 +47,7 @@ class Pulse(Struct, frozen=True):
     cancels: list[tuple[int, int, str]]
     neighbours: list[Neighbour]
     delivery_due_at: int | None = None
-    deliveries_odd: bool = False
+    deliveries_inconsistent: bool = False
 
 
 class Workers:
@@ -68,19 +68,19 @@ class Workers:
         )
         return int(rows[0][0])
 
-    def hand(self, owner: str) -> int:
-        """Return the number of somebody who leases by hand."""
+    def register_manual(self, owner: str) -> int:
+        """Return the number of an owner of manual leases."""
         return int(self._database.write("workers/register_manual", owner=owner)[0][0])
 
-    def gone(self, workers: Sequence[int]) -> None:
-        """Note that worker processes have ended."""
+    def deregister(self, workers: Sequence[int]) -> None:
+        """Record that worker processes have ended."""
         self._database.write("workers/deregister", workers=document(workers))
 
-    def pulse(self, question: Question) -> Pulse:
-        """Ask everything a quiet worker needs to know."""
-        values = {name: getattr(question, name) for name in question.__struct_fields__}
-        row = self._database.read("workers/pulse", **values)[0]
-        now, unsettled, due_at, expired, ready, branched, queues, cancels, neighbours, delivery_due_at, odd = row
+    def pulse(self, query: PulseQuery) -> Pulse:
+        row = self._database.read("workers/pulse", **structs.asdict(query))[0]
+        now, unsettled, due_at, expired, ready, branched, queues, cancels, neighbours, delivery_due_at, inconsistent = (
+            row
+        )
         states: list[Any] = json.decode(queues)
         return Pulse(
             now=now,
@@ -94,5 +94,5 @@ class Workers:
             cancels=[(task_id, fence, reason) for task_id, fence, reason in json.decode(cancels)],
             neighbours=[Neighbour(*row) for row in json.decode(neighbours)],
             delivery_due_at=delivery_due_at,
-            deliveries_odd=bool(odd),
+            deliveries_inconsistent=bool(inconsistent),
         )

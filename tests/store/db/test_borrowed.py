@@ -147,7 +147,7 @@ def test_a_file_that_another_is_writing_is_waited_for_and_then_given_up_in_our_w
     busy, mine = sqlite3.connect(tmp_path / "mine.db"), sqlite3.connect(tmp_path / "mine.db", timeout=0)
     app = app_on(mine)
     app.store.database.dialect.busy_seconds = 0.2
-    app.store.database.patience = 0.2
+    app.store.database.retry_seconds = 0.2
     app.migrate()
     busy.execute("BEGIN IMMEDIATE")
     with pytest.raises(Unavailable, match="locked"):

@@ -21,18 +21,18 @@ NOON = 1_800_000_000 * time.SECOND
 
 
 def test_the_clock_goes_on_by_itself(store):
-    first = store.reports.vitals().now
+    first = store.reports.health().now
     assert abs(first - time.wall()) < HOUR
-    assert store.reports.vitals().now >= first
+    assert store.reports.health().now >= first
 
 
 def test_a_stopped_clock_is_the_same_for_every_process(store, url):
     clock = Clock(store)
     clock.set(NOON)
     with contextlib.closing(open_store(url)) as other:
-        assert store.reports.vitals().now == other.reports.vitals().now == NOON
+        assert store.reports.health().now == other.reports.health().now == NOON
         clock.advance(1.5)
-        assert other.reports.vitals().now == clock.now == NOON + 1_500_000
+        assert other.reports.health().now == clock.now == NOON + 1_500_000
 
 
 def test_every_time_that_is_stored_comes_from_the_databases_clock(store):
@@ -128,9 +128,9 @@ def test_a_lease_taken_before_the_host_clock_fell_back_ends_on_time(tmp_path, ah
         worker = register(store)
         submit(store, "k", lease_ms=100)
         lease = claim_one(store, worker)
-        assert store.reports.vitals().now >= time.wall() + ahead - HOUR // 60
+        assert store.reports.health().now >= time.wall() + ahead - HOUR // 60
         expires_at = look(store, "SELECT expires_at FROM lease")[0][0]
-        assert expires_at - store.reports.vitals().now <= 100_000
+        assert expires_at - store.reports.health().now <= 100_000
         pause = threading.Event()
         while not store.leases.expired():
             pause.wait(0.01)
@@ -142,6 +142,6 @@ def test_the_anchor_follows_a_host_clock_that_was_set_forward(tmp_path):
         store.migrate()
         write_anchor(tmp_path / "leasehold.db", Anchor(time.boot_id(), time.wall() - HOUR, time.uptime()))
         submit(store, "k")
-        assert abs(store.reports.vitals().now - time.wall()) < HOUR // 60
+        assert abs(store.reports.health().now - time.wall()) < HOUR // 60
         stored = sqlite_clock.decode(look(store, "SELECT value FROM meta WHERE name = 'clock'")[0][0])
         assert abs(stored.wall - time.wall()) < HOUR // 60

@@ -97,7 +97,7 @@ def test_the_callers_own_apsw_connection_may_be_there_first(path):
             with store.transaction(connection):
                 connection.execute("INSERT INTO customer VALUES ('ada')")
                 submit(store, "k")
-            assert store.reports.vitals().ready == 1
+            assert store.reports.health().ready == 1
 
 
 def test_the_file_is_free_again_after_the_engine_closed_it(path):

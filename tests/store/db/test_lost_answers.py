@@ -117,14 +117,14 @@ def test_a_claim_whose_answer_was_lost_says_that_it_may_hold_more(proxied):
     proxy.lose_the_answer_to(b"-- claim:")
     claimed = store.leases.claim(worker, [lane()], '["a"]', 2)
     assert proxy.cuts == 1
-    assert claimed.doubtful
+    assert claimed.in_doubt
     assert [lease.key for lease in claimed.leases] == ["c", "d"]
     known = {(lease.task_id, lease.fence) for lease in claimed.leases}
     strays = [one for one in store.leases.held_by(worker) if one not in known]
     assert len(strays) == 2
     store.leases.reclaim([Reclaim(task, fence, "released") for task, fence in strays])
     assert [lease.attempt for lease in work.claim(store, worker)] == [1, 1]
-    assert not store.leases.claim(worker, [lane()], '["a"]', 2).doubtful
+    assert not store.leases.claim(worker, [lane()], '["a"]', 2).in_doubt
     check_everything(direct)
 
 
@@ -136,7 +136,7 @@ def test_a_limited_claim_whose_answer_was_lost_says_so_and_keeps_the_limit(proxi
     store.queues.limit("default", 3)
     proxy.lose_the_answer_to(b"COMMIT")
     claimed = store.leases.claim_limited(worker, "default", '["a"]', 2)
-    assert claimed.doubtful
+    assert claimed.in_doubt
     assert len(claimed.leases) == 1
     assert slots_taken(direct, "default") == 3
     assert claim_limited(store, worker, "default") == []

@@ -1,6 +1,7 @@
-"""Migrations: forward only, under a lock, and a migrated schema equals a fresh one."""
+"""Migrations: forward only, under a lock, as a whole or not at all."""
 
 import contextlib
+from pathlib import Path
 
 import apsw
 import psycopg
@@ -8,9 +9,10 @@ import pytest
 
 from leasehold.errors import SchemaForeign, SchemaMissing, SchemaTooNew, UrlInvalid
 from leasehold.store import open_store
-from leasehold.store.db import migrate, statements
+from leasehold.store.db import migrate
 from tests.store.work import at_once, connect, look, submit
 
+FIXTURES = Path(__file__).parent / "fixtures"
 CATALOG = {
     "sqlite": [
         "SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY type, name"
@@ -31,7 +33,7 @@ CATALOG = {
 
 @pytest.fixture
 def blank_url(empty_url):
-    """A database without a schema, beside the one of `store`."""
+    """A database without a schema, in addition to the one of `store`."""
     return empty_url.replace("leasehold.db", "blank.db")
 
 
@@ -51,37 +53,26 @@ def _plain(cell):
     return " ".join(cell.split()).replace(" ,", ",").replace(" )", ")") if isinstance(cell, str) else cell
 
 
-def migrate_to(store, version: int) -> None:
-    """Bring an empty database to an older version, as an older engine did."""
+def make_version_7(store) -> None:
+    """Give an empty database the schema and a job of the last development version before 0.1."""
     dialect = store.database.dialect.name
-
-    def work(session):
-        for name in statements.migrations(dialect)[:version]:
-            session.script(f"{dialect}/migrations", name)
-        session.run("schema/stamp", version=str(version))
-
-    store.database.transact(work)
+    script = (FIXTURES / f"version_7_{dialect}.sql").read_text()
+    with connect(store) as connection:
+        connection.execute(script)
+        if isinstance(connection, psycopg.Connection):
+            connection.execute("SET search_path = leasehold")
+        connection.execute("INSERT INTO meta VALUES ('schema_version', '7')")
+        connection.execute("INSERT INTO kind VALUES ('film', '{}', 1)")
 
 
 def stamp(store, version: str) -> None:
     store.database.transact(lambda session: session.run("schema/stamp", version=version))
 
 
-@pytest.mark.parametrize("version", [1, 2, 3, 4, 5, 6])
-def test_a_schema_migrated_from_any_older_version_equals_a_fresh_one(empty_store, store, version):
-    migrate_to(empty_store, version)
-    assert empty_store.migrate() == (version, migrate.latest(empty_store.database.dialect.name))
-    assert structure(empty_store) == structure(store)
-
-
-def test_every_older_version_is_tried_above(dialect):
-    assert migrate.latest(dialect) == 7
-
-
 def test_migrating_again_changes_nothing(store):
     submit(store, "kept")
     before = structure(store)
-    assert store.migrate() == (7, 7)
+    assert store.migrate() == (8, 8)
     assert structure(store) == before
     assert look(store, "SELECT count(*) FROM task") == [(1,)]
 
@@ -92,32 +83,41 @@ def test_two_migrations_at_once_make_one_schema(blank_url, store):
             return other.migrate()
 
     answers = at_once(4, migrate_once)
-    assert sorted(answers) == [(0, 7), (7, 7), (7, 7), (7, 7)]
+    assert sorted(answers) == [(0, 8), (8, 8), (8, 8), (8, 8)]
     with contextlib.closing(open_store(blank_url)) as made:
         assert structure(made) == structure(store)
 
 
 def test_preparing_a_new_database_gives_it_the_schema(empty_store):
     empty_store.prepare()
-    assert migrate.version(empty_store.database) == 7
+    assert migrate.version(empty_store.database) == 8
     empty_store.prepare()
 
 
 def test_a_schema_newer_than_the_engine_is_refused(store):
-    stamp(store, "8")
-    with pytest.raises(SchemaTooNew, match="version 8; this engine knows 7") as refused:
+    stamp(store, "9")
+    with pytest.raises(SchemaTooNew, match="version 9; this engine knows 8") as refused:
         store.prepare()
     assert refused.value.code == "SCHEMA_TOO_NEW"
     with pytest.raises(SchemaTooNew):
         store.migrate()
 
 
-def test_an_older_schema_is_not_migrated_unasked(empty_store):
-    migrate_to(empty_store, 1)
+def test_a_database_of_a_development_version_is_refused_and_left_as_it_is(empty_store):
+    make_version_7(empty_store)
+    before = structure(empty_store)
+    for attempt in (empty_store.prepare, empty_store.migrate):
+        with pytest.raises(SchemaForeign, match=r"a new database\. A development version before 0\.1") as refused:
+            attempt()
+        assert refused.value.code == "SCHEMA_FOREIGN"
+    assert (structure(empty_store), migrate.version(empty_store.database)) == (before, 7)
+    assert look(empty_store, "SELECT name FROM kind") == [("film",)]
+
+
+def test_an_older_schema_is_not_taken_for_this_one(dialect):
     with pytest.raises(SchemaMissing, match="leasehold migrate") as refused:
-        empty_store.prepare()
+        migrate.check(0, dialect)
     assert refused.value.code == "SCHEMA_MISSING"
-    assert migrate.version(empty_store.database) == 1
 
 
 def test_an_operation_without_a_schema_says_what_to_do(empty_store):
@@ -154,13 +154,13 @@ def test_a_migration_that_fails_leaves_nothing_behind(empty_store):
     """S3 for the schema itself: a version is there as a whole or not at all."""
 
     def work(session):
-        session.script(f"{empty_store.database.dialect.name}/migrations", "0001_engine")
+        session.script(f"{empty_store.database.dialect.name}/migrations", "0001_baseline")
         raise OSError
 
     with pytest.raises(OSError):  # noqa: PT011
         empty_store.database.transact(work)
     assert migrate.version(empty_store.database) == 0
-    assert empty_store.migrate() == (0, 7)
+    assert empty_store.migrate() == (0, 8)
 
 
 def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(tmp_path):

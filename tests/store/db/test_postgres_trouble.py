@@ -44,7 +44,7 @@ def test_connections_killed_between_operations_are_replaced(store, url):
     assert kill_connections(url) == 1
     assert len(finish(store, leases)) == 1
     kill_connections(url)
-    assert store.reports.vitals().ready == 0
+    assert store.reports.health().ready == 0
 
 
 def test_connections_killed_during_operations_lose_nothing(store, url):
@@ -174,18 +174,18 @@ def test_a_read_only_server_is_waited_for(postgres, url):
         assert writing.is_alive()
         alter(postgres, url, sql.SQL("RESET default_transaction_read_only"))
         writing.join()
-        assert store.reports.vitals().ready == 2
+        assert store.reports.health().ready == 2
 
 
 def test_a_server_that_is_not_there_is_unavailable(postgres, tmp_path):
-    store = open_store(f"postgresql://postgres@/x?host={tmp_path}", patience=0.2)
+    store = open_store(f"postgresql://postgres@/x?host={tmp_path}", retry_seconds=0.2)
     with contextlib.closing(store), pytest.raises(DatabaseUnavailable, match="check its URL") as refused:
         store.prepare()
     assert refused.value.code == "DATABASE_UNAVAILABLE"
 
 
 def test_a_database_that_is_not_there_is_unavailable(postgres):
-    store = open_store(postgres.url("missing"), patience=0.2)
+    store = open_store(postgres.url("missing"), retry_seconds=0.2)
     with contextlib.closing(store), pytest.raises(DatabaseUnavailable, match="missing"):
         store.prepare()
 
@@ -241,14 +241,14 @@ def test_a_value_the_database_refuses_is_told_in_our_own_words(store):
 def test_every_kind_of_trouble_is_judged_by_its_state(store, state, trouble):
     with connect(store) as connection, pytest.raises(psycopg.Error) as raised:
         connection.execute(f"DO $$ BEGIN RAISE EXCEPTION 'x' USING ERRCODE = '{state}'; END $$")
-    assert store.database.dialect.judge(raised.value) is trouble
-    assert store.database.dialect.judge(ValueError()) is None
+    assert store.database.dialect.classify(raised.value) is trouble
+    assert store.database.dialect.classify(ValueError()) is None
 
 
 def test_more_threads_than_connections_take_turns(url):
     with contextlib.closing(open_store(url, connections=2)) as store:
         at_once(24, lambda number: submit(store, str(number)))
-        assert store.reports.vitals().ready == 24
+        assert store.reports.health().ready == 24
         used = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
         assert look(store, f"{used} AND application_name = 'leasehold'") == [(2,)]
 

@@ -59,10 +59,10 @@ def test_a_write_waits_for_a_lock_that_another_process_holds(sqlite_store, tmp_p
         writing.start()
         writing.join(0.3)
         assert writing.is_alive()
-        assert sqlite_store.reports.vitals().ready == 0
+        assert sqlite_store.reports.health().ready == 0
         let_go()
         writing.join()
-    assert sqlite_store.reports.vitals().ready == 1
+    assert sqlite_store.reports.health().ready == 1
 
 
 def test_the_first_operation_of_a_store_waits_for_the_lock_too(sqlite_store, tmp_path):
@@ -73,7 +73,7 @@ def test_the_first_operation_of_a_store_waits_for_the_lock_too(sqlite_store, tmp
         writing.join(0.3)
         let_go()
         writing.join()
-        assert late.reports.vitals().ready == 1
+        assert late.reports.health().ready == 1
 
 
 def test_a_transaction_that_will_write_has_the_lock_from_its_first_read_on(sqlite_store, tmp_path):
@@ -98,11 +98,11 @@ def test_many_processes_and_threads_write_and_none_is_refused(sqlite_store, tmp_
         others = [stack.enter_context(subprocess.Popen(command)) for command in commands]
         at_once(4, lambda number: [submit(sqlite_store, f"mine-{number}-{turn}") for turn in range(30)])
     assert [other.returncode for other in others] == [0, 0, 0]
-    assert sqlite_store.reports.vitals().ready == 3 * 60 + 4 * 30
+    assert sqlite_store.reports.health().ready == 3 * 60 + 4 * 30
 
 
 def test_a_store_closed_while_its_file_is_locked_says_so_in_our_own_words(tmp_path):
-    with contextlib.closing(open_store(sqlite_url(tmp_path), patience=0)) as store:
+    with contextlib.closing(open_store(sqlite_url(tmp_path), retry_seconds=0)) as store:
         store.migrate()
         worker = register(store)
         submit(store, "k")
@@ -121,7 +121,7 @@ def test_a_reader_sees_the_state_before_a_write_that_is_under_way(sqlite_store, 
     submit(sqlite_store, "k")
     with held_by_another_process(tmp_path / "leasehold.db"):
         assert look(sqlite_store, "SELECT count(*) FROM ready") == [(1,)]
-        assert sqlite_store.reports.vitals().ready == 1
+        assert sqlite_store.reports.health().ready == 1
     finish(sqlite_store, claim(sqlite_store, worker))
 
 
@@ -159,7 +159,7 @@ def test_a_write_that_fails_half_way_leaves_no_scratch_behind(sqlite_store):
 
 
 def test_a_file_that_stays_locked_is_told_in_our_own_words(tmp_path):
-    with contextlib.closing(open_store(sqlite_url(tmp_path), connections=1, patience=0)) as store:
+    with contextlib.closing(open_store(sqlite_url(tmp_path), connections=1, retry_seconds=0)) as store:
         store.migrate()
         store.database.perform(lambda session: getattr(session, "_connection").set_busy_timeout(0))  # noqa: B009
         with held_by_another_process(tmp_path / "leasehold.db"), pytest.raises(DatabaseUnavailable) as told:

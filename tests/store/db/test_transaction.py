@@ -211,7 +211,7 @@ def test_temporary_tables_of_the_callers_do_not_stand_in_for_ours(tmp_path):
             (lease,) = claim(store, register(store), 1)
             finish(store, [lease])
             store.tasks.cancel(film.id, REASON)
-            assert store.reports.vitals().ready == 0
+            assert store.reports.health().ready == 0
         assert first == lease.task_id == 1
         assert jobs(store)[:2] == ["k", "film"]
         assert {name: connection.execute(f"SELECT count(*) FROM temp.{name}").fetchall() for name in own} == {  # noqa: S608

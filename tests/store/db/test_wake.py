@@ -82,7 +82,7 @@ def test_many_words_at_once_are_heard_or_stand_for_all(store, listener):
 def test_saying_something_to_nobody_is_no_trouble(store):
     store.wake(["mail"])
     store.wake([])
-    assert store.reports.vitals().ready == 0
+    assert store.reports.health().ready == 0
 
 
 def test_a_listening_connection_killed_alone_heals_by_itself(postgres, postgres_template):

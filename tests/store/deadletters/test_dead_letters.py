@@ -43,13 +43,13 @@ def deeds(store, letter):
 def test_a_task_that_fails_for_good_leaves_a_letter_with_its_first_and_last_failure(store, worker, clock):
     (task,) = submit(store, "k")
     store.leases.settle([retry(claim_one(store, worker), 10)])
-    first = store.reports.vitals().now
+    first = store.reports.health().now
     clock.advance(60)
     store.stages.make_due()
     bury(store, [claim_one(store, worker)])
     letter = only_letter(store)
     assert (letter.task_id, letter.epoch, letter.attempts, letter.error_class) == (task, 1, 2, "AUTH_DENIED")
-    assert (letter.first_failure_at, letter.last_failure_at) == (first, store.reports.vitals().now)
+    assert (letter.first_failure_at, letter.last_failure_at) == (first, store.reports.health().now)
     assert (letter.state, letter.escalated, letter.evidenced) == ("open", False, False)
     papers = store.deadletters.get(letter.id)
     assert (papers.key, papers.payload) == ("k", "{}")

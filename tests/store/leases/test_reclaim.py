@@ -232,10 +232,10 @@ def test_progress_is_kept_only_while_the_lease_stands(store, worker, clock):
     (task,) = submit(store, "k")
     lease = claim_one(store, worker)
     note = Progress(task, lease.fence, '{"done":3}')
-    assert store.leases.note_progress([note, Progress(task, 9, "{}")]) == {(task, 1)}
+    assert store.leases.record_progress([note, Progress(task, 9, "{}")]) == {(task, 1)}
     assert store.reports.tasks(task)[0].progress == '{"done":3}'
     clock.advance(31)
-    assert store.leases.note_progress([note]) == set()
+    assert store.leases.record_progress([note]) == set()
 
 
 def test_s2_progress_of_an_earlier_attempt_is_not_taken_for_that_of_the_next(store, worker, clock):
@@ -244,6 +244,6 @@ def test_s2_progress_of_an_earlier_attempt_is_not_taken_for_that_of_the_next(sto
     clock.advance(31)
     sweep(store)
     second = claim_one(store, worker)
-    assert store.leases.note_progress([Progress(task, second.fence, '{"done":1}')]) == {(task, 2)}
-    assert store.leases.note_progress([Progress(task, 1, '{"done":9}')]) == set()
+    assert store.leases.record_progress([Progress(task, second.fence, '{"done":1}')]) == {(task, 2)}
+    assert store.leases.record_progress([Progress(task, 1, '{"done":9}')]) == set()
     assert store.reports.tasks(task)[0].progress == '{"done":1}'

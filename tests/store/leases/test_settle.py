@@ -35,7 +35,7 @@ def reclaim_all(store):
 def test_a_settled_task_has_its_output_and_its_end(store, worker, clock):
     (task,) = submit(store, "k")
     (landed,) = finish(store, [claim_one(store, worker)], {"n": 1})
-    assert (landed.task_id, landed.fence, landed.status, landed.onward) == (task, 1, "DONE", False)
+    assert (landed.task_id, landed.fence, landed.status, landed.has_dependents) == (task, 1, "DONE", False)
     row = store.reports.job(task)
     assert (row.status, row.output, row.failure, row.finished_at) == ("DONE", '{"n":1}', None, clock.now)
 
@@ -121,7 +121,7 @@ def test_the_same_settlement_twice_in_one_batch_lands_once(store, worker):
 def test_an_empty_batch_is_no_trouble(store):
     assert store.leases.settle([]) == []
     assert store.leases.reclaim([]) == []
-    assert store.leases.note_progress([]) == set()
+    assert store.leases.record_progress([]) == set()
 
 
 def test_the_same_settlement_from_many_threads_lands_once(store, worker):

@@ -79,7 +79,9 @@ def end(
 
 def settle(side: Side, ends: Sequence[Settlement]) -> list[tuple[Name, int, str, bool]]:
     landed = side.store.leases.settle(ends)
-    return sorted(((side.names[one.task_id], one.fence, one.status, bool(one.onward)) for one in landed), key=str)
+    return sorted(
+        ((side.names[one.task_id], one.fence, one.status, bool(one.has_dependents)) for one in landed), key=str
+    )
 
 
 def renew(side: Side, leases: Sequence[Held]) -> dict[Held, str | None]:
@@ -89,7 +91,7 @@ def renew(side: Side, leases: Sequence[Held]) -> dict[Held, str | None]:
 
 def note(side: Side, leases: Sequence[Held]) -> set[Held]:
     notes = [Progress(side.ids[name], fence, f'{{"done":{fence}}}') for name, fence in leases]
-    return {(side.names[task], fence) for task, fence in side.store.leases.note_progress(notes)}
+    return {(side.names[task], fence) for task, fence in side.store.leases.record_progress(notes)}
 
 
 def reclaim(side: Side, leases: Sequence[Held], why: Literal["released", "owner gone"]) -> dict[Name, str]:

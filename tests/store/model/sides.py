@@ -35,7 +35,7 @@ EVENTS = "SELECT task_id, name, fence, attempt, at, detail FROM event ORDER BY i
 PAST = "SELECT task_id, epoch, fence, status, output, failure, finished_at FROM outcome_past"
 EFFECTS = """SELECT task_id, key, number, kind, fence, attempt, result, failure, intended_at, recorded_at
 FROM effect ORDER BY key"""
-MESSAGES = """SELECT task_id, subject, status, fence, attempts, message, looks, due_at, notification_id, notified_at,
+MESSAGES = """SELECT task_id, subject, status, fence, attempts, message, lookups, due_at, notification_id, notified_at,
     failure FROM delivery ORDER BY subject"""
 SLOTS = "SELECT queue, count(*) FROM slot WHERE task_id IS NOT NULL GROUP BY queue"
 

@@ -155,13 +155,6 @@ def wholes(evidence: Evidence) -> Iterator[str]:
             yield f"task {task} has ended before its parts"
 
 
-def s9_budgets(evidence: Evidence) -> Iterator[str]:
-    """Accepted debits never pass a budget."""
-    for task, name, granted, spent in evidence.look("SELECT task_id, name, granted, spent FROM budget"):
-        if not 0 <= spent <= granted:
-            yield f"task {task} has spent {spent} of {granted} {name}"
-
-
 def s10_cancels(evidence: Evidence) -> Iterator[str]:
     """Who was asked to stop ends CANCELLED, with the reason it was asked with; nobody else under a lease does."""
     gave_up = set(evidence.witnessed("gave up"))

@@ -88,7 +88,7 @@ def read(store: Store, job_id: int, *, lines: int = PAGE_MAX) -> Timeline:
         seen += 1
         kept.append(event)
         attempts[event.task_id] = max(attempts.get(event.task_id, 0), event.attempt or 0)
-    now = store.reports.vitals().now
+    now = store.reports.health().now
     parts = [_part(row, now, attempts) for row in store.reports.tasks(job_id, TASKS_MAX)]
     letters = deadletters.of_job(store, job_id)
     return Timeline(job, parts, [_moment(event, start) for event in kept], seen - len(kept), letters)

@@ -204,7 +204,7 @@ class Claimer:
         # crash here: leased but not started
         # The lease runs out, or its owner is found gone; another worker takes the task.
         self._start_attempts(claimed.leases, asked_at)
-        if claimed.doubtful:
+        if claimed.in_doubt:
             self._release_unknown_leases()
         return claimed
 

@@ -72,7 +72,7 @@ class Committer:
         """Write what has gathered, once; trouble is told and not raised."""
         try:
             batch = CommitBatch(self._requests)
-            if batch.requests and self._ends and self._store.database.dialect.takes_turns:
+            if batch.requests and self._ends and self._store.database.dialect.single_writer:
                 self._write_both(batch, self._gather_ends())
             else:
                 self._write_requests(batch)
@@ -97,7 +97,7 @@ class Committer:
             return entries, self._store.leases.settle([settlement for _, settlement in ends])
 
         try:
-            entries, landed = self._store.database.together(work)
+            entries, landed = self._store.database.in_one_transaction(work)
         except Unavailable as error:
             answer_all((request.reply, error) for request in batch.requests)
             self._give_up(ends, error)
@@ -176,7 +176,8 @@ class Committer:
         if len(landed) < len(batch):
             self._report_lost(batch, landed)
             self._on_upkeep_due()  # whoever took a lease back may have left the task to the next who looks
-        if any(one.onward or one.status == "RETRY" for one in landed) or any(end.deliveries for _, end in batch):
+        has_next = any(one.has_dependents or one.status == "RETRY" for one in landed)
+        if has_next or any(end.deliveries for _, end in batch):
             self._on_upkeep_due()
 
     def _report_lost(self, batch: list[tuple[Attempt, Settlement]], landed: list[Settled]) -> None:
@@ -209,7 +210,7 @@ class Committer:
             reports, self._progress = self._progress, {}
         if not reports:
             return
-        standing = self._store.leases.note_progress(list(reports.values()))
+        standing = self._store.leases.record_progress(list(reports.values()))
         for task_id, fence in reports.keys() - standing:
             attempt = self._held.get(task_id, fence)
             if attempt is not None and attempt.lose():

@@ -93,7 +93,7 @@ class Relay:
 
     def on_pulse(self, pulse: Pulse) -> None:
         """Act on what the pulse says: something is due, or something is marked without evidence."""
-        self._has_suspects = self._has_suspects or pulse.deliveries_odd
+        self._has_suspects = self._has_suspects or pulse.deliveries_inconsistent
         if self._has_suspects or (pulse.delivery_due_at is not None and pulse.delivery_due_at <= pulse.now):
             self._due.set()
 

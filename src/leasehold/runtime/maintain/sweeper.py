@@ -59,7 +59,7 @@ class Sweeper:
                 # crash here: reclaimed but not noted as gone
                 # The next sweep finds nothing left to reclaim, and notes it.
                 if len(vacated) == len(held):  # else the server has not yet noticed that its transaction is gone too
-                    self._store.workers.gone([neighbour.worker])
+                    self._store.workers.deregister([neighbour.worker])
         return queues
 
     def _report(self, vacated: list[Reclaimed], why: str) -> None:

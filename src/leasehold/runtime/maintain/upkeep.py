@@ -20,7 +20,7 @@ from leasehold.runtime.maintain.sweeper import Sweeper
 from leasehold.runtime.observe.events import EventLog
 from leasehold.store import Store
 from leasehold.store.db.documents import document
-from leasehold.store.workers import Pulse, Question
+from leasehold.store.workers import Pulse, PulseQuery
 
 PULSE_SECONDS: Final = 1.0
 PULSE_MIN: Final = 0.01
@@ -122,12 +122,12 @@ class Upkeep:
             self._events.component_failed("upkeep", error)
             return set()
 
-    def _question(self) -> Question:
-        return Question(
+    def _question(self) -> PulseQuery:
+        return PulseQuery(
             worker=self._worker,
             queues=self._queues,
             routes=self._routes,
-            look=self._wants_work(),
+            wants_work=self._wants_work(),
             since=self._sweeper.since,
             boot=self._owner.boot,
             namespace=self._owner.namespace,

@@ -93,7 +93,7 @@ class Dialect(Protocol):
     name: str
 
     @property
-    def takes_turns(self) -> bool:
+    def single_writer(self) -> bool:
         """Whether whoever writes waits until nobody else does. Even a single statement is bracketed then."""
 
     @property
@@ -112,7 +112,7 @@ class Dialect(Protocol):
     def notifier(self) -> Notifier:
         """Send wake-ups to this database's ears."""
 
-    def judge(self, error: Exception) -> ErrorKind | None:
+    def classify(self, error: Exception) -> ErrorKind | None:
         """Tell what an error means, or None if it is not the driver's."""
 
     def translate(self, error: Exception) -> LeaseholdError:
@@ -130,11 +130,11 @@ class Database:
         dialect: Dialect,
         *,
         connections: int,
-        patience: float = PATIENCE_SECONDS,
+        retry_seconds: float = PATIENCE_SECONDS,
         wait: Callable[[float], bool] | None = None,
     ) -> None:
         self.dialect = dialect
-        self.patience = patience
+        self.retry_seconds = retry_seconds
         self._pool: Pool[Session] = Pool(dialect.connect, connections)
         self._closing = threading.Event()
         self._wait = wait or self._closing.wait
@@ -185,7 +185,7 @@ class Database:
                     raise
         except Exception as error:
             # The caller's own statements, and constraints checked at COMMIT, fail in the caller's own words.
-            if error is theirs or (token is not None and self.dialect.judge(error) is ErrorKind.FINAL):
+            if error is theirs or (token is not None and self.dialect.classify(error) is ErrorKind.FINAL):
                 raise
             raise self._ours(error) from error
         finally:
@@ -206,7 +206,7 @@ class Database:
             binding.is_open = False
             _bound.reset(token)
 
-    def together(self, work: Callable[[], T]) -> T:
+    def in_one_transaction(self, work: Callable[[], T]) -> T:
         """Have the operations that `work` calls take part in one transaction; it may be called again after trouble."""
 
         def take_part(session: Session) -> T:
@@ -233,17 +233,17 @@ class Database:
         binding = self._binding()
         if binding is not None:
             return work(binding.session) if binding.is_whole else self._once(binding.session, work, write=write), False
-        doubtful = False
+        in_doubt = False
         started = time.monotonic()
         pause = PAUSE_FIRST
         while True:
             try:
-                return self._on_pooled(work, write=write, alone=alone), doubtful
+                return self._on_pooled(work, write=write, alone=alone), in_doubt
             except Exception as error:
-                trouble = self.dialect.judge(error)
+                trouble = self.dialect.classify(error)
                 if trouble is None or trouble is ErrorKind.FINAL:
                     raise self._ours(error) from error
-                doubtful = doubtful or trouble is ErrorKind.RECONNECT
+                in_doubt = in_doubt or trouble is ErrorKind.RECONNECT
                 self._reached = self._reached or trouble is ErrorKind.RETRY  # busy is an answer
                 self._pause_or_give_up(error, started, pause)
                 pause = min(pause * 2, PAUSE_MAX)
@@ -258,7 +258,7 @@ class Database:
     def _on_pooled(self, work: Callable[[Session], T], *, write: bool, alone: bool) -> T:
         session = self._pool.take()
         try:
-            if alone and not self.dialect.takes_turns:
+            if alone and not self.dialect.single_writer:
                 result = work(session)
             else:
                 with session.atomic(write=write):
@@ -274,19 +274,19 @@ class Database:
         return result
 
     def _let_go(self, session: Session, error: Exception) -> None:
-        if self.dialect.judge(error) is ErrorKind.RECONNECT or not session.usable:
+        if self.dialect.classify(error) is ErrorKind.RECONNECT or not session.usable:
             self._pool.drop(session)
         else:
             self._pool.give(session)
 
     def _pause_or_give_up(self, error: Exception, started: float, pause: float) -> None:
-        patience = self.patience if self._reached else min(self.patience, FIRST_PATIENCE_SECONDS)
-        spent = time.monotonic() - started >= patience
+        retry_seconds = self.retry_seconds if self._reached else min(self.retry_seconds, FIRST_PATIENCE_SECONDS)
+        spent = time.monotonic() - started >= retry_seconds
         if spent or self._wait(pause * random.uniform(0.5, 1.0)):
             raise DatabaseUnavailable(f"Last trouble: {one_line(error)}.") from error
 
     def _ours(self, error: Exception) -> Exception:
-        trouble = self.dialect.judge(error)
+        trouble = self.dialect.classify(error)
         if trouble is None:
             return error
         if trouble is ErrorKind.FINAL:

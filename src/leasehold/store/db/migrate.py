@@ -1,27 +1,28 @@
-"""Bringing a database to this version.
+"""Bring a database to this engine's schema version: the migrations it lacks, in one transaction, under a lock.
 
-A new one gets the whole schema, an older one the migrations it lacks, under a lock.
+Versions below `FIRST` belong to development versions before 0.1. Such a database is refused, never changed.
 """
 
 from __future__ import annotations
 
 from functools import partial
+from typing import Final
 
 from leasehold.errors import SchemaForeign, SchemaMissing, SchemaTooNew
 from leasehold.store.db import statements
 from leasehold.store.db.database import Database, Row, Session
 
+FIRST: Final = 8  # the version of 0001_baseline
+
 
 def latest(dialect: str) -> int:
     """Return the newest schema version this engine knows."""
-    return len(statements.migrations(dialect))
+    return FIRST - 1 + len(statements.migrations(dialect))
 
 
 def version(database: Database) -> int:
     """Return the schema version of the database; 0 if it has none."""
-    if not database.read("schema/exists")[0][0]:
-        return 0
-    return _number(database.read("schema/version"))
+    return _number(database.read("schema/version")) if database.read("schema/exists")[0][0] else 0
 
 
 def _number(stamp: list[Row]) -> int:
@@ -32,11 +33,16 @@ def _number(stamp: list[Row]) -> int:
 
 def check(found: int, dialect: str) -> None:
     """Raise unless this version of a schema is exactly the one this engine was made for."""
-    known = latest(dialect)
+    _refuse(found, latest(dialect))
+    if found < latest(dialect):
+        raise SchemaMissing(f"Its schema has version {found}; this engine needs {latest(dialect)}.")
+
+
+def _refuse(found: int, known: int) -> None:
     if found > known:
         raise SchemaTooNew(f"Its schema has version {found}; this engine knows {known}.")
-    if found < known:
-        raise SchemaMissing(f"Its schema has version {found}; this engine needs {known}.")
+    if 0 < found < FIRST:
+        raise SchemaForeign(f"A development version before 0.1 made it (version {found}), so it cannot be upgraded.")
 
 
 def migrate(database: Database) -> tuple[int, int]:
@@ -47,21 +53,12 @@ def migrate(database: Database) -> tuple[int, int]:
 def _migrate_locked(dialect: str, session: Session) -> tuple[int, int]:
     session.run("schema/lock")
     known = latest(dialect)
-    exists = session.run("schema/exists")[0][0]
-    found = _number(session.run("schema/version")) if exists else 0
-    if found > known:
-        raise SchemaTooNew(f"Its schema has version {found}; this engine knows {known}.")
+    found = _number(session.run("schema/version")) if session.run("schema/exists")[0][0] else 0
+    _refuse(found, known)
+    if found == 0 and session.run("schema/foreign")[0][0]:
+        raise SchemaForeign
     if found < known:
-        _bring_up(session, dialect, found)
+        for name in statements.migrations(dialect)[max(found - FIRST + 1, 0) :]:
+            session.script(f"{dialect}/migrations", name)
         session.run("schema/stamp", version=str(known))
     return found, known
-
-
-def _bring_up(session: Session, dialect: str, found: int) -> None:
-    if found == 0:
-        if session.run("schema/foreign")[0][0]:
-            raise SchemaForeign
-        session.script("schema", dialect)
-        return
-    for name in statements.migrations(dialect)[found:]:
-        session.script(f"{dialect}/migrations", name)

@@ -26,7 +26,7 @@ from leasehold.errors import (
 from leasehold.store.db import statements
 from leasehold.store.db.database import ErrorKind, Row, one_line
 from leasehold.store.db.postgres_dial import dial
-from leasehold.store.db.postgres_wake import ListenEar, NotifyMouth
+from leasehold.store.db.postgres_wake import PostgresListener, PostgresNotifier
 from leasehold.store.db.wake import CoalescingNotifier
 
 CONNECT: Final[dict[str, str | int]] = {
@@ -53,7 +53,7 @@ class PostgresDialect:
     """Knows one PostgreSQL database by its URL."""
 
     name = "postgres"
-    takes_turns = False
+    single_writer = False
     in_transaction = False
 
     def __init__(self, url: str) -> None:
@@ -100,15 +100,15 @@ class PostgresDialect:
                 self._home = home(connection)
         return self._home
 
-    def listener(self) -> ListenEar:
+    def listener(self) -> PostgresListener:
         """Hear wake-ups of this database."""
-        return ListenEar(self.conninfo)
+        return PostgresListener(self.conninfo)
 
     def notifier(self) -> CoalescingNotifier:
         """Send wake-ups to this database's ears."""
-        return CoalescingNotifier(NotifyMouth(self.conninfo))
+        return CoalescingNotifier(PostgresNotifier(self.conninfo))
 
-    def judge(self, error: Exception) -> ErrorKind | None:
+    def classify(self, error: Exception) -> ErrorKind | None:
         """Tell what a psycopg error means."""
         if not isinstance(error, psycopg.Error):
             return None

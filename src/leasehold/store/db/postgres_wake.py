@@ -17,7 +17,7 @@ PAUSE_FIRST: Final = 0.1
 PAUSE_MAX: Final = 5.0
 
 
-class ListenEar:
+class PostgresListener:
     """Hears NOTIFY. A lost connection is opened again, and everything counts as heard then."""
 
     def __init__(self, conninfo: str) -> None:
@@ -60,7 +60,7 @@ class ListenEar:
         self._hang_up()
 
 
-class NotifyMouth:
+class PostgresNotifier:
     """Says words with NOTIFY, each in a statement of its own, without waiting for the disk."""
 
     def __init__(self, conninfo: str) -> None:

@@ -50,7 +50,7 @@ class SqliteDialect:
     """Knows one SQLite file."""
 
     name = "sqlite"
-    takes_turns = True
+    single_writer = True
     in_transaction = False
 
     def __init__(self, path: Path) -> None:
@@ -98,7 +98,7 @@ class SqliteDialect:
         """Send wake-ups to this file's ears."""
         return SocketNotifier(self.path)
 
-    def judge(self, error: Exception) -> ErrorKind | None:
+    def classify(self, error: Exception) -> ErrorKind | None:
         """Tell what an apsw error means."""
         if isinstance(error, apsw.BusyError | apsw.LockedError | apsw.SchemaChangeError):
             return ErrorKind.RETRY

@@ -67,11 +67,11 @@ class BorrowedDialect(SqliteDialect):
         """Tell the workers of a file; a database in memory has none."""
         return NullNotifier() if self.path == Path() else SocketNotifier(self.path)
 
-    def judge(self, error: Exception) -> ErrorKind | None:
+    def classify(self, error: Exception) -> ErrorKind | None:
         """Tell what an error of either library means."""
         if isinstance(error, sqlite3.Error):
             return ErrorKind.RETRY if _code_of(error) in RETRY else ErrorKind.FINAL
-        return super().judge(error)
+        return super().classify(error)
 
     def translate(self, error: Exception) -> LeaseholdError:
         """Turn a final error of either library into one of ours."""

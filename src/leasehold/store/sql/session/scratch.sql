@@ -11,7 +11,7 @@ CREATE TEMP TABLE IF NOT EXISTS leasehold_taken (
 );
 
 CREATE TEMP TABLE IF NOT EXISTS leasehold_ended (
-    task_id INTEGER PRIMARY KEY, fence INTEGER, epoch INTEGER, attempt INTEGER, worker INTEGER, onward INTEGER,
+    task_id INTEGER PRIMARY KEY, fence INTEGER, epoch INTEGER, attempt INTEGER, worker INTEGER, has_dependents INTEGER,
     limited INTEGER, status TEXT, output TEXT, failure TEXT, delay_us INTEGER, detail TEXT, why TEXT, queue TEXT,
     priority INTEGER, route TEXT, deliveries TEXT, name TEXT, mark BLOB
 );

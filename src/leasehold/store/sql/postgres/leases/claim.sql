@@ -31,7 +31,7 @@ taken AS (
 facts AS MATERIALIZED (
     SELECT taken.*, own.job_id, own.kind, own.stage, own.segment, coalesce(own.key, job.key) AS key,
         coalesce(own.payload, job.payload) AS payload, own.item, own.attempts_max, own.lease_ms,
-        own.parent_id IS NOT NULL AS onward,
+        own.parent_id IS NOT NULL AS has_dependents,
         leasehold.chain_link(taken.mark, clock.now, 'claimed', taken.fence, taken.attempt, %(worker)s::integer, NULL) AS link
     FROM taken CROSS JOIN clock CROSS JOIN LATERAL (SELECT * FROM leasehold.task WHERE task.id = taken.task_id OFFSET 0) AS own
     LEFT JOIN LATERAL (
@@ -39,8 +39,8 @@ facts AS MATERIALIZED (
     ) AS job ON true
 ),
 leased AS (
-    INSERT INTO leasehold.lease (task_id, fence, worker, epoch, attempt, onward, limited, expires_at, started_at, mark)
-    SELECT task_id, fence, %(worker)s::integer, epoch, attempt, onward, %(limited)s::boolean,
+    INSERT INTO leasehold.lease (task_id, fence, worker, epoch, attempt, has_dependents, limited, expires_at, started_at, mark)
+    SELECT task_id, fence, %(worker)s::integer, epoch, attempt, has_dependents, %(limited)s::boolean,
         clock.now + lease_ms::bigint * 1000, clock.now, link
     FROM facts, clock
 ),

@@ -5,7 +5,7 @@ item AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(%(vacancies)s::jsonb) AS i (task_id bigint, fence integer, why text)
 ),
 vacated AS MATERIALIZED (
-    SELECT lease.task_id, lease.fence, lease.epoch, lease.attempt, lease.worker, lease.onward, lease.limited,
+    SELECT lease.task_id, lease.fence, lease.epoch, lease.attempt, lease.worker, lease.has_dependents, lease.limited,
         lease.cancel_reason, lease.mark, item.why, task.queue, task.priority, task.kind, task.stage,
         CASE WHEN lease.cancel_reason IS NOT NULL THEN 'CANCELLED'
              WHEN item.why = 'released' THEN 'READY'
@@ -52,7 +52,7 @@ buried AS (
     ) AS dead CROSS JOIN clock
 ),
 noted AS (
-    INSERT INTO leasehold.unsettled (task_id) SELECT task_id FROM gone WHERE onward AND status <> 'READY'
+    INSERT INTO leasehold.unsettled (task_id) SELECT task_id FROM gone WHERE has_dependents AND status <> 'READY'
 ),
 freed AS (
     UPDATE leasehold.slot SET task_id = NULL WHERE task_id = ANY(ARRAY(SELECT task_id FROM gone WHERE limited))

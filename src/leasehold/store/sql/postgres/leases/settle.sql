@@ -19,7 +19,7 @@ ended AS (
     DELETE FROM leasehold.lease USING item, clock
     WHERE lease.task_id = ANY(ARRAY(SELECT task_id FROM item)) AND lease.task_id = item.task_id AND lease.fence = item.fence
       AND lease.expires_at - clock.now > 0
-    RETURNING lease.task_id, lease.fence, lease.epoch, lease.attempt, lease.worker, lease.onward, lease.limited,
+    RETURNING lease.task_id, lease.fence, lease.epoch, lease.attempt, lease.worker, lease.has_dependents, lease.limited,
         CASE WHEN lease.cancel_reason IS NOT NULL THEN 'CANCELLED' WHEN item.clash THEN 'ERROR' ELSE item.status END AS status,
         CASE WHEN lease.cancel_reason IS NOT NULL OR NOT item.clash THEN item.output END AS output,
         coalesce(lease.cancel_reason, CASE WHEN item.clash THEN %(conflict)s::text ELSE item.failure END) AS failure, item.delay_us,
@@ -60,10 +60,10 @@ posted AS (
         subject text, recipient text, version integer, message text, provider text)
     WHERE ended.status = 'DONE' AND ended.deliveries IS NOT NULL
     ON CONFLICT (subject, recipient, version) DO UPDATE SET message = delivery.message  -- one that came to stand since our snapshot
-    WHERE leasehold.once_more(delivery.message <> EXCLUDED.message OR delivery.provider <> EXCLUDED.provider)
+    WHERE leasehold.retry_if(delivery.message <> EXCLUDED.message OR delivery.provider <> EXCLUDED.provider)
 ),
 noted AS (
-    INSERT INTO leasehold.unsettled (task_id) SELECT task_id FROM ended WHERE onward AND status <> 'RETRY'
+    INSERT INTO leasehold.unsettled (task_id) SELECT task_id FROM ended WHERE has_dependents AND status <> 'RETRY'
 ),
 freed AS (
     UPDATE leasehold.slot SET task_id = NULL WHERE task_id = ANY(ARRAY(SELECT task_id FROM ended WHERE limited))
@@ -72,4 +72,4 @@ logged AS (
     INSERT INTO leasehold.event (task_id, at, name, fence, attempt, worker, detail, mark)
     SELECT task_id, now, name, fence, attempt, worker, detail, link FROM linked
 )
-SELECT task_id, fence, status, onward FROM ended
+SELECT task_id, fence, status, has_dependents FROM ended

@@ -38,7 +38,7 @@ begun AS (
     INSERT INTO leasehold.state (job_id, subject, machine, name, at)
     SELECT job_id, subject, machine, target, clock.now FROM judged, clock WHERE verdict = 'moved' AND fresh
     ON CONFLICT (job_id, subject) DO UPDATE SET name = state.name  -- one that came to stand since our snapshot
-    WHERE leasehold.once_more(true)
+    WHERE leasehold.retry_if(true)
 ),
 followed AS (
     UPDATE leasehold.state SET name = judged.target, at = clock.now FROM judged, clock

@@ -5,5 +5,5 @@ SELECT leasehold.leasehold_now() AS now,
     (SELECT count(*) FROM leasehold.lease) AS running,
     (SELECT count(*) FROM leasehold.unsettled) AS unsettled,
     (SELECT min(expires_at) FROM leasehold.lease WHERE expires_at <= leasehold.leasehold_now()) AS expired_at,
-    (SELECT count(*) FROM leasehold.worker WHERE gone_at IS NULL) AS workers,
+    (SELECT count(*) FROM leasehold.worker WHERE ended_at IS NULL) AS workers,
     version() AS version

@@ -14,7 +14,6 @@ needs AS (DELETE FROM leasehold.need WHERE task_id = ANY(ARRAY(SELECT id FROM pa
 letters AS (DELETE FROM leasehold.dead_letter WHERE task_id = ANY(ARRAY(SELECT id FROM member))),
 deliveries AS (DELETE FROM leasehold.delivery WHERE task_id = ANY(ARRAY(SELECT id FROM member))),
 states AS (DELETE FROM leasehold.state WHERE job_id = ANY(ARRAY(SELECT task_id FROM gone))),
-budgets AS (DELETE FROM leasehold.budget WHERE task_id = ANY(ARRAY(SELECT id FROM member))),
 effects AS (DELETE FROM leasehold.effect WHERE job_id = ANY(ARRAY(SELECT task_id FROM gone)) RETURNING 1),
 events AS (DELETE FROM leasehold.event WHERE task_id = ANY(ARRAY(SELECT id FROM member)) RETURNING 1),
 tasks AS (DELETE FROM leasehold.task WHERE id = ANY(ARRAY(SELECT id FROM member)) RETURNING 1)

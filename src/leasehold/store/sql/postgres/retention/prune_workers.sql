@@ -2,7 +2,7 @@
 DELETE FROM leasehold.worker
 WHERE id = ANY(ARRAY(
     SELECT worker.id FROM leasehold.worker
-    WHERE worker.gone_at < leasehold.leasehold_now() - %(age)s::bigint
+    WHERE worker.ended_at < leasehold.leasehold_now() - %(age)s::bigint
       AND NOT EXISTS (SELECT 1 FROM leasehold.lease WHERE lease.worker = worker.id)
     ORDER BY worker.id LIMIT %(most)s::integer))
 RETURNING id

@@ -3,7 +3,7 @@ WITH known AS MATERIALIZED (
     SELECT min(id) AS id FROM leasehold.worker WHERE host = %(owner)s AND boot = '' AND namespace = '' AND pid = 0
 ),
 added AS (
-    INSERT INTO leasehold.worker (host, boot, namespace, pid, birth, started_at, gone_at)
+    INSERT INTO leasehold.worker (host, boot, namespace, pid, birth, started_at, ended_at)
     SELECT %(owner)s, '', '', 0, 0, leasehold.leasehold_now(), leasehold.leasehold_now() FROM known WHERE known.id IS NULL
     RETURNING id
 )

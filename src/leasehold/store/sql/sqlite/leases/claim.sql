@@ -28,7 +28,7 @@ WHERE leasehold_taken.position = made.value ->> 0;
 
 DELETE FROM main.ready WHERE position IN (SELECT position FROM temp.leasehold_taken);
 
-INSERT INTO main.lease (task_id, fence, worker, epoch, attempt, onward, limited, expires_at, started_at, mark)
+INSERT INTO main.lease (task_id, fence, worker, epoch, attempt, has_dependents, limited, expires_at, started_at, mark)
 SELECT taken.task_id, taken.fence, :worker, taken.epoch, taken.attempt, task.parent_id IS NOT NULL, :limited,
     leasehold_now() + task.lease_ms * 1000, leasehold_now(), taken.mark
 FROM temp.leasehold_taken AS taken JOIN main.task ON task.id = taken.task_id;

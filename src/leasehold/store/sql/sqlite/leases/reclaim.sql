@@ -1,7 +1,7 @@
 -- reclaim: Take leases back: to ready while attempts are left, else to their end; released ones spend no attempt.
 -- Differs from PostgreSQL: a scratch table carries the rows from step to step, since no CTE may write here.
-INSERT OR IGNORE INTO temp.leasehold_ended (task_id, fence, epoch, attempt, worker, onward, limited, why, queue, priority, route, status, failure, mark)
-SELECT lease.task_id, lease.fence, lease.epoch, lease.attempt, lease.worker, lease.onward, lease.limited,
+INSERT OR IGNORE INTO temp.leasehold_ended (task_id, fence, epoch, attempt, worker, has_dependents, limited, why, queue, priority, route, status, failure, mark)
+SELECT lease.task_id, lease.fence, lease.epoch, lease.attempt, lease.worker, lease.has_dependents, lease.limited,
     item.value ->> 'why', task.queue, task.priority,
     CASE WHEN task.stage IS NULL THEN task.kind ELSE task.kind || '/' || task.stage END,
     CASE WHEN lease.cancel_reason IS NOT NULL THEN 'CANCELLED'
@@ -39,7 +39,7 @@ SELECT dead.task_id, dead.epoch, dead.fence, coalesce(dead.failure ->> 'error_cl
 FROM temp.leasehold_ended AS dead
 WHERE dead.status = 'ERROR';
 
-INSERT INTO main.unsettled (task_id) SELECT task_id FROM temp.leasehold_ended WHERE onward AND status <> 'READY';
+INSERT INTO main.unsettled (task_id) SELECT task_id FROM temp.leasehold_ended WHERE has_dependents AND status <> 'READY';
 
 UPDATE main.slot SET task_id = NULL WHERE task_id IN (SELECT task_id FROM temp.leasehold_ended WHERE limited);
 

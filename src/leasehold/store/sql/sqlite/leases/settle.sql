@@ -1,7 +1,7 @@
 -- settle: End leased attempts, each only while its own lease stands; a cancelled task ends CANCELLED whatever came of it.
 -- Differs from PostgreSQL: a scratch table carries the rows from step to step, since no CTE may write here.
-INSERT OR IGNORE INTO temp.leasehold_ended (task_id, fence, epoch, attempt, worker, onward, limited, status, output, failure, delay_us, detail, deliveries, mark)
-SELECT lease.task_id, lease.fence, lease.epoch, lease.attempt, lease.worker, lease.onward, lease.limited,
+INSERT OR IGNORE INTO temp.leasehold_ended (task_id, fence, epoch, attempt, worker, has_dependents, limited, status, output, failure, delay_us, detail, deliveries, mark)
+SELECT lease.task_id, lease.fence, lease.epoch, lease.attempt, lease.worker, lease.has_dependents, lease.limited,
     CASE WHEN lease.cancel_reason IS NULL THEN item.value ->> 'status' ELSE 'CANCELLED' END,
     item.value ->> 'output', coalesce(lease.cancel_reason, item.value ->> 'failure'), item.value ->> 'delay_us',
     coalesce(lease.cancel_reason, item.value ->> 'detail', item.value ->> 'failure'), item.value -> 'deliveries', lease.mark
@@ -51,13 +51,13 @@ SELECT ended.task_id, post.value ->> 'subject', post.value ->> 'recipient', post
 FROM temp.leasehold_ended AS ended CROSS JOIN json_each(ended.deliveries) AS post
 WHERE ended.status = 'DONE' AND ended.deliveries IS NOT NULL;
 
-INSERT INTO main.unsettled (task_id) SELECT task_id FROM temp.leasehold_ended WHERE onward AND status <> 'RETRY';
+INSERT INTO main.unsettled (task_id) SELECT task_id FROM temp.leasehold_ended WHERE has_dependents AND status <> 'RETRY';
 
 UPDATE main.slot SET task_id = NULL WHERE task_id IN (SELECT task_id FROM temp.leasehold_ended WHERE limited);
 
 INSERT INTO main.event (task_id, at, name, fence, attempt, worker, detail, mark)
 SELECT task_id, leasehold_now(), name, fence, attempt, worker, detail, mark FROM temp.leasehold_ended;
 
-SELECT task_id, fence, status, onward FROM temp.leasehold_ended;
+SELECT task_id, fence, status, has_dependents FROM temp.leasehold_ended;
 
 DELETE FROM temp.leasehold_ended;

@@ -23,8 +23,6 @@ DELETE FROM main.delivery WHERE task_id IN (SELECT task_id FROM temp.leasehold_m
 
 DELETE FROM main.state WHERE job_id IN (SELECT task_id FROM temp.leasehold_moved);
 
-DELETE FROM main.budget WHERE task_id IN (SELECT task_id FROM temp.leasehold_moved);
-
 DELETE FROM main.effect WHERE job_id IN (SELECT task_id FROM temp.leasehold_moved);
 
 DELETE FROM main.event WHERE task_id IN (SELECT task_id FROM temp.leasehold_moved);

@@ -2,7 +2,7 @@
 DELETE FROM main.worker
 WHERE id IN (
     SELECT worker.id FROM main.worker
-    WHERE worker.gone_at < leasehold_now() - :age
+    WHERE worker.ended_at < leasehold_now() - :age
       AND NOT EXISTS (SELECT 1 FROM main.lease WHERE lease.worker = worker.id)
     ORDER BY worker.id LIMIT :most)
 RETURNING id

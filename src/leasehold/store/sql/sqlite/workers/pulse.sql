@@ -3,7 +3,7 @@ SELECT leasehold_now() AS now,
     EXISTS (SELECT 1 FROM main.unsettled) AS unsettled,
     (SELECT min(due_at) FROM main.waiting WHERE due_at IS NOT NULL) AS due_at,
     EXISTS (SELECT 1 FROM main.lease WHERE expires_at <= leasehold_now() AND expires_at > :since) AS expired,
-    CASE WHEN :look THEN EXISTS (
+    CASE WHEN :wants_work THEN EXISTS (
         SELECT 1 FROM main.ready
         WHERE ready.queue IN (SELECT value FROM json_each(:queues))
           AND ready.route IN (SELECT value FROM json_each(:routes))) ELSE 0 END AS ready,
@@ -14,7 +14,7 @@ SELECT leasehold_now() AS now,
         FROM main.lease WHERE worker = :worker AND cancel_reason IS NOT NULL) AS cancels,
     (SELECT json_group_array(json_array(id, pid, birth))
         FROM main.worker
-        WHERE boot = :boot AND namespace = :namespace AND gone_at IS NULL AND id <> :worker) AS neighbours,
+        WHERE boot = :boot AND namespace = :namespace AND ended_at IS NULL AND id <> :worker) AS neighbours,
     (SELECT min((SELECT due_at FROM main.delivery
             WHERE delivery.provider = served.value AND due_at IS NOT NULL ORDER BY due_at LIMIT 1))
         FROM json_each(:providers) AS served) AS delivery_due_at,

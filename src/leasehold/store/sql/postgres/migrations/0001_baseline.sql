@@ -1,4 +1,4 @@
--- postgres: The whole schema, as a new database gets it; equal to all migrations applied in turn.
+-- 0001_baseline: The whole schema of the first release.
 CREATE SCHEMA IF NOT EXISTS leasehold;
 
 CREATE FUNCTION leasehold.leasehold_now() RETURNS bigint LANGUAGE sql STABLE PARALLEL SAFE
@@ -88,9 +88,9 @@ CREATE TABLE leasehold.worker (
     pid bigint NOT NULL,
     birth bigint NOT NULL,
     started_at bigint NOT NULL,
-    gone_at bigint
+    ended_at bigint
 );
-CREATE INDEX worker_kernel ON leasehold.worker (boot, namespace) WHERE gone_at IS NULL;
+CREATE INDEX worker_alive ON leasehold.worker (boot, namespace) WHERE ended_at IS NULL;
 
 CREATE TABLE leasehold.lease (
     task_id bigint PRIMARY KEY,
@@ -98,7 +98,7 @@ CREATE TABLE leasehold.lease (
     worker integer NOT NULL,
     epoch smallint NOT NULL,
     attempt smallint NOT NULL,
-    onward boolean NOT NULL,
+    has_dependents boolean NOT NULL,
     limited boolean NOT NULL,
     expires_at bigint NOT NULL,
     started_at bigint NOT NULL,
@@ -120,7 +120,7 @@ CREATE TABLE leasehold.outcome (
     mark bytea,
     PRIMARY KEY (task_id, epoch)
 );
-CREATE INDEX outcome_trouble ON leasehold.outcome (status, task_id) WHERE status <> 'DONE';
+CREATE INDEX outcome_not_done ON leasehold.outcome (status, task_id) WHERE status <> 'DONE';
 
 CREATE TABLE leasehold.unsettled (task_id bigint PRIMARY KEY);
 
@@ -178,22 +178,6 @@ SELECT task.id, task.job_id, task.parent_id, task.kind, task.stage, task.segment
     outcome.status, NULL, task.attempts_max, NULL, NULL, NULL, task.created_at, outcome.finished_at
 FROM leasehold.outcome JOIN leasehold.task ON task.id = outcome.task_id;
 
-CREATE TABLE leasehold.budget (
-    task_id bigint NOT NULL,
-    name text NOT NULL,
-    granted bigint NOT NULL CHECK (granted >= 0),
-    spent bigint NOT NULL DEFAULT 0 CHECK (spent BETWEEN 0 AND granted),
-    PRIMARY KEY (task_id, name)
-);
-
-CREATE TABLE leasehold.schedule (
-    name text PRIMARY KEY,
-    kind text NOT NULL,
-    payload text NOT NULL,
-    rule text NOT NULL,
-    next_at bigint
-);
-
 CREATE TABLE leasehold.effect (
     job_id bigint NOT NULL,
     key text NOT NULL,
@@ -250,7 +234,7 @@ CREATE TABLE leasehold.delivery (
         CHECK (status IN ('pending', 'sending', 'sent', 'failed', 'in_doubt', 'reconciling')),
     fence integer NOT NULL DEFAULT 0,
     attempts integer NOT NULL DEFAULT 0,
-    looks integer NOT NULL DEFAULT 0,
+    lookups integer NOT NULL DEFAULT 0,
     due_at bigint,
     notification_id text,
     notified_at bigint,
@@ -260,7 +244,7 @@ CREATE TABLE leasehold.delivery (
 );
 CREATE INDEX delivery_due ON leasehold.delivery (provider, due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX delivery_stuck ON leasehold.delivery (status, id) WHERE status IN ('failed', 'in_doubt', 'reconciling');
-CREATE INDEX delivery_odd ON leasehold.delivery (provider)
+CREATE INDEX delivery_inconsistent ON leasehold.delivery (provider)
 WHERE (status = 'sent' AND (notified_at IS NULL OR notification_id IS NULL))
     OR (status IN ('pending', 'sending', 'failed') AND notified_at IS NOT NULL);
 CREATE INDEX delivery_task ON leasehold.delivery (task_id);
@@ -283,7 +267,7 @@ CREATE TABLE leasehold.audit (
 );
 CREATE INDEX audit_noun ON leasehold.audit (noun, noun_id);
 
-CREATE VIEW leasehold.letter AS
+CREATE VIEW leasehold.dead_letter_detail AS
 SELECT dead_letter.id, dead_letter.task_id, task.job_id, task.kind, task.stage, task.segment, dead_letter.epoch, dead_letter.fence,
     dead_letter.error_class, dead_letter.attempts, task.attempts_max, dead_letter.first_failure_at,
     dead_letter.last_failure_at, dead_letter.escalated, dead_letter.state,
@@ -308,7 +292,7 @@ AS $$ SELECT ARRAY(
 CREATE FUNCTION leasehold.buried_as(task bigint) RETURNS text LANGUAGE sql STABLE PARALLEL SAFE
 AS $$ SELECT error_class FROM leasehold.dead_letter WHERE task_id = ANY(leasehold.peers($1)) ORDER BY id DESC LIMIT 1 $$;
 
-CREATE FUNCTION leasehold.once_more(needed boolean) RETURNS boolean LANGUAGE plpgsql
+CREATE FUNCTION leasehold.retry_if(needed boolean) RETURNS boolean LANGUAGE plpgsql
 AS $$ BEGIN
     IF needed THEN
         RAISE EXCEPTION 'another message for this recipient was committed meanwhile' USING ERRCODE = 'serialization_failure';

@@ -1,4 +1,4 @@
--- sqlite: The whole schema, as a new database gets it; equal to all migrations applied in turn.
+-- 0001_baseline: The whole schema of the first release.
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 
 CREATE TABLE kind (name TEXT PRIMARY KEY, definition TEXT NOT NULL, published_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
@@ -67,9 +67,9 @@ CREATE TABLE worker (
     pid INTEGER NOT NULL,
     birth INTEGER NOT NULL,
     started_at INTEGER NOT NULL,
-    gone_at INTEGER
+    ended_at INTEGER
 ) STRICT;
-CREATE INDEX worker_kernel ON worker (boot, namespace) WHERE gone_at IS NULL;
+CREATE INDEX worker_alive ON worker (boot, namespace) WHERE ended_at IS NULL;
 
 CREATE TABLE lease (
     task_id INTEGER PRIMARY KEY,
@@ -77,7 +77,7 @@ CREATE TABLE lease (
     worker INTEGER NOT NULL,
     epoch INTEGER NOT NULL,
     attempt INTEGER NOT NULL,
-    onward INTEGER NOT NULL,
+    has_dependents INTEGER NOT NULL,
     limited INTEGER NOT NULL,
     expires_at INTEGER NOT NULL,
     started_at INTEGER NOT NULL,
@@ -99,7 +99,7 @@ CREATE TABLE outcome (
     mark BLOB,
     PRIMARY KEY (task_id, epoch)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX outcome_trouble ON outcome (status, task_id) WHERE status <> 'DONE';
+CREATE INDEX outcome_not_done ON outcome (status, task_id) WHERE status <> 'DONE';
 
 CREATE TABLE unsettled (task_id INTEGER PRIMARY KEY) STRICT;
 
@@ -155,22 +155,6 @@ UNION ALL
 SELECT task.id, task.job_id, task.parent_id, task.kind, task.stage, task.segment, task.key, task.queue, task.priority,
     outcome.status, NULL, task.attempts_max, NULL, NULL, NULL, task.created_at, outcome.finished_at
 FROM outcome JOIN task ON task.id = outcome.task_id;
-
-CREATE TABLE budget (
-    task_id INTEGER NOT NULL,
-    name TEXT NOT NULL,
-    granted INTEGER NOT NULL CHECK (granted >= 0),
-    spent INTEGER NOT NULL DEFAULT 0 CHECK (spent BETWEEN 0 AND granted),
-    PRIMARY KEY (task_id, name)
-) STRICT;
-
-CREATE TABLE schedule (
-    name TEXT PRIMARY KEY,
-    kind TEXT NOT NULL,
-    payload TEXT NOT NULL,
-    rule TEXT NOT NULL,
-    next_at INTEGER
-) STRICT;
 
 CREATE TABLE effect (
     job_id INTEGER NOT NULL,
@@ -228,7 +212,7 @@ CREATE TABLE delivery (
         CHECK (status IN ('pending', 'sending', 'sent', 'failed', 'in_doubt', 'reconciling')),
     fence INTEGER NOT NULL DEFAULT 0,
     attempts INTEGER NOT NULL DEFAULT 0,
-    looks INTEGER NOT NULL DEFAULT 0,
+    lookups INTEGER NOT NULL DEFAULT 0,
     due_at INTEGER,
     notification_id TEXT,
     notified_at INTEGER,
@@ -238,7 +222,7 @@ CREATE TABLE delivery (
 ) STRICT;
 CREATE INDEX delivery_due ON delivery (provider, due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX delivery_stuck ON delivery (status, id) WHERE status IN ('failed', 'in_doubt', 'reconciling');
-CREATE INDEX delivery_odd ON delivery (provider)
+CREATE INDEX delivery_inconsistent ON delivery (provider)
 WHERE (status = 'sent' AND (notified_at IS NULL OR notification_id IS NULL))
     OR (status IN ('pending', 'sending', 'failed') AND notified_at IS NOT NULL);
 CREATE INDEX delivery_task ON delivery (task_id);
@@ -261,7 +245,7 @@ CREATE TABLE audit (
 ) STRICT;
 CREATE INDEX audit_noun ON audit (noun, noun_id);
 
-CREATE VIEW letter AS
+CREATE VIEW dead_letter_detail AS
 SELECT dead_letter.id, dead_letter.task_id, task.job_id, task.kind, task.stage, task.segment, dead_letter.epoch, dead_letter.fence,
     dead_letter.error_class, dead_letter.attempts, task.attempts_max, dead_letter.first_failure_at,
     dead_letter.last_failure_at, dead_letter.escalated, dead_letter.state,
