@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,15 @@ def test_every_path_that_a_document_names_exists(name):
     named = PATH.findall((ROOT / name).read_text(encoding="utf-8"))
     assert named
     assert [path for path in named if not any((base / path).exists() for base in (ROOT, ROOT / "src/leasehold"))] == []
+
+
+def test_the_code_map_has_the_layers_that_are_enforced():
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ]
+    layers = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
+    shown = " → ".join(layers).replace("(", "").replace(")", "")
+    assert shown in " ".join((ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").split())
 
 
 def test_the_readme_shows_code_within_its_first_120_words():
