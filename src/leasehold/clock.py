@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, overload
 
 SECOND: Final = 1_000_000
 MILLISECOND: Final = 1_000
@@ -45,6 +45,14 @@ def boot_id() -> str:
 def microseconds(seconds: float) -> int:
     """Convert seconds to whole microseconds."""
     return round(seconds * SECOND)
+
+
+@overload
+def moment(microseconds_since_epoch: int) -> datetime: ...
+
+
+@overload
+def moment(microseconds_since_epoch: int | None) -> datetime | None: ...
 
 
 def moment(microseconds_since_epoch: int | None) -> datetime | None:

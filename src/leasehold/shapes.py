@@ -12,6 +12,13 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 T = TypeVar("T")
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+def from_fields(kind: type[S], row: object, **others: Any) -> S:
+    """Make a struct of the fields that a row has under the same names, and of `others`."""
+    fields = {name: getattr(row, name) for name in kind.__struct_fields__ if name not in others and hasattr(row, name)}
+    return kind(**fields, **others)
 
 
 class Shape(Generic[T]):

@@ -81,12 +81,12 @@ def test_the_whole_workflow_from_the_failure_to_the_closed_letter(app, shop):
     assert shop.acted.count(("llm", "begin")) == 1
     app.deadletters.resolve(letter.id, "mailed", principal="bob")
     history = app.deadletters.get(letter.id).history
-    assert [(deed.principal, deed.action) for deed in history[0].deeds] == [
+    assert [(action.principal, action.action) for action in history[0].actions] == [
         ("ada", "evidence"),
         ("ada", "revive"),
         ("bob", "resolve"),
     ]
-    assert history[0].deeds[0].detail == {"text": "rotated the key", "ticket": "OPS-7"}
+    assert history[0].actions[0].detail == {"text": "rotated the key", "ticket": "OPS-7"}
 
 
 def test_s16_a_letter_shows_codes_counts_and_short_hashes_and_never_the_payload_or_the_message(app, shop):
@@ -158,7 +158,7 @@ def test_the_same_failure_again_is_escalated_with_both_histories(app, shop):
     (again,) = app.deadletters.list(escalated=True)
     assert (again.job_id, again.epoch, again.state) == (job.id, 2, "open")
     chapters = app.deadletters.get(again.id).history
-    assert [(one.letter.epoch, len(one.deeds)) for one in chapters] == [(1, 2), (2, 0)]
+    assert [(one.letter.epoch, len(one.actions)) for one in chapters] == [(1, 2), (2, 0)]
 
 
 def in_doubt(app):
@@ -207,7 +207,7 @@ def test_who_acts_is_the_user_of_the_process_whatever_its_environment_says(app, 
     _, letter = shop.fail()
     app.deadletters.evidence(letter.id, "done")
     name = pwd.getpwuid(os.getuid()).pw_name
-    assert app.deadletters.get(letter.id).history[0].deeds[0].principal == principal_of(None) == name
+    assert app.deadletters.get(letter.id).history[0].actions[0].principal == principal_of(None) == name
     with pytest.raises(OptionInvalid):
         app.deadletters.evidence(letter.id, "done", principal="")
 
@@ -236,7 +236,7 @@ def test_what_cannot_be_meant_is_refused_with_a_reason(app, shop):
     ):
         with pytest.raises(error):
             act()
-    assert app.deadletters.get(letter.id).history[0].deeds == []
+    assert app.deadletters.get(letter.id).history[0].actions == []
 
 
 def test_a_job_that_was_held_in_hand_while_it_was_revived_is_seen_as_it_is(app, shop):
@@ -259,7 +259,7 @@ def test_s16_a_secret_in_what_operators_write_is_not_kept(app, shop):
     app.deadletters.revive(letter.id)
     app.drain(timeout=60)
     app.deadletters.resolve(letter.id, f"{secret} is gone")
-    told = str([deed.detail for deed in app.deadletters.get(letter.id).history[0].deeds])
+    told = str([action.detail for action in app.deadletters.get(letter.id).history[0].actions])
     assert ("rotated " in told, "OPS-7 " in told, " is gone" in told) == (True, True, True)
     assert secret[:8] not in told
 

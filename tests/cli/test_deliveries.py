@@ -65,7 +65,7 @@ def test_one_delivery_is_shown_with_its_first_doubt_and_who_had_it_looked_up(app
     assert "  looked up  by ada at " in shown
     assert "answered" not in shown
     plain = found(command("deliveries", "show", ids[1], "--json"))
-    assert (plain["answers"], [one["action"] for one in plain["deeds"]]) == ([], ["reconcile"])
+    assert (plain["answers"], [one["action"] for one in plain["audit"]]) == ([], ["reconcile"])
 
 
 def test_an_answer_is_given_once_and_only_where_one_is_waited_for(command, ids):

@@ -32,23 +32,23 @@ def forge(app, job_id: int, folder: Path, change: Callable[[list[TaskRecord]], N
         app.journal.export(job_id, file)
     assert verify_file(path).difference == ""
     recording = Recording(read_lines(path))
-    stories = list(recording.stories())
-    change(stories)
-    seal, tally = HashChain(), RecordCounts()
+    records = list(recording.records())
+    change(records)
+    seal, counts = HashChain(), RecordCounts()
     written = [seal.close(recording.opening)]
-    for number, story in enumerate(stories):
-        fresh = TaskRecord(story.task)
-        for line in _numbered(story, number):
+    for number, record in enumerate(records):
+        fresh = TaskRecord(record.task)
+        for line in _numbered(record, number):
             written.append(seal.close(line))
-            if line is not story.task and line.__struct_config__.tag != "task":
+            if line is not record.task and line.__struct_config__.tag != "task":
                 fresh.add(line)
-        tally.see(fresh)
-    path.write_bytes(b"".join([*written, seal.close(tally.closing())]))
+        counts.add(fresh)
+    path.write_bytes(b"".join([*written, seal.close(counts.closing())]))
     return verify_file(path).difference
 
 
-def _numbered(story: TaskRecord, number: int) -> Iterator[Line]:
-    for line in story.lines():
+def _numbered(record: TaskRecord, number: int) -> Iterator[Line]:
+    for line in record.lines():
         yield structs.replace(line, task=number)
 
 

@@ -110,7 +110,7 @@ def test_an_effect_that_cannot_have_been_so_is_named(done, job, kind, change, sa
     ],
 )
 def test_an_effect_that_was_edited_in_a_record_is_named(done, job, tmp_path, fields, said):
-    assert said in forge(done, job, tmp_path, lambda stories: swap(stories[0].effects, 0, **fields))
+    assert said in forge(done, job, tmp_path, lambda records: swap(records[0].effects, 0, **fields))
 
 
 def asking(app, *attempts: list[int]) -> int:
@@ -164,9 +164,9 @@ def test_one_that_nobody_used_may_be_missing_but_not_one_that_was(app):
 
 @pytest.mark.parametrize("names", [2, ["x", 1], "x"])
 def test_an_end_that_names_no_effects_where_it_should_is_found(done, job, tmp_path, names):
-    def edited(stories) -> None:
-        detail = {**stories[0].events[-1].detail, "effects": names}
-        swap(stories[0].events, -1, detail=detail)
+    def edited(records) -> None:
+        detail = {**records[0].events[-1].detail, "effects": names}
+        swap(records[0].events, -1, detail=detail)
 
     assert "the effects it used should be a list of names" in forge(done, job, tmp_path, edited)
 

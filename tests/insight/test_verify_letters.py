@@ -106,7 +106,7 @@ def test_how_far_a_letter_is_cannot_be_edited(app, unlucky, epoch, state, said):
     ],
 )
 def test_a_letter_that_was_edited_in_a_record_is_found(app, unlucky, tmp_path, fields, said):
-    assert said in forge(app, unlucky, tmp_path, lambda stories: swap(stories[0].letters, 0, **fields))
+    assert said in forge(app, unlucky, tmp_path, lambda records: swap(records[0].letters, 0, **fields))
 
 
 def test_letters_of_segments_made_anew_follow_those_in_the_same_place(app, clock, remedies):

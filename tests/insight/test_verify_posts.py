@@ -51,8 +51,8 @@ def test_the_end_of_a_task_tells_its_messages(app, job):
 def test_messages_that_a_child_process_tells_are_told_as_well(app):
     (job,) = submit(app.store, "apart")
     attempt = Attempt(claim_one(app.store, register(app.store)), Handler("a", None, print, Terms(), Retry()), 0)
-    posts = [make_message("apart", "ada", 1, {"text": "hello"}, "default")]
-    app.store.leases.settle([attempt.succeed(None, None, posts)])
+    messages = [make_message("apart", "ada", 1, {"text": "hello"}, "default")]
+    app.store.leases.settle([attempt.succeed(None, None, messages)])
     assert difference(app.store, job) == ""
     edit(app.store, "UPDATE delivery SET recipient = 'eve'")
     assert "its delivery of 'apart' to 'eve', version 1, should be as it was posted" in difference(app.store, job)
@@ -169,5 +169,5 @@ def test_a_message_that_was_refused_in_conflict_is_not_missed(app, job):
 
 @pytest.mark.parametrize("fields", [{"message": {}}, {"recipient": "eve"}, {"subject": "a"}, {"version": 3}])
 def test_a_delivery_that_was_edited_in_a_record_is_named(app, job, tmp_path, fields):
-    found = forge(app, job, tmp_path, lambda stories: swap(stories[0].deliveries, 1, **fields))
+    found = forge(app, job, tmp_path, lambda records: swap(records[0].deliveries, 1, **fields))
     assert "should be as it was posted and is another" in found

@@ -128,8 +128,8 @@ def test_a_need_that_was_removed_is_missed(app, jobs):
     [("poster", "task 0: the number of its stages should be 3 and is 2"), ("script", "'script' itself")],
 )
 def test_a_stage_that_was_taken_out_of_a_record_is_missed(app, jobs, tmp_path, stage, said):
-    def change(stories):
-        stories[:] = [one for one in stories if one.task.stage != stage]
+    def change(records):
+        records[:] = [one for one in records if one.task.stage != stage]
 
     assert said in forge(app, jobs["film"], tmp_path, change)
 

@@ -82,7 +82,7 @@ def test_an_event_that_cannot_follow_is_named(steps, number, sentence):
     assert (found.event, found.sentence()) == (number, f"event {number}: {sentence}")
 
 
-def story(*ends: OutcomeLine, created_at: int = 0) -> TaskRecord:
+def record(*ends: OutcomeLine, created_at: int = 0) -> TaskRecord:
     task = TaskLine(task=0, queue="q", priority=0, attempts_max=1, lease_ms=1, on_lost="requeue", created_at=created_at)
     return TaskRecord(
         task, events("submitted", ("claimed", 1, 1), ("failed", 1, 1, {"error_class": "X"})), [], list(ends)
@@ -100,7 +100,7 @@ END: dict[str, Any] = {
 
 
 def test_an_outcome_that_the_events_tell_is_equal():
-    assert isinstance(compare(story(OutcomeLine(**END))), TaskState)
+    assert isinstance(compare(record(OutcomeLine(**END))), TaskState)
 
 
 @pytest.mark.parametrize(
@@ -114,13 +114,13 @@ def test_an_outcome_that_the_events_tell_is_equal():
     ],
 )
 def test_an_outcome_that_the_events_do_not_tell_is_named(change, sentence):
-    found = compare(story(OutcomeLine(**(END | change))))
+    found = compare(record(OutcomeLine(**(END | change))))
     assert isinstance(found, Difference)
     assert found.sentence() == sentence
 
 
 def test_a_missing_outcome_and_another_time_of_submit_are_named():
-    missing, moved = compare(story()), compare(story(OutcomeLine(**END), created_at=5))
+    missing, moved = compare(record()), compare(record(OutcomeLine(**END), created_at=5))
     assert isinstance(missing, Difference)
     assert isinstance(moved, Difference)
     assert missing.sentence() == "the number of its outcomes should be 1 and is 0"

@@ -23,13 +23,13 @@ def test_a_queue_never_seen_is_one_lane():
 
 def test_a_priority_that_was_seen_has_a_lane_beyond_what_was_taken():
     hints = Hints()
-    hints.saw([lease(5, 10), lease(5, 30), lease(5, 20)])
+    hints.claimed([lease(5, 10), lease(5, 30), lease(5, 20)])
     assert hints.lanes(["q"]) == [Lane("q", 6, PRIORITY_MAX, 0), Lane("q", 5, 5, 30), Lane("q", PRIORITY_MIN, 4, 0)]
 
 
 def test_the_outermost_priorities_leave_no_lane_beyond_them():
     hints = Hints()
-    hints.saw([lease(PRIORITY_MAX, 1), lease(PRIORITY_MIN, 2)])
+    hints.claimed([lease(PRIORITY_MAX, 1), lease(PRIORITY_MIN, 2)])
     assert [(lane.low, lane.high) for lane in hints.lanes(["q"])] == [
         (PRIORITY_MAX, PRIORITY_MAX),
         (PRIORITY_MIN + 1, PRIORITY_MAX - 1),
@@ -39,13 +39,13 @@ def test_the_outermost_priorities_leave_no_lane_beyond_them():
 
 def test_hints_of_one_queue_say_nothing_about_another():
     hints = Hints()
-    hints.saw([lease(0, 10, "q")])
+    hints.claimed([lease(0, 10, "q")])
     assert hints.lanes(["r"]) == [Lane("r", PRIORITY_MIN, PRIORITY_MAX, 0)]
 
 
 def test_forgetting_means_looking_everywhere_again():
     hints = Hints()
-    hints.saw([lease(0, 10)])
+    hints.claimed([lease(0, 10)])
     hints.forget()
     assert hints.lanes(["q"]) == Hints().lanes(["q"])
 
@@ -55,7 +55,7 @@ def test_forgetting_means_looking_everywhere_again():
 def test_lanes_cover_every_priority_once_from_high_to_low(seen):
     """L3: no priority lies between two lanes."""
     hints = Hints()
-    hints.saw([lease(priority, position) for priority, position in seen])
+    hints.claimed([lease(priority, position) for priority, position in seen])
     lanes = hints.lanes(["q"])
     assert lanes[0].high == PRIORITY_MAX
     assert lanes[-1].low == PRIORITY_MIN

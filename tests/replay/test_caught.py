@@ -73,11 +73,11 @@ def forged(path: Path, folder: Path, change: Callable[[dict], object]) -> Path:
         del fields["hash"]
         change(fields)
     opening, task, *rest, _ = [msgspec.convert(fields, type=Line) for fields in lines]
-    story, seal, tally, found = TaskRecord(task), HashChain(), RecordCounts(), folder / "forged.ndjson"
+    record, seal, counts, found = TaskRecord(task), HashChain(), RecordCounts(), folder / "forged.ndjson"
     for line in rest:
-        story.add(line)
-    tally.see(story)
-    found.write_bytes(b"".join(seal.close(line) for line in (opening, *story.lines(), tally.closing())))
+        record.add(line)
+    counts.add(record)
+    found.write_bytes(b"".join(seal.close(line) for line in (opening, *record.lines(), counts.closing())))
     return found
 
 

@@ -210,7 +210,7 @@ def test_look_ups_that_cannot_tell_are_repeated_and_then_left_to_a_person(store,
         clock.advance(10)
         taken = take_one(store)
         assert taken.may_be_sent
-        store.deliveries.mark(outbox.untold(taken, FAILURE))
+        store.deliveries.mark(outbox.still_unknown(taken, FAILURE))
         assert fact(store, one, "lookups") == looks
     assert (fact(store, one, "status"), fact(store, one, "due_at")) == ("in_doubt", None)
     assert take(store) == []
@@ -269,7 +269,7 @@ def test_what_is_in_doubt_can_be_looked_up_again_alone_or_together(store):
     taken = take(store, only="reconciling")
     assert sorted(one.id for one in taken) == [first, second]
     for one in taken:
-        store.deliveries.mark(outbox.untold(one, FAILURE))
+        store.deliveries.mark(outbox.still_unknown(one, FAILURE))
     assert {fact(store, one, "status") for one in (first, second)} == {"in_doubt"}
 
 

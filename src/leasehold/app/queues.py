@@ -12,6 +12,7 @@ from leasehold.app.ready_store import ReadyStore
 from leasehold.errors import OptionInvalid
 from leasehold.model.limits import PAGE_MAX, QUEUE_LIMIT_MAX, RATE_MAX
 from leasehold.model.names import check_name, check_queue, check_range, check_whole
+from leasehold.shapes import from_fields
 from leasehold.store.db.wake import ATTENTION
 from leasehold.store.queues import Queue, RunningRow
 
@@ -72,7 +73,5 @@ class QueueOperations:
 
 
 def _running(row: RunningRow) -> Running:
-    started_at = clock.moment(row.started_at)
-    assert started_at is not None
     progress = None if row.progress is None else canonical.decode(row.progress)
-    return Running(row.job_id, row.kind, row.stage, row.segment, row.key, row.attempt, started_at, progress)
+    return from_fields(Running, row, started_at=clock.moment(row.started_at), progress=progress)

@@ -106,27 +106,27 @@ class OutgoingMessages:
     """The messages of one attempt, written with its end: each recipient of a subject's version once."""
 
     def __init__(self) -> None:
-        self._posts: dict[tuple[str, str, int], OutgoingMessage] = {}
+        self._messages: dict[tuple[str, str, int], OutgoingMessage] = {}
         self._size = 0
 
-    def add(self, post: OutgoingMessage) -> None:
+    def add(self, message: OutgoingMessage) -> None:
         """Take up a message; the very same one again is the same one."""
-        identity = (post.subject, post.recipient, post.version)
-        known = self._posts.setdefault(identity, post)
-        if known is not post:
-            if known != post:
-                raise DeliveryConflict(f"Subject {post.subject!r}, version {post.version}.")
+        identity = (message.subject, message.recipient, message.version)
+        known = self._messages.setdefault(identity, message)
+        if known is not message:
+            if known != message:
+                raise DeliveryConflict(f"Subject {message.subject!r}, version {message.version}.")
             return
-        self._size += len(post.message)
-        if len(self._posts) > DELIVERIES_MAX or self._size > DELIVERIES_BYTES_MAX:
-            del self._posts[identity]
-            self._size -= len(post.message)
+        self._size += len(message.message)
+        if len(self._messages) > DELIVERIES_MAX or self._size > DELIVERIES_BYTES_MAX:
+            del self._messages[identity]
+            self._size -= len(message.message)
             most = f"{DELIVERIES_MAX:,} messages of {DELIVERIES_BYTES_MAX:,} bytes in all"
             raise OptionInvalid(f"One task delivers at most {most}; fan out into segments.")
 
     def all(self) -> list[OutgoingMessage] | None:
         """Return the messages in the order in which they came; None without any."""
-        return list(self._posts.values()) or None
+        return list(self._messages.values()) or None
 
 
 def mark_of(subject: str, recipient: str, version: int, message: str, provider: str) -> str:
@@ -135,14 +135,14 @@ def mark_of(subject: str, recipient: str, version: int, message: str, provider: 
     return hashlib.sha256(line.encode("utf-8")).hexdigest()[:MARK_DIGITS]
 
 
-def trace_of(posts: Sequence[OutgoingMessage] | None) -> dict[str, Any]:
+def trace_of(messages: Sequence[OutgoingMessage] | None) -> dict[str, Any]:
     """Return what the end of an attempt tells of its messages: how many, a digest over all, and the mark of each."""
-    if not posts:
+    if not messages:
         return {}
-    lines = [_line(post) for post in posts]
+    lines = [_line(message) for message in messages]
     digest = hashlib.sha256("".join(lines).encode("utf-8")).hexdigest()
-    told: dict[str, Any] = {"posts": len(posts), "posts_sha256": digest}
-    if len(posts) > 1:  # of a single one it is how the digest begins
+    told: dict[str, Any] = {"posts": len(messages), "posts_sha256": digest}
+    if len(messages) > 1:  # of a single one it is how the digest begins
         marks = [hashlib.sha256(line.encode("utf-8")).hexdigest()[:MARK_DIGITS] for line in lines]
         told["posts_marks"] = marks
     return told
@@ -155,9 +155,9 @@ def marks_in(detail: object) -> list[str]:
     return list(detail.get("posts_marks") or [str(detail.get("posts_sha256"))[:MARK_DIGITS]])
 
 
-def _line(post: OutgoingMessage) -> str:
-    message = hashlib.sha256(post.message.encode("utf-8")).hexdigest()
-    return canonical.encode([post.subject, post.recipient, post.version, message, post.provider]) + "\n"
+def _line(message: OutgoingMessage) -> str:
+    digest = hashlib.sha256(message.message.encode("utf-8")).hexdigest()
+    return canonical.encode([message.subject, message.recipient, message.version, digest, message.provider]) + "\n"
 
 
 def token_of(subject: str, recipient: str, version: int) -> str:

@@ -35,7 +35,7 @@ class Hints:
         """Look everywhere again."""
         self._after.clear()
 
-    def saw(self, leases: Iterable[Lease]) -> None:
+    def claimed(self, leases: Iterable[Lease]) -> None:
         """Remember the positions that were claimed."""
         for lease in leases:
             known = self._after.setdefault(lease.queue, {})

@@ -54,8 +54,8 @@ class Settlement(Struct, frozen=True, omit_defaults=True):
     @property
     def size(self) -> int:
         """How many characters it brings to a group."""
-        posts = sum(len(post.message) for post in self.deliveries) if self.deliveries else 0
-        return len(self.output or "") + len(self.failure or "") + posts
+        messages = sum(len(message.message) for message in self.deliveries) if self.deliveries else 0
+        return len(self.output or "") + len(self.failure or "") + messages
 
 
 class Settled(Struct, frozen=True):

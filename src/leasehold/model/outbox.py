@@ -99,9 +99,9 @@ class DeliveryMark(Struct, frozen=True):
     failure: str | None = None
 
 
-def sent(taken: ClaimedDelivery, notification_id: str) -> DeliveryMark:
+def sent(claimed: ClaimedDelivery, notification_id: str) -> DeliveryMark:
     """Mark sent, with the provider's id, in one write."""
-    return DeliveryMark(taken.id, taken.fence, DeliveryStatus.SENT, "given", evidence_of(notification_id))
+    return DeliveryMark(claimed.id, claimed.fence, DeliveryStatus.SENT, "given", evidence_of(notification_id))
 
 
 def evidence_of(notification_id: str) -> str:
@@ -112,71 +112,80 @@ def evidence_of(notification_id: str) -> str:
     return f"{clean(notification_id, ID_SHOWN_MAX)}, cut: sha256 {digest}"
 
 
-def refused(taken: ClaimedDelivery, failure: Failure) -> DeliveryMark:
+def refused(claimed: ClaimedDelivery, failure: Failure) -> DeliveryMark:
     """Fail this row alone: its provider will never take it, and nothing was sent."""
-    return DeliveryMark(taken.id, taken.fence, DeliveryStatus.FAILED, "cleared", failure=failure.text())
+    return DeliveryMark(claimed.id, claimed.fence, DeliveryStatus.FAILED, "cleared", failure=failure.text())
 
 
-def not_sent(taken: ClaimedDelivery, failure: Failure, policy: Retry) -> DeliveryMark:
+def not_sent(claimed: ClaimedDelivery, failure: Failure, policy: Retry) -> DeliveryMark:
     """Nothing was sent: try again later. When no attempts are left it fails, which is safe because that is certain."""
-    seed = _seed(taken, "attempt", taken.attempts)
-    decision = decide(failure, taken.attempts, policy.attempts, policy, spread_of(seed))
+    seed = _seed(claimed, "attempt", claimed.attempts)
+    decision = decide(failure, claimed.attempts, policy.attempts, policy, spread_of(seed))
     if isinstance(decision, Bury):
-        return refused(taken, failure)
+        return refused(claimed, failure)
     delay_us = round(decision.delay * SECOND)
     text = canonical.encode({**canonical.decode(failure.text()), "delay_us": delay_us, "seed": seed})
-    return DeliveryMark(taken.id, taken.fence, DeliveryStatus.PENDING, "cleared", delay_us=delay_us, failure=text)
+    return DeliveryMark(claimed.id, claimed.fence, DeliveryStatus.PENDING, "cleared", delay_us=delay_us, failure=text)
 
 
-def may_be_sent(taken: ClaimedDelivery, failure: Failure) -> DeliveryMark:
+def may_be_sent(claimed: ClaimedDelivery, failure: Failure) -> DeliveryMark:
     """It may have been sent: stay claimed, and be looked up soon."""
-    return _look_up_later(taken, canonical.decode(failure.text()), lookups=0)
+    return _look_up_later(claimed, canonical.decode(failure.text()), lookups=0)
 
 
-def untold(taken: ClaimedDelivery, failure: Failure) -> DeliveryMark:
+def still_unknown(claimed: ClaimedDelivery, failure: Failure) -> DeliveryMark:
     """The look-up could not tell: ask again soon, a few times; then only a person can."""
-    lookups = taken.lookups + 1
-    told = {**canonical.decode(failure.text()), "first_doubt": _first_doubt(taken)}
+    lookups = claimed.lookups + 1
+    failure_fields = {**canonical.decode(failure.text()), "first_doubt": _first_doubt(claimed)}
     if lookups >= LOOKUPS_MAX:
-        text = canonical.encode(told)
-        return DeliveryMark(taken.id, taken.fence, DeliveryStatus.IN_DOUBT, "kept", lookups=lookups, failure=text)
-    return _look_up_later(taken, told, lookups)
+        text = canonical.encode(failure_fields)
+        return DeliveryMark(claimed.id, claimed.fence, DeliveryStatus.IN_DOUBT, "kept", lookups=lookups, failure=text)
+    return _look_up_later(claimed, failure_fields, lookups)
 
 
-def _first_doubt(taken: ClaimedDelivery) -> dict[str, Any]:
+def _first_doubt(claimed: ClaimedDelivery) -> dict[str, Any]:
     """Tell why it had to be looked up at all: what the send ended with, or that nobody heard how it ended."""
-    known: dict[str, Any] = {} if taken.failure is None else canonical.decode(taken.failure)
+    known: dict[str, Any] = {} if claimed.failure is None else canonical.decode(claimed.failure)
     if isinstance(known.get("first_doubt"), dict):
         found: dict[str, Any] = known["first_doubt"]
         return found
     if known.get("error_class") == MAY_BE_SENT:
         return {name: known[name] for name in ("context", "error_class", "message") if name in known}
-    claimed = "the relay that had claimed it was gone before it told what came of it"
-    said = "it was marked without evidence" if taken.was == DeliveryStatus.RECONCILING else claimed
-    return {"error_class": MAY_BE_SENT, "message": said}
+    lost = "the relay that had claimed it ended before it reported the result"
+    message = "it was marked without evidence" if claimed.was == DeliveryStatus.RECONCILING else lost
+    return {"error_class": MAY_BE_SENT, "message": message}
 
 
-def cleared(taken: ClaimedDelivery) -> DeliveryMark:
+def cleared(claimed: ClaimedDelivery) -> DeliveryMark:
     """It was marked, but its provider never had it: clear the marks and let it be sent like a new one."""
-    return DeliveryMark(taken.id, taken.fence, DeliveryStatus.PENDING, "cleared", delay_us=0)
+    return DeliveryMark(claimed.id, claimed.fence, DeliveryStatus.PENDING, "cleared", delay_us=0)
 
 
-def released(taken: ClaimedDelivery) -> DeliveryMark:
+def released(claimed: ClaimedDelivery) -> DeliveryMark:
     """Give it back untouched; what had to be looked up still has to."""
     return DeliveryMark(
-        taken.id, taken.fence, taken.was, "kept", delay_us=0, spent=0, lookups=taken.lookups, failure=taken.failure
+        claimed.id,
+        claimed.fence,
+        claimed.was,
+        "kept",
+        delay_us=0,
+        spent=0,
+        lookups=claimed.lookups,
+        failure=claimed.failure,
     )
 
 
-def _look_up_later(taken: ClaimedDelivery, failure: dict[str, Any], lookups: int) -> DeliveryMark:
-    seed = _seed(taken, "look", lookups)
+def _look_up_later(claimed: ClaimedDelivery, failure: dict[str, Any], lookups: int) -> DeliveryMark:
+    seed = _seed(claimed, "look", lookups)
     delay_us = round(2**lookups * spread_of(seed) * SECOND)
     text = canonical.encode({**failure, "delay_us": delay_us, "seed": seed})
-    return DeliveryMark(taken.id, taken.fence, taken.status, "kept", delay_us=delay_us, lookups=lookups, failure=text)
+    return DeliveryMark(
+        claimed.id, claimed.fence, claimed.status, "kept", delay_us=delay_us, lookups=lookups, failure=text
+    )
 
 
-def _seed(taken: ClaimedDelivery, what: str, number: int) -> str:
-    return f"delivery|{token_of(taken.subject, taken.recipient, taken.version)}|{taken.fence}|{what}|{number}"
+def _seed(claimed: ClaimedDelivery, what: str, number: int) -> str:
+    return f"delivery|{token_of(claimed.subject, claimed.recipient, claimed.version)}|{claimed.fence}|{what}|{number}"
 
 
 def without_conflicts(settlements: Sequence[Settlement]) -> list[Sequence[Settlement]]:
@@ -184,13 +193,13 @@ def without_conflicts(settlements: Sequence[Settlement]) -> list[Sequence[Settle
     if not any(one.deliveries for one in settlements):
         return [settlements]
     batches: list[list[Settlement]] = []
-    taken: list[set[tuple[str, str, int]]] = []
+    claimed: list[set[tuple[str, str, int]]] = []
     for one in settlements:
-        posts = {(post.subject, post.recipient, post.version) for post in one.deliveries or ()}
-        number = next((n for n, known in enumerate(taken) if not posts & known), len(batches))
+        messages = {(message.subject, message.recipient, message.version) for message in one.deliveries or ()}
+        number = next((n for n, known in enumerate(claimed) if not messages & known), len(batches))
         if number == len(batches):
             batches.append([])
-            taken.append(set())
+            claimed.append(set())
         batches[number].append(one)
-        taken[number] |= posts
+        claimed[number] |= messages
     return list(batches)

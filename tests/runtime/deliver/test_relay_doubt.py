@@ -61,7 +61,7 @@ def test_the_reason_of_the_first_doubt_stays_beside_the_words_of_the_last_look_u
 @pytest.mark.parametrize(
     ("assignments", "said"),
     [
-        ("status = 'sending', attempts = 1, due_at = 1", "the relay that had claimed it was gone"),
+        ("status = 'sending', attempts = 1, due_at = 1", "the relay that had claimed it ended"),
         ("status = 'sent', notified_at = 1, due_at = NULL", "it was marked without evidence"),
     ],
 )

@@ -124,7 +124,7 @@ def test_claims_at_the_same_time_never_share_a_task(store):
 
 def claim_with(store, worker, hints, most=100) -> list[str]:
     leases = store.leases.claim(worker, hints.lanes(["default"]), '["a"]', most).leases
-    hints.saw(leases)
+    hints.claimed(leases)
     return keys(leases)
 
 

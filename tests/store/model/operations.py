@@ -185,7 +185,7 @@ def mark_of(taken: ClaimedDelivery, how: str) -> DeliveryMark:
         case "not sent":
             return outbox.not_sent(taken, Failure("DELIVERY_NOT_SENT", "try again", retryable=True), POLICY)
         case "unknown":
-            return outbox.untold(taken, Failure("DELIVERY_IN_DOUBT", "nobody knows"))
+            return outbox.still_unknown(taken, Failure("DELIVERY_IN_DOUBT", "nobody knows"))
         case "maybe":
             return outbox.may_be_sent(taken, Failure("DELIVERY_MAY_BE_SENT", "the line was cut"))
     return outbox.released(taken)

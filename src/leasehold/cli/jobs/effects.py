@@ -11,7 +11,7 @@ from leasehold.cli.table import Column, echo, print_table
 from leasehold.cli.text import count, json_document, json_line, printable, read_json
 from leasehold.errors import OptionInvalid
 from leasehold.insight.read import effects as ledger
-from leasehold.insight.read.effects import Seen
+from leasehold.insight.read.effects import EffectView
 
 COLUMNS: Final = (
     Column("TASK", right=True),
@@ -70,7 +70,7 @@ def _answer(job_id: int, key: str | None, happened: str | None, *, did_not_happe
     echo(f"effect {printable(key)} {'did not happen' if did_not_happen else 'happened'}: this is on record")
 
 
-def _row(one: Seen) -> list[object]:
+def _row(one: EffectView) -> list[object]:
     stage = one.stage or ""
     stage = stage if one.segment is None else f"{stage} [{one.segment}]"
     said = one.result if one.state == "done" else (one.failure or {}).get("message")

@@ -110,15 +110,17 @@ def _chapter(chapter: Burial) -> Iterable[str]:
     note = ", escalated" if letter.escalated else ""
     when = f"{letter.last_failure_at:%Y-%m-%d %H:%M:%S} UTC"
     yield f"epoch {letter.epoch}: letter {letter.id}, {letter.error_class}, {letter.state.value}{note}, {when}"
-    yield from (f"  {line}" for line in map(_deed, chapter.deeds))
+    yield from (f"  {line}" for line in map(_action_line, chapter.actions))
 
 
-def _deed(deed: AuditEntry) -> str:
-    return f"{deed.at:%Y-%m-%d %H:%M:%S} UTC  {printable(deed.principal)}  {deed.action}  {_told(deed)}".rstrip()
+def _action_line(action: AuditEntry) -> str:
+    return (
+        f"{action.at:%Y-%m-%d %H:%M:%S} UTC  {printable(action.principal)}  {action.action}  {_told(action)}".rstrip()
+    )
 
 
-def _told(deed: AuditEntry) -> str:
-    if deed.action == "revive":
-        did = deed.detail.get("did", {})
-        return f"epoch {did.get('epoch')}{', from start' if deed.detail.get('from_start') else ''}"
-    return ", ".join(f"{printable(name)} {json_line(value)}" for name, value in deed.detail.items())
+def _told(action: AuditEntry) -> str:
+    if action.action == "revive":
+        did = action.detail.get("did", {})
+        return f"epoch {did.get('epoch')}{', from start' if action.detail.get('from_start') else ''}"
+    return ", ".join(f"{printable(name)} {json_line(value)}" for name, value in action.detail.items())

@@ -85,12 +85,12 @@ def show(delivery_id: int, *, as_json: bool) -> None:
     """Show a delivery."""
     with open_app() as app:
         found = insight.find(app.store, delivery_id)
-        deeds = insight.deeds(app.store, delivery_id)
+        actions = insight.actions(app.store, delivery_id)
     if as_json:
-        answers = [one for one in deeds if one["action"] == "answer"]
-        echo(json_document({**found.plain(), "answers": answers, "deeds": deeds}))
+        answers = [one for one in actions if one["action"] == "answer"]
+        echo(json_document({**found.plain(), "answers": answers, "audit": actions}))
         return
-    for line in _lines(found, deeds):
+    for line in _lines(found, actions):
         echo(line)
 
 
@@ -207,7 +207,7 @@ def _failure(failure: dict[str, Any] | None) -> str:
     return "" if failure is None else printable(f"{failure.get('error_class')}: {failure.get('message')}")
 
 
-def _lines(one: Delivery, deeds: list[dict[str, Any]]) -> Iterable[str]:
+def _lines(one: Delivery, actions: list[dict[str, Any]]) -> Iterable[str]:
     yield f"delivery {one.id}  {one.status.value}"
     yield f"  subject    {printable(one.subject)}, version {one.version}"
     yield f"  recipient  {printable(one.recipient)}"
@@ -224,10 +224,10 @@ def _lines(one: Delivery, deeds: list[dict[str, Any]]) -> Iterable[str]:
         if (doubt := one.failure.get("first_doubt")) is not None:
             yield f"  doubt      {_failure(doubt)}"
     yield f"  message    {json_line(one.message)}"
-    yield from map(_deed, deeds)
+    yield from map(_action_line, actions)
 
 
-def _deed(told: dict[str, Any]) -> str:
+def _action_line(told: dict[str, Any]) -> str:
     who = f"by {printable(told['principal'])} at {told['at']}"
     if told["action"] == "reconcile":
         return f"  looked up  {who}"

@@ -14,8 +14,8 @@ from msgspec import Struct
 from leasehold import canonical, clock
 from leasehold.model.failure.facts import NUMBERS, WORDS
 from leasehold.model.revival import LetterState
+from leasehold.shapes import from_fields
 from leasehold.store import Store
-from leasehold.store.audit import AuditLine
 from leasehold.store.deadletters import NOUN, DeadLetterSource, LetterRow, Where
 
 HASH_LENGTH: Final = 16
@@ -68,7 +68,7 @@ class Burial(Struct, frozen=True):
     """One burial of the task, and what was done about it."""
 
     letter: DeadLetter
-    deeds: list[AuditEntry]
+    actions: list[AuditEntry]
 
 
 class DeadLetterDetail(Struct, frozen=True):
@@ -81,7 +81,7 @@ class DeadLetterDetail(Struct, frozen=True):
 
     def plain(self) -> dict[str, Any]:
         """Return everything as JSON-able fields."""
-        history = [{**one.letter.plain(), "audit": [deed.plain() for deed in one.deeds]} for one in self.history]
+        history = [{**one.letter.plain(), "audit": [action.plain() for action in one.actions]} for one in self.history]
         return {
             **self.letter.plain(),
             "last_stack": self.last_stack,
@@ -102,29 +102,32 @@ def of_job(store: Store, job_id: int) -> list[DeadLetter]:
 
 def find(store: Store, letter_id: int) -> DeadLetterDetail:
     """Read one letter in full, or raise `LetterUnknown`."""
-    papers = store.deadletters.get(letter_id)
-    failure = canonical.decode(papers.failure)
-    burials = store.deadletters.of(papers.letter.job_id, papers.letter.task_id)
+    source = store.deadletters.get(letter_id)
+    failure = canonical.decode(source.failure)
+    burials = store.deadletters.of(source.letter.job_id, source.letter.task_id)
     return DeadLetterDetail(
-        letter=_view(papers.letter),
+        letter=_view(source.letter),
         last_stack=str(failure.get("stack", "")),
-        sanitized_context=context_of(papers),
-        history=[Burial(_view(row), deeds(store, row.id)) for row in burials],
+        sanitized_context=context_of(source),
+        history=[Burial(_view(row), actions(store, row.id)) for row in burials],
     )
 
 
-def deeds(store: Store, letter_id: int) -> list[AuditEntry]:
+def actions(store: Store, letter_id: int) -> list[AuditEntry]:
     """Read what was done about one letter, oldest first."""
-    return [_deed(line) for line in store.audit.list(NOUN, letter_id)]
+    return [
+        AuditEntry(clock.moment(line.at), line.principal, line.action, canonical.decode(line.detail))
+        for line in store.audit.list(NOUN, letter_id)
+    ]
 
 
-def context_of(papers: DeadLetterSource) -> dict[str, Any]:
+def context_of(source: DeadLetterSource) -> dict[str, Any]:
     """Build a letter's sanitized context from the fields that are allowed, and from nothing else."""
-    told = canonical.decode(papers.failure).get("context")
-    facts = told if isinstance(told, dict) else {}
-    found = {name: getattr(papers.letter, name) for name in TASK_FACTS}
+    context = canonical.decode(source.failure).get("context")
+    facts = context if isinstance(context, dict) else {}
+    found = {name: getattr(source.letter, name) for name in TASK_FACTS}
     found |= {name: facts[name] for name in FACTS if isinstance(facts.get(name), str | int)}
-    return found | {"payload_sha256": _hash(papers.payload), "key_sha256": _hash(papers.key)}
+    return found | {"payload_sha256": _hash(source.payload), "key_sha256": _hash(source.key)}
 
 
 def _hash(text: str) -> str:
@@ -132,29 +135,10 @@ def _hash(text: str) -> str:
 
 
 def _view(row: LetterRow) -> DeadLetter:
-    return DeadLetter(
-        id=row.id,
-        job_id=row.job_id,
-        task_id=row.task_id,
-        kind=row.kind,
-        stage=row.stage,
-        segment=row.segment,
-        error_class=row.error_class,
-        attempts=row.attempts,
-        epoch=row.epoch,
-        first_failure_at=_moment(row.first_failure_at),
-        last_failure_at=_moment(row.last_failure_at),
-        escalated=row.escalated,
+    return from_fields(
+        DeadLetter,
+        row,
+        first_failure_at=clock.moment(row.first_failure_at),
+        last_failure_at=clock.moment(row.last_failure_at),
         state=LetterState(row.state),
-        evidenced=row.evidenced,
     )
-
-
-def _deed(line: AuditLine) -> AuditEntry:
-    return AuditEntry(_moment(line.at), line.principal, line.action, canonical.decode(line.detail))
-
-
-def _moment(microseconds: int) -> datetime:
-    found = clock.moment(microseconds)
-    assert found is not None
-    return found

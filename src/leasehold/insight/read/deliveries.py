@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from leasehold import canonical, clock
 from leasehold.model.outbox import DeliveryRow, DeliveryStatus
+from leasehold.shapes import from_fields
 from leasehold.store import Store
 from leasehold.store.audit import AuditLine
 from leasehold.store.deliveries import Backlog
@@ -17,7 +18,7 @@ LATE_SECONDS: Final = 60.0
 
 
 class Delivery(Struct, frozen=True):
-    """One delivery at one moment. `notification_id`: the provider's own id of it, once it has been taken."""
+    """One delivery at one moment. `notification_id`: the provider's own id, once it has accepted the message."""
 
     id: int
     task_id: int
@@ -44,21 +45,13 @@ class Delivery(Struct, frozen=True):
 
 def view(row: DeliveryRow) -> Delivery:
     """Return a stored delivery as it is shown."""
-    created_at = clock.moment(row.created_at)
-    assert created_at is not None
-    return Delivery(
-        id=row.id,
-        task_id=row.task_id,
-        subject=row.subject,
-        recipient=row.recipient,
-        version=row.version,
+    return from_fields(
+        Delivery,
+        row,
         message=canonical.decode(row.message),
-        provider=row.provider,
         status=DeliveryStatus(row.status),
-        attempts=row.attempts,
-        notification_id=row.notification_id,
         failure=None if row.failure is None else canonical.decode(row.failure),
-        created_at=created_at,
+        created_at=clock.moment(row.created_at),
         due_at=clock.moment(row.due_at),
         notified_at=clock.moment(row.notified_at),
     )
@@ -76,23 +69,17 @@ def listing(
     return [view(row) for row in store.deliveries.list(status=status, subject=subject, before=before, most=limit)]
 
 
-def deeds(store: Store, delivery_id: int) -> list[dict[str, Any]]:
+def actions(store: Store, delivery_id: int) -> list[dict[str, Any]]:
     """Read what people did about a delivery, oldest first: `answer` and `reconcile`."""
-    return [_told(line) for line in store.audit.list("delivery", delivery_id)]
+    return [_action(line) for line in store.audit.list("delivery", delivery_id)]
 
 
-def _told(line: AuditLine) -> dict[str, Any]:
-    at = clock.moment(line.at)
-    assert at is not None
-    return {
-        "at": at.isoformat(),
-        "principal": line.principal,
-        "action": line.action,
-        **canonical.decode(line.detail),
-    }
+def _action(line: AuditLine) -> dict[str, Any]:
+    at, detail = clock.moment(line.at).isoformat(), canonical.decode(line.detail)
+    return {"at": at, "principal": line.principal, "action": line.action, **detail}
 
 
 def unserved(backlog: Backlog) -> float | None:
-    """Return for how many seconds a provider's oldest due delivery has waited, if that is longer than it should be."""
+    """Return how many seconds a provider's oldest due delivery has waited, if longer than `LATE_SECONDS`."""
     waited = 0.0 if backlog.late_at is None else (backlog.now - backlog.late_at) / clock.SECOND
     return waited if waited > LATE_SECONDS else None

@@ -10,11 +10,12 @@ from leasehold import canonical
 from leasehold.insight.read import jobs
 from leasehold.model.limits import PAGE_MAX
 from leasehold.model.status import Status
+from leasehold.shapes import from_fields
 from leasehold.store import Store
 from leasehold.store.effects import EffectRow
 
 
-class Seen(Struct, frozen=True):
+class EffectView(Struct, frozen=True):
     """One effect. `state` is done, failed, intended, or in_doubt: intended, and its task runs no more."""
 
     task_id: int
@@ -37,11 +38,11 @@ class Seen(Struct, frozen=True):
         return found
 
 
-def of(store: Store, job_id: int) -> list[Seen]:
+def of(store: Store, job_id: int) -> list[EffectView]:
     """List a job's effects in order, or raise `JobUnknown`."""
     jobs.find(store, job_id, whole=False)
     running = {part.id for part in store.reports.tasks(job_id, 100_000) if part.status == Status.RUNNING}
-    return [_seen(row, running) for row in rows_of(store, job_id)]
+    return [_view(row, running) for row in rows_of(store, job_id)]
 
 
 def rows_of(store: Store, job_id: int) -> list[EffectRow]:
@@ -54,26 +55,19 @@ def rows_of(store: Store, job_id: int) -> list[EffectRow]:
             return found
 
 
-def _seen(row: EffectRow, running: set[int]) -> Seen:
-    return Seen(
-        task_id=row.task_id,
-        stage=row.stage,
-        segment=row.segment,
-        number=row.number,
-        kind=row.kind,
-        key=row.key,
+def _view(row: EffectRow, running: set[int]) -> EffectView:
+    return from_fields(
+        EffectView,
+        row,
         state=state_of(row, is_running=row.task_id in running),
-        attempt=row.attempt,
         fields=canonical.decode(row.fields),
         result=None if row.result is None else canonical.decode(row.result),
         failure=None if row.failure is None else canonical.decode(row.failure),
-        intended_at=row.intended_at,
-        recorded_at=row.recorded_at,
     )
 
 
 def state_of(row: EffectRow, *, is_running: bool) -> str:
-    """Say how far an effect has come."""
+    """Return done, failed, intended or in_doubt."""
     if row.result is not None:
         return "done"
     if row.failure is not None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct
 
 from leasehold import canonical, clock
 from leasehold.errors import JobUnknown
 from leasehold.model.status import Status
+from leasehold.shapes import from_fields
 from leasehold.store import Store
 from leasehold.store.reports import JobRow
+
+SHOWN: Final = ("id", "kind", "key", "status", "payload", "output", "failure", "created_at", "finished_at")
 
 
 class JobSnapshot(Struct, frozen=True):
@@ -30,17 +33,10 @@ class JobSnapshot(Struct, frozen=True):
 
     def plain(self) -> dict[str, Any]:
         """Return the job as JSON-able fields, times in ISO 8601 (UTC)."""
-        return {
-            "id": self.id,
-            "kind": self.kind,
-            "key": self.key,
-            "status": self.status.value,
-            "payload": self.payload,
-            "output": self.output,
-            "failure": self.failure,
-            "created_at": self.created_at.isoformat(),
-            "finished_at": self.finished_at.isoformat() if self.finished_at else None,
-        }
+        fields: dict[str, Any] = {name: getattr(self, name) for name in SHOWN}
+        finished_at = self.finished_at.isoformat() if self.finished_at else None
+        created_at = self.created_at.isoformat()
+        return {**fields, "status": self.status.value, "created_at": created_at, "finished_at": finished_at}
 
 
 def find(store: Store, job_id: int, *, whole: bool = True) -> JobSnapshot:
@@ -69,17 +65,14 @@ def _snapshot(store: Store, row: JobRow, *, whole: bool) -> JobSnapshot:
     output = None if row.output is None else canonical.decode(row.output)
     if whole and row.has_parts and row.status == Status.DONE:
         output = store.stages.outputs(row.id)
-    created_at = clock.moment(row.created_at)
-    assert created_at is not None
-    return JobSnapshot(
-        id=row.id,
-        kind=row.kind,
-        key=row.key,
+    return from_fields(
+        JobSnapshot,
+        row,
         payload=canonical.decode(row.payload),
         status=Status(row.status),
         output=output,
         failure=None if row.failure is None else canonical.decode(row.failure),
-        created_at=created_at,
+        created_at=clock.moment(row.created_at),
         finished_at=clock.moment(row.finished_at),
         has_parts=bool(row.has_parts),
     )

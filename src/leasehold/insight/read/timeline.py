@@ -14,6 +14,7 @@ from leasehold.insight.read.deadletters import DeadLetter
 from leasehold.insight.read.jobs import JobSnapshot
 from leasehold.model.journal.event import Event
 from leasehold.model.limits import PAGE_MAX, SEGMENTS_MAX, STAGES_MAX
+from leasehold.shapes import from_fields
 from leasehold.store import Store
 from leasehold.store.reports import TaskRow
 
@@ -105,15 +106,10 @@ def _journal(store: Store, job_id: int) -> Iterator[Event]:
 
 
 def _part(row: TaskRow, now: int, attempts: dict[int, int]) -> JobPart:
-    return JobPart(
-        id=row.id,
-        parent_id=row.parent_id,
-        stage=row.stage,
-        segment=row.segment,
-        queue=row.queue,
-        status=row.status,
+    return from_fields(
+        JobPart,
+        row,
         attempt=row.attempt if row.attempt is not None else attempts.get(row.id, 0),
-        attempts_max=row.attempts_max,
         due_in=None if row.due_at is None else _seconds(row.due_at - now),
         holder=_holder(row, now),
         progress=_value(row.progress),
@@ -134,16 +130,7 @@ def _holder(row: TaskRow, now: int) -> Holder | None:
 
 
 def _moment(event: Event, start: int) -> Moment:
-    return Moment(
-        id=event.id,
-        task_id=event.task_id,
-        since=_seconds(event.at - start),
-        name=event.name,
-        attempt=event.attempt,
-        fence=event.fence,
-        worker=event.worker,
-        detail=_value(event.detail),
-    )
+    return from_fields(Moment, event, since=_seconds(event.at - start), detail=_value(event.detail))
 
 
 def _value(text: str | None) -> Any:

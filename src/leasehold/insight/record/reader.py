@@ -25,7 +25,7 @@ class Recording:
     def __init__(self, lines: Iterable[bytes]) -> None:
         self._lines = iter(lines)
         self._seal = HashChain()
-        self._tally = RecordCounts()
+        self._counts = RecordCounts()
         self.line = 0
         self.closing: Closing | None = None
         first = self._next()
@@ -33,36 +33,36 @@ class Recording:
             raise self._damage(f"It does not open a record of version {VERSION}.")
         self.opening = first
 
-    def stories(self) -> Iterator[TaskRecord]:
+    def records(self) -> Iterator[TaskRecord]:
         """Read task after task to the end; `RecordDamaged` names the first line that is wrong."""
         line = self._next()
         number = 0
         while isinstance(line, TaskLine):
-            story = TaskRecord(line)
+            record = TaskRecord(line)
             if line.task != number:
                 raise self._damage(f"Task {number} should follow.")
             number += 1
-            line = self._fill(story)
-            self._tally.see(story)
-            yield story
+            line = self._fill(record)
+            self._counts.add(record)
+            yield record
         if not isinstance(line, Closing):
             raise self._damage("It stands in the wrong place.")
         self._end(line)
 
-    def _fill(self, story: TaskRecord) -> Line:
+    def _fill(self, record: TaskRecord) -> Line:
         while True:
             line = self._next()
             if isinstance(line, TaskLine | Closing):
                 return line
-            if getattr(line, "task", None) != story.task.task:
+            if getattr(line, "task", None) != record.task.task:
                 raise self._damage("It belongs to another task.")
             try:
-                story.add(line)
+                record.add(line)
             except RecordDamaged as error:
                 raise self._damage(error.detail) from None
 
     def _end(self, closing: Closing) -> None:
-        counted = self._tally.closing()
+        counted = self._counts.closing()
         for name in closing.__struct_fields__:
             if getattr(closing, name) != getattr(counted, name):
                 raise self._damage(f"{name} should be {getattr(counted, name)} and is {getattr(closing, name)}.")

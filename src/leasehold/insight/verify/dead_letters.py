@@ -19,15 +19,15 @@ class LetterCheck:
     def __init__(self) -> None:
         self._newest: dict[tuple[str | None, int | None], str] = {}
 
-    def differ(self, story: TaskRecord) -> Difference | None:
+    def differ(self, record: TaskRecord) -> Difference | None:
         """Compare a task's letters, whose ends are known to fit, with its events and the letters before."""
-        place = (story.task.stage, story.task.segment)
-        past = {one.epoch for one in story.outcomes if one.past}
+        place = (record.task.stage, record.task.segment)
+        past = {one.epoch for one in record.outcomes if one.past}
         fence = 0
-        for letter in sorted(story.letters, key=lambda one: one.epoch):
+        for letter in sorted(record.letters, key=lambda one: one.epoch):
             failure = letter.failure if isinstance(letter.failure, dict) else {}
             again = not failure.get("retryable") and self._newest.get(place) == letter.error_class
-            for name, expected in (("first_failure_at", _began(story, letter, fence)), ("escalated", again)):
+            for name, expected in (("first_failure_at", _began(record, letter, fence)), ("escalated", again)):
                 if getattr(letter, name) != expected:
                     return _said(letter, name, expected, getattr(letter, name))
             if letter.state == (
@@ -48,11 +48,11 @@ def states_differ(part: StoredTask) -> Difference | None:
     return None
 
 
-def _began(story: TaskRecord, letter: LetterLine, fence: int) -> int:
+def _began(record: TaskRecord, letter: LetterLine, fence: int) -> int:
     """Return when the failing that ended in a letter began: at the first failure after the letter before."""
     failures = [
         event.at
-        for event in story.events
+        for event in record.events
         if event.name in FAILING and event.fence is not None and fence < event.fence < letter.fence
     ]
     return min(failures, default=letter.last_failure_at)

@@ -14,11 +14,11 @@ from leasehold.model.journal.record import DeliveryLine, TaskRecord, text_of
 from leasehold.store.records import StoredTask
 
 
-def posts_differ(story: TaskRecord) -> Difference | None:
+def messages_differ(record: TaskRecord) -> Difference | None:
     """Compare a task's deliveries with what its ends tell; say the first that nobody posted so, or then."""
-    told = {(mark, at) for _, at, mark in _told(story)}
+    told = {(mark, at) for _, at, mark in _told(record)}
     posted = {mark for mark, _ in told}
-    for one in story.deliveries:
+    for one in record.deliveries:
         said = f"its delivery of '{one.subject}' to '{one.recipient}', version {one.version},"
         mark = _mark(one)
         if mark not in posted:
@@ -34,23 +34,23 @@ class MessageCheck:
     def __init__(self) -> None:
         self.pruned = ""
 
-    def differ(self, part: StoredTask, story: TaskRecord) -> Difference | None:
+    def differ(self, part: StoredTask, record: TaskRecord) -> Difference | None:
         """Compare the outbox byte for byte with what a task's ends tell; say the first message that is missing."""
-        found = posts_differ(story)
+        found = messages_differ(record)
         if found is not None:
             return found
-        for number, at, mark in _told(story):
+        for number, at, mark in _told(record):
             if mark in part.outbox.present:
                 continue
             if at > part.outbox.pruned_at:
                 return Difference("a message that it posted", "there", "missing or changed", number)
             pruned = "a message that it posted; it may have been pruned with an earlier job that posted it too"
-            self.pruned = self.pruned or f"{story.task.title}, event {number}: {pruned}"
+            self.pruned = self.pruned or f"{record.task.title}, event {number}: {pruned}"
         return None
 
 
-def _told(story: TaskRecord) -> Iterator[tuple[int, int, str]]:
-    for number, event in enumerate(story.events, 1):
+def _told(record: TaskRecord) -> Iterator[tuple[int, int, str]]:
+    for number, event in enumerate(record.events, 1):
         if event.name == Name.DONE and event.fence is not None:
             yield from ((number, event.at, mark) for mark in marks_in(event.detail))
 

@@ -30,21 +30,21 @@ class EffectCheck:
         self._key = key
         self._earlier: dict[tuple[str | None, int | None], dict[str, EffectLine]] = {}
 
-    def differ(self, story: TaskRecord) -> Difference | None:
+    def differ(self, record: TaskRecord) -> Difference | None:
         """Compare a task's effects with their keys, and with the end of each attempt that was done."""
-        part = (story.task.stage, story.task.segment)
+        part = (record.task.stage, record.task.segment)
         results = dict(self._earlier.get(part, {}))
-        results.update((name_of(effect.key), effect) for effect in story.effects if effect.result is not UNSET)
-        if story.events and story.events[-1].name == Name.SUPERSEDED:
+        results.update((name_of(effect.key), effect) for effect in record.effects if effect.result is not UNSET)
+        if record.events and record.events[-1].name == Name.SUPERSEDED:
             self._earlier[part] = results
-        ends = (_used_differ(number, event, results) for number, event in enumerate(story.events, 1))
-        return self._keys_differ(story) or next(filter(None, ends), None) or ledger_differs(story)
+        ends = (_used_differ(number, event, results) for number, event in enumerate(record.events, 1))
+        return self._keys_differ(record) or next(filter(None, ends), None) or ledger_differs(record)
 
-    def _keys_differ(self, story: TaskRecord) -> Difference | None:
+    def _keys_differ(self, record: TaskRecord) -> Difference | None:
         if self._kind is None or self._key is None:
             return None
-        identity = identity_of(self._kind, self._key, story.task.stage, story.task.segment)
-        for effect in story.effects:
+        identity = identity_of(self._kind, self._key, record.task.stage, record.task.segment)
+        for effect in record.effects:
             try:
                 key = key_of(identity, effect.kind, canonical.encode(effect.fields))
             except LeaseholdError:

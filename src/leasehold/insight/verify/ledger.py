@@ -17,13 +17,13 @@ from leasehold.model.limits import EFFECTS_MAX
 ENDS = (Name.DONE, Name.FAILED, Name.RETRIED, Name.CANCELLED, Name.RELEASED)
 
 
-def ledger_differs(story: TaskRecord) -> Difference | None:
+def ledger_differs(record: TaskRecord) -> Difference | None:
     """Compare each effect with the attempt that intended it; say the first that cannot be."""
-    if not story.effects:
+    if not record.effects:
         return None
-    claims = {one.fence: one for one in story.events if one.name == Name.CLAIMED}
-    ends = {one.fence: one for one in story.events if one.name in ENDS}
-    for one in story.effects:
+    claims = {one.fence: one for one in record.events if one.name == Name.CLAIMED}
+    ends = {one.fence: one for one in record.events if one.name in ENDS}
+    for one in record.effects:
         found = _attempt_differs(one, claims.get(one.fence), ends.get(one.fence)) or _end_differs(one)
         if found is not None:
             return found

@@ -17,10 +17,10 @@ UNCLASSIFIED: Final = "UNCLASSIFIED"
 TELLING: Final = (Name.FAILED, Name.CANCELLED)  # events whose detail is the failure
 
 
-def ends_differ(story: TaskRecord) -> Difference | None:
+def ends_differ(record: TaskRecord) -> Difference | None:
     """Compare a task's ends, which the fold found to fit its events, with their outputs and dead letters."""
-    letters = {one.epoch: one for one in story.letters}
-    for number, event, outcome in _ends(story.events, story.outcomes):
+    letters = {one.epoch: one for one in record.letters}
+    for number, event, outcome in _ends(record.events, record.outcomes):
         letter = letters.pop(outcome.epoch, None)
         found = _end_differs(number, event, outcome, letter)
         if found is not None:

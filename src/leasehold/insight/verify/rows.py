@@ -19,18 +19,18 @@ class RowCheck:
         self._next: dict[int, int] = {}
         self._last: TaskRecord | None = None
 
-    def follow(self, story: TaskRecord) -> str:
+    def follow(self, record: TaskRecord) -> str:
         """Take up the next task; say which one is missing before it, or nothing."""
-        task = story.task
+        task = record.task
         if task.segment is None:
             said = self.close()
-            self._open(story)
+            self._open(record)
             return said
         if self._group is None or self._group.task.stage != task.stage:
             return f"{task.title}: stage '{task.stage}' itself is missing"
         due = self._next.get(task.epoch, 0)
         self._next[task.epoch] = task.segment + 1
-        self._last = story
+        self._last = record
         return "" if task.segment == due else f"{task.title}: segment {due} of '{task.stage}' is missing"
 
     def end(self) -> str:
@@ -56,16 +56,16 @@ class RowCheck:
             return ""
         return _counted(group.task.title, "segments", expected, found)
 
-    def _open(self, story: TaskRecord) -> None:
-        self._group, self._last, self._next = story, None, {}
-        self._wanted.update(story.task.after)
-        if story.task.stage is None:
-            self._stages_due = story.task.stages
+    def _open(self, record: TaskRecord) -> None:
+        self._group, self._last, self._next = record, None, {}
+        self._wanted.update(record.task.after)
+        if record.task.stage is None:
+            self._stages_due = record.task.stages
         else:
-            self._stages.add(story.task.stage)
-        end = _done(story)
-        if story.task.stage is not None and end is not None and story.task.each is None:
-            self._outputs[story.task.stage] = end.output
+            self._stages.add(record.task.stage)
+        end = _done(record)
+        if record.task.stage is not None and end is not None and record.task.each is None:
+            self._outputs[record.task.stage] = end.output
 
     def _items(self, group: TaskRecord) -> int | None:
         """Return how many items the source of a fan-out has, where that is on record."""
@@ -74,8 +74,8 @@ class RowCheck:
         return len(items) if isinstance(items, list) else None
 
 
-def _done(story: TaskRecord) -> OutcomeLine | None:
-    ends = [one for one in story.outcomes if not one.past and one.status == Status.DONE]
+def _done(record: TaskRecord) -> OutcomeLine | None:
+    ends = [one for one in record.outcomes if not one.past and one.status == Status.DONE]
     return ends[-1] if ends else None
 
 

@@ -19,9 +19,9 @@ class TransitionCheck:
     def __init__(self) -> None:
         self._balance: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
-    def follow(self, story: TaskRecord) -> None:
+    def follow(self, record: TaskRecord) -> None:
         """Take up the moves of the next task."""
-        for event in story.events:
+        for event in record.events:
             if event.name == Name.MOVED and isinstance(event.detail, dict):
                 balance = self._balance[str(event.detail.get("of", ""))]
                 balance[str(event.detail.get("from"))] += 1

@@ -12,7 +12,7 @@ from leasehold.errors import JobUnknown, RecordDamaged
 from leasehold.insight.record.export import RecordBuilder
 from leasehold.insight.record.reader import Recording, read_lines
 from leasehold.insight.verify.dead_letters import LetterCheck, states_differ
-from leasehold.insight.verify.deliveries import MessageCheck, posts_differ
+from leasehold.insight.verify.deliveries import MessageCheck, messages_differ
 from leasehold.insight.verify.effects import EffectCheck
 from leasehold.insight.verify.hash_chain import marks_differ, waits_differ
 from leasehold.insight.verify.outcomes import ends_differ, texts_differ
@@ -47,7 +47,7 @@ class _Followed:
     rows: RowCheck = field(default_factory=RowCheck)
     effects: EffectCheck = field(default_factory=EffectCheck)
     letters: LetterCheck = field(default_factory=LetterCheck)
-    posts: MessageCheck = field(default_factory=MessageCheck)
+    messages: MessageCheck = field(default_factory=MessageCheck)
     moves: TransitionCheck = field(default_factory=TransitionCheck)
 
 
@@ -57,7 +57,7 @@ def verify_job(store: Store, job_id: int) -> Verification:
 
 
 def _verify(job_id: int, parts: Iterator[StoredTask]) -> Verification:
-    tally, teller, followed = RecordCounts(), RecordBuilder(), _Followed()
+    counts, builder, followed = RecordCounts(), RecordBuilder(), _Followed()
     difference = first = ""
     states: Mapping[str, str] = {}
     number = 0
@@ -65,15 +65,15 @@ def _verify(job_id: int, parts: Iterator[StoredTask]) -> Verification:
         if number == 1:
             followed.effects = EffectCheck(part.task.kind, part.task.key)
             first, states = _first_differs(job_id, part), part.states
-        story = teller.story(number - 1, part)
-        tally.see(story)
-        followed.moves.follow(story)
-        difference = difference or followed.rows.follow(story) or check_part(part, story, followed)
+        record = builder.record(number - 1, part)
+        counts.add(record)
+        followed.moves.follow(record)
+        difference = difference or followed.rows.follow(record) or check_part(part, record, followed)
     if number == 0:
         raise JobUnknown(f"The id is {job_id}.")
     difference = difference or followed.rows.close() or first or followed.rows.end()
     difference = difference or followed.moves.end() or followed.moves.compare(states)
-    return _verdict(tally, difference, followed)
+    return _verdict(counts, difference, followed)
 
 
 def _first_differs(job_id: int, part: StoredTask) -> str:
@@ -85,29 +85,29 @@ def _first_differs(job_id: int, part: StoredTask) -> str:
 
 def verify_file(path: Path) -> Verification:
     """Check a record's hashes, its order and its counts, and that its events tell its outcomes."""
-    tally, followed = RecordCounts(), _Followed()
+    counts, followed = RecordCounts(), _Followed()
     try:
         recording = Recording(read_lines(path))
         followed.effects = EffectCheck(recording.opening.kind, recording.opening.key)
-        for story in recording.stories():
-            tally.see(story)
-            followed.moves.follow(story)
-            if said := followed.rows.follow(story) or _check_letters(story, followed):
-                return _verdict(tally, f"before line {recording.line}: {said}", followed)
-        return _verdict(tally, followed.rows.end() or followed.moves.end(), followed)
+        for record in recording.records():
+            counts.add(record)
+            followed.moves.follow(record)
+            if said := followed.rows.follow(record) or _check_letters(record, followed):
+                return _verdict(counts, f"before line {recording.line}: {said}", followed)
+        return _verdict(counts, followed.rows.end() or followed.moves.end(), followed)
     except RecordDamaged as error:
         return Verification(equal=False, difference=error.detail[:1].lower() + error.detail[1:].rstrip("."))
 
 
-def _check_letters(story: TaskRecord, followed: _Followed) -> str:
-    if said := check_story(story, followed.effects):
+def _check_letters(record: TaskRecord, followed: _Followed) -> str:
+    if said := check_record(record, followed.effects):
         return said
-    found = followed.letters.differ(story)
-    return "" if found is None else _say(story, found)
+    found = followed.letters.differ(record)
+    return "" if found is None else _say(record, found)
 
 
-def _verdict(tally: RecordCounts, difference: str, followed: _Followed) -> Verification:
-    found = tally.closing()
+def _verdict(counts: RecordCounts, difference: str, followed: _Followed) -> Verification:
+    found = counts.closing()
     return Verification(
         equal=not difference,
         tasks=found.tasks,
@@ -115,39 +115,39 @@ def _verdict(tally: RecordCounts, difference: str, followed: _Followed) -> Verif
         effects=found.effects,
         head=found.events_sha256,
         difference=difference,
-        not_compared=followed.posts.pruned,
+        not_compared=followed.messages.pruned,
     )
 
 
-def check_part(part: StoredTask, story: TaskRecord, followed: _Followed) -> str:
+def check_part(part: StoredTask, record: TaskRecord, followed: _Followed) -> str:
     """Compare a task's events with every table it stands in; say the first difference, or nothing."""
-    state = compare(story)
-    found = state if isinstance(state, Difference) else _part_differs(part, story, state)
-    found = found or followed.letters.differ(story) or states_differ(part) or followed.effects.differ(story)
-    found = found or followed.posts.differ(part, story)
+    state = compare(record)
+    found = state if isinstance(state, Difference) else _part_differs(part, record, state)
+    found = found or followed.letters.differ(record) or states_differ(part) or followed.effects.differ(record)
+    found = found or followed.messages.differ(part, record)
     if found is not None:
-        return _say(story, found, part)
+        return _say(record, found, part)
     said = marks_differ(part)
-    return f"{story.task.title}, {said}" if said else ""
+    return f"{record.task.title}, {said}" if said else ""
 
 
-def _part_differs(part: StoredTask, story: TaskRecord, state: TaskState) -> Difference | None:
+def _part_differs(part: StoredTask, record: TaskRecord, state: TaskState) -> Difference | None:
     waits = None if part.task.stage is None else waits_differ(part)  # a job's stages are counted when all are seen
-    return _place_differs(part, state) or ends_differ(story) or texts_differ(part) or waits
+    return _place_differs(part, state) or ends_differ(record) or texts_differ(part) or waits
 
 
-def check_story(story: TaskRecord, effects: EffectCheck) -> str:
+def check_record(record: TaskRecord, effects: EffectCheck) -> str:
     """Compare a recorded task's events with its ends, effects and messages; say the first difference, or nothing."""
-    state = compare(story)
-    found = state if isinstance(state, Difference) else ends_differ(story)
-    found = found or effects.differ(story) or posts_differ(story)
-    return "" if found is None else _say(story, found)
+    state = compare(record)
+    found = state if isinstance(state, Difference) else ends_differ(record)
+    found = found or effects.differ(record) or messages_differ(record)
+    return "" if found is None else _say(record, found)
 
 
-def _say(story: TaskRecord, found: Difference, part: StoredTask | None = None) -> str:
+def _say(record: TaskRecord, found: Difference, part: StoredTask | None = None) -> str:
     numbered = part is not None and found.event is not None and found.event <= len(part.events)
     told = f" (id {part.events[found.event - 1].id})" if part and found.event and numbered else ""
-    return f"{story.task.title}, {found.sentence()}{told}"
+    return f"{record.task.title}, {found.sentence()}{told}"
 
 
 def _place_differs(part: StoredTask, state: TaskState) -> Difference | None:

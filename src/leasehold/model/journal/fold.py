@@ -192,14 +192,14 @@ def _fact(event: EventLine, name: str) -> Any:
     return event.detail.get(name) if isinstance(event.detail, dict) else None
 
 
-def compare(story: TaskRecord) -> TaskState | Difference:
+def compare(record: TaskRecord) -> TaskState | Difference:
     """Fold a task's events and compare what they tell with its facts and its ends."""
-    state = fold(story.events)
+    state = fold(record.events)
     if isinstance(state, Difference):
         return state
-    if story.events[0].at != story.task.created_at:
-        return Difference("created_at", story.events[0].at, story.task.created_at, 1)
-    return _ends_differ(state, story.outcomes) or state
+    if record.events[0].at != record.task.created_at:
+        return Difference("created_at", record.events[0].at, record.task.created_at, 1)
+    return _ends_differ(state, record.outcomes) or state
 
 
 def _ends_differ(state: TaskState, outcomes: Sequence[OutcomeLine]) -> Difference | None:

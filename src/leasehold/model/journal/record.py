@@ -204,12 +204,12 @@ class RecordCounts:
         self._counts = dict.fromkeys(("tasks", "events", "effects", "outcomes", "letters", "deliveries"), 0)
         self._head = GENESIS
 
-    def see(self, story: TaskRecord) -> None:
+    def add(self, record: TaskRecord) -> None:
         """Count one task and what belongs to it."""
         self._counts["tasks"] += 1
         for name in ("events", "effects", "outcomes", "letters", "deliveries"):
-            self._counts[name] += len(getattr(story, name))
-        for event in story.events:
+            self._counts[name] += len(getattr(record, name))
+        for event in record.events:
             self._head = _link(self._head, _encoder.encode(to_builtins(event)))
 
     def closing(self) -> Closing:

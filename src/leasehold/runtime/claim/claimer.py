@@ -200,7 +200,7 @@ class Claimer:
             if asked_at >= self._rescan_at:
                 took = clock.uptime() - asked_at
                 self._rescan_at = asked_at + max(RESCAN_US, RESCAN_SHARE * took)
-            self._hints.saw(claimed.leases)
+            self._hints.claimed(claimed.leases)
         # crash here: leased but not started
         # The lease runs out, or its owner is found gone; another worker takes the task.
         self._start_attempts(claimed.leases, asked_at)

@@ -68,7 +68,7 @@ def _look_up(taken: ClaimedDelivery, registered: RegisteredProvider) -> Delivery
         case Sent(notification_id):
             return outbox.sent(taken, notification_id)
         case Unknown(why):
-            return outbox.untold(taken, Failure(IN_DOUBT, why))
+            return outbox.still_unknown(taken, Failure(IN_DOUBT, why))
         case Absent() if taken.was == DeliveryStatus.RECONCILING:
             return outbox.cleared(taken)
         case Absent() if taken.attempts > registered.retry.attempts:

@@ -13,35 +13,35 @@ from leasehold.model.lease import Settlement
 from leasehold.runtime.replay.ledger import Diverged
 
 
-def compare_posts(story: TaskRecord, settlement: Settlement) -> None:
+def compare_posts(record: TaskRecord, settlement: Settlement) -> None:
     """Raise the first divergence among messages: one that is missing or another, one more, another order."""
-    posts = settlement.deliveries or []
-    by_identity = {(one.subject, one.recipient, one.version): one for one in posts}
-    for one in story.deliveries:
+    messages = settlement.deliveries or []
+    by_identity = {(one.subject, one.recipient, one.version): one for one in messages}
+    for one in record.deliveries:
         found = by_identity.get((one.subject, one.recipient, one.version))
-        if one.created_at == story.outcomes[-1].finished_at and _posted(found) != _recorded(one):
-            raise Diverged(story.task, _said(one), canonical.encode(_recorded(one)), _shown(found))
-    then = marks_in(story.events[-1].detail)
-    now = [mark_of(one.subject, one.recipient, one.version, one.message, one.provider) for one in posts]
-    extra = next((post for post, mark in zip(posts, now, strict=True) if mark not in then), None)
+        if one.created_at == record.outcomes[-1].finished_at and _posted(found) != _recorded(one):
+            raise Diverged(record.task, _said(one), canonical.encode(_recorded(one)), _shown(found))
+    then = marks_in(record.events[-1].detail)
+    now = [mark_of(one.subject, one.recipient, one.version, one.message, one.provider) for one in messages]
+    extra = next((message for message, mark in zip(messages, now, strict=True) if mark not in then), None)
     if extra is not None:
-        raise Diverged(story.task, _said(extra), None, _shown(extra))
+        raise Diverged(record.task, _said(extra), None, _shown(extra))
     if len(then) != len(now):
-        raise Diverged(story.task, "number of deliveries", str(len(then)), str(len(now)))
+        raise Diverged(record.task, "number of deliveries", str(len(then)), str(len(now)))
     if then != now:
-        raise Diverged(story.task, "order of deliveries", " ".join(then), " ".join(now))
+        raise Diverged(record.task, "order of deliveries", " ".join(then), " ".join(now))
 
 
-def _posted(post: OutgoingMessage | None) -> tuple[str | None, str] | None:
-    return None if post is None else (post.message, post.provider)
+def _posted(message: OutgoingMessage | None) -> tuple[str | None, str] | None:
+    return None if message is None else (message.message, message.provider)
 
 
 def _recorded(line: DeliveryLine) -> tuple[str | None, str]:
     return text_of(line.message), line.provider
 
 
-def _shown(post: OutgoingMessage | None) -> str:
-    return canonical.encode(_posted(post))
+def _shown(message: OutgoingMessage | None) -> str:
+    return canonical.encode(_posted(message))
 
 
 def _said(one: OutgoingMessage | DeliveryLine) -> str:

@@ -53,8 +53,8 @@ class Diverged(BaseException):
 class Answers:
     """What the record answers to the effects of one attempt, and what it was asked."""
 
-    def __init__(self, story: TaskRecord, ending: EventLine, effects: Mapping[str, EffectLine], home: str) -> None:
-        self._story = story
+    def __init__(self, record: TaskRecord, ending: EventLine, effects: Mapping[str, EffectLine], home: str) -> None:
+        self._story = record
         self._ending = ending
         self._effects = effects
         self._home = home
@@ -66,7 +66,7 @@ class Answers:
         self.failed_as_recorded = False
         self.doubt: EffectInDoubt | None = None
         self.asked = 0
-        self._moves = {number for number, event in enumerate(story.events) if _is_move_of(event, ending)}
+        self._moves = {number for number, event in enumerate(record.events) if _is_move_of(event, ending)}
 
     def enter(self, item: Item) -> Entry:
         """Answer an intent or a move from the record."""

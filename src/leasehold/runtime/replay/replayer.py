@@ -22,7 +22,7 @@ from leasehold import canonical, clock
 from leasehold.errors import RecordDamaged
 from leasehold.insight.record.reader import Recording, read_lines
 from leasehold.insight.verify.effects import EffectCheck
-from leasehold.insight.verify.verify import check_story
+from leasehold.insight.verify.verify import check_record
 from leasehold.model import lease as endings
 from leasehold.model.failure.failure import Failure, classify
 from leasehold.model.failure.verdict import pause
@@ -56,21 +56,21 @@ class LoadedRecord:
     """A whole record, in memory."""
 
     opening: Opening
-    stories: list[TaskRecord] = field(default_factory=list)
+    records: list[TaskRecord] = field(default_factory=list)
     effects: dict[str, EffectLine] = field(default_factory=dict)
     _stages: dict[str | None, list[TaskRecord]] = field(default_factory=dict)
 
-    def add(self, story: TaskRecord) -> None:
+    def add(self, record: TaskRecord) -> None:
         """Take up a task."""
-        self.stories.append(story)
-        self.effects |= {effect.key: effect for effect in story.effects}
-        self._stages.setdefault(story.task.stage, []).append(story)
+        self.records.append(record)
+        self.effects |= {effect.key: effect for effect in record.effects}
+        self._stages.setdefault(record.task.stage, []).append(record)
 
-    def inputs(self, story: TaskRecord) -> dict[str, Any]:
+    def inputs(self, record: TaskRecord) -> dict[str, Any]:
         """Return the outputs of the stages a task waited for, as its handler got them; made anew each time."""
-        after = story.task.after
-        if story.task.segment is not None:
-            after = self._stages[story.task.stage][0].task.after
+        after = record.task.after
+        if record.task.segment is not None:
+            after = self._stages[record.task.stage][0].task.after
         return {stage: self._output(stage) for stage in after}
 
     def _output(self, stage: str) -> Any:
@@ -85,8 +85,8 @@ def replay(path: Path, handlers: Handlers) -> Replay:
     book = load(read_lines(path))
     run = _Run(book, handlers)
     try:
-        for story in book.stories:
-            run.story(story)
+        for record in book.records:
+            run.record(record)
     except Diverged as found:
         return Replay(equal=False, tasks=run.tasks, told=run.told, effects=run.effects, divergence=found.divergence)
     return Replay(equal=True, tasks=run.tasks, told=run.told, effects=run.effects, digest=run.digest.hexdigest())
@@ -97,16 +97,16 @@ def load(lines: Iterable[bytes]) -> LoadedRecord:
     recording = Recording(lines)
     book = LoadedRecord(recording.opening)
     effects = EffectCheck(recording.opening.kind, recording.opening.key)
-    for story in recording.stories():
-        if said := check_story(story, effects):
+    for record in recording.records():
+        if said := check_record(record, effects):
             raise RecordDamaged(f"Before line {recording.line}: {said}.")
-        book.add(story)
+        book.add(record)
     return book
 
 
-def current(story: TaskRecord) -> OutcomeLine | None:
+def current(record: TaskRecord) -> OutcomeLine | None:
     """Return how a task ended, unless it has not or has begun anew."""
-    return story.outcomes[-1] if story.outcomes and not story.outcomes[-1].past else None
+    return record.outcomes[-1] if record.outcomes and not record.outcomes[-1].past else None
 
 
 def _value(outcome: OutcomeLine | None) -> Any:
@@ -126,27 +126,27 @@ class _Run:
         self.effects = 0
         self.digest = hashlib.sha256()
 
-    def story(self, story: TaskRecord) -> None:
+    def record(self, record: TaskRecord) -> None:
         """Check a task's jitter, and run its last attempt again if a handler ended it."""
-        self._check_jitter(story)
-        ending, outcome = story.events[-1], current(story)
+        self._check_jitter(record)
+        ending, outcome = record.events[-1], current(record)
         if outcome is None or ending.fence is None or ending.name not in (Name.DONE, Name.FAILED):
             self.told += 1
             return
-        handler = self._handler(story)
-        answers = Answers(story, ending, self._book.effects, getattr(handler.function, "__module__", ""))
+        handler = self._handler(record)
+        answers = Answers(record, ending, self._book.effects, getattr(handler.function, "__module__", ""))
         handler = replace(handler, rules=(*handler.rules, answers.rule))
-        settlement = self._attempt(story, Attempt(self._lease(story, ending), handler, 0), answers)
+        settlement = self._attempt(record, Attempt(self._lease(record, ending), handler, 0), answers)
         answers.judge(settlement)
-        _compare(story, outcome, settlement, answers)
+        _compare(record, outcome, settlement, answers)
         if settlement.status == Status.DONE:
-            compare_posts(story, settlement)
+            compare_posts(record, settlement)
         self.tasks += 1
         self.effects += answers.asked
-        self.digest.update(canonical.encode(_told(story, settlement), limit=sys.maxsize).encode() + b"\n")
+        self.digest.update(canonical.encode(_told(record, settlement), limit=sys.maxsize).encode() + b"\n")
 
-    def _attempt(self, story: TaskRecord, attempt: Attempt, answers: Answers) -> Settlement:
-        channel = ReplayChannel(lambda: self._book.inputs(story), answers)
+    def _attempt(self, record: TaskRecord, attempt: Attempt, answers: Answers) -> Settlement:
+        channel = ReplayChannel(lambda: self._book.inputs(record), answers)
         with contextlib.redirect_stdout(sys.stderr):  # what handlers print is not the report
             try:
                 result = attempt.call(lambda _: channel)
@@ -160,19 +160,19 @@ class _Run:
         answers.check()  # a handler may have caught what told it to stop
         return settlement
 
-    def _handler(self, story: TaskRecord) -> Handler:
-        route = route_of(self._book.opening.kind, story.task.stage)
+    def _handler(self, record: TaskRecord) -> Handler:
+        route = route_of(self._book.opening.kind, record.task.stage)
         if route not in self._handlers:
-            raise Diverged(story.task, "handler", route, "missing")
+            raise Diverged(record.task, "handler", route, "missing")
         return self._handlers[route]
 
-    def _lease(self, story: TaskRecord, ending: EventLine) -> Lease:
-        task, opening = story.task, self._book.opening
+    def _lease(self, record: TaskRecord, ending: EventLine) -> Lease:
+        task, opening = record.task, self._book.opening
         return Lease(
             task_id=task.task,
             fence=ending.fence or 0,
             attempt=ending.attempt or 0,
-            epoch=story.outcomes[-1].epoch,
+            epoch=record.outcomes[-1].epoch,
             position=0,
             job_id=0,
             kind=opening.kind,
@@ -185,27 +185,27 @@ class _Run:
             priority=task.priority,
             attempts_max=task.attempts_max,
             lease_ms=task.lease_ms,
-            started_at=_claimed_at(story, ending),
+            started_at=_claimed_at(record, ending),
         )
 
-    def _check_jitter(self, story: TaskRecord) -> None:
+    def _check_jitter(self, record: TaskRecord) -> None:
         epoch = 1
-        for event in story.events:
+        for event in record.events:
             epoch += event.name == Name.REVIVED
             if event.name == Name.RETRIED and isinstance(event.detail, dict) and "seed" in event.detail:
-                self._check_delay(story, event.detail, epoch, event.attempt or 0)
+                self._check_delay(record, event.detail, epoch, event.attempt or 0)
 
-    def _check_delay(self, story: TaskRecord, detail: dict[str, Any], epoch: int, attempt: int) -> None:
-        handler = self._handler(story)
-        seed = seed_of(self._book.opening.key, handler.route, story.task.segment, epoch, attempt)
+    def _check_delay(self, record: TaskRecord, detail: dict[str, Any], epoch: int, attempt: int) -> None:
+        handler = self._handler(record)
+        seed = seed_of(self._book.opening.key, handler.route, record.task.segment, epoch, attempt)
         if detail["seed"] != seed:
-            raise Diverged(story.task, "seed of a retry", detail["seed"], seed)
+            raise Diverged(record.task, "seed of a retry", detail["seed"], seed)
         failure = Failure("REPLAYED", "tried again", retryable=True, retry_after=pause(detail.get("retry_after")))
         decision = decide(failure, attempt, attempt + 1, handler.retry, spread_of(seed))
         assert isinstance(decision, RetryAt)
         drawn = clock.microseconds(decision.delay)
         if detail.get("delay_us") != drawn:
-            raise Diverged(story.task, "delay of a retry, in microseconds", str(detail.get("delay_us")), str(drawn))
+            raise Diverged(record.task, "delay of a retry, in microseconds", str(detail.get("delay_us")), str(drawn))
 
 
 def _succeeded(attempt: Attempt, result: object, answers: Answers) -> Settlement:
@@ -215,21 +215,21 @@ def _succeeded(attempt: Attempt, result: object, answers: Answers) -> Settlement
     return attempt.succeed(result)
 
 
-def _claimed_at(story: TaskRecord, ending: EventLine) -> int:
+def _claimed_at(record: TaskRecord, ending: EventLine) -> int:
     """Return when the attempt that ended so was claimed."""
-    claims = (one.at for one in reversed(story.events) if one.name == Name.CLAIMED and one.fence == ending.fence)
+    claims = (one.at for one in reversed(record.events) if one.name == Name.CLAIMED and one.fence == ending.fence)
     return next(claims, ending.at)
 
 
-def _compare(story: TaskRecord, outcome: OutcomeLine, settlement: Settlement, answers: Answers) -> None:
+def _compare(record: TaskRecord, outcome: OutcomeLine, settlement: Settlement, answers: Answers) -> None:
     recorded = outcome.failure.get("error_class") if isinstance(outcome.failure, dict) else None
     if settlement.status != outcome.status:
         found = f"{settlement.status} {_error_class(settlement) or ''}".rstrip()
-        raise Diverged(story.task, "status", f"{outcome.status} {recorded or ''}".rstrip(), found)
+        raise Diverged(record.task, "status", f"{outcome.status} {recorded or ''}".rstrip(), found)
     if settlement.output != text_of(outcome.output):
-        raise Diverged(story.task, "output", text_of(outcome.output), settlement.output)
+        raise Diverged(record.task, "output", text_of(outcome.output), settlement.output)
     if not answers.failed_as_recorded and _error_class(settlement) != recorded:
-        raise Diverged(story.task, "error class", recorded, _error_class(settlement))
+        raise Diverged(record.task, "error class", recorded, _error_class(settlement))
 
 
 def _error_class(settlement: Settlement) -> str | None:
@@ -239,10 +239,10 @@ def _error_class(settlement: Settlement) -> str | None:
     return str(found.get("error_class"))
 
 
-def _told(story: TaskRecord, settlement: Settlement) -> dict[str, Any]:
+def _told(record: TaskRecord, settlement: Settlement) -> dict[str, Any]:
     """What one task adds to the digest."""
     return {
-        "task": story.task.task,
+        "task": record.task.task,
         "status": settlement.status,
         "output": settlement.output,
         "error_class": _error_class(settlement),
