@@ -1,6 +1,7 @@
 """A forward proxy as a process of its own: `python -m tests.support.http.proxy`. It prints its port, then each request.
 
-Plain requests are forwarded, one a connection; CONNECT opens a tunnel. An argument is the USER:PASSWORD that it wants.
+Plain requests are forwarded, one a connection; CONNECT opens a tunnel. Every host is this machine. An argument
+is the USER:PASSWORD that it wants.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
         method, target, _ = head.split(" ", 2)
         is_tunnel = method == "CONNECT"
         parts = urlsplit(f"//{target}" if is_tunnel else target)
-        there, back = await asyncio.open_connection(parts.hostname, parts.port)
+        there, back = await asyncio.open_connection("127.0.0.1", parts.port)
         if is_tunnel:
             writer.write(b"HTTP/1.0 200 Connection established\r\n\r\n")
         else:

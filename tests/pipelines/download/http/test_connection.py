@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from leasehold import Permanent, Transient
 from leasehold.pipelines.download.http.client import Client, Options
-from leasehold.pipelines.download.http.response import HEAD_BYTES_MAX, Response
+from leasehold.pipelines.download.http.response import HEAD_BYTES_MAX, ResponseReader
 
 
 @asynccontextmanager
@@ -165,9 +165,9 @@ def test_line_breaks_in_an_address_or_a_header_never_reach_the_server():
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
-def response_of(sent: bytes, cuts: list[int], sink) -> Response:
+def response_of(sent: bytes, cuts: list[int], sink) -> ResponseReader:
     """Feed a response in pieces of these sizes, and give its body to a sink as soon as there is a head."""
-    response, number, started = Response(), 0, False
+    response, number, started = ResponseReader(), 0, False
     while sent:
         size = cuts[number % len(cuts)]
         number += 1
@@ -231,7 +231,7 @@ def test_trailers_without_an_end_are_refused():
 @pytest.mark.parametrize("end", [b"\r\n", b"\n"])
 def test_headers_are_read_whatever_their_case_and_twice_is_a_list(end):
     lines = [b"HTTP/1.1 206 Partial Content", b'ETag: "a"', b"X-Two: 1", b"x-two: 2", b"Connection: close", b"", b""]
-    response = Response()
+    response = ResponseReader()
     response.feed(memoryview(end.join(lines)))
     assert response.head is not None
     assert (response.head.status_code, response.head.headers["etag"]) == (206, '"a"')

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from leasehold.errors import Permanent, Transient
 from leasehold.pipelines.download.http.connection import Connection, StallWatch
-from leasehold.pipelines.download.http.pool import Pool
+from leasehold.pipelines.download.http.pool import Pool, authorization_line
 from leasehold.pipelines.download.http.response import ResponseHead, Sink, UnexpectedStatus
 from leasehold.pipelines.download.http.urls import UrlRefused, canonical_url, parts_of
 
@@ -191,9 +191,8 @@ class Client:
 
     def _raw(self, method: str, parts: SplitResult, lines: str) -> bytes:
         path = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
-        proxy = self._pool.forwarder(parts)
-        if proxy is not None:
-            path, lines = f"http://{parts.netloc}{path}", f"{lines}{proxy.lines}"
+        if parts.scheme == "http" and (proxy := self._pool.proxy(parts)) is not None:
+            path, lines = f"http://{parts.netloc}{path}", f"{lines}{authorization_line(proxy)}"
         _check_line(path)
         _check_line(parts.netloc)
         return f"{method} {path} HTTP/1.1\r\nHost: {parts.netloc}\r\n{lines}\r\n".encode("latin-1")

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from enum import Enum, auto
 from typing import Any, Final
 
-from leasehold.pipelines.download.http.response import HEAD_BYTES_MAX, Response, ResponseHead, Sink
+from leasehold.pipelines.download.http.response import HEAD_BYTES_MAX, ResponseHead, ResponseReader, Sink
 
 BLOCK_BYTES: Final = 1024 * 1024
 CHECK_SECONDS: Final = 0.5
@@ -42,7 +42,7 @@ class Connection(asyncio.BufferedProtocol):
         self._filled = 0
         self._phase = Phase.IDLE
         self._waiting: asyncio.Future[Any] | None = None
-        self._response: Response | None = None
+        self._response: ResponseReader | None = None
         self._ended: Exception | None = None
 
     @property
@@ -97,7 +97,7 @@ class Connection(asyncio.BufferedProtocol):
         if not self.is_idle or self.transport.is_closing():
             raise ConnectionClosed("the connection is closed")
         self._phase = Phase.AWAITING_HEAD
-        self._response = response = Response()
+        self._response = response = ResponseReader()
         waiting: asyncio.Future[ResponseHead] = self._loop.create_future()
         self._waiting = waiting
         self.resume()  # it may have been paused during the previous response
@@ -157,7 +157,7 @@ class Connection(asyncio.BufferedProtocol):
         if len(self._view) > HEAD_BYTES_MAX:
             self._view = memoryview(bytearray(HEAD_BYTES_MAX))
 
-    async def _receive_rest(self, response: Response, watch: StallWatch) -> None:
+    async def _receive_rest(self, response: ResponseReader, watch: StallWatch) -> None:
         self._phase = Phase.READING_BODY
         waiting = self._waiting = self._loop.create_future()
         if self._filled:
@@ -177,7 +177,7 @@ class Connection(asyncio.BufferedProtocol):
         wide[: self._filled] = self._view[: self._filled]
         self._view = wide
 
-    def _check(self, response: Response, watch: StallWatch) -> None:
+    def _check(self, response: ResponseReader, watch: StallWatch) -> None:
         """Check that bytes keep coming, and that they are still wanted."""
         if self._response is not response or self._waiting is None:
             return

@@ -47,7 +47,7 @@ class UnexpectedStatus(Exception):
         self.response = response
 
 
-class Response:
+class ResponseReader:
     """Reads one response. Bytes of the body that come before `start_body` wait in memory."""
 
     def __init__(self) -> None:
