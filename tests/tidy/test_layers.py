@@ -18,6 +18,7 @@ OUTSIDE_THE_LAYERS = {"testing", "__main__"}
 PUBLIC = {
     "leasehold",
     "leasehold.batching",
+    "leasehold.clock",
     "leasehold.contracts",
     "leasehold.errors",
     "leasehold.lazy",
@@ -27,6 +28,7 @@ PUBLIC = {
     "leasehold.retry_after",
     "leasehold.runlock",
     "leasehold.shapes",
+    "leasehold.sqlfiles",
     "leasehold.testing",
 }
 PUBLIC |= {"leasehold.processes"}

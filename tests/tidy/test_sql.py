@@ -87,7 +87,7 @@ def statements(dialect: str) -> dict[str, str]:
 def pipeline_statements() -> list[tuple[str, Path, str]]:
     """Return the SQL of pipelines: in folders named after a dialect, or else SQLite's."""
     paths = sorted(PIPELINES.glob("*/sql/**/*.sql"))
-    return [("postgres" if path.parent.name == "postgres" else "sqlite", path, path.read_text()) for path in paths]
+    return [("postgres" if "postgres" in path.parts else "sqlite", path, path.read_text()) for path in paths]
 
 
 def migrations(dialect: str) -> list[str]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from leasehold.pipelines.download.index.backends import PostgresShelf, SqliteShelf
+from leasehold.pipelines.download.index.backends import PostgresIndex, SqliteIndex
 from leasehold.pipelines.download.index.index import Index, Row
 
 ROW = Row(
@@ -29,8 +29,8 @@ ROW = Row(
 def make_index(dialect, request, tmp_path):
     if dialect == "postgres":
         url = request.getfixturevalue("postgres").create_database()
-        return lambda: Index(PostgresShelf(url))
-    return lambda: Index(SqliteShelf(tmp_path / "index.db"))
+        return lambda: Index(PostgresIndex(url))
+    return lambda: Index(SqliteIndex(tmp_path / "index.db"))
 
 
 @pytest.fixture
@@ -41,10 +41,10 @@ def index(make_index):
 
 
 def test_a_row_is_there_once_committed_and_a_second_time_replaces_it(index):
-    assert not index.has("1")
+    assert not index.state_of("1")
     index.add(ROW)
     index.add(replace(ROW, size=6))
-    assert index.has("1")
+    assert index.state_of("1")
     assert list(index.rows()) == [replace(ROW, size=6)]
 
 
@@ -67,8 +67,8 @@ def test_nothing_that_is_searched_for_breaks_the_search(index, text):
 
 def test_the_same_content_of_another_artifact_is_known(index):
     index.add(ROW)
-    assert not index.has_content("a" * 64, but="1")
-    assert index.has_content("a" * 64, but="2")
+    assert not index.has_content("a" * 64, other_than="1")
+    assert index.has_content("a" * 64, other_than="2")
 
 
 @pytest.mark.parametrize("said", ["INDEXED", "DEDUPED"])
@@ -76,22 +76,23 @@ def test_the_first_row_of_a_content_is_indexed_and_others_are_deduped_whatever_t
     for key in ("1", "2", "1", "3"):
         index.add(replace(ROW, key=key, state=said))
     assert [row.state for row in index.rows()] == ["INDEXED", "DEDUPED", "DEDUPED"]
-    assert [index.has(key) for key in ("1", "2", "4")] == ["INDEXED", "DEDUPED", None]
+    assert [index.state_of(key) for key in ("1", "2", "4")] == ["INDEXED", "DEDUPED", None]
 
 
 def test_of_many_that_bring_one_content_at_once_one_is_indexed(make_index):
     indexes = [make_index() for _ in range(3)]
 
-    async def enter():
-        rows = [replace(ROW, key=f"{number:05}", sha256=f"{number % 20:064}") for number in range(300)]
-        return await asyncio.gather(*(indexes[number % 3].enter(row) for number, row in enumerate(rows)))
+    rows = [replace(ROW, key=f"{number:05}", sha256=f"{number % 20:064}") for number in range(300)]
 
-    told = asyncio.run(enter())
-    assert [one["state"] for one in told].count("INDEXED") == 20
-    kept = {row.key: row.state for row in indexes[0].rows()}
-    assert kept == {one["key"]: one["state"] for one in told}
-    for one in indexes:
-        one.close()
+    async def add_all():
+        return await asyncio.gather(*(indexes[number % 3].add_batched(row) for number, row in enumerate(rows)))
+
+    states = asyncio.run(add_all())
+    assert states.count("INDEXED") == 20
+    stored = {row.key: row.state for row in indexes[0].rows()}
+    assert stored == {row.key: state for row, state in zip(rows, states, strict=True)}
+    for index in indexes:
+        index.close()
 
 
 def test_many_threads_and_two_processes_worth_of_indexes_write_at_once(make_index):

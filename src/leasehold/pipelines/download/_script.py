@@ -18,7 +18,7 @@ from typing import Any, Final
 from leasehold import Held, Job, Leasehold, Misuse, Task
 from leasehold.errors import JobUnknown
 from leasehold.pipelines.download.collection import declare
-from leasehold.pipelines.download.statements import steps
+from leasehold.sqlfiles import steps
 
 SCHEMA_VERSION: Final = 3
 TTL_SECONDS: Final = 120
@@ -111,9 +111,9 @@ def engine(connection: object) -> Iterator[Engine]:
 
 
 def _fact(connection: object, key: str) -> str | None:
-    if not ask(connection, "meta_found", {})[0][0]:
+    if not ask(connection, "has_meta", {})[0][0]:
         return None
-    found = ask(connection, "meta_read", {"key": key})
+    found = ask(connection, "read_meta", {"key": key})
     return str(found[0][0]) if found else None
 
 
@@ -133,7 +133,7 @@ def number_of(job_id: object) -> int:
 def ask(connection: Any, name: str, values: Mapping[str, object]) -> list[tuple[Any, ...]]:
     """Run the statements of a file on the caller's connection; rows are tuples, whatever the caller makes of theirs."""
     rows: list[tuple[Any, ...]] = []
-    for statement in steps("script", name):
+    for statement in steps("leasehold.pipelines.download", f"script/{name}"):
         cursor = connection.cursor()
         if hasattr(cursor, "row_factory"):  # sqlite3's
             cursor.row_factory = None

@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from leasehold import Job, Leasehold, Misuse, Retry, Task
+from leasehold.clock import boot_id
 from leasehold.pipelines.download import states
 from leasehold.pipelines.download.files.content_store import ContentStore
 from leasehold.pipelines.download.files.publisher import Finisher
 from leasehold.pipelines.download.handler import Tools, Work
 from leasehold.pipelines.download.http.client import Client, Options
-from leasehold.pipelines.download.index.backends import IndexBackend, PostgresShelf, SqliteShelf
+from leasehold.pipelines.download.index.backends import IndexBackend, PostgresIndex, SqliteIndex
 from leasehold.pipelines.download.index.index import Index
 from leasehold.pipelines.download.manifest import Artifact
 from leasehold.pipelines.download.process.concurrency import ThreadPool
@@ -92,20 +93,20 @@ class Collection:
                 self.places.make()
                 given = self.settings
                 client = Client(Options(given.timeout, given.bytes_max, given.headers))
-                shelf = self._shelf()
-                check_folder(shelf, self.places)
-                index = Index(shelf)
+                backend = self._index_backend()
+                check_folder(backend, self.places)
+                index = Index(backend)
                 finisher = Finisher(self.places, index)
                 self._tools = Tools(
-                    self.places, client, index, _boot(), finisher, ThreadPool(HANDS_MAX), ShutdownGuard()
+                    self.places, client, index, boot_id(), finisher, ThreadPool(HANDS_MAX), ShutdownGuard()
                 )
             return self._tools
 
-    def _shelf(self) -> SqliteShelf | PostgresShelf:
+    def _index_backend(self) -> SqliteIndex | PostgresIndex:
         url = self.settings.database
         if url.startswith("sqlite:"):
-            return SqliteShelf(self.settings.root / HOME / "index.db")
-        return PostgresShelf(url)
+            return SqliteIndex(self.settings.root / HOME / "index.db")
+        return PostgresIndex(url)
 
     async def _fetch(
         self,
@@ -163,12 +164,12 @@ class FolderForeign(Misuse):
     code = "FOLDER_FOREIGN"
 
 
-def check_folder(shelf: IndexBackend, places: ContentStore) -> None:
+def check_folder(backend: IndexBackend, places: ContentStore) -> None:
     """Refuse a folder that is not the one whose jobs lie in this database, as where a share is not mounted."""
     mine = places.identity()
-    shelf.change(("belong", {"id": mine}))
-    if shelf.read("belongs", {})[0][0] != mine:
-        shelf.close()
+    backend.change(("folder/claim", {"id": mine}))
+    if backend.read("folder/read", {})[0][0] != mine:
+        backend.close()
         raise FolderForeign(f"This is {places.root.absolute()}. Is a share not mounted? Else use another database.")
 
 
@@ -183,13 +184,6 @@ def branch_of(host: str) -> str:
     if len(host) <= BRANCH_LENGTH_MAX:
         return host
     return f"host-{hashlib.sha256(host.encode()).hexdigest()}"
-
-
-def _boot() -> str:
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    except OSError:
-        return ""
 
 
 def app_of_this_process() -> Leasehold:

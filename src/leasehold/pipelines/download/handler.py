@@ -114,7 +114,7 @@ class Work:
         return bool(found["here"])
 
     def _known(self, sha256: str) -> bool:
-        return self._tools.places.has(sha256) and self._tools.index.has(self._key) is not None
+        return self._tools.places.has(sha256) and self._tools.index.state_of(self._key) is not None
 
     async def _head(self) -> tuple[Head, int]:
         """Ask what the file is like, and see how much of it an earlier job has left."""
@@ -258,12 +258,16 @@ class Work:
             state=states.INDEXED if kind == "INDEX" else states.DEDUPED,
             fetched_at=self._task.started_at.timestamp(),
         )
-        act, look = partial(self._tools.index.enter, row), self._apart(partial(self._was_entered, row))
+
+        async def act() -> dict[str, str]:
+            return {"key": row.key, "state": await self._tools.index.add_batched(row)}
+
+        look = self._apart(partial(self._was_entered, row))
         found: dict[str, str] = await self._effect(kind, act, look, sha256=streamed.sha256)
         return found["state"]
 
     def _was_entered(self, row: Row) -> dict[str, str] | None:
-        state = self._tools.index.has(row.key, row.sha256)
+        state = self._tools.index.state_of(row.key, row.sha256)
         return {"key": row.key, "state": state} if state else None
 
     def _apart(self, act: Callable[[], Any]) -> Callable[[], Awaitable[Any]]:

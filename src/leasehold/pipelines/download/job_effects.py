@@ -25,7 +25,7 @@ def run_effect(conn: object, *, job_id: str, kind: str, opkey: str, effect_fn: C
     with engine(conn) as found:
         number = number_of(job_id)
         found.job(number)
-        known = found.ask("result_of_job", op=opkey, job=str(number))
+        known = found.ask("result_by_op_and_job", op=opkey, job=str(number))
         if known:
             return json.loads(known[0][0])
         return _run(found, number, kind, opkey, effect_fn)
@@ -34,7 +34,7 @@ def run_effect(conn: object, *, job_id: str, kind: str, opkey: str, effect_fn: C
 def get_effect_result(conn: object, *, opkey: str) -> Any:
     """Return what is on record under `opkey`; None if nothing is: never begun, under way, abandoned or failed."""
     with engine(conn) as found:
-        known = found.ask("result_of", op=opkey)
+        known = found.ask("result_by_op", op=opkey)
         return json.loads(known[0][0]) if known else None
 
 

@@ -75,7 +75,7 @@ def _state(found: Engine, job_id: int) -> str:
 
 def _passed(found: Engine, job_id: int) -> set[str]:
     """Return the states that the job has been in."""
-    return {str(row[0]) for row in found.ask("passed", job=job_id)}
+    return {str(row[0]) for row in found.ask("job_states", job=job_id)}
 
 
 def _row(found: Engine, job_id: int) -> dict[str, Any]:

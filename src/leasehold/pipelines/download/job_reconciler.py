@@ -61,7 +61,7 @@ def cleanup_stale_ops(conn: object, abandoned_threshold_s: float = 600) -> int:
     It is a mark for people to see: who leases the job next does the operation again.
     """
     with engine(conn) as found, found.app.transaction(conn):
-        return len(found.ask("abandon", age_us=round(abandoned_threshold_s * 1_000_000)))
+        return len(found.ask("mark_abandoned", age_us=round(abandoned_threshold_s * 1_000_000)))
 
 
 def _remove_stale(found: Engine, root: Path, age: float) -> int:
@@ -69,7 +69,7 @@ def _remove_stale(found: Engine, root: Path, age: float) -> int:
     if not old:
         return 0
     with found.app.transaction(found.connection):  # while it is open nobody leases a job and builds on its part
-        held = {word for row in found.ask("held") for word in row}
+        held = {word for row in found.ask("leased_jobs") for word in row}
         stale = [part for part in old if not held & set(_words.findall(part.stem)) and _is_older(part, age)]
         for part in stale:
             part.unlink(missing_ok=True)

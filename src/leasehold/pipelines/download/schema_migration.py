@@ -17,15 +17,15 @@ def apply_migration(conn: object) -> None:
 
     The engine's tables are committed first, the views on them and the version next.
     """
-    if found := ask(conn, "tables_foreign", {})[0][0]:
+    if found := ask(conn, "foreign_tables", {})[0][0]:
         raise Misuse(f"Tables of an earlier system stand in this file ({found}); rename them or use another file.")
     with closing(Leasehold(connection=conn)) as app:
         declare(app, by_hand)
         app.migrate()
         with app.transaction(conn):
             ask(conn, "migration", {})
-            ask(conn, "meta_write", {"key": "place", "value": secrets.token_hex(16)})
-            ask(conn, "meta_write", {"key": "schema_version", "value": str(SCHEMA_VERSION)})
+            ask(conn, "write_meta", {"key": "place", "value": secrets.token_hex(16)})
+            ask(conn, "write_meta", {"key": "schema_version", "value": str(SCHEMA_VERSION)})
 
 
 def get_schema_version(conn: object) -> int:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 
-_ROOT = files("leasehold.store") / "sql"
+from leasehold import sqlfiles
+
+_PACKAGE = "leasehold.store"
 
 
 @cache
 def text(folder: str, name: str) -> str:
     """Return the text of one file."""
-    return (_ROOT / folder / f"{name}.sql").read_text(encoding="utf-8")
+    return sqlfiles.text(_PACKAGE, f"{folder}/{name}")
 
 
 @cache
@@ -23,12 +25,11 @@ def encoded(folder: str, name: str) -> bytes:
 @cache
 def steps(folder: str, name: str) -> tuple[str, ...]:
     """Return a file's statements one by one; each ends with a semicolon at the end of a line."""
-    body = "\n".join(line for line in text(folder, name).splitlines() if not line.startswith("--"))
-    return tuple(step.strip() for step in body.split(";\n") if step.strip().rstrip(";"))
+    return sqlfiles.steps(_PACKAGE, f"{folder}/{name}")
 
 
 @cache
 def migrations(dialect: str) -> tuple[str, ...]:
     """Return the names of the numbered migrations, in order."""
-    folder = _ROOT / dialect / "migrations"
+    folder = files(_PACKAGE) / "sql" / dialect / "migrations"
     return tuple(sorted(entry.name.removesuffix(".sql") for entry in folder.iterdir() if entry.name.endswith(".sql")))

@@ -12,7 +12,7 @@ import psycopg
 
 from leasehold.pipelines.download import read_manifest, reconcile
 from leasehold.pipelines.download.files.part_file import LockedPart
-from leasehold.pipelines.download.index.backends import PostgresShelf, SqliteShelf
+from leasehold.pipelines.download.index.backends import PostgresIndex, SqliteIndex
 from leasehold.pipelines.download.index.index import Index, missing_rows
 from leasehold.pipelines.download.repair.reconcile import Reconciled
 from leasehold.pipelines.download.status import read_status
@@ -198,7 +198,7 @@ def test_a_missing_file_without_a_copy_fails_as_final_missing_until_it_is_put_ba
         assert read_status(collection).counts == {"INDEXED": 1, "final_missing": 1}
         assert [row.path for row in missing_rows(collection.tools.index)] == [lost]
         assert missing_rows(collection.tools.index)[0].state == "FAILED"
-        assert not collection.tools.index.has(missing_rows(collection.tools.index)[0].key)
+        assert not collection.tools.index.state_of(missing_rows(collection.tools.index)[0].key)
         aside.rename(path)
         assert reconcile(collection, **NOW) == Reconciled(healed=(lost,))
         assert read_status(collection).counts == {"INDEXED": 2}
@@ -250,15 +250,15 @@ def test_two_reconciliations_at_once_do_everything_once(folder, server):
 
 def test_a_row_that_a_worker_has_just_written_anew_is_not_failed(dialect, request, tmp_path):
     if dialect == "postgres":
-        index = Index(PostgresShelf(request.getfixturevalue("postgres").create_database()))
+        index = Index(PostgresIndex(request.getfixturevalue("postgres").create_database()))
     else:
-        index = Index(SqliteShelf(tmp_path / "index.db"))
+        index = Index(SqliteIndex(tmp_path / "index.db"))
     index.add(ROW)
     index.add(replace(ROW, fetched_at=9.0))
-    assert not index.lose(ROW, "FAILED", "final_missing")
-    assert index.lose(replace(ROW, fetched_at=9.0), "FAILED", "final_missing")
-    assert not index.adopt(ROW), "a row that is there is not written over"
+    assert not index.mark_missing(ROW, "FAILED", "final_missing")
+    assert index.mark_missing(replace(ROW, fetched_at=9.0), "FAILED", "final_missing")
+    assert not index.add_if_absent(ROW), "a row that is there is not written over"
     index.add(ROW)
-    index.rerun(ROW.key, 1)
+    index.record_rerun(ROW.key, 1)
     assert list(index.rows()) == [ROW], "what is here is not taken out"
     index.close()

@@ -1,4 +1,4 @@
-"""Where the index lies: a file beside the engine's on SQLite, a schema beside the engine's on PostgreSQL."""
+"""Where the index lies: a file next to the engine's on SQLite, a schema next to the engine's on PostgreSQL."""
 
 from __future__ import annotations
 
@@ -8,34 +8,37 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 
-from leasehold.pipelines.download.statements import steps
+from leasehold.sqlfiles import steps
 
 Values = Mapping[str, Any]
 T = TypeVar("T")
 BUSY_MILLISECONDS: Final = 30_000
 
 
+PACKAGE: Final = "leasehold.pipelines.download"
+
+
 class IndexBackend(Protocol):
-    """A database's way to keep rows. Every deed is safe to repeat."""
+    """A database that holds the rows. Every statement is safe to repeat."""
 
-    def change(self, *deeds: tuple[str, Values]) -> int:
-        """Do what is told, in one transaction; return how many rows the last of it touched."""
+    def change(self, *statements: tuple[str, Values]) -> int:
+        """Run statements in one transaction; return how many rows the last one touched."""
 
-    def read(self, question: str, values: Values) -> list[tuple[Any, ...]]:
-        """Ask one of the questions."""
+    def read(self, statement: str, values: Values) -> list[tuple[Any, ...]]:
+        """Run one statement that reads."""
 
-    def words(self, *texts: str) -> str:
-        """Return the words of texts as this database keeps them with a row; empty: it finds them by itself."""
+    def search_text(self, *texts: str) -> str:
+        """Return what is stored with a row so that it can be searched; empty: the database finds it itself."""
 
-    def query(self, words: Sequence[str]) -> str:
-        """Return how this database is asked for rows that have words beginning with all of these; empty: it cannot."""
+    def search_query(self, words: Sequence[str]) -> str:
+        """Return a search for rows that have words beginning with all of these; empty: they hold no word."""
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
 
 
-class SqliteShelf:
-    """A file beside the engine's."""
+class SqliteIndex:
+    """A file next to the engine's."""
 
     def __init__(self, path: Path) -> None:
         import apsw
@@ -44,19 +47,18 @@ class SqliteShelf:
         self._connection = apsw.Connection(str(path))
         self._connection.set_busy_timeout(BUSY_MILLISECONDS)
         self._lock = threading.Lock()
-        for step in steps("index/sqlite", "pragmas"):
-            self._connection.execute(step)
+        self._run("pragmas", {})
         with self._transaction():
             self._run("schema", {})
 
-    def change(self, *deeds: tuple[str, Values]) -> int:
+    def change(self, *statements: tuple[str, Values]) -> int:
         with self._transaction():
-            for name, values in deeds:
+            for name, values in statements:
                 self._run(name, values)
             return self._connection.changes()
 
     def _run(self, name: str, values: Values) -> None:
-        for step in steps("index/sqlite", name):
+        for step in steps(PACKAGE, f"index/sqlite/{name}"):
             self._connection.execute(step, values)
 
     @contextmanager
@@ -71,23 +73,23 @@ class SqliteShelf:
                     self._connection.execute("ROLLBACK")
                 raise
 
-    def read(self, question: str, values: Values) -> list[tuple[Any, ...]]:
-        (step,) = steps("index/sqlite", question)
+    def read(self, statement: str, values: Values) -> list[tuple[Any, ...]]:
+        (step,) = steps(PACKAGE, f"index/sqlite/{statement}")
         with self._lock:
             return self._connection.execute(step, values).fetchall()
 
-    def words(self, *texts: str) -> str:  # noqa: ARG002
+    def search_text(self, *texts: str) -> str:  # noqa: ARG002
         return ""
 
-    def query(self, words: Sequence[str]) -> str:
+    def search_query(self, words: Sequence[str]) -> str:
         return " ".join('"' + word.replace('"', '""') + '"*' for word in words)
 
     def close(self) -> None:
         self._connection.close()
 
 
-class PostgresShelf:
-    """A schema beside the engine's. A connection that was lost is opened anew, and the deed repeated once."""
+class PostgresIndex:
+    """A schema next to the engine's. A connection that was lost is opened again, and the statements repeated once."""
 
     def __init__(self, url: str) -> None:
         import psycopg
@@ -98,14 +100,14 @@ class PostgresShelf:
         self._lock = threading.Lock()
         self.change(("schema", {}))
 
-    def change(self, *deeds: tuple[str, Values]) -> int:
-        return self._persist(lambda connection: _change(connection, deeds))
+    def change(self, *statements: tuple[str, Values]) -> int:
+        return self._with_retry(lambda connection: _change(connection, statements))
 
-    def read(self, question: str, values: Values) -> list[tuple[Any, ...]]:
-        (step,) = steps("index/postgres", question)
-        return self._persist(lambda connection: list(connection.execute(step.encode(), values).fetchall()))
+    def read(self, statement: str, values: Values) -> list[tuple[Any, ...]]:
+        (step,) = steps(PACKAGE, f"index/postgres/{statement}")
+        return self._with_retry(lambda connection: list(connection.execute(step.encode(), values).fetchall()))
 
-    def _persist(self, work: Callable[[Any], T]) -> T:
+    def _with_retry(self, work: Callable[[Any], T]) -> T:
         with self._lock:
             try:
                 return work(self._connection)
@@ -116,25 +118,25 @@ class PostgresShelf:
                 self._connection = self._connect()
                 return work(self._connection)
 
-    def words(self, *texts: str) -> str:
+    def search_text(self, *texts: str) -> str:
         return " ".join(words_of(*texts))
 
-    def query(self, words: Sequence[str]) -> str:
+    def search_query(self, words: Sequence[str]) -> str:
         return " & ".join(f"{word}:*" for word in words_of(*words))
 
     def close(self) -> None:
         self._connection.close()
 
 
-def _change(connection: Any, deeds: Sequence[tuple[str, Values]]) -> int:
+def _change(connection: Any, statements: Sequence[tuple[str, Values]]) -> int:
     cursor = None
-    with connection.pipeline(), connection.transaction():  # many rows are one way to the server and back
-        for name, values in deeds:
-            for step in steps("index/postgres", name):
+    with connection.pipeline(), connection.transaction():  # many rows in one round trip
+        for name, values in statements:
+            for step in steps(PACKAGE, f"index/postgres/{name}"):
                 cursor = connection.execute(step.encode(), values)
     return int(cursor.rowcount) if cursor is not None else 0
 
 
 def words_of(*texts: str) -> list[str]:
     """Return the words of texts, in one case whatever the database's locale makes of them."""
-    return "".join(one if one.isalnum() else " " for one in " ".join(texts).casefold()).split()
+    return "".join(char if char.isalnum() else " " for char in " ".join(texts).casefold()).split()

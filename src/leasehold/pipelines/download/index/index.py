@@ -1,11 +1,12 @@
-"""The index: what is on disk, searchable. A file of its own beside the engine's on SQLite, a schema on PostgreSQL.
+"""The index: what is on disk, searchable. A file of its own next to the engine's on SQLite, a schema on PostgreSQL.
 
-A row with a `reason` tells of a file that was here and is not any more; searches and counts of files leave it out.
-Rows of many downloads are written together: whatever has gathered meanwhile is the next transaction.
+A row with a `reason` is of a file that was here and is missing now; searches and counts of files leave it out. Rows of
+many downloads are written together: those that wait while a batch is written are the next one.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
@@ -70,9 +71,9 @@ COLUMNS: Final = tuple(field.name for field in fields(Row))
 class Index:
     """What is on disk."""
 
-    def __init__(self, shelf: IndexBackend) -> None:
-        self.marks = Marks(shelf)
-        self._shelf = shelf
+    def __init__(self, backend: IndexBackend) -> None:
+        self.abandoned = AbandonedOperations(backend)
+        self._backend = backend
         self._batcher: Batcher[Row, str] = Batcher("leasehold-index", self._write, GROUP_MAX)
 
     def add(self, row: Row) -> None:
@@ -81,92 +82,93 @@ class Index:
         if isinstance(state, Exception):
             raise state
 
-    async def enter(self, row: Row) -> dict[str, str]:
-        """Write a row, with whatever others are waiting; return its state once it is committed.
+    def add_batched(self, row: Row) -> asyncio.Future[str]:
+        """Write a row together with others that wait; its state once it is committed.
 
-        Whoever is written first of those with one content has brought it, whatever else happened before.
+        Of the rows with one content, the first that is written has brought it, whatever happened before.
         """
-        return {"key": row.key, "state": await self._batcher.submit(row)}
+        return self._batcher.submit(row)
 
     def _write(self, rows: list[Row]) -> list[str | Exception]:
         """Write rows in one order, so that two processes with the same rows do not wait for each other."""
         latest = sorted({row.key: row for row in rows}.items())
         try:
-            self._shelf.change(("alone", {}), *(("write", self._kept(row)) for _, row in latest))
-            states = dict(self._shelf.read("standing", {"keys": json.dumps([key for key, _ in latest])}))
-        except Exception as error:  # noqa: BLE001 — whoever waits for it is told
+            self._backend.change(("artifact/lock", {}), *(("artifact/upsert", self._values(row)) for _, row in latest))
+            states = dict(self._backend.read("artifact/states", {"keys": json.dumps([key for key, _ in latest])}))
+        except Exception as error:  # noqa: BLE001 — raised where the row is awaited
             if len(rows) == 1:
                 return [error]
             return [self._write([row])[0] for row in rows]  # one that cannot be written fails alone
         return [states.get(row.key, row.state) for row in rows]
 
-    def _kept(self, row: Row) -> dict[str, Any]:
-        """Return a row as it is kept, with its words."""
+    def _values(self, row: Row) -> dict[str, Any]:
         found = {name: getattr(row, name) for name in COLUMNS}
-        return {**found, "words": self._shelf.words(row.name, row.host, row.work_id, row.artifact_id, row.url)}
+        return {**found, "words": self._backend.search_text(row.name, row.host, row.work_id, row.artifact_id, row.url)}
 
-    def has(self, key: str, sha256: str | None = None) -> str | None:
-        """Return the state of an artifact in the index, with this content if one is named; None: it is not there."""
-        found = self._shelf.read("has", {"key": key, "sha256": sha256})
+    def state_of(self, key: str, sha256: str | None = None) -> str | None:
+        """Return the state of an artifact in the index, with this content if one is given; None: it is not there."""
+        found = self._backend.read("artifact/state", {"key": key, "sha256": sha256})
         return str(found[0][0]) if found else None
 
-    def has_content(self, sha256: str, but: str) -> bool:
-        """Whether another artifact has brought this content."""
-        return bool(self._shelf.read("has_content", {"sha256": sha256, "but": but}))
+    def has_content(self, sha256: str, other_than: str) -> bool:
+        """Whether another artifact has this content."""
+        return bool(self._backend.read("artifact/has_content", {"sha256": sha256, "other_than": other_than}))
 
     def find(self, text: str, limit: int = 50) -> list[Row]:
         """Search names, hosts, works and addresses; best first."""
-        words = self._shelf.query(text.split())
-        rows = self._shelf.read("find", {"words": words, "most": min(limit, FIND_MAX)}) if words else []
-        return [Row(*row) for row in rows]
+        words = self._backend.search_query(text.split())
+        values = {"words": words, "rows_max": min(limit, FIND_MAX)}
+        return [Row(*row) for row in self._backend.read("artifact/search", values)] if words else []
 
     def rows(self) -> Iterator[Row]:
         """Return every row, by key."""
         after = ""
-        while page := self._shelf.read("page", {"after": after, "most": FIND_MAX}):
+        while page := self._backend.read("artifact/page", {"after": after, "rows_max": FIND_MAX}):
             yield from (Row(*row) for row in page)
             after = page[-1][0]
 
     def summary(self) -> Summary:
-        """Count what is here."""
-        return Summary(*self._shelf.read("summary", {})[0])
+        """Count files, contents and missing files."""
+        return Summary(*self._backend.read("artifact/summary", {})[0])
 
-    def adopt(self, row: Row) -> bool:
-        """Write a row unless there is one with its key; say whether it was written."""
-        return self._shelf.change(("adopt", self._kept(row))) > 0
+    def add_if_absent(self, row: Row) -> bool:
+        """Write a row unless there is one with its key; return whether it was written."""
+        return self._backend.change(("artifact/insert_if_absent", self._values(row))) > 0
 
-    def lose(self, row: Row, state: str, reason: str) -> bool:
-        """Note that the file of a row is missing, unless another has taken the row's place meanwhile."""
+    def mark_missing(self, row: Row, state: str, reason: str) -> bool:
+        """Mark the file of a row as missing, unless the row was replaced meanwhile."""
         was = {"key": row.key, "sha256": row.sha256, "fetched_at": row.fetched_at}
-        return self._shelf.change(("lose", {**was, "state": state, "reason": reason})) > 0
+        return self._backend.change(("artifact/mark_missing", {**was, "state": state, "reason": reason})) > 0
 
-    def regain(self, row: Row, state: str) -> bool:
-        """Note that the file of a row is there again."""
-        return self._shelf.change(("regain", {"state": state, "key": row.key, "sha256": row.sha256})) > 0
+    def mark_present(self, row: Row, state: str) -> bool:
+        """Mark the missing file of a row as present again."""
+        values = {"state": state, "key": row.key, "sha256": row.sha256}
+        return self._backend.change(("artifact/mark_present", values)) > 0
 
-    def rerun(self, key: str, version: int) -> None:
-        """Take out a row whose file is missing and is fetched again, and note under which version."""
-        self._shelf.change(("rerun", {"key": key, "version": version}), ("drop_missing", {"key": key}))
+    def record_rerun(self, key: str, version: int) -> None:
+        """Delete a row whose file is missing and is fetched again, and record under which version."""
+        rerun = ("artifact/record_rerun", {"key": key, "version": version})
+        self._backend.change(rerun, ("artifact/delete_missing", {"key": key}))
 
     def close(self) -> None:
-        """Write what is left and let go."""
+        """Write what waits, and close the database."""
         self._batcher.close()
-        self._shelf.close()
+        self._backend.close()
 
 
-class Marks:
-    """Operations that nobody goes on with."""
+class AbandonedOperations:
+    """Operations that were begun and will not be continued."""
 
-    def __init__(self, shelf: IndexBackend) -> None:
-        self._shelf = shelf
+    def __init__(self, backend: IndexBackend) -> None:
+        self._backend = backend
 
-    def add(self, mark: Abandoned) -> bool:
-        """Mark an operation; say whether it was not before."""
-        return self._shelf.change(("abandon", asdict(mark))) > 0
+    def add(self, operation: Abandoned) -> bool:
+        """Mark an operation; return whether it was not marked before."""
+        return self._backend.change(("operation/mark_abandoned", asdict(operation))) > 0
 
     def all(self, limit: int = FIND_MAX) -> list[Abandoned]:
         """Return what was marked, newest first."""
-        return [Abandoned(*row) for row in self._shelf.read("abandoned", {"most": limit})]
+        return [Abandoned(*row) for row in self._backend.read("operation/list_abandoned", {"rows_max": limit})]
 
 
 def missing_rows(index: Index) -> list[Row]:

@@ -165,13 +165,15 @@ class _Round:
     def _loss(self, healer: Healer, row: Row) -> str | None:
         was_here = self._places.has(row.sha256)
         if not was_here and not healer.heal(row):
-            lost = row.reason is None and self._index.lose(row, states.FAILED, FINAL_MISSING)
+            lost = row.reason is None and self._index.mark_missing(row, states.FAILED, FINAL_MISSING)
             return FINAL_MISSING if lost else None
         if row.reason is None:
             relinked = healer.link(row)
             return "healed" if not was_here else "linked" if relinked else None
         # A person has put it back, or another artifact has brought the same content.
-        if hash_of(self._places.object(row.sha256))[0] != row.sha256 or not self._index.regain(row, states.INDEXED):
+        if hash_of(self._places.object(row.sha256))[0] != row.sha256 or not self._index.mark_present(
+            row, states.INDEXED
+        ):
             return None
         healer.link(row)
         return "healed"
@@ -221,7 +223,7 @@ class _Round:
         for job in jobs:
             if job.status == "RUNNING":
                 continue  # it is at work, and will write the row itself
-            adopted |= self._index.adopt(self._row(job, sha256, size))
+            adopted |= self._index.add_if_absent(self._row(job, sha256, size))
         return "adopted" if adopted else None
 
     def _row(self, job: Job, sha256: str, size: int) -> Row:
@@ -253,7 +255,7 @@ class _Round:
             return
         for key, job in self._begun.items():
             for one in self._stuck(job, age) if job.status in ("NEW", "READY") else ():
-                if self._index.marks.add(Abandoned(key, one.kind, one.began_at, self._now)):
+                if self._index.abandoned.add(Abandoned(key, one.kind, one.began_at, self._now)):
                     yield f"{one.kind} {key}"
 
     def _stuck(self, job: Job, age: float) -> Iterator[Operation]:

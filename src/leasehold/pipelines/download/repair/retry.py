@@ -69,7 +69,7 @@ def _resubmit(collection: Collection, lost: list[Row]) -> int:
         job = jobs.get(row.key)
         version = _again(collection, row, job)
         # If we die here the row stays; the next retry finds the version and only takes the row out.
-        collection.tools.index.rerun(row.key, version)
+        collection.tools.index.record_rerun(row.key, version)
     return len(lost)
 
 

@@ -1,4 +1,4 @@
--- finalized: List what FINALIZE said of each job that nobody holds, the last one last, with the job's state.
+-- finalized: List the results of FINALIZE for each job that is not leased, the last one last, with the job's state.
 SELECT task.id, job_state.state, effect.result
 FROM task
 JOIN job_state ON job_state.job_id = task.id

@@ -1,4 +1,4 @@
--- schema: What is on disk, with its words; which artifacts were fetched again; and operations nobody goes on with.
+-- schema: What is on disk, with its words; which artifacts were fetched again; and operations that were abandoned.
 -- Definitions are several statements; a lock keeps two that begin at once from making them twice.
 SELECT pg_advisory_xact_lock(7331042);
 

@@ -1,4 +1,4 @@
--- schema: What is on disk, with its words; which artifacts were fetched again; and operations nobody goes on with.
+-- schema: What is on disk, with its words; which artifacts were fetched again; and operations that were abandoned.
 -- The words are kept by triggers, since the table they stand for is the artifacts' own.
 CREATE TABLE IF NOT EXISTS artifact (
     key TEXT PRIMARY KEY, work_id TEXT NOT NULL, artifact_id TEXT NOT NULL, url TEXT NOT NULL, host TEXT NOT NULL,

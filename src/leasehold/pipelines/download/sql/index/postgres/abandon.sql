@@ -1,3 +1,0 @@
--- abandon: Mark an operation that nobody goes on with.
-INSERT INTO download.abandoned (key, kind, began_at, marked_at) VALUES (%(key)s, %(kind)s, %(began_at)s, %(marked_at)s)
-ON CONFLICT (key, kind, began_at) DO NOTHING

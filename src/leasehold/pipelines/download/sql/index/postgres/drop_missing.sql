@@ -1,2 +1,0 @@
--- drop_missing: Take out a row whose file is missing.
-DELETE FROM download.artifact WHERE key = %(key)s AND reason IS NOT NULL

@@ -1,3 +1,0 @@
--- page: List rows by key.
-SELECT key, work_id, artifact_id, url, host, name, path, media_type, size, sha256, state, fetched_at, reason
-FROM download.artifact WHERE key > %(after)s ORDER BY key LIMIT %(most)s

@@ -1,2 +1,0 @@
--- belongs: Tell whose index this is.
-SELECT id FROM folder

@@ -1,2 +1,0 @@
--- drop_missing: Take out a row whose file is missing.
-DELETE FROM artifact WHERE key = :key AND reason IS NOT NULL

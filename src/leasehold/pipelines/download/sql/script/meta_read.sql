@@ -1,2 +1,0 @@
--- meta_read: Read a fact of this file.
-SELECT value FROM _meta WHERE key = :key

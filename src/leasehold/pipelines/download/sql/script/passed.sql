@@ -1,2 +1,0 @@
--- passed: List the states that a job has been in.
-SELECT detail ->> 'to' FROM event WHERE task_id = :job AND name = 'moved'
