@@ -53,6 +53,12 @@ def test_a_contract_that_is_not_published_is_unknown(name, major):
     assert NAME in str(refused.value)
 
 
+def test_a_name_stands_in_one_folder_only(tmp_path):
+    (tmp_path / f"{NAME}.schema.json").write_text(json.dumps({"$id": "urn:another"}))
+    with pytest.raises(ContractInvalid, match=f"{NAME} stands in two folders"):
+        Registry(V1, tmp_path)
+
+
 def test_two_majors_are_read_side_by_side_from_one_file(both, tmp_path):
     rows = [full(NAME), second(), full(NAME) | {"schema_version": "1.7.2"}, second(schema_version="2.3.4")]
     path = tmp_path / "rows.jsonl"

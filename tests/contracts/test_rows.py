@@ -24,7 +24,7 @@ from leasehold.contracts import (
 )
 from leasehold.contracts.consumer import Consumer
 from leasehold.contracts.lines import BLOCK_BYTES, ROW_BYTES_MAX, Block, blocks, parse_row
-from leasehold.contracts.validate_blocks import FEW, judge
+from leasehold.contracts.validate_blocks import FEW, check_block
 from tests.contracts.samples import NAMES, full, lines
 
 NAME = "paragraph_state_row"
@@ -208,8 +208,8 @@ def mangled():
 def test_the_fast_way_admits_exactly_what_the_slow_way_admits(texts):
     """Each line alone may go the fast way; a neighbour forces it to go the slow one."""
     consumer = Consumer(published(), NAME)
-    together = judge(Block(1, b"\n".join([*texts, b"never a row"])), consumer)
-    alone = [judge(Block(1, text), consumer) for text in texts]
+    together = check_block(Block(1, b"\n".join([*texts, b"never a row"])), consumer)
+    alone = [check_block(Block(1, text), consumer) for text in texts]
     assert together.rows == [row for each in alone for row in each.rows]
     assert all(each.rows == [] or isinstance(parse_row(text), dict) for each, text in zip(alone, texts, strict=True))
 
@@ -217,12 +217,12 @@ def test_the_fast_way_admits_exactly_what_the_slow_way_admits(texts):
 @given(st.lists(mangled(), min_size=1, max_size=6), st.integers(0, 3 * FEW), st.integers(0, 3 * FEW))
 def test_what_is_wrong_is_found_wherever_it_stands_in_a_block(texts, before, after):
     consumer = Consumer(published(), NAME)
-    judged = judge(Block(1, b"\n".join([*[GOOD] * before, *texts, *[GOOD] * after])), consumer)
-    alone = {number: judge(Block(number, text), consumer) for number, text in enumerate(texts, before + 1)}
-    assert judged.refused == [each for one in alone.values() for each in one.refused]
+    checked = check_block(Block(1, b"\n".join([*[GOOD] * before, *texts, *[GOOD] * after])), consumer)
+    alone = {number: check_block(Block(number, text), consumer) for number, text in enumerate(texts, before + 1)}
+    assert checked.refused == [each for one in alone.values() for each in one.refused]
     is_refused = {number for number, one in alone.items() if one.refused}
-    assert list(judged.lines) == [n for n in range(1, before + len(texts) + after + 1) if n not in is_refused]
-    assert len(judged.rows) == len(judged.lines)
+    assert list(checked.lines) == [n for n in range(1, before + len(texts) + after + 1) if n not in is_refused]
+    assert len(checked.rows) == len(checked.lines)
 
 
 def test_numbers_of_lines_hold_beyond_the_first_block(found):

@@ -1,4 +1,4 @@
-"""A whole run folder: what is in order passes, and every kind of disorder is told with its place."""
+"""A whole run folder: what is in order passes, and every kind of disorder is reported with its place."""
 
 import json
 import os
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from leasehold.contracts import Diagnostic, FileUnreadable, Reason, check_run
+from leasehold.contracts import Diagnostic, FileUnreadable, Reason, RunLayout, check_run
 from leasehold.contracts.lines import BLOCK_BYTES, ROW_BYTES_MAX
 from tests.contracts.samples import ARTIFACTS, changed, full, lines, make_run, write
 
@@ -56,9 +56,9 @@ def test_a_run_in_order_has_no_problems_and_its_rows_are_counted(run):
 def test_a_count_that_the_rows_do_not_give_is_wrong(run, count, code):
     rewrite(run, changed(manifest(run), f"counts.{count}", code))
     assert problems(run) == [("manifest.json", None, f"$.counts.{count}", Reason.COUNT_WRONG)]
-    (told,) = check_run(run).diagnostics
+    (diagnostic,) = check_run(run).diagnostics
     expected = 3 if count == "paragraphs_total" else 1
-    assert told.message == f"it is {code}; the rows of state/paragraph_state.jsonl give {expected}"
+    assert diagnostic.message == f"it is {code}; the rows of state/paragraph_state.jsonl give {expected}"
 
 
 def test_a_paragraph_is_counted_where_its_last_row_leaves_it(run):
@@ -236,6 +236,28 @@ def test_an_empty_document_makes_a_run_in_order(tmp_path):
     write(run, "state/rework_queue.jsonl")
     checked = check_run(run)
     assert (checked.ok, checked.rows) == (True, 0)
+
+
+class NoRules:
+    """Rules of a pipeline that compares nothing."""
+
+    def check_rows(self, path, block):
+        return ()
+
+    def check_manifest(self, manifest, sound):
+        return ()
+
+
+def test_a_pipeline_describes_its_own_run_folder(run):
+    scores = {"scores.jsonl": "paragraph_scores_row"}
+    layout = RunLayout("manifest.json", "manifest", scores, {}, ("run_id",), NoRules)
+    (run / "state/paragraph_scores.jsonl").rename(run / "scores.jsonl")
+    append(run / "scores.jsonl", lines(full("paragraph_scores_row") | {"document_id": "another"}))
+    checked = check_run(run, layout=layout)
+    assert (checked.ok, checked.rows) == (True, 4)
+    append(run / "scores.jsonl", lines(full("paragraph_scores_row") | {"run_id": "another"}))
+    (diagnostic,) = check_run(run, layout=layout).diagnostics
+    assert (diagnostic.line, diagnostic.path, diagnostic.code) == (5, "$.run_id", Reason.ID_FOREIGN)
 
 
 def test_every_reason_is_shown_by_a_test():

@@ -72,8 +72,8 @@ BUILDS: Final = (
     Build(
         "rows of another run pass among a run's own",
         "contracts/validate_blocks.py",
-        "== {(identity.run_id, identity.document_id)}",
-        ">= {(identity.run_id, identity.document_id)}",
+        "== {of(identity)}",
+        ">= {of(identity)}",
         (f"{OF_RUNS}::test_a_row_of_another_run_or_document_is_foreign",),
     ),
     Build(
@@ -99,9 +99,9 @@ BUILDS: Final = (
     ),
     Build(
         "a paragraph is counted where its first row left it",
-        "contracts/run.py",
-        'self.standing |= {row.get("paragraph_index"): row.get("state") for row in judged.rows}',
-        'self.standing = {row.get("paragraph_index"): row.get("state") for row in judged.rows} | self.standing',
+        "pipelines/translate/contract_files.py",
+        'self._states |= {row.get("paragraph_index"): row.get("state") for row in block.rows}',
+        'self._states = {row.get("paragraph_index"): row.get("state") for row in block.rows} | self._states',
         (f"{OF_RUNS}::test_the_last_row_of_a_paragraph_counts_also_when_it_was_read_long_after_the_first",),
     ),
 )

@@ -29,7 +29,7 @@ class Consumer:
             raise ContractUnknown(f"{name[:80]!r} is not among {', '.join(registry.names())}.")
 
     def admits(self, rows: list[dict[str, Any]]) -> bool:
-        """Tell whether all of these obey the contracts of their versions."""
+        """Return whether all of these obey the contracts of their versions."""
         try:
             contracts = {version: self._contract(version) for version in set(map(_version_of, rows))}
         except (KeyError, TypeError):  # one has no version, or one that cannot be looked up

@@ -1,4 +1,4 @@
-"""One contract: a schema of one major version, compiled, and what it has to say about a row."""
+"""One contract: a schema of one major version, compiled, and the problems that it finds in a row."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class Contract:
     validator: Any = field(repr=False, compare=False)
 
     def admits(self, rows: list[dict[str, Any]]) -> bool:
-        """Tell whether all of these obey; the fast question, without reasons."""
+        """Return whether all of these obey, fast and without reasons."""
         try:
             return all(map(self.validator.is_valid, rows))
-        except ValueError:  # what no JSON document can hold, or one nested too deep: `problems` says so
+        except ValueError:  # what no JSON document can hold, or one nested too deep: `problems` reports it
             return False
 
     def problems(self, row: Any) -> list[Problem]:
@@ -39,7 +39,7 @@ class Contract:
 
     def _problems(self, row: Any) -> Iterator[Problem]:
         for error in self.validator.iter_errors(row):
-            yield from _told(error)
+            yield from _problems_of(error)
 
 
 def validator_library() -> Any:
@@ -51,8 +51,8 @@ def validator_library() -> Any:
     return jsonschema_rs
 
 
-def _told(error: Any) -> Iterator[Problem]:
-    """Say in our words what the validator found; an object with two unknown fields has two problems."""
+def _problems_of(error: Any) -> Iterator[Problem]:
+    """Translate an error of the validator; an object with two unknown fields has two problems."""
     steps, kinds = list(error.instance_path), validator_library().ValidationErrorKind
     match error.kind:
         case kinds.Required(property=name):

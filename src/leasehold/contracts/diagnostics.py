@@ -1,6 +1,6 @@
-"""What is wrong, where: a closed set of reasons, a problem within a row, and a diagnostic that names file and line.
+"""Problems and where they are: a closed set of reasons, a problem within a row, a diagnostic with file and line.
 
-No value of a row is quoted: it may be long, and it may be nobody's business. Names of fields are, cut to a length.
+No value of a row is quoted: it may be long or confidential. Names of fields are, cut to a length.
 """
 
 from __future__ import annotations
@@ -63,7 +63,6 @@ class Diagnostic:
 
 
 def located(file: str, line: int | None, problem: Problem) -> Diagnostic:
-    """Say where a problem stands."""
     return Diagnostic(file, line, problem.path, problem.code, problem.message)
 
 

@@ -1,4 +1,4 @@
-"""What the contracts raise: all of it is for the caller to change."""
+"""The errors of the contracts: all of them are for the caller to repair."""
 
 from __future__ import annotations
 
@@ -21,9 +21,15 @@ class ContractUnknown(Misuse):
 
 
 class ContractInvalid(Misuse):
-    """A contract is a JSON Schema of draft 2020-12 with an `$id`, whose references lead to files beside it."""
+    """A contract is a JSON Schema of draft 2020-12 with an `$id`, whose references lead to files in its folder."""
 
     code = "CONTRACT_INVALID"
+
+
+class RunLayoutMissing(Misuse):
+    """No installed pipeline describes its run folders; install leasehold again, so that its entry points are found."""
+
+    code = "RUN_LAYOUT_MISSING"
 
 
 class RowInvalid(Misuse):

@@ -33,7 +33,7 @@ class Block:
 def blocks(read: Callable[[int], bytes]) -> Iterator[Block]:
     """Cut what `read` returns into blocks of whole lines.
 
-    Of a line that is larger than its limit, what comes between is let go: it stays too large, and costs no more.
+    Of a line that is larger than its limit, the rest is dropped: it stays too large, and costs no more memory.
     """
     number, tail = 1, b""
     while piece := read(BLOCK_BYTES):
@@ -49,7 +49,7 @@ def blocks(read: Callable[[int], bytes]) -> Iterator[Block]:
 
 
 class FieldTwice(ValueError):
-    """An object has two fields of one name; readers differ in which of them they take."""
+    """An object has two fields of one name; readers differ in which of them they use."""
 
 
 def parse_row(line: bytes) -> dict[str, Any] | Problem:

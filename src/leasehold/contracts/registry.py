@@ -1,7 +1,7 @@
-"""Which contracts there are: loaded by name and major version, from the package or from a folder of the caller's.
+"""The contracts by name and major version: those of the package, each pipeline's in a folder, or a caller's own.
 
-The files of major 1 stand in the folder itself, as the runbook has them; those of major N > 1 in `vN/` below it, so
-that two majors are read side by side during a migration. References are resolved among these files alone.
+The files of major 1 are in the folder itself, as the runbook has them; those of major N > 1 in `vN/` below it, so that
+two majors can be read during a migration. References are resolved among these files alone.
 """
 
 from __future__ import annotations
@@ -27,14 +27,21 @@ _major: Final = re.compile(r"v([1-9][0-9]{0,3})\Z")
 
 
 class Registry:
-    """The contracts of one folder."""
+    """The contracts of some folders. A name stands in one of them only."""
 
-    def __init__(self, folder: Traversable) -> None:
-        self._schemas = _read(folder)
+    def __init__(self, *folders: Traversable) -> None:
+        self._schemas: dict[tuple[str, int], dict[str, Any]] = {}
+        self._resources: list[tuple[str, dict[str, Any]]] = []
+        for folder in folders:
+            found = _read(folder)
+            self._resources += [(schema["$id"], schema) for schema in found.values()]
+            mine = {key: schema for key, schema in found.items() if key[0] != SHARED}
+            if twice := mine.keys() & self._schemas.keys():
+                raise ContractInvalid(f"{min(twice)[0]} stands in two folders.")
+            self._schemas |= mine
         self._majors: dict[str, tuple[int, ...]] = {}
         for name, major in sorted(self._schemas.keys()):
-            if name != SHARED:
-                self._majors[name] = (*self._majors.get(name, ()), major)
+            self._majors[name] = (*self._majors.get(name, ()), major)
         self._compiled: dict[tuple[str, int], Contract] = {}
 
     def majors(self, name: str) -> tuple[int, ...]:
@@ -57,9 +64,8 @@ class Registry:
             known = ", ".join(self.names())
             raise ContractUnknown(f"{clipped(name)!r} in major version {major} is not among {known}.")
         schema, library = self._schemas[name, major], validator_library()
-        resources = [(each["$id"], each) for each in self._schemas.values()]
         try:
-            registry = library.Registry(resources, retriever=_stay_here)
+            registry = library.Registry(self._resources, retriever=_stay_here)
             validator = library.Draft202012Validator(
                 schema,
                 validate_formats=True,
@@ -75,8 +81,9 @@ class Registry:
 
 @cache
 def published() -> Registry:
-    """Return the contracts that come with the package."""
-    return Registry(files("leasehold").joinpath("schemas", "translation_toolchain"))
+    """Return the contracts of the package, of all its pipelines."""
+    homes = files("leasehold").joinpath("schemas").iterdir()
+    return Registry(*sorted((home for home in homes if home.is_dir()), key=lambda home: home.name))
 
 
 def contract(name: str, major: int) -> Contract:

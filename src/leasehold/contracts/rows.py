@@ -1,4 +1,4 @@
-"""Rows one at a time and a file at a time: to be validated, written, read, or checked."""
+"""Rows one at a time and a file at a time: validated, written, read, or checked."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from leasehold.contracts.errors import FileUnreadable, RowInvalid
 from leasehold.contracts.lines import ROW_BYTES_MAX, blocks
 from leasehold.contracts.registry import Registry, published
 from leasehold.contracts.safe_open import opened
-from leasehold.contracts.validate_blocks import judge
+from leasehold.contracts.validate_blocks import check_block
 from leasehold.errors import PayloadInvalid, PayloadTooLarge
 
 
@@ -41,21 +41,21 @@ def check_rows(path: str | Path, name: str, *, registry: Registry | None = None)
     try:
         with opened(path) as read:
             for block in blocks(read):
-                judged = judge(block, consumer)
-                yield from (located(str(path), line, problem) for line, problem in judged.refused)
+                checked = check_block(block, consumer)
+                yield from (located(str(path), line, problem) for line, problem in checked.refused)
     except FileUnreadable as error:
         yield located(str(path), None, error.problem)
 
 
 def read_rows(path: str | Path, name: str, *, registry: Registry | None = None) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a JSON Lines file, of every major version side by side.
+    """Yield the rows of a JSON Lines file, of every major version.
 
     The first block of lines in which one is refused ends it with `RowInvalid`, so what came before is in order.
     """
     consumer = Consumer(registry or published(), name)
     with opened(path) as read:
         for block in blocks(read):
-            judged = judge(block, consumer)
-            if judged.refused:
-                raise RowInvalid([located(str(path), line, problem) for line, problem in judged.refused])
-            yield from judged.rows
+            checked = check_block(block, consumer)
+            if checked.refused:
+                raise RowInvalid([located(str(path), line, problem) for line, problem in checked.refused])
+            yield from checked.rows

@@ -1,4 +1,4 @@
-"""Opening files of a run folder that somebody else may have arranged.
+"""Opening files of a run folder whose content is not trusted.
 
 Symbolic links are not followed, neither as files nor as folders; a FIFO or a device is not waited for; a file that
 grows while it is read is read as far as it went when it was opened.
@@ -27,10 +27,10 @@ _LINKS: Final = frozenset({errno.ELOOP, errno.ENOTDIR})
 @contextmanager
 def opened(path: str | Path, within: int | None = None) -> Iterator[Read]:
     """Open a regular file for reading; `within` is the descriptor of the folder that `path` is relative to."""
-    with _told():
+    with _as_file_unreadable():
         descriptor = os.open(path, _FILE, dir_fd=within)
     try:
-        with _told():
+        with _as_file_unreadable():
             status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise FileUnreadable(Problem("$", Reason.FILE_UNREADABLE, "it is not a regular file"))
@@ -42,7 +42,7 @@ def opened(path: str | Path, within: int | None = None) -> Iterator[Read]:
 @contextmanager
 def folder(path: str | Path) -> Iterator[int]:
     """Open the folder that a caller named, which may be a link, and yield its descriptor."""
-    with _told():
+    with _as_file_unreadable():
         descriptor = os.open(path, _FOLDER & ~os.O_NOFOLLOW)
     try:
         yield descriptor
@@ -56,7 +56,7 @@ def descended(root: int, relative: PurePosixPath) -> Iterator[int]:
     descriptor = os.dup(root)
     try:
         for name in relative.parts:
-            with _told():
+            with _as_file_unreadable():
                 deeper = os.open(name, _FOLDER, dir_fd=descriptor)
             os.close(descriptor)
             descriptor = deeper
@@ -66,13 +66,13 @@ def descended(root: int, relative: PurePosixPath) -> Iterator[int]:
 
 
 def names(descriptor: int) -> list[str]:
-    """Return what lies in a folder, sorted."""
-    with _told(), os.scandir(descriptor) as entries:
+    """Return the names in a folder, sorted."""
+    with _as_file_unreadable(), os.scandir(descriptor) as entries:
         return sorted(entry.name for entry in entries)
 
 
 def start_of(read: Read, most: int) -> bytes:
-    """Return what a file begins with: all of it, or so many bytes."""
+    """Return the beginning of a file: all of it, or so many bytes."""
     text = b""
     while len(text) < most and (piece := read(most - len(text))):
         text += piece
@@ -80,27 +80,24 @@ def start_of(read: Read, most: int) -> bytes:
 
 
 class _Limited:
-    """Reads a descriptor up to a size."""
-
     def __init__(self, descriptor: int, size: int) -> None:
         self._descriptor = descriptor
         self._left = size
 
     def read(self, most: int) -> bytes:
-        with _told():
+        with _as_file_unreadable():
             piece = os.read(self._descriptor, min(most, self._left))
         self._left -= len(piece)
         return piece
 
 
 @contextmanager
-def _told() -> Iterator[None]:
-    """Say as a problem what the file system said as an error."""
+def _as_file_unreadable() -> Iterator[None]:
     try:
         yield
     except FileNotFoundError:
         raise FileUnreadable(Problem("$", Reason.FILE_MISSING, "there is no such file")) from None
     except (OSError, ValueError) as error:  # ValueError: a name with a NUL
         is_link = isinstance(error, OSError) and error.errno in _LINKS
-        said = "symbolic links are not followed" if is_link else f"it cannot be read: {error}"
-        raise FileUnreadable(Problem("$", Reason.FILE_UNREADABLE, said)) from None
+        message = "symbolic links are not followed" if is_link else f"it cannot be read: {error}"
+        raise FileUnreadable(Problem("$", Reason.FILE_UNREADABLE, message)) from None

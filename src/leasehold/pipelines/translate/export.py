@@ -16,8 +16,9 @@ from typing import Any, Final
 
 from leasehold.contracts import encode_row, validate
 from leasehold.pipelines.translate import states
+from leasehold.pipelines.translate.contract_files import ARTIFACTS, MANIFEST, REVIEWS
 from leasehold.pipelines.translate.documents.document import Document
-from leasehold.pipelines.translate.folder import MANIFEST, RunFolder, write_whole
+from leasehold.pipelines.translate.folder import RunFolder, write_whole
 from leasehold.pipelines.translate.gate import Assessment, Outcome, Thresholds
 from leasehold.pipelines.translate.history import ParagraphHistory, histories
 from leasehold.pipelines.translate.paragraphs import Try, best_of, content_hash
@@ -28,13 +29,6 @@ from leasehold.pipelines.translate.toolchain import Toolchain
 SCHEMA_VERSION: Final = "1.0.0"
 NOTE_LENGTH_MAX: Final = 10_000
 PERSON_LENGTH_MAX: Final = 200
-ARTIFACTS: Final = {
-    "paragraph_state": "state/paragraph_state.jsonl",
-    "paragraph_scores": "state/paragraph_scores.jsonl",
-    "rework_queue": "state/rework_queue.jsonl",
-    "candidate_map": "final/candidate_map.jsonl",
-    "normalized_review": "review/normalized/*.jsonl",
-}
 Row = dict[str, Any]
 Make = Callable[[ParagraphHistory], Iterator[Row]]
 
@@ -184,7 +178,7 @@ def _write_reviews(
 ) -> None:
     """Write a file for each reviewer, and delete those of reviewers that no longer review."""
     names = sorted({review.reviewer for history in found for tried in history.tries for review in _reviews(tried)})
-    home = folder.root / "review" / "normalized"
+    home = folder.root / REVIEWS
     files = {home / f"{_file_name(name)}.jsonl": name for name in names}
     for path, name in files.items():
         make = partial(_review_rows, name, thresholds)

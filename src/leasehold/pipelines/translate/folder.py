@@ -12,12 +12,13 @@ from typing import Final
 
 from leasehold.errors import Misuse, Unavailable
 from leasehold.pipelines.shell.locate import HOME
-from leasehold.pipelines.translate.documents import Document, read_document
+from leasehold.pipelines.translate.contract_files import MANIFEST, REVIEWS
+from leasehold.pipelines.translate.documents.document import Document
+from leasehold.pipelines.translate.documents.reading import read_document
 from leasehold.pipelines.translate.paragraphs import content_hash
 from leasehold.pipelines.translate.settings import RUN, RunFile, plain, read_run_file
 
 NAME_BYTES_MAX: Final = 200
-MANIFEST: Final = "manifest.json"
 RUN_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
 _control: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")  # a half of a character: bytes of no UTF-8
 FOREIGN_MIN: Final = 3  # fewer paragraphs may all have been rewritten
@@ -74,7 +75,7 @@ class RunFolder:
 
     def make(self) -> None:
         """Make the folders."""
-        for folder in (self.home / "source", self.root / "state", self.root / "final", self.root / "review/normalized"):
+        for folder in (self.home / "source", self.root / "state", self.root / "final", self.root / REVIEWS):
             folder.mkdir(parents=True, exist_ok=True)
 
     def remember(self, memory: RunFile) -> None:
