@@ -13,7 +13,7 @@ newsletter = app.pipeline("newsletter")
 
 @newsletter.stage
 def readers() -> dict[str, list[str]]:
-    """Find out who gets it."""
+    """List the readers."""
     return {"readers": [f"reader-{number}@example.org" for number in range(1, 6)]}
 
 
@@ -27,7 +27,7 @@ def send(task: Task) -> dict[str, str]:
 
 @newsletter.stage(after=send)
 def report(task: Task, issue: int) -> dict[str, int]:
-    """Count what was sent, when everything was."""
+    """Count the messages, after all were sent."""
     return {"issue": issue, "sent": len(task.inputs["send"])}
 
 

@@ -75,6 +75,13 @@ def test_an_example_runs_to_its_end(example, url, tmp_path):
     assert ran.stdout.startswith("DONE ")
 
 
+def test_the_index_of_the_documents_leads_to_every_page():
+    index = ROOT / "docs" / "README.md"
+    linked = set(re.findall(r"\]\(([^)#]+)", index.read_text(encoding="utf-8")))
+    pages = {str(page.relative_to(index.parent)) for page in index.parent.rglob("*.md") if page != index}
+    assert pages - linked == set()
+
+
 def test_a_word_of_the_glossary_has_one_row():
     rows = re.findall(r"^\| ([^|]+) \|", (ROOT / "docs/glossary.md").read_text(encoding="utf-8"), re.MULTILINE)
     words = [word for row in rows if row not in {"word", "---"} for word in row.split(", ")]
