@@ -102,7 +102,7 @@ def test_s2_s3_s5_s14_a_line_cut_at_every_message_loses_nothing_and_settles_noth
 
     No two runs have the same messages, so the last number is near that of a run without a cut; every kind was cut.
     """
-    spared = "A worker that is cut off gives back by itself what it has claimed without an answer."
+    spared = "A worker whose connection is cut releases the leases of a claim without an answer."
     cutter = make_cutter(long=True, spared=spared)
     uncut = cutter.uncut()
     last = {direction: cutter.cut_at_every_message(direction) for direction in Direction}

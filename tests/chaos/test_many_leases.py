@@ -21,7 +21,7 @@ from tests.support.oracle.oracle import Evidence, judge
 from tests.support.oracle.witness import Witness
 
 LEASE_MS = 60_000
-SPARED = "All leases run out in one moment of a clock moved by hand; the seconds of the sweep and the claims are told."
+SPARED = "All leases expire at one moment of a test clock; the seconds of the sweep and the claims are listed."
 
 
 class Timed:

@@ -121,5 +121,5 @@ def test_s12_workers_restarted_by_turns_leave_nothing_to_be_taken_back(make_stor
 
 @pytest.mark.soak
 def test_s12_two_hundred_rolling_restarts_leave_nothing_to_be_taken_back(make_storm, url):
-    spared = "A worker that is told to leave gives back what it holds, so nothing is taken from anybody."
+    spared = "A worker that receives SIGTERM releases its leases, so none is reclaimed."
     check_rolling(make_storm("SIGTERM", url, long=True, spared=spared), 200)
