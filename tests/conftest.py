@@ -20,8 +20,10 @@ from tests.support.databases.databases import Databases
 from tests.support.databases.postgres import PostgresServer, database_name
 from tests.support.db import one_reader
 
-# A busy machine is not a failure.
-hypothesis.settings.register_profile("leasehold", deadline=None)
+pytest_plugins = ["tests.support.needs"]
+
+# A busy machine is not a failure; and examples are drawn at random everywhere, with CI=true too.
+hypothesis.settings.register_profile("leasehold", deadline=None, derandomize=False)
 hypothesis.settings.load_profile("leasehold")
 
 # A shell starts what runs in the background with SIGINT ignored, and so would be every program the tests start.

@@ -5,12 +5,12 @@ import pytest
 from bench import translate
 from bench.report import Report
 from leasehold.pipelines.translate.documents import read_document
-from tests.pipelines.translate.apertium_installed import APERTIUM
+from tests.support.needs import APERTIUM
 
 SOURCE = "# A house\n\nThe house is red.\n\nThe garden is not small.\n"
 
 
-@pytest.fixture(params=APERTIUM)
+@pytest.fixture(params=[APERTIUM.param("apertium")])
 def source(tmp_path):
     (tmp_path / "house.md").write_text(SOURCE)
     return tmp_path / "house.md"

@@ -40,15 +40,15 @@ def check_verdict(storm: Storm) -> Proof:
 
 def calm(storm: Storm) -> None:
     """Let the submitter end, everything settle and the workers leave."""
-    company = storm.company
+    processes = storm.processes
     (storm.folder / "gate-enough").touch()
-    if not company.submitter.running:
-        company.hire_submitter()
-    assert company.submitter.end() == 0, company.submitter.log[-2_000:]
-    if not company.workers:
-        company.hire()
+    if not processes.submitter.running:
+        processes.start_submitter()
+    assert processes.submitter.end() == 0, processes.submitter.log[-2_000:]
+    if not processes.workers:
+        processes.start_worker()
     until(lambda: _is_over(storm), timeout=REST_SECONDS, every=0.05)
-    leaving = company.workers
+    leaving = processes.workers
     for hand in leaving:
         hand.signal(signal.SIGTERM)
     for hand in leaving:
@@ -56,8 +56,8 @@ def calm(storm: Storm) -> None:
 
 
 def _is_over(storm: Storm) -> bool:
-    if not storm.company.workers:
-        raise RuntimeError(f"the last worker is gone:\n{storm.company.hands[-1].log[-4_000:]}")
+    if not storm.processes.workers:
+        raise RuntimeError(f"the last worker is gone:\n{storm.processes.all[-1].log[-4_000:]}")
     return storm.look(UNFINISHED) == [(0,)]
 
 
@@ -81,7 +81,7 @@ def verdict(storm: Storm) -> Proof:
         measured=storm.measured,
         spared=storm.spared,
     )
-    proof.verdict += _undone(storm) + _unsent(storm) + storm.company.wayward()
+    proof.verdict += _undone(storm) + _unsent(storm) + storm.processes.failures()
     proof.verdict += late(proof, owed=storm.owed, long=storm.long)
     del proof.verdict[WRONG_MAX:]
     return proof

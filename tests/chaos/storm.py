@@ -8,12 +8,11 @@ from collections import Counter
 from pathlib import Path
 
 from tests.chaos.figures import Fault, Outage
-from tests.chaos.workers import Company
+from tests.chaos.workers import StormProcess, StormProcesses
 from tests.support.apps.chaos import NARROW, make_app
 from tests.support.db import connected, rows
 from tests.support.oracle.triggers import open_eye
 from tests.support.oracle.witness import Journal
-from tests.support.processes.chaos_server import Child
 from tests.support.wait import until
 
 HOLDERS = "SELECT DISTINCT worker.pid FROM lease JOIN worker ON worker.id = lease.worker"
@@ -71,7 +70,7 @@ class Storm:
         told["STORM_LEASE"] = str(lease)
         if not (long if patient is None else patient):
             told["STORM_CLAIM_SECONDS"] = str(CLAIM_SECONDS)
-        self.company = Company(folder, told)
+        self.processes = StormProcesses(folder, told)
         self.journal = Journal(folder / "witness")
         self.dice = random.Random(name)
         self.faults: Counter[str] = Counter()
@@ -102,8 +101,8 @@ class Storm:
     def join(self, workers: int, **environment: str) -> None:
         """Start workers and the submitter on what is there."""
         for _ in range(workers):
-            self.company.hire(environment)
-        self.company.hire_submitter(environment)
+            self.processes.start_worker(environment)
+        self.processes.start_submitter(environment)
         self.progress(5)
 
     def look(self, statement: str) -> list[tuple]:
@@ -125,21 +124,21 @@ class Storm:
         enough = self.returned() + more
 
         def moved() -> bool:
-            submitter = self.company.submitter
+            submitter = self.processes.submitter
             if not submitter.running:
                 raise RuntimeError(f"the submitter is gone:\n{submitter.log[-4_000:]}")
-            if wayward := self.company.wayward():
-                raise RuntimeError("\n".join(wayward))
+            if failures := self.processes.failures():
+                raise RuntimeError("\n".join(failures))
             return self.returned() >= enough
 
         until(moved, timeout=REST_SECONDS, every=0.03)
 
-    def holder(self) -> Child:
+    def holder(self) -> StormProcess:
         """Wait for a worker that holds leases, and return one by chance."""
 
-        def found() -> list[Child]:
+        def found() -> list[StormProcess]:
             pids = {pid for (pid,) in self.look(HOLDERS)}
-            return [hand for hand in self.company.workers if hand.pid in pids]
+            return [hand for hand in self.processes.workers if hand.pid in pids]
 
         return self.dice.choice(until(found, timeout=REST_SECONDS, every=0.02))
 
@@ -158,17 +157,17 @@ class Storm:
         """Count the leases that were taken back from a worker."""
         return int(self.look(TAKEN.format(pid))[0][0])
 
-    def kill_holder(self) -> Child:
+    def kill_holder(self) -> StormProcess:
         """Kill workers until one had leases in hand, each replaced at once; return that one. It owes a re-pickup."""
         while True:
             hand = self.holder()
             self.struck("SIGKILL", hand.pid)
             hand.kill()
-            self.company.replace(hand)
+            self.processes.replace(hand)
             if self.look(HELD.format(hand.pid))[0][0] or self.taken_from(hand.pid):
                 self.owed += 1
                 return hand
 
     def close(self) -> None:
         """End every process."""
-        self.company.close()
+        self.processes.close()

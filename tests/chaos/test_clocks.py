@@ -5,6 +5,8 @@ processes. A SQLite file's clock follows one that runs ahead, so faults are note
 """
 
 import os
+import subprocess
+import sys
 import time
 from functools import partial
 from pathlib import Path
@@ -15,8 +17,8 @@ from leasehold import clock
 from leasehold.store.db import sqlite_clock
 from tests.chaos.ending import check_storm
 from tests.chaos.storm import Storm
+from tests.chaos.workers import StormProcess
 from tests.support.db import rows
-from tests.support.processes.chaos_server import Child, Nursery
 from tests.support.wait import until
 
 HOUR = 3_600
@@ -50,7 +52,7 @@ class Wrist:
     def __init__(self, storm: Storm, number: int) -> None:
         self._path = storm.folder / f"clock-{number}"
         self.set(0)
-        self.hand: Child = storm.company.hire({"STORM_CLOCK": str(self._path)})
+        self.hand: StormProcess = storm.processes.start_worker({"STORM_CLOCK": str(self._path)})
 
     def set(self, seconds: int) -> None:
         """Have the clock jump."""
@@ -68,7 +70,7 @@ def check_jumps(storm: Storm, jumps: int) -> None:
     """Every worker's clock is right at first and then jumps by hours, forth and back; nobody is replaced meanwhile."""
     storm.prepare()
     wrists = [Wrist(storm, number) for number in range(len(HOURS))]
-    storm.company.hire_submitter(wrists[1].hand.environment)
+    storm.processes.start_submitter(storm.processes.environment_of(wrists[1].hand))
     storm.progress(5)
     for number in range(1, jumps + 1):
         for place, wrist in enumerate(wrists):
@@ -77,7 +79,7 @@ def check_jumps(storm: Storm, jumps: int) -> None:
             until(partial(wrist.has_told, seconds))
             storm.faults["clock jump"] += 1
         storm.progress(5)
-    assert {hand.pid for hand in storm.company.workers} == {wrist.hand.pid for wrist in wrists}
+    assert {hand.pid for hand in storm.processes.workers} == {wrist.hand.pid for wrist in wrists}
     storm.kill_holder()
     check_storm(storm)
 
@@ -93,8 +95,11 @@ def libfaketime() -> Path:
     return found[0]
 
 
-def hours_off(nursery: Nursery) -> int:
-    return round((nursery.ask({"clock": True}) - time.time()) / HOUR)
+def hours_off(environment: dict[str, str]) -> int:
+    """Return how wrong the clock of a process with this environment is."""
+    words = [sys.executable, "-c", "import time; print(time.time())"]
+    shown = subprocess.run(words, env=os.environ | environment, capture_output=True, text=True, check=True).stdout
+    return round((float(shown) - time.time()) / HOUR)
 
 
 @pytest.mark.soak
@@ -104,13 +109,13 @@ def test_s1_s5_processes_with_clocks_an_hour_apart_and_jumping_share_the_work(ma
     library = {"LD_PRELOAD": str(libfaketime()), "FAKETIME_DONT_FAKE_MONOTONIC": "1", "FAKETIME_NO_CACHE": "1"}
     jumping = tmp_path / "jumping"
     jumping.write_text("+0s")
-    ahead = storm.company.open_nursery(library | {"FAKETIME": "+3600s"})
-    behind = storm.company.open_nursery(library | {"FAKETIME": "-3600s"})
-    jumper = storm.company.open_nursery(library | {"FAKETIME_TIMESTAMP_FILE": str(jumping)})
-    assert [hours_off(nursery) for nursery in (ahead, behind, jumper)] == [1, -1, 0]
+    ahead = library | {"FAKETIME": "+3600s"}
+    behind = library | {"FAKETIME": "-3600s"}
+    jumper = library | {"FAKETIME_TIMESTAMP_FILE": str(jumping)}
+    assert [hours_off(environment) for environment in (ahead, behind, jumper)] == [1, -1, 0]
     storm.begin(workers=1)
-    for nursery in (ahead, behind, jumper):
-        storm.company.hire(nursery=nursery)
+    for environment in (ahead, behind, jumper):
+        storm.processes.start_worker(environment)
     for number in range(60):
         hours = (1, -1, 0)[number % 3]
         jumping.write_text(f"{hours * HOUR:+d}s")

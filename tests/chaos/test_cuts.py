@@ -12,8 +12,9 @@ from tests.chaos.ending import check_storm, check_verdict
 from tests.chaos.figures import Fault
 from tests.chaos.storm import Storm
 from tests.support.databases.cutting_proxy import COMPLETE, CuttingProxy, Direction
-from tests.support.databases.pgbouncer import PLAIN, find_pgbouncer, pooler
+from tests.support.databases.pgbouncer import PLAIN, pooler
 from tests.support.databases.postgres import database_name
+from tests.support.needs import find_program
 
 LEASE = 2.0
 RUN_SECONDS = 200
@@ -37,8 +38,8 @@ class Cutter:
         """Run once while the line is cut at this message; tell whether the message came."""
         before = self.proxy.cuts
         self.proxy.arm(chosen, number)
-        hand = self.storm.company.run("tests.chaos.once", str(self.runs))
-        assert hand.end(RUN_SECONDS) == 0, hand.last_words
+        hand = self.storm.processes.run("tests.chaos.once", str(self.runs))
+        assert hand.end(RUN_SECONDS) == 0, hand.failure
         self.proxy.disarm()
         self.runs += 1
         return self.proxy.cuts > before
@@ -123,7 +124,9 @@ def check_pooled(storm: Storm, kills: int) -> None:
     check_storm(storm)
 
 
-@pytest.mark.parametrize("program", [None, find_pgbouncer()], ids=["a proxy that looks like one", "what is installed"])
+@pytest.mark.parametrize(
+    "program", [None, find_program("pgbouncer")], ids=["a proxy that looks like one", "what is installed"]
+)
 def test_s3_workers_behind_a_pooler_lose_nothing(make_storm, private_postgres, program):
     """Behind pgbouncer in transaction mode where it is installed; behind what the engine takes for one everywhere."""
     server = private_postgres(tcp=True)
@@ -137,7 +140,7 @@ def test_s3_workers_behind_a_pooler_lose_nothing(make_storm, private_postgres, p
 
 @pytest.mark.soak
 def test_s3_workers_behind_pgbouncer_in_transaction_mode_lose_nothing(make_storm, private_postgres):
-    program = find_pgbouncer()
+    program = find_program("pgbouncer")
     assert program is not None, "This storm needs pgbouncer. On Debian: apt install pgbouncer"
     server = private_postgres(tcp=True)
     database = database_name(server.create_database())

@@ -12,12 +12,12 @@ import pytest
 
 from tests.chaos.ending import check_storm
 from tests.chaos.storm import Storm, last_until
+from tests.chaos.workers import STARTED
 from tests.conftest import sqlite_url
 from tests.support.databases.postgres import PostgresServer
 from tests.support.disks import power_loss
 from tests.support.disks.faulty_disk import Platter
 from tests.support.disks.small_disk import SmallDisk, small_disk
-from tests.support.processes.chaos_server import STARTED
 from tests.support.wait import until
 
 
@@ -30,7 +30,7 @@ def dialect() -> str:
 def failures(storm: Storm) -> int:
     """Count the times that a part of a worker said that the database did not do what it was told."""
     words = ("DATABASE_UNAVAILABLE", "DatabaseUnavailable")
-    return sum(hand.log.count(word) for hand in storm.company.hands for word in words)
+    return sum(hand.log.count(word) for hand in storm.processes.all for word in words)
 
 
 def await_failure(storm: Storm) -> None:
@@ -41,7 +41,7 @@ def await_failure(storm: Storm) -> None:
 def lose_a_worker(storm: Storm) -> None:
     """Kill a worker with leases in hand, and wait until the next is at work: none can begin on a full disk."""
     storm.kill_holder()
-    until(lambda: all(STARTED in hand.log for hand in storm.company.workers))
+    until(lambda: all(STARTED in hand.log for hand in storm.processes.workers))
 
 
 def check_full_disk(storm: Storm, times: int) -> None:
@@ -108,7 +108,7 @@ def check_power_cuts(storm: Storm, folder: Path, cuts: int) -> None:
         base = power_loss.read(folder, "leasehold.db")
         storm.join(workers=2, STORM_DISK="platter")
         storm.progress(storm.dice.randrange(2, 12))
-        for hand in storm.company.hands:
+        for hand in storm.processes.all:
             hand.kill()
         since = storm.now()
         storm.faults["sectors lost"] += power_loss.after_the_cut(folder, storm.folder / "platter", base, storm.dice)

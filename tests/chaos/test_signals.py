@@ -15,9 +15,9 @@ SHORT = 3.0
 def kill(storm: Storm, number: int) -> None:
     """Kill a worker that holds leases, now and then the submitter, and hire another."""
     if number % 5 == 4:
-        storm.company.submitter.kill()
-        storm.struck("SIGKILL of the submitter", storm.company.submitter.pid)
-        storm.company.hire_submitter()
+        storm.processes.submitter.kill()
+        storm.struck("SIGKILL of the submitter", storm.processes.submitter.pid)
+        storm.processes.start_submitter()
     storm.kill_holder()
     storm.progress(3)
 
@@ -48,7 +48,7 @@ def test_s3_s5_kills_under_a_lease_of_the_default_length_are_picked_up_within_it
 def test_a_worker_that_dies_by_itself_fails_the_storm_and_its_last_words_are_shown(make_storm, url):
     storm = make_storm("a worker that dies", url, lease=SHORT)
     storm.begin(workers=1)
-    stray = storm.company.hire({"STORM_EXIT": "3"})
+    stray = storm.processes.start_worker({"STORM_EXIT": "3"})
     assert stray.end() == 3
     with pytest.raises(RuntimeError, match=r"ended with 3 by itself:[^$]*told to end with 3"):
         storm.progress(3)
@@ -106,7 +106,7 @@ def check_rolling(storm: Storm, restarts: int) -> None:
     storm.begin(workers=2)
     for _ in range(restarts):
         hand = storm.holder()
-        storm.company.replace(hand)
+        storm.processes.replace(hand)
         storm.struck("SIGTERM", hand.pid)
         hand.signal(signal.SIGTERM)
         storm.progress(3)

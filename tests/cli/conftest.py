@@ -13,7 +13,8 @@ from click.testing import CliRunner, Result
 
 from leasehold import Leasehold, Permanent, Task
 from leasehold.cli.root import root
-from tests.support.processes.workers import ROOT, Hand
+from tests.support.processes.fork_server import ROOT
+from tests.support.processes.workers import Hand
 
 Command = Callable[..., Result]
 

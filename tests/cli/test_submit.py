@@ -5,7 +5,7 @@ import json
 import pytest
 
 from leasehold.cli.exit_codes import ExitCode
-from tests.support.processes.workers import ROOT
+from tests.support.processes.fork_server import ROOT
 from tests.support.wait import until
 
 

@@ -8,7 +8,7 @@ import sys
 from leasehold.cli.jobs.events import project
 from leasehold.store import open_store
 from tests.store.work import submit
-from tests.support.processes.workers import ROOT
+from tests.support.processes.fork_server import ROOT
 
 # Half of a batch reaches the disk, and then the process is gone.
 DYING = """

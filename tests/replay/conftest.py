@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import sqlite_url
-from tests.support.processes.workers import ROOT
+from tests.support.processes.fork_server import ROOT
 
 
 @dataclass(frozen=True, slots=True)

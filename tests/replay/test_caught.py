@@ -18,7 +18,7 @@ from leasehold.model.journal.record import HashChain, Line, RecordCounts, TaskRe
 from leasehold.runtime.replay.errors import Recorded, find_type
 from tests.conftest import sqlite_url
 from tests.replay import catching
-from tests.support.processes.workers import ROOT
+from tests.support.processes.fork_server import ROOT
 
 HOME = catching.__name__
 CAUGHT = {

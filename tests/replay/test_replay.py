@@ -12,7 +12,7 @@ from leasehold import Leasehold, Permanent, Retry, Transient
 from leasehold.errors import RecordDamaged
 from leasehold.runtime.replay.replayer import replay
 from tests.replay.recorder import JOBS
-from tests.support.processes.workers import ROOT
+from tests.support.processes.fork_server import ROOT
 
 # In another year, for whatever asks Python for the time.
 ANOTHER_YEAR = """

@@ -1,7 +1,6 @@
 """A kill at any call of the file system leaves what the next start handles by itself. Where strace is installed."""
 
 import json
-import shutil
 import signal
 import subprocess
 import sys
@@ -12,8 +11,8 @@ from leasehold.runlock import RunActive, acquire, release
 from tests.runlock.commanding import ROOT
 from tests.runlock.dying import STALE_SECONDS
 from tests.runlock.making import archives, at, check_usable, write_lock
+from tests.support.needs import STRACE, find_program
 
-INSTALLED = [pytest.param(program, id="strace") for program in (shutil.which("strace"),) if program]
 # Calls that such a change cannot do without: a trace that has fewer has missed what it should see.
 NEEDED = {
     "acquire": {"mkdir": 1, "openat": 4, "flock": 2, "write": 2, "fsync": 2},
@@ -25,7 +24,7 @@ NEEDED = {
 
 @pytest.mark.soak
 def test_long_runs_have_an_strace_to_kill_with():
-    assert INSTALLED, "These tests need strace. On Debian: apt install strace"
+    assert STRACE.is_there, STRACE.reason
 
 
 def killed(strace, change, root):
@@ -52,7 +51,7 @@ def check_early(run_dir):
 
 
 @pytest.mark.parametrize("change", ["acquire", "takeover", "heartbeat", "release"])
-@pytest.mark.parametrize("strace", INSTALLED)
+@pytest.mark.parametrize("strace", [STRACE.param(find_program("strace"))])
 def test_s15_a_kill_at_any_call_of_the_file_system_needs_nobody_to_clean_up(tmp_path, strace, change):
     stale = write_lock(tmp_path / "sample", STALE_SECONDS)
     for run_dir in killed(strace, change, tmp_path):

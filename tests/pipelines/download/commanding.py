@@ -1,14 +1,12 @@
 """`leasehold download` as a person runs it: a process of its own, with what it says in a file."""
 
 import os
-import subprocess
-import sys
 from contextlib import contextmanager
 
 from leasehold.pipelines.download.collection import Settings
 from tests.support.db import rows
-from tests.support.processes.fork_server import Nestling
-from tests.support.processes.workers import ROOT, Hand
+from tests.support.processes.fork_server import start_module
+from tests.support.processes.workers import Hand
 
 STEERING = ("COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "TERM")
 
@@ -22,14 +20,8 @@ def ordered(folder, lines, *words, terminal=None):
     given = ["download", str(manifest), "--out", str(folder.root), *where, *words]
     known = {name: value for name, value in os.environ.items() if name not in STEERING}
     with log.open("wb") as said:
-        process = Nestling(
-            [sys.executable, "-m", "leasehold", *given],
-            cwd=ROOT,
-            env={**known, "TERM": "xterm"},
-            stdin=subprocess.DEVNULL,
-            stdout=said,
-            stderr=said if terminal is None else terminal,
-        )
+        errors = said if terminal is None else terminal
+        process = start_module("leasehold", *given, env={**known, "TERM": "xterm"}, stdout=said, stderr=errors)
     hand = Hand(process, log)
     try:
         yield hand

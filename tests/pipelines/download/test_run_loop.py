@@ -1,7 +1,6 @@
 """Running to the end: an end comes though files were called off, signals stop cleanly, and the rest goes on later."""
 
 import json
-import os
 import random
 import signal
 import subprocess
@@ -16,8 +15,9 @@ from leasehold.pipelines.download.reports.progress import Forecast, Pace, pace_t
 from leasehold.pipelines.download.run_loop import CollectionSnapshot, FileProgress
 from leasehold.processes import WorkersEnded
 from tests.pipelines.download.gathering import Folder, run_workers, sha
-from tests.support.processes.fork_server import Nestling
-from tests.support.processes.workers import ROOT, Hand
+from tests.support.processes.fork_server import start_module
+from tests.support.processes.fork_server import ROOT
+from tests.support.processes.workers import Hand
 from tests.support.wait import until
 
 CONTENT = random.Random(3).randbytes(300_000)
@@ -34,9 +34,7 @@ def start(tmp_path):
         where = ["--url", folder.url] if folder.url else []
         words = ["download", str(manifest), "--out", str(folder.root), "--workers", "1", *where]
         with log.open("wb") as said:
-            process = Nestling(
-                [sys.executable, "-m", "leasehold", *words], cwd=ROOT, env=dict(os.environ), stdout=said, stderr=said
-            )
+            process = start_module("leasehold", *words, stdout=said, stderr=said)
         hands.append(Hand(process, log))
         return hands[-1]
 

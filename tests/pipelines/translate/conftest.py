@@ -3,12 +3,12 @@
 import pytest
 
 from leasehold.pipelines.translate.translators.apertium import Apertium
-from tests.pipelines.translate.apertium_installed import APERTIUM
 from tests.pipelines.translate.workspace import Workspace
 from tests.support.http.local_model import LocalModel
+from tests.support.needs import APERTIUM
 
 
-@pytest.fixture(params=APERTIUM)
+@pytest.fixture(params=[APERTIUM.param("apertium")])
 def apertium():
     made = Apertium()
     yield made

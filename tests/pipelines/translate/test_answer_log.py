@@ -1,12 +1,13 @@
 """The file of answers: what was put down is found again, whatever else stands in it and whoever writes beside."""
 
 import json
+import subprocess
 import sys
 
 import pytest
 
 from leasehold.pipelines.translate.answer_log import AnswerLog
-from tests.support.processes.fork_server import ROOT, Nestling
+from tests.support.processes.fork_server import ROOT
 
 EACH = 200
 WRITERS = 4
@@ -87,7 +88,7 @@ def test_a_line_that_is_not_an_answer_is_passed_over(answers, line):
 
 def test_answers_that_processes_put_down_at_once_stand_each_in_a_line_of_its_own(answers):
     words = [sys.executable, "-c", WRITER, str(answers.path)]
-    writers = [Nestling([*words, f"w{number}", str(EACH)], cwd=ROOT) for number in range(WRITERS)]
+    writers = [subprocess.Popen([*words, f"w{number}", str(EACH)], cwd=ROOT) for number in range(WRITERS)]
     assert [writer.wait(timeout=60) for writer in writers] == [0] * WRITERS
     lines = [json.loads(line) for line in answers.path.read_bytes().splitlines()]
     assert len(lines) == WRITERS * EACH

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tests.pipelines.translate.apertium_installed import APERTIUM
+from tests.support.needs import APERTIUM
 from tests.tidy.tree import ROOT
 
 GUIDE = (ROOT / "docs" / "translate.md").read_text(encoding="utf-8")
@@ -17,7 +17,7 @@ SHOWN = re.compile(r"^```console\n(.*?)^```\n\nApertium", re.MULTILINE | re.DOTA
 STEP = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 
 
-@pytest.fixture(params=APERTIUM)
+@pytest.fixture(params=[APERTIUM.param("apertium")])
 def folder(tmp_path):
     (tmp_path / "story.md").write_text(STORY.findall(GUIDE)[0], encoding="utf-8")
     return tmp_path

@@ -10,7 +10,7 @@ import pytest
 
 from leasehold.errors import Misuse
 from leasehold.pipelines import translate
-from tests.pipelines.translate.apertium_installed import APERTIUM
+from tests.support.needs import APERTIUM
 
 EXAMPLE = re.compile(r"((?:^    .*\n|^\n)+)", re.MULTILINE)
 PARTS = """
@@ -22,7 +22,7 @@ print(json.dumps([before, made, "leasehold.pipelines.translate.api" in sys.modul
 """
 
 
-@pytest.fixture(params=APERTIUM)
+@pytest.fixture(params=[APERTIUM.param("apertium")])
 def written(tmp_path):
     """What the docstring's example prints for a small chapter, and where it was run."""
     (tmp_path / "chapter.md").write_text("# A house\n\nThe *red* house has 12 windows.\n")

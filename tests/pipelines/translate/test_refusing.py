@@ -24,7 +24,7 @@ from tests.pipelines.translate.workspace import (
     traces,
 )
 from tests.support.disks.small_disk import small_disk
-from tests.support.processes.workers import ROOT
+from tests.support.processes.fork_server import ROOT
 
 NOBODY = 65_534
 MAY_MOUNT = 21  # the bit of CAP_SYS_ADMIN

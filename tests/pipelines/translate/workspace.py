@@ -6,8 +6,6 @@ The words of the dictionary make sentences that reviewers accept; SHY is one tha
 import json
 import os
 import re
-import subprocess
-import sys
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,8 +15,8 @@ from leasehold.cli.root import root
 from leasehold.pipelines.translate.settings import settings_of
 from tests.support.db import rows
 from tests.support.http.model_endpoint import EndpointServer, completion
-from tests.support.processes.fork_server import Nestling
-from tests.support.processes.workers import ROOT, Hand
+from tests.support.processes.fork_server import start_module
+from tests.support.processes.workers import Hand
 from tests.support.wait import until
 
 WORDS = {
@@ -87,22 +85,15 @@ class Workspace:
         return [row["state"] for row in json.loads(self.about("status", "--json").stdout)]
 
     @contextmanager
-    def process(self, *words, log="said", terminal=None, **options):
+    def process(self, *words, log="said", terminal=None):
         """The command in a process of its own, with all it says in a file; it is not left behind.
 
         `terminal`: where its errors go instead.
         """
         path = self.folder / log
         with path.open("wb") as said:
-            process = Nestling(
-                [sys.executable, "-m", "leasehold", *self.order(*words)],
-                cwd=ROOT,
-                env=known(),
-                stdin=subprocess.DEVNULL,
-                stdout=said,
-                stderr=said if terminal is None else terminal,
-                **options,
-            )
+            errors = said if terminal is None else terminal
+            process = start_module("leasehold", *self.order(*words), env=known(), stdout=said, stderr=errors)
         hand = Hand(process, path)
         try:
             yield hand

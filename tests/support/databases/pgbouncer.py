@@ -39,11 +39,6 @@ ignore_startup_parameters = extra_float_digits,options
 PLAIN = "sslmode=disable&gssencmode=disable"  # so that the proxy can read the messages
 
 
-def find_pgbouncer() -> str | None:
-    """Return the program, where it is installed: Debian puts it where only root looks."""
-    return shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
-
-
 @contextlib.contextmanager
 def pooler(server: PostgresServer, database: str, program: str | None) -> Iterator[str]:
     """Put a pooler in front of a server that listens on 127.0.0.1, and give the way through it."""

@@ -64,11 +64,6 @@ http {{
 """
 
 
-def find_nginx() -> str | None:
-    """Return the program, where it is installed (apt install nginx-light): Debian puts it where only root looks."""
-    return shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
-
-
 @dataclass(frozen=True, slots=True)
 class Line:
     """One answer, as nginx wrote it down when it was over: `first` is where the bytes it sent begin."""

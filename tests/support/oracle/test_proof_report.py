@@ -10,7 +10,7 @@ from tests.chaos.figures import Proof, Repickups
 from tests.support.oracle import proof_report
 from tests.support.oracle.commit import Refused, engine_of, standing
 from tests.support.oracle.unshown import SCENARIOS, SEEDS, WANTED, unshown
-from tests.support.processes.workers import ROOT
+from tests.support.processes.fork_server import ROOT
 
 
 def seeds(first: int, last: int, **fields) -> proof_report.Line:

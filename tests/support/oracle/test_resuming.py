@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-from tests.support.processes.workers import ROOT
+from tests.support.processes.fork_server import ROOT
 
 SOME = """
 import os, pytest

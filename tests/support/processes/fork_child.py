@@ -1,11 +1,11 @@
-"""The process that programs of the tests are forked from: it has read the modules that they would read, and no more.
+"""The process that the tests fork modules from: it has imported what most of them import, and no more.
 
-Run as a script with two numbers: a socket to its owner, and the owner's process. It never has a thread, a database or
-a file open, so that a child begins as an interpreter does that has just read the same modules: with streams, an
-environment, a folder, paths, arguments and signals of its own. A child ends as an interpreter ends, but for one thing:
-after its threads, what was registered for the end, and its buffers, its memory is not taken down piece by piece.
+Run as a module with two numbers: a socket to its owner, and the owner's process. It never has a thread, a database or a
+file open, so a child begins as an interpreter does that has just imported the same modules. A child ends as an
+interpreter ends, but for one thing: after its threads, its exit functions and its buffers, its memory is not freed
+piece by piece.
 
-Nothing outlives the owner: when that is gone, the cradle kills every child and ends; when the cradle is gone, the
+Nothing outlives the owner: when the owner ends, this process kills every child and ends; when this process ends, the
 kernel kills them.
 """
 
@@ -26,8 +26,6 @@ import signal
 import socket
 import sys
 import time
-import types
-from pathlib import Path
 from typing import Any, Final, NoReturn
 
 PRELOADED: Final = (
@@ -55,14 +53,14 @@ STREAMS: Final = 3
 PARENT_DEATH: Final = 1  # of prctl: which signal to get when the parent is gone
 
 
-class Ending:
-    """How this process ends: with a code that is known, or as the interpreter finds."""
+class Exit:
+    """Ends this process with the code of its module, or leaves that to the interpreter while the code is not known."""
 
     def __init__(self) -> None:
         self.code: int | None = None
 
     def leave(self) -> None:
-        """End the process, last of all that was registered for the end; trouble with a stream is the interpreter's."""
+        """End the process after every other exit function. A stream that cannot be written is the interpreter's."""
         if self.code is None:
             return
         with contextlib.suppress(Exception):
@@ -71,45 +69,47 @@ class Ending:
             os._exit(self.code)
 
 
-class Cradle:
-    """The process itself: its owner, how it was begun, and the children whose end nobody has asked for."""
+class Server:
+    """This process: its owner, and the children whose exit code was not asked for yet."""
 
     def __init__(self, owner: socket.socket, owner_pid: int) -> None:
         self._owner = owner
         self._owner_pid = owner_pid
         self._pid = os.getpid()
-        # A signal that comes to a child before it is ready for it comes a little later. Those for the group of the
-        # tests are for the tests, which then let go of this process.
+        # A signal that reaches a child before it is ready is delivered a little later. Signals for the group of the
+        # tests are for the tests, which then end this process.
         self._mask = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-        own = {str(Path(one).absolute()) for one in os.environ.get("PYTHONPATH", "").split(os.pathsep) if one}
-        self._paths = [path for path in sys.path if path not in own]
         self._children: set[int] = set()
+        self._codes: dict[int, int] = {}
 
     def serve(self) -> dict[str, Any]:
-        """Obey until the owner is gone; then all of them end here. Comes back in a child, with what it is to do."""
-        eyes = select.poll()
-        for one in (self._owner.fileno(), os.pidfd_open(self._owner_pid)):
-            eyes.register(one, select.POLLIN)
-        while os.getppid() == self._owner_pid and self._owner.fileno() in dict(eyes.poll()):
+        """Obey orders until the owner ends, and then end. Returns only in a child, with the order that it is to run."""
+        poll = select.poll()
+        for descriptor in (self._owner.fileno(), os.pidfd_open(self._owner_pid)):
+            poll.register(descriptor, select.POLLIN)
+        while os.getppid() == self._owner_pid and self._owner.fileno() in dict(poll.poll()):
             text, streams, *_ = socket.recv_fds(self._owner, ORDER_BYTES_MAX, STREAMS)
-            order: dict[str, Any] = json.loads(text or "{}")
-            if "words" in order and self._fork(streams) == 0:
+            if not text:
+                break
+            order: dict[str, Any] = json.loads(text)
+            if "code_of" in order:
+                self._answer(self._code_of(order["code_of"]))
+            elif self._fork(streams) == 0:
                 self._become(order, streams)
                 return order
-            if "ended" in order:
-                self._answer(self._ending_of(order["ended"]))
-            if not order:
-                break
         return self._end()
 
     def _answer(self, answer: int | None) -> None:
         self._owner.sendall(json.dumps(answer).encode())
 
-    def _ending_of(self, child: int) -> int | None:
-        """Return the status that a child has ended with. Until it is asked for, no other process gets its number."""
-        ended, status = os.waitpid(child, os.WNOHANG)
-        self._children.discard(ended)
-        return status if ended else None
+    def _code_of(self, child: int) -> int | None:
+        """Return the exit code of a child that has ended. Until it is asked for, no other process gets its number."""
+        if child in self._children:
+            ended, status = os.waitpid(child, os.WNOHANG)
+            if ended:
+                self._children.remove(child)
+                self._codes[child] = os.waitstatus_to_exitcode(status)
+        return self._codes.get(child)
 
     def _fork(self, streams: list[int]) -> int:
         child = os.fork()
@@ -117,11 +117,12 @@ class Cradle:
             for stream in streams:
                 os.close(stream)
             self._children.add(child)
+            self._codes.pop(child, None)
             self._answer(child)
         return child
 
     def _become(self, order: dict[str, Any], streams: list[int]) -> None:
-        """Be the new process: nothing of this one is left but the modules that were read."""
+        """Be the new process: nothing of this one is left but the modules that it has imported."""
         ctypes.CDLL(None).prctl(PARENT_DEATH, signal.SIGKILL)
         if os.getppid() != self._pid:
             os._exit(1)
@@ -135,8 +136,7 @@ class Cradle:
         os.environ.clear()
         os.environ.update(order["environment"])
         time.tzset()
-        more = [one for one in os.environ.get("PYTHONPATH", "").split(os.pathsep) if one]
-        sys.path[:] = [*(str(Path(one).absolute()) for one in more), *self._paths]
+        sys.path.insert(0, order["folder"])
         renew_streams()
         signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
 
@@ -149,19 +149,18 @@ class Cradle:
 
 
 def renew_streams() -> None:
-    """Make the standard streams as an interpreter does: by what they lead to now, a terminal or not."""
+    """Open the standard streams again: what they do depends on whether they lead to a file, a pipe or a terminal."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         before = getattr(sys, name)
         is_unbuffered = before.write_through
-        size = 0 if is_unbuffered and number else -1
-        buffer = open(number, "wb" if number else "rb", size, closefd=False)  # noqa: SIM115 — open for good
+        buffer = open(number, "wb" if number else "rb", 0 if is_unbuffered and number else -1, closefd=False)  # noqa: SIM115
         setattr(getattr(buffer, "raw", buffer), "name", f"<{name}>")  # noqa: B010 — a property in its stub
         stream = io.TextIOWrapper(
             buffer,
             encoding=before.encoding,
             errors=before.errors,
             newline="\n",
-            line_buffering=not is_unbuffered and (name == "stderr" or buffer.isatty()),
+            line_buffering=not is_unbuffered and (name == "stderr" or os.isatty(number)),
             write_through=is_unbuffered,
         )
         setattr(stream, "mode", "w" if number else "r")  # noqa: B010 — the same
@@ -169,56 +168,31 @@ def renew_streams() -> None:
         setattr(sys, f"__{name}__", stream)
 
 
-def live(words: list[str], ending: Ending) -> None:
-    """Run what an interpreter runs that is given these words, and note the code that it would end with."""
+def run(order: dict[str, Any], end: Exit) -> None:
+    """Run the module as `python -m` does, and keep the code that it ends with."""
+    sys.argv[1:] = order["arguments"]
     try:
-        run(words)
-        ending.code = 0
+        runpy.run_module(order["module"], run_name="__main__", alter_sys=True)
+        end.code = 0
     except SystemExit as error:
         if error.code is None or isinstance(error.code, int):
-            ending.code = (error.code or 0) & 0xFF
+            end.code = (error.code or 0) & 0xFF
         raise
     except Exception:
-        ending.code = 1
+        end.code = 1
         raise
 
 
-def run(words: list[str]) -> None:
-    kind, rest = words[0], words[1:]
-    sys.orig_argv[1:] = words
-    main = sys.modules["__main__"] = types.ModuleType("__main__")
-    if kind == "-m":
-        sys.argv[:] = ["-m", *rest[1:]]
-        sys.path.insert(0, str(Path.cwd()))
-        runpy._run_module_as_main(rest[0])  # type: ignore[attr-defined]  # noqa: SLF001 — what `-m` is
-        return
-    if kind == "-c":
-        sys.argv[:] = ["-c", *rest[1:]]
-        sys.path.insert(0, "")
-        code = compile(rest[0], "<string>", "exec", dont_inherit=True)
-    else:
-        sys.argv[:] = words
-        sys.path.insert(0, str(Path(kind).resolve().parent))
-        main.__dict__.update(__file__=kind, __cached__=None)
-        code = compile(Path(kind).read_bytes(), kind, "exec", dont_inherit=True)
-    exec(code, main.__dict__)  # noqa: S102 — the program of a test
-
-
-def preload() -> None:
+def main() -> None:
+    end = Exit()
+    atexit.register(end.leave)
+    descriptor, owner_pid = map(int, sys.argv[1:])
+    server = Server(socket.socket(fileno=descriptor), owner_pid)
     for name in PRELOADED:
         importlib.import_module(name)
     gc.collect()
     gc.freeze()  # else a child's first collection copies every page that it shares
-
-
-def main() -> None:
-    ending = Ending()
-    atexit.register(ending.leave)
-    sys.path.pop(0)  # this script's own folder
-    descriptor, owner_pid = map(int, sys.argv[1:])
-    cradle = Cradle(socket.socket(fileno=descriptor), owner_pid)
-    preload()
-    live(cradle.serve()["words"], ending)
+    run(server.serve(), end)
 
 
 if __name__ == "__main__":

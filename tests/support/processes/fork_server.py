@@ -1,228 +1,167 @@
-"""Programs of the tests, started quickly: forked from a process that has read their modules, which is most of a start.
+"""Starts Python modules quickly: `start_module` forks them from a process that has imported what most of them import.
 
-`Nestling` is `subprocess.Popen` and `run` is `subprocess.run`, with the same words. A program is a process of its own
-either way: with its number, its streams, its environment and folder, and it can be killed. What the cradle cannot do as
-a new interpreter would is started as a new interpreter: other programs, options of the interpreter, whatever variable
-an interpreter reads when it starts, other users, limits, more than three streams. All are, if the environment has
-LEASEHOLD_TEST_STARTS=real.
+A forked module is a process of its own either way: it has its number, streams, environment and folder, and it can be
+killed. A module whose environment an interpreter or a library reads only at its start (LD_PRELOAD, FAKETIME, PYTHON…)
+is started as a new interpreter; so is every module if LEASEHOLD_TEST_STARTS=real. A test of the start itself (how long
+it takes, what it imports) and a program that is no module use `subprocess`.
 
-Two things differ, so a test of them starts its programs with `subprocess`: what has been read before (how long a start
-takes, what it reads, whether a module does without another), and the order of sets, which is the same in all that one
-cradle has forked.
+The order of sets is the same in all that one server has forked. Nothing outlives this process: see `fork_child.py`.
 """
 
 from __future__ import annotations
 
 import atexit
-import inspect
+import functools
 import json
 import os
 import select
+import signal
 import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final, TypeAlias
 
 from tests.support.processes import fork_child
 
 ROOT: Final = Path(__file__).parents[3]
 STARTS_NAME: Final = "LEASEHOLD_TEST_STARTS"
 PATHS_NAME: Final = "PYTHONPATH"
-# What an interpreter, or a module that the cradle has read, looks at when it starts and not again.
+END_SECONDS_MAX: Final = 60
+# What an interpreter, or a module that the server has imported, reads when it starts and not again.
 READ_AT_START: Final = (
     *("COVERAGE_", "FAKETIME", "FTLANG_", "GLIBC_", "LANG", "LC_", "LD_", "MALLOC_", "PSYCOPG_", "PYTHON"),
     *("TEMP", "TMP"),
 )
-# What a new interpreter has to be started for, unless it has just this value.
-PLAIN: Final[dict[str, Any]] = {
-    "executable": None,
-    "preexec_fn": None,
-    "close_fds": True,
-    "pass_fds": (),
-    "shell": False,
-    "gid": None,
-    "gids": None,
-    "uid": None,
-    "umask": -1,
-    "process_group": -1,
-}
 
 
-class Nursery:
-    """The cradle of this process: it is asked for one thing at a time."""
+class ForkServer:
+    """The process that forks. Any thread may ask it; it answers one question at a time."""
 
     def __init__(self) -> None:
         self.environment = dict(os.environ)
         self._owner_pid = os.getpid()
-        self._turn = threading.Lock()
-        self._line, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._lock = threading.Lock()
+        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
-            words = [sys.executable, fork_child.__file__, str(theirs.fileno()), str(os.getpid())]
-            self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()])
+            words = [sys.executable, "-m", fork_child.__name__, str(theirs.fileno()), str(os.getpid())]
+            self.process = subprocess.Popen(words, cwd=ROOT, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()])
         atexit.register(self.close)
 
-    @property
-    def is_ours(self) -> bool:
-        """Whether it is of this process, not of one that has forked this one, and still there."""
-        return self._owner_pid == os.getpid() and self._line.fileno() != -1 and self.process.poll() is None
-
-    def fork(self, order: bytes, streams: Sequence[int]) -> int:
-        """Begin a process, and return its number."""
-        number: int = self._ask(order, streams)
-        return number
-
-    def ending_of(self, child: int) -> int | None:
-        """Return the status that a child has ended with; None while it runs."""
-        status: int | None = self._ask(json.dumps({"ended": child}).encode())
-        return status
-
-    def _ask(self, order: bytes, streams: Sequence[int] = ()) -> Any:
-        with self._turn:
-            socket.send_fds(self._line, [order], streams)
-            if not (answer := self._line.recv(fork_child.ORDER_BYTES_MAX)):
-                raise ChildProcessError("the cradle is gone, and every process that it has forked")
+    def ask(self, order: Mapping[str, Any], streams: Sequence[int] = ()) -> Any:
+        """Send an order and the files that belong to it, and return the answer."""
+        with self._lock:
+            socket.send_fds(self._socket, [json.dumps(order).encode()], streams)
+            if not (answer := self._socket.recv(fork_child.ORDER_BYTES_MAX)):
+                raise ChildProcessError("the fork server is gone, and every process that it has forked")
             return json.loads(answer)
 
+    def is_alike(self, environment: Mapping[str, str]) -> bool:
+        """Whether an interpreter starts in this environment as the server did; that it finds the tests may differ."""
+        names = {name for name in {**environment, **self.environment} if name.startswith(READ_AT_START)}
+        changed = {name for name in names if environment.get(name) != self.environment.get(name)}
+        paths = {known.get(PATHS_NAME, "") for known in (environment, self.environment)}
+        return not changed or (changed == {PATHS_NAME} and paths == {"", str(ROOT)})
+
     def close(self) -> None:
-        """Kill what is left in the cradle, and the fork_child."""
+        """End the server, which kills what it has forked."""
         if self._owner_pid == os.getpid():
-            self._line.close()
-            self.process.wait(timeout=60)
+            self._socket.close()
+            self.process.wait(timeout=END_SECONDS_MAX)
 
 
-class Nestling(subprocess.Popen):
-    """A program, forked if that is the same as a start."""
+class ForkedProcess:
+    """A process that the server forked, with the words of `subprocess.Popen`."""
 
-    _nursery: Nursery | None = None
-    _waitpid_lock: threading.Lock
+    def __init__(self, server: ForkServer, pid: int) -> None:
+        self.pid = pid
+        self.returncode: int | None = None
+        self._server = server
 
-    @property
-    def is_forked(self) -> bool:
-        return self._nursery is not None
+    def poll(self) -> int | None:
+        """Return the exit code, or None. Until it was returned once, no other process gets this number."""
+        if self.returncode is None:
+            self.returncode = self._server.ask({"code_of": self.pid})
+        return self.returncode
 
-    def _execute_child(self, *given: Any) -> None:
-        asked = inspect.signature(subprocess.Popen._execute_child).bind(self, *given).arguments  # type: ignore[attr-defined]  # noqa: SLF001
-        words = [os.fsdecode(word) for word in asked["args"]] if isinstance(asked["args"], list | tuple) else []
-        environment = dict(os.environ if asked["env"] is None else asked["env"])
-        if not is_plain(asked, words, environment):
-            super()._execute_child(*given)  # type: ignore[misc]
-            return
-        order = {
-            "words": words[1:],
-            "environment": environment,
-            "folder": os.fsdecode(asked["cwd"] or Path.cwd()),
-            "is_leader": asked["start_new_session"],
-        }
-        pipes = [asked[name] for name in ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")]
-        streams = [number if pipe == -1 else pipe for number, pipe in enumerate((pipes[0], pipes[3], pipes[5]))]
-        self._nursery = nursery()
-        self.pid = self._nursery.fork(json.dumps(order).encode(), streams)
-        self._child_created = True
-        self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
-
-    def _internal_poll(self, _deadstate: int | None = None, *given: Any) -> int | None:
-        if self._nursery is None:
-            super()._internal_poll(_deadstate, *given)  # type: ignore[misc]
-        elif self.returncode is None and self._waitpid_lock.acquire(blocking=False):  # else another thread waits
-            try:
-                self._ask_ending(_deadstate)
-            finally:
-                self._waitpid_lock.release()
-        code: int | None = self.returncode
+    def wait(self, timeout: float | None = None) -> int:
+        if self.poll() is None and not _has_ended(self.pid, timeout):
+            raise subprocess.TimeoutExpired(str(self.pid), timeout or 0)
+        code = self.poll()
+        assert code is not None
         return code
 
-    def _ask_ending(self, deadstate: int | None) -> None:
-        try:
-            ended, status = self._try_wait(os.WNOHANG)
-        except OSError:
-            if deadstate is None:
-                raise
-            self.returncode = deadstate
-        else:
-            self.returncode = os.waitstatus_to_exitcode(status) if ended else None
+    def send_signal(self, number: signal.Signals) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
 
-    def _try_wait(self, wait_flags: int) -> tuple[int, int]:
-        if self._nursery is None:
-            ended: tuple[int, int] = super()._try_wait(wait_flags)  # type: ignore[misc]
-            return ended
-        if not wait_flags & os.WNOHANG:
-            await_end(self.pid)
-        status = self._nursery.ending_of(self.pid)
-        return (0, 0) if status is None else (self.pid, status)
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
 
 
-def run(
-    words: Sequence[str], *, check: bool = False, capture_output: bool = False, timeout: float | None = None, **how: Any
-) -> subprocess.CompletedProcess[Any]:
-    """Run a program to its end; one that takes too long is killed."""
-    if capture_output:
-        how |= {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with Nestling(words, **how) as process:
-        try:
-            out, said = process.communicate(timeout=timeout)
-        except BaseException:
-            process.kill()
-            raise
-    done = subprocess.CompletedProcess(words, process.returncode, out, said)
-    if check:
-        done.check_returncode()
-    return done
+Process: TypeAlias = ForkedProcess | subprocess.Popen[bytes]
+Stream: TypeAlias = int | IO[Any] | None
 
 
-def await_end(pid: int) -> None:
-    """Wait for the end of a process that has not been asked for its end."""
+def start_module(
+    module: str,
+    *arguments: str,
+    env: Mapping[str, str] | None = None,
+    cwd: Path = ROOT,
+    stdin: Stream = subprocess.DEVNULL,
+    stdout: Stream = None,
+    stderr: Stream = None,
+    start_new_session: bool = False,
+) -> Process:
+    """Start `python -m module …`, forked if that makes no difference. Streams are files, or None for those of here."""
+    environment = dict(os.environ if env is None else env)
+    if os.environ.get(STARTS_NAME) == "real" or not fork_server().is_alike(environment):
+        return subprocess.Popen(
+            [sys.executable, "-m", module, *arguments],
+            env=environment,
+            cwd=cwd,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            start_new_session=start_new_session,
+        )
+    order = {
+        "module": module,
+        "arguments": arguments,
+        "environment": environment,
+        "folder": str(cwd),
+        "is_leader": start_new_session,
+    }
+    with Path(os.devnull).open("r+b", buffering=0) as nothing:
+        streams = [_descriptor(stream, own, nothing) for own, stream in enumerate((stdin, stdout, stderr))]
+        return ForkedProcess(fork_server(), fork_server().ask(order, streams))
+
+
+def _descriptor(stream: Stream, own: int, nothing: IO[bytes]) -> int:
+    if stream is None:
+        return own
+    if stream == subprocess.DEVNULL:
+        return nothing.fileno()
+    return stream if isinstance(stream, int) else stream.fileno()
+
+
+@functools.cache
+def fork_server() -> ForkServer:
+    """Return the server of this process, which is started with the first module."""
+    return ForkServer()
+
+
+def _has_ended(pid: int, timeout: float | None) -> bool:
+    """Wait for the end of a process whose exit code nobody has asked for."""
+    descriptor = os.pidfd_open(pid)
     try:
-        descriptor = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return
-    try:
-        eyes = select.poll()
-        eyes.register(descriptor, select.POLLIN)
-        eyes.poll()
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)
+        return bool(poll.poll(None if timeout is None else timeout * 1_000))
     finally:
         os.close(descriptor)
-
-
-_lock = threading.Lock()
-_nurseries: list[Nursery] = []
-
-
-def nursery() -> Nursery:
-    """Return the nursery of this process, which is made when the first program is started."""
-    with _lock:
-        if not _nurseries or not _nurseries[-1].is_ours:
-            _nurseries.append(Nursery())
-        return _nurseries[-1]
-
-
-def is_plain(asked: Mapping[str, Any], words: Sequence[str], environment: Mapping[str, str]) -> bool:
-    """Tell whether a program is the same, forked or started."""
-    return (
-        os.environ.get(STARTS_NAME) != "real"
-        and all(asked.get(name, value) == value for name, value in PLAIN.items())
-        and is_program(words)
-        and Path(os.fsdecode(asked["cwd"] or ".")).is_dir()
-        and is_known(environment, nursery().environment)
-        and len(json.dumps([words, environment])) < fork_child.ORDER_BYTES_MAX - 8192
-    )
-
-
-def is_program(words: Sequence[str]) -> bool:
-    """Tell whether these words are this interpreter, without options, and a program for it."""
-    match [*words]:
-        case [sys.executable, "-m" | "-c", _, *_]:
-            return True
-        case [sys.executable, script, *_]:
-            return script.endswith(".py") and not script.startswith("-")
-    return False
-
-
-def is_known(environment: Mapping[str, str], before: Mapping[str, str]) -> bool:
-    """Tell whether an interpreter would start alike in both; that one finds the tests is no difference."""
-    names = {name for name in {**environment, **before} if name.startswith(READ_AT_START)}
-    changed = {name for name in names if environment.get(name) != before.get(name)}
-    paths = {known.get(PATHS_NAME, "") for known in (environment, before)}
-    return not changed or (changed == {PATHS_NAME} and paths == {"", str(ROOT)})

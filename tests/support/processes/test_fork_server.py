@@ -1,4 +1,4 @@
-"""A program that the nursery forks is a process as any other: begun, told, killed and ended as one that is started."""
+"""A module that the fork server forks is a process as any other: started, signalled and ended as by an interpreter."""
 
 import contextlib
 import json
@@ -13,75 +13,79 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.support.processes.fork_server import ROOT, STARTS_NAME, Nestling, nursery, run
+from tests.support.processes.fork_server import ROOT, STARTS_NAME, ForkedProcess, fork_server, start_module
 from tests.support.wait import until
 
 ENDS = {
     "nothing": "",
+    "reconfigured streams": "import sys; [s.reconfigure(errors='replace') for s in (sys.stdout, sys.stderr)]",
     "a number": "import sys; sys.exit(7)",
     "a large number": "import sys; sys.exit(-1)",
-    "a word": "import sys; sys.exit('said at the end')",
+    "a word": "import sys; sys.exit('written at the end')",
     "an error": "raise ValueError('odd')",
     "an interrupt": "raise KeyboardInterrupt",
     "its own kill": "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
-    "abort": "import os; os.abort()",
     "at once": "import os; print('lost', end=''); os._exit(3)",
     "a thread": "import threading; threading.Timer(0.01, print, ['later']).start(); print('first')",
-    "what it registered": "import atexit; atexit.register(print, 'last'); print('first', end='')",
-    "a thread's error": "import threading; threading.Thread(target=lambda: 1 / 0).start()",
-    "an error in what it registered": "import atexit; atexit.register(lambda: 1 / 0)",
+    "an exit function": "import atexit; atexit.register(print, 'last'); print('first', end='')",
+    "an error in an exit function": "import atexit; atexit.register(lambda: 1 / 0)",
     "no reader": "import os, sys; sys.stdout.write('x'); r, w = os.pipe(); os.close(r); os.dup2(w, 1)",
 }
-SIGHTS = {
-    "arguments": "import sys; print(sys.argv)",
-    "words": "import sys; print(sys.orig_argv)",
-    "paths": "import sys; print(sys.path)",
-    "folder": "import os; print(os.getcwd())",
+SURROUNDINGS = {
+    "arguments": "import sys; print(sys.argv[1:])",
+    "folder": "import os, sys; print(os.getcwd(), sys.path[0])",
     "environment": "import os; print(sorted(os.environ.items()))",
     "a grandchild's environment": "import os, subprocess; subprocess.run(['env', '-0'], check=True)",
     "time zone": "import time; print(time.localtime(0))",
     "streams": (
-        "import sys\nfor one in (sys.stdin, sys.stdout, sys.stderr):\n"
-        "    print(one, one.encoding, one.errors, one.newlines, one.line_buffering, one.write_through, one.isatty())\n"
-        "    print(one.buffer, one.fileno(), one is getattr(sys, '__' + one.name[1:-1] + '__'))"
+        "import sys\nfor stream in (sys.stdin, sys.stdout, sys.stderr):\n"
+        "    print(stream.encoding, stream.errors, stream.line_buffering, stream.write_through, stream.seekable())\n"
+        "    print(stream.newlines, stream.isatty(), stream.fileno(), stream.closed)"
     ),
-    "what it is given": "import sys; print(sys.stdin.read())",
-    "signals": "import signal; print([(int(one), str(signal.getsignal(one))[:20]) for one in signal.valid_signals()])",
+    "input": "import sys; print(sys.stdin.read())",
+    "signals": "import signal; print([(int(n), str(signal.getsignal(n))[:20]) for n in signal.valid_signals()])",
     "blocked signals": "import signal; print(signal.pthread_sigmask(signal.SIG_BLOCK, []))",
     "files": "import os; print(sorted(os.listdir('/proc/self/fd')))",
     "threads": "import threading; print(threading.enumerate()[0].name, threading.active_count())",
     "group": "import os; print(os.getpgrp(), os.getsid(0))",
-    "limits": "import resource; print([resource.getrlimit(n) for n in range(16)])",
-    "main": "import sys; print(sorted(vars(sys.modules['__main__']).keys() - {'__annotations__'}), __name__)",
     "mask of files": "import os; print(os.umask(0))",
-    "options": "import sys; print(sys.flags, sys.warnoptions, sys._xoptions)",
-    "features": "def f(x: int): ...\nprint(f.__annotations__)",
+    "main": "print(__name__, __package__)",
 }
-
-# An interpreter that hears of a signal just before it waits, waits; so it waits again and again.
+# A signal that comes just before a process waits must not be missed: it waits again and again.
 WAITING = """
-import select, sys
-def wait():
-    while not select.select([sys.stdin], [], [], 0.02)[0]: pass
+import signal, sys, threading
 print("here", flush=True)
+while not threading.Event().wait(0.02): pass
 """
 
 
-def both(words, **how):
-    """Return what became of a program that was forked, and of the same that was started."""
-    found = []
-    for begin in (run, subprocess.run):
-        with contextlib.ExitStack() as files:
-            if "cwd" in how:
-                how["stdin"] = files.enter_context((how["cwd"] / "given").open())
-            done = begin([sys.executable, *words], capture_output=True, text=True, check=False, timeout=60, **how)
-        found.append(done)
-    return found
+@pytest.fixture
+def package(tmp_path):
+    """Makes a module of some code, in a folder of its own."""
+
+    def make(code):
+        (tmp_path / "sample").mkdir(exist_ok=True)
+        (tmp_path / "sample" / "__main__.py").write_text(code)
+        return tmp_path
+
+    return make
 
 
-def last_lines(text):
-    """Return what is said about errors, without the way to them and addresses."""
-    return [re.sub("0x[0-9a-f]+", "", line) for line in text.splitlines() if not line.startswith(" ")]
+def outcome_of(start, folder, **how):
+    """Run the module to its end; return its exit code, its output and its errors without paths and addresses."""
+    (folder / "given").write_bytes(b"a line\r\n\xc3\xa4")
+    with (folder / "given").open() as given, (folder / "out").open("wb") as out, (folder / "err").open("wb") as errors:
+        process = start(stdin=given, stdout=out, stderr=errors, cwd=folder, **how)
+        code = process.wait(timeout=60)
+    lines = [line for line in (folder / "err").read_text().splitlines() if not line.startswith(" ")]
+    return code, (folder / "out").read_text(), [re.sub("0x[0-9a-f]+", "", line) for line in lines]
+
+
+def check_same(folder, *arguments, **how):
+    """Check that the module ends and prints the same, forked and started."""
+    forked = outcome_of(lambda **streams: start_module("sample", *arguments, **streams), folder, **how)
+    words = [sys.executable, "-m", "sample", *arguments]
+    assert forked == outcome_of(lambda **streams: subprocess.Popen(words, **streams), folder, **how)
 
 
 def is_gone(pid):
@@ -89,113 +93,75 @@ def is_gone(pid):
 
 
 @contextlib.contextmanager
-def waiting(code="wait()", **how):
-    """A forked program that waits for a line, and is not left behind."""
-    words = [sys.executable, "-c", WAITING + code]
-    how |= {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with Nestling(words, text=True, **how) as one:
-        assert one.is_forked
-        try:
-            assert one.stdout is not None
-            assert one.stdout.readline() == "here\n"
-            yield one
-        finally:
-            one.kill()
+def waiting(folder, **how):
+    """A forked module that waits, and is not left behind."""
+    log = folder / f"log-{len(list(folder.glob('log-*')))}"
+    with log.open("wb") as lines:
+        process = start_module("sample", cwd=folder, stdout=lines, stderr=lines, **how)
+    assert isinstance(process, ForkedProcess)
+    try:
+        until(lambda: log.read_text() == "here\n")
+        yield process
+    finally:
+        process.kill()
+        process.wait()
 
 
-@pytest.mark.parametrize("program", ENDS.values(), ids=ENDS)
-def test_a_forked_program_ends_as_a_started_one_does(program):
-    forked, started = both(["-c", program])
-    assert (forked.returncode, forked.stdout) == (started.returncode, started.stdout)
-    assert last_lines(forked.stderr) == last_lines(started.stderr)
+@pytest.mark.parametrize("code", ENDS.values(), ids=ENDS)
+def test_a_forked_module_ends_as_a_started_one_does(code, package):
+    check_same(package(code))
 
 
-@pytest.mark.parametrize("program", SIGHTS.values(), ids=SIGHTS)
-def test_a_forked_program_sees_what_a_started_one_sees(program, tmp_path):
+@pytest.mark.parametrize("code", SURROUNDINGS.values(), ids=SURROUNDINGS)
+def test_a_forked_module_has_the_surroundings_of_a_started_one(code, package):
     known = os.environ | {"TZ": "Asia/Kathmandu", "MARK": "a=b\nc", "PYTHONPATH": str(ROOT)}
-    (tmp_path / "given").write_bytes(b"a line\r\n\xc3\xa4")
-    for words in (["-c", program, "a", ""], script_of(program, tmp_path), module_of(program, tmp_path)):
-        forked, started = both(words, cwd=tmp_path, env=known)
-        assert (forked.stdout, forked.stderr) == (started.stdout, started.stderr)
-        assert forked.returncode == started.returncode == 0
-
-
-def script_of(program, folder):
-    (folder / "script.py").write_text(program)
-    return ["script.py", "--odd", "ä"]
-
-
-def module_of(program, folder):
-    (folder / "package").mkdir(exist_ok=True)
-    (folder / "package" / "__main__.py").write_text(program)
-    return ["-m", "package", "-m", "x"]
+    check_same(package(code), "a", "", "--odd", "ä", env=known)
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1])
-def test_a_signal_ends_a_forked_program_and_no_other(number):
-    with waiting() as one, waiting() as other:
-        one.send_signal(number)
-        assert one.wait(timeout=60) == -number
+def test_a_signal_ends_a_forked_module_and_no_other(number, package):
+    with waiting(package(WAITING)) as process, waiting(package(WAITING)) as other:
+        process.send_signal(number)
+        assert process.wait(timeout=60) == -number
         assert other.poll() is None
-        out, _ = other.communicate("\n", timeout=60)
-        assert (other.returncode, out) == (0, "")
-    assert nursery().is_ours
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_that_comes_as_soon_as_the_process_is_there_is_not_lost(number):
+def test_a_signal_that_comes_as_soon_as_the_process_is_there_is_not_lost(package):
+    folder = package(WAITING)
     for _ in range(20):
-        words = [sys.executable, "-c", WAITING + "wait()"]
-        with Nestling(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-            process.send_signal(number)
-            assert process.wait(timeout=60) == -number
+        process = start_module("sample", cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process.terminate()
+        assert process.wait(timeout=60) == -signal.SIGTERM
 
 
-def test_a_number_is_not_given_away_before_somebody_asked_how_its_process_ended():
-    with waiting() as process:
-        process.kill()
+def test_a_number_is_not_given_away_before_somebody_asked_for_the_exit_code(package):
+    with waiting(package(WAITING)) as process:
+        os.kill(process.pid, signal.SIGKILL)
         until(lambda: psutil.Process(process.pid).status() == psutil.STATUS_ZOMBIE)
         assert process.poll() == -signal.SIGKILL
         assert not psutil.pid_exists(process.pid)
         assert (process.poll(), process.wait()) == (-signal.SIGKILL, -signal.SIGKILL)
 
 
-def test_a_program_that_takes_too_long_is_killed():
-    with waiting() as process, pytest.raises(subprocess.TimeoutExpired):
+def test_a_wait_that_takes_too_long_is_given_up(package):
+    with waiting(package(WAITING)) as process, pytest.raises(subprocess.TimeoutExpired):
         process.wait(timeout=0.01)
-    with pytest.raises(subprocess.TimeoutExpired):
-        run([sys.executable, "-c", "import signal; signal.pause()"], timeout=0.01)
 
 
-def test_a_failure_is_raised_if_that_is_wanted():
-    with pytest.raises(subprocess.CalledProcessError) as caught:
-        run([sys.executable, "-c", "import sys; print('why'); sys.exit(3)"], check=True, capture_output=True)
-    assert (caught.value.returncode, caught.value.stdout) == (3, b"why\n")
-
-
-def test_a_forked_program_leads_a_group_of_its_own_if_it_is_told_to():
-    with waiting(start_new_session=True) as leader, waiting() as follower:
+def test_a_forked_module_leads_a_group_of_its_own_if_that_is_asked_for(package):
+    folder = package(WAITING)
+    with waiting(folder, start_new_session=True) as leader, waiting(folder) as follower:
         assert os.getpgid(leader.pid) == os.getsid(leader.pid) == leader.pid
         assert os.getpgid(follower.pid) == os.getpgrp()
-        os.killpg(leader.pid, signal.SIGKILL)
-        assert leader.wait(timeout=60) == -signal.SIGKILL
-        assert follower.poll() is None
 
 
-def test_a_pipe_ends_when_the_forked_program_does_though_others_were_forked_meanwhile():
-    with waiting("print('last')") as one, waiting() as other:
-        assert one.stdout is not None
-        assert one.stdout.read() == "last\n"
-        assert other.poll() is None
+def test_modules_are_forked_by_many_threads_at_once(package):
+    folder, codes = package("import sys; sys.exit(int(sys.argv[1]))"), []
 
+    def run(code):
+        codes.append(start_module("sample", str(code), cwd=folder).wait(timeout=60))
 
-def test_programs_are_forked_by_many_threads_at_once():
-    codes: list[int] = []
-
-    def begin(code):
-        codes.append(run([sys.executable, "-c", f"import sys; sys.exit({code})"]).returncode)
-
-    threads = [threading.Thread(target=begin, args=[code]) for code in range(20)]
+    threads = [threading.Thread(target=run, args=[code]) for code in range(20)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -203,111 +169,87 @@ def test_programs_are_forked_by_many_threads_at_once():
     assert sorted(codes) == list(range(20))
 
 
-def test_no_two_forked_programs_draw_the_same_numbers():
-    code = (
+def test_no_two_forked_modules_draw_the_same_numbers(package):
+    folder = package(
         "import random, uuid, secrets, apsw, tempfile\n"
         "drawn = apsw.Connection(':memory:').execute('SELECT hex(randomblob(8))').get\n"
         "print(random.random(), uuid.uuid4(), secrets.token_hex(8), drawn, next(tempfile._get_candidate_names()))"
     )
-    drawn = [run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout for _ in range(3)]
-    assert all(len({*column}) == 3 for column in zip(*(line.split() for line in drawn), strict=True))
+    drawn = [outcome_of(lambda **how: start_module("sample", **how), folder)[1].split() for _ in range(3)]
+    assert [len({*column}) for column in zip(*drawn, strict=True)] == [3] * 5
 
 
 @pytest.mark.parametrize(
-    ("words", "how"),
+    "changed",
     [
-        pytest.param(["-I", "-c", ""], {}, id="options"),
-        pytest.param(["-"], {"stdin": subprocess.DEVNULL}, id="a program from a stream"),
-        pytest.param(["-c", ""], {"pass_fds": [2]}, id="more files"),
-        pytest.param(["-c", ""], {"preexec_fn": os.getpid}, id="acts before"),
-        pytest.param(["-c", ""], {"umask": 0o77}, id="a mask"),
-        pytest.param(["-c", ""], {"user": os.getuid()}, id="a user"),
-        pytest.param(["-c", ""], {"env": {**os.environ, "PYTHONHASHSEED": "7"}}, id="a seed"),
-        pytest.param(["-c", ""], {"env": {**os.environ, "LC_ALL": "POSIX"}}, id="a locale"),
-        pytest.param(["-c", ""], {"env": {**os.environ, "LD_PRELOAD": ""}}, id="a library"),
-        pytest.param(["-c", ""], {"env": {**os.environ, "TMPDIR": "/var/tmp"}}, id="a temporary folder"),
-        pytest.param(["-c", ""], {"env": {**os.environ, "PYTHONPATH": "/nowhere"}}, id="paths"),
-        pytest.param(["-c", ""], {"env": {**os.environ, "LARGE": "x" * 125_000}}, id="more than an order holds"),
+        {"PYTHONHASHSEED": "7"},
+        {"LC_ALL": "POSIX"},
+        {"LD_PRELOAD": ""},
+        {"TMPDIR": "/var/tmp"},
+        {"PYTHONPATH": "/nowhere"},
+        {"FAKETIME": "+1h"},
     ],
+    ids=lambda changed: next(iter(changed)),
 )
-def test_what_the_cradle_cannot_do_is_done_by_a_new_interpreter(words, how):
-    with Nestling([sys.executable, *words], **how) as process:
-        assert not process.is_forked
-        assert psutil.Process(process.pid).ppid() == os.getpid()
-        assert process.wait(timeout=60) == 0
+def test_what_is_read_only_at_a_start_needs_a_new_interpreter(changed, package):
+    process = start_module("sample", cwd=package(""), env=os.environ | changed)
+    assert isinstance(process, subprocess.Popen)
+    assert process.wait(timeout=60) == 0
 
 
-def test_other_programs_and_folders_that_are_not_there_are_no_matter_of_the_cradle(tmp_path):
-    with Nestling(["true"]) as process:
-        assert (process.is_forked, process.wait(timeout=60)) == (False, 0)
-    with pytest.raises(FileNotFoundError):
-        Nestling([sys.executable, "-c", ""], cwd=tmp_path / "nowhere")
-
-
-def test_every_program_is_started_anew_if_the_environment_wants_it(monkeypatch):
+def test_every_module_is_started_if_the_environment_asks_for_it(monkeypatch, package):
     monkeypatch.setenv(STARTS_NAME, "real")
-    with Nestling([sys.executable, "-c", ""]) as process:
-        assert (process.is_forked, process.wait(timeout=60)) == (False, 0)
+    process = start_module("sample", cwd=package(""))
+    assert isinstance(process, subprocess.Popen)
+    assert process.wait(timeout=60) == 0
 
 
-def test_the_cradle_has_one_thread_and_no_file_open_but_its_line():
-    with waiting():
-        owner = psutil.Process(nursery().process.pid)
-        opened = [str(path.readlink()) for path in Path(f"/proc/{owner.pid}/fd").iterdir() if int(path.name) > 2]
-        assert owner.num_threads() == 1
+def test_the_server_has_one_thread_and_no_file_open_but_its_socket(package):
+    with waiting(package(WAITING)):
+        server = psutil.Process(fork_server().process.pid)
+        opened = [str(path.readlink()) for path in Path(f"/proc/{server.pid}/fd").iterdir() if int(path.name) > 2]
+        assert server.num_threads() == 1
         assert sorted(name.partition(":")[0] for name in opened) == ["anon_inode", "socket"]
 
 
 OWNER = """
 import json, os, signal, subprocess, sys
-from tests.support.processes.fork_server import Nestling, nursery
-words = [sys.executable, "-c", "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); signal.pause()"]
-born = [Nestling(words, stdout=subprocess.DEVNULL, start_new_session=one) for one in (False, True)]
-print(json.dumps([nursery().process.pid, *(one.pid for one in born)]), flush=True)
+from tests.support.processes.fork_server import fork_server, start_module
+children = [start_module("sample", cwd=sys.argv[2], start_new_session=leads) for leads in (False, True)]
+print(json.dumps([fork_server().process.pid, *(child.pid for child in children)]), flush=True)
 signal.pause() if sys.argv[1] == "wait" else os._exit(0)
 """
 
 
 @pytest.fixture
-def family():
-    """A process with a nursery of its own; the numbers of its cradle and of two programs."""
+def family(package):
+    """A process with a server of its own; the numbers of the server and of two children that ignore SIGTERM."""
     with contextlib.ExitStack() as stack:
 
-        def begin(word):
-            words = [sys.executable, "-c", OWNER, word]
+        def start(word):
+            folder = package("import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); signal.pause()")
+            words = [sys.executable, "-c", OWNER, word, str(folder)]
             owner = stack.enter_context(subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, text=True))
             stack.callback(owner.kill)
             assert owner.stdout is not None
             return owner, json.loads(owner.stdout.readline())
 
-        yield begin
+        yield start
 
 
-def test_nothing_is_left_when_the_owner_of_a_nursery_is_killed(family):
-    owner, kin = family("wait")
-    assert not any(map(is_gone, kin))
+def test_nothing_is_left_when_the_owner_of_a_server_is_killed(family):
+    owner, pids = family("wait")
+    assert not any(map(is_gone, pids))
     owner.kill()
-    until(lambda: all(map(is_gone, kin)))
+    until(lambda: all(map(is_gone, pids)))
 
 
-def test_nothing_is_left_when_the_owner_of_a_nursery_ends_and_closes_nothing(family):
-    _, kin = family("leave")
-    until(lambda: all(map(is_gone, kin)))
+def test_nothing_is_left_when_the_owner_of_a_server_ends_and_closes_nothing(family):
+    _, pids = family("leave")
+    until(lambda: all(map(is_gone, pids)))
 
 
-def test_nothing_is_left_when_a_cradle_is_killed(family):
-    _, (cradle, *kin) = family("wait")
-    os.kill(cradle, signal.SIGKILL)
-    until(lambda: all(map(is_gone, kin)))
-
-
-def test_a_process_that_was_forked_from_the_owner_has_a_nursery_of_its_own():
-    program = (
-        "import os, sys\n"
-        "from tests.support.processes.fork_server import nursery, run\n"
-        "first, below = nursery().process.pid, os.fork()\n"
-        "assert run([sys.executable, '-c', ''], check=True) and (nursery().process.pid == first) is (below > 0)\n"
-        "sys.exit(os.waitstatus_to_exitcode(os.waitpid(below, 0)[1]) if below else 0)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+def test_nothing_is_left_when_a_server_is_killed(family):
+    _, (server, *pids) = family("wait")
+    os.kill(server, signal.SIGKILL)
+    until(lambda: all(map(is_gone, pids)))

@@ -4,8 +4,6 @@ import contextlib
 import json
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,16 +13,14 @@ import pytest
 
 from leasehold import Leasehold
 from tests.support.databases.postgres import PostgresServer
-from tests.support.processes.fork_server import Nestling
+from tests.support.processes.fork_server import Process, start_module
 from tests.support.wait import until
-
-ROOT = Path(__file__).parents[3]
 
 
 class Hand:
     """One worker process."""
 
-    def __init__(self, process: subprocess.Popen[bytes], log: Path) -> None:
+    def __init__(self, process: Process, log: Path) -> None:
         self._process = process
         self._log = log
         self.pid = process.pid
@@ -79,14 +75,8 @@ class Crew:
         log = self.folder / f"worker-{len(self.hands)}.log"
         known = {"LEASEHOLD_URL": self.url, "WORKSHOP_FOLDER": str(self.folder)}
         with log.open("wb") as lines:
-            process = Nestling(
-                [sys.executable, "-m", module, *arguments],
-                cwd=ROOT,
-                env=os.environ | known | (environment or {}),
-                stdin=subprocess.DEVNULL,
-                stdout=lines,
-                stderr=lines,
-            )
+            environment = os.environ | known | (environment or {})
+            process = start_module(module, *arguments, env=environment, stdout=lines, stderr=lines)
         hand = Hand(process, log)
         self.hands.append(hand)
         return hand

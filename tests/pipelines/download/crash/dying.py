@@ -9,6 +9,7 @@ die. A process that is `powerless` may do with its files what their permissions 
 import ctypes
 import os
 import signal
+import subprocess
 import sys
 from contextlib import closing
 from dataclasses import replace
@@ -19,7 +20,7 @@ from leasehold.pipelines.download.collection import HANDS_MAX, settings_of_this_
 from leasehold.pipelines.download.files.content_store import ContentStore
 from leasehold.pipelines.download.handler import Tools
 from leasehold.pipelines.download.process.concurrency import ThreadPool
-from tests.support.processes.fork_server import ROOT, Nestling
+from tests.support.processes.fork_server import ROOT, start_module
 
 NEVER = "never"
 POWERLESS = "powerless"
@@ -113,10 +114,13 @@ class DyingCollection(Collection):
 
 
 def start(settings, seam, log, *words, **options):
-    """Start such a process."""
+    """Start such a process. `options`: those of `subprocess.Popen`, such as another user."""
     environment = {**os.environ, **settings.environment(), "PYTHONPATH": str(ROOT)}
-    program = [sys.executable, "-m", "tests.pipelines.download.crash.dying", seam, *words]
-    return Nestling(program, env=environment, stdout=log, stderr=log, **options)
+    module = "tests.pipelines.download.crash.dying"
+    if options:
+        program = [sys.executable, "-m", module, seam, *words]
+        return subprocess.Popen(program, env=environment, stdout=log, stderr=log, **options)
+    return start_module(module, seam, *words, env=environment, stdout=log, stderr=log)
 
 
 def give_up_power():

@@ -14,7 +14,7 @@ import pytest
 
 from leasehold.pipelines.download import Collection, Settings
 from tests.support.db import check_journal, check_places
-from tests.support.processes.workers import ROOT
+from tests.support.processes.fork_server import ROOT
 from tests.support.wait import until
 
 FILES = 60

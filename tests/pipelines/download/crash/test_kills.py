@@ -3,10 +3,9 @@
 import hashlib
 import os
 import random
-import sys
 
 from leasehold.pipelines.download import read_manifest
-from tests.support.processes.fork_server import ROOT, Nestling
+from tests.support.processes.fork_server import ROOT, start_module
 from tests.support.wait import until
 
 FILES = 6
@@ -15,9 +14,9 @@ KILLS = 4
 
 
 def worker(settings, log):
-    words = [sys.executable, "-m", "leasehold", "worker", "leasehold.pipelines.download", "--concurrency", "10"]
+    words = ["worker", "leasehold.pipelines.download", "--concurrency", "10"]
     environment = {**os.environ, **settings.environment(), "PYTHONPATH": str(ROOT)}
-    return Nestling(words, env=environment, stdout=log, stderr=log)
+    return start_module("leasehold", *words, env=environment, stdout=log, stderr=log)
 
 
 def test_s4_files_of_killed_workers_are_whole_and_no_range_is_fetched_twice_beyond_the_torn_part(

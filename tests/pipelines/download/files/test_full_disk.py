@@ -8,14 +8,14 @@ import signal
 import subprocess
 import sys
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
 from leasehold.pipelines.download import Collection, Settings, read_manifest
 from tests.support.db import check_journal, check_places, rows
 from tests.support.disks.small_disk import small_disk
-from tests.support.processes.workers import ROOT
+from tests.support.needs import MOUNT
+from tests.support.processes.fork_server import ROOT
 from tests.support.wait import until
 
 FILES = 2
@@ -25,16 +25,9 @@ MEGABYTES = 64
 SMALL_FILES = 6  # as many as are fetched at once
 SMALL_SIZE = 60_000
 FILE_MAX = 4_000_000
-MAY_MOUNT = 21  # the bit of CAP_SYS_ADMIN
 
 
-def disks():
-    """Return the sizes of disks that can be made here: none without the right to mount."""
-    (line,) = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("CapEff")]
-    return [MEGABYTES] if int(line.split()[1], 16) >> MAY_MOUNT & 1 else []
-
-
-@pytest.fixture(params=disks())
+@pytest.fixture(params=[MOUNT.param(MEGABYTES)])
 def disk(request):
     with small_disk(request.param) as made:
         yield made

@@ -16,7 +16,7 @@ import pytest
 
 from leasehold.pipelines.download import Collection, Settings, read_manifest
 from tests.pipelines.download.crash.dying import NEVER, POWERLESS, start
-from tests.support.processes.workers import ROOT
+from tests.support.processes.fork_server import ROOT
 from tests.support.wait import until
 
 LARGE = random.Random(21).randbytes(300_000)

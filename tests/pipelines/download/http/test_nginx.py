@@ -4,7 +4,6 @@ import gzip
 import hashlib
 import os
 import random
-import sys
 from contextlib import closing
 from http.client import HTTPConnection
 
@@ -12,16 +11,16 @@ import pytest
 
 from leasehold.pipelines.download import read_manifest
 from tests.pipelines.download.http.sync_client import CONTENT, SHA, failure_of, fetch, leave_a_part
-from tests.support.http.nginx import Nginx, find_nginx
-from tests.support.processes.fork_server import ROOT, Nestling
+from tests.support.http.nginx import Nginx
+from tests.support.needs import NGINX, find_program
+from tests.support.processes.fork_server import ROOT, start_module
 from tests.support.wait import until
 
 LARGE = random.Random(17).randbytes(2_500_000)
 KILLS = 3
-INSTALLED = [pytest.param(program, id="nginx") for program in (find_nginx(),) if program]
 
 
-@pytest.fixture(params=INSTALLED)
+@pytest.fixture(params=[NGINX.param(find_program("nginx"))])
 def nginx(request):
     with Nginx(request.param, rate=100_000) as made:
         made.add("paper.txt", CONTENT)
@@ -35,7 +34,7 @@ def client(make_client):
 
 @pytest.mark.soak
 def test_long_runs_have_an_nginx_to_ask():
-    assert INSTALLED, "These tests need nginx. On Debian: apt install nginx-light"
+    assert NGINX.is_there, NGINX.reason
 
 
 def test_nginx_is_asked_for_the_file_itself_and_not_for_a_compressed_one(nginx, client, part):
@@ -119,9 +118,9 @@ def test_what_nginx_answers_instead_of_a_file_has_its_class(
 
 
 def worker(settings, log):
-    words = [sys.executable, "-m", "leasehold", "worker", "leasehold.pipelines.download"]
     environment = {**os.environ, **settings.environment(), "PYTHONPATH": str(ROOT)}
-    return Nestling(words, env=environment, stdout=log, stderr=log)
+    words = ["worker", "leasehold.pipelines.download"]
+    return start_module("leasehold", *words, env=environment, stdout=log, stderr=log)
 
 
 def test_s4_a_killed_worker_asks_nginx_for_nothing_that_is_on_disk_already(nginx, collection, tmp_path):

@@ -3,7 +3,6 @@
 import hashlib
 import os
 import random
-import sys
 
 import pytest
 
@@ -11,7 +10,7 @@ from leasehold.model.failure.failure import classify
 from leasehold.pipelines.download import read_manifest
 from tests.pipelines.download.http.sync_client import CONTENT, SHA, fetch, leave_a_part
 from tests.support.http.starlette import StarletteFiles
-from tests.support.processes.fork_server import ROOT, Nestling
+from tests.support.processes.fork_server import ROOT, start_module
 from tests.support.wait import until
 
 LARGE = random.Random(23).randbytes(3_000_000)
@@ -76,9 +75,9 @@ def test_what_starlette_does_not_have_is_not_found(server, client, part):
 
 
 def worker(settings, log):
-    words = [sys.executable, "-m", "leasehold", "worker", "leasehold.pipelines.download"]
     environment = {**os.environ, **settings.environment(), "PYTHONPATH": str(ROOT)}
-    return Nestling(words, env=environment, stdout=log, stderr=log)
+    words = ["worker", "leasehold.pipelines.download"]
+    return start_module("leasehold", *words, env=environment, stdout=log, stderr=log)
 
 
 def test_s4_a_killed_worker_asks_starlette_for_nothing_that_is_on_disk_already(server, folder, collection, tmp_path):

@@ -19,7 +19,6 @@ from leasehold.pipelines.download.job_leasing import lease_next_job, release_lea
 from leasehold.pipelines.download.job_reconciler import cleanup_stale_leases, cleanup_stale_ops, reconcile_jobs
 from leasehold.pipelines.download.job_state import advance_state, get_current_state
 from tests.pipelines.download.script.scripts import URL, clock_of, go, lease, plan, table
-from tests.support.processes.fork_server import Nestling
 from tests.support.wait import until
 
 
@@ -188,7 +187,7 @@ while job := lease_next_job(conn, owner=sys.argv[2], ttl_s=600):
     release_lease(conn, job_id=job["job_id"], owner=sys.argv[2])
 """
     words = [sys.executable, "-c", code, str(tmp_path / "manifest.sqlite3")]
-    crew = [Nestling([*words, str(number)], stdout=subprocess.PIPE, text=True) for number in range(3)]
+    crew = [subprocess.Popen([*words, str(number)], stdout=subprocess.PIPE, text=True) for number in range(3)]
     told = [one.communicate()[0].split() for one in crew]
     assert [one.returncode for one in crew] == [0, 0, 0]
     assert sorted(job for one in told for job in one) == jobs
@@ -206,7 +205,7 @@ job = lease_next_job(conn, owner="killed", ttl_s=1)
 run_effect(conn, job_id=job["job_id"], kind="STREAM", opkey="k", effect_fn=lambda: print("in", flush=True) or input())
 """
     words = [sys.executable, "-c", code, str(tmp_path / "manifest.sqlite3")]
-    script = Nestling(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    script = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert script.stdout is not None
     assert script.stdout.readline().strip() == "in"
     script.kill()

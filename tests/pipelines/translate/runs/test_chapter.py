@@ -9,7 +9,7 @@ from leasehold.pipelines.translate.api import status
 from leasehold.pipelines.translate.documents import read_document
 from leasehold.pipelines.translate.gate import ReworkReason
 from leasehold.pipelines.translate.paragraphs import content_hash
-from tests.pipelines.translate.apertium_installed import APERTIUM
+from tests.support.needs import APERTIUM
 from tests.pipelines.translate.documents.structure import blocks_of, inlines_of
 from tests.pipelines.translate.finished_run import run_translate
 from tests.tidy.tree import ROOT
@@ -19,7 +19,7 @@ ACCEPTED_LEAST = 0.85  # as in test_calibration.py, with back-translation
 REASONS = set(ReworkReason)
 
 
-@pytest.fixture(scope="module", params=APERTIUM)
+@pytest.fixture(scope="module", params=[APERTIUM.param("apertium")])
 def run(tmp_path_factory):
     """The chapter translated once, for all tests here."""
     return run_translate(CHAPTER, tmp_path_factory.mktemp("runs"), "--unattended", "--workers", "2")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from leasehold.pipelines.translate.answer_log import AnswerLog
 from leasehold.pipelines.translate.folder import sweep, write_whole
-from tests.support.processes.workers import ROOT
+from tests.support.processes.fork_server import ROOT
 
 # A process that is killed when it comes to an act, which Python tells of before it is done.
 DYING = """

@@ -9,7 +9,7 @@ import pytest
 
 from leasehold.contracts import check_run
 from leasehold.pipelines.translate.documents import read_document
-from tests.pipelines.translate.apertium_installed import APERTIUM
+from tests.support.needs import APERTIUM
 from tests.pipelines.translate.documents.words import manuscript
 from tests.pipelines.translate.finished_run import run_translate
 
@@ -56,7 +56,7 @@ see https://example.org/fox?page=3 for the rest.
 """
 
 
-@pytest.fixture(params=APERTIUM)
+@pytest.fixture(params=[APERTIUM.param("apertium")])
 def made(tmp_path):
     """Translates a document of this name and content, and returns the run and what was written."""
 

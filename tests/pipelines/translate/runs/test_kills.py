@@ -3,23 +3,19 @@
 import json
 import os
 import random
-import signal
-import subprocess
-import sys
 from collections import Counter
 from contextlib import ExitStack, closing
 from pathlib import Path
 
-import psutil
 import pytest
 
 from leasehold.contracts import check_run
 from leasehold.pipelines.translate.export import project
 from leasehold.pipelines.translate.planning import plan
-from tests.pipelines.translate.apertium_installed import APERTIUM
 from tests.pipelines.translate.orders import make_order, planned_run, run_here
 from tests.support.db import check_journal, check_places, connected
-from tests.support.processes.workers import ROOT
+from tests.support.needs import APERTIUM
+from tests.support.processes.fork_server import start_module
 from tests.support.wait import until
 
 CHAPTER = Path(__file__).parents[1] / "chapter" / "chapter.md"
@@ -28,30 +24,20 @@ STEPS = (2, 32)  # lines of the journal between two kills
 LINES = 820  # of the chapter, some 120 paragraphs
 
 
-class ForkedWorker:
+class KilledWorkers:
     """Workers of a run, one after the other, watched on one connection."""
 
     def __init__(self, toolchain):
         self._leaving = ExitStack()
         self._watch = self._leaving.enter_context(connected(toolchain.settings.database))
-        environment = {**os.environ, **toolchain.settings.environment()}
-        self._mother = subprocess.Popen(
-            [sys.executable, "-m", "tests.pipelines.translate.forking_worker"],
-            cwd=ROOT,
-            env=environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        assert self._mother.stdin is not None
-        assert self._mother.stdout is not None
-        self._words, self._answers = self._mother.stdin, self._mother.stdout
+        self._environment = {**os.environ, **toolchain.settings.environment()}
 
     def start(self):
-        """Begin a life, and return its number."""
-        self._words.write("\n")
-        self._words.flush()
-        return int(self._answers.readline())
+        """Start the next worker."""
+        worker = start_module("tests.pipelines.translate.worker", env=self._environment)
+        self._leaving.callback(worker.wait)
+        self._leaving.callback(worker.kill)
+        return worker
 
     def lines(self):
         return self._rows("SELECT coalesce(max(id), 0) FROM event")[0][0]
@@ -64,30 +50,28 @@ class ForkedWorker:
 
     def close(self):
         self._leaving.close()
-        self._words.close()
-        self._answers.close()
-        self._mother.wait()
 
 
-def live_and_die(worker, dice):
+def work_and_die(workers, dice):
     """Have a worker killed after some lines of the journal, wherever it is then; False if all was done before."""
-    life = worker.start()
-    goal = worker.lines() + dice.randint(*STEPS)
-    until(lambda: worker.lines() >= goal or worker.is_over(), timeout=300, every=0.002)
-    os.kill(life, signal.SIGKILL)
-    until(lambda: not psutil.pid_exists(life), timeout=60)
-    return not worker.is_over()
+    worker = workers.start()
+    goal = workers.lines() + dice.randint(*STEPS)
+    until(lambda: workers.lines() >= goal or workers.is_over(), timeout=300, every=0.002)
+    worker.kill()
+    worker.wait(timeout=60)
+    return not workers.is_over()
 
 
-def finish(worker, toolchain, document):
+def finish(workers, toolchain, document):
     """Run as the same command does until it has nothing to bring back: what six workers died with is given up (S12).
 
     The last of six deaths is counted by the worker that comes after it, so one more round may be needed.
     """
-    while plan(toolchain, document).revived or not worker.is_over():
-        life = worker.start()
-        until(worker.is_over, timeout=300)
-        os.kill(life, signal.SIGTERM)
+    while plan(toolchain, document).revived or not workers.is_over():
+        worker = workers.start()
+        until(workers.is_over, timeout=300)
+        worker.terminate()
+        worker.wait(timeout=60)
 
 
 def answers_of(order):
@@ -95,7 +79,7 @@ def answers_of(order):
     return Counter(json.loads(line)["key"] for line in lines)
 
 
-@pytest.fixture(scope="module", params=APERTIUM)
+@pytest.fixture(scope="module", params=[APERTIUM.param("apertium")])
 def calm(request, tmp_path_factory):
     """The order of a run that nobody disturbed, which no database makes another: one for all."""
     folder = tmp_path_factory.mktemp("calm")
@@ -111,9 +95,9 @@ def test_s4_fifty_kills_change_no_byte_of_the_document_and_no_answer_is_asked_fo
     """What a translator was cut off in before it had answered is asked again; an answer that came is never lost."""
     order = make_order(tmp_path, calm.document, database, translator=calm.options.translator, is_unattended=True)
     dice = random.Random(2026)
-    with planned_run(order) as (toolchain, document), closing(ForkedWorker(toolchain)) as worker:
-        killed = sum(live_and_die(worker, dice) for _ in range(KILLS))
-        finish(worker, toolchain, document)
+    with planned_run(order) as (toolchain, document), closing(KilledWorkers(toolchain)) as workers:
+        killed = sum(work_and_die(workers, dice) for _ in range(KILLS))
+        finish(workers, toolchain, document)
         histories = project(toolchain, document)
     assert killed == KILLS, "it was done before all kills were"
     assert {history.state for history in histories} == {"approved", "rejected"}

@@ -24,7 +24,8 @@ from tests.pipelines.translate.workspace import (
     spanish,
 )
 from tests.pipelines.translate.workspace import requested_text as asked_for
-from tests.support.processes.workers import ROOT, Hand
+from tests.support.processes.fork_server import ROOT
+from tests.support.processes.workers import Hand
 from tests.support.wait import until
 
 SERVING = "worker_started"

@@ -13,7 +13,7 @@ from leasehold.pipelines.translate.documents import read_document
 from leasehold.pipelines.translate.translators import PairUnsupported, TranslationRequest
 from leasehold.pipelines.translate.translators.apertium import Apertium
 from leasehold.pipelines.translate.translators.marks import MARK
-from tests.pipelines.translate.apertium_installed import APERTIUM, HOW
+from tests.support.needs import APERTIUM
 from tests.tidy.tree import ROOT
 
 CHAPTER = ROOT / "tests" / "pipelines" / "translate" / "chapter" / "chapter.md"
@@ -50,7 +50,7 @@ def sprinkled(sentence, dice, *, apart):
 
 @pytest.mark.soak
 def test_long_runs_have_an_apertium_to_ask():
-    assert APERTIUM, HOW
+    assert APERTIUM.is_there, APERTIUM.reason
 
 
 def test_a_sentence_is_translated_by_the_pair_that_is_installed(apertium):
@@ -100,7 +100,6 @@ ANY = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
 
 @SETTINGS
 @given(text=st.lists(st.one_of(ODD, ANY), max_size=40).map("".join))
-@pytest.mark.parametrize("apertium", APERTIUM, indirect=True)
 def test_whatever_a_text_holds_it_is_answered_with_its_marks_and_its_lines(apertium, text):
     for attempt in (1, 2):
         made = spanish(apertium, text, attempt=attempt)

@@ -13,7 +13,7 @@ import pytest
 from leasehold import Permanent, Transient
 from leasehold.pipelines.translate.translators import TranslationRequest
 from leasehold.pipelines.translate.translators.apertium import Apertium
-from tests.pipelines.translate.apertium_installed import APERTIUM
+from tests.support.needs import APERTIUM
 from tests.support.wait import until
 
 RED = TranslationRequest("The house is red.", "en", "es")
@@ -130,8 +130,8 @@ def test_a_program_that_is_not_there_is_named_with_the_package_to_install(foreig
     assert failed.value.error_class == "TRANSLATOR_MISSING"
 
 
-@pytest.mark.parametrize("apertium", APERTIUM)
-def test_the_programs_of_a_process_that_was_killed_end_by_themselves(apertium):
+@APERTIUM.mark
+def test_the_programs_of_a_process_that_was_killed_end_by_themselves():
     owner = subprocess.Popen([sys.executable, "-c", OWNER], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     with owner:
         assert owner.stdout is not None
@@ -142,8 +142,8 @@ def test_the_programs_of_a_process_that_was_killed_end_by_themselves(apertium):
     until(lambda: not psutil.wait_procs(started, timeout=0)[1])
 
 
-@pytest.mark.parametrize("apertium", APERTIUM)
-def test_a_process_and_its_fork_do_not_read_each_others_answers(apertium):
+@APERTIUM.mark
+def test_a_process_and_its_fork_do_not_read_each_others_answers():
     done = subprocess.run([sys.executable, "-c", FORKS], capture_output=True, check=False, timeout=120)
     assert (done.stdout, done.stderr) == (b"both\n", b"")
 
