@@ -1,8 +1,10 @@
 """Names say what a thing is: none that could stand for anything, and no abbreviations of them."""
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 
+from tests.tidy.allowed import check_allowed
 from tests.tidy.tree import Source, findings, sample, sources
 
 SHUNNED = {
@@ -28,6 +30,16 @@ def shunned_words(name: str) -> str:
     return ", ".join(sorted((singular | whole) & SHUNNED))
 
 
+def repeated(among: Iterable[Source]) -> Counter[str]:
+    """Count the classes that have a name which another has; those of one module alone are excepted."""
+    named = Counter(klass.name for source in among for klass in source.classes() if not klass.name.startswith("_"))
+    return Counter({name: count for name, count in named.items() if count > 1})
+
+
+def repeated_classes() -> Counter[str]:
+    return repeated(sources("src"))
+
+
 def test_no_file_class_or_function_has_a_name_that_fits_anything():
     assert list(shunned_names(sample("class TaskManager: ...\n")))
     assert list(shunned_names(sample("def load_data(): ...\n")))
@@ -35,3 +47,9 @@ def test_no_file_class_or_function_has_a_name_that_fits_anything():
     assert list(shunned_names(sample("x = 1\n", path="src/leasehold/services/mail.py")))
     assert not list(shunned_names(sample("def handler(): ...\nclass Metadata: ...\ndef informed(): ...\n")))
     assert findings(shunned_names, sources()) == []
+
+
+def test_a_class_name_occurs_once():
+    assert repeated([sample("class Report: ...\n"), sample("class Report: ...\n")]) == {"Report": 2}
+    assert not repeated([sample("class _Report: ...\n"), sample("class _Report: ...\nclass Report: ...\n")])
+    check_allowed("classes", repeated_classes())

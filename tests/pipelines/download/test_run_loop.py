@@ -16,7 +16,6 @@ from leasehold.pipelines.download.run_loop import CollectionSnapshot, FileProgre
 from leasehold.processes import WorkersEnded
 from tests.pipelines.download.gathering import Folder, run_workers, sha
 from tests.support.processes.fork_server import start_module
-from tests.support.processes.fork_server import ROOT
 from tests.support.processes.workers import Hand
 from tests.support.wait import until
 

@@ -9,9 +9,9 @@ from leasehold.pipelines.translate.api import status
 from leasehold.pipelines.translate.documents import read_document
 from leasehold.pipelines.translate.gate import ReworkReason
 from leasehold.pipelines.translate.paragraphs import content_hash
-from tests.support.needs import APERTIUM
 from tests.pipelines.translate.documents.structure import blocks_of, inlines_of
 from tests.pipelines.translate.finished_run import run_translate
+from tests.support.needs import APERTIUM
 from tests.tidy.tree import ROOT
 
 CHAPTER = ROOT / "tests/pipelines/translate/chapter/chapter.md"

@@ -9,9 +9,9 @@ import pytest
 
 from leasehold.contracts import check_run
 from leasehold.pipelines.translate.documents import read_document
-from tests.support.needs import APERTIUM
 from tests.pipelines.translate.documents.words import manuscript
 from tests.pipelines.translate.finished_run import run_translate
+from tests.support.needs import APERTIUM
 
 CATALOGUE = r"""# The words of a small program.
 msgid ""
