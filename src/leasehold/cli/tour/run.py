@@ -105,7 +105,7 @@ class TourRun:
         hit = sum(self._was_running(start) for start in self._log.latest(victim.pid, 4 * CONCURRENCY))
         self._kills += hit > 0
         successor = self._workers.start_one()
-        self._screen.print(f"killed worker {victim.pid} during {hit} of its attempts; started {successor.pid}")
+        self._screen.print(f"killed worker {victim.pid} with {hit} of its attempts under way; started {successor.pid}")
         return hit > 0
 
     def _was_running(self, start: AttemptStart) -> bool:

@@ -23,11 +23,12 @@ class GroupWithDefault(click.Group):
     """A group whose first argument may also be that of its default command: `download papers.jsonl`."""
 
     default_command: str
+    extra: str
 
     @classmethod
-    def of(cls, default: str) -> type[GroupWithDefault]:
-        """Return a group with this default command."""
-        return type(cls.__name__, (cls,), {"default_command": default})
+    def of(cls, default: str, extra: str = "") -> type[GroupWithDefault]:
+        """Return a group with this default command, which needs an extra of the package, if any."""
+        return type(cls.__name__, (cls,), {"default_command": default, "extra": extra})
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
         """Insert the default command unless one is named; `--url URL` may stand before it."""
@@ -35,6 +36,17 @@ class GroupWithDefault(click.Group):
         if len(args) > start and args[start] not in self.commands and args[start] not in ("-h", "--help"):
             args = [*args[:start], self.default_command, *args[start:]]
         return super().parse_args(context, args)
+
+    def invoke(self, context: click.Context) -> Any:
+        """Run the command; if a module of the extra is missing, print how to install it."""
+        try:
+            return super().invoke(context)
+        except ModuleNotFoundError as error:
+            if not self.extra or (error.name or "").startswith("leasehold"):
+                raise
+            raise click.ClickException(
+                f"{error.name} is not installed; run: pip install 'leasehold[{self.extra}]'"
+            ) from error
 
 
 def url_option(function: F) -> F:

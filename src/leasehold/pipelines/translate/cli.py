@@ -1,4 +1,7 @@
-"""`leasehold translate`: translate a document paragraph by paragraph, and commands about the run."""
+"""`leasehold translate`: translate a document paragraph by paragraph, and commands about the run.
+
+What reads documents is imported by the commands that need it: help is there without the extra `leasehold[translate]`.
+"""
 
 from __future__ import annotations
 
@@ -26,21 +29,16 @@ from leasehold.pipelines.shell.progress import live_display
 from leasehold.pipelines.shell.run_loop import RunObserver
 from leasehold.pipelines.shell.text import counts_text
 from leasehold.pipelines.translate import states
-from leasehold.pipelines.translate.api import REPORT, Order, open_locked, open_run
-from leasehold.pipelines.translate.api import translate as carry_out
-from leasehold.pipelines.translate.decisions import check_decision, decide, waiting
 from leasehold.pipelines.translate.gate import Thresholds
 from leasehold.pipelines.translate.glossaries import read_glossary
-from leasehold.pipelines.translate.history import histories
-from leasehold.pipelines.translate.paragraphs import Decision, DecisionKind
-from leasehold.pipelines.translate.reports.text import result_lines, status_lines
-from leasehold.pipelines.translate.run_loop import Workers
 from leasehold.pipelines.translate.settings import ATTEMPTS_MAX, TranslateOptions
 from leasehold.processes import stop_on_signals
 from leasehold.runlock import RunLockError
 
 if TYPE_CHECKING:
+    from leasehold.pipelines.translate.api import Order
     from leasehold.pipelines.translate.reports.progress import TranslateRenderer
+    from leasehold.pipelines.translate.run_loop import Workers
 
 STYLE_BYTES_MAX: Final = 100_000
 
@@ -56,7 +54,7 @@ def lock_exit_codes(context: click.Context) -> Iterator[None]:
 
 
 @click.group(
-    cls=GroupWithDefault.of("run"),
+    cls=GroupWithDefault.of("run", extra="translate"),
     help=help_with_examples(
         "Translate a document paragraph by paragraph.\n\nEach paragraph is translated, reviewed, reworked where weak,"
         " and approved or rejected; paragraphs that remain weak wait for a person. Nothing is translated twice.",
@@ -145,6 +143,9 @@ def _thresholds(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -
 @click.pass_context
 def run(context: click.Context, /, **given: Any) -> None:
     """Translate DOCUMENT."""
+    from leasehold.pipelines.translate.api import Order
+    from leasehold.pipelines.translate.run_loop import Workers
+
     options = TranslateOptions(
         translator=given["translator"],
         back_translator=given["back_translator"],
@@ -176,6 +177,10 @@ def _style(path: Path | None) -> str:
 
 def _carry_out(order: Order, workers: Workers) -> int:
     """Translate, print the result, and return the exit code."""
+    from leasehold.pipelines.translate.api import REPORT
+    from leasehold.pipelines.translate.api import translate as carry_out
+    from leasehold.pipelines.translate.reports.text import result_lines
+
     with stop_on_signals() as stop, live_display(_renderer) as show:
         result = carry_out(order, workers, RunObserver(show, stop))
     if stop.number is not None and not result.snapshot.is_over:
@@ -204,6 +209,10 @@ def _renderer() -> TranslateRenderer:
 @url_option
 def status(folder: Path, url: str, *, as_json: bool) -> None:
     """Show how far a run is."""
+    from leasehold.pipelines.translate.api import open_run
+    from leasehold.pipelines.translate.history import histories
+    from leasehold.pipelines.translate.reports.text import status_lines
+
     with open_run(folder, url) as (toolchain, document):
         found = list(histories(toolchain, document))
     if as_json:
@@ -242,7 +251,7 @@ def status(folder: Path, url: str, *, as_json: bool) -> None:
 @click.pass_context
 def approve(context: click.Context, /, **given: Any) -> None:
     """Approve paragraphs that wait."""
-    _decide(context, DecisionKind.APPROVE, given)
+    _decide(context, "approve", given)
 
 
 @translate.command(
@@ -260,21 +269,25 @@ def approve(context: click.Context, /, **given: Any) -> None:
 @click.pass_context
 def reject(context: click.Context, /, **given: Any) -> None:
     """Reject paragraphs that wait."""
-    _decide(context, DecisionKind.REJECT, given)
+    _decide(context, "reject", given)
 
 
-def _decide(context: click.Context, kind: DecisionKind, given: dict[str, Any]) -> None:
+def _decide(context: click.Context, kind: str, given: dict[str, Any]) -> None:
+    from leasehold.pipelines.translate.api import open_locked
+    from leasehold.pipelines.translate.decisions import check_decision, decide, waiting
+    from leasehold.pipelines.translate.paragraphs import Decision, DecisionKind
+
     text, note = given.get("text", ""), given["note"]
     if bool(given["paragraphs"]) == given["everything"]:
         raise click.UsageError("Pass the numbers of paragraphs, or --all.")
     if text and len(given["paragraphs"]) != 1:
         raise click.UsageError("--text is for one paragraph.")
-    decision = check_decision(Decision(kind, given["by"] or _user(), note, text))
+    decision = check_decision(Decision(DecisionKind(kind), given["by"] or _user(), note, text))
     with lock_exit_codes(context), open_locked(given["folder"], given["url"]) as (toolchain, document):
         chosen = given["paragraphs"] or [history.paragraph.index for history in waiting(toolchain, document)]
         if not chosen:
             click.echo("Nothing waits.")
-        state = states.APPROVED if kind is DecisionKind.APPROVE else states.REJECTED
+        state = states.APPROVED if decision.kind is DecisionKind.APPROVE else states.REJECTED
         for history in decide(toolchain, document, chosen, decision):
             click.echo(f"{history.paragraph.index:>6}  {state}")
 
@@ -297,6 +310,8 @@ def _user() -> str:
 @click.pass_context
 def project(context: click.Context, /, folder: Path, url: str) -> None:
     """Rewrite the files of a run."""
+    from leasehold.pipelines.translate.api import open_locked
+
     with lock_exit_codes(context), open_locked(folder, url) as (_, document):
         click.echo(f"{len(document.paragraphs):,} paragraphs: {folder}")
 
