@@ -87,3 +87,13 @@ def test_a_word_of_the_glossary_has_one_row():
     words = [word for row in rows if row not in {"word", "---"} for word in row.split(", ")]
     assert len(words) > 100
     assert sorted(word for word in set(words) if words.count(word) > 1) == []
+
+
+def test_a_class_of_the_glossary_exists():
+    named = re.findall(
+        r"^\| [^|]+ \| `([A-Z]\w+)` \|", (ROOT / "docs/glossary.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    source = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
+    known = set(re.findall(r"^class (\w+)", source, re.MULTILINE))
+    assert "Notifier" in named
+    assert set(named) - known == set()
