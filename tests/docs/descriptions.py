@@ -38,3 +38,21 @@ ENVIRONMENT = {
     "LEASEHOLD_TRANSLATE_DIR": "the run that `leasehold worker leasehold.pipelines.translate` serves",
     "LEASEHOLD_TRANSLATE_KEY": "the key sent to an endpoint that is not a known vendor's",
 }
+
+LOG = {
+    "worker_started": "the worker claims tasks from now on",
+    "worker_stopping": "the worker claims no more tasks; `released` leases were given back, `running` attempts finish",
+    "worker_stopped": "the worker has ended; `left` attempts were still running and will be repeated",
+    "attempt_failed": "a handler failed; `ending` shows what follows: a retry or the end of the task",
+    "lease_lost": "an attempt lost its lease; its settlement will be refused",
+    "leases_reclaimed": "the sweeper took leases back from workers that are gone, or that did not renew them",
+    "relay_started": "this process sends the deliveries of these providers",
+    "relay_left": "the relay has ended while deliveries were being sent; another relay looks them up",
+    "delivery_overtaken": "the claim on a delivery was lost; another relay continues with it",
+    "delivery_sent": "a message was sent and marked, with evidence",
+    "delivery_failed": "a message was refused for good, or all attempts failed; a person decides",
+    "delivery_in_doubt": "a message may have been sent, and its provider cannot confirm it; a person decides",
+    "delivery_put_off": "a message was not sent, or its look-up failed; it is tried again after the delay",
+    "delivery_suspect": "a delivery is marked sent without evidence, which the order of send and mark rules out: alert",
+    "part_failed": "a part of the worker had an error and continues",
+}

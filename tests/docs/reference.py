@@ -30,7 +30,7 @@ from leasehold.model import limits
 from leasehold.model.journal.event import Name as EventName
 from leasehold.model.outbox import DeliveryStatus
 from leasehold.runtime.observe import events
-from tests.docs.descriptions import ATTRIBUTES, ENVIRONMENT, JOURNAL, PACKAGES
+from tests.docs.descriptions import ATTRIBUTES, ENVIRONMENT, JOURNAL, LOG, PACKAGES
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "reference"
@@ -290,7 +290,8 @@ def log_events() -> Iterator[tuple[str, str, str, str]]:
             named = [keyword.arg for keyword in call.keywords if keyword.arg]
             keys = [*(key for item in shared for key in _shared_keys(item, function, functions)), *named]
             shown = ", ".join(f"`{key}`" for key in keys)
-            yield from ((f"`{name}`", level, shown, _why(function)) for name in _event_names(call.args[0]))
+            for name in _event_names(call.args[0]):
+                yield f"`{name}`", level, shown, LOG.get(name) or _why(function)
 
 
 def _log_calls(function: ast.FunctionDef) -> Iterator[tuple[ast.Call, str]]:
