@@ -23,16 +23,16 @@ from typing import Any, cast
 
 from bench.report import Report
 from leasehold import Task
-from leasehold.pipelines.translate.answer_log import AnswerLog
 from leasehold.pipelines.translate.api import Result, run
 from leasehold.pipelines.translate.documents import Document, protect, read_document
 from leasehold.pipelines.translate.handler import ParagraphWork, TranslationTools
 from leasehold.pipelines.translate.paragraphs import ParagraphInput
-from leasehold.pipelines.translate.run_loop import Workers
+from leasehold.pipelines.translate.run_loop import WorkerOptions
 from leasehold.pipelines.translate.settings import RunIdentity, RunSettings, TranslateOptions
 from leasehold.pipelines.translate.states import ENDS
 from leasehold.pipelines.translate.toolchain import make_tools
 from leasehold.pipelines.translate.translators import TranslationRequest
+from leasehold.pipelines.translate.translators.answer_log import AnswerLog
 from leasehold.pipelines.translate.translators.apertium import Apertium
 
 CHAPTER = Path("tests/pipelines/translate/chapter/chapter.md")
@@ -113,7 +113,7 @@ class Ran:
 def engine(source: Path, folder: Path, parallel: int) -> Ran:
     """Paragraphs a second of a run as `leasehold translate` makes it."""
     began = time.perf_counter()
-    result = run(source, *LANGUAGES, out=folder, options=UNATTENDED, workers=Workers(1, parallel))
+    result = run(source, *LANGUAGES, out=folder, options=UNATTENDED, workers=WorkerOptions(1, parallel))
     seconds = time.perf_counter() - began
     assert set(result.counts) <= set(ENDS), result.counts
     ends = sorted(_ends(result))

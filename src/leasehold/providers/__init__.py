@@ -1,7 +1,7 @@
-"""Who carries letters out of the house: mail servers, webhooks, and a folder for local use.
+"""Providers, which deliver messages: mail servers, webhooks, and a folder for local use.
 
 Each implements `Provider` of `leasehold.model.delivery`, and so may any class of yours. The one rule: raise `Refused`
-or `NotSent` only if it is certain that nothing was sent; whatever else is raised puts the letter in doubt.
+or `NotSent` only if it is certain that nothing was sent; whatever else is raised puts the message in doubt.
 """
 
 from leasehold.providers.errors import MaybeSent

@@ -1,8 +1,8 @@
 """One connection to a mail server, step by step, so that it is known at every moment whether a mail may be out.
 
 Until the line with the final dot is sent, the server has no complete mail: whatever fails, nothing was sent. From
-the dot on only the server's answer tells; without it the mail may be out. `smtplib` reads and writes the commands,
-but not its `sendmail`, which cannot say on which side of the dot it failed.
+the dot on only the server's answer is certain; without it the mail may be out. `smtplib` reads and writes the commands,
+but not its `sendmail`, which does not report on which side of the dot it failed.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ _PERIOD: Final = re.compile(rb"^\.", re.MULTILINE)
 
 
 class Conversation:
-    """What is said on one connection. Every method but `hand_over` leaves the server without a mail."""
+    """The commands of one connection. Every method but `hand_over` leaves the server without a mail."""
 
     def __init__(self, connection: socket.socket, name: str = "") -> None:
         self._client = smtplib.SMTP(local_hostname=name or _literal(connection))
         self._adopt(connection)
 
     def greet(self) -> None:
-        """Hear the server's greeting and say hello."""
+        """Read the server's greeting and send EHLO."""
         with _nothing_sent("the greeting"):
             _expect("the greeting", self._client.getreply())
             _expect("EHLO", self._client.ehlo())
 
     def secure(self, host: str, context: ssl.SSLContext) -> None:
-        """Turn to TLS, or raise: there is no going on without it. What was heard before is forgotten."""
+        """Switch to TLS, or raise: nothing is sent without it. What the server offered before is forgotten."""
         if not self._client.has_extn("starttls"):
             raise NotSent("The server does not offer STARTTLS.", retry_after=REPAIR_SECONDS)
         with _nothing_sent("STARTTLS"):
@@ -60,7 +60,7 @@ class Conversation:
             _expect("EHLO", self._client.ehlo())
 
     def log_in(self, user: str, password: str) -> None:
-        """Present the credentials. A wrong one is for the operator to repair, never a letter's fault."""
+        """Log in. Wrong credentials are for the operator to repair, never a message's fault."""
         with _nothing_sent("AUTH"):
             self._client.login(user, password)
 
@@ -84,16 +84,16 @@ class Conversation:
         """Send the final dot and return the server's answer, which is all there is as an id."""
         try:
             self._client.send(b".\r\n")
-            code, said = self._client.getreply()
+            code, text = self._client.getreply()
         except OSError as error:
             raise MaybeSent(f"The mail was handed over, its answer did not come: {quoted(error)}") from None
         if code // 100 not in {_DONE, _LATER, _NEVER}:
-            raise MaybeSent(f"The mail was handed over, its answer cannot be read: {code} {quoted(said)}")
-        _expect("the final dot", (code, said))
-        return one_line(said)
+            raise MaybeSent(f"The mail was handed over, its answer cannot be read: {code} {quoted(text)}")
+        _expect("the final dot", (code, text))
+        return one_line(text)
 
     def leave(self) -> None:
-        """Take leave as the protocol asks; nobody minds if that fails."""
+        """Send QUIT as the protocol asks; a failure does not matter any more."""
         with contextlib.suppress(OSError, NotConnected), Deadline(QUIT_SECONDS).guard(self.connection):
             self._client.docmd("QUIT")
         self._client.close()
@@ -116,35 +116,35 @@ class Conversation:
 
 
 class _Replies:
-    """What the server says, line by line, and no more of it than anybody needs."""
+    """The server's replies, line by line, up to a limit."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
-        self._heard = bytearray()
+        self._received = bytearray()
         self._left = REPLY_BYTES_MAX
 
     def readline(self, limit: int) -> bytes:
-        while b"\n" not in self._heard and len(self._heard) < limit:
+        while b"\n" not in self._received and len(self._received) < limit:
             more = self._connection.recv(4096)
             self._left -= len(more)
             if self._left < 0:
-                raise OSError("the server says too much")
+                raise OSError("the server's replies are too long")
             if not more:
                 break
-            self._heard += more
-        end = self._heard.find(b"\n") + 1 or len(self._heard)
-        line = bytes(self._heard[: min(end, limit)])
-        del self._heard[: len(line)]
+            self._received += more
+        end = self._received.find(b"\n") + 1 or len(self._received)
+        line = bytes(self._received[: min(end, limit)])
+        del self._received[: len(line)]
         return line
 
     def is_there(self) -> bool:
-        """Whether the server has spoken or hung up out of turn."""
+        """Whether the server has replied or closed the connection out of turn."""
         poll = select.poll()
         poll.register(self._connection, select.POLLIN)
-        return bool(self._heard) or bool(poll.poll(0))
+        return bool(self._received) or bool(poll.poll(0))
 
     def close(self) -> None:
-        self._heard.clear()
+        self._received.clear()
 
 
 @contextlib.contextmanager
@@ -161,14 +161,14 @@ def _nothing_sent(step: str) -> Iterator[None]:
 
 
 def _expect(step: str, reply: tuple[int, bytes], wanted: int | None = None) -> None:
-    code, said = reply
+    code, text = reply
     if (code != wanted) if wanted else (code // 100 != _DONE):
-        raise _rejection(step, code, said)
+        raise _rejection(step, code, text)
 
 
-def _rejection(step: str, code: int, said: bytes | str) -> NotSent | Refused:
+def _rejection(step: str, code: int, text: bytes | str) -> NotSent | Refused:
     """Decide what an answer other than yes means. Pure."""
-    reason = f"{step}: {code} {quoted(said)}"
+    reason = f"{step}: {code} {quoted(text)}"
     if code // 100 != _NEVER:
         return NotSent(reason)
     is_about_us = code in _ABOUT_US or (step not in _LETTER_STEPS and not (step == "MAIL" and code == _TOO_LARGE))
@@ -176,6 +176,6 @@ def _rejection(step: str, code: int, said: bytes | str) -> NotSent | Refused:
 
 
 def _literal(connection: socket.socket) -> str:
-    """Return this machine's own address as a mail server wants to be told it, without asking DNS."""
+    """Return this machine's own address as EHLO carries it, without asking DNS."""
     address = str(connection.getsockname()[0])
     return f"[IPv6:{address}]" if ":" in address else f"[{address}]"

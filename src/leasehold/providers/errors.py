@@ -21,7 +21,7 @@ TIMEOUT_SECONDS_MAX: Final = 600.0
 
 
 class MaybeSent(Exception):
-    """Raised by a provider: the message was handed over, and no answer says whether it was accepted; look it up."""
+    """Raised by a provider: the message was handed over, and no answer confirms that it was accepted; look it up."""
 
 
 @contextlib.contextmanager

@@ -1,9 +1,9 @@
-"""Letters as files in a folder, for local use: `<token>.json`, there completely or not at all, and never overwritten.
+"""Messages as files in a folder, for local use: `<token>.json`, there completely or not at all, and never overwritten.
 
-A letter is written beside its name and made durable, then linked to its name: the link is the moment of sending. A
-file that is there was sent, one that is not there was not, so this provider is exactly-once. What a crash leaves
-behind is a hidden file ending in `.tmp`, which may be deleted. Whoever takes letters out of the folder leaves copies:
-a letter whose file is gone is taken for one that was never sent.
+A message is written under a temporary name and made durable, then linked to its name: the link is the moment of
+sending. A file that exists was sent, one that does not was not, so this provider is exactly-once. What a crash leaves
+behind is a hidden file ending in `.tmp`, which may be deleted. Programs that take files out of the folder must leave
+copies: a message whose file is gone counts as never sent.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A folder that letters are put into; made with mode 0700 if it is not there, the files with 0600."""
+    """A folder that messages are written into; made with mode 0700 if it is not there, the files with 0600."""
 
     path: Path | str
 
     def send(self, message: Message) -> Sent:
-        """Put the letter there, or find that it is there already; the id is the file's name."""
+        """Write the file, or find that it exists already; the id is the file's name."""
         name, content = _name(message), _content(message)
         with contextlib.ExitStack() as stack:
             with _nothing_sent():
@@ -84,7 +84,7 @@ def _link(folder: int, draft: str, name: str) -> None:
         return
     except OSError as error:
         if not _is_there(folder, name):
-            raise NotSent(f"The folder takes no letter: {quoted(error)}") from None
+            raise NotSent(f"The folder cannot be written: {quoted(error)}") from None
 
 
 def _name(message: Message) -> str:
@@ -118,7 +118,7 @@ def _draft(folder: int, name: str, content: bytes) -> Iterator[str]:
 
 
 def _confirm(folder: int, name: str) -> None:
-    """Make sure that the letter is there and stays there: whoever linked it may have died before this."""
+    """Make sure that the file exists and is durable: the process that linked it may have died before this."""
     status = os.stat(name, dir_fd=folder, follow_symlinks=False)
     if not stat.S_ISREG(status.st_mode):
         raise MaybeSent(f"{name} is in the folder, but is not a file.")
@@ -138,4 +138,4 @@ def _nothing_sent() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise NotSent(f"The folder takes no letter: {quoted(error)}") from None
+        raise NotSent(f"The folder cannot be written: {quoted(error)}") from None

@@ -1,4 +1,4 @@
-"""A letter as the bytes of one e-mail: the same letter is the same bytes, so that a second copy can be recognised.
+"""A message as the bytes of one e-mail: the same message is the same bytes, so that a second copy can be recognised.
 
 The message's fields are `title` and `text`, and if wanted `html`, `reply_to` and `date` (ISO 8601 with an offset).
 There is no wall clock in it: without `date` the mail has no Date, and the first server it comes to adds one.
@@ -60,7 +60,7 @@ class Mail:
 
 
 def compose(message: Message, sender: Sender) -> Mail:
-    """Write the letter as a mail, or raise `Refused`: what it holds can never be sent."""
+    """Write the message as a mail, or raise `Refused`: what it holds can never be sent."""
     if not _TOKEN.fullmatch(message.token):
         raise Refused("The token does not fit into a Message-ID.")
     recipient = _mailbox(message.recipient, "recipient")

@@ -25,7 +25,7 @@ class Mailbox:
 
     @classmethod
     def parse(cls, text: str) -> Mailbox:
-        """Read a bare address; `ValueError` says what is wrong. Quoted local parts and IP addresses are not taken."""
+        """Read a bare address; `ValueError` has the reason. Quoted local parts and IP addresses are refused."""
         local, at, domain = text.rpartition("@")
         if not at or not _LOCAL.fullmatch(local) or any(unicodedata.category(each) in _UNSAFE for each in local):
             raise ValueError("it is not an e-mail address")

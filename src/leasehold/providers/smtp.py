@@ -1,7 +1,7 @@
-"""Letters as e-mail over SMTP.
+"""Messages as e-mail over SMTP.
 
 Plain SMTP cannot be asked whether it took a mail, and has no idempotency key. So it cannot be exactly-once: a mail
-whose final answer is lost may be out, and `find` says `Unknown`. If it is sent again it carries the same
+whose final answer is lost may be out, and `find` returns `Unknown`. If it is sent again it carries the same
 `Message-ID`, by which mailboxes and people recognise a copy.
 """
 
@@ -95,7 +95,7 @@ class Smtp:
         return Sent(answer or mail.message_id)
 
     def find(self, message: Message, notification_id: str | None) -> Unknown:  # noqa: ARG002
-        """Say that nobody can say."""
+        """Return `Unknown`: SMTP has no look-up."""
         return Unknown(
             "Plain SMTP cannot be asked whether it took a mail; look for"
             f" {self._sender.message_id(message.token)} in the server's log or the mailbox."

@@ -1,4 +1,4 @@
-"""Letters as HTTP requests: POST of canonical JSON with the token as idempotency key, and a look-up by that token.
+"""Messages as HTTP requests: POST of canonical JSON with the token as idempotency key, and a look-up by that token.
 
 | answer | means |
 | --- | --- |
@@ -62,11 +62,11 @@ _OURS: Final = {
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Webhook:
-    """A receiver of letters at a URL. Only public addresses are connected to, unless `allow_private`.
+    """A receiver of messages at a URL. Only public addresses are connected to, unless `allow_private`.
 
     `lookup_url` holds `{token}`: 200 with JSON `{"id": …}` means taken, 404 means certainly not taken. Without it
     nothing can be looked up, unless `idempotent`: the receiver promises to take a token once, so that sending again
-    is safe and `find` says `Absent`. `secret` signs the body: HMAC-SHA256 in X-Leasehold-Signature.
+    is safe and `find` returns `Absent`. `secret` signs the body: HMAC-SHA256 in X-Leasehold-Signature.
     """
 
     url: str
@@ -92,7 +92,7 @@ class Webhook:
             self._check_address(_target(lookup))
 
     def send(self, message: Message) -> Sent:
-        """Post the letter; the id is the receiver's, or the token if it names none."""
+        """Post the message; the id is the receiver's, or the token if it names none."""
         body = _body(message)
         headers = {**self.headers, self.header: message.token, "Content-Type": "application/json"}
         if self.secret is not None:
@@ -182,20 +182,20 @@ def _body(message: Message) -> bytes:
 
 
 def _outcome(response: Response, token: str, header: str) -> Sent:
-    """Decide what a response to a letter means: the table above."""
+    """Decide what a response to a message means: the table above."""
     status = response.status
     if _is_taken(response, token, header):
         return Sent(_id(response) or token)
-    said = f"The webhook answered {status}: {quoted(response.body)}"
+    answer = f"The webhook answered {status}: {quoted(response.body)}"
     if status in NOT_PROCESSED or (status == HTTPStatus.SERVICE_UNAVAILABLE and "Retry-After" in response.headers):
-        raise NotSent(said, retry_after=_seconds_to_wait(response))
+        raise NotSent(answer, retry_after=_seconds_to_wait(response))
     if status == HTTPStatus.UNAUTHORIZED:
-        raise NotSent(said, retry_after=REPAIR_SECONDS)
+        raise NotSent(answer, retry_after=REPAIR_SECONDS)
     if status in MAYBE_PROCESSED or not HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.INTERNAL_SERVER_ERROR:
-        raise MaybeSent(said)
+        raise MaybeSent(answer)
     if status < HTTPStatus.BAD_REQUEST:
         raise Refused(f"The webhook redirects ({status}), and redirects are not followed; configure its final URL.")
-    raise Refused(said)
+    raise Refused(answer)
 
 
 def _is_taken(response: Response, token: str, header: str) -> bool:

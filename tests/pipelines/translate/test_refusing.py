@@ -152,7 +152,7 @@ def test_a_folder_whose_manifest_nobody_remembers_is_not_written_over(workspace)
     workspace.write(HOUSE)
     workspace.run_folder.mkdir(parents=True)
     (workspace.run_folder / "manifest.json").write_text("{}")
-    check_untouched(workspace, said="has a manifest, and nothing tells that it is of story.md")
+    check_untouched(workspace, said="has a manifest, and nothing shows that it is of story.md")
 
 
 @pytest.mark.parametrize("verb", [["status"], ["project"], ["approve", "--all"], ["reject", "1", "--note", "n"]])

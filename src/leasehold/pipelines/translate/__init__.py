@@ -16,7 +16,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "api": ["Result", "project", "run", "status"],
         "gate": ["Thresholds"],
         "history": ["ParagraphHistory"],
-        "run_loop": ["Workers"],
+        "run_loop": ["WorkerOptions"],
         "settings": ["TranslateOptions"],
     },
     calls={"app": "toolchain:app_of_this_process"},

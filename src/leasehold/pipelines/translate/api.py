@@ -30,7 +30,7 @@ from leasehold.pipelines.translate.history import ParagraphHistory, histories
 from leasehold.pipelines.translate.paragraphs import now
 from leasehold.pipelines.translate.planning import PlanCounts, plan, rework
 from leasehold.pipelines.translate.reports.html import report_page
-from leasehold.pipelines.translate.run_loop import RunSnapshot, Workers, run_workers
+from leasehold.pipelines.translate.run_loop import RunSnapshot, WorkerOptions, run_workers
 from leasehold.pipelines.translate.settings import (
     RUN,
     RunFile,
@@ -103,7 +103,7 @@ def run(
     run_id: str = "",
     url: str = "",
     options: TranslateOptions | None = None,
-    workers: Workers | None = None,
+    workers: WorkerOptions | None = None,
 ) -> Result:
     """Translate a document until every paragraph is approved, rejected, or waits for a person.
 
@@ -112,10 +112,10 @@ def run(
     order = Order(
         Path(document), source_language, target_language, Path(out), run_id, url, options or TranslateOptions()
     )
-    return translate(order, workers or Workers(), RunObserver())
+    return translate(order, workers or WorkerOptions(), RunObserver())
 
 
-def translate(order: Order, workers: Workers, observer: RunObserver[RunSnapshot]) -> Result:
+def translate(order: Order, workers: WorkerOptions, observer: RunObserver[RunSnapshot]) -> Result:
     """Carry out an order. The document, the languages and the folder are checked before anything is written."""
     document = read_document(order.document)
     check_tools(order)
@@ -146,7 +146,7 @@ def check_tools(order: Order) -> None:
         make_endpoint(options.reviewer)
 
 
-def check_place(order: Order, memory: RunFile | None, workers: Workers) -> None:
+def check_place(order: Order, memory: RunFile | None, workers: WorkerOptions) -> None:
     """Check the run's name, and that its database answers and has no other run of this name."""
     check_name(order.document.name)
     if memory is not None:
@@ -189,7 +189,7 @@ def _begin(order: Order) -> RunSettings:
     return RunSettings(order.folder, memory.identity, order.options, url)
 
 
-def _plan(toolchain: Toolchain, document: Document, workers: Workers) -> PlanCounts:
+def _plan(toolchain: Toolchain, document: Document, workers: WorkerOptions) -> PlanCounts:
     if not workers.rework_only:
         return plan(toolchain, document)
     return PlanCounts(len(document.paragraphs), 0, rework(toolchain, document), 0)

@@ -30,7 +30,6 @@ from leasehold.pipelines.shell.run_loop import RunObserver
 from leasehold.pipelines.shell.text import counts_text
 from leasehold.pipelines.translate import states
 from leasehold.pipelines.translate.gate import Thresholds
-from leasehold.pipelines.translate.glossaries import read_glossary
 from leasehold.pipelines.translate.settings import ATTEMPTS_MAX, TranslateOptions
 from leasehold.processes import stop_on_signals
 from leasehold.runlock import RunLockError
@@ -38,7 +37,7 @@ from leasehold.runlock import RunLockError
 if TYPE_CHECKING:
     from leasehold.pipelines.translate.api import Order
     from leasehold.pipelines.translate.reports.progress import TranslateRenderer
-    from leasehold.pipelines.translate.run_loop import Workers
+    from leasehold.pipelines.translate.run_loop import WorkerOptions
 
 STYLE_BYTES_MAX: Final = 100_000
 
@@ -144,7 +143,8 @@ def _thresholds(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -
 def run(context: click.Context, /, **given: Any) -> None:
     """Translate DOCUMENT."""
     from leasehold.pipelines.translate.api import Order
-    from leasehold.pipelines.translate.run_loop import Workers
+    from leasehold.pipelines.translate.run_loop import WorkerOptions
+    from leasehold.pipelines.translate.translators.glossaries import read_glossary
 
     options = TranslateOptions(
         translator=given["translator"],
@@ -159,7 +159,7 @@ def run(context: click.Context, /, **given: Any) -> None:
     )
     what = (given["document"], given["source_language"], given["target_language"], given["out"])
     order = Order(*what, given["run_id"], given["url"], options)
-    workers = Workers(given["workers"], given["parallel"], given["rework_only"])
+    workers = WorkerOptions(given["workers"], given["parallel"], given["rework_only"])
     with lock_exit_codes(context):
         context.exit(_carry_out(order, workers))
 
@@ -175,7 +175,7 @@ def _style(path: Path | None) -> str:
         raise Misuse(f"--style {path} cannot be read as UTF-8 text: {error}.") from None
 
 
-def _carry_out(order: Order, workers: Workers) -> int:
+def _carry_out(order: Order, workers: WorkerOptions) -> int:
     """Translate, print the result, and return the exit code."""
     from leasehold.pipelines.translate.api import REPORT
     from leasehold.pipelines.translate.api import translate as carry_out

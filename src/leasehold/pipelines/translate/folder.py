@@ -62,7 +62,7 @@ class RunFolder:
 
     @property
     def log(self) -> Path:
-        """Where workers write what they have to say."""
+        """The log of the workers."""
         return self.home / "workers.log"
 
     def source(self, name: str) -> Path:
@@ -79,7 +79,7 @@ class RunFolder:
             folder.mkdir(parents=True, exist_ok=True)
 
     def remember(self, memory: RunFile) -> None:
-        """Put down what the run is of and how it is done."""
+        """Write run.json."""
         write_whole(self.home / RUN, plain(memory).encode())
 
     def keep_source(self, document: Document, content: bytes) -> None:
@@ -104,7 +104,7 @@ def write_whole(path: Path, content: bytes) -> bool:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        # If we die here the file before stands, and beside it a leftover that the next start takes away.
+        # If we die here the old file stays, with a leftover in its folder that the next start removes.
         unfinished.replace(path)
     except BaseException:
         unfinished.unlink(missing_ok=True)
@@ -114,17 +114,17 @@ def write_whole(path: Path, content: bytes) -> bool:
 
 @contextmanager
 def writing(root: Path) -> Iterator[None]:
-    """Let what the system refuses end in words: a full disk, a folder of somebody else's."""
+    """Raise errors of the file system, such as a full disk, as `FolderUnwritable`."""
     try:
         yield
-    except BrokenPipeError:  # that is whoever looked on
+    except BrokenPipeError:  # the reader of our output has gone
         raise
     except OSError as error:
         raise FolderUnwritable(f"{error.filename or root}: {error.strerror or error}.") from error
 
 
 def sweep(root: Path) -> None:
-    """Take away what writes that were cut off have left. Only under the run's lock."""
+    """Remove what interrupted writes have left. Only under the run's lock."""
     for leftover in root.rglob(".*.new"):
         leftover.unlink(missing_ok=True)
 
@@ -150,18 +150,18 @@ def check_name(name: str) -> str:
 
 
 def check_own(root: Path, document: Document, languages: tuple[str, str]) -> RunFile | None:
-    """Return what a folder remembers of this document; refuse one of another. None: it is new."""
+    """Return run.json if the folder is of this document, None if it is new; refuse a folder of another document."""
     memory = read_run_file(root)
     if memory is None:
         if (root / MANIFEST).exists():
-            raise RunForeign(f"{root} has a manifest, and nothing tells that it is of {document.name}.")
+            raise RunForeign(f"{root} has a manifest, and nothing shows that it is of {document.name}.")
         return None
     identity = memory.identity
     if identity.document_id != document.name:
         raise RunForeign(f"{root} is of {identity.document_id}, and this is {document.name}.")
     if (identity.source_language, identity.target_language) != languages:
-        said = f"{root} translates from {identity.source_language} to {identity.target_language}"
-        raise RunForeign(f"{said}, and not from {languages[0]} to {languages[1]}.")
+        message = f"{root} translates from {identity.source_language} to {identity.target_language}"
+        raise RunForeign(f"{message}, and not from {languages[0]} to {languages[1]}.")
     if not _shares(root, document):
         raise RunForeign(f"{root} is of a document of this name that has no paragraph in common with this one.")
     return memory

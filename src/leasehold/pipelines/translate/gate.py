@@ -105,7 +105,7 @@ class Thresholds:
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """What the reviews of one candidate come to. `scores` have adequacy, fluency and composite always."""
+    """The result of the reviews of one candidate. `scores` always have adequacy, fluency and composite."""
 
     scores: dict[str, float]
     outcome: Outcome
@@ -123,10 +123,10 @@ def assess(
     attempts_max: int,
     repeated: bool = False,
 ) -> Assessment:
-    """Judge one candidate by its reviews.
+    """Assess one candidate by its reviews.
 
-    `earlier` are the judgements of this paragraph's candidates before, oldest first; `repeated` says that one of those
-    candidates was this very text.
+    `earlier` are the assessments of this paragraph's earlier candidates, oldest first; `repeated` means that one of
+    those candidates was this very text.
     """
     measured = combined(reviews)
     scores = {name: measured.get(name, 0.0) for name in SCORES if name in measured or name in _REQUIRED}
@@ -191,7 +191,7 @@ def _outcome(findings: tuple[ReviewFinding, ...], *, failed: bool, exhausted: bo
 def _failed_so_before(
     reasons: set[ReworkReason], findings: tuple[ReviewFinding, ...], earlier: Sequence[Assessment]
 ) -> bool:
-    """Whether the judgement before this one failed for the same reasons with findings of the same codes."""
+    """Whether the assessment before this one failed for the same reasons with findings of the same codes."""
     if not earlier or not earlier[-1].reasons:
         return False
     before = earlier[-1]

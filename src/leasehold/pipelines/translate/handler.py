@@ -14,7 +14,6 @@ from msgspec import Struct
 
 from leasehold import Task
 from leasehold.pipelines.translate import states
-from leasehold.pipelines.translate.answer_log import AnswerLog
 from leasehold.pipelines.translate.documents.protecting import Protected, protect, respace, restore
 from leasehold.pipelines.translate.gate import Assessment, Outcome, Priority, ReworkReason, Thresholds, assess
 from leasehold.pipelines.translate.paragraphs import (
@@ -37,6 +36,7 @@ from leasehold.pipelines.translate.reviewers.types import (
     worst_first,
 )
 from leasehold.pipelines.translate.translators import MarksLost, TranslationRequest, Translator
+from leasehold.pipelines.translate.translators.answer_log import AnswerLog
 from leasehold.shapes import Shape
 
 FINDINGS_MAX: Final = 100  # of one review; the record is bounded

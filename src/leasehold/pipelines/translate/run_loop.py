@@ -81,7 +81,7 @@ def _job(place: PlannedParagraph) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Workers:
+class WorkerOptions:
     """How many processes, how many paragraphs in each at once, and whether only reworks are done."""
 
     processes: int = 1
@@ -89,7 +89,7 @@ class Workers:
     rework_only: bool = False
 
 
-def worker_spec(toolchain: Toolchain, workers: Workers) -> WorkerSpec:
+def worker_spec(toolchain: Toolchain, workers: WorkerOptions) -> WorkerSpec:
     """Return how the worker processes of a run are started."""
     queue = ("--queue", toolchain.rework_queue) if workers.rework_only else ()
     arguments = worker_arguments("leasehold.pipelines.translate", workers.parallel, *queue)
@@ -97,7 +97,7 @@ def worker_spec(toolchain: Toolchain, workers: Workers) -> WorkerSpec:
 
 
 def run_workers(
-    toolchain: Toolchain, document: Document, workers: Workers, observer: RunObserver[RunSnapshot]
+    toolchain: Toolchain, document: Document, workers: WorkerOptions, observer: RunObserver[RunSnapshot]
 ) -> RunSnapshot:
     """Let worker processes translate until nothing is left or a stop is requested; the files are written meanwhile."""
     poller = ParagraphPoller(toolchain, document, rework_only=workers.rework_only)

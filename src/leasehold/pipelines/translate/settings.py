@@ -1,4 +1,4 @@
-"""What a run is told: its document, its languages, and how its paragraphs are translated and reviewed.
+"""The settings of a run: its document, its languages, and how its paragraphs are translated and reviewed.
 
 Kept in the run's folder, where the workers read it. Never an address of a database, nor a key: those may be secrets
 and come from the environment alone.
@@ -59,7 +59,7 @@ class TranslateOptions(Struct, frozen=True):
 
 
 class RunFile(Struct, frozen=True):
-    """What a run's folder remembers."""
+    """The file run.json of a run's folder."""
 
     identity: RunIdentity
     options: TranslateOptions
@@ -83,12 +83,12 @@ class RunSettings:
         return self.url or local_database(self.folder, DATABASE)
 
     def environment(self) -> dict[str, str]:
-        """What tells a worker process the same."""
+        """The environment that gives a worker process the same settings."""
         return {"LEASEHOLD_URL": self.database, VARIABLE: str(self.folder.absolute())}
 
 
 def read_run_file(folder: Path) -> RunFile | None:
-    """Return what a run's folder remembers; None if it is none's."""
+    """Read run.json of a run's folder; None if the folder has no run."""
     try:
         text = (folder / HOME / RUN).read_text(encoding="utf-8")
     except (FileNotFoundError, NotADirectoryError):
@@ -98,11 +98,11 @@ def read_run_file(folder: Path) -> RunFile | None:
     try:
         return _memory.decode(text)
     except DecodeError as error:
-        raise RunMissing(f"{folder / HOME / RUN} cannot be read ({error}); take it away to begin anew.") from None
+        raise RunMissing(f"{folder / HOME / RUN} cannot be read ({error}); remove it to start again.") from None
 
 
 def plain(memory: RunFile) -> str:
-    """Return what a folder is to remember."""
+    """Return the text of run.json."""
     return json.dumps(to_builtins(memory), ensure_ascii=False, indent=2) + "\n"
 
 
@@ -120,7 +120,7 @@ def run_url(folder: Path, identity: RunIdentity, url: str) -> str:
 
 
 def settings_of_this_process() -> RunSettings:
-    """Read what a worker was told by its environment."""
+    """Read the settings of a worker from its environment."""
     folder = os.environ.get(VARIABLE)
     if not folder:
         raise Misuse(f"A worker needs the run's folder: set {VARIABLE}, and LEASEHOLD_URL.")

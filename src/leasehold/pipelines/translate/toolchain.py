@@ -15,7 +15,6 @@ from typing import Any, Final
 from leasehold import Job, KeyConflict, Leasehold, Permanent, Retry, Task
 from leasehold.pipelines.shell.locate import HOME
 from leasehold.pipelines.translate import states
-from leasehold.pipelines.translate.answer_log import AnswerLog
 from leasehold.pipelines.translate.folder import RunForeign
 from leasehold.pipelines.translate.handler import ParagraphWork, TranslationTools, record_decision
 from leasehold.pipelines.translate.paragraphs import (
@@ -32,6 +31,7 @@ from leasehold.pipelines.translate.reviewers.plugins import load_reviewers
 from leasehold.pipelines.translate.reviewers.review import Reviewer, standard_reviewers
 from leasehold.pipelines.translate.settings import RunSettings, settings_of_this_process
 from leasehold.pipelines.translate.translators import PairUnsupported, TranslationRequest, Translator, make_translator
+from leasehold.pipelines.translate.translators.answer_log import AnswerLog
 from leasehold.pipelines.translate.translators.factory import make_endpoint
 
 KIND: Final = "translation"

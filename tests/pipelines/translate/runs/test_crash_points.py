@@ -5,8 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from leasehold.pipelines.translate.answer_log import AnswerLog
 from leasehold.pipelines.translate.folder import sweep, write_whole
+from leasehold.pipelines.translate.translators.answer_log import AnswerLog
 from tests.support.processes.fork_server import ROOT
 
 # A process that is killed when it comes to an act, which Python tells of before it is done.
@@ -34,10 +34,10 @@ def test_the_file_before_stands_and_a_leftover_beside_it_which_the_next_start_ta
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_the_answer_is_lost_and_whoever_is_asked_next_is_asked_a_second_time(tmp_path):
+def test_the_answer_is_lost_and_the_translator_is_asked_a_second_time(tmp_path):
     path = tmp_path / "answers.jsonl"
     act = (
-        "from leasehold.pipelines.translate.answer_log import AnswerLog\n"
+        "from leasehold.pipelines.translate.translators.answer_log import AnswerLog\n"
         "asked = lambda: Path(sys.argv[2] + '.asked').touch() or {'text': 'first'}\n"
         "AnswerLog(Path(sys.argv[2])).keep('key', asked)"
     )

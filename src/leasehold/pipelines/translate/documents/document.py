@@ -40,7 +40,7 @@ class DocumentNotAFile(DocumentInvalid):
 
 
 class DocumentUnsupported(DocumentInvalid):
-    """The format of a document is told by the ending of its name; save it as one of those that can be read."""
+    """The ending of a document's name gives its format; save it as one of those that can be read."""
 
     code = "DOCUMENT_UNSUPPORTED"
 
@@ -76,7 +76,7 @@ class ParagraphTooLong(DocumentInvalid):
 
 
 class DocumentDamaged(DocumentInvalid):
-    """The file is not what the ending of its name says; open it in the program that made it and save it anew."""
+    """The file is not of the format that its name ends in; open it in the program that made it and save it again."""
 
     code = "DOCUMENT_DAMAGED"
 
@@ -102,14 +102,14 @@ class Document(Protocol):
     def paragraphs(self) -> tuple[Paragraph, ...]: ...
 
     def render(self, translations: Mapping[int, str]) -> bytes:
-        """Write the document anew with these texts, by index of their paragraphs.
+        """Return the document with these texts, by index of their paragraphs.
 
         A paragraph without one, with a blank one, or with one that equals its source stays byte for byte.
         """
 
 
 def number(spans: Iterable[tuple[str, str]]) -> tuple[Paragraph, ...]:
-    """Make paragraphs of (where it stands, text), within the limits; `where` is only told."""
+    """Make paragraphs of (place, text), within the limits; the place is only for error messages."""
     made: list[Paragraph] = []
     for where, source in spans:
         if (size := len(source.encode("utf-8", "replace"))) > PARAGRAPH_BYTES_MAX:

@@ -1,6 +1,6 @@
 """Word documents: the paragraphs of the body, its tables and text boxes, of headers, footers, footnotes and endnotes.
 
-Only paragraphs that change are written anew, with their style and the formats of their runs; images, styles and every
+Only paragraphs that change are rewritten, with their style and the formats of their runs; images, styles and every
 other member of the file are copied as they are.
 """
 
@@ -41,7 +41,7 @@ class DocxDocument:
         return "docx"
 
     def render(self, translations: Mapping[int, str]) -> bytes:
-        """Write the document anew; see `Document.render`."""
+        """See `Document.render`."""
         texts: dict[str, dict[int, str]] = {}
         for paragraph, origin in zip(self.paragraphs, self.origins, strict=True):
             text = changed(paragraph, translations)
@@ -58,8 +58,8 @@ def read_docx(name: str, content: bytes) -> DocxDocument:
         found = [(origin, text) for member, xml in members.items() for origin, text in _sources(member, xml)]
     except SyntaxError as error:  # of the XML: lxml's is a kind of Python's
         raise DocumentDamaged(f"As a DOCX: {error}.") from error
-    told = ((f"paragraph {origin.place + 1} of {origin.member}", text) for origin, text in found)
-    return DocxDocument(name, number(told), content, members, tuple(origin for origin, _ in found))
+    located = ((f"paragraph {origin.place + 1} of {origin.member}", text) for origin, text in found)
+    return DocxDocument(name, number(located), content, members, tuple(origin for origin, _ in found))
 
 
 def _sources(member: str, xml: bytes) -> Iterator[tuple[Origin, str]]:

@@ -1,6 +1,6 @@
 """The zip that a DOCX is: which of its members hold text, and the same zip with some members replaced.
 
-python-docx says whether it is a Word document. Members are read and written here, so that footnotes, which python-docx
+python-docx decides whether it is a Word document. Members are read and written here, so that footnotes, which it
 does not reach, are translated too, and what nobody translates is copied as it is.
 """
 
@@ -67,7 +67,7 @@ def replaced(content: bytes, members: Mapping[str, bytes]) -> bytes:
 
 
 def _check_sizes(members: list[zipfile.ZipInfo]) -> None:
-    # Python's zipfile reads no more of a member than it says that it has, so what is said is what can happen.
+    # Python's zipfile reads no more of a member than its declared size, so the declared sizes are the real limit.
     total = sum(member.file_size for member in members)
     in_xml = sum(member.file_size for member in members if member.filename.endswith((".xml", ".rels")))
     if len(members) > MEMBERS_MAX:

@@ -33,10 +33,10 @@ _unseen: Final = {qn("w:lang"), qn("w:noProof")}
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """What makes one piece look unlike the next: the element that its runs stand in, and how they are formatted."""
+    """What distinguishes one piece from the next: the element around its runs, and their format."""
 
     owner: int
-    look: bytes
+    appearance: bytes
     parent: Any = field(compare=False)
     properties: Any = field(compare=False)
 
@@ -97,9 +97,9 @@ def _runs(element: Any) -> Iterator[Any]:
 
 def _pieces(paragraph: Any) -> list[Piece]:
     atoms = ((_style(run), child) for run in _runs(paragraph) for child in run if child.tag not in _silent)
-    told = [(style, _text(child), child) for style, child in atoms]
+    contents = [(style, _text(child), child) for style, child in atoms]
     made: list[Piece] = []
-    for (style, is_text), group in groupby(told, lambda atom: (atom[0], atom[1] is not None)):
+    for (style, is_text), group in groupby(contents, lambda atom: (atom[0], atom[1] is not None)):
         members = list(group)
         text = "".join(text or "" for _, text, _ in members)
         made.append(Piece(style, text, () if is_text else tuple(child for _, _, child in members)))
@@ -108,17 +108,17 @@ def _pieces(paragraph: Any) -> list[Piece]:
 
 def _style(run: Any) -> Style:
     properties = run.find(_properties)
-    look = b""
+    appearance = b""
     if properties is not None:
-        seen = deepcopy(properties)
-        for unseen in [child for child in seen if child.tag in _unseen]:
-            seen.remove(unseen)
-        look = serialize_part_xml(seen) if len(seen) else b""
-    return Style(id(run.getparent()), look, run.getparent(), properties)
+        visible = deepcopy(properties)
+        for unseen in [child for child in visible if child.tag in _unseen]:
+            visible.remove(unseen)
+        appearance = serialize_part_xml(visible) if len(visible) else b""
+    return Style(id(run.getparent()), appearance, run.getparent(), properties)
 
 
 def _text(child: Any) -> str | None:
-    """Return what an element of a run says, or None if it is no text."""
+    """Return the text of an element of a run, or None if it is no text."""
     if child.tag == qn("w:t"):
         return child.text or ""
     if child.tag == qn("w:br"):

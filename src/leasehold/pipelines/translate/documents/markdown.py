@@ -1,7 +1,7 @@
 """Markdown: paragraphs, headings, list items, block quotes, table cells and footnotes are translated.
 
 Code, front matter, HTML blocks, link definitions and all that stands around a text stay byte for byte. A translator
-gets a paragraph as one line, divided only by hard breaks; whatever a translation says, the blocks of the document stay
+gets a paragraph as one line, divided only by hard breaks; whatever a translation holds, the blocks of the document stay
 what and where they were. The characters inside a paragraph are the translation's own: `protect` keeps its markup.
 """
 
@@ -42,7 +42,7 @@ class MarkdownDocument:
         return "markdown"
 
     def render(self, translations: Mapping[int, str]) -> bytes:
-        """Write the document anew, with blocks equal to the source's; see `Document.render`."""
+        """Write the document with blocks equal to the source's; see `Document.render`."""
         parts = [self.head]
         end = 0
         for paragraph, place in zip(self.paragraphs, self.spans, strict=True):
@@ -61,8 +61,8 @@ def read_markdown(name: str, text: str) -> MarkdownDocument:
     tokens, labels = blocks(body)
     found = tuple(spans(body, tokens))
     lines_before = head.count("\n") + 1
-    told = ((f"line {place.line + lines_before}", _full_references(_source(place), labels)) for place in found)
-    return MarkdownDocument(name, number(told), head, body, found)
+    located = ((f"line {place.line + lines_before}", _full_references(_source(place), labels)) for place in found)
+    return MarkdownDocument(name, number(located), head, body, found)
 
 
 def _source(place: MarkdownSpan) -> str:

@@ -1,6 +1,6 @@
-"""Whatever a translation says, it stays the text of its own paragraph: no heading, list, table or code begins in it.
+"""A translation stays the text of its own paragraph, whatever it holds: no heading, list, table or code begins in it.
 
-A backslash before the character that would begin a block is how Markdown itself says that it is meant literally.
+A backslash before the character that would begin a block is how Markdown itself marks it as literal.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def paragraph_text(text: str, between: str | None, *, after_definition: bool) ->
 
 
 def broken_text(text: str) -> str:
-    """Return a translation with the hard breaks that it will have in a paragraph: none beside another."""
+    """Return a translation with the hard breaks that it will have in a paragraph: no two next to each other."""
     return "\n".join(_lines(text, is_one=False))
 
 
@@ -67,13 +67,13 @@ def begins_block(line: str) -> bool:
 
 
 def _lines(text: str, *, is_one: bool) -> list[str]:
-    """Divide a text at its hard breaks, each of which stays at the end of its line. Lines that say nothing go."""
+    """Divide a text at its hard breaks, each of which stays at the end of its line. Empty lines go."""
     parts = _hard_break.split(text.strip())
     lines = [(_one(part), ending) for part, ending in zip(parts[::2], [*parts[1::2], ""], strict=True)]
-    said = [(line, ending) for line, ending in lines if line] or [("", "")]
+    filled = [(line, ending) for line, ending in lines if line] or [("", "")]
     if is_one:
-        return [" ".join(line for line, _ in said)]
-    return [*(line + ending for line, ending in said[:-1]), said[-1][0]]
+        return [" ".join(line for line, _ in filled)]
+    return [*(line + ending for line, ending in filled[:-1]), filled[-1][0]]
 
 
 def _one(text: str) -> str:

@@ -50,7 +50,7 @@ def blocks(text: str) -> tuple[list[Token], dict[str, Any]]:
 
 
 def _table_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:  # noqa: FBT001 - markdown-it's form
-    """Read a table, and write down where its rows begin: the text of a cell alone does not tell."""
+    """Read a table, and record where its rows begin, which the text of a cell does not contain."""
     before = len(state.tokens)
     if not table(state, start, end, silent):
         return False

@@ -1,6 +1,6 @@
 """Where the texts of a Markdown document stand: from which character to which, in which kind of block.
 
-markdown-it tells the lines of a block and its text without the `>`, indents and bars around it. As a line of that text
+markdown-it gives the lines of a block and its text without the `>`, indents and bars around it. As a line of that text
 is the end of the line in the file, its columns follow. Table cells are cut the way markdown-it cuts them.
 """
 
@@ -26,7 +26,7 @@ _closing: Final = re.compile(r"[ \t]+#+\Z")
 
 
 class MarkdownBlock(StrEnum):
-    """In what a text stands, as far as it decides what the text may not say."""
+    """The kind of block around a text, which decides what has to be escaped in it."""
 
     PARAGRAPH = "paragraph"
     HEADING = "heading"

@@ -1,6 +1,6 @@
 """PO catalogues: every entry that is untranslated or fuzzy is a paragraph; of one with plurals, singular and plural.
 
-polib judges whether the file is a catalogue; but it writes files in a layout of its own, so what changes is written
+polib decides whether the file is a catalogue; but it writes files in a layout of its own, so what changes is written
 into the file's own lines, and all else stays byte for byte: existing translations, obsolete entries, comments, the
 header (its `Language` too, which only the person who runs `msginit` knows). A text that equals its msgid stays
 untranslated, which gettext shows as the msgid.
@@ -37,7 +37,7 @@ class PoDocument:
     lines: tuple[str, ...]
     origins: tuple[tuple[PoEntry, bool], ...]
     forms: int
-    """How many plural forms the header says the language has."""
+    """How many plural forms the language has, by the header."""
 
     @property
     def format(self) -> str:
@@ -45,7 +45,7 @@ class PoDocument:
         return "po"
 
     def render(self, translations: Mapping[int, str]) -> bytes:
-        """Write the catalogue anew; see `Document.render`. A fuzzy entry that is translated is fuzzy no more."""
+        """See `Document.render`. A fuzzy entry that is translated is fuzzy no more."""
         lines = dict(enumerate(self.lines))
         settled: dict[PoEntry, dict[bool, str]] = {}
         for paragraph, (entry, is_plural) in zip(self.paragraphs, self.origins, strict=True):
@@ -83,18 +83,18 @@ def read_po(name: str, text: str) -> PoDocument:
     _check(catalogue, found)
     forms = int(match[1]) if (match := _plurals.search(catalogue.metadata.get("Plural-Forms", ""))) else 2
     origins = [origin for entry in found for origin in _origins(entry, forms)]
-    told = ((f"line {entry.line + 1}", entry.text(is_plural=is_plural)) for entry, is_plural in origins)
-    return PoDocument(name, number(told), tuple(lines), tuple(origins), forms)
+    located = ((f"line {entry.line + 1}", entry.text(is_plural=is_plural)) for entry, is_plural in origins)
+    return PoDocument(name, number(located), tuple(lines), tuple(origins), forms)
 
 
 def _check(catalogue: polib.POFile, found: list[PoEntry]) -> None:
     charset = _charset.search(catalogue.metadata.get("Content-Type", ""))
     if charset and charset[1].lower() not in _readable:
-        raise DocumentDamaged(f"Its header says charset={charset[1]}; convert it with `msgconv -t UTF-8`.")
+        raise DocumentDamaged(f"Its header declares charset={charset[1]}; convert it with `msgconv -t UTF-8`.")
     known = sum(1 for entry in catalogue if not entry.obsolete)
     mine = sum(1 for entry in found if entry.msgid)
     if known != mine:
-        raise DocumentDamaged(f"It has {known:,} entries, but {mine:,} can be told apart; run it through `msgcat`.")
+        raise DocumentDamaged(f"It has {known:,} entries, but {mine:,} can be located; run it through `msgcat`.")
 
 
 def _origins(entry: PoEntry, forms: int) -> Iterator[tuple[PoEntry, bool]]:

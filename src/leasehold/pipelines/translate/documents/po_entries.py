@@ -1,4 +1,4 @@
-"""The entries of a PO file and the lines that they stand on, which polib does not tell."""
+"""The entries of a PO file with their line numbers, which polib does not give."""
 
 from __future__ import annotations
 

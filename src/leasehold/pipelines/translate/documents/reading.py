@@ -36,7 +36,7 @@ ENDINGS: Final = (*_texts, ".docx")
 
 
 def read_document(path: Path) -> Document:
-    """Read a document whole, or raise `DocumentInvalid`. The format is told by the ending of the name."""
+    """Read a document whole, or raise `DocumentInvalid`. The ending of the name gives the format."""
     ending = path.suffix.lower()
     if ending not in ENDINGS:
         raise DocumentUnsupported(f"{path.name}: supported are {', '.join(ENDINGS)}.")

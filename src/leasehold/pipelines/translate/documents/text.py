@@ -34,7 +34,7 @@ class TextDocument:
         return "text"
 
     def render(self, translations: Mapping[int, str]) -> bytes:
-        """Write the text anew; see `Document.render`."""
+        """See `Document.render`."""
         written = list(self.pieces)
         for paragraph in self.paragraphs:
             text = changed(paragraph, translations)

@@ -1,7 +1,7 @@
 """Reviewers that others bring, and the check that none of them lies.
 
 A package names a factory in the entry-point group `leasehold.translate.reviewers`; each call of it makes one reviewer.
-What a plug-in says is checked before it counts: a score outside of [0, 1] or a span outside of the candidate would
+What a plug-in returns is checked before it counts: a score outside of [0, 1] or a span outside of the candidate would
 become a row that breaks its contract, far from the one who made it.
 """
 
@@ -39,7 +39,7 @@ class ReviewerRefused(Misuse):
 
 @dataclass(frozen=True, slots=True)
 class CheckedReviewer:
-    """A reviewer whose every review is checked; `origin` is how its author is told."""
+    """A reviewer whose every review is checked; `origin` names it in errors."""
 
     name: str
     origin: str
@@ -49,7 +49,7 @@ class CheckedReviewer:
         try:
             review = self.inner.review(subject)
         except (Cancelled, Overtaken, Released, Transient, Unavailable):
-            raise  # not a fault of the reviewer: the world's, or a wish of the caller
+            raise  # not a fault of the reviewer: of the world, or requested by the caller
         except Exception as error:
             raise ReviewerRefused(f"{self.origin}: its review raised {error!r}.") from error
         faults = faults_of(review, subject, self.name)

@@ -1,4 +1,4 @@
-"""The face of the reviewers: what they are asked, what they answer, and which of them review by default."""
+"""The public names for reviewers, and which reviewers are used by default."""
 
 from __future__ import annotations
 

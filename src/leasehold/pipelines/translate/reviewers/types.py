@@ -1,6 +1,6 @@
 """What a reviewer is asked and what it answers.
 
-A reviewer that cannot judge a subject (its language is not known, there is too little text, nothing of its concern
+A reviewer that cannot assess a subject (its language is not known, there is too little text, nothing of its concern
 stands in it) gives no score. A score that is there was measured, never assumed.
 """
 
@@ -58,7 +58,7 @@ class ReviewFinding:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """What one reviewer said of one subject."""
+    """The scores and findings of one reviewer about one subject."""
 
     reviewer: str
     scores: Mapping[str, float]
@@ -66,7 +66,7 @@ class Review:
 
 
 class Reviewer(Protocol):
-    """Judges one subject. The same subject gives the same review."""
+    """Reviews one subject. The same subject gives the same review."""
 
     @property
     def name(self) -> str: ...
@@ -80,7 +80,7 @@ def worst_first(findings: Iterable[ReviewFinding]) -> list[ReviewFinding]:
     return sorted(findings, key=lambda finding: order.index(finding.severity))
 
 
-def said(reviewer: str, findings: list[ReviewFinding], scores: Mapping[str, float | None]) -> Review:
+def make_review(reviewer: str, findings: list[ReviewFinding], scores: Mapping[str, float | None]) -> Review:
     """Make a review: scores that are None are left out, the others rounded."""
     measured = {name: round(score, SCORE_DIGITS) for name, score in scores.items() if score is not None}
     return Review(reviewer, measured, tuple(findings[:FINDINGS_MAX]))

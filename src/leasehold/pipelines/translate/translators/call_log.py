@@ -16,10 +16,10 @@ MODE: Final = 0o600
 
 
 class LoggedTranslator:
-    """A translator that writes its calls down when they end: answered, or failed with a class. The text is not told.
+    """A translator that writes its calls down when they end: answered, or failed with a class. The text is not logged.
 
     A line is one `write` to a file opened to append, so lines of several processes never mix. If we die before it,
-    the answer dies with us, and no line tells of it.
+    the answer is lost with us, and no line records it.
     """
 
     def __init__(self, translator: Translator, path: Path) -> None:

@@ -1,8 +1,8 @@
-"""A model as translator: what it is told, and what of its answer is accepted.
+"""A model as translator: its prompt, and which answers are accepted.
 
 The paragraph, its neighbours, the glossary and what was found wrong before travel as one JSON object in the user's
-message, so no text can end its own quotes and pass for an instruction; the instructions say that it is material. That
-makes a text with orders in it less likely to be obeyed; it cannot rule it out, so reviewers look at every answer.
+message, so no text can end its own quotes and pass for an instruction; the instructions state that it is material. That
+makes a text with orders in it less likely to be obeyed; it cannot rule it out, so reviewers check every answer.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class ModelTranslator:
         self._redact = redact
 
     def check(self, source_language: str, target_language: str) -> None:
-        """Refuse what is no language; which ones a model knows, nobody can say."""
+        """Refuse what is no language tag; which languages a model knows is unknown."""
         check_tags(source_language, target_language)
 
     def translate(self, request: TranslationRequest) -> Translation:
@@ -84,15 +84,15 @@ class ModelTranslator:
     def _material(self, request: TranslationRequest) -> dict[str, Any]:
         text = self._clean(request.text)
         if amiss := marks_amiss(request.text, text):
-            said = f"With its secrets hidden the paragraph has lost a mark: {amiss}. Translate it without redaction."
-            raise Permanent(said, error_class="REDACTION_FAILED")
+            message = f"With its secrets hidden the paragraph has lost a mark: {amiss}. Translate it without redaction."
+            raise Permanent(message, error_class="REDACTION_FAILED")
         wanted = {
             "text": text,
             "before": self._clean(request.before[-NEIGHBOUR_LENGTH_MAX:]),
             "after": self._clean(request.after[:NEIGHBOUR_LENGTH_MAX]),
             "glossary": {self._clean(term): self._clean(to) for term, to in used_terms(request).items()},
             "previous": self._clean(request.previous),
-            "findings": [self._clean(said[:FINDING_LENGTH_MAX]) for said in request.findings[:FINDINGS_MAX]],
+            "findings": [self._clean(message[:FINDING_LENGTH_MAX]) for message in request.findings[:FINDINGS_MAX]],
         }
         return {name: value for name, value in wanted.items() if value}
 

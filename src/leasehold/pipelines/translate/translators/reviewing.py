@@ -61,11 +61,11 @@ class ModelReviewer:
         """Return its scores and findings, or raise `Transient` or `Permanent`."""
         check_tags(subject.source_language, subject.target_language)
         if len(subject.source) + len(subject.candidate) > TEXT_LENGTH_MAX:
-            said = f"A model reviews at most {TEXT_LENGTH_MAX:,} characters; divide the paragraph."
-            raise Permanent(said, error_class="TEXT_TOO_LONG")
-        judged = decoded(self._endpoint.ask(self._question(subject)).text, _reviewed)
-        scores = {"adequacy": judged.adequacy / 100, "fluency": judged.fluency / 100}
-        findings = tuple(_finding(found, subject.candidate) for found in judged.findings[: self._findings_max])
+            message = f"A model reviews at most {TEXT_LENGTH_MAX:,} characters; divide the paragraph."
+            raise Permanent(message, error_class="TEXT_TOO_LONG")
+        scored = decoded(self._endpoint.ask(self._question(subject)).text, _reviewed)
+        scores = {"adequacy": scored.adequacy / 100, "fluency": scored.fluency / 100}
+        findings = tuple(_finding(found, subject.candidate) for found in scored.findings[: self._findings_max])
         return Review(self.name, scores, findings)
 
     def _question(self, subject: Subject) -> ModelQuestion:

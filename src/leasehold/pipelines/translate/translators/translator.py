@@ -64,7 +64,7 @@ class Translator(Protocol):
     name: str
 
     def check(self, source_language: str, target_language: str) -> None:
-        """Raise `PairUnsupported`, which tells the pairs that are there, if this pair is not one of them."""
+        """Raise `PairUnsupported`, with the supported pairs, if this pair is not one of them."""
 
     def translate(self, request: TranslationRequest) -> Translation:
         """Return a candidate, or raise `Transient` or `Permanent`."""
@@ -83,17 +83,18 @@ def check_tags(source_language: str, target_language: str) -> None:
 def check_request(request: TranslationRequest) -> None:
     """Refuse what no translator takes, before any of them is asked."""
     if len(request.text) > TEXT_LENGTH_MAX:
-        said = f"A paragraph has at most {TEXT_LENGTH_MAX:,} characters, this has {len(request.text):,}: divide it."
-        raise Permanent(said, error_class="TEXT_TOO_LONG")
+        message = f"A paragraph has at most {TEXT_LENGTH_MAX:,} characters, this has {len(request.text):,}: divide it."
+        raise Permanent(message, error_class="TEXT_TOO_LONG")
     if len(request.glossary) > GLOSSARY_TERMS_MAX:
-        said = f"A glossary has at most {GLOSSARY_TERMS_MAX:,} terms, this has {len(request.glossary):,}: shorten it."
-        raise Permanent(said, error_class="GLOSSARY_TOO_LONG")
+        count = len(request.glossary)
+        message = f"A glossary has at most {GLOSSARY_TERMS_MAX:,} terms, this has {count:,}: shorten it."
+        raise Permanent(message, error_class="GLOSSARY_TOO_LONG")
     if "\0" in request.text or any("\ud800" <= letter <= "\udfff" for letter in request.text):
         raise Permanent("The paragraph holds a NUL or half a character: mend its encoding.", error_class="TEXT_INVALID")
 
 
 class MarksLost(Transient):
-    """Raised for an answer in which marks are amiss; asked again, the translator may do better. It is kept here."""
+    """Raised for an answer with missing or repeated marks, which is kept here; a second answer may be better."""
 
     def __init__(self, amiss: str, translation: Translation) -> None:
         super().__init__(f"In the answer {amiss}.", error_class=BAD_ANSWER)
@@ -101,7 +102,7 @@ class MarksLost(Transient):
 
 
 def check_answer(request: TranslationRequest, made: Translation) -> Translation:
-    """Refuse a candidate that lost a mark or says nothing."""
+    """Refuse a candidate that lost a mark or is empty."""
     if request.text.strip() and not made.text.strip():
         raise bad_answer("The answer is empty.")
     if "\0" in made.text:  # no database could keep it, and it would be paid for
@@ -112,6 +113,6 @@ def check_answer(request: TranslationRequest, made: Translation) -> Translation:
     return made
 
 
-def bad_answer(said: str) -> Transient:
+def bad_answer(message: str) -> Transient:
     """Return the failure of an answer that came but is of no use; how often to ask again is the caller's to limit."""
-    return Transient(said, error_class=BAD_ANSWER)
+    return Transient(message, error_class=BAD_ANSWER)

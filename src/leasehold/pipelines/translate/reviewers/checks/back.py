@@ -11,7 +11,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from leasehold.pipelines.translate.reviewers.text import without_marks, words_of
-from leasehold.pipelines.translate.reviewers.types import ADEQUACY, Review, ReviewFinding, Severity, Subject, said
+from leasehold.pipelines.translate.reviewers.types import (
+    ADEQUACY,
+    Review,
+    ReviewFinding,
+    Severity,
+    Subject,
+    make_review,
+)
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.chrf import CHRF
@@ -29,10 +36,10 @@ class BackReviewer:
 
     def review(self, subject: Subject) -> Review:
         if not words_of(subject.source) or not words_of(subject.candidate):
-            return said(self.name, [], {})
+            return make_review(self.name, [], {})
         score = _metric().sentence_score(self._back(without_marks(subject)), [subject.source]).score / 100
         findings = [_finding(score)] if score < _FAR else []
-        return said(self.name, findings, {ADEQUACY: min(1.0, max(0.0, score))})
+        return make_review(self.name, findings, {ADEQUACY: min(1.0, max(0.0, score))})
 
 
 @functools.cache

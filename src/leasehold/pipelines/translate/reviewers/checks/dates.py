@@ -1,7 +1,7 @@
 """Dates: each day of the source stands in the candidate, in the way of its language.
 
 Judged for languages whose months are known here. A numeric date may be read day first or month first; it is kept if any
-reading of it is, because nothing in `3/4/1867` says which was meant.
+reading of it is, because `3/4/1867` does not show which was meant.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from leasehold.pipelines.translate.reviewers.types import (
     ReviewFinding,
     Severity,
     Subject,
+    make_review,
     quoted,
-    said,
 )
 
 _FULL: Final = {
@@ -50,7 +50,7 @@ _after: Final = re.compile(
 )
 _numeric: Final = re.compile(r"(?<![\d./-])(?:(\d{4})-(\d{1,2})-(\d{1,2})|(\d{1,2})([/.])(\d{1,2})\5(\d{4}))(?![\d/-])")
 
-Day = tuple[int, int, int]  # year, month, day; 0 where it is not said
+Day = tuple[int, int, int]  # year, month, day; 0 where it is not given
 
 
 class Date(NamedTuple):
@@ -68,9 +68,9 @@ class DateReviewer:
     def review(self, subject: Subject) -> Review:
         pairs, lost, added = compared(subject)
         if not pairs and not lost:
-            return said(self.name, [], {})
+            return make_review(self.name, [], {})
         findings = [_finding(subject, date, added[number : number + 1]) for number, date in enumerate(lost)]
-        return said(self.name, findings, {ADEQUACY: len(pairs) / (len(pairs) + len(lost))})
+        return make_review(self.name, findings, {ADEQUACY: len(pairs) / (len(pairs) + len(lost))})
 
 
 def compared(subject: Subject) -> tuple[list[tuple[TextSpan, TextSpan]], list[Date], list[Date]]:

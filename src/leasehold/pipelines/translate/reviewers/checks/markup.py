@@ -26,10 +26,9 @@ def review_markup(source: str, candidate: str, document_format: str) -> Review:
     changed = {name: found[name] - wanted[name] for name in sorted(wanted | found) if found[name] != wanted[name]}
     if not changed:
         return Review(NAME, {}, ())
-    said = ", ".join(f"{count:+d} {name}" for name, count in changed.items())
-    return Review(
-        NAME, {}, (ReviewFinding("markup_changed", Severity.CRITICAL, f"The markup is not the source's: {said}."),)
-    )
+    difference = ", ".join(f"{count:+d} {name}" for name, count in changed.items())
+    message = f"The markup is not the source's: {difference}."
+    return Review(NAME, {}, (ReviewFinding("markup_changed", Severity.CRITICAL, message),))
 
 
 def _made_of(text: str) -> Counter[str]:

@@ -3,7 +3,7 @@
 Compared sentence by sentence where both texts have as many, and as a whole otherwise. Besides plain negations each
 language has words that may stand for one (`without`, `hardly`, `impossible`): these excuse a negation on the other side
 and do not ask for one. English and German deny once for each thing denied, so theirs are counted; where negations go
-together (`no … nada`, `ne … pas`) only whether there is one is asked. A language that is not listed is not judged.
+together (`no … nada`, `ne … pas`) only whether there is one is asked. A language that is not listed gives no score.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from leasehold.pipelines.translate.reviewers.types import (
     ReviewFinding,
     Severity,
     Subject,
+    make_review,
     quoted,
-    said,
 )
 
 _APOSTROPHES: Final = ("'", "’")
 _DENYING_ONCE: Final = frozenset(("en", "de"))
 _GOING_ON: Final = frozenset(("nor",))  # with a `neither` or a `not` before it
-# These are said without a negation as often as with one: `nobody but you`, `only you`.
+# These stand without a negation as often as with one: `nobody but you`, `only you`.
 _IDLE: Final = frozenset(
     [("no", "doubt"), ("no", "matter"), ("no", "sooner"), ("not", "only")]
     + [(denial, "but") for denial in ("no", "not", "nobody", "nothing", "none", "nowhere")]
@@ -112,10 +112,10 @@ class NegationReviewer:
         source = DENYING.get(language_of(subject.source_language))
         target = DENYING.get(language_of(subject.target_language))
         if source is None or target is None:
-            return said(self.name, [], {})
+            return make_review(self.name, [], {})
         is_counted = language_of(subject.source_language) in _DENYING_ONCE
         findings: list[ReviewFinding] = []
-        judged = lost = 0
+        measured = lost = 0
         for there, here in _paired(subject):
             denied, denials = _denials(there, source), _denials(here, target)
             idle = _idle(there)
@@ -123,13 +123,13 @@ class NegationReviewer:
             excuses = _count(here, target.near) - _count(there, source.near) - len(idle)
             missing = len(wanted) - len(denials) - max(0, excuses)
             is_added = bool(denials) and not denied and not _count(there, source.near | source.inviting)
-            judged += len(wanted) or bool(denials)
+            measured += len(wanted) or bool(denials)
             lost += max(0, missing) or is_added
             if missing > 0:
                 findings.append(_lost(subject, wanted, here))
             if is_added:
                 findings.append(_added(subject, denials[0]))
-        return said(self.name, findings, {ADEQUACY: 1 - lost / judged if judged else None})
+        return make_review(self.name, findings, {ADEQUACY: 1 - lost / measured if measured else None})
 
 
 def _paired(subject: Subject) -> list[tuple[list[Word], list[Word]]]:

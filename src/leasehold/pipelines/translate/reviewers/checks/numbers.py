@@ -22,8 +22,8 @@ from leasehold.pipelines.translate.reviewers.types import (
     ReviewFinding,
     Severity,
     Subject,
+    make_review,
     quoted,
-    said,
 )
 
 _POINT_LANGUAGES: Final = frozenset("en ja zh ko he th hi ar fa ur ga cy mt".split())  # noqa: SIM905
@@ -76,12 +76,12 @@ class NumberReviewer:
         wanted = list(numbers_of(source, subject.source_language))
         kept, misread, lost, added = _compared(wanted, source, candidate, subject)
         if not wanted and not added:
-            return said(self.name, [], {})
+            return make_review(self.name, [], {})
         findings = [_lost(source, number) for number in lost]
         findings += [_noted("number_added", Severity.MAJOR, candidate, number) for number in added]
         findings += [_noted("number_format", Severity.MINOR, candidate, number) for number in misread]
         style = 1 - _WRONG_SEPARATORS * len(misread) / kept if kept else None
-        return said(self.name, findings, {ADEQUACY: kept / (len(wanted) + len(added)), STYLE: style})
+        return make_review(self.name, findings, {ADEQUACY: kept / (len(wanted) + len(added)), STYLE: style})
 
 
 def _texts(subject: Subject) -> tuple[str, str]:

@@ -24,8 +24,8 @@ from leasehold.pipelines.translate.reviewers.types import (
     ReviewFinding,
     Severity,
     Subject,
+    make_review,
     quoted,
-    said,
 )
 
 _DOUBLED: Final = {
@@ -47,7 +47,7 @@ class RepeatReviewer:
         text = without_pieces(without_marks(subject), subject.kept)
         source = without_pieces(subject.source, subject.kept)
         if not text.strip():
-            return said(self.name, [], {})
+            return make_review(self.name, [], {})
         words = words_of(text)
         allowed = len(list(_doubles(source, words_of(source), frozenset())))
         doubles = list(_doubles(text, words, _DOUBLED.get(language_of(subject.target_language), frozenset())))[allowed:]
@@ -55,7 +55,7 @@ class RepeatReviewer:
         findings = [_finding("phrase_repeated", Severity.MAJOR, subject, span) for span in rounds]
         findings += [_finding("word_repeated", Severity.MINOR, subject, span) for span in doubles]
         disturbed = _WEIGHT * len(doubles) + sum(len(words_in(text[start:end])) for start, end in rounds)
-        return said(self.name, findings, {FLUENCY: max(0.0, 1 - disturbed / len(words)) if words else 1.0})
+        return make_review(self.name, findings, {FLUENCY: max(0.0, 1 - disturbed / len(words)) if words else 1.0})
 
 
 def _doubles(text: str, words: Sequence[Word], doubled: frozenset[str]) -> Iterator[TextSpan]:

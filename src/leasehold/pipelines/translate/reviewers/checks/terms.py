@@ -1,7 +1,7 @@
 """Glossary terms: where the source has a term, the candidate has its translation, as often.
 
 Terms are compared word by word and without case; a word of the target term may have up to three letters more, so that
-`contrato` is found in `contratos`. A glossary that has nothing to say of a text gives no score.
+`contrato` is found in `contratos`. A glossary without a term of the text gives no score.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from leasehold.pipelines.translate.reviewers.types import (
     ReviewFinding,
     Severity,
     Subject,
+    make_review,
     quoted,
-    said,
 )
 
 _ENDING_MAX: Final = 3
@@ -31,7 +31,7 @@ class TermReviewer:
 
     def review(self, subject: Subject) -> Review:
         if not subject.glossary:
-            return said(self.name, [], {})
+            return make_review(self.name, [], {})
         source = _Text(words_of(without_pieces(subject.source, subject.kept)))
         candidate = _Text(words_of(without_pieces(without_marks(subject), subject.kept)))
         findings = []
@@ -43,7 +43,7 @@ class TermReviewer:
             kept += found
             if found < wanted:
                 findings.append(_finding(subject, term, translation, candidate.places(term, ending_max=0)))
-        return said(self.name, findings, {TERMINOLOGY: kept / required if required else None})
+        return make_review(self.name, findings, {TERMINOLOGY: kept / required if required else None})
 
 
 class _Text:

@@ -27,8 +27,8 @@ from leasehold.pipelines.translate.reviewers.types import (
     ReviewFinding,
     Severity,
     Subject,
+    make_review,
     quoted,
-    said,
 )
 
 _ROMANCE: Final = frozenset(("es", "fr", "pt", "it", "ca", "gl", "oc", "ro"))
@@ -49,7 +49,7 @@ class UntranslatedReviewer:
         text = without_pieces(without_marks(subject), subject.kept)
         words = words_of(text)
         if source_language == target_language or not words:
-            return said(self.name, [], {})
+            return make_review(self.name, [], {})
         source = without_pieces(subject.source, subject.kept)
         marked = unknown_marks(subject)
         passages = _passages(source, text, words)
@@ -63,7 +63,7 @@ class UntranslatedReviewer:
         beyond = max(0.0, len(copied) - (_ALLOWED_IN_FAMILY if is_family else _ALLOWED) * len(words))
         severity = Severity.INFO if is_family and not beyond else Severity.MINOR
         findings += [_finding("word_copied", severity, subject, span) for span in copied]
-        return said(self.name, findings, {ADEQUACY: max(0.0, 1 - (left + beyond) / len(words))})
+        return make_review(self.name, findings, {ADEQUACY: max(0.0, 1 - (left + beyond) / len(words))})
 
 
 def _copied_words(source: str, text: str, words: Sequence[Word], unknown: set[int]) -> list[TextSpan]:

@@ -96,7 +96,7 @@ class Apertium:
             try:
                 return self._once(mode, text)
             except PipelineDied:
-                pass  # it may have been killed between two calls, which says nothing about this text: once more
+                pass  # it may have been killed between two calls, which has nothing to do with this text: once more
             try:
                 return self._once(mode, text)
             except PipelineDied:

@@ -26,7 +26,7 @@ class PipelineDied(Exception):
 
 
 class ApertiumPipeline:
-    """Not for several threads at once: whoever shares one holds a lock."""
+    """Not thread-safe: callers that share one hold a lock."""
 
     def __init__(self, programs: list[list[str]]) -> None:
         self._pid = os.getpid()
@@ -51,14 +51,14 @@ class ApertiumPipeline:
     def ask(self, text: str, tail: str, timeout: float) -> str:
         """Return what the programs make of a text that ends with `tail`, as what they answer must.
 
-        An answer without it is of a pipeline whose middle died: the programs behind still say what they have got.
+        An answer without it is of a pipeline whose middle died: the programs behind it still write what they have read.
         Raises `PipelineDied`, or `Transient` when they take too long.
         """
         answer = self._exchange(memoryview(text.encode() + _NUL), timeout)
-        said = answer[:-1].decode("utf-8", "replace")
-        if not said.endswith(tail):
+        output = answer[:-1].decode("utf-8", "replace")
+        if not output.endswith(tail):
             raise PipelineDied
-        return said
+        return output
 
     def close(self) -> None:
         """End every program and wait for each, so that none stays behind; after a fork, leave the parent's alone."""
@@ -96,7 +96,7 @@ class ApertiumPipeline:
             source = process.stdout.fileno()
 
     def _exchange(self, unsent: memoryview, timeout: float) -> bytearray:
-        """Write and read in turn: whoever writes all before reading waits for ever once every pipe is full."""
+        """Write and read in turn: writing all before reading would wait for ever once every pipe is full."""
         deadline = time.monotonic() + timeout
         answer = bytearray()
         with selectors.DefaultSelector() as ready:
@@ -137,8 +137,8 @@ def too_late(timeout: float) -> Transient:
 def missing_program(error: OSError, words: list[str]) -> Permanent:
     """Return the failure of a program that cannot be started."""
     missing = error.filename or words[0]
-    said = f"Apertium's {missing} cannot be started ({error.strerror}); install it: apt install apertium."
-    return Permanent(said, error_class="TRANSLATOR_MISSING")
+    output = f"Apertium's {missing} cannot be started ({error.strerror}); install it: apt install apertium."
+    return Permanent(output, error_class="TRANSLATOR_MISSING")
 
 
 def _close_pipes(process: subprocess.Popen[bytes]) -> None:

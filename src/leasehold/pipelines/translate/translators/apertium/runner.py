@@ -1,4 +1,4 @@
-"""The course of a text through a direction's programs: those that forget stay running, the tagger begins anew.
+"""A text passes through a direction's programs: those without memory stay running, the tagger is started each time.
 
 apertium-tagger learns from every text that it reads: words that may be several things at once are added to what it
 knows, and the next text comes out otherwise. In a pipeline that stays a translation would depend on all before it,
@@ -26,7 +26,7 @@ FLUSH: Final = "-z"
 
 
 class ApertiumPrograms:
-    """The running programs of one direction. Not for several threads at once: whoever shares one holds a lock."""
+    """The running programs of one direction. Not thread-safe: callers that share one hold a lock."""
 
     def __init__(self, programs: list[list[str]]) -> None:
         self._steps: list[ApertiumPipeline | FreshProgram] = []
@@ -79,10 +79,10 @@ class FreshProgram:
             raise too_late(timeout) from None
         except OSError as error:
             raise missing_program(error, self._words) from None
-        said = ended.stdout.decode("utf-8", "replace")
-        if ended.returncode or not said.endswith(tail):
+        output = ended.stdout.decode("utf-8", "replace")
+        if ended.returncode or not output.endswith(tail):
             raise PipelineDied
-        return said
+        return output
 
     def close(self) -> None:
         """Nothing stays behind."""

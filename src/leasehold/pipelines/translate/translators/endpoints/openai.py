@@ -1,4 +1,4 @@
-"""The interface that OpenAI's service and most servers of models speak: `POST {base}/chat/completions`.
+"""The interface of OpenAI's service and of most servers of models: `POST {base}/chat/completions`.
 
 The answer's shape is asked for by a JSON schema where the endpoint knows them, and by instruction in any case.
 """

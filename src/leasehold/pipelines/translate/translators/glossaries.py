@@ -77,8 +77,8 @@ def _checked(path: Path, pairs: Iterable[tuple[int, tuple[object, object]]]) -> 
     for number, (term, translation) in pairs:
         for text in (term, translation):
             if not isinstance(text, str) or not 1 <= len(text.strip()) <= TERM_LENGTH_MAX or _odd.search(text):
-                said = f"{str(text)[:80]!r} is no text of 1 to {TERM_LENGTH_MAX} characters"
-                raise GlossaryInvalid(f"{path}, term {number}: {said}.")
+                message = f"{str(text)[:80]!r} is no text of 1 to {TERM_LENGTH_MAX} characters"
+                raise GlossaryInvalid(f"{path}, term {number}: {message}.")
         assert isinstance(term, str)
         assert isinstance(translation, str)
         yield term.strip(), translation.strip()

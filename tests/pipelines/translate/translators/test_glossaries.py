@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from leasehold.pipelines.translate.glossaries import GlossaryInvalid, read_glossary
+from leasehold.pipelines.translate.translators.glossaries import GlossaryInvalid, read_glossary
 from tests.pipelines.translate.workspace import HOUSE
 
 TERMS = {"house": "hogar", "red wine": "vino tinto, «fino»"}

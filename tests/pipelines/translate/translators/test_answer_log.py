@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from leasehold.pipelines.translate.answer_log import AnswerLog
+from leasehold.pipelines.translate.translators.answer_log import AnswerLog
 from tests.support.processes.fork_server import ROOT
 
 EACH = 200
@@ -14,7 +14,7 @@ WRITERS = 4
 WRITER = """
 import sys
 from pathlib import Path
-from leasehold.pipelines.translate.answer_log import AnswerLog
+from leasehold.pipelines.translate.translators.answer_log import AnswerLog
 answers, name = AnswerLog(Path(sys.argv[1])), sys.argv[2]
 for number in range(int(sys.argv[3])):
     answers.keep(f"{name}-{number}", lambda: {"text": f"{name} {number} " + "ä" * 3000})

@@ -1,8 +1,8 @@
-"""What translators answered, put down before anything else is done with it.
+"""The answers of translators, logged before anything else is done with them.
 
-An answer may have cost money. Between its coming and the commit of its result a process can be killed; the next attempt
-looks here, by the key of the effect, and takes what it finds instead of asking again. One line, one write: a kill
-leaves a line or none, and a torn one (of a machine that went down) is passed over.
+An answer may have cost money. A process can be killed before the result is committed; the next attempt then
+reads this log by the key of the effect and uses what it finds instead of asking again. One line, one write: a kill
+leaves a line or none, and a torn one (of a machine that went down) is skipped.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ class AnswerLog:
     path: Path
 
     def keep(self, key: str, ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """Ask, and put the answer down under a key."""
+        """Ask, and log the answer under a key."""
         answer = ask()
         line = json.dumps({"key": key, "answer": answer}, ensure_ascii=False, separators=(",", ":"))
         place = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            fcntl.flock(place, fcntl.LOCK_EX)  # or the end of a line that somebody is writing would pass for a torn one
-            # crash here: the answer is lost, and whoever is asked next is asked a second time
+            fcntl.flock(place, fcntl.LOCK_EX)  # or a line that another process is writing would pass for a torn one
+            # crash here: the answer is lost, and the translator is asked a second time
             _write(place, f"{_break(place)}{line}\n".encode())
             os.fsync(place)
         finally:
