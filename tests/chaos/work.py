@@ -57,9 +57,10 @@ def mend_sleep() -> None:
 def hasten_relays(seconds: float) -> None:
     """Have this process's relays keep a delivery for seconds and not for two minutes, in the same proportions."""
     from leasehold.runtime.deliver import relay
+    from leasehold.runtime.limits import DELIVERY_LEASE_SECONDS
 
-    share = seconds / relay.LEASE_SECONDS
-    for name in ("LEASE_SECONDS", "RENEW_SECONDS", "MARGIN_SECONDS"):
+    share = seconds / DELIVERY_LEASE_SECONDS
+    for name in ("DELIVERY_LEASE_SECONDS", "DELIVERY_RENEW_SECONDS", "DELIVERY_MARGIN_SECONDS"):
         setattr(relay, name, getattr(relay, name) * share)
 
 

@@ -12,10 +12,10 @@ from leasehold.store.leases import Leases
 from leasehold.store.workers import Workers
 
 NEXT_STEPS = {
-    "leased but not started": (Claimer, "_take_up"),
+    "leased but not started": (Claimer, "_start_attempts"),
     "ended but not written": (Leases, "settle"),
     "written but not answered": (Committer, "_answer"),
-    "reclaimed but not noted as gone": (Workers, "gone"),
+    "reclaimed but not noted as gone": (Workers, "deregister"),
 }
 
 

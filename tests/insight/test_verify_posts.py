@@ -13,6 +13,8 @@ from leasehold.model.delivery import make_message
 from leasehold.model.task import Terms
 from leasehold.runtime.attempt import Attempt
 from leasehold.runtime.handlers import Handler
+from leasehold.runtime.manual import ManualChannel
+from leasehold.runtime.task import Task
 from leasehold.testing import Clock, drain
 from tests.insight.editing import difference, edit, forge, swap
 from tests.store.work import claim_one, look, register, submit
@@ -48,11 +50,13 @@ def test_the_end_of_a_task_tells_its_messages(app, job):
     assert difference(app.store, job) == ""
 
 
-def test_messages_that_a_child_process_tells_are_told_as_well(app):
+def test_messages_of_a_task_that_returned_nothing_are_checked_as_well(app):
     (job,) = submit(app.store, "apart")
-    attempt = Attempt(claim_one(app.store, register(app.store)), Handler("a", None, print, Terms(), Retry()), 0)
-    messages = [make_message("apart", "ada", 1, {"text": "hello"}, "default")]
-    app.store.leases.settle([attempt.succeed(None, None, messages)])
+    lease, handler = claim_one(app.store, register(app.store)), Handler("a", None, print, Terms(), Retry())
+    attempt = Attempt(lease, handler, 0)
+    attempt.task = Task(lease, ManualChannel(app.store, lease), handler)
+    attempt.task.posts.add(make_message("apart", "ada", 1, {"text": "hello"}, "default"))
+    app.store.leases.settle([attempt.succeed(None)])
     assert difference(app.store, job) == ""
     edit(app.store, "UPDATE delivery SET recipient = 'eve'")
     assert "its delivery of 'apart' to 'eve', version 1, should be as it was posted" in difference(app.store, job)

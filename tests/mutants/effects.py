@@ -55,16 +55,16 @@ BUILDS: Final = (
     ),
     Build(
         "the end of an attempt overtakes the records that it went ahead of",
-        "runtime/execute/runner.py",
-        "                await settle(attempt.task)\n",
-        "                pass\n",
+        "runtime/attempt.py",
+        "            await finish(self.task)\n",
+        "            pass\n",
         (f"{AHEAD}::test_the_end_of_an_attempt_does_not_overtake_its_records_however_many_there_are",),
     ),
     Build(
         "the end of a failed attempt overtakes the records that it went ahead of",
-        "runtime/execute/runner.py",
-        "        await attempt.task.effects.ahead.drain_async()\n",
-        "        pass\n",
+        "runtime/attempt.py",
+        "                await self.task.effects.abandon()\n",
+        "                pass\n",
         (f"{AHEAD}::test_the_end_of_an_attempt_does_not_overtake_its_records_however_many_there_are",),
     ),
     Build(
@@ -85,8 +85,8 @@ BUILDS: Final = (
     Build(
         "a handler may swallow a doubt",
         "runtime/attempt.py",
-        "if self.task.effects.doubt is not None:",
-        "if False:",
+        "if isinstance(used, EffectInDoubt):",
+        "if isinstance(used, EffectInDoubt) and (used := None):",
         (f"{EFFECTS}::test_an_effect_in_doubt_that_a_handler_swallows_still_waits_for_a_person",),
     ),
     Build(
@@ -200,8 +200,8 @@ BUILDS: Final = (
     Build(
         "a relay relies on its claim beyond its time",
         "runtime/deliver/relay.py",
-        "asked_at + clock.microseconds(LEASE_SECONDS - MARGIN_SECONDS)",
-        "asked_at + clock.microseconds(LEASE_SECONDS + MARGIN_SECONDS)",
+        "asked_at + clock.microseconds(DELIVERY_LEASE_SECONDS - DELIVERY_MARGIN_SECONDS)",
+        "asked_at + clock.microseconds(DELIVERY_LEASE_SECONDS + DELIVERY_MARGIN_SECONDS)",
         (f"{DOUBT}::test_s14_a_claim_on_a_message_is_counted_from_the_moment_it_was_asked_for",),
     ),
 )

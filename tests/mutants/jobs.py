@@ -138,7 +138,7 @@ BUILDS: Final = (
     Build(
         "nobody looks for a task whose lease was taken back",
         "runtime/commit/committer.py",
-        "            self._on_upkeep_due()  # whoever took a lease back may have left the task to the next who looks\n",
+        "            self._on_upkeep_due()  # a lease that was reclaimed may have left work for upkeep\n",
         "",
         (f"{NUDGES}::test_upkeep_is_told_of_an_attempt_that_came_too_late_since_its_task_may_be_ready_again",),
     ),

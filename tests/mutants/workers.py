@@ -146,9 +146,9 @@ BUILDS: Final = (
     ),
     Build(
         "sweeps never begin at the start again",
-        "runtime/maintain/sweeper.py",
-        "FULL_EVERY: Final = 10\n",
-        "FULL_EVERY: Final = 10**9\n",
+        "runtime/limits.py",
+        "SWEEP_FULL_EVERY: Final = 10\n",
+        "SWEEP_FULL_EVERY: Final = 10**9\n",
         (f"{SWEEPER}::test_l1_a_lease_that_sweeps_could_not_take_is_found_again_although_they_have_passed_it",),
     ),
     Build(

@@ -17,15 +17,16 @@ from leasehold.model.effect import Entry, Intent, Record
 from leasehold.model.lease import Settlement
 from leasehold.model.limits import CLAIM_MAX
 from leasehold.model.owner import Owner
-from leasehold.runtime.attempt import Attempt, State
+from leasehold.runtime.attempt import Attempt, State, run_blocking
 from leasehold.runtime.claim.claimer import Claimer
 from leasehold.runtime.claim.held import HeldAttempts
 from leasehold.runtime.commit.committer import Committer
 from leasehold.runtime.commit.replies import AsyncReply
-from leasehold.runtime.deliver.relay import RENEW_SECONDS, HeldDelivery, Relay
+from leasehold.runtime.deliver.relay import HeldDelivery, Relay
 from leasehold.runtime.deliver.sender import RegisteredProvider
 from leasehold.runtime.effects.effects import Item
 from leasehold.runtime.handlers import Handler
+from leasehold.runtime.limits import DELIVERY_RENEW_SECONDS
 from leasehold.runtime.maintain.heartbeat import Heartbeat
 from leasehold.runtime.maintain.upkeep import Upkeep
 from leasehold.runtime.observe.events import EventLog
@@ -287,7 +288,7 @@ class Worker:
             self.committer.write()
 
     def _deliver(self, relay: SimulatedRelay) -> float:
-        self.world.wait(relay.wants, RENEW_SECONDS)
+        self.world.wait(relay.wants, DELIVERY_RENEW_SECONDS)
         self._before = (self.world.lead, len(self.world.trace))
         relay.poll_once()
         return 0.0
@@ -320,25 +321,27 @@ class Worker:
             self.world.spawn(self.process, name, partial(self._run, attempt))
 
     def _run(self, attempt: Attempt) -> None:
-        if not attempt.begin():
-            self.held.drop(attempt)
-            self.held.free_slot(attempt)
-            return
+        run_blocking(attempt.run(self))
+
+    def call(self, attempt: Attempt) -> Any:
         self.see("began", attempt, None)
-        settlement = self._call(attempt)
+        result = attempt.call(lambda attempt: SimulatedChannel(self, attempt))
+        self.see("returned", attempt, result)
+        return result
+
+    def settle(self, attempt: Attempt, end: Settlement | None) -> None:
+        if self.process.is_dead:  # what ended the handler was the end of its process
+            raise Killed
+        assert end is not None
         self.held.free_slot(attempt)
         if attempt.end():
-            self.committer.settle(attempt, settlement)
+            self.committer.settle(attempt, end)
         else:
             self.held.drop(attempt)
 
-    def _call(self, attempt: Attempt) -> Settlement:
-        try:
-            return attempt.work(lambda one: SimulatedChannel(self, one), partial(self.see, "returned", attempt))
-        except Killed:
-            raise
-        except BaseException as error:  # noqa: BLE001 — as in the runner
-            return attempt.fail(error)
+    def skip(self, attempt: Attempt) -> None:
+        self.held.drop(attempt)
+        self.held.free_slot(attempt)
 
     def _on_death(self) -> None:
         """What the kernel tells of a process that is gone; and its connections are closed."""

@@ -1,31 +1,34 @@
-"""One attempt, start to settle: the file to read.
+"""One attempt, from start to settlement: the file to read.
 
-    begin   unless it was released or lost before it started
-    call    the user's function, with the payload's fields as arguments
-    judge   what came of it: a result, a failure to retry or to end with, a cancel
-    settle  hand the end to the committer; it lands only while the lease stands
-    answer  learn whether it landed
+    begin    unless the attempt was released or lost before it started
+    call     the user's function, with the payload's fields as arguments
+    finish   wait until the records of its effects are committed: nothing can be recorded after the end
+    decide   what came of it: a result, a failure to retry or to bury, a cancel
+    settle   hand the end to the committer, which writes it only while the lease stands
 
-The lease is held from the claim until the answer. Whoever loses it stops and touches nothing.
+`Attempt.run` is these steps. Event loop, threads and isolated processes differ in their `Executor`; a manual lease is
+concluded by its holder. The lease is held from the claim until the answer. An attempt that loses it touches nothing.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from enum import Enum, auto
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, Protocol, TypeVar
 
 from leasehold import canonical, clock
-from leasehold.errors import Cancelled, PayloadInvalid
+from leasehold.errors import Cancelled, EffectInDoubt, PayloadInvalid, Released
 from leasehold.model import lease as endings
-from leasehold.model.delivery import OutgoingMessage, trace_of
+from leasehold.model.delivery import trace_of
 from leasehold.model.failure.failure import Failure, classify
 from leasehold.model.lease import Lease, Settlement
 from leasehold.model.retry import Bury, decide, seed_of, spread_of
 from leasehold.runtime.handlers import Handler
-from leasehold.runtime.task import EngineChannel, Task
+from leasehold.runtime.task import EngineChannel, Task, finish
 
+T = TypeVar("T")
 _lock: Final = threading.Lock()
 
 
@@ -37,6 +40,19 @@ class State(Enum):
     ENDED = auto()
     RELEASED = auto()
     LOST = auto()
+
+
+class Executor(Protocol):
+    """Where attempts run: the event loop and the threads of a worker, or an isolated process."""
+
+    def call(self, attempt: Attempt) -> Any:
+        """Call the handler; or return the `Settlement` that an isolated process decided on."""
+
+    def settle(self, attempt: Attempt, end: Settlement | None) -> None:
+        """Hand over the end; None: release the task, no attempt is spent."""
+
+    def skip(self, attempt: Attempt) -> None:
+        """Drop an attempt that was released or lost before it started."""
 
 
 class Attempt:
@@ -62,32 +78,52 @@ class Attempt:
         self.deadline = asked_at + span - min(span // 10, clock.SECOND)
         self.renew_at = asked_at + span // 3
 
+    async def run(self, executor: Executor) -> None:
+        """Run the attempt to its end. Suspends only where an async handler does: `run_blocking` serves the others."""
+        if not self.begin():
+            executor.skip(self)
+            return
+        try:
+            result = executor.call(self)
+            if self.handler.is_async and not isinstance(result, Settlement):
+                result = await result
+            end: Settlement | None = await self.conclude(result)
+        except BaseException as error:  # noqa: BLE001 — whatever a handler raises is its failure, not ours
+            if self.task is not None:
+                await self.task.effects.abandon()
+            end = None if self._is_given_back(error) else self.fail(error)
+        if self.task is None:
+            executor.settle(self, end)
+        else:
+            self.task.effects.when_no_transaction(partial(executor.settle, self, end))
+
+    async def conclude(self, result: object) -> Settlement:
+        """Finish the effects of a handler that returned, and decide the end."""
+        if self.task is not None:
+            await finish(self.task)
+        return self.succeed(result)
+
     def begin(self) -> bool:
         """Start, unless the attempt was released or lost before."""
-        with _lock:
-            if self.state is not State.CLAIMED:
-                return False
-            self.state = State.RUNNING
-            return True
+        return self._change(State.CLAIMED, State.RUNNING)
 
     def release(self) -> bool:
-        """Give the attempt up unstarted."""
-        with _lock:
-            if self.state is not State.CLAIMED:
-                return False
-            self.state = State.RELEASED
-            return True
+        """Give the attempt up before it starts."""
+        return self._change(State.CLAIMED, State.RELEASED)
 
     def end(self) -> bool:
         """Stop being renewed: the end is on its way. False if the lease was lost meanwhile."""
+        return self._change(State.RUNNING, State.ENDED)
+
+    def _change(self, before: State, after: State) -> bool:
         with _lock:
-            if self.state is not State.RUNNING:
+            if self.state is not before:
                 return False
-            self.state = State.ENDED
+            self.state = after
             return True
 
     def lose(self) -> bool:
-        """Note that the lease no longer stands, and have the handler stop where it can be stopped."""
+        """Record that the lease no longer stands, and stop the handler where that is possible."""
         with _lock:
             if self.state in (State.LOST, State.RELEASED):
                 return False
@@ -98,12 +134,12 @@ class Attempt:
         return True
 
     def give_up_slot(self) -> bool:
-        """Give up the place this attempt occupies; False if that was done before."""
+        """Give up the slot of this attempt; False if that was done before."""
         occupied, self.occupies = self.occupies, False
         return occupied
 
     def call(self, channel: Callable[[Attempt], EngineChannel]) -> Any:
-        """Call the user's function; `channel` gives its task a way to speak to the engine."""
+        """Call the user's function; its task reaches the engine through `channel`."""
         handler = self.handler
         fields = handler.arguments(canonical.decode(self.lease.payload))
         if handler.wants_task:
@@ -111,31 +147,17 @@ class Attempt:
             return handler.function(self.task, **fields)
         return handler.function(**fields)
 
-    def work(
-        self, channel: Callable[[Attempt], EngineChannel], on_return: Callable[[object], object] = lambda _: None
-    ) -> Settlement:
-        """Call it on this thread, and wait for what it went ahead of: nothing is recorded after the end."""
-        try:
-            result = self.call(channel)
-            on_return(result)
-            if self.task is not None:
-                self.task.effects.ahead.settle()
-        except BaseException:
-            if self.task is not None:
-                self.task.effects.ahead.rest()
-            raise
-        return self.succeed(result)
-
-    def succeed(
-        self, result: object, trace: dict[str, Any] | None = None, posts: list[OutgoingMessage] | None = None
-    ) -> Settlement:
-        """Judge a result: it ends the task, unless it cannot be kept."""
+    def succeed(self, result: object) -> Settlement:
+        """Decide on a result: it ends the task, unless it cannot be stored."""
+        if isinstance(result, Settlement):
+            return result
+        used, posts = None, None
         if self.task is not None:
-            if self.task.effects.doubt is not None:  # whatever the handler made of it, a person must tell
-                return endings.failed(self.lease, classify(self.task.effects.doubt))
-            trace, posts = self.task.effects.trace, self.task.posts.all()
-        told = {**(trace or {}), **trace_of(posts)}
-        detail = canonical.encode(told) if told else None
+            used, posts = self.task.effects.summary(), self.task.posts.all()
+        if isinstance(used, EffectInDoubt):  # whatever the handler made of it, a person must resolve it
+            return endings.failed(self.lease, classify(used))
+        facts = {**(used or {}), **trace_of(posts)}
+        detail = canonical.encode(facts) if facts else None
         if result is None:
             return endings.done(self.lease, "null", detail, posts)
         try:
@@ -144,7 +166,7 @@ class Attempt:
             return endings.failed(self.lease, classify(error))
 
     def fail(self, error: BaseException) -> Settlement:
-        """Judge a failure: try again, or end the task."""
+        """Decide on a failure: try again, or end the task."""
         try:
             failure = classify(error, self.handler.rules, clock.wall())
         except BaseException:  # noqa: BLE001 — whatever was raised, the attempt ends
@@ -152,6 +174,20 @@ class Attempt:
         if isinstance(error, Cancelled):
             return endings.cancelled(self.lease, Failure("CANCELLED", failure.message))
         return judge(self.lease, self.handler, failure)
+
+    def _is_given_back(self, error: BaseException) -> bool:
+        """Whether the handler stopped because its worker is being stopped; otherwise `Released` is a failure."""
+        return isinstance(error, Released) and self.task is not None and self.task.stopping
+
+
+def run_blocking(steps: Coroutine[Any, Any, T]) -> T:
+    """Run on this thread what suspends only for an async handler."""
+    try:
+        steps.send(None)
+    except StopIteration as end:
+        value: T = end.value
+        return value
+    raise AssertionError("the steps of a sync handler never suspend")
 
 
 def judge(lease: Lease, handler: Handler, failure: Failure) -> Settlement:

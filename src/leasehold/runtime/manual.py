@@ -1,4 +1,4 @@
-"""A job held by hand: leased by a script that runs no worker. Nobody renews the lease but its holder."""
+"""A manual lease: a job leased by a script that runs no worker. Only its holder renews the lease."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from leasehold.model.limits import DELAY_SECONDS_MAX, LEASE_SECONDS_MAX, LEASE_S
 from leasehold.model.machine import Move
 from leasehold.model.names import check_range
 from leasehold.model.status import Status
-from leasehold.runtime.attempt import Attempt
+from leasehold.runtime.attempt import Attempt, run_blocking
 from leasehold.runtime.commit.replies import AsyncReply
 from leasehold.runtime.effects.effects import Item, Ledger
 from leasehold.runtime.handlers import Handler
+from leasehold.runtime.limits import RENEW_AGAIN_SECONDS
 from leasehold.runtime.task import Task
 from leasehold.store import Store
 
-AGAIN_SECONDS = 0.01  # another transaction holds the lease's row for a moment
 GIVEN_BACK = Failure("GIVEN_BACK", "its holder gave it back", retryable=True)
 
 
@@ -35,10 +35,11 @@ class Held:
         self.owner = owner
         self._store = store
         self._lease = lease
-        self._attempt = Attempt(lease, handler, clock.uptime())
+        sync = replace(handler, is_async=False)  # the script is the handler
+        self._attempt = Attempt(lease, sync, clock.uptime())
         self._attempt.begin()
         self._channel = ManualChannel(store, lease)
-        self.task = self._attempt.task = Task(lease, self._channel, replace(handler, is_async=False), effects=effects)
+        self.task = self._attempt.task = Task(lease, self._channel, sync, effects=effects)
 
     @property
     def job_id(self) -> int:
@@ -63,7 +64,7 @@ class Held:
             self._channel.cancelled = found[0].cancel_reason is not None
             if found[0].extended:
                 return True
-            threading.Event().wait(AGAIN_SECONDS)
+            threading.Event().wait(RENEW_AGAIN_SECONDS)
         self._channel.lost = True
         return False
 
@@ -76,11 +77,11 @@ class Held:
         return bool(self._store.leases.reclaim([Reclaim(self._lease.task_id, self._lease.fence, "released")]))
 
     def done(self, output: Any = None) -> Status:
-        """End the job well, or as CANCELLED if it was called off meanwhile; `LeaseLost` if it is held no longer."""
-        return self._end(self._attempt.succeed(output))
+        """End the job as DONE, or as CANCELLED if it was cancelled meanwhile; `LeaseLost` if the lease is gone."""
+        return self._end(run_blocking(self._attempt.conclude(output)))
 
     def fail(self, error: BaseException) -> Status:
-        """End this attempt with an error: the job is tried again or ends, as its kind has it. `LeaseLost` as above."""
+        """End this attempt with an error: the job is retried or buried as its kind declares. `LeaseLost` as above."""
         return self._end(self._attempt.fail(error))
 
     def _end(self, settlement: Settlement) -> Status:
@@ -96,7 +97,7 @@ class Held:
 
 
 class ManualChannel:
-    """How a task that is held by hand speaks to the engine: each word is a transaction."""
+    """How a task under a manual lease reaches the engine: each call is a transaction."""
 
     def __init__(self, store: Store, lease: Lease) -> None:
         self._store = store
@@ -106,22 +107,19 @@ class ManualChannel:
         self.stopping = False
 
     def inputs(self) -> dict[str, Any]:
-        """Read the outputs of the stages before."""
         return self._store.stages.inputs(self._lease.task_id)
 
     def report_progress(self, progress: str) -> None:
-        """Report progress."""
         noted = Progress(self._lease.task_id, self._lease.fence, progress)
         self.lost = not self._store.leases.record_progress([noted])
 
     @property
     def ledger(self) -> Ledger:
-        """The way to the ledger of effects."""
         return ManualLedger(self._store, self)
 
 
 class ManualLedger:
-    """The ledger as a task that is held by hand reaches it."""
+    """The ledger of a task under a manual lease."""
 
     def __init__(self, store: Store, channel: ManualChannel) -> None:
         self._store = store

@@ -2,41 +2,36 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from queue import Empty, SimpleQueue
-from types import FrameType
-from typing import Final, Self
 
 from leasehold.errors import LeaseholdError, Misuse, WaitTimeout
 from leasehold.runtime.deliver.relay import Relay
 from leasehold.runtime.deliver.sender import RegisteredProvider
+from leasehold.runtime.limits import (
+    DRAIN_POLL_SECONDS,
+    DRAIN_POLL_SECONDS_MAX,
+    RELAY_GRACE_SECONDS,
+    SHUTDOWN_PATIENCE_SECONDS,
+)
 from leasehold.runtime.maintain.upkeep import Upkeep
 from leasehold.runtime.observe.events import EventLog
 from leasehold.runtime.process_identity import this_process
+from leasehold.runtime.signals import StopSignals
 from leasehold.runtime.worker import Plan, Worker
 from leasehold.store import Store, open_store
 from leasehold.store.db.documents import document
 from leasehold.store.reports import Remaining
 from leasehold.store.workers import PulseQuery
 
-LOOK_SECONDS: Final = 0.02
-LOOK_MAX: Final = 0.25
-FORCED_EXIT: Final = 1
-SIGNAL_SECONDS: Final = 0.25
-SHUTDOWN_PATIENCE: Final = 2.0
-RELAY_GRACE_SECONDS: Final = 30.0
 _is_isolated = False
 
 
 def serve(store: Store, plan: Plan) -> int:
     """Work until SIGTERM or SIGINT; return how many attempts the grace was too short for."""
     _refuse_inside_handler()
-    with _Signals() as signals:
+    with StopSignals() as signals:
         worker = Worker(store, plan)
         worker.start()
         signals.wait()
@@ -47,7 +42,7 @@ def serve(store: Store, plan: Plan) -> int:
 
 def orchestrate(store: Store) -> None:
     """Do upkeep alone, without running tasks, until SIGTERM or SIGINT."""
-    with _Signals() as signals:
+    with StopSignals() as signals:
         owner = this_process()
         worker = store.workers.register(owner)
         events = EventLog(worker=worker)
@@ -60,7 +55,7 @@ def orchestrate(store: Store) -> None:
 
 def relay(store: Store, providers: Mapping[str, RegisteredProvider], grace: float = RELAY_GRACE_SECONDS) -> None:
     """Send deliveries, and do upkeep, without running tasks, until SIGTERM or SIGINT."""
-    with _Signals() as signals:
+    with StopSignals() as signals:
         owner = this_process()
         worker = store.workers.register(owner)
         events = EventLog(worker=worker)
@@ -78,7 +73,7 @@ def relay(store: Store, providers: Mapping[str, RegisteredProvider], grace: floa
 
 def _deregister(url: str, worker: int, events: EventLog) -> None:
     """Note that this process holds nothing; a database that is away is not waited for."""
-    store = open_store(url, connections=1, retry_seconds=SHUTDOWN_PATIENCE)
+    store = open_store(url, connections=1, retry_seconds=SHUTDOWN_PATIENCE_SECONDS)
     try:
         store.workers.deregister([worker])
     except LeaseholdError as error:
@@ -116,13 +111,13 @@ def _refuse_inside_handler() -> None:
 
 def _await(done: Callable[[], bool], timeout: float | None) -> None:
     started = time.monotonic()
-    pause = LOOK_SECONDS
+    pause = DRAIN_POLL_SECONDS
     quiet = threading.Event()
     while not done():
         if timeout is not None and time.monotonic() - started > timeout:
             raise WaitTimeout(f"Work was left after {timeout:g} seconds of draining.")
         quiet.wait(pause)
-        pause = min(LOOK_MAX, pause * 1.2)
+        pause = min(DRAIN_POLL_SECONDS_MAX, pause * 1.2)
 
 
 def _is_done(store: Store, plan: Plan, worker: Worker, *, wait_for_due: bool) -> bool:
@@ -157,38 +152,3 @@ def next_due_at(store: Store, providers: Sequence[str] = ()) -> tuple[int, int |
     )
     moments = [moment for moment in (pulse.due_at, pulse.delivery_due_at) if moment is not None]
     return pulse.now, min(moments, default=None)
-
-
-class _Signals:
-    """Hears the first SIGTERM or SIGINT; the second leaves at once, and leases expire.
-
-    A signal is heard between any two steps of the main thread, also of one that waits for it: what hears must take no
-    lock that the waiting holds. An event's are such; a simple queue may be put into at any moment.
-    """
-
-    def __init__(self) -> None:
-        self._is_heard = False
-        self._heard: SimpleQueue[None] = SimpleQueue()
-        self._before: dict[int, object] = {}
-
-    def __enter__(self) -> Self:
-        if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGTERM, signal.SIGINT):
-                self._before[number] = signal.signal(number, self.hear)
-        return self
-
-    def hear(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
-        if self._is_heard:
-            os._exit(FORCED_EXIT)
-        self._is_heard = True
-        self._heard.put(None)
-
-    def wait(self, every: float = SIGNAL_SECONDS) -> None:
-        """Wait for one. A wait without end could sleep through one that the kernel gave to another thread."""
-        while not self._is_heard:
-            with suppress(Empty):
-                self._heard.get(timeout=every)
-
-    def __exit__(self, *_: object) -> None:
-        for number, before in self._before.items():
-            signal.signal(number, before)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""The `task` a handler may ask for: what it is, what came before it, and ways to speak to the engine."""
+"""The `task` argument of a handler: the attempt, its inputs, and the calls it may make to the engine."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from leasehold.runtime.observe.logs import Log, cleaned
 
 
 class EngineChannel(Protocol):
-    """How a running attempt speaks to the engine: directly, or through a pipe from a child process."""
+    """How a running attempt reaches the engine: directly, or through a pipe from a child process."""
 
     def inputs(self) -> dict[str, Any]:
         """Read the outputs of the stages before."""
@@ -49,12 +49,13 @@ class Task:
     """One attempt, as its handler sees it."""
 
     def __init__(self, lease: Lease, channel: EngineChannel, handler: Handler, *, effects: int = 0) -> None:
-        """Make the task of a lease; `effects` were numbered before this."""
+        """Make the task of a lease; `effects`: how many got a number before. Of an async handler: on its loop."""
         self.lease = lease
         self.attempt = lease.attempt  # which one this is, from 1
         self._channel = channel
         self._is_async = handler.is_async
-        self.effects = Effects(lease, lambda: channel.ledger, effects)
+        loop = asyncio.get_running_loop() if handler.is_async else None
+        self.effects = Effects(lease, lambda: channel.ledger, effects, loop)
         self.states = States(lease, handler.machine, lambda: channel.ledger)
         self._inputs: dict[str, Any] | None = None
         self.posts = OutgoingMessages()
@@ -93,7 +94,7 @@ class Task:
     def stopping(self) -> bool:
         """Whether the worker is being stopped. A long handler may `raise Released` then: no attempt is spent.
 
-        What it has recorded is found by the next attempt. An isolated handler is not told.
+        What it has recorded is found by the next attempt. False for an isolated handler.
         """
         return self._channel.stopping
 
@@ -120,13 +121,13 @@ class Task:
     ) -> Any:
         """Do something to the outside world, recorded once under a key made of kind, task and fields.
 
-        Found on record: the result is returned and `act` does not run. Found intended but never heard of again:
-        `lookup()` tells the result (None: it did not happen), or `idempotent=True` says that acting again is safe,
-        else the task is buried for a person. `act` and `lookup` get the key if they take an argument.
+        Found on record: the result is returned and `act` does not run. Found intended, without a result: `lookup()`
+        returns the result (None: it did not happen), or `idempotent=True` declares that acting again is safe, else
+        the task is buried for a person. `act` and `lookup` get the key if they take an argument.
         In an async handler: `await task.effect(…)`, and both may be async.
 
         `ahead=True` returns the result while it is being committed. No other act of this task begins before it is on
-        record, nor does the task end; but what the handler does by itself meanwhile may be lost with it.
+        record, nor does the task end; but what the handler does meanwhile without the engine may be lost with it.
         """
         effects = self.effects
         intent = effects.intend(kind, fields)
@@ -151,15 +152,14 @@ class Task:
         return effects.transact(intent, act)
 
     async def _transact_async(self, intent: Intent, act: Act) -> Any:
-        if (cut := await self.effects.ahead.wait_async()) is not None:
-            raise cut
+        await self.effects.finish()
         return await asyncio.to_thread(self.effects.transact, intent, act)
 
     def advance(self, state: str, *, of: str = "") -> Any:
         """Move the job, or the part of it that `of` names, along an arrow of its machine; without one, `StateDenied`.
 
         A move that an earlier attempt of this task has made is not made again, so a handler may start from the top.
-        In an async handler: `await task.advance(…)`; it is asked for by the call and may be awaited later, at
+        In an async handler: `await task.advance(…)`; the call requests the move, and it may be awaited later, at
         the latest by the engine before the task ends.
         """
         self.effects.check_outside("advance")
@@ -185,9 +185,7 @@ class Task:
         return Log("leasehold.task", task=lease.task_id, route=lease.route, attempt=lease.attempt)
 
 
-async def settle(task: Task) -> None:
-    """Wait for what nobody has waited for: a task does not end before that, nor well if it is refused."""
-    if (cut := await task.effects.ahead.wait_async()) is not None:
-        raise cut
-    if task.states.are_due:
-        await task.states.settle()
+async def finish(task: Task) -> None:
+    """Wait for records and moves that the handler did not wait for; raise what was refused."""
+    await task.effects.finish()
+    await task.states.finish()

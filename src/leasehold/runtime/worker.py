@@ -18,6 +18,14 @@ from leasehold.runtime.deliver.relay import Relay
 from leasehold.runtime.deliver.sender import RegisteredProvider
 from leasehold.runtime.execute.runner import Runner
 from leasehold.runtime.handlers import Handler
+from leasehold.runtime.limits import (
+    LISTEN_SECONDS,
+    RENEW_PATIENCE_SECONDS,
+    SHUTDOWN_PATIENCE_SECONDS,
+    SHUTDOWN_SECONDS,
+    SWITCH_DEFAULT_SECONDS,
+    SWITCH_SECONDS,
+)
 from leasehold.runtime.maintain.heartbeat import Heartbeat
 from leasehold.runtime.maintain.upkeep import Upkeep
 from leasehold.runtime.observe.events import EventLog
@@ -25,13 +33,6 @@ from leasehold.runtime.process_identity import this_process
 from leasehold.store import Store, open_store
 from leasehold.store.db.wake import ATTENTION
 from leasehold.store.workers import Pulse
-
-LISTEN_SECONDS = 0.5
-RENEW_PATIENCE_SECONDS = 1.0
-SHUTDOWN_PATIENCE = 2.0
-SHUTDOWN_SECONDS = 10.0
-TURN_DEFAULT_SECONDS = 0.005
-TURN_SECONDS = 0.0005
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +75,8 @@ def shorten_switch_interval() -> None:
     Else a part that has its answer from the database waits up to 5 ms for a handler that is busy, and so does a
     heartbeat.
     """
-    if sys.getswitchinterval() == TURN_DEFAULT_SECONDS:
-        sys.setswitchinterval(TURN_SECONDS)
+    if sys.getswitchinterval() == SWITCH_DEFAULT_SECONDS:
+        sys.setswitchinterval(SWITCH_SECONDS)
 
 
 class Worker:
@@ -116,7 +117,7 @@ class Worker:
             wants_work=lambda: self._claimer.idle,
         )
         self._relay = Relay(self._stores.open(), plan.providers, self._events) if plan.providers else None
-        self._shutdown_store = self._stores.open(SHUTDOWN_PATIENCE)
+        self._shutdown_store = self._stores.open(SHUTDOWN_PATIENCE_SECONDS)
         self._listener_thread = threading.Thread(target=self._listen, name="leasehold-ear", daemon=True)
         self._stopped = threading.Event()
 

@@ -292,15 +292,18 @@ def test_an_act_that_was_not_begun_for_want_of_a_record_is_not_left_in_doubt(app
     buy.submit()
     lane = Lane("default", PRIORITY_MIN, PRIORITY_MAX, 0)
     (lease,) = app.store.leases.claim(app.store.workers.register(NOBODY), [lane], '["buy"]', 1).leases
-    effects = Effects(lease, lambda: Unlucky(app.store))  # type: ignore[arg-type, return-value]
-    one, two = (effects.intend(kind, {}) for kind in ("ONE", "TWO"))
+
+    def make(loop=None):
+        effects = Effects(lease, lambda: Unlucky(app.store), loop=loop)  # type: ignore[arg-type, return-value]
+        return effects, *(effects.intend(kind, {}) for kind in ("ONE", "TWO"))
 
     def both():
+        effects, one, two = make()
         effects.run(one, lambda: acts.append(1), None, idempotent=True, ahead=True)
         effects.run(two, lambda: acts.append(2), None, idempotent=False)
 
     async def both_async():
-        effects.ahead.home = asyncio.get_running_loop()
+        effects, one, two = make(asyncio.get_running_loop())
         await effects.run_async(one, lambda: acts.append(1), None, idempotent=True, ahead=True)
         await effects.run_async(two, lambda: acts.append(2), None, idempotent=False)
 

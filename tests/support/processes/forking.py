@@ -100,7 +100,7 @@ def tell_refusal(task):
 def hear_unasked(task):
     """Have the worker answer under a number that nobody here waits for."""
     intent = task.effects.intend("ODD", {})
-    task._line.say(enter={"number": 999, "intent": intent})  # noqa: SLF001 — past what would wait for the answer
+    task._channel.send(enter={"number": 999, "intent": intent})  # noqa: SLF001 — past what would wait for the answer
     return [task.effect("BUY", lambda n=n: n, number=n) for n in (1, 2)]
 
 

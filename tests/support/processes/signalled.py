@@ -2,7 +2,7 @@
 
 import sys
 
-from leasehold.runtime.run import _Signals
+from leasehold.runtime.signals import StopSignals
 
 STEPS = range(2, 40)  # once around and on
 
@@ -10,7 +10,7 @@ STEPS = range(2, 40)  # once around and on
 class RecordBuilder:
     """Tells a waiting thread at its `step`-th step, from within, as a signal does."""
 
-    def __init__(self, signals: _Signals, step: int) -> None:
+    def __init__(self, signals: StopSignals, step: int) -> None:
         self._signals = signals
         self._left = step
         self.has_told = False
@@ -21,14 +21,14 @@ class RecordBuilder:
             self._left -= 1
             if self._left == 0:
                 self.has_told = True
-                self._signals.hear(15, None)
+                self._signals.on_signal(15, None)
         return self.trace
 
 
 def main() -> None:
     told = 0
     for step in STEPS:
-        with _Signals() as signals:
+        with StopSignals() as signals:
             teller = RecordBuilder(signals, step)
             sys.settrace(teller.trace)
             try:

@@ -7,14 +7,12 @@ whose slots are all taken is asked again when one is free, which is known at onc
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final
 
 from leasehold import clock
 from leasehold.model.limits import BRANCHES_LOOK_MAX
 from leasehold.model.names import base_of
+from leasehold.runtime.limits import BRANCH_LIST_US
 from leasehold.store import Store
-
-LIST_US: Final = clock.SECOND
 
 
 class Branches:
@@ -35,7 +33,7 @@ class Branches:
         if not self.exist:
             return []
         now = clock.uptime()
-        if self._listed_at is None or now - self._listed_at >= LIST_US:
+        if self._listed_at is None or now - self._listed_at >= BRANCH_LIST_US:
             self._list(now)
         return [branch for branch in self._known if not self._sleeps(branch, now)]
 

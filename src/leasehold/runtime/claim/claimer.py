@@ -10,29 +10,30 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Final
 
 from leasehold import clock
 from leasehold.model.lanes import Hints
 from leasehold.model.lease import Lease, Reclaim
-from leasehold.model.limits import CLAIM_MAX, GROUP_MAX
+from leasehold.model.limits import CLAIM_MAX
 from leasehold.model.names import family_of
 from leasehold.runtime.attempt import Attempt
 from leasehold.runtime.claim.branches import Branches
 from leasehold.runtime.claim.held import HeldAttempts
 from leasehold.runtime.commit.committer import Committer
 from leasehold.runtime.handlers import Handler
+from leasehold.runtime.limits import (
+    BACKLOG_MAX,
+    CLAIM_RETRY_SECONDS,
+    CLAIMER_SHUTDOWN_SECONDS,
+    GATHER_SECONDS,
+    GATHER_SECONDS_MAX,
+    RESCAN_SHARE,
+    RESCAN_US,
+)
 from leasehold.runtime.observe.events import EventLog
 from leasehold.store import Store
 from leasehold.store.db.documents import document
 from leasehold.store.leases import Claimed
-
-RESCAN_US: Final = clock.SECOND
-RESCAN_SHARE: Final = 20
-GATHER_SECONDS: Final = 0.005
-GATHER_SECONDS_MAX: Final = 0.05
-BACKLOG_MAX: Final = 8 * GROUP_MAX
-SHUTDOWN_SECONDS: Final = 2.0
 
 
 class Claimer:
@@ -104,7 +105,7 @@ class Claimer:
         self._awake.set()
         self._held.capacity.close()
         if self._thread.is_alive():
-            self._thread.join(timeout=SHUTDOWN_SECONDS)
+            self._thread.join(timeout=CLAIMER_SHUTDOWN_SECONDS)
             self._store.close()
             self._thread.join()
 
@@ -116,7 +117,7 @@ class Claimer:
                 self._claim_until_empty()
             except Exception as error:  # noqa: BLE001 — a worker that claims no more would look healthy
                 self._events.component_failed("claimer", error)
-                self._stopped.wait(1.0)
+                self._stopped.wait(CLAIM_RETRY_SECONDS)
                 self._awake.set()
 
     def _pause(self) -> float | None:
@@ -149,7 +150,7 @@ class Claimer:
                 worthwhile, min(max(GATHER_SECONDS, self._claim_seconds), GATHER_SECONDS_MAX)
             )
         while self._held.capacity.free() <= 0 and not self._stopped.is_set():
-            self._held.capacity.await_free(1, 1.0)
+            self._held.capacity.await_free(1, CLAIM_RETRY_SECONDS)
         return not self._stopped.is_set()
 
     def claim(self, most: int) -> int:

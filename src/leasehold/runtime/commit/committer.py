@@ -1,7 +1,7 @@
 """The committer: one thread with its own connection that writes what attempts report.
 
-Whatever has gathered while it was writing becomes the next group: no timer, no set size. Each item is answered by
-itself; an item the database refuses fails alone.
+Whatever gathers while it writes is the next batch: no timer, no fixed size. Each item has its own answer; an item that
+the database refuses fails alone.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from leasehold.store import Store
 
 
 class Committer:
-    """Writes settlements, effects and progress, in groups."""
+    """Writes settlements, effects and progress, in batches."""
 
     def __init__(self, store: Store, held: HeldAttempts, events: EventLog, on_upkeep_due: Callable[[], None]) -> None:
         self._store = store
@@ -41,7 +41,6 @@ class Committer:
         self._thread = BatchThread("leasehold-committer", lambda: self.has_work, self.write)
 
     def start(self) -> None:
-        """Begin writing."""
         self._thread.start()
 
     def settle(self, attempt: Attempt, settlement: Settlement) -> None:
@@ -55,21 +54,19 @@ class Committer:
         self._thread.wake()
 
     def report_progress(self, progress: Progress) -> None:
-        """Hand over a report of progress; a newer one of the same attempt replaces it."""
+        """Hand over progress; a newer report of the same attempt replaces it."""
         with self._lock:
             self._progress[progress.task_id, progress.fence] = progress
         self._thread.wake()
 
     def backlog(self) -> int:
-        """Count the ends that are not written yet."""
         return len(self._ends)
 
     def close(self, seconds: float) -> None:
-        """Write what is left, then stop."""
         self._thread.close(seconds)
 
     def write(self) -> None:
-        """Write what has gathered, once; trouble is told and not raised."""
+        """Write what has gathered, once; errors are logged, not raised."""
         try:
             batch = CommitBatch(self._requests)
             if batch.requests and self._ends and self._store.database.dialect.single_writer:
@@ -78,7 +75,7 @@ class Committer:
                 self._write_requests(batch)
                 self._write_ends(self._gather_ends())
             self._write_progress()
-        except Exception as error:  # noqa: BLE001 — the thread must outlive any one group
+        except Exception as error:  # noqa: BLE001 — the thread must outlive any one batch
             self._events.component_failed("committer", error)
 
     @property
@@ -87,7 +84,7 @@ class Committer:
         return bool(self._ends or self._requests or self._progress)
 
     def _write_both(self, batch: CommitBatch, ends: list[tuple[Attempt, Settlement]]) -> None:
-        """Write entries and ends in one turn; if that is refused, each by itself tells whose fault it is."""
+        """Write entries and ends in one transaction; if it is refused, each alone shows whose fault it is."""
 
         def work() -> tuple[list[Entry], list[Settled]]:
             batch.gather()
@@ -123,7 +120,7 @@ class Committer:
             for request in requests:
                 self._write_requests(CommitBatch(deque([request])))
             return
-        except Exception as error:  # noqa: BLE001 — those who wait for this group must not wait for ever
+        except Exception as error:  # noqa: BLE001 — the callers must not wait for ever
             self._events.component_failed("committer", error)
             answer_all(
                 (request.reply, DatabaseUnavailable(f"{type(error).__name__}: {error}.")) for request in requests
@@ -147,7 +144,7 @@ class Committer:
             attempt, settlement = self._ends.popleft()
             batch.append((attempt, settlement))
             size += settlement.size
-        batch.sort(key=_task_id)
+        batch.sort(key=lambda end: end[1].task_id)
         return batch
 
     def _write_ends(self, batch: list[tuple[Attempt, Settlement]]) -> None:
@@ -163,7 +160,7 @@ class Committer:
         except LeaseholdError as error:
             self._write_each(batch, error)
             return
-        except Exception as error:  # noqa: BLE001 — leases of this group must not be renewed for ever
+        except Exception as error:  # noqa: BLE001 — these leases must not be renewed for ever
             self._events.component_failed("committer", error)
             self._give_up(batch, DatabaseUnavailable(f"{type(error).__name__}: {error}."))
             return
@@ -175,7 +172,7 @@ class Committer:
         self._held.drop_all(attempt for attempt, _ in batch)
         if len(landed) < len(batch):
             self._report_lost(batch, landed)
-            self._on_upkeep_due()  # whoever took a lease back may have left the task to the next who looks
+            self._on_upkeep_due()  # a lease that was reclaimed may have left work for upkeep
         has_next = any(one.has_dependents or one.status == "RETRY" for one in landed)
         if has_next or any(end.deliveries for _, end in batch):
             self._on_upkeep_due()
@@ -215,7 +212,3 @@ class Committer:
             attempt = self._held.get(task_id, fence)
             if attempt is not None and attempt.lose():
                 self._events.lease_lost(attempt.lease, "found while reporting progress")
-
-
-def _task_id(item: tuple[Attempt, Settlement]) -> int:
-    return item[1].task_id

@@ -11,20 +11,20 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Final
 
 from leasehold import clock
 from leasehold.model.outbox import ClaimedDelivery, DeliveryStatus
 from leasehold.runtime.deliver.sender import DeliverySender, RegisteredProvider
+from leasehold.runtime.limits import (
+    DELIVERY_CONCURRENCY,
+    DELIVERY_LEASE_SECONDS,
+    DELIVERY_MARGIN_SECONDS,
+    DELIVERY_RENEW_SECONDS,
+    RELAY_SHUTDOWN_SECONDS,
+)
 from leasehold.runtime.observe.events import EventLog
 from leasehold.store import Store
 from leasehold.store.workers import Pulse
-
-LEASE_SECONDS: Final = 120.0
-RENEW_SECONDS: Final = LEASE_SECONDS / 4
-MARGIN_SECONDS: Final = LEASE_SECONDS / 4
-CONCURRENCY: Final = 8
-SHUTDOWN_SECONDS: Final = 5.0
 
 
 class HeldDelivery:
@@ -37,11 +37,11 @@ class HeldDelivery:
 
     def extend(self, asked_at: int) -> None:
         """Count the claim from the moment it was asked for, which is before the database granted it."""
-        self.deadline = asked_at + clock.microseconds(LEASE_SECONDS - MARGIN_SECONDS)
+        self.deadline = asked_at + clock.microseconds(DELIVERY_LEASE_SECONDS - DELIVERY_MARGIN_SECONDS)
 
     def is_ageing(self) -> bool:
         """Whether the claim should be renewed."""
-        return clock.uptime() > self.deadline - clock.microseconds(RENEW_SECONDS + MARGIN_SECONDS)
+        return clock.uptime() > self.deadline - clock.microseconds(DELIVERY_RENEW_SECONDS + DELIVERY_MARGIN_SECONDS)
 
     def lose(self) -> None:
         """Note that the claim no longer stands."""
@@ -107,18 +107,18 @@ class Relay:
         self._stopped.set()
         self._due.set()
         if self._thread.is_alive():
-            self._thread.join(timeout=SHUTDOWN_SECONDS)
+            self._thread.join(timeout=RELAY_SHUTDOWN_SECONDS)
         over = time.monotonic() + grace
         while self._held and (left := over - time.monotonic()) > 0:
             with self._changed:
-                self._changed.wait_for(lambda: not self._held, timeout=min(left, RENEW_SECONDS))
+                self._changed.wait_for(lambda: not self._held, timeout=min(left, DELIVERY_RENEW_SECONDS))
             self._try_renew()
         if self._held:
             self._events.relay_left(len(self._held))
 
     def _run(self) -> None:
         while not self._stopped.is_set():
-            self._due.wait(RENEW_SECONDS)
+            self._due.wait(DELIVERY_RENEW_SECONDS)
             self.poll_once()
 
     def poll_once(self) -> None:
@@ -156,7 +156,7 @@ class Relay:
         if not held:
             return
         asked_at = clock.uptime()
-        standing = self._store.deliveries.renew([one.taken for one in held], LEASE_SECONDS)
+        standing = self._store.deliveries.renew([one.taken for one in held], DELIVERY_LEASE_SECONDS)
         for one in held:
             if (one.taken.id, one.taken.fence) in standing:
                 one.extend(asked_at)
@@ -168,13 +168,13 @@ class Relay:
         self._turn += 1
         self._is_behind = False
         for number in range(len(self._names)):
-            free = CONCURRENCY - len(self._held)
+            free = DELIVERY_CONCURRENCY - len(self._held)
             if free <= 0:
                 self._is_behind = True
                 return
             asked_at = clock.uptime()
             name = self._names[(self._turn + number) % len(self._names)]
-            found = self._store.deliveries.claim(name, LEASE_SECONDS, free)
+            found = self._store.deliveries.claim(name, DELIVERY_LEASE_SECONDS, free)
             self._is_behind = self._is_behind or len(found) == free
             for taken in found:
                 self._begin(HeldDelivery(taken, asked_at))
@@ -222,7 +222,7 @@ def reconcile_now(
     asked = store.deliveries.reconcile(names, principal, delivery_id)
     for name in sorted({row.provider for row in asked}):
         while found := store.deliveries.claim(
-            name, LEASE_SECONDS, 1, only=DeliveryStatus.RECONCILING, delivery_id=delivery_id
+            name, DELIVERY_LEASE_SECONDS, 1, only=DeliveryStatus.RECONCILING, delivery_id=delivery_id
         ):
             held = HeldDelivery(found[0], clock.uptime())
             sender.send(held.taken, held.is_held)

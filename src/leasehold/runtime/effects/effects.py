@@ -3,7 +3,7 @@
     found in the ledger      then
     nothing, or a failure    act
     a result                 return it; nothing is done
-    an intent, no result     look it up; or act again if that is safe; or stop: a person must tell
+    an intent, no result     look it up; or act again if that is safe; or stop: a person must resolve it
 
 The steps are written once, as a generator; a sync and an async driver run it.
 """
@@ -47,7 +47,7 @@ from leasehold.runtime.effects.pending_records import PendingRecords, await_unca
 Act = Callable[..., Any]
 Item = Intent | Record | Move
 
-# What the running code is inside of: keys of effects under way, and a mark for a transaction.
+# What the running code is inside of: keys of effects in flight, and a mark for a transaction.
 _inside: Final[ContextVar[frozenset[str]]] = ContextVar("leasehold_inside", default=frozenset())
 TRANSACTION: Final = "transaction"
 
@@ -58,7 +58,7 @@ NOT_BEGUN: Final = Failure(
 
 
 class CancelledBeforeAct(asyncio.CancelledError):
-    """A cancel that came before an act had begun: certain that nothing was done."""
+    """A cancel that came before an act began: nothing was done."""
 
 
 class Ledger(Protocol):
@@ -84,8 +84,8 @@ class Enter(Struct, frozen=True):
     ahead: bool = False
 
 
-class Settle(Struct, frozen=True):
-    """A step: wait for the records that the handler went ahead of."""
+class WaitForRecords(Struct, frozen=True):
+    """A step: wait for the records that are pending."""
 
 
 class Call(Struct, frozen=True):
@@ -102,39 +102,60 @@ class Call(Struct, frozen=True):
         return self.function(self.key) if how == "by place" else self.function(key=self.key)
 
 
-Steps = Generator[Enter | Settle | Call, Any, Any]
+Steps = Generator[Enter | WaitForRecords | Call, Any, Any]
 
 
 class Effects:
     """What one attempt does to the outside world, in order."""
 
-    def __init__(self, lease: Lease, ledger: Callable[[], Ledger], numbered: int = 0) -> None:
+    def __init__(
+        self,
+        lease: Lease,
+        ledger: Callable[[], Ledger],
+        numbered: int = 0,
+        loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        """`numbered`: effects that got a number before. `loop`: the event loop of an async handler."""
         self._lease = lease
-        self._reach = ledger
+        self._open_ledger = ledger
         self._lock = threading.Lock()
-        self._turns = InFlightEffects()
+        self._in_flight = InFlightEffects()
         self._open: dict[str, Intent] = {}
         self._number = numbered
-        self._seen: dict[str, tuple[int, str]] = {}
-        self.ahead = PendingRecords()
+        self._used: dict[str, tuple[int, str]] = {}
+        self._pending = PendingRecords(loop)
 
     @cached_property
     def _ledger(self) -> Ledger:
-        return self._reach()
+        return self._open_ledger()
 
     @cached_property
     def _identity(self) -> str:
         lease = self._lease
         return effect.identity_of(lease.kind, lease.key, lease.stage, lease.segment)
 
-    @property
-    def trace(self) -> dict[str, Any] | None:
-        """Which effects this attempt got results of, in the order it asked for them; None without any."""
-        if not self._seen:
+    async def finish(self) -> None:
+        """Wait until every record is committed; raise what was refused. Suspends for an async handler alone."""
+        self._pending.wait()
+        if (cancel := await self._pending.wait_async()) is not None:
+            raise cancel
+
+    async def abandon(self) -> None:
+        """Wait until no record is in flight, whatever came of it: the handler has failed."""
+        await self._pending.drain()
+
+    def summary(self) -> dict[str, Any] | EffectInDoubt | None:
+        """Return which effects this attempt got results of, in the order it asked for them; None without any.
+
+        Or the doubt about an effect that it intended, or found intended, and whose end it does not know.
+        """
+        if self._open:
+            return _doubt(next(iter(self._open.values())))
+        if not self._used:
             return None
-        in_order = sorted(self._seen.items(), key=lambda seen: seen[1])
-        used: dict[str, Any] = to_builtins(effect.used((key, digest) for key, (_, digest) in in_order))
-        return used
+        in_order = sorted(self._used.items(), key=lambda used: used[1])
+        listed: dict[str, Any] = to_builtins(effect.used((key, digest) for key, (_, digest) in in_order))
+        return listed
 
     def intend(self, kind: str, fields: dict[str, Any]) -> Intent:
         """Make the intent of the next effect."""
@@ -150,12 +171,6 @@ class Effects:
             raise OptionInvalid(f"A task has at most {EFFECTS_MAX:,} effects; split it into segments.")
         return effect.intend(self._lease, kind, fields, number, self._identity)
 
-    @property
-    def doubt(self) -> EffectInDoubt | None:
-        """An effect that this attempt intended, or found intended, and never heard the end of."""
-        intent = next(iter(self._open.values()), None)
-        return _doubt(intent) if intent is not None else None
-
     def check_outside(self, verb: str) -> None:
         """Refuse this inside an act: where the result is found on record the act does not run again."""
         if _inside.get():
@@ -163,10 +178,10 @@ class Effects:
 
     def when_no_transaction(self, call: Callable[[], None]) -> None:
         """Call once no transaction of this attempt is open: one that the handler left behind still holds the lease."""
-        self._turns.when_no_transaction(call)
+        self._in_flight.when_no_transaction(call)
 
     def run(self, intent: Intent, act: Act, lookup: Act | None, *, idempotent: bool, ahead: bool = False) -> Any:
-        """Do an effect from a sync handler; one that is under way already is waited for."""
+        """Do an effect from a sync handler; the same effect in flight is waited for."""
         if inspect.iscoroutinefunction(act) or inspect.iscoroutinefunction(lookup):
             raise Misuse("A sync handler cannot await its act or lookup; make the handler `async def`.")
         while (other := self._begin(intent)) is not None:
@@ -193,7 +208,7 @@ class Effects:
 
     def transact(self, intent: Intent, act: Act) -> Any:
         """Run `act` on a connection of the ledger's database: its rows and its result in one commit."""
-        self.ahead.settle()
+        self._pending.wait()
         while (other := self._begin(intent, is_transaction=True)) is not None:
             other.wait()
         token = _inside.set(_inside.get() | {TRANSACTION})
@@ -201,32 +216,32 @@ class Effects:
             reach(Point.BEFORE_INTENT, intent)
             entry = self._ledger.transact(intent, lambda lent: effect.done(intent, canonical.encode(act(lent))))
             reach(Point.AFTER_RESULT, intent)
-            return self._saw(intent, entry.result or "null")
+            return self._use(intent, entry.result or "null")
         finally:
             _inside.reset(token)
             self._end(intent)
 
     def _begin(self, intent: Intent, *, is_transaction: bool = False) -> InFlightEffect | None:
-        """Start an effect; or return the turn of the same effect, under way in this attempt."""
+        """Start an effect; or return the same effect if it is in flight in this attempt."""
         if intent.key in _inside.get():
             raise EffectBusy(f"It is {intent.kind}, inside itself.")
-        return self._turns.begin(intent.key, is_transaction=is_transaction)
+        return self._in_flight.begin(intent.key, is_transaction=is_transaction)
 
     def _end(self, intent: Intent) -> None:
-        self._turns.end(intent.key)
+        self._in_flight.end(intent.key)
 
     def _steps(self, intent: Intent, act: Act, lookup: Act | None, *, idempotent: bool, ahead: bool) -> Steps:
         reach(Point.BEFORE_INTENT, intent)
         entry = yield Enter(intent)
         if entry.verdict == LedgerAnswer.DONE:
-            return self._saw(intent, entry.result)
+            return self._use(intent, entry.result)
         # Asked again by the attempt that intended it: the ledger takes it for a repeated COMMIT, but it may be done.
         doubtful = entry.verdict == LedgerAnswer.DOUBT or intent.key in self._open
-        if self.ahead:
-            yield from self._settle(intent, doubtful=doubtful)
+        if self._pending:
+            yield from self._wait_for_records(intent, doubtful=doubtful)
         self._open[intent.key] = intent
         # crash here: intended but not done
-        # The next attempt finds the intent and cannot know that nothing happened: it looks it up, or asks.
+        # The next attempt finds the intent and cannot know that nothing happened: it looks it up, or a person must.
         reach(Point.AFTER_INTENT, intent)
         value = (yield from self._find(intent, lookup, idempotent=idempotent)) if doubtful else None
         if value is None:
@@ -239,12 +254,12 @@ class Effects:
         # crash here: recorded but not returned
         # The next attempt gets the result from the ledger.
         reach(Point.AFTER_RESULT, intent)
-        return self._saw(intent, text)
+        return self._use(intent, text)
 
-    def _settle(self, intent: Intent, *, doubtful: bool) -> Steps:
-        """Wait for the records before an act: nothing is done that they do not stand for."""
+    def _wait_for_records(self, intent: Intent, *, doubtful: bool) -> Steps:
+        """Wait for the records before an act: nothing is done that relies on a record that was refused."""
         try:
-            yield Settle()
+            yield WaitForRecords()
         except LeaseLost:
             raise
         except BaseException:
@@ -253,7 +268,7 @@ class Effects:
             raise
 
     def _find(self, intent: Intent, lookup: Act | None, *, idempotent: bool) -> Steps:
-        """Learn what came of an intent that was never heard of again; None: it may be done (again)."""
+        """Find out what came of an intent without a result; None: it may be done (again)."""
         if lookup is not None:
             return (yield Call(lookup, intent.key))
         if idempotent:
@@ -274,9 +289,9 @@ class Effects:
             self._open.pop(intent.key)
             raise
 
-    def _saw(self, intent: Intent, text: str) -> Any:
+    def _use(self, intent: Intent, text: str) -> Any:
         self._open.pop(intent.key, None)
-        self._seen.setdefault(intent.key, (intent.number, effect.sha256(text)))
+        self._used.setdefault(intent.key, (intent.number, effect.sha256(text)))
         return canonical.decode(text)
 
     def _drive(self, steps: Steps) -> Any:
@@ -293,23 +308,23 @@ class Effects:
             except BaseException as error:  # noqa: BLE001 — the steps decide what it means
                 trouble = error
 
-    def _do(self, step: Enter | Settle | Call) -> Any:
+    def _do(self, step: Enter | WaitForRecords | Call) -> Any:
         match step:
             case Enter(item, ahead=True):
-                return self.ahead.add(self._ledger.hand_over(item))
+                return self._pending.add(self._ledger.hand_over(item))
             case Enter(item):
                 return self._ledger.enter(item)
-            case Settle():
-                return self.ahead.settle()
+            case WaitForRecords():
+                return self._pending.wait()
             case Call():
                 return step.run()
 
-    async def _do_async(self, step: Enter | Settle) -> tuple[Entry | None, asyncio.CancelledError | None]:
-        """Do a step that no cancel ends; return what came of it with the cancel that came meanwhile."""
-        if isinstance(step, Settle):
-            return None, await self.ahead.wait_async()
+    async def _do_async(self, step: Enter | WaitForRecords) -> tuple[Entry | None, asyncio.CancelledError | None]:
+        """Do a step that no cancel ends; return its answer and the cancel that came meanwhile."""
+        if isinstance(step, WaitForRecords):
+            return None, await self._pending.wait_async()
         asked = self._ledger.enter_async(step.item)
-        if step.ahead and self.ahead.add_async(asked):
+        if step.ahead and self._pending.add_async(asked):
             return None, None
         return await await_uncancelled(asked)
 
@@ -317,23 +332,23 @@ class Effects:
         """Run the steps. A cancel that comes while something is committed waits for the answer, then stops the act."""
         answer: Any = None
         trouble: BaseException | None = None
-        cut: asyncio.CancelledError | None = None
+        cancel: asyncio.CancelledError | None = None
         while True:
             try:
                 step = steps.send(answer) if trouble is None else steps.throw(trouble)
             except StopIteration as end:
-                if cut is not None:
-                    raise cut from None
+                if cancel is not None:
+                    raise cancel from None
                 return end.value
             except CancelledBeforeAct:  # what the handler's own time-out or group knows is the cancel itself
-                raise cut or CancelledBeforeAct from None
+                raise cancel or CancelledBeforeAct from None
             answer, trouble = None, None
             try:
                 if isinstance(step, Call):
-                    answer = await _called(step, cut)
+                    answer = await _called(step, cancel)
                 else:
                     answer, late = await self._do_async(step)
-                    cut = cut or late
+                    cancel = cancel or late
             except BaseException as error:  # noqa: BLE001 — the steps decide what it means
                 trouble = error
 
@@ -342,9 +357,9 @@ def _doubt(intent: Intent) -> EffectInDoubt:
     return EffectInDoubt(f"It is {intent.kind}, key {intent.key}, fields {intent.fields[:200]}.")
 
 
-async def _called(step: Call, cut: asyncio.CancelledError | None) -> Any:
-    if cut is not None:
-        raise CancelledBeforeAct from cut
+async def _called(step: Call, cancel: asyncio.CancelledError | None) -> Any:
+    if cancel is not None:
+        raise CancelledBeforeAct from cancel
     answer = step.run()
     return await answer if inspect.isawaitable(answer) else answer
 
@@ -358,7 +373,7 @@ def _text(value: object) -> str:
 
 
 def takes_key(function: Act) -> Literal["by place", "by name"] | None:
-    """Tell how a function wants the effect's key: it has a parameter that needs a value, or one named `key`."""
+    """Return how a function takes the effect's key: it has a parameter that needs a value, or one named `key`."""
     code = getattr(function, "__code__", None)
     if code is not None and code.co_argcount == 0 and code.co_kwonlyargcount == 0:
         return None

@@ -1,4 +1,4 @@
-"""Which effects of an attempt are under way: who asks for the same one waits, and its end waits for transactions."""
+"""The effects of an attempt that are in flight: a second caller of one waits for it, the end waits for transactions."""
 
 from __future__ import annotations
 
@@ -10,77 +10,76 @@ Call = Callable[[], object]
 
 
 class InFlightEffect:
-    """One effect under way, and whom its end is told: threads, and coroutines without a thread of their own."""
+    """One effect in flight, and what to call at its end."""
 
-    __slots__ = ("_lock", "_told", "is_over", "is_transaction")
+    __slots__ = ("_calls", "_lock", "is_over", "is_transaction")
 
     def __init__(self, lock: threading.Lock, *, is_transaction: bool) -> None:
         self.is_transaction = is_transaction
         self.is_over = False
         self._lock = lock
-        self._told: list[Call] = []
+        self._calls: list[Call] = []
 
     def wait(self) -> None:
         """Wait for its end on this thread."""
         over = threading.Event()
-        self._tell(over.set)
+        self._at_end(over.set)
         over.wait()
 
     async def wait_async(self) -> None:
-        """Await its end."""
+        """Await its end; no thread waits."""
         loop = asyncio.get_running_loop()
         over: asyncio.Future[None] = loop.create_future()
-        self._tell(lambda: _resolve(loop, over))
+        self._at_end(lambda: _resolve(loop, over))
         await over
 
-    def _tell(self, call: Call) -> None:
+    def _at_end(self, call: Call) -> None:
         with self._lock:
             if not self.is_over:
-                self._told.append(call)
+                self._calls.append(call)
                 return
         call()
 
     def end(self) -> list[Call]:
-        """End it, under the lock; return whom to tell, outside of it."""
+        """End it, under the lock; return what to call outside of it."""
         self.is_over = True
-        return self._told
+        return self._calls
 
 
 class InFlightEffects:
-    """The effects under way, by key."""
+    """The effects in flight, by key."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._under_way: dict[str, InFlightEffect] = {}
+        self._by_key: dict[str, InFlightEffect] = {}
         self._transactions = 0
-        self._when_quiet: list[Call] = []
+        self._at_no_transaction: list[Call] = []
 
     def begin(self, key: str, *, is_transaction: bool = False) -> InFlightEffect | None:
-        """Start an effect; or return the turn of the same one that is under way."""
+        """Start an effect; or return the same one if it is in flight."""
         with self._lock:
-            other = self._under_way.get(key)
+            other = self._by_key.get(key)
             if other is None:
-                self._under_way[key] = InFlightEffect(self._lock, is_transaction=is_transaction)
+                self._by_key[key] = InFlightEffect(self._lock, is_transaction=is_transaction)
                 self._transactions += is_transaction
             return other
 
     def end(self, key: str) -> None:
-        """End an effect that was begun."""
         with self._lock:
-            turn = self._under_way.pop(key)
-            calls = turn.end()
-            self._transactions -= turn.is_transaction
-            if self._when_quiet and not self._transactions:
-                calls = [*calls, *self._when_quiet]
-                self._when_quiet = []
+            effect = self._by_key.pop(key)
+            calls = effect.end()
+            self._transactions -= effect.is_transaction
+            if self._at_no_transaction and not self._transactions:
+                calls = [*calls, *self._at_no_transaction]
+                self._at_no_transaction = []
         for call in calls:
             call()
 
     def when_no_transaction(self, call: Call) -> None:
-        """Call once no transaction is open: at once, or by whoever ends the last one."""
+        """Call once no transaction is open: at once, or at the end of the last one."""
         with self._lock:
             if self._transactions:
-                self._when_quiet.append(call)
+                self._at_no_transaction.append(call)
                 return
         call()
 

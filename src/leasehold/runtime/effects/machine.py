@@ -1,4 +1,4 @@
-"""The moves of one attempt in its kind's machine. What an earlier attempt of the task has made is not made again."""
+"""The moves of one attempt in its kind's machine. A move that an earlier attempt made is not made again."""
 
 from __future__ import annotations
 
@@ -27,33 +27,28 @@ class States:
     def __init__(self, lease: Lease, machine: Machine | None, ledger: Callable[[], Ledger]) -> None:
         self._lease = lease
         self._machine = machine
-        self._reach = ledger
+        self._open_ledger = ledger
         self._lock = threading.Lock()
         self._asked: Counter[tuple[str, str]] = Counter()
-        self._under_way: list[PendingMove] = []
+        self._pending: list[PendingMove] = []
 
     def advance(self, state: str, subject: str) -> None:
         """Move, and return once that is committed."""
         move = self._make(state, subject)
-        self.judge(move, self._reach().enter(move))
+        self.check(move, self._open_ledger().enter(move))
 
     def advance_async(self, state: str, subject: str) -> Awaitable[None]:
-        """Ask for a move at once; what is returned is awaited for its commit, whenever that suits."""
+        """Request a move at once; the handler may await its commit later."""
         move = self._make(state, subject)
-        moving = PendingMove(self, move, self._reach().enter_async(move))
-        self._under_way.append(moving)
-        return moving
+        pending = PendingMove(self, move, self._open_ledger().enter_async(move))
+        self._pending.append(pending)
+        return pending
 
-    @property
-    def are_due(self) -> bool:
-        """Whether moves were asked for that nobody has waited for."""
-        return any(not moving.is_judged for moving in self._under_way)
-
-    async def settle(self) -> None:
-        """Wait for the moves that nobody has waited for: a task does not end before them, nor well if one is denied."""
-        for moving in self._under_way:
-            if not moving.is_judged:
-                await moving
+    async def finish(self) -> None:
+        """Wait for the moves that the handler did not await; a task whose move is denied fails."""
+        for pending in self._pending:
+            if not pending.is_checked:
+                await pending
 
     def _make(self, state: Any, subject: str) -> Move:
         machine = self._machine
@@ -68,26 +63,26 @@ class States:
             ordinal = self._asked[state, subject]
         return make_move(self._lease, machine, state, subject, ordinal)
 
-    def judge(self, move: Move, entry: Entry) -> None:
-        """See that a move was made."""
+    def check(self, move: Move, entry: Entry) -> None:
+        """Raise `StateDenied` unless the move was made."""
         if entry.verdict == Step.DENIED:
             about = f" of '{move.subject}'" if move.subject else ""
             raise StateDenied(f"The state{about} is {entry.result}; {move.target} was asked for.")
 
 
 class PendingMove:
-    """A move that was asked for. It needs no task of a loop of its own."""
+    """A requested move. It needs no asyncio task of its own."""
 
-    __slots__ = ("_answer", "_move", "_states", "is_judged")
+    __slots__ = ("_answer", "_move", "_states", "is_checked")
 
     def __init__(self, states: States, move: Move, answer: AsyncReply) -> None:
         self._states = states
         self._move = move
         self._answer = answer
-        self.is_judged = False
+        self.is_checked = False
 
     def __await__(self) -> Generator[Any, None, None]:
         """Wait until it is committed; `StateDenied` if no arrow leads there."""
         entry = yield from self._answer.__await__()
-        self.is_judged = True
-        self._states.judge(self._move, entry)
+        self.is_checked = True
+        self._states.check(self._move, entry)

@@ -1,7 +1,7 @@
-"""Records that a handler went ahead of: handed over, and not waited for before something depends on them.
+"""Records that a handler did not wait for (`ahead=True`): handed over, and waited for before something depends on them.
 
-The committer writes what an attempt hands over in order, so a record is committed with what the attempt asks for next,
-or before it. An act waits for both; so does the end of the attempt, since nothing can be recorded after that.
+The committer writes what an attempt hands over in order, so a record is committed with the attempt's next entry or
+before it. An act waits for both; so does the end of the attempt, since nothing can be recorded after that.
 """
 
 from __future__ import annotations
@@ -17,53 +17,51 @@ Wait = Callable[[], Entry]
 
 
 class PendingRecords:
-    """The records of one attempt that nobody has waited for. Trouble with one is raised each time anybody does."""
+    """The pending records of one attempt. An error of one is raised by every wait for it.
 
-    def __init__(self) -> None:
+    `loop` is the loop of an async handler, whose records are awaited; those of a sync handler block its thread.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
         self._waits: list[Wait] = []
         self._replies: list[AsyncReply] = []
-        self.home: asyncio.AbstractEventLoop | None = None  # the handler's own
+        self._loop = loop
 
     def __bool__(self) -> bool:
-        """Whether there are any."""
         return bool(self._waits or self._replies)
 
     def add(self, wait: Wait) -> None:
-        """Note one that a thread will wait for."""
         self._waits.append(wait)
 
     def add_async(self, reply: AsyncReply) -> bool:
-        """Note one that will be awaited; not one of another loop, which is to be awaited there, while it runs."""
-        if reply.loop is not self.home:
+        """Add a record of the handler's own loop. One of another loop must be awaited there, while that runs."""
+        if reply.loop is not self._loop:
             return False
         self._replies.append(reply)
         return True
 
-    def settle(self) -> None:
-        """Wait until all are on record."""
+    def wait(self) -> None:
+        """Block until all records of a sync handler are committed."""
         for wait in tuple(self._waits):
             wait()
             with suppress(ValueError):  # another thread of the handler was faster
                 self._waits.remove(wait)
 
     async def wait_async(self) -> asyncio.CancelledError | None:
-        """Await that, and return the cancel that came meanwhile."""
-        cut: asyncio.CancelledError | None = None
+        """Await that all records of an async handler are committed; return the cancel that came meanwhile."""
+        cancel: asyncio.CancelledError | None = None
         for reply in tuple(self._replies):
             _, late = await await_uncancelled(reply)
-            cut = cut or late
+            cancel = cancel or late
             with suppress(ValueError):
                 self._replies.remove(reply)
-        return cut
+        return cancel
 
-    def rest(self) -> None:
-        """Wait until none is under way, whatever came of it."""
+    async def drain(self) -> None:
+        """Wait until no record is in flight, whatever came of it."""
         for wait in tuple(self._waits):
             with suppress(Exception):
                 wait()
-
-    async def drain_async(self) -> None:
-        """Await that."""
         for reply in tuple(self._replies):
             with suppress(Exception):
                 await await_uncancelled(reply)

@@ -13,11 +13,11 @@ import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
 from contextvars import Context, copy_context
-from typing import Any, Final
+from typing import Any
 
 from leasehold.runtime.attempt import Attempt
+from leasehold.runtime.limits import LOOP_SHUTDOWN_SECONDS
 
-SHUTDOWN_SECONDS: Final = 1.0
 Run = Callable[[Attempt], Awaitable[None]]
 
 
@@ -62,7 +62,7 @@ class LoopRunner:
         if left := list(tasks):
             for task in left:
                 task.cancel()
-            self.loop.run_until_complete(asyncio.wait(left, timeout=SHUTDOWN_SECONDS))
+            self.loop.run_until_complete(asyncio.wait(left, timeout=LOOP_SHUTDOWN_SECONDS))
 
     def _take(self, attempts: list[Attempt]) -> None:
         self._waiting.extend(attempts)

@@ -9,18 +9,14 @@ be taken over.
 from __future__ import annotations
 
 import threading
-from typing import Final
 
 from leasehold import clock
 from leasehold.model.lease import Renewal
 from leasehold.runtime.attempt import Attempt, State
 from leasehold.runtime.claim.held import HeldAttempts
+from leasehold.runtime.limits import HEARTBEAT_SECONDS_MAX, HEARTBEAT_SECONDS_MIN, IDLE_LEASE_MS
 from leasehold.runtime.observe.events import EventLog
 from leasehold.store import Store
-
-TICK_MAX: Final = 1.0
-TICK_MIN: Final = 0.02
-IDLE_LEASE_MS: Final = 30_000
 
 
 class Heartbeat:
@@ -70,7 +66,7 @@ class Heartbeat:
         with self._changed:
             held = (attempt.lease.lease_ms for attempt in self._held.all())
             self._shortest_ms = min(held, default=IDLE_LEASE_MS)
-            self._changed.wait(min(TICK_MAX, max(TICK_MIN, self._shortest_ms / 1000 / share)))
+            self._changed.wait(min(HEARTBEAT_SECONDS_MAX, max(HEARTBEAT_SECONDS_MIN, self._shortest_ms / 1000 / share)))
             return not self._closed
 
     def renew(self) -> None:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
 
-from leasehold import clock
 from leasehold.model.lease import Reclaim, Reclaimed
+from leasehold.runtime.limits import SWEEP_FULL_EVERY, SWEEP_OVERLAP_US
 from leasehold.runtime.observe.events import EventLog
 from leasehold.runtime.process_identity import is_gone
 from leasehold.store import Store
 from leasehold.store.workers import Neighbour
-
-OVERLAP_US: Final = 10 * clock.SECOND
-FULL_EVERY: Final = 10
 
 
 class Sweeper:
@@ -28,12 +24,12 @@ class Sweeper:
     @property
     def since(self) -> int:
         """Expiries up to here have been swept."""
-        return 0 if self._sweeps % FULL_EVERY == 0 else self._swept_to
+        return 0 if self._sweeps % SWEEP_FULL_EVERY == 0 else self._swept_to
 
     def swept(self, now: int) -> None:
         """Note that everything expired before `now` has been looked at."""
         self._sweeps += 1
-        self._swept_to = max(0, now - OVERLAP_US)
+        self._swept_to = max(0, now - SWEEP_OVERLAP_US)
 
     def sweep_expired(self) -> set[str]:
         """Take back every expired lease; return the queues that got work."""

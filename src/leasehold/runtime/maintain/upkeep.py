@@ -10,21 +10,17 @@ import random
 import threading
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Final
 
 from leasehold import clock
 from leasehold.errors import LeaseholdError
 from leasehold.model.owner import Owner
+from leasehold.runtime.limits import PULSE_SECONDS, PULSE_SECONDS_MIN, UPKEEP_SHUTDOWN_SECONDS
 from leasehold.runtime.maintain.orchestrator import Orchestrator
 from leasehold.runtime.maintain.sweeper import Sweeper
 from leasehold.runtime.observe.events import EventLog
 from leasehold.store import Store
 from leasehold.store.db.documents import document
 from leasehold.store.workers import Pulse, PulseQuery
-
-PULSE_SECONDS: Final = 1.0
-PULSE_MIN: Final = 0.01
-SHUTDOWN_SECONDS: Final = 5.0
 
 
 class Upkeep:
@@ -68,12 +64,12 @@ class Upkeep:
         """Ask the pulse now."""
         self._poll_requested.set()
 
-    def close(self, seconds: float = SHUTDOWN_SECONDS) -> None:
+    def close(self, seconds: float = UPKEEP_SHUTDOWN_SECONDS) -> None:
         """Stop after the pass under way; one that waits for the database is not waited for longer than this."""
         self._stopped.set()
         self._poll_requested.set()
         if self._thread.is_alive():
-            self._thread.join(timeout=min(seconds, SHUTDOWN_SECONDS))
+            self._thread.join(timeout=min(seconds, UPKEEP_SHUTDOWN_SECONDS))
 
     def _run(self) -> None:
         pause = 0.0
@@ -99,9 +95,9 @@ class Upkeep:
             self._on_ready(queues)
         pause = PULSE_SECONDS * random.uniform(0.8, 1.1)
         if pulse.due_at is not None:
-            pause = min(pause, max(PULSE_MIN, (pulse.due_at - pulse.now) / clock.SECOND))
+            pause = min(pause, max(PULSE_SECONDS_MIN, (pulse.due_at - pulse.now) / clock.SECOND))
         if pulse.delivery_due_at is not None and pulse.delivery_due_at > pulse.now:  # what is due now is on its way
-            pause = min(pause, max(PULSE_MIN, (pulse.delivery_due_at - pulse.now) / clock.SECOND))
+            pause = min(pause, max(PULSE_SECONDS_MIN, (pulse.delivery_due_at - pulse.now) / clock.SECOND))
         return pause
 
     def _act(self, pulse: Pulse) -> set[str]:

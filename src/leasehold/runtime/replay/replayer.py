@@ -32,7 +32,7 @@ from leasehold.model.lease import Lease, Settlement
 from leasehold.model.names import route as route_of
 from leasehold.model.retry import RetryAt, decide, seed_of, spread_of
 from leasehold.model.status import Status
-from leasehold.runtime.attempt import Attempt
+from leasehold.runtime.attempt import Attempt, run_blocking
 from leasehold.runtime.handlers import Handler
 from leasehold.runtime.replay.deliveries import compare_posts
 from leasehold.runtime.replay.ledger import Answers, Diverged, Divergence, ReplayChannel
@@ -149,9 +149,8 @@ class _Run:
         channel = ReplayChannel(lambda: self._book.inputs(record), answers)
         with contextlib.redirect_stdout(sys.stderr):  # what handlers print is not the report
             try:
-                result = attempt.call(lambda _: channel)
-                if attempt.handler.is_async:
-                    result = asyncio.run(result)
+                is_async = attempt.handler.is_async
+                result = asyncio.run(_awaited(attempt, channel)) if is_async else attempt.call(lambda _: channel)
                 settlement = _succeeded(attempt, result, answers)
             except (Diverged, KeyboardInterrupt):
                 raise
@@ -208,11 +207,15 @@ class _Run:
             raise Diverged(record.task, "delay of a retry, in microseconds", str(detail.get("delay_us")), str(drawn))
 
 
+async def _awaited(attempt: Attempt, channel: ReplayChannel) -> object:
+    return await attempt.call(lambda _: channel)
+
+
 def _succeeded(attempt: Attempt, result: object, answers: Answers) -> Settlement:
     """Judge a result as then: whatever the handler made of an effect in doubt, a person had to tell."""
     if answers.doubt is not None:
         return endings.failed(attempt.lease, classify(answers.doubt))
-    return attempt.succeed(result)
+    return run_blocking(attempt.conclude(result))
 
 
 def _claimed_at(record: TaskRecord, ending: EventLine) -> int:

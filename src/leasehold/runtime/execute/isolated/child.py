@@ -1,6 +1,6 @@
 """The child's side of an isolated handler: import the module, run the one function, send the result, end.
 
-A process that the handler forks has a copy of all this and must never use it: the line is the child's alone.
+A process that the handler forks has a copy of all this and must never use it: the channel is the child's alone.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ import os
 import runpy
 import sys
 import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from queue import SimpleQueue
 from typing import Any, Final
 
 import msgspec
 
-from leasehold import canonical, clock, errors
+from leasehold import clock, errors
 from leasehold.batching import answer_all
-from leasehold.errors import Cancelled, DatabaseUnavailable, LeaseholdError, Misuse
+from leasehold.errors import DatabaseUnavailable, LeaseholdError, Misuse
 from leasehold.model.effect import Entry, Intent, Record
 from leasehold.model.failure.failure import Failure, classify
-from leasehold.model.lease import Lease
+from leasehold.model.lease import Lease, Settlement
 from leasehold.redact import register
+from leasehold.runtime.attempt import Attempt, run_blocking
 from leasehold.runtime.commit.replies import AnyReply, AsyncReply, Reply
 from leasehold.runtime.effects.effects import Item, Ledger
 from leasehold.runtime.handlers import Handler
 from leasehold.runtime.run import mark_isolated_process
-from leasehold.runtime.task import Task, settle
 from leasehold.shapes import Shape
 from leasehold.store import open_store
 
@@ -43,32 +43,32 @@ REFUSALS: Final = {
 
 
 class PipeChannel:
-    """How the child speaks to its worker."""
+    """How the child reaches its worker."""
 
-    def __init__(self, words: int) -> None:
-        self._home = os.getpid()
-        os.set_inheritable(words, False)  # noqa: FBT003 — the standard library has it by position
-        self._words = words
+    def __init__(self, output: int) -> None:
+        self._pid = os.getpid()
+        os.set_inheritable(output, False)  # noqa: FBT003 — the standard library has it by position
+        self._output = output
         # The pipe is the engine's alone: a program that the handler starts finds nothing on its standard input.
-        self._ear = os.fdopen(os.dup(0), "rb")
+        self._input = os.fdopen(os.dup(0), "rb")
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         self._lock = threading.Lock()
         self._inputs: SimpleQueue[dict[str, Any]] = SimpleQueue()
-        self._asked: dict[int, AnyReply] = {}
+        self._replies: dict[int, AnyReply] = {}
         self._numbers = itertools.count()
-        self._cancelled = False
+        self.cancelled = False
         self._url = ""
 
     def check(self) -> None:
-        """Raise in a process that the handler forked: what it said would be taken for the handler's own words."""
-        if os.getpid() != self._home:
+        """Raise in a process that the handler forked: its messages would be taken for the handler's own."""
+        if os.getpid() != self._pid:
             raise Misuse(
-                "A process that a handler forks has no way to the engine; have it give what it found to the handler."
+                "A process that a handler forks cannot reach the engine; have it return its result to the handler."
             )
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
-        """End a process that the handler forked where it leaves the handler, without a word to the engine."""
+        """End a process that the handler forked where it leaves the handler, without a message to the engine."""
         code = 0
         try:
             yield
@@ -76,95 +76,80 @@ class PipeChannel:
             code = _exit_code(error)
             raise
         finally:
-            if os.getpid() != self._home:
+            if os.getpid() != self._pid:
                 _end(code)
 
-    def say(self, **word: object) -> None:
+    def send(self, **message: object) -> None:
         """Send one line."""
         self.check()
         with self._lock:
-            left = msgspec.json.encode(word) + b"\n"
+            left = msgspec.json.encode(message) + b"\n"
             while left:
-                left = left[os.write(self._words, left) :]
+                left = left[os.write(self._output, left) :]
 
     def spec(self) -> dict[str, Any]:
-        """Hear what to run."""
-        found: dict[str, Any] = msgspec.json.decode(self._ear.readline())["spec"]
+        """Read what to run."""
+        found: dict[str, Any] = msgspec.json.decode(self._input.readline())["spec"]
         self._url = found["url"]
         return found
 
     @property
     def ledger(self) -> Ledger:
-        """The way to the ledger: the worker's own."""
         self.check()
         return PipeLedger(self, self._url)
 
-    def ask(self, item: Item, reply: AnyReply) -> None:
+    def commit(self, item: Item, reply: AnyReply) -> None:
         """Have the worker commit an entry or a move; the reply is answered once it has."""
         self.check()
         number = next(self._numbers)
-        self._asked[number] = reply
-        self.say(enter={"number": number, type(item).__name__.lower(): item})
+        self._replies[number] = reply
+        self.send(enter={"number": number, type(item).__name__.lower(): item})
 
     def listen(self) -> None:
-        """Hear what the worker says, until it hangs up."""
-        for text in self._ear:
-            word = msgspec.json.decode(text)
-            if "cancelled" in word:
-                self._cancelled = True
-            elif "entered" in word:
-                self._answer(word["entered"])
+        """Read the worker's messages until it closes the pipe."""
+        for text in self._input:
+            message = msgspec.json.decode(text)
+            if "cancelled" in message:
+                self.cancelled = True
+            elif "entered" in message:
+                self._answer(message["entered"])
             else:
-                self._inputs.put(word["inputs"])
+                self._inputs.put(message["inputs"])
 
     def _answer(self, entered: dict[str, Any]) -> None:
-        reply = self._asked.pop(entered["number"], None)
-        if reply is not None:  # one that nobody here asked for must not end the listener
+        reply = self._replies.pop(entered["number"], None)
+        if reply is not None:  # an answer without a request must not end the listener
             answer_all([(reply, _entry_of(entered))])
 
     def inputs(self) -> dict[str, Any]:
-        """Ask for the outputs of the stages before."""
-        self.say(inputs=True)
+        self.send(inputs=True)
         return self._inputs.get()
 
     def report_progress(self, progress: str) -> None:
-        """Report progress."""
-        self.say(progress=progress)
+        self.send(progress=progress)
 
-    stopping = False  # a child is not told
-
-    @property
-    def cancelled(self) -> bool:
-        """Whether the task shall stop."""
-        return self._cancelled
-
-    @property
-    def lost(self) -> bool:
-        """Never true here: the guard ends a child whose lease is lost."""
-        return False
+    stopping = False  # not passed on to a child
+    lost = False  # the guard ends a child whose lease is lost
 
 
 class PipeLedger:
-    """The ledger as a child reaches it: its worker commits for it, together with what other attempts do."""
+    """The ledger of a child: its worker commits for it, together with the entries of other attempts."""
 
     def __init__(self, channel: PipeChannel, url: str) -> None:
         self._channel = channel
         self._url = url
 
     def enter(self, item: Item) -> Entry:
-        """Commit an entry or a move and wait for the answer."""
         return self.hand_over(item)()
 
     def hand_over(self, item: Item) -> Callable[[], Entry]:
-        """Have an entry committed; what is returned waits for the answer."""
         reply = Reply()
-        self._channel.ask(item, reply)
+        self._channel.commit(item, reply)
         return reply.wait
 
     def enter_async(self, item: Item) -> AsyncReply:
-        """Commit an entry or a move and await the answer; no thread waits for it."""
         reply = AsyncReply()
-        self._channel.ask(item, reply)
+        self._channel.commit(item, reply)
         return reply
 
     def transact(self, intent: Intent, act: Callable[[object], Record]) -> Entry:
@@ -174,22 +159,59 @@ class PipeLedger:
             return store.effects.transact(intent, act)
 
 
-def main(words: int) -> None:
-    """Run the handler the worker names, and send what came of it."""
+class ChildExecutor:
+    """Runs one attempt in this process and keeps its end."""
+
+    def __init__(self, channel: PipeChannel) -> None:
+        self._channel = channel
+        self._ends: SimpleQueue[Settlement | None] = SimpleQueue()
+
+    def call(self, attempt: Attempt) -> Any:
+        with self._channel.alone():
+            result = attempt.call(lambda _: self._channel)
+        return self._await(result) if attempt.handler.is_async else result
+
+    async def _await(self, result: Awaitable[object]) -> object:
+        with self._channel.alone():  # a forked process ends before it could close the loop, whose wake-ups both share
+            return await result
+
+    def settle(self, attempt: Attempt, end: Settlement | None) -> None:  # noqa: ARG002
+        self._ends.put(end)
+
+    def skip(self, attempt: Attempt) -> None:  # noqa: ARG002
+        raise AssertionError("nobody else can release or lose it here")
+
+    def end(self) -> Settlement | None:
+        """Return the end. Waits for a transaction that a thread of the handler has open: it is not cut off."""
+        return self._ends.get()
+
+
+def main(output: int) -> None:
+    """Run the attempt that the worker names, and send its end."""
     mark_isolated_process()
-    channel = PipeChannel(words)
+    channel = PipeChannel(output)
     spec = channel.spec()
     register(*spec["secrets"])
     threading.Thread(target=channel.listen, daemon=True).start()
     try:
         with channel.alone():
-            result, task = _call(spec, channel)
-        channel.say(result=canonical.decode(canonical.encode(result)), trace=task.effects.trace, posts=task.posts.all())
-    except Cancelled as error:
-        channel.say(stopped=classify(error).message)
-    except BaseException as error:  # noqa: BLE001 — every end of the handler is sent
-        channel.say(failure=_plain(classify(error, spec.get("rules", ()), clock.wall())))
+            end = _run(spec, channel)
+        channel.send(end=end)
+    except BaseException as error:  # noqa: BLE001 — a module that cannot be imported, for one
+        channel.send(failure=_plain(classify(error)))
     _end(0)
+
+
+def _run(spec: dict[str, Any], channel: PipeChannel) -> Settlement | None:
+    sys.path[:], sys.argv[:] = spec["sys_path"], spec["argv"]
+    handler = _find(spec)
+    executor = ChildExecutor(channel)
+    steps = Attempt(_lease.convert(spec["lease"]), handler, clock.uptime()).run(executor)
+    if handler.is_async:
+        asyncio.run(steps)
+    else:
+        run_blocking(steps)
+    return executor.end()
 
 
 def _end(code: int) -> None:
@@ -200,53 +222,17 @@ def _end(code: int) -> None:
 
 
 def _exit_code(error: BaseException) -> int:
-    """Return what a process that ends so tells its parent."""
+    """Return the exit code of a process that such an error ends."""
     if not isinstance(error, SystemExit):
         return 1
     return error.code if isinstance(error.code, int) else int(error.code is not None)
 
 
-def _call(spec: dict[str, Any], channel: PipeChannel) -> tuple[object, Task]:
-    sys.path[:], sys.argv[:] = spec["sys_path"], spec["argv"]
-    handler = _find(spec)
-    spec["rules"] = handler.rules
-    lease = _lease.convert(spec["lease"])
-    fields = handler.arguments(canonical.decode(lease.payload))
-    task = Task(lease, channel, handler)
-    try:
-        with channel.alone():
-            result = handler.function(*((task,) if handler.wants_task else ()), **fields)
-        if asyncio.iscoroutine(result):
-            result = asyncio.run(_awaited(result, channel, task))
-        task.effects.ahead.settle()
-    except BaseException:
-        task.effects.ahead.rest()
-        raise
-    quiet = threading.Event()
-    task.effects.when_no_transaction(quiet.set)
-    quiet.wait()  # a transaction that a thread of the handler has open is not cut off
-    if task.effects.doubt is not None:  # as in the worker: whatever the handler made of it, a person must tell
-        raise task.effects.doubt
-    return result, task
-
-
-async def _awaited(result: Coroutine[Any, Any, object], channel: PipeChannel, task: Task) -> object:
-    """Await a handler; what it forked ends before it could close the loop, whose wake-ups both would share."""
-    task.effects.ahead.home = asyncio.get_running_loop()
-    try:
-        with channel.alone():
-            found = await result
-        await settle(task)
-        return found
-    finally:
-        await task.effects.ahead.drain_async()
-
-
 def _entry_of(entered: dict[str, Any]) -> Entry | LeaseholdError:
-    """Return the ledger's answer, or what it refused with, as it would be raised in the worker."""
+    """Return the ledger's answer, or the error that it would raise in the worker."""
     if "entry" in entered:
         return _entry.convert(entered["entry"])
-    return REFUSALS.get(entered["code"], DatabaseUnavailable)(entered["said"])
+    return REFUSALS.get(entered["code"], DatabaseUnavailable)(entered["detail"])
 
 
 def _find(spec: dict[str, Any]) -> Handler:

@@ -1,6 +1,6 @@
 """The guard of an isolated handler: forks the child that runs it, and ends everything below when it is time.
 
-Run as a script with two descriptors: `life` (its other end closed means: end everything) and `words` (to the
+Run as a script with two descriptors: `life` (its other end closed means: end everything) and `output` (to the
 worker). Uses the standard library alone and forks before any thread exists. As a subreaper it also inherits
 processes that the handler's programs orphaned or moved to sessions of their own, so none escapes.
 """
@@ -17,13 +17,13 @@ import time
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
-LOOK_SECONDS = 0.2
+POLL_SECONDS = 0.2
 REAP_SECONDS = 0.002
 
 
 def main() -> None:
     """Fork, watch, end."""
-    life, words = int(sys.argv[1]), int(sys.argv[2])
+    life, output = int(sys.argv[1]), int(sys.argv[2])
     control(PR_SET_CHILD_SUBREAPER, 1)
     child = os.fork()
     if child == 0:
@@ -31,19 +31,19 @@ def main() -> None:
         os.close(life)
         from leasehold.runtime.execute.isolated.child import main as run_child
 
-        run_child(words)
+        run_child(output)
         return
     os.close(0)
     code = watch(child, life)
     if code is not None:
         with contextlib.suppress(OSError):
-            os.write(words, json.dumps({"exit": code}).encode() + b"\n")
-    os.close(words)
+            os.write(output, json.dumps({"exit": code}).encode() + b"\n")
+    os.close(output)
     end_all()
 
 
 def control(option: int, value: int) -> None:
-    """Ask the kernel for what it does for processes, where it does."""
+    """Set an option of this process, where the kernel has it."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
@@ -53,7 +53,7 @@ def watch(child: int, life: int) -> int | None:
     poll = select.poll()
     poll.register(life, select.POLLIN)
     while True:
-        if poll.poll(LOOK_SECONDS * 1000):
+        if poll.poll(POLL_SECONDS * 1000):
             return None
         found, status = os.waitpid(child, os.WNOHANG)
         if found:
@@ -63,7 +63,7 @@ def watch(child: int, life: int) -> int | None:
 def end_all() -> None:
     """Kill every process below, until none is left, then this one's group.
 
-    One that was made after the look is found by the next: nothing here waits for a process that was not killed.
+    A process that was made meanwhile is found by the next pass; nothing here waits for a process that was not killed.
     """
     while below := descendants(os.getpid()):
         for pid in below:
