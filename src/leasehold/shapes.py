@@ -1,8 +1,8 @@
-"""Types that JSON values are read into, known before a second thread can ask for one.
+"""Types that JSON values are read into, prepared before a second thread can need one.
 
 msgspec reads a type when it first meets it. Two threads that meet the same one at the same time end the process with a
 segmentation fault (0.22). A shape is therefore made while its module is imported, which one thread does, and tests/tidy
-sees to it that nothing is read into a type in any other way.
+checks that nothing is read into a type in any other way.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ class Shape(Generic[T]):
         self._decoder: msgspec.json.Decoder[T] = msgspec.json.Decoder(kind)
 
     def convert(self, value: Any) -> T:
-        """Read JSON-able fields; `msgspec.ValidationError` says what does not fit."""
+        """Read JSON-able fields; `msgspec.ValidationError` if it does not match."""
         found: T = msgspec.convert(value, type=self._kind)
         return found
 
     def decode(self, text: str | bytes) -> T:
-        """Read JSON text; `msgspec.DecodeError` says what is wrong with it."""
+        """Read JSON text; `msgspec.DecodeError` if it is no such JSON."""
         return self._decoder.decode(text)

@@ -24,7 +24,7 @@ SECRET = "hunter2"  # noqa: S105 — what must not be seen
 
 
 class Shop:
-    """A pipeline whose handlers fail for as long as they are told to."""
+    """A pipeline whose handlers fail until they are repaired."""
 
     def __init__(self, app):
         self.app = app
@@ -115,10 +115,10 @@ def test_a_plan_says_what_runs_what_is_kept_and_what_becomes_of_each_effect(app,
     assert [(one.stage, one.fate) for one in plan.effects] == [("llm", EffectFate.REUSED)]
     assert plan.refusal_code == "EVIDENCE_MISSING"
     app.deadletters.evidence(letter.id, "done")
-    anew = app.deadletters.plan(letter.id, from_start=True)
-    assert anew.refusal is None
-    assert {one.fate for one in anew.stages} == {Fate.RUNS}
-    assert [one.stage for one in anew.effects] == ["fetch", "fetch", "llm"]
+    restart = app.deadletters.plan(letter.id, from_start=True)
+    assert restart.refusal is None
+    assert {one.fate for one in restart.stages} == {Fate.RUNS}
+    assert [one.stage for one in restart.effects] == ["fetch", "fetch", "llm"]
     assert app.deadletters.get(letter.id).letter.state == "open"
 
 
@@ -259,9 +259,9 @@ def test_s16_a_secret_in_what_operators_write_is_not_kept(app, shop):
     app.deadletters.revive(letter.id)
     app.drain(timeout=60)
     app.deadletters.resolve(letter.id, f"{secret} is gone")
-    told = str([action.detail for action in app.deadletters.get(letter.id).history[0].actions])
-    assert ("rotated " in told, "OPS-7 " in told, " is gone" in told) == (True, True, True)
-    assert secret[:8] not in told
+    details = str([action.detail for action in app.deadletters.get(letter.id).history[0].actions])
+    assert ("rotated " in details, "OPS-7 " in details, " is gone" in details) == (True, True, True)
+    assert secret[:8] not in details
 
 
 def two_branches(app):
@@ -284,7 +284,7 @@ def two_branches(app):
 
 @pytest.mark.parametrize("first_alone", [True, False])
 def test_a_dry_run_from_the_start_refuses_what_the_real_run_refuses(app, first_alone):
-    """A job that is under way, or starts anew with the letter before, cannot be started anew."""
+    """A job that still runs, or restarts with the letter before, cannot be restarted."""
     newest, oldest = two_branches(app)
     if first_alone:
         app.deadletters.revive(newest)

@@ -1,4 +1,4 @@
-"""`app.machine` and `task.advance`: states beside the status, moved along declared arrows alone, all on record."""
+"""`app.machine` and `task.advance`: states in addition to the status; only declared transitions, all on record."""
 
 import threading
 
@@ -62,7 +62,7 @@ def test_an_async_handler_awaits_its_moves(app):
 
 
 def test_a_move_without_an_arrow_is_denied_and_changes_nothing(app, url):
-    said = []
+    errors = []
 
     @app.job(machine=parcel(app), retry=AT_ONCE)
     def send(task):
@@ -70,7 +70,7 @@ def test_a_move_without_an_arrow_is_denied_and_changes_nothing(app, url):
         for state in ("SENT", "PLANNED", "LEASED", "FLOWN"):
             with pytest.raises(StateDenied) as denied:
                 task.advance(state)
-            said.append(str(denied.value))
+            errors.append(str(denied.value))
         task.advance("SENT")
 
     job = send.submit()
@@ -78,8 +78,8 @@ def test_a_move_without_an_arrow_is_denied_and_changes_nothing(app, url):
     assert job.failure["error_class"] == "STATE_TRANSITION_DENIED"
     assert (job.status, job.state, job.states) == ("ERROR", "LOST", {"": "LOST"})
     assert len(moves(url, job.id)) == 1
-    assert ["is LEASED" in one for one in said] == [True, True, True, False]
-    assert "PLANNED, LEASED, PACKED" in said[3]
+    assert ["is LEASED" in one for one in errors] == [True, True, True, False]
+    assert "PLANNED, LEASED, PACKED" in errors[3]
 
 
 def test_an_attempt_that_starts_from_the_top_repeats_no_move(app, url):
@@ -364,7 +364,7 @@ def tampered(app, url, statement):
 
 
 @pytest.mark.parametrize(
-    ("statement", "said"),
+    ("statement", "expected"),
     [
         ("DELETE FROM state WHERE subject = ''", "its state should be PACKED and is missing"),
         ("UPDATE state SET name = 'SENT' WHERE subject = ''", "its state should be PACKED and is SENT"),
@@ -373,7 +373,7 @@ def tampered(app, url, statement):
         ('UPDATE event SET detail = \'{"from":"PLANNED","to":"LOST"}\' WHERE detail LIKE \'%PACKED%\'', ""),
     ],
 )
-def test_s8_a_state_or_a_move_that_was_changed_behind_the_engines_back_is_found(app, url, statement, said):
+def test_s8_a_state_or_a_move_that_was_changed_behind_the_engines_back_is_found(app, url, statement, expected):
     found = tampered(app, url, statement)
     assert not found.equal
-    assert said in found.difference
+    assert expected in found.difference

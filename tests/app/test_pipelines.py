@@ -179,13 +179,13 @@ def test_s12_attempts_are_counted_for_each_stage_by_itself(app, url):
 def test_a_cancelled_pipeline_ends_with_all_its_tasks_and_the_cancel_comes_first(app, url):
     """S10: the cancel precedes and names the end it caused."""
     film = app.pipeline("film")
-    started, told = threading.Event(), threading.Event()
+    started, stopped = threading.Event(), threading.Event()
 
     @film.stage
     def script(task):
         started.set()
         until(lambda: task.cancelled)
-        told.set()
+        stopped.set()
         return {"scenes": [1]}
 
     @film.stage(after=script, each="scenes")
@@ -195,7 +195,7 @@ def test_a_cancelled_pipeline_ends_with_all_its_tasks_and_the_cancel_comes_first
     with working(url, film):
         assert started.wait(60)
         app.cancel(job, reason="the customer left")
-        assert told.wait(60)
+        assert stopped.wait(60)
         until(lambda: "RUNNING" not in stages(app, job).values())
     assert job.status == "CANCELLED"
     assert stages(app, job) == {"script": "CANCELLED", "audio": "CANCELLED"}

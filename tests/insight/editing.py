@@ -1,4 +1,4 @@
-"""What tests of `verify` share: rows and records edited by whoever can write to them, and what is said then."""
+"""What tests of `verify` share: edited rows and records, and the difference that is reported."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -26,7 +26,7 @@ def difference(store, job_id: int) -> str:
 
 
 def forge(app, job_id: int, folder: Path, change: Callable[[list[TaskRecord]], None]) -> str:
-    """Export a job, change its tasks, make all numbers, counts and hashes anew, and return what verify says."""
+    """Export a job, change its tasks, renew numbers, counts and hashes; return the difference that verify reports."""
     path = folder / "forged.ndjson"
     with path.open("w+b") as file:
         app.journal.export(job_id, file)

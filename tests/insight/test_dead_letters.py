@@ -3,7 +3,7 @@
 from msgspec import structs
 
 from leasehold import canonical
-from leasehold.insight.doctor import Grade, judge_letters
+from leasehold.insight.doctor import Grade, check_letters
 from leasehold.insight.read import revival_plan
 from leasehold.insight.read.deadletters import context_of
 from leasehold.insight.read.revival_plan import EffectFate, Fate
@@ -27,14 +27,14 @@ def context(failure, **changes):
 
 
 def test_s16_only_known_facts_of_a_failure_reach_the_context():
-    told = {
+    facts = {
         "http_status": 503,
         "request_id": "r-1",
         "host": "api.example",
         "rule_error": "hunter2",
         "prompt": "hunter2",
     }
-    found = context({"context": told, "message": "hunter2", "stack": "hunter2"})
+    found = context({"context": facts, "message": "hunter2", "stack": "hunter2"})
     assert (found["http_status"], found["request_id"], found["host"]) == (503, "r-1", "api.example")
     assert "hunter2" not in str(found)
     assert "4111" not in str(found)
@@ -89,6 +89,6 @@ def test_a_plan_tells_reused_effects_from_repeated_and_doubtful_ones(store):
 
 
 def test_the_doctor_counts_open_letters_and_points_to_the_escalated_ones():
-    assert judge_letters(0, 0).grade is Grade.OK
-    assert judge_letters(3, 0).grade is judge_letters(3, 1).grade is Grade.WARN
-    assert "--escalated" in judge_letters(3, 1).advice
+    assert check_letters(0, 0).grade is Grade.OK
+    assert check_letters(3, 0).grade is check_letters(3, 1).grade is Grade.WARN
+    assert "--escalated" in check_letters(3, 1).advice

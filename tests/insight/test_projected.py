@@ -31,7 +31,7 @@ def edited(raw: bytes, **fields) -> bytes:
 
 
 def refused(store, path, damaged: list[bytes], kind=ProjectionDamaged, job=None) -> str:
-    """Continue a file with these lines; return what is said, the file having been left alone."""
+    """Continue a file with these lines; return the error; the file is not changed."""
     path.write_bytes(b"".join(damaged))
     with pytest.raises(kind) as found:
         project(store, job, path, follow=False)
@@ -42,14 +42,14 @@ def refused(store, path, damaged: list[bytes], kind=ProjectionDamaged, job=None)
 @pytest.mark.parametrize("number", range(6))
 def test_a_line_that_was_edited_is_named(store, path, lines, number):
     lines[number] = edited(lines[number], at=7)
-    said = refused(store, path, lines)
-    assert said == f"{path}:{number + 1}: it is not what the journal has as id {number + 1}."
+    error = refused(store, path, lines)
+    assert error == f"{path}:{number + 1}: it is not what the journal has as id {number + 1}."
 
 
 @pytest.mark.parametrize("number", range(5))
 def test_a_line_that_was_removed_is_missed(store, path, lines, number):
-    said = refused(store, path, lines[:number] + lines[number + 1 :])
-    assert said == f"{path}:{number + 1}: id {number + 1} of the journal is missing before it."
+    error = refused(store, path, lines[:number] + lines[number + 1 :])
+    assert error == f"{path}:{number + 1}: id {number + 1} of the journal is missing before it."
 
 
 def test_a_last_line_that_was_removed_is_written_again(store, path, lines):
@@ -103,8 +103,8 @@ def test_a_line_removed_from_the_file_of_one_job_is_missed(store, path, lines):
 
 
 def test_a_torn_last_line_of_a_file_that_is_refused_is_left_alone(store, path, lines):
-    said = refused(store, path, [edited(lines[0], at=7), *lines[1:-1], lines[-1][:20]])
-    assert f"{path}:1: " in said
+    error = refused(store, path, [edited(lines[0], at=7), *lines[1:-1], lines[-1][:20]])
+    assert f"{path}:1: " in error
 
 
 def test_a_file_of_several_pages_is_compared_to_its_end(store, path):

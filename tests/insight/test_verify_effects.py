@@ -72,7 +72,7 @@ def job(worked) -> int:
 
 
 @pytest.mark.parametrize(
-    ("kind", "change", "said"),
+    ("kind", "change", "expected"),
     [
         ("PAY", "number = 0", "the number of its effect 0 (PAY) should be 1 to 10000 and is 0"),
         ("PAY", "fence = 9", "the fence of its effect 1 (PAY) should be that of one of its attempts and is 9"),
@@ -90,14 +90,14 @@ def job(worked) -> int:
         ("MAKE", "intended_at = 1", "intended_at of its effect 3 (MAKE)"),
     ],
 )
-def test_an_effect_that_cannot_have_been_so_is_named(done, job, kind, change, said):
+def test_an_effect_that_cannot_have_been_so_is_named(done, job, kind, change, expected):
     assert difference(done.store, job) == ""
     edit(done.store, f"UPDATE effect SET {change} WHERE kind = '{kind}'")
-    assert said in difference(done.store, job)
+    assert expected in difference(done.store, job)
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("fields", "expected"),
     [
         ({"number": 0}, "the number of its effect 0"),
         ({"fence": 9}, "the fence of its effect 1"),
@@ -109,8 +109,8 @@ def test_an_effect_that_cannot_have_been_so_is_named(done, job, kind, change, sa
         ({"result": UNSET, "recorded_at": None}, "the result of an effect that it used should be"),
     ],
 )
-def test_an_effect_that_was_edited_in_a_record_is_named(done, job, tmp_path, fields, said):
-    assert said in forge(done, job, tmp_path, lambda records: swap(records[0].effects, 0, **fields))
+def test_an_effect_that_was_edited_in_a_record_is_named(done, job, tmp_path, fields, expected):
+    assert expected in forge(done, job, tmp_path, lambda records: swap(records[0].effects, 0, **fields))
 
 
 def asking(app, *attempts: list[int]) -> int:

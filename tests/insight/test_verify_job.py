@@ -1,4 +1,4 @@
-"""`verify JOB`: the tables hold what the events tell, and whoever edits either is found out."""
+"""`verify JOB`: the tables match the events, and an edit of either is found."""
 
 import contextlib
 
@@ -83,7 +83,7 @@ def task_of(store, job: int, segment: int) -> int:
 
 
 def test_jobs_that_nobody_touched_are_equal(done, jobs):
-    """S6: the events of every task tell its place."""
+    """S6: the place of every task follows from its events."""
     found = {kind: verify_job(done.store, job) for kind, job in jobs.items()}
     assert {kind: (one.equal, one.difference) for kind, one in found.items()} == dict.fromkeys(jobs, (True, ""))
     assert (found["film"].tasks, found["order"].effects, found["later"].events) == (6, 1, 1)
@@ -108,7 +108,7 @@ def test_a_job_that_is_not_there_is_said_to_be_unknown(app):
 
 
 @pytest.mark.parametrize(
-    ("kind", "statement", "said"),
+    ("kind", "statement", "expected"),
     [
         ("order", "UPDATE event SET at = at + 1 WHERE task_id = {job} AND name = 'submitted'", "created_at"),
         (
@@ -178,17 +178,17 @@ def test_a_job_that_is_not_there_is_said_to_be_unknown(app):
         ),
     ],
 )
-def test_whatever_is_edited_is_named(done, jobs, kind, statement, said):
-    """S6: a row that the journal does not tell is found."""
+def test_whatever_is_edited_is_named(done, jobs, kind, statement, expected):
+    """S6: a row that does not match the journal is found."""
     edit(done.store, statement.format(job=jobs[kind]))
     found = verify_job(done.store, jobs[kind])
     assert not found.equal
-    assert said in found.difference, found.difference
+    assert expected in found.difference, found.difference
     assert found.difference.startswith("task ")
 
 
 @pytest.mark.parametrize(
-    ("kind", "statement", "said"),
+    ("kind", "statement", "expected"),
     [
         ("film", "DELETE FROM task WHERE id = {job}", "the row of the job itself"),
         ("film", "DELETE FROM task WHERE job_id = {job} AND stage = 'script'", "there is a need of a task"),
@@ -196,11 +196,11 @@ def test_whatever_is_edited_is_named(done, jobs, kind, statement, said):
         ("order", STRAY, "of a task (id 4711) that is missing"),
     ],
 )
-def test_what_is_left_of_a_task_that_is_missing_is_named(done, jobs, kind, statement, said):
+def test_what_is_left_of_a_task_that_is_missing_is_named(done, jobs, kind, statement, expected):
     edit(done.store, statement.format(job=jobs[kind]))
     found = verify_job(done.store, jobs[kind])
     assert not found.equal
-    assert said in found.difference, found.difference
+    assert expected in found.difference, found.difference
 
 
 def test_events_that_changed_places_are_found(done, jobs):

@@ -1,4 +1,4 @@
-"""`verify` knows what a dead letter must say: when the failing began, whether it came back, and how far it is."""
+"""`verify` derives what a dead letter must hold: first failure, escalation, state."""
 
 # ruff: noqa: S608 — the tests edit tables by name
 
@@ -84,7 +84,7 @@ def test_whether_it_came_back_cannot_be_edited(app, unlucky, epoch):
 
 
 @pytest.mark.parametrize(
-    ("epoch", "state", "said"),
+    ("epoch", "state", "expected"),
     [
         (1, "open", "should be revived and is open"),
         (2, "revived", "should be open and is revived"),
@@ -92,21 +92,21 @@ def test_whether_it_came_back_cannot_be_edited(app, unlucky, epoch):
         (1, "resolved", "should be what the audit trail tells, not resolved and is resolved"),
     ],
 )
-def test_how_far_a_letter_is_cannot_be_edited(app, unlucky, epoch, state, said):
+def test_how_far_a_letter_is_cannot_be_edited(app, unlucky, epoch, state, expected):
     edit(app.store, f"UPDATE dead_letter SET state = '{state}' WHERE epoch = {epoch}")
-    assert f"state of the dead letter of epoch {epoch} {said}" in difference(app.store, unlucky)
+    assert f"state of the dead letter of epoch {epoch} {expected}" in difference(app.store, unlucky)
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("fields", "expected"),
     [
         ({"first_failure_at": 1}, "first_failure_at of the dead letter of epoch 1"),
         ({"escalated": True}, "escalated of the dead letter of epoch 1 should be False"),
         ({"state": "open"}, "state of the dead letter of epoch 1 should be revived and is open"),
     ],
 )
-def test_a_letter_that_was_edited_in_a_record_is_found(app, unlucky, tmp_path, fields, said):
-    assert said in forge(app, unlucky, tmp_path, lambda records: swap(records[0].letters, 0, **fields))
+def test_a_letter_that_was_edited_in_a_record_is_found(app, unlucky, tmp_path, fields, expected):
+    assert expected in forge(app, unlucky, tmp_path, lambda records: swap(records[0].letters, 0, **fields))
 
 
 def test_letters_of_segments_made_anew_follow_those_in_the_same_place(app, clock, remedies):

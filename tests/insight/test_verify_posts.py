@@ -63,7 +63,7 @@ def test_messages_of_a_task_that_returned_nothing_are_checked_as_well(app):
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "expected"),
     [
         (
             'message = \'{"text":"Danke"}\'',
@@ -78,10 +78,10 @@ def test_messages_of_a_task_that_returned_nothing_are_checked_as_well(app):
     ],
 )
 @pytest.mark.parametrize("recipients", [["ada", "bob"], ["bob"]])
-def test_a_delivery_that_was_edited_is_named(app, recipients, change, said):
+def test_a_delivery_that_was_edited_is_named(app, recipients, change, expected):
     job = notified(app, *recipients)
     edit(app.store, f"UPDATE delivery SET {change} WHERE recipient = 'bob'")
-    assert said in difference(app.store, job)
+    assert expected in difference(app.store, job)
 
 
 def test_a_delivery_that_was_removed_is_missed(app, job):

@@ -124,14 +124,14 @@ def test_a_need_that_was_removed_is_missed(app, jobs):
 
 
 @pytest.mark.parametrize(
-    ("stage", "said"),
+    ("stage", "expected"),
     [("poster", "task 0: the number of its stages should be 3 and is 2"), ("script", "'script' itself")],
 )
-def test_a_stage_that_was_taken_out_of_a_record_is_missed(app, jobs, tmp_path, stage, said):
+def test_a_stage_that_was_taken_out_of_a_record_is_missed(app, jobs, tmp_path, stage, expected):
     def change(records):
         records[:] = [one for one in records if one.task.stage != stage]
 
-    assert said in forge(app, jobs["film"], tmp_path, change)
+    assert expected in forge(app, jobs["film"], tmp_path, change)
 
 
 def test_jobs_that_nobody_touched_are_equal(app, jobs):

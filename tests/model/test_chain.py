@@ -14,6 +14,6 @@ ROWS = st.tuples(st.binary(max_size=16), st.integers(0, 2**62), TEXTS, NUMBERS, 
 
 @given(st.lists(ROWS))
 def test_marks_of_many_are_the_marks_of_each(rows):
-    told = json.dumps([[number, before.hex(), *fields] for number, (before, *fields) in enumerate(rows)])
-    found = json.loads(hash_chain.marks(told))
+    encoded = json.dumps([[number, before.hex(), *fields] for number, (before, *fields) in enumerate(rows)])
+    found = json.loads(hash_chain.marks(encoded))
     assert found == [[number, hash_chain.mark(*row).hex()] for number, row in enumerate(rows)]

@@ -16,8 +16,8 @@ def events(*steps) -> list[EventLine]:
         name, fence, attempt, detail = (
             (*step, *(None,) * (4 - len(step))) if isinstance(step, tuple) else (step, *(None,) * 3)
         )
-        told = UNSET if detail is None else detail
-        found.append(EventLine(task=0, at=number, name=name, fence=fence, attempt=attempt, detail=told))
+        fields = UNSET if detail is None else detail
+        found.append(EventLine(task=0, at=number, name=name, fence=fence, attempt=attempt, detail=fields))
     return found
 
 

@@ -1,4 +1,4 @@
-"""Declared machines: what is refused, and what they say of themselves."""
+"""Declared machines: what is refused, and their states."""
 
 import pytest
 
@@ -13,7 +13,7 @@ def test_a_machine_knows_its_states_in_the_order_in_which_they_were_declared():
 
 
 @pytest.mark.parametrize(
-    ("arrows", "initial", "said"),
+    ("arrows", "initial", "expected"),
     [
         ({}, "PLANNED", "0 arrows"),
         (GOOD, "NOWHERE", "from 'NOWHERE' to 'PLANNED'"),
@@ -25,8 +25,8 @@ def test_a_machine_knows_its_states_in_the_order_in_which_they_were_declared():
         ({"A": [f"B{number}" for number in range(1_001)]}, "A", "1001 arrows"),
     ],
 )
-def test_a_machine_that_cannot_be_gone_through_is_refused(arrows, initial, said):
-    with pytest.raises(MachineInvalid, match=said):
+def test_a_machine_that_cannot_be_gone_through_is_refused(arrows, initial, expected):
+    with pytest.raises(MachineInvalid, match=expected):
         make_machine("parcel", arrows, initial=initial)
 
 

@@ -1,7 +1,7 @@
 """The façade's noun `app.deadletters`: the operator's workflow, in its order.
 
-Look (`list`, `get`), remedy and write it down (`evidence`, `answer`), see what would happen (`plan`), `revive`, and
-close what ended well (`resolve`). Every action names its principal in the audit trail.
+Read (`list`, `get`), record the remedy (`evidence`, `answer`), check what would happen (`plan`), `revive`, and close
+what ended DONE (`resolve`). Every action names its principal in the audit trail.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Filters(TypedDict, total=False):
 
 
 class RefusedLetter(Struct, frozen=True):
-    """A letter that was left as it was, and why."""
+    """A letter that was not changed, and why."""
 
     letter_id: int
     code: str
@@ -51,10 +51,7 @@ class RefusedLetter(Struct, frozen=True):
 
 
 class RevivalReport(Struct, frozen=True):
-    """What came of an action on many letters. After a dry run `done` holds those it would be done to.
-
-    `left`: how many more match that a `limit` kept out.
-    """
+    """The result of an action on many letters; after a dry run, what it would be. `left`: how many more match."""
 
     done: list[int]
     refused: list[RefusedLetter]
@@ -79,7 +76,7 @@ class DeadLetterOperations:
         return insight.find(self._ready_store.store, _id(letter_id))
 
     def evidence(self, letter_id: int, text: str, *, ticket: str | None = None, principal: str | None = None) -> None:
-        """Write down what was done to remedy an open letter; without it none is revived."""
+        """Record how an open letter was remedied; without evidence it cannot be revived."""
         detail = _remedy(text, ticket)
         self._ready_store.store.deadletters.evidence(_id(letter_id), principal_of(principal), detail)
 
@@ -92,19 +89,19 @@ class DeadLetterOperations:
         limit: int | None = None,
         **filters: Unpack[Filters],
     ) -> RevivalReport:
-        """Write the same down for every open letter that matches, newest first; with `limit`, for that many."""
+        """Record the same evidence for every open letter that matches, newest first, at most `limit`."""
         detail, who = _remedy(text, ticket), principal_of(principal)
         store = self._ready_store.store
         return self._each(filters, limit, lambda letter: store.deadletters.evidence(letter.id, who, detail))
 
     def plan(self, letter_id: int, *, from_start: bool = False) -> RevivalPlan:
-        """Tell what a revival would do, and change nothing."""
+        """Return what a revival would do; nothing is changed."""
         return revival_plan.make(self._ready_store.store, _id(letter_id), from_start=from_start)
 
     def revive(self, letter_id: int, *, from_start: bool = False, principal: str | None = None) -> Revived:
-        """Have the failed task run again, in a new epoch, from the stage that failed or (`from_start`) all of its job.
+        """Run the failed task again, in a new epoch, from the stage that failed or (`from_start`) the whole job.
 
-        Of many who press at once one succeeds; the others get `LetterRevived`.
+        Of many concurrent calls one succeeds; the others get `LetterRevived`.
         """
         store = self._ready_store.store
         done = store.deadletters.revive(_id(letter_id), principal_of(principal), from_start=from_start)
@@ -138,15 +135,15 @@ class DeadLetterOperations:
 
     def resolve(self, letter_id: int, notes: str, *, principal: str | None = None) -> None:
         """Close a letter that was revived and whose job is DONE, or one whose job was cancelled, with notes."""
-        told = _told(notes, EVIDENCE_LENGTH_MAX, "Notes")
-        self._ready_store.store.deadletters.resolve(_id(letter_id), principal_of(principal), told)
+        text = _operator_text(notes, EVIDENCE_LENGTH_MAX, "Notes")
+        self._ready_store.store.deadletters.resolve(_id(letter_id), principal_of(principal), text)
 
     def answer(
         self, letter_id: int, key: str, *, happened: bool, result: object = None, principal: str | None = None
     ) -> None:
-        """Tell what came of an effect in doubt: it happened, with this result, or it did not and is done again.
+        """Record what happened to an effect in doubt: it was done, with this result, or it was not and is done again.
 
-        `key` may be cut short, as long as only one effect of the job begins so.
+        `key` may be a prefix, as long as only one effect of the job has it.
         """
         if not _flag(happened) and result is not None:
             raise OptionInvalid("What did not happen has no result.")
@@ -159,7 +156,7 @@ class DeadLetterOperations:
     def answer_cancelled(
         self, job_id: int, key: str, *, happened: bool, result: object = None, principal: str | None = None
     ) -> None:
-        """Tell the same of an effect of a job that was called off: it has no letter, and is not revived."""
+        """Record the same of an effect of a cancelled job, which has no letter and is not revived."""
         if not _flag(happened) and result is not None:
             raise OptionInvalid("What did not happen has no result.")
         whole = self._effect_key(_id(job_id), key)
@@ -177,7 +174,7 @@ class DeadLetterOperations:
         return found[0]
 
     def _rehearse(self, letter: LetterRow, restarted: set[int], *, from_start: bool) -> None:
-        """Raise what a revival would. A job that starts anew takes its other letters with it, so they come too late."""
+        """Raise what a revival would. A restarted job takes its other letters with it, so those are refused."""
         if letter.job_id in restarted:
             raise LetterRevived(f"Letter {letter.id} would be revived with another of job {letter.job_id}.")
         if (refused := revival_plan.refusal(self._ready_store.store, letter, from_start=from_start)) is not None:
@@ -204,7 +201,7 @@ class DeadLetterOperations:
         return RevivalReport(done, refused, sum(1 for _ in letters))
 
     def _matching(self, filters: Filters) -> Iterator[LetterRow]:
-        """Walk over all letters that match, newest first, page by page; later ones are not met."""
+        """Yield all letters that match, newest first, page by page."""
         before: int | None = None
         while page := self._ready_store.store.deadletters.list(_where(filters, before), PAGE_MAX):
             yield from page
@@ -216,12 +213,12 @@ def _id(letter_id: int) -> int:
 
 
 def _remedy(text: str, ticket: str | None) -> dict[str, str]:
-    found = {"text": _told(text, EVIDENCE_LENGTH_MAX, "Evidence")}
-    return found if ticket is None else {**found, "ticket": _told(ticket, TICKET_LENGTH_MAX, "A ticket")}
+    found = {"text": _operator_text(text, EVIDENCE_LENGTH_MAX, "Evidence")}
+    return found if ticket is None else {**found, "ticket": _operator_text(ticket, TICKET_LENGTH_MAX, "A ticket")}
 
 
-def _told(text: str, most: int, what: str) -> str:
-    """Return what an operator wrote, without secrets."""
+def _operator_text(text: str, most: int, what: str) -> str:
+    """Check and redact what an operator wrote."""
     if not check_text(text, most, what).strip():
         raise OptionInvalid(f"{what} is more than blanks.")
     return fit(text, most, scrub)

@@ -64,7 +64,7 @@ class DeliveryOperations:
         return insight.find(self._ready_store.store, _id(delivery_id))
 
     def reconcile(self, delivery_id: int | None = None, *, principal: str | None = None) -> builtins.list[Delivery]:
-        """Look up once more what is in doubt or reconciling, one delivery or all, and return how they stand then.
+        """Look up again what is in doubt or reconciling, one delivery or all, and return them afterwards.
 
         Only deliveries of the providers registered here; what a provider never got is sent like a new one. Who asked
         is on the audit trail of each.
@@ -74,8 +74,8 @@ class DeliveryOperations:
             found = store.deliveries.get(_id(delivery_id))
             if found.provider not in self._providers:
                 raise OptionInvalid(f"Delivery {delivery_id} is for the provider '{found.provider}', not known here.")
-        looked = reconcile_now(store, self._providers, EventLog(), principal_of(principal), delivery_id)
-        return [insight.find(store, one) for one in looked]
+        ids = reconcile_now(store, self._providers, EventLog(), principal_of(principal), delivery_id)
+        return [insight.find(store, one) for one in ids]
 
     def answer(
         self,
@@ -86,7 +86,7 @@ class DeliveryOperations:
         principal: str | None = None,
         notes: str = "",
     ) -> Delivery:
-        """Tell what a person knows of a delivery in doubt, reconciling or failed, on the audit trail.
+        """Record what a person knows of a delivery in doubt, reconciling or failed.
 
         Sent: it is marked so; without the provider's id the person's word stands as evidence. Not sent: it is sent
         like a new one. `principal` is the user of this process unless given. `DeliverySettled` if nobody waits for it.
@@ -94,8 +94,8 @@ class DeliveryOperations:
         was_sent, who = _flag(sent), principal_of(principal)
         evidence = f"said by {who}" if notification_id is None else notification_id
         known = _visible(check_text(evidence, NOTIFICATION_ID_LENGTH_MAX, "A notification id"), "A notification id")
-        told = Answer(was_sent, known if was_sent else None, who, _notes(notes))
-        return insight.view(self._ready_store.store.deliveries.answer(_id(delivery_id), told))
+        text = Answer(was_sent, known if was_sent else None, who, _notes(notes))
+        return insight.view(self._ready_store.store.deliveries.answer(_id(delivery_id), text))
 
     def counts(self, subject: str, version: int, recipients: Sequence[str] | None = None) -> dict[str, int]:
         """Count the deliveries of a subject's version by status, of these recipients or of all."""
@@ -103,7 +103,7 @@ class DeliveryOperations:
         return self._ready_store.store.deliveries.counts(subject, version, recipients)
 
     def complete(self, subject: str, version: int, recipients: Sequence[str] | None = None) -> bool:
-        """Tell whether every one of these recipients, or everybody written to at all, has got this version."""
+        """Return whether all of these recipients, or all that were written to, got this version."""
         wanted = None if recipients is None else sorted(set(recipients))
         counts = self.counts(subject, version, wanted)
         done = counts.get(DeliveryStatus.SENT, 0)

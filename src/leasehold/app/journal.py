@@ -27,7 +27,7 @@ BATCH_MAX = 100_000
 
 
 class Journal:
-    """What happened, and what can be told from it."""
+    """The journal of jobs, and what is made from it."""
 
     def __init__(self, ready_store: ReadyStore) -> None:
         self._ready_store = ready_store

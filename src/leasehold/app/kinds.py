@@ -57,14 +57,13 @@ def make_terms(queue: str, retry: Retry, lease: float, on_lost: str) -> Terms:
 
 
 def check_retry(retry: Retry | None) -> Retry:
-    """Return the policy given, or the one everybody gets."""
+    """Return the given policy, or the default."""
     if retry is not None and not isinstance(retry, Retry):
         raise OptionInvalid(f"retry is a Retry, such as Retry(attempts=3); got {type(retry).__name__}.")
     return retry or Retry()
 
 
 def check_machine(machine: object) -> Machine | None:
-    """Return the machine given, if it is one."""
     if machine is not None and not isinstance(machine, Machine):
         raise OptionInvalid(f"machine is what app.machine(…) returned; got {type(machine).__name__}.")
     return machine
@@ -81,7 +80,6 @@ class JobKind:
         self.__doc__ = handler.function.__doc__
 
     def __call__(self, *arguments: Any, **fields: Any) -> Any:
-        """Call the function itself, outside the engine."""
         return self.handler.function(*arguments, **fields)
 
     def submit(self, payload: object = None, **options: Unpack[SubmitOptions]) -> Job:
@@ -89,7 +87,6 @@ class JobKind:
         return self._app.submit(self, payload, **options)
 
     def handlers(self) -> list[Handler]:
-        """Return what runs it."""
         return [self.handler]
 
 
@@ -175,7 +172,6 @@ class Pipeline:
 
     @property
     def definition(self) -> Definition:
-        """The pipeline as data."""
         if not self._stages:
             raise GraphInvalid(f"Pipeline '{self.name}' has no stages; add one with @{self.name}.stage.")
         return Definition(self.name, Terms(), tuple(self._stages.values()), self._machine)
@@ -185,7 +181,6 @@ class Pipeline:
         return self._app.submit(self, payload, **options)
 
     def handlers(self) -> list[Handler]:
-        """Return what runs its stages."""
         return list(self._handlers.values())
 
 
@@ -199,13 +194,11 @@ def _names(after: After) -> tuple[str, ...]:
 
 
 class KindRegistry:
-    """The kinds an app knows."""
-
     def __init__(self) -> None:
         self._kinds: dict[str, JobKind | Pipeline] = {}
 
     def add(self, kind: JobKind | Pipeline) -> None:
-        """Take up a kind under a name of its own."""
+        """Register a kind under a unique name."""
         if kind.name in self._kinds:
             raise KindTaken(f"It is '{kind.name}'.")
         self._kinds[kind.name] = kind
@@ -219,9 +212,7 @@ class KindRegistry:
         return self._kinds.get(check_name(what, "kind"))
 
     def handlers(self) -> dict[str, Handler]:
-        """Return everything that can run here, by route."""
         return {handler.route: handler for kind in self._kinds.values() for handler in kind.handlers()}
 
     def definitions(self) -> list[Definition]:
-        """Return every kind as data."""
         return [kind.definition for kind in self._kinds.values() if kind.handlers()]

@@ -22,7 +22,7 @@ LOOK_MAX = 100
 
 
 class ManualLeases:
-    """Leases plain jobs one by one. What a worker does by itself is up to the holder: renew, end, give back."""
+    """Leases plain jobs one by one. The holder does what a worker would: renew, end, release."""
 
     def __init__(self, ready_store: ReadyStore, registry: KindRegistry) -> None:
         self._ready_store = ready_store
@@ -40,7 +40,7 @@ class ManualLeases:
         return None
 
     def hold(self, job_id: int, *, owner: str, seconds: float = LEASE_SECONDS) -> Held:
-        """Lease this very job; `JobNotFree` says why that cannot be, `JobUnknown` that there is none."""
+        """Lease this job; `JobNotFree` if it cannot be leased now, `JobUnknown` if there is none with this id."""
         check_whole(job_id, 0, INTEGER_MAX, "A job's id")
         store, worker = self._ready(owner, seconds)
         handler = self._handler(jobs.find(store, job_id, whole=False).kind)
@@ -54,7 +54,7 @@ class ManualLeases:
         raise JobNotFree(_reason(store, job_id, lane))
 
     def resume(self, job_id: int, *, owner: str) -> Held | None:
-        """Take up again what this owner has leased, from another process or connection; None if that is over."""
+        """Resume what this owner has leased, from another process or connection; None if the lease ended."""
         check_whole(job_id, 0, INTEGER_MAX, "A job's id")
         store = self._ready_store.store
         found = store.lease_views.of(job_id)
@@ -63,7 +63,7 @@ class ManualLeases:
         return Held(store, found.lease, self._handler(found.lease.kind), owner, effects=found.effects)
 
     def sweep(self) -> int:
-        """Take back what expired, for others to lease; return how many. Workers and `lease` do so by themselves."""
+        """Reclaim expired leases and return how many. Workers and `lease` do so automatically."""
         store, count = self._ready_store.store, 0
         while expired := store.leases.expired():
             count += len(store.leases.reclaim(expired))

@@ -1,4 +1,4 @@
-"""The first touch of the database: a new one gets its schema, and the kinds known here are published."""
+"""The first use of the database: a new one gets its schema, and the kinds known here are published."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CACHE_SECONDS: Final = 5.0
 
 
 class ReadyStore:
-    """Gives out the store once it may be used."""
+    """Returns the store once its schema is checked."""
 
     def __init__(self, store: Store, registry: KindRegistry) -> None:
         self._store = store
@@ -27,7 +27,6 @@ class ReadyStore:
 
     @property
     def store(self) -> Store:
-        """The store, ready for use."""
         if not self._prepared:
             with self._lock:
                 self._store.prepare()
@@ -35,11 +34,10 @@ class ReadyStore:
         return self._store
 
     def handlers(self) -> dict[str, Handler]:
-        """What this app can run, by route; the database is not asked."""
         return self._registry.handlers()
 
     def definition(self, kind: str) -> Definition | None:
-        """What another process has published of a kind; believed for a few seconds."""
+        """The definition of a kind that another process published; cached for a few seconds."""
         read_at, found = self._read.get(kind, (0.0, None))
         if found is None or time.monotonic() - read_at > CACHE_SECONDS:
             found = self.store.tasks.definition(kind)
@@ -48,14 +46,13 @@ class ReadyStore:
         return found
 
     def published(self) -> Store:
-        """The store, with every kind registered here made known to processes that have no handlers."""
+        """The store, with every kind registered here published to processes without handlers."""
         store = self.store
         for definition in self._registry.definitions():
             self.publish(definition)
         return store
 
     def publish(self, definition: Definition) -> None:
-        """Make a kind known, once."""
         if self._published.get(definition.kind) != definition:
             if definition.machine is not None:
                 self.store.machines.publish(definition.machine)

@@ -1,4 +1,4 @@
-"""Retention: jobs that ended long ago go, oldest first, in small transactions; what anybody may still need stays."""
+"""Retention: jobs that ended long ago are removed, oldest first, in small transactions; open ones stay."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Notice = Callable[[Pruned], object]
 
 
 class Retention(Struct, frozen=True):
-    """What may go: jobs that ended longer ago than `age_us`, of one kind or of any. `batch`: tasks of a transaction."""
+    """Jobs to remove: those that ended longer ago than `age_us`, of one kind or any. `batch`: tasks per transaction."""
 
     age_us: int
     kind: str | None = None
@@ -24,7 +24,7 @@ class Retention(Struct, frozen=True):
 
 
 class Swept(Struct, frozen=True):
-    """What went; `kept`: jobs as old that stay, because something of them is live, in doubt, dead or undelivered."""
+    """What was removed; `kept`: jobs as old with something live, in doubt, dead or undelivered."""
 
     pruned: Pruned
     kept: int
@@ -32,7 +32,7 @@ class Swept(Struct, frozen=True):
 
 
 def prune(store: Store, retention: Retention, principal: str, notice: Notice = lambda _: None) -> Swept:
-    """Remove what may go. After an interruption the same call continues; each batch has its line on the audit."""
+    """Remove old jobs. After an interruption the same call continues; each batch has a line on the audit trail."""
     total, counter = Pruned(), _Counter()
     for batch in _batches(counter.seen(_old(store, retention)), retention.batch):
         total += store.retention.prune([one.id for one in batch], principal)
@@ -44,7 +44,7 @@ def prune(store: Store, retention: Retention, principal: str, notice: Notice = l
 
 
 def plan(store: Store, retention: Retention) -> Swept:
-    """Tell what `prune` would remove; nothing is changed. Events and effects are not counted."""
+    """Return what `prune` would remove; nothing is changed. Events and effects are not counted."""
     counter = _Counter()
     found = [one for one in counter.seen(_old(store, retention)) if one.prunable]
     return Swept(Pruned(len(found), sum(one.tasks for one in found)), counter.kept, 0)
@@ -61,7 +61,7 @@ class _Counter:
 
 
 def _old(store: Store, retention: Retention) -> Iterator[AgedJob]:
-    """Walk over the jobs that were submitted long enough ago."""
+    """Yield the jobs that were submitted long enough ago."""
     after = 0
     while page := store.retention.find(retention.age_us, retention.kind, after):
         yield from (job for job in page if job.old)

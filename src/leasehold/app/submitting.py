@@ -1,7 +1,4 @@
-"""From what a caller passes to what the store is given.
-
-Payloads, keys and options, checked before anything is written.
-"""
+"""Check payloads, keys and options, and make the submissions that the store writes."""
 
 from __future__ import annotations
 
@@ -36,7 +33,6 @@ class Scheduling:
     branches: Sequence[str | None] | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what lies outside its limits."""
         check_range(self.priority, PRIORITY_MIN, PRIORITY_MAX, "priority")
         check_range(self.delay, 0, DELAY_SECONDS_MAX, "delay (seconds)")
         if not isinstance(self.priority, int):
@@ -77,7 +73,7 @@ def _check_payload(handlers: Sequence[Handler], payload: object) -> str:
 def make_submissions(
     definition: Definition, payloads: Sequence[str], keys: Sequence[str | None] | None, scheduling: Scheduling
 ) -> list[Submission]:
-    """Put together what the store is given; a job without a key gets one that nobody else has."""
+    """Make the store's submissions; a job without a key gets a unique one."""
     kind, terms, unmet = definition.kind, definition.terms, len(definition.stages)
     delay_us, priority = clock.microseconds(scheduling.delay), scheduling.priority
     own = _own_keys(len(payloads))
@@ -96,7 +92,6 @@ def make_submissions(
 
 
 def _branched(definition: Definition, branches: Sequence[str | None]) -> dict[str | None, Terms]:
-    """Return the terms for each branch, of one object each."""
     terms = definition.terms
     if definition.stages:
         raise OptionInvalid(f"'{definition.kind}' is a pipeline; branches are for plain jobs.")
@@ -110,7 +105,7 @@ def _branched(definition: Definition, branches: Sequence[str | None]) -> dict[st
 def submit(
     store: Store, definition: Definition, submissions: list[Submission], *, are_new: bool = False
 ) -> list[Submitted]:
-    """Write jobs, all or none, and hint to workers that they are there. `are_new`: their keys are nobody else's."""
+    """Write jobs, all or none, and notify workers. `are_new`: their keys were just made."""
     if definition.stages:
         answers = store.tasks.submit_pipelines(submissions, definition)
     elif are_new:
@@ -140,7 +135,7 @@ def _announce(
 
 
 def _own_keys(count: int) -> list[str]:
-    """Return keys nobody else has, in order of time, so that an index on them stays compact."""
+    """Return unique keys, in order of time, so that an index on them stays compact."""
     first, chance = time.time_ns(), secrets.token_hex(KEY_CHANCE * count)
     width = 2 * KEY_CHANCE
     return [f"{first + number:016x}-{chance[number * width : (number + 1) * width]}" for number in range(count)]

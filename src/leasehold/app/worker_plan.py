@@ -1,4 +1,4 @@
-"""What a worker is to do, from what its caller asked for."""
+"""A worker's plan, from the options of its caller."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def make_plan(
     grace: float,
     providers: Mapping[str, RegisteredProvider] | None = None,
 ) -> Plan:
-    """Check and complete the options: without queues, every queue that a handler here is for."""
+    """Check and complete the options: without queues, every queue that has a handler here."""
     if not handlers:
         raise KindUnknown("This app has no handlers; decorate a function with @app.job before it works.")
     check_whole(concurrency, 1, CONCURRENCY_MAX, "concurrency")

@@ -1,1 +1,1 @@
-"""Read models: every screen (Python, CLI, dashboard) asks the same questions here, and SQL stays in the store."""
+"""Read models for every screen (Python, CLI, dashboard); SQL stays in the store, and nothing is written."""

@@ -1,6 +1,6 @@
-"""The doctor: looks at an installation and its database, and says what is well, what is odd and what is wrong.
+"""The doctor: checks an installation and its database. It returns findings; the command prints them.
 
-Changes nothing, makes no file, and shows no password. What it finds is a list of values; others print it.
+It changes nothing, creates no file, and shows no password.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ IsGone = Callable[[int, int], bool]
 
 
 class Grade(StrEnum):
-    """How a finding is to be taken: `warn` deserves a look, `wrong` needs a person."""
+    """How serious a finding is: `warn` is worth a check, `wrong` needs a person."""
 
     OK = "ok"
     WARN = "warn"
@@ -43,7 +43,7 @@ class Grade(StrEnum):
 
 
 class Finding(Struct, frozen=True):
-    """One thing that was looked at; `advice` says what to do about it."""
+    """One thing that was checked; `advice` is what to do about it."""
 
     name: str
     grade: Grade
@@ -52,7 +52,7 @@ class Finding(Struct, frozen=True):
 
 
 class WorkerCounts(Struct, frozen=True):
-    """Workers not noted as gone: all, those alive here, and those of other hosts or boots, who cannot be looked up."""
+    """Registered workers: all, those alive on this host, and those of other hosts or boots, which cannot be checked."""
 
     registered: int
     alive: int
@@ -60,7 +60,7 @@ class WorkerCounts(Struct, frozen=True):
 
 
 def examine(url: str, owner: Owner, is_gone: IsGone, wall: Callable[[], int] = clock.wall) -> list[Finding]:
-    """Look at everything, as far as one can get. `is_gone` tells which processes of this host have ended."""
+    """Check everything that can be reached. `is_gone` returns whether a process of this host has ended."""
     findings = [_ok("leasehold", metadata.version("leasehold")), _ok("python", platform.python_version())]
     findings += [_driver("apsw"), _driver("psycopg")]
     try:
@@ -77,7 +77,7 @@ def _database(store: Store, owner: Owner, is_gone: IsGone, wall: Callable[[], in
         advice = "There is no such file; run `leasehold migrate` to make it, or give another --url."
         yield Finding("database", Grade.WRONG, masked(store.url), advice)
         return
-    schema = judge_schema(migrate.version(store.database), migrate.latest(dialect.name))
+    schema = check_schema(migrate.version(store.database), migrate.latest(dialect.name))
     yield _ok("database", masked(store.url))
     yield schema
     if schema.grade is not Grade.WRONG:
@@ -88,18 +88,18 @@ def _signs(store: Store, owner: Owner, is_gone: IsGone, wall: Callable[[], int])
     asked_at = wall()
     health = store.reports.health()
     host = (asked_at + wall()) // 2
-    crew = _crew(store, owner, is_gone, health.workers)
+    workers = _count_workers(store, owner, is_gone, health.workers)
     yield _server(health, store.database.dialect.name)
-    yield judge_clock((health.now - host) / clock.SECOND)
+    yield check_clock((health.now - host) / clock.SECOND)
     yield _ok("tasks", _places(health))
-    yield judge_workers(crew, health.ready + health.unsettled)
-    yield judge_letters(*store.deadletters.count())
+    yield check_workers(workers, health.ready + health.unsettled)
+    yield check_letters(*store.deadletters.count())
     expired = None if health.expired_at is None else (health.now - health.expired_at) / clock.SECOND
-    yield judge_expired(expired, crew.alive)
-    yield judge_deliveries(store.deliveries.backlogs())
+    yield check_expired(expired, workers.alive)
+    yield check_deliveries(store.deliveries.backlogs())
 
 
-def judge_schema(found: int, known: int) -> Finding:
+def check_schema(found: int, known: int) -> Finding:
     """Compare the database's schema with the one this engine was made for."""
     text = f"version {found}, this engine knows {known}"
     if found > known:
@@ -111,8 +111,8 @@ def judge_schema(found: int, known: int) -> Finding:
     return _ok("schema", text)
 
 
-def judge_clock(skew: float) -> Finding:
-    """Compare the database's clock with this host's. Leases follow the database's, so a skew only misleads people."""
+def check_clock(skew: float) -> Finding:
+    """Compare the database's clock with this host's. Leases follow the database's: a skew only misleads people."""
     text = f"the database is {abs(skew):.3f} s {'ahead of' if skew >= 0 else 'behind'} this host"
     if abs(skew) <= SKEW_SECONDS_MAX:
         return _ok("clock", text)
@@ -120,21 +120,21 @@ def judge_clock(skew: float) -> Finding:
     return Finding("clock", Grade.WARN, text, advice)
 
 
-def judge_workers(crew: WorkerCounts, due: int) -> Finding:
-    """Tell who is at work; nobody known to be is odd while there is something to do."""
-    text = f"{crew.registered} registered, {crew.alive} known alive on this host"
-    if crew.unknown:
-        text += f", {crew.unknown} registered elsewhere or before"
-    if crew.alive or not due:
+def check_workers(workers: WorkerCounts, due: int) -> Finding:
+    """Count the workers; none known to be alive is a warning while tasks wait."""
+    text = f"{workers.registered} registered, {workers.alive} known alive on this host"
+    if workers.unknown:
+        text += f", {workers.unknown} registered elsewhere or before"
+    if workers.alive or not due:
         return _ok("workers", text)
     advice = f"{due} tasks wait for one; start `leasehold worker module:app`"
-    if crew.unknown:
+    if workers.unknown:
         advice += ", unless those registered elsewhere still run: that cannot be seen from here"
     return Finding("workers", Grade.WARN, text, f"{advice}.")
 
 
-def judge_expired(seconds: float | None, alive: int) -> Finding:
-    """Look at the oldest expired lease: a sweeper takes such leases back within a second or two."""
+def check_expired(seconds: float | None, alive: int) -> Finding:
+    """Check the oldest expired lease: a sweeper reclaims such leases within a second or two."""
     if seconds is None:
         return _ok("expired leases", "none")
     text = f"the oldest expired {seconds:.1f} s ago"
@@ -145,8 +145,8 @@ def judge_expired(seconds: float | None, alive: int) -> Finding:
     return Finding("expired leases", Grade.WRONG, text, others if alive else nobody)
 
 
-def judge_deliveries(backlogs: Sequence[Backlog]) -> Finding:
-    """Look for deliveries that nobody sends, and for those that wait for a person."""
+def check_deliveries(backlogs: Sequence[Backlog]) -> Finding:
+    """Find deliveries that no relay sends, and those that wait for a person."""
     late = {one.provider: waited for one in backlogs if (waited := unserved(one)) is not None}
     if late:
         text = ", ".join(f"{name}: due for {waited:.0f} s" for name, waited in late.items())
@@ -165,8 +165,8 @@ def judge_deliveries(backlogs: Sequence[Backlog]) -> Finding:
     return Finding("deliveries", Grade.WARN, text, advice)
 
 
-def judge_letters(waiting: int, escalated: int) -> Finding:
-    """Tell of dead letters that wait for an operator; one that failed again after a revival needs an engineer."""
+def check_letters(waiting: int, escalated: int) -> Finding:
+    """Count dead letters that wait for an operator; one that failed again after a revival needs an engineer."""
     text = f"{waiting} open, {escalated} of them escalated"
     if not waiting:
         return _ok("dead letters", text)
@@ -188,8 +188,8 @@ def _server(health: Health, dialect: str) -> Finding:
     return _ok("server", text)
 
 
-def _crew(store: Store, owner: Owner, is_gone: IsGone, registered: int) -> WorkerCounts:
-    """Tell the workers whose processes can be looked up from those of other hosts, namespaces and boots."""
+def _count_workers(store: Store, owner: Owner, is_gone: IsGone, registered: int) -> WorkerCounts:
+    """Separate workers whose processes can be checked from those of other hosts, namespaces and boots."""
     if not owner.shares_kernel_with(owner):
         return WorkerCounts(registered, alive=0, unknown=registered)
     query = PulseQuery(NOBODY, "[]", "[]", wants_work=False, since=0, boot=owner.boot, namespace=owner.namespace)

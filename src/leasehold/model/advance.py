@@ -50,7 +50,7 @@ class Tally(Struct, frozen=True):
 
 
 class Ended(Struct, frozen=True):
-    """A waiting task that ends without having run. `buried`: by a failure of its own, not of a part or prerequisite."""
+    """A waiting task that ends without running. `buried`: by its own failure, not by that of a part or prerequisite."""
 
     task_id: int
     status: str
@@ -60,7 +60,7 @@ class Ended(Struct, frozen=True):
 
 @dataclass(slots=True)
 class Moves:
-    """What the orchestrator shall do, by task id."""
+    """What the orchestrator does next, by task id."""
 
     count_down: dict[int, int] = field(default_factory=dict)
     ready: list[int] = field(default_factory=list)
@@ -116,8 +116,8 @@ def conclude(task_id: int, tally: Tally | None) -> Ended:
     where = f"stage '{tally.stage}'" + ("" if tally.segment is None else f" segment {tally.segment}")
     if tally.errors:
         cause = canonical.decode(tally.failure) if tally.failure else {}
-        said = f"{where} failed: {cause.get('message', 'no reason recorded')}"
-        return Ended(task_id, Status.ERROR, Failure(str(cause.get("error_class", "BUG")), said).text())
+        message = f"{where} failed: {cause.get('message', 'no reason recorded')}"
+        return Ended(task_id, Status.ERROR, Failure(str(cause.get("error_class", "BUG")), message).text())
     return Ended(task_id, Status.CANCELLED, Failure("CANCELLED", f"{where} was cancelled").text())
 
 

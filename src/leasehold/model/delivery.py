@@ -1,4 +1,4 @@
-"""One message that one recipient is to get once: what a provider is asked, and what it may answer. Pure."""
+"""One message that one recipient gets once: what a provider is asked, and what it may answer. Pure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MARK_DIGITS: Final = 32
 
 
 class OutgoingMessage(Struct, frozen=True):
-    """A message to be posted with the end of its task. `message` is canonical JSON; `provider` names who carries it."""
+    """A message that is written with the end of its task. `message` is canonical JSON; `provider` names the sender."""
 
     subject: str
     recipient: str
@@ -36,7 +36,7 @@ class OutgoingMessage(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message on its way. `token` is derived from subject, recipient and version: the same on every try."""
+    """A message to send. `token` is derived from subject, recipient and version: the same on every try."""
 
     subject: str
     recipient: str
@@ -47,29 +47,29 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """The provider has it, under this id of its own."""
+    """The provider accepted the message; the id is the provider's own."""
 
     notification_id: str
 
 
 @dataclass(frozen=True, slots=True)
 class Absent:
-    """The provider knows for certain that it does not have it: it may be sent."""
+    """The provider is certain that it does not have the message: it may be sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """The provider cannot tell. Only a person can."""
+    """The provider does not know. A person decides."""
 
     why: str
 
 
 class Refused(Exception):
-    """Raised by a provider: this message will never be taken (bad recipient, policy); nothing was sent."""
+    """Raised by a provider: this message will never be accepted (bad recipient, policy); nothing was sent."""
 
 
 class NotSent(Exception):
-    """Raised by a provider: nothing was sent, for certain; try again, no sooner than `retry_after` seconds from now."""
+    """Raised by a provider: certainly nothing was sent; try again after `retry_after` seconds at the earliest."""
 
     def __init__(self, message: str = "", *, retry_after: float = 0.0) -> None:
         super().__init__(message)
@@ -77,19 +77,18 @@ class NotSent(Exception):
 
 
 class Provider(Protocol):
-    """Who carries messages. Whatever else `send` raises means: it may have been sent."""
+    """Sends messages. Any other exception from `send` means: the message may have been sent."""
 
     def send(self, message: Message) -> Sent:
-        """Hand the message over and return the provider's id of it. `message.token` goes along for deduplication."""
+        """Send the message and return the provider's id of it; `message.token` is for deduplication."""
 
     def find(self, message: Message, notification_id: str | None) -> Sent | Absent | Unknown:
-        """Look up whether the message was taken, by token or by the id an earlier try captured. Sends nothing."""
+        """Look up whether the message was accepted, by token or by the id of an earlier try. Sends nothing."""
 
 
 def make_message(
     subject: object, recipient: object, version: object, message: object, provider: object
 ) -> OutgoingMessage:
-    """Check a message that a task delivers; its fields are an object of strict JSON."""
     subject = check_text(subject, SUBJECT_LENGTH_MAX, "A delivery's subject")
     recipient = check_text(recipient, RECIPIENT_LENGTH_MAX, "A recipient")
     if len(f"{subject}{recipient}".encode()) > DELIVERY_KEY_BYTES_MAX:
@@ -110,7 +109,7 @@ class OutgoingMessages:
         self._size = 0
 
     def add(self, message: OutgoingMessage) -> None:
-        """Take up a message; the very same one again is the same one."""
+        """Add a message; an identical one is added once."""
         identity = (message.subject, message.recipient, message.version)
         known = self._messages.setdefault(identity, message)
         if known is not message:
@@ -125,31 +124,31 @@ class OutgoingMessages:
             raise OptionInvalid(f"One task delivers at most {most}; fan out into segments.")
 
     def all(self) -> list[OutgoingMessage] | None:
-        """Return the messages in the order in which they came; None without any."""
+        """Return the messages in order; None without any."""
         return list(self._messages.values()) or None
 
 
 def mark_of(subject: str, recipient: str, version: int, message: str, provider: str) -> str:
-    """Return what a delivery's row must digest to for as long as it stands: 128 bits of the sha256 of its line."""
+    """Return the digest that a delivery's row must keep: 128 bits of the sha256 of its line."""
     line = _line(OutgoingMessage(subject, recipient, version, message, provider))
     return hashlib.sha256(line.encode("utf-8")).hexdigest()[:MARK_DIGITS]
 
 
 def trace_of(messages: Sequence[OutgoingMessage] | None) -> dict[str, Any]:
-    """Return what the end of an attempt tells of its messages: how many, a digest over all, and the mark of each."""
+    """Return what the end of an attempt records of its messages: their number, a digest over all, one of each."""
     if not messages:
         return {}
     lines = [_line(message) for message in messages]
     digest = hashlib.sha256("".join(lines).encode("utf-8")).hexdigest()
-    told: dict[str, Any] = {"posts": len(messages), "posts_sha256": digest}
-    if len(messages) > 1:  # of a single one it is how the digest begins
+    trace: dict[str, Any] = {"posts": len(messages), "posts_sha256": digest}
+    if len(messages) > 1:  # the digest of a single message begins with its mark
         marks = [hashlib.sha256(line.encode("utf-8")).hexdigest()[:MARK_DIGITS] for line in lines]
-        told["posts_marks"] = marks
-    return told
+        trace["posts_marks"] = marks
+    return trace
 
 
 def marks_in(detail: object) -> list[str]:
-    """Return the marks of the messages that the end of an attempt tells of."""
+    """Return the digests of the messages that the end of an attempt records."""
     if not isinstance(detail, dict) or "posts" not in detail:
         return []
     return list(detail.get("posts_marks") or [str(detail.get("posts_sha256"))[:MARK_DIGITS]])
@@ -161,6 +160,6 @@ def _line(message: OutgoingMessage) -> str:
 
 
 def token_of(subject: str, recipient: str, version: int) -> str:
-    """Derive the token of a delivery: sha256 of the canonical JSON of its identity."""
+    """Derive a delivery's token: the sha256 of the canonical JSON of its identity."""
     identity = {"recipient": recipient, "subject": subject, "v": 1, "version": version}
     return hashlib.sha256(canonical.encode(identity).encode("utf-8")).hexdigest()

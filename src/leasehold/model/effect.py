@@ -15,11 +15,11 @@ from leasehold.model.limits import EFFECT_FIELDS_BYTES_MAX
 
 
 class LedgerAnswer(StrEnum):
-    """What the ledger says when an effect is asked for."""
+    """What the ledger answers to an intent or a record."""
 
-    ACT = "act"  # the intent is committed: nobody has done it, or it failed
-    DONE = "done"  # it was done: here is the result
-    DOUBT = "doubt"  # an earlier attempt intended it and was never heard of again
+    ACT = "act"  # the intent is committed: it was not done, or it failed
+    DONE = "done"  # it was done; the result is returned
+    DOUBT = "doubt"  # an earlier attempt intended it and recorded no result
     RECORDED = "recorded"  # how it ended is on record
 
 
@@ -79,12 +79,11 @@ def used(results: Iterable[tuple[str, str]]) -> UsedEffects:
 
 
 def name_of(key: str) -> str:
-    """Shorten an effect's key for the list of used effects: 64 bits tell the effects of one job apart."""
+    """Shorten an effect's key for the list of used effects: 64 bits distinguish the effects of one job."""
     return key[:16]
 
 
 def sha256(text: str) -> str:
-    """Return the digest of a key's document or of a result."""
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
@@ -114,7 +113,6 @@ def intend(lease: Lease, kind: str, fields: dict[str, Any], number: int, identit
 
 
 def done(intent: Intent, result: str) -> Record:
-    """Record that an effect was done."""
     return Record(intent.job_id, intent.key, intent.task_id, intent.fence, result=result)
 
 

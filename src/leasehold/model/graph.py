@@ -27,11 +27,6 @@ class Definition(Struct, frozen=True):
     stages: tuple[Stage, ...] = ()
     machine: Machine | None = None
 
-    def last(self) -> tuple[str, ...]:
-        """Name the stages nobody waits for; their outputs are the job's."""
-        awaited = {name for stage in self.stages for name in stage.after}
-        return tuple(stage.name for stage in self.stages if stage.name not in awaited)
-
 
 def check_graph(kind: str, stages: tuple[Stage, ...]) -> None:
     """Raise `GraphInvalid` unless every stage can run once all before it are done."""

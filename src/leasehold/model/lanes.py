@@ -1,9 +1,9 @@
-"""Where a claim looks: a lane is a range of priorities in one queue, beyond the position already taken.
+"""Where a claim searches: a lane is a range of priorities in one queue, after the last claimed position.
 
 On PostgreSQL, rows that were claimed stay in the index until they are vacuumed, which an old snapshot prevents. A
 claim that starts at the beginning reads them all again; one that starts beyond them does not. Between the lanes
 that are known there are gaps, so a priority never seen before is still found at once. Rows that commit late lie
-behind a hint: `forget` makes the next claim look everywhere.
+behind a hint: `forget` makes the next claim search everywhere.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ class Lane(Struct, frozen=True):
 
 
 class Hints:
-    """How far claims have come, per queue and priority."""
+    """The position up to which each queue and priority was claimed."""
 
     def __init__(self) -> None:
         self._after: dict[str, dict[int, int]] = {}
 
     def forget(self) -> None:
-        """Look everywhere again."""
+        """Have the next claim read every position again."""
         self._after.clear()
 
     def claimed(self, leases: Iterable[Lease]) -> None:

@@ -53,7 +53,7 @@ class Settlement(Struct, frozen=True, omit_defaults=True):
 
     @property
     def size(self) -> int:
-        """How many characters it brings to a group."""
+        """The number of characters it adds to a batch."""
         messages = sum(len(message.message) for message in self.deliveries) if self.deliveries else 0
         return len(self.output or "") + len(self.failure or "") + messages
 
@@ -96,7 +96,7 @@ class Progress(Struct, frozen=True):
 
 
 class Reclaim(Struct, frozen=True):
-    """One lease to be taken back: it expired, its owner is gone, or its holder gives it up unstarted."""
+    """One lease to reclaim: it expired, its owner is gone, or its holder releases it unstarted."""
 
     task_id: int
     fence: int
@@ -104,7 +104,7 @@ class Reclaim(Struct, frozen=True):
 
 
 class Reclaimed(Struct, frozen=True):
-    """The store's answer to a lease that was taken back."""
+    """The store's answer to a reclaimed lease."""
 
     task_id: int
     fence: int
@@ -115,7 +115,7 @@ class Reclaimed(Struct, frozen=True):
 def done(
     lease: Lease, output: str | None, detail: str | None = None, deliveries: list[OutgoingMessage] | None = None
 ) -> Settlement:
-    """End an attempt well; its messages are written with its end."""
+    """End an attempt DONE; its messages are written with its end."""
     return Settlement(lease.task_id, lease.fence, "DONE", output, detail=detail, deliveries=deliveries)
 
 

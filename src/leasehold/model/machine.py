@@ -1,7 +1,7 @@
-"""A declared state machine: the states a job passes through beside its status, and the arrows between them. Pure.
+"""A declared state machine: the states a job goes through in addition to its status, and the transitions. Pure.
 
-A handler moves its job along with `task.advance(state)`. The arrows stand in the database, which refuses any other
-change; each change is a line of the journal, in the same transaction.
+A handler moves its job with `task.advance(state)`. The database holds the transitions and refuses any other; each one
+is an event of the journal, in the same transaction.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _state: Final = re.compile(STATE_PATTERN)
 
 
 class Machine(Struct, frozen=True):
-    """Where every job of a kind begins, what a failed one is called, and from where one may go where."""
+    """The initial state of every job of a kind, the state shown for a failed one, and the allowed transitions."""
 
     name: str
     initial: str
@@ -31,7 +31,7 @@ class Machine(Struct, frozen=True):
 
     @property
     def states(self) -> tuple[str, ...]:
-        """Every state, in the order in which they were declared."""
+        """Every state, in the order of declaration."""
         return tuple(dict.fromkeys([self.initial, *(state for arrow in self.arrows for state in arrow)]))
 
 
@@ -50,7 +50,7 @@ class Move(Struct, frozen=True):
 
 
 class Step(StrEnum):
-    """What came of a move."""
+    """The result of a move."""
 
     MOVED = "moved"
     RETRY = "again"  # an earlier attempt of the task has made it
@@ -60,7 +60,7 @@ class Step(StrEnum):
 def make_machine(
     name: str, arrows: Mapping[str, str | Iterable[str]], *, initial: str, failed: str | None = None
 ) -> Machine:
-    """Check a declaration: every state is named well and can be reached."""
+    """Check a declaration: every state has a valid name and is reachable."""
     pairs = [(source, target) for source, targets in arrows.items() for target in _several(targets)]
     for state in [initial, *([] if failed is None else [failed]), *(state for pair in pairs for state in pair)]:
         check_state(name, state)
@@ -73,7 +73,6 @@ def make_machine(
 
 
 def check_state(name: str, state: object) -> None:
-    """Refuse what no state of a machine may be called."""
     if not isinstance(state, str) or not _state.match(state):
         raise MachineInvalid(f"In '{name}' a state is called {str(state)[:80]!r}.")
 
@@ -90,7 +89,7 @@ def _reached(machine: Machine) -> set[str]:
 
 
 def make_move(lease: Lease, machine: Machine, target: str, subject: str, ordinal: int) -> Move:
-    """Ask for a change of state under a lease."""
+    """Make a change of state under a lease."""
     about = f'"of":{canonical.encode(subject)},' if subject else ""
     tail = f'{about}"to":"{target}"}}'
     key = f"{ordinal} {target} {subject}"

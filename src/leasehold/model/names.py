@@ -1,4 +1,4 @@
-"""Names and other short words that callers choose, checked once at the edge."""
+"""Names, keys and numbers that callers pass, checked once at the edge."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _unprintable = re.compile(r"[\x00\ud800-\udfff]")
 
 
 def check_name(name: object, what: str) -> str:
-    """Return `name` if a queue, kind or stage may be called so; `what` says which of them it is."""
+    """Return `name` if it is valid for a queue, kind or stage; `what` names it in the error."""
     if isinstance(name, str) and _name.match(name):
         return name
     raise NameInvalid(f"This {what} is {str(name)[:80]!r}.")
@@ -31,7 +31,6 @@ def check_queue(name: object) -> str:
 
 
 def check_branch(branch: object) -> str:
-    """Return the name of a branch if a queue may have one called so."""
     if isinstance(branch, str) and _branch.match(branch):
         return branch
     raise NameInvalid(
@@ -40,23 +39,21 @@ def check_branch(branch: object) -> str:
 
 
 def branch_of(queue: str, branch: str) -> str:
-    """Name a branch of a queue."""
     return f"{queue}/{branch}"
 
 
 def base_of(queue: str) -> str:
-    """Return the queue that a branch belongs to; a queue itself for one that is none."""
+    """Return the queue that a branch belongs to; a queue's own name for a queue."""
     return queue.partition("/")[0]
 
 
 def family_of(queue: str) -> str:
-    """Name all branches of the queue that this is a branch of; empty for one that is none."""
+    """Return `queue/*` for a branch of a queue; '' for a queue."""
     base, found, _ = queue.partition("/")
     return f"{base}/{EACH_BRANCH}" if found else ""
 
 
 def check_effect(kind: object) -> str:
-    """Return an effect's kind if it may be called so."""
     if isinstance(kind, str) and _effect.match(kind):
         return kind
     raise NameInvalid(
@@ -65,28 +62,27 @@ def check_effect(kind: object) -> str:
 
 
 def check_key(key: object, what: str = "A key") -> str:
-    """Return `key` if a job may have it: a text of 1 to 512 characters that both databases can keep."""
+    """Return `key` if it is a text of 1 to 512 characters that both databases can store."""
     if not isinstance(key, str) or not 1 <= len(key) <= KEY_LENGTH_MAX or _unprintable.search(key):
         raise OptionInvalid(f"{what} is a text of 1 to {KEY_LENGTH_MAX} characters without NUL; got {str(key)[:80]!r}.")
     return key
 
 
 def check_text(text: object, most: int, what: str) -> str:
-    """Return `text` if both databases can keep it and it has 1 to `most` characters; `what` names it in the error."""
+    """Return `text` if it has 1 to `most` characters that both databases can store; `what` names it in the error."""
     if not isinstance(text, str) or not 1 <= len(text) <= most or _unprintable.search(text):
         raise OptionInvalid(f"{what} is a text of 1 to {most} characters without NUL; got {str(text)[:80]!r}.")
     return text
 
 
 def clean(text: str, limit: int) -> str:
-    """Return `text` as both databases can keep it: without NUL and lone surrogates, cut to `limit` characters."""
+    """Return `text` as both databases can store it: without NUL and lone surrogates, cut to `limit` characters."""
     if len(text) > limit:
         text = f"{text[:limit]}… ({len(text):,} characters in all)"
     return _unprintable.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def reason_of(text: object) -> str:
-    """Return an operator's reason, fit to be stored."""
     return clean(str(text), REASON_LENGTH_MAX)
 
 
@@ -96,14 +92,12 @@ def route(kind: str, stage: str | None) -> str:
 
 
 def check_whole(value: object, low: int, high: int, what: str) -> int:
-    """Return `value` if it is a whole number within its limits; `what` names it in the error."""
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise OptionInvalid(f"{what} must be a whole number from {low} to {high}; got {str(value)[:40]}.")
     return value
 
 
 def check_range(value: float, low: float, high: float, what: str) -> float:
-    """Return `value` if it lies within its limits; `what` names it in the error."""
     if not _is_number(value) or not low <= value <= high:
         raise OptionInvalid(f"{what} must lie between {low:g} and {high:g}; got {str(value)[:40]}.")
     return value

@@ -1,11 +1,11 @@
-"""The outbox: a delivery as it stands, and what is written of it after each step. Pure.
+"""The outbox: a delivery's row, and what is written to it after each step. Pure.
 
     pending ──claim──▶ sending ──send──▶ sent | failed | pending again | looked up later
-                                                    look-up: sent | sent anew | in_doubt, for a person
+                                                    look-up: sent | sent again | in_doubt, for a person
     marked without evidence ──▶ reconciling ──look-up──▶ sent | pending | in_doubt
 
-The claim commits the intent. What stands claimed beyond its time, or carries an id without a time, may have been
-sent: it is looked up before anything else. `failed` is written only where it is certain that nothing was sent.
+The claim commits the intent. A delivery that stays claimed beyond its time, or has an id without a time, may have
+been sent: it is looked up before anything else. `failed` is written only where it is certain that nothing was sent.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class DeliveryRow(Struct, frozen=True):
 
     @property
     def to_send(self) -> Message:
-        """What its provider is given."""
+        """The message as its provider gets it."""
         token = token_of(self.subject, self.recipient, self.version)
         return Message(self.subject, self.recipient, self.version, canonical.decode(self.message), token)
 
@@ -86,7 +86,7 @@ class ClaimedDelivery(DeliveryRow, frozen=True):
 
 
 class DeliveryMark(Struct, frozen=True):
-    """What one write says of a delivery. `evidence`: whether id and time are given, kept or cleared."""
+    """One write to a delivery. `evidence`: whether id and time are given, kept or cleared."""
 
     id: int
     fence: int
@@ -105,7 +105,7 @@ def sent(claimed: ClaimedDelivery, notification_id: str) -> DeliveryMark:
 
 
 def evidence_of(notification_id: str) -> str:
-    """Return a provider's id as it is kept: whole, or if nothing can keep it, its beginning with a digest of it all."""
+    """Return a provider's id as it is stored: complete, or if it is too long, its beginning with a digest of it."""
     if len(notification_id) <= NOTIFICATION_ID_LENGTH_MAX:
         return clean(notification_id, NOTIFICATION_ID_LENGTH_MAX)
     digest = hashlib.sha256(notification_id.encode("utf-8", "surrogatepass")).hexdigest()
@@ -113,12 +113,12 @@ def evidence_of(notification_id: str) -> str:
 
 
 def refused(claimed: ClaimedDelivery, failure: Failure) -> DeliveryMark:
-    """Fail this row alone: its provider will never take it, and nothing was sent."""
+    """Fail this row: its provider will never accept it, and nothing was sent."""
     return DeliveryMark(claimed.id, claimed.fence, DeliveryStatus.FAILED, "cleared", failure=failure.text())
 
 
 def not_sent(claimed: ClaimedDelivery, failure: Failure, policy: Retry) -> DeliveryMark:
-    """Nothing was sent: try again later. When no attempts are left it fails, which is safe because that is certain."""
+    """Certainly nothing was sent: try again later, or fail when no attempts are left."""
     seed = _seed(claimed, "attempt", claimed.attempts)
     decision = decide(failure, claimed.attempts, policy.attempts, policy, spread_of(seed))
     if isinstance(decision, Bury):
@@ -129,12 +129,12 @@ def not_sent(claimed: ClaimedDelivery, failure: Failure, policy: Retry) -> Deliv
 
 
 def may_be_sent(claimed: ClaimedDelivery, failure: Failure) -> DeliveryMark:
-    """It may have been sent: stay claimed, and be looked up soon."""
+    """It may have been sent: keep the claim, and look it up soon."""
     return _look_up_later(claimed, canonical.decode(failure.text()), lookups=0)
 
 
 def still_unknown(claimed: ClaimedDelivery, failure: Failure) -> DeliveryMark:
-    """The look-up could not tell: ask again soon, a few times; then only a person can."""
+    """The look-up was inconclusive: repeat it a few times; then a person decides."""
     lookups = claimed.lookups + 1
     failure_fields = {**canonical.decode(failure.text()), "first_doubt": _first_doubt(claimed)}
     if lookups >= LOOKUPS_MAX:
@@ -144,7 +144,7 @@ def still_unknown(claimed: ClaimedDelivery, failure: Failure) -> DeliveryMark:
 
 
 def _first_doubt(claimed: ClaimedDelivery) -> dict[str, Any]:
-    """Tell why it had to be looked up at all: what the send ended with, or that nobody heard how it ended."""
+    """Return why it was looked up: how the send ended, or that no result was reported."""
     known: dict[str, Any] = {} if claimed.failure is None else canonical.decode(claimed.failure)
     if isinstance(known.get("first_doubt"), dict):
         found: dict[str, Any] = known["first_doubt"]
@@ -157,12 +157,12 @@ def _first_doubt(claimed: ClaimedDelivery) -> dict[str, Any]:
 
 
 def cleared(claimed: ClaimedDelivery) -> DeliveryMark:
-    """It was marked, but its provider never had it: clear the marks and let it be sent like a new one."""
+    """It was marked, but its provider does not have it: clear the marks and send it like a new one."""
     return DeliveryMark(claimed.id, claimed.fence, DeliveryStatus.PENDING, "cleared", delay_us=0)
 
 
 def released(claimed: ClaimedDelivery) -> DeliveryMark:
-    """Give it back untouched; what had to be looked up still has to."""
+    """Release it unchanged; if it had to be looked up, it still has to."""
     return DeliveryMark(
         claimed.id,
         claimed.fence,
@@ -189,7 +189,7 @@ def _seed(claimed: ClaimedDelivery, what: str, number: int) -> str:
 
 
 def without_conflicts(settlements: Sequence[Settlement]) -> list[Sequence[Settlement]]:
-    """Return batches in which no recipient gets a subject's version twice: the later finds the earlier's message."""
+    """Return batches in which no recipient gets a subject's version twice: a later batch finds the earlier message."""
     if not any(one.deliveries for one in settlements):
         return [settlements]
     batches: list[list[Settlement]] = []

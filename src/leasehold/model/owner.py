@@ -1,4 +1,4 @@
-"""Who holds a lease: enough to *know*, on the same boot and PID namespace, that the process is gone."""
+"""The owner of a lease: enough to know, on the same boot and PID namespace, that its process is gone."""
 
 from __future__ import annotations
 
@@ -20,5 +20,4 @@ class Owner:
         return bool(self.boot and self.namespace) and (self.boot, self.namespace) == (other.boot, other.namespace)
 
     def __str__(self) -> str:
-        """Return the name people see."""
         return f"{self.host}:{self.pid}"

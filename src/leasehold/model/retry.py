@@ -21,7 +21,6 @@ class Retry:
     delay_ceiling: float = 300.0
 
     def __post_init__(self) -> None:
-        """Refuse a policy that could never work."""
         check_whole(self.attempts, 1, ATTEMPTS_MAX, "Retry.attempts")
         check_range(self.multiplier, 1, 1_000, "Retry.multiplier")
         for field in ("delay_initial", "delay_max", "delay_ceiling"):
@@ -66,6 +65,6 @@ def seed_of(job_key: str, route: str, segment: int | None, epoch: int, attempt: 
 
 
 def spread_of(seed: str) -> float:
-    """Draw the jitter of a seed, evenly from 0 to 1."""
+    """Return the jitter of a seed, uniform in 0..1."""
     digest = hashlib.sha256(seed.encode("utf-8")).digest()
     return int.from_bytes(digest[:8], "big") / 2**64

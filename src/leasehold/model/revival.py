@@ -1,7 +1,7 @@
-"""What a revival moves: a pure plan over one job's tasks, from how each of them ended.
+"""Which tasks a revival moves: a pure plan over one job's tasks, from how each of them ended.
 
-The task that failed starts a new epoch; what contains it waits for it again; what could not run because of it waits
-again too, unless another failed prerequisite still forbids it. Nothing that is DONE is touched, unless all starts anew.
+The task that failed starts a new epoch; the tasks that contain it wait for it again; so do stages that could not run
+because of it, unless another prerequisite failed too. DONE tasks are not changed, unless the whole job starts again.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PREREQUISITE_FAILED: Final = "PREREQUISITE_FAILED"
 
 
 class LetterState(StrEnum):
-    """How far an operator has come with a letter."""
+    """The state of a dead letter."""
 
     OPEN = "open"
     REVIVED = "revived"
@@ -47,7 +47,7 @@ class Case(Struct, frozen=True):
 
 
 def refusal(case: Case) -> LeaseholdError | None:
-    """Say why a letter may not be revived now, in the order in which an operator would find out."""
+    """Return why a letter may not be revived now, in the order of the operator's steps."""
     if case.state != LetterState.OPEN:
         return LetterRevived(f"Letter {case.letter_id} is {case.state}.")
     if case.job_status == Status.CANCELLED:
@@ -60,7 +60,7 @@ def refusal(case: Case) -> LeaseholdError | None:
 
 
 class JobTask(Struct, frozen=True):
-    """One task of the job. `status`: None while it is under way; `pending`: nobody has looked at its end yet."""
+    """One task of the job. `status`: None until it ends; `pending`: the orchestrator has not processed its end yet."""
 
     id: int
     parent_id: int | None
@@ -89,8 +89,6 @@ class RevivalPlace(StrEnum):
 
 
 class RevivalMove(Struct, frozen=True):
-    """One task that changes."""
-
     task_id: int
     place: str
     unmet: int = 0
@@ -105,24 +103,20 @@ class JobTasks:
 
     @property
     def root(self) -> JobTask:
-        """The job itself."""
         return next(one for one in self.members if one.parent_id is None)
 
     @property
     def stages(self) -> list[JobTask]:
-        """Its stages; none for a plain job."""
         return [one for one in self.members if one.parent_id == self.root.id]
 
     def member(self, task_id: int) -> JobTask:
-        """One of its tasks."""
         return next(one for one in self.members if one.id == task_id)
 
     def needs_of(self, task_id: int) -> list[JobTask]:
-        """What a stage waits for."""
         return [self.member(need.on_task_id) for need in self.needs if need.task_id == task_id]
 
     def above(self, member: JobTask) -> list[JobTask]:
-        """What contains a task, nearest first."""
+        """The tasks that contain a task, nearest first."""
         found: list[JobTask] = []
         while member.parent_id is not None:
             member = self.member(member.parent_id)
@@ -131,7 +125,7 @@ class JobTasks:
 
 
 def revive(job: JobTasks, task_id: int) -> list[RevivalMove]:
-    """Plan the revival of one failed task, at the stage that failed; `JobCancelled` if its job was called off."""
+    """Plan the revival of one failed task, at the stage that failed; `JobCancelled` if its job was cancelled."""
     _check_wanted(job)
     subject = job.member(task_id)
     above = job.above(subject)
@@ -146,7 +140,7 @@ def revive(job: JobTasks, task_id: int) -> list[RevivalMove]:
 
 
 def restart(job: JobTasks) -> list[RevivalMove]:
-    """Plan the whole job anew; `JobUnfinished` while a part of it is under way, `JobCancelled` as above."""
+    """Plan a restart of the whole job; `JobUnfinished` while a part of it runs or waits, `JobCancelled` as above."""
     _check_wanted(job)
     if any(one.status is None for one in job.members):
         raise JobUnfinished("Wait for its end, or revive at the stage that failed.")
@@ -182,7 +176,7 @@ def _may_run_again(job: JobTasks, stage: JobTask, live: Collection[int]) -> bool
 
 
 def _unmet(job: JobTasks, stage: JobTask, live: Collection[int]) -> int:
-    """Count what an orchestrator will yet report as done: what runs, and ends that it has not looked at."""
+    """Count the prerequisites that the orchestrator has not processed yet."""
     return sum(one.id in live or one.status is None or one.pending for one in job.needs_of(stage.id))
 
 

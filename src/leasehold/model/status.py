@@ -1,4 +1,4 @@
-"""The words for where a task stands. They are the contract of the state machine and never change."""
+"""The statuses of a task. They are the contract of the state machine and never change."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from enum import StrEnum
 
 
 class Status(StrEnum):
-    """Where a task stands, as people read it."""
-
     NEW = "NEW"
     READY = "READY"
     RUNNING = "RUNNING"
@@ -17,7 +15,6 @@ class Status(StrEnum):
 
     @property
     def settled(self) -> bool:
-        """Whether nothing will change any more."""
         return self in (Status.DONE, Status.ERROR, Status.CANCELLED)
 
 

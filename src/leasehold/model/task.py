@@ -11,7 +11,7 @@ LEASE_MS = round(LEASE_SECONDS * 1000)
 
 
 class Terms(Struct, frozen=True):
-    """On what terms a task is leased; fixed when it is submitted, so that no user code is needed to recover it."""
+    """The terms of a task's leases; fixed at submit, so that no user code is needed to recover it."""
 
     queue: str = "default"
     attempts_max: int = 5
@@ -59,7 +59,7 @@ class Child(Struct, frozen=True):
 
 
 class Facts(Struct, frozen=True):
-    """A stored task as its siblings' maker needs it: the group that is to fan out."""
+    """A stored stage that is to fan out, with its source's output."""
 
     id: int
     job_id: int
@@ -77,5 +77,4 @@ class Facts(Struct, frozen=True):
 
     @property
     def terms(self) -> Terms:
-        """The terms its segments inherit."""
         return Terms(self.queue, self.attempts_max, self.lease_ms, self.on_lost)

@@ -39,7 +39,7 @@ def crash_at(app: Leasehold, point: str, *, kind: str | None = None, nth: int = 
 
 @contextmanager
 def _trap(app: Leasehold, wanted: Point, kind: str | None, nth: int) -> Iterator[list[Crash]]:
-    """Crash an attempt, and tell whether that happened."""
+    """Crash an attempt; the list holds the crash once it happened."""
     left = [nth]
     crashes: list[Crash] = []
 
@@ -93,8 +93,8 @@ class Run:
 
     def __str__(self) -> str:
         """Say it in a line."""
-        said = f", {self.failure}" if self.failure else ""
-        return f"{self.where}: {self.status}, {self.acts} acts, output {self.output!r}{said}"
+        failure = f", {self.failure}" if self.failure else ""
+        return f"{self.where}: {self.status}, {self.acts} acts, output {self.output!r}{failure}"
 
 
 @dataclass(slots=True)
@@ -132,8 +132,8 @@ def crash_matrix(
         with _trap(app, Point(place.point), None, place.turn) as crashes:
             matrix.runs.append(_run(app, submit, acts, place, timeout))
         if not crashes:
-            said = f"The {matrix.runs[-1].where} did not happen"
-            raise AssertionError(f"{said}: the job's effects differ from run to run, so that this proves nothing.")
+            problem = f"The {matrix.runs[-1].where} did not happen"
+            raise AssertionError(f"{problem}: the job's effects differ from run to run, so that this proves nothing.")
     matrix.check()
     return matrix
 
@@ -149,12 +149,12 @@ def _observe(
     effects: dict[str, int] = {}
     turns: Counter[Point] = Counter()
 
-    def note(point: Point, intent: Intent) -> None:
+    def record(point: Point, intent: Intent) -> None:
         number = effects.setdefault(intent.key, len(effects) + 1)
         turns[point] += 1
         places.append(CrashSite(point.value, intent.kind, number, turns[point]))
 
-    end = watch(note)
+    end = watch(record)
     try:
         return _run(app, submit, acts, CrashSite(), timeout)
     finally:
@@ -169,8 +169,8 @@ def _run(
         app.drain(timeout=timeout)
         _refuse_isolated(app)
         failure = job.failure
-        said = None if failure is None else f"{failure.get('error_class')}: {failure.get('message')}"
-        return Run(place.point, place.kind, place.nth, job.status.value, job.output, said, acts())
+        text = None if failure is None else f"{failure.get('error_class')}: {failure.get('message')}"
+        return Run(place.point, place.kind, place.nth, job.status.value, job.output, text, acts())
     finally:
         app.close()
 

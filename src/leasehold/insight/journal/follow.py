@@ -1,4 +1,4 @@
-"""The journal as it grows: every committed line once, in the order of their numbers."""
+"""Follow the journal: every committed line once, in the order of their numbers."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ _encoder = json.Encoder(order="sorted")
 
 
 def page(store: Store, job_id: int | None, after: int) -> list[JournalLine]:
-    """Read what can be seen now, a page after the line `after`."""
+    """Read the committed lines after the line `after`, one page."""
     return store.journal.follow(job_id, after, store.journal.horizon().newest)
 
 
 class Follower:
-    """Reads on from a line. On PostgreSQL a line may be committed after ones with higher numbers: they wait for it."""
+    """Reads on from a line. On PostgreSQL a line may be committed after higher numbers: those wait for it."""
 
     def __init__(self, store: Store, job_id: int | None, after: int) -> None:
         self._store = store
         self._job_id = job_id
-        self._seen: deque[Horizon] = deque(maxlen=PAGE_MAX)
+        self._horizons: deque[Horizon] = deque(maxlen=PAGE_MAX)
         self._settled = after
         self.after = after
 
     def read(self) -> list[JournalLine]:
         """Return the next lines; none if nothing more is settled."""
         if self._settled <= self.after:
-            self._look()
+            self._advance_horizon()
         if self._settled <= self.after:
             return []
         lines = self._store.journal.follow(self._job_id, self.after, self._settled, PAGE_MAX)
         self.after = lines[-1].id if len(lines) == PAGE_MAX else self._settled
         return lines
 
-    def _look(self) -> None:
+    def _advance_horizon(self) -> None:
         latest = self._store.journal.horizon()
-        self._seen.append(latest)
-        while self._seen and self._seen[0].next <= latest.oldest:
-            self._settled = max(self._settled, self._seen.popleft().newest)
+        self._horizons.append(latest)
+        while self._horizons and self._horizons[0].next <= latest.oldest:
+            self._settled = max(self._settled, self._horizons.popleft().newest)
 
 
 def plain(line: JournalLine) -> dict[str, Any]:

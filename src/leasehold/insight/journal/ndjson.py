@@ -22,7 +22,7 @@ START: Final = b'{"at":'  # how every line of the journal begins: keys are sorte
 
 
 class Written(Struct, frozen=True):
-    """A line of the file: which of the file's lines it is, what it says it is, and its bytes."""
+    """A line of the file: which of the file's lines it is, what it claims to be, and its bytes."""
 
     number: int
     id: int

@@ -1,4 +1,4 @@
-"""Is a file what the journal has? Compared page by page, from the first line to the last, before anything is appended.
+"""Compare a projection with the journal, page by page from the first line to the last, before anything is appended.
 
 Lines of jobs that were pruned cannot be compared. Every other line must be there, byte for byte, and no more.
 """
@@ -34,7 +34,7 @@ def _pages(lines: Iterator[Written]) -> Iterator[list[Written]]:
 
 
 class _Comparison:
-    """A file beside the journal of one job, or of all."""
+    """Compares a file with the journal of one job, or of all."""
 
     def __init__(self, store: Store, job_id: int | None, file: Projection) -> None:
         self._store = store
@@ -43,7 +43,6 @@ class _Comparison:
         self._fits = False  # a line was seen that is the journal's
 
     def page(self, written: Sequence[Written], journal: Sequence[JournalLine]) -> None:
-        """Compare a page of the file with as much of the journal."""
         there = {line.id: encode(line) for line in journal}
         self._fits = self._fits or any(there.get(one.id) == one.raw for one in written)
         due = deque(journal)
@@ -73,9 +72,9 @@ class _Comparison:
             )
         return ProjectionDamaged(f"{self._at(one)}: id {line.id} of the journal is missing before it.")
 
-    def _differs(self, said: str) -> ProjectionDamaged | ProjectionForeign:
-        """Take a file of which some lines fit for damaged, any other for that of another database."""
-        return ProjectionDamaged(said) if self._fits else ProjectionForeign(said)
+    def _differs(self, problem: str) -> ProjectionDamaged | ProjectionForeign:
+        """A file of which some lines match is damaged; any other is of another database."""
+        return ProjectionDamaged(problem) if self._fits else ProjectionForeign(problem)
 
     def _at(self, one: Written) -> str:
         return f"{self._file.path}:{one.number}"

@@ -52,15 +52,12 @@ class DeadLetter(Struct, frozen=True):
 
 
 class AuditEntry(Struct, frozen=True):
-    """One line of the audit trail."""
-
     at: datetime
     principal: str
     action: str
     detail: dict[str, Any]
 
     def plain(self) -> dict[str, Any]:
-        """Return the line as JSON-able fields."""
         return {"at": self.at.isoformat(), "principal": self.principal, "action": self.action, "detail": self.detail}
 
 
@@ -80,7 +77,6 @@ class DeadLetterDetail(Struct, frozen=True):
     history: list[Burial]
 
     def plain(self) -> dict[str, Any]:
-        """Return everything as JSON-able fields."""
         history = [{**one.letter.plain(), "audit": [action.plain() for action in one.actions]} for one in self.history]
         return {
             **self.letter.plain(),
@@ -91,12 +87,10 @@ class DeadLetterDetail(Struct, frozen=True):
 
 
 def listing(store: Store, where: Where, limit: int) -> list[DeadLetter]:
-    """List letters, newest first."""
     return [_view(row) for row in store.deadletters.list(where, limit)]
 
 
 def of_job(store: Store, job_id: int) -> list[DeadLetter]:
-    """List the letters of a job, oldest first."""
     return [_view(row) for row in store.deadletters.of(job_id)]
 
 
@@ -114,7 +108,7 @@ def find(store: Store, letter_id: int) -> DeadLetterDetail:
 
 
 def actions(store: Store, letter_id: int) -> list[AuditEntry]:
-    """Read what was done about one letter, oldest first."""
+    """Read the audit trail of one letter, oldest first."""
     return [
         AuditEntry(clock.moment(line.at), line.principal, line.action, canonical.decode(line.detail))
         for line in store.audit.list(NOUN, letter_id)

@@ -44,7 +44,6 @@ class Delivery(Struct, frozen=True):
 
 
 def view(row: DeliveryRow) -> Delivery:
-    """Return a stored delivery as it is shown."""
     return from_fields(
         Delivery,
         row,
@@ -65,12 +64,11 @@ def find(store: Store, delivery_id: int) -> Delivery:
 def listing(
     store: Store, *, status: str | None, subject: str | None, before: int | None = None, limit: int
 ) -> list[Delivery]:
-    """List deliveries, newest first."""
     return [view(row) for row in store.deliveries.list(status=status, subject=subject, before=before, most=limit)]
 
 
 def actions(store: Store, delivery_id: int) -> list[dict[str, Any]]:
-    """Read what people did about a delivery, oldest first: `answer` and `reconcile`."""
+    """Read the audit trail of a delivery, oldest first: `answer` and `reconcile`."""
     return [_action(line) for line in store.audit.list("delivery", delivery_id)]
 
 

@@ -16,7 +16,7 @@ from leasehold.store.effects import EffectRow
 
 
 class EffectView(Struct, frozen=True):
-    """One effect. `state` is done, failed, intended, or in_doubt: intended, and its task runs no more."""
+    """One effect. `state` is done, failed, intended, or in_doubt: intended, and its task no longer runs."""
 
     task_id: int
     stage: str | None
@@ -33,7 +33,6 @@ class EffectView(Struct, frozen=True):
     recorded_at: int | None
 
     def plain(self) -> dict[str, Any]:
-        """Return it as JSON-able fields."""
         found: dict[str, Any] = to_builtins(self)
         return found
 
@@ -46,7 +45,6 @@ def of(store: Store, job_id: int) -> list[EffectView]:
 
 
 def rows_of(store: Store, job_id: int) -> list[EffectRow]:
-    """Read all effects of a job, page by page."""
     found: list[EffectRow] = []
     while True:
         page = store.effects.of(job_id, found[-1] if found else None, PAGE_MAX)

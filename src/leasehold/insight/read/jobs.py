@@ -18,8 +18,6 @@ SHOWN: Final = ("id", "kind", "key", "status", "payload", "output", "failure", "
 
 
 class JobSnapshot(Struct, frozen=True):
-    """A job at one moment."""
-
     id: int
     kind: str
     key: str
@@ -56,7 +54,6 @@ def listing(
     before: int | None = None,
     limit: int,
 ) -> list[JobSnapshot]:
-    """List jobs, newest first."""
     rows = store.reports.jobs(status=status, kind=kind, queue=queue, before=before, most=limit)
     return [_snapshot(store, row, whole=False) for row in rows]
 

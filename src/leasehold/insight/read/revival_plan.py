@@ -1,4 +1,4 @@
-"""What a revival would do, before anything is done: which stages run, and what becomes of each effect."""
+"""Plan a revival without doing it: which stages would run, and what would happen to each effect."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from leasehold.store.effects import EffectRow
 
 
 class Fate(StrEnum):
-    """What becomes of a stage: it runs, its output is kept, it is under way already, or it stays as it ended."""
+    """What happens to a stage: it runs, its output is kept, it is already running, or it stays as it ended."""
 
     RUNS = "runs"
     KEPT = "kept"
@@ -28,7 +28,7 @@ class Fate(StrEnum):
 
 
 class EffectFate(StrEnum):
-    """What becomes of an effect when its handler asks for it again."""
+    """What happens to an effect when its handler asks for it again."""
 
     REUSED = "reused"
     REPEATED = "repeated"
@@ -63,7 +63,7 @@ class EffectPlan(Struct, frozen=True):
 
 
 class RevivalPlan(Struct, frozen=True):
-    """A revival that has not happened. `refusal` says why it would not; None: it would."""
+    """A planned revival. `refusal`: why it would be refused; None: it would not."""
 
     letter_id: int
     job_id: int
@@ -74,29 +74,27 @@ class RevivalPlan(Struct, frozen=True):
     refusal_code: str | None
 
     def plain(self) -> dict[str, Any]:
-        """Return the plan as JSON-able fields."""
         found: dict[str, Any] = to_builtins(self)
         return found
 
 
 def make(store: Store, letter_id: int, *, from_start: bool = False) -> RevivalPlan:
-    """Plan a revival and change nothing."""
     letter = store.deadletters.get(letter_id).letter
     job = store.deadletters.scope(letter)
     moves, refused = _outcome(letter, job, from_start=from_start)
     stages = list(_stages(store, letter, job, moves, from_start=from_start))
     effects = [_effect(row) for row in _asked_again(store, letter, job, moves, from_start=from_start)]
-    said = (None, None) if refused is None else (str(refused), refused.code)
-    return RevivalPlan(letter.id, letter.job_id, from_start, stages, effects, *said)
+    refusal = (None, None) if refused is None else (str(refused), refused.code)
+    return RevivalPlan(letter.id, letter.job_id, from_start, stages, effects, *refusal)
 
 
 def refusal(store: Store, letter: LetterRow, *, from_start: bool = False) -> LeaseholdError | None:
-    """Say why a revival would be refused; None: it would not."""
+    """Return why a revival would be refused; None: it would not."""
     return _outcome(letter, store.deadletters.scope(letter), from_start=from_start)[1]
 
 
 def _outcome(letter: LetterRow, job: JobTasks, *, from_start: bool) -> tuple[list[RevivalMove], LeaseholdError | None]:
-    """Return what would move, and the first reason why it would not."""
+    """Return the moves, and the first reason for a refusal."""
     refused = revival.refusal(letter.case)
     if letter.state != LetterState.OPEN:
         return [], refused
@@ -152,7 +150,7 @@ def _stage(job: JobTasks, stage: JobTask, moved: set[int]) -> StagePlan:
 def _asked_again(
     store: Store, letter: LetterRow, job: JobTasks, moves: list[RevivalMove], *, from_start: bool
 ) -> Iterator[EffectRow]:
-    """Yield the effects of tasks that would run. A group that only waits again asks for nothing itself."""
+    """Yield the effects of tasks that would run. A fanned-out stage only waits and has no effects itself."""
     again = {move.task_id for move in moves if move.place != revival.RevivalPlace.GROWN}
     stages = {one.stage for one in job.stages if one.id in again and one.id != job.member(letter.task_id).parent_id}
     for row in rows_of(store, letter.job_id):

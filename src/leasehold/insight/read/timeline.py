@@ -23,7 +23,7 @@ LINES_MAX: Final = 50_000
 
 
 class Holder(Struct, frozen=True):
-    """Who has a task's lease, and for how many seconds more; negative once it has expired."""
+    """The holder of a task's lease. `expires_in` is in seconds, negative once it has expired."""
 
     host: str
     pid: int
@@ -72,7 +72,6 @@ class Timeline(Struct, frozen=True):
     letters: list[DeadLetter]
 
     def plain(self) -> dict[str, Any]:
-        """Return everything as JSON-able fields."""
         found: dict[str, Any] = to_builtins({"tasks": self.parts, "events": self.moments})
         letters = [letter.id for letter in self.letters]
         return {**self.job.plain(), **found, "events_left_out": self.earlier, "dead_letters": letters}
@@ -84,15 +83,15 @@ def read(store: Store, job_id: int, *, lines: int = PAGE_MAX) -> Timeline:
     start = clock.microseconds(job.created_at.timestamp())
     kept: deque[Event] = deque(maxlen=lines)
     attempts: dict[int, int] = {}
-    seen = 0
+    count = 0
     for event in _journal(store, job_id):
-        seen += 1
+        count += 1
         kept.append(event)
         attempts[event.task_id] = max(attempts.get(event.task_id, 0), event.attempt or 0)
     now = store.reports.health().now
     parts = [_part(row, now, attempts) for row in store.reports.tasks(job_id, TASKS_MAX)]
     letters = deadletters.of_job(store, job_id)
-    return Timeline(job, parts, [_moment(event, start) for event in kept], seen - len(kept), letters)
+    return Timeline(job, parts, [_moment(event, start) for event in kept], count - len(kept), letters)
 
 
 def _journal(store: Store, job_id: int) -> Iterator[Event]:

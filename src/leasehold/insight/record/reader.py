@@ -1,4 +1,4 @@
-"""A record read from a file: line by line, every hash checked, task by task. Damage is named by its line."""
+"""Read a record from a file: every hash is checked, and damage is reported with its line."""
 
 from __future__ import annotations
 
@@ -83,8 +83,8 @@ class Recording:
         except RecordDamaged as error:
             raise self._damage(error.detail) from None
 
-    def _damage(self, said: str) -> RecordDamaged:
-        return RecordDamaged(f"Line {self.line}: {said}")
+    def _damage(self, problem: str) -> RecordDamaged:
+        return RecordDamaged(f"Line {self.line}: {problem}")
 
 
 def read_lines(path: Path) -> Iterator[bytes]:

@@ -1,1 +1,1 @@
-"""Does the record hold? One module a question."""
+"""Verification of a job's journal and tables: one module per check."""

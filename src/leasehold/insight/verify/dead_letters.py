@@ -1,4 +1,4 @@
-"""Do a job's dead letters tell what its events tell? When the failing began, whether it came back, how far one is."""
+"""Check a job's dead letters against its events: first failure, escalation, state."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ FAILING = (Name.RETRIED, Name.RECLAIMED)
 
 
 class LetterCheck:
-    """Follows the letters of a job: one is escalated if the one before it, in the same place, was of the same class."""
+    """Checks the letters of a job: one is escalated if the letter before it, of the same part, had the same class."""
 
     def __init__(self) -> None:
         self._newest: dict[tuple[str | None, int | None], str] = {}
 
     def differ(self, record: TaskRecord) -> Difference | None:
-        """Compare a task's letters, whose ends are known to fit, with its events and the letters before."""
+        """Compare a task's letters with its events and with the letters before."""
         place = (record.task.stage, record.task.segment)
         past = {one.epoch for one in record.outcomes if one.past}
         fence = 0
@@ -29,18 +29,18 @@ class LetterCheck:
             again = not failure.get("retryable") and self._newest.get(place) == letter.error_class
             for name, expected in (("first_failure_at", _began(record, letter, fence)), ("escalated", again)):
                 if getattr(letter, name) != expected:
-                    return _said(letter, name, expected, getattr(letter, name))
+                    return _letter_difference(letter, name, expected, getattr(letter, name))
             if letter.state == (
                 LetterState.OPEN if letter.epoch in past else LetterState.REVIVED
             ):  # a cancelled job's is resolved
-                return _said(letter, "state", "revived" if letter.epoch in past else "open", letter.state)
+                return _letter_difference(letter, "state", "revived" if letter.epoch in past else "open", letter.state)
             self._newest[place] = letter.error_class
             fence = max(fence, letter.fence)
         return None
 
 
 def states_differ(part: StoredTask) -> Difference | None:
-    """Compare how far a letter is with the audit trail: who resolved one, has said so."""
+    """Compare the state of letters with the audit trail: resolving one leaves a line there."""
     for letter in part.letters:
         if (letter.state == LetterState.RESOLVED) != letter.resolved:
             expected = LetterState.RESOLVED.value if letter.resolved else "what the audit trail tells, not resolved"
@@ -49,7 +49,7 @@ def states_differ(part: StoredTask) -> Difference | None:
 
 
 def _began(record: TaskRecord, letter: LetterLine, fence: int) -> int:
-    """Return when the failing that ended in a letter began: at the first failure after the letter before."""
+    """Return the time of the first failure after the letter before."""
     failures = [
         event.at
         for event in record.events
@@ -58,5 +58,5 @@ def _began(record: TaskRecord, letter: LetterLine, fence: int) -> int:
     return min(failures, default=letter.last_failure_at)
 
 
-def _said(letter: LetterLine, name: str, expected: object, found: object) -> Difference:
+def _letter_difference(letter: LetterLine, name: str, expected: object, found: object) -> Difference:
     return Difference(f"{name} of the dead letter of epoch {letter.epoch}", expected, UNSET if found is None else found)

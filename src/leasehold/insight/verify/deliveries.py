@@ -1,6 +1,6 @@
-"""Are a task's messages what its end tells it posted? Each row of the outbox digests to a mark in the journal.
+"""Check a task's messages against its end events: each row of the outbox has a digest in the journal.
 
-A message that stood already when a task posted it belongs to whoever posted it first, and is pruned with that job.
+A message that two tasks delivered belongs to the first of them, and is pruned with that job.
 """
 
 from __future__ import annotations
@@ -15,31 +15,31 @@ from leasehold.store.records import StoredTask
 
 
 def messages_differ(record: TaskRecord) -> Difference | None:
-    """Compare a task's deliveries with what its ends tell; say the first that nobody posted so, or then."""
-    told = {(mark, at) for _, at, mark in _told(record)}
-    posted = {mark for mark, _ in told}
+    """Compare a task's deliveries with the digests in its end events; return the first difference."""
+    recorded = {(mark, at) for _, at, mark in _recorded(record)}
+    posted = {mark for mark, _ in recorded}
     for one in record.deliveries:
-        said = f"its delivery of '{one.subject}' to '{one.recipient}', version {one.version},"
+        what = f"its delivery of '{one.subject}' to '{one.recipient}', version {one.version},"
         mark = _mark(one)
         if mark not in posted:
-            return Difference(said, "as it was posted", "another")
-        if (mark, one.created_at) not in told:
-            return Difference(f"created_at of {said[:-1]}", "when its task was done", one.created_at)
+            return Difference(what, "as it was posted", "another")
+        if (mark, one.created_at) not in recorded:
+            return Difference(f"created_at of {what[:-1]}", "when its task was done", one.created_at)
     return None
 
 
 class MessageCheck:
-    """Follows the messages of a job. `pruned`: the first that is gone and may have been pruned with another job."""
+    """Checks the messages of a job. `pruned`: the first that is gone and may have been pruned with another job."""
 
     def __init__(self) -> None:
         self.pruned = ""
 
     def differ(self, part: StoredTask, record: TaskRecord) -> Difference | None:
-        """Compare the outbox byte for byte with what a task's ends tell; say the first message that is missing."""
+        """Compare the outbox byte for byte with a task's end events; return the first message that is missing."""
         found = messages_differ(record)
         if found is not None:
             return found
-        for number, at, mark in _told(record):
+        for number, at, mark in _recorded(record):
             if mark in part.outbox.present:
                 continue
             if at > part.outbox.pruned_at:
@@ -49,7 +49,7 @@ class MessageCheck:
         return None
 
 
-def _told(record: TaskRecord) -> Iterator[tuple[int, int, str]]:
+def _recorded(record: TaskRecord) -> Iterator[tuple[int, int, str]]:
     for number, event in enumerate(record.events, 1):
         if event.name == Name.DONE and event.fence is not None:
             yield from ((number, event.at, mark) for mark in marks_in(event.detail))

@@ -1,4 +1,4 @@
-"""Do a task's effects fit the journal and themselves? Keys are derived again; results are compared with attempts' ends.
+"""Check a task's effects: keys are derived again, and results are compared with the ends of attempts.
 
 The end of an attempt that was done names the effects it used, in order, and has a digest over their keys and results.
 """
@@ -23,7 +23,7 @@ _used: Final = Shape[UsedEffects](UsedEffects)
 
 
 class EffectCheck:
-    """Follows the effects of a job from task to task: a segment that is made again finds the earlier results."""
+    """Checks the effects of a job task by task: a segment that is made again finds the earlier results."""
 
     def __init__(self, kind: str | None = None, key: str | None = None) -> None:
         self._kind = kind

@@ -1,4 +1,4 @@
-"""Does the chain of marks fit? It begins with what a task was submitted with; its head stands where the task does."""
+"""Check the hash chain of a task's events: it begins with the task's facts; its head is stored with its place."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from leasehold.store.records import StoredTask
 
 
 def marks_differ(part: StoredTask) -> str:
-    """Check the chain of marks over a task's events; say the first that does not fit, or nothing."""
+    """Check the marks of a task's events; return the first difference, or ''."""
     marks = dict(part.marks)
     outputs = {one.fence: one.output for one in part.outcomes if one.status == Status.DONE}
     waited = _waited(part)
@@ -44,7 +44,7 @@ def waits_differ(part: StoredTask) -> Difference | None:
 
 
 def _waited(part: StoredTask) -> int | None:
-    """Return the number of stages or needs that the first mark covers; None if it fits none, or there is no mark."""
+    """Return the number of stages or needs that the first mark covers; None if none matches, or without a mark."""
     if not part.events:
         return None
     event, marks = part.events[0], dict(part.marks)

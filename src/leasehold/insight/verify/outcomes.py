@@ -1,4 +1,4 @@
-"""Do a task's ends fit to the byte? Failures as the journal has them, no output after one, and every dead letter."""
+"""Check a task's outcomes byte by byte: failures as in the journal, no output of a failed one, every dead letter."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from leasehold.model.status import Status
 from leasehold.store.records import StoredTask
 
 UNCLASSIFIED: Final = "UNCLASSIFIED"
-TELLING: Final = (Name.FAILED, Name.CANCELLED)  # events whose detail is the failure
+HOLD_FAILURE: Final = (Name.FAILED, Name.CANCELLED)  # events whose detail is the failure
 
 
 def ends_differ(record: TaskRecord) -> Difference | None:
-    """Compare a task's ends, which the fold found to fit its events, with their outputs and dead letters."""
+    """Compare a task's outcomes with their outputs and dead letters; the fold has compared them with the events."""
     letters = {one.epoch: one for one in record.letters}
     for number, event, outcome in _ends(record.events, record.outcomes):
         letter = letters.pop(outcome.epoch, None)
@@ -29,10 +29,10 @@ def ends_differ(record: TaskRecord) -> Difference | None:
 
 
 def texts_differ(part: StoredTask) -> Difference | None:
-    """Compare the failures of a task's ends byte for byte with the journal and the dead letters."""
+    """Compare the failures of a task's outcomes byte for byte with the journal and the dead letters."""
     letters = {one.epoch: one for one in part.letters}
     for number, event, outcome in _ends(part.events, part.outcomes):
-        if event.name in TELLING and event.detail != outcome.failure:
+        if event.name in HOLD_FAILURE and event.detail != outcome.failure:
             return Difference(
                 f"the text of the failure of epoch {outcome.epoch}", event.detail, outcome.failure, number
             )
@@ -43,7 +43,7 @@ def texts_differ(part: StoredTask) -> Difference | None:
 
 
 def _ends(events: Sequence[Any], outcomes: Sequence[Any]) -> Iterator[tuple[int, Any, Any]]:
-    """Pair each end with the event that tells it: the one at its time that is an end."""
+    """Pair each outcome with its event: the end event with the same time."""
     left = list(outcomes)
     for number, event in enumerate(events, 1):
         if left and event.at == left[0].finished_at and _ends_it(event, left[0]):
@@ -60,12 +60,12 @@ def _ends_it(event: Any, outcome: Any) -> bool:
 def _end_differs(number: int, event: EventLine, outcome: OutcomeLine, letter: LetterLine | None) -> Difference | None:
     if outcome.status == Status.ERROR and outcome.output is not UNSET:
         return Difference(f"output of the outcome of epoch {outcome.epoch}", UNSET, outcome.output, number)
-    said = f"the dead letter of epoch {outcome.epoch}"
+    what = f"the dead letter of epoch {outcome.epoch}"
     if letter is None:
         buried = outcome.status == Status.ERROR and event.fence is not None
-        return Difference(said, "there", "missing", number) if buried else None
+        return Difference(what, "there", "missing", number) if buried else None
     if outcome.status != Status.ERROR:
-        return Difference(said, "absent", "there", number)
+        return Difference(what, "absent", "there", number)
     return _letter_differs(event, outcome, letter)
 
 

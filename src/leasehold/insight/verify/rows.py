@@ -1,4 +1,4 @@
-"""Are all rows of a job there? Its own, as many stages as it was submitted with, and every segment."""
+"""Check that all rows of a job exist: its own, as many stages as it was submitted with, and every segment."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from leasehold.model.status import Status
 
 
 class RowCheck:
-    """Sees that a job has its stages, and each fan-out as many segments, without a gap, as its source has items."""
+    """Checks that a job has its stages, and each fan-out as many segments, without a gap, as its source has items."""
 
     def __init__(self) -> None:
         self._stages_due = 0
@@ -20,12 +20,12 @@ class RowCheck:
         self._last: TaskRecord | None = None
 
     def follow(self, record: TaskRecord) -> str:
-        """Take up the next task; say which one is missing before it, or nothing."""
+        """Check the next task; return which one is missing before it, or ''."""
         task = record.task
         if task.segment is None:
-            said = self.close()
+            missing_segments = self.close()
             self._open(record)
-            return said
+            return missing_segments
         if self._group is None or self._group.task.stage != task.stage:
             return f"{task.title}: stage '{task.stage}' itself is missing"
         due = self._next.get(task.epoch, 0)
@@ -34,16 +34,16 @@ class RowCheck:
         return "" if task.segment == due else f"{task.title}: segment {due} of '{task.stage}' is missing"
 
     def end(self) -> str:
-        """Count the segments of the last fan-out, and the stages; say what is missing, or nothing."""
-        if said := self.close():
-            return said
+        """Count the segments of the last fan-out, and the stages; return what is missing, or ''."""
+        if missing_segments := self.close():
+            return missing_segments
         if missing := sorted(self._wanted - self._stages):
             return f"stage '{missing[0]}' itself is missing"
         found = len(self._stages)
         return "" if found == self._stages_due else _counted("task 0", "stages", self._stages_due, found)
 
     def close(self) -> str:
-        """Count the segments of the fan-out that was told last."""
+        """Count the segments of the latest fan-out."""
         group, last = self._group, self._last
         if group is None or group.task.each is None:
             return ""

@@ -1,7 +1,7 @@
-"""Do a job's moves in its machine follow one another, and lead to where it stands?
+"""Check that a job's machine transitions follow one another and lead to its current state.
 
-They are told task by task, so their order among tasks is not known. But a walk leaves each state as often as it enters
-it, except for the first and the last.
+They are recorded task by task, so their order across tasks is unknown. But a walk leaves each state as often as it
+enters it, except for the first and the last.
 """
 
 from __future__ import annotations
@@ -14,13 +14,12 @@ from leasehold.model.journal.record import TaskRecord
 
 
 class TransitionCheck:
-    """Adds up the moves of a job and its parts."""
+    """Adds up the transitions of a job and its parts."""
 
     def __init__(self) -> None:
         self._balance: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
     def follow(self, record: TaskRecord) -> None:
-        """Take up the moves of the next task."""
         for event in record.events:
             if event.name == Name.MOVED and isinstance(event.detail, dict):
                 balance = self._balance[str(event.detail.get("of", ""))]
@@ -28,11 +27,11 @@ class TransitionCheck:
                 balance[str(event.detail.get("to"))] -= 1
 
     def end(self) -> str:
-        """Say whose moves do not follow one another, or nothing."""
-        return next((said for subject in self._balance if (said := self._broken(subject))), "")
+        """Return the first subject whose transitions do not follow one another, or ''."""
+        return next((broken for subject in self._balance if (broken := self._broken(subject))), "")
 
     def compare(self, states: Mapping[str, str]) -> str:
-        """Say whose state is not where its moves lead, or nothing."""
+        """Return the first subject whose state is not where its transitions lead, or ''."""
         for subject in sorted({*self._balance, *states}):
             found = states.get(subject, "missing")
             lead = self._lead(subject)
@@ -45,7 +44,7 @@ class TransitionCheck:
         return "" if ends in ([], [-1, 1]) else f"the moves to {_named(subject)} do not follow one another"
 
     def _lead(self, subject: str) -> list[str]:
-        """Where the moves end: in one state, or, if they went in a circle, in one of those."""
+        """Where the transitions end: in one state, or, after a circle, in one of its states."""
         balance = self._balance.get(subject, Counter())
         last = [state for state, count in balance.items() if count < 0]
         return last or sorted(balance)

@@ -1,4 +1,4 @@
-"""Does the journal tell what the tables hold? A job's events are folded and compared; the first difference is named."""
+"""Verify a job: its events are folded and compared with the tables; the first difference is reported."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ class Verification(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 @dataclass(slots=True)
-class _Followed:
-    """What is followed from task to task of a job."""
+class _Checks:
+    """The checks that go from task to task of a job."""
 
     rows: RowCheck = field(default_factory=RowCheck)
     effects: EffectCheck = field(default_factory=EffectCheck)
@@ -57,23 +57,23 @@ def verify_job(store: Store, job_id: int) -> Verification:
 
 
 def _verify(job_id: int, parts: Iterator[StoredTask]) -> Verification:
-    counts, builder, followed = RecordCounts(), RecordBuilder(), _Followed()
+    counts, builder, checks = RecordCounts(), RecordBuilder(), _Checks()
     difference = first = ""
     states: Mapping[str, str] = {}
     number = 0
     for number, part in enumerate(parts, 1):
         if number == 1:
-            followed.effects = EffectCheck(part.task.kind, part.task.key)
+            checks.effects = EffectCheck(part.task.kind, part.task.key)
             first, states = _first_differs(job_id, part), part.states
         record = builder.record(number - 1, part)
         counts.add(record)
-        followed.moves.follow(record)
-        difference = difference or followed.rows.follow(record) or check_part(part, record, followed)
+        checks.moves.follow(record)
+        difference = difference or checks.rows.follow(record) or check_part(part, record, checks)
     if number == 0:
         raise JobUnknown(f"The id is {job_id}.")
-    difference = difference or followed.rows.close() or first or followed.rows.end()
-    difference = difference or followed.moves.end() or followed.moves.compare(states)
-    return _verdict(counts, difference, followed)
+    difference = difference or checks.rows.close() or first or checks.rows.end()
+    difference = difference or checks.moves.end() or checks.moves.compare(states)
+    return _verification(counts, difference, checks)
 
 
 def _first_differs(job_id: int, part: StoredTask) -> str:
@@ -84,29 +84,29 @@ def _first_differs(job_id: int, part: StoredTask) -> str:
 
 
 def verify_file(path: Path) -> Verification:
-    """Check a record's hashes, its order and its counts, and that its events tell its outcomes."""
-    counts, followed = RecordCounts(), _Followed()
+    """Check a record's hashes, order and counts, and that its outcomes follow from its events."""
+    counts, checks = RecordCounts(), _Checks()
     try:
         recording = Recording(read_lines(path))
-        followed.effects = EffectCheck(recording.opening.kind, recording.opening.key)
+        checks.effects = EffectCheck(recording.opening.kind, recording.opening.key)
         for record in recording.records():
             counts.add(record)
-            followed.moves.follow(record)
-            if said := followed.rows.follow(record) or _check_letters(record, followed):
-                return _verdict(counts, f"before line {recording.line}: {said}", followed)
-        return _verdict(counts, followed.rows.end() or followed.moves.end(), followed)
+            checks.moves.follow(record)
+            if difference := checks.rows.follow(record) or _check_letters(record, checks):
+                return _verification(counts, f"before line {recording.line}: {difference}", checks)
+        return _verification(counts, checks.rows.end() or checks.moves.end(), checks)
     except RecordDamaged as error:
         return Verification(equal=False, difference=error.detail[:1].lower() + error.detail[1:].rstrip("."))
 
 
-def _check_letters(record: TaskRecord, followed: _Followed) -> str:
-    if said := check_record(record, followed.effects):
-        return said
-    found = followed.letters.differ(record)
-    return "" if found is None else _say(record, found)
+def _check_letters(record: TaskRecord, checks: _Checks) -> str:
+    if difference := check_record(record, checks.effects):
+        return difference
+    found = checks.letters.differ(record)
+    return "" if found is None else _sentence(record, found)
 
 
-def _verdict(counts: RecordCounts, difference: str, followed: _Followed) -> Verification:
+def _verification(counts: RecordCounts, difference: str, checks: _Checks) -> Verification:
     found = counts.closing()
     return Verification(
         equal=not difference,
@@ -115,20 +115,20 @@ def _verdict(counts: RecordCounts, difference: str, followed: _Followed) -> Veri
         effects=found.effects,
         head=found.events_sha256,
         difference=difference,
-        not_compared=followed.messages.pruned,
+        not_compared=checks.messages.pruned,
     )
 
 
-def check_part(part: StoredTask, record: TaskRecord, followed: _Followed) -> str:
-    """Compare a task's events with every table it stands in; say the first difference, or nothing."""
+def check_part(part: StoredTask, record: TaskRecord, checks: _Checks) -> str:
+    """Compare a task's events with every table; return the first difference, or ''."""
     state = compare(record)
     found = state if isinstance(state, Difference) else _part_differs(part, record, state)
-    found = found or followed.letters.differ(record) or states_differ(part) or followed.effects.differ(record)
-    found = found or followed.messages.differ(part, record)
+    found = found or checks.letters.differ(record) or states_differ(part) or checks.effects.differ(record)
+    found = found or checks.messages.differ(part, record)
     if found is not None:
-        return _say(record, found, part)
-    said = marks_differ(part)
-    return f"{record.task.title}, {said}" if said else ""
+        return _sentence(record, found, part)
+    difference = marks_differ(part)
+    return f"{record.task.title}, {difference}" if difference else ""
 
 
 def _part_differs(part: StoredTask, record: TaskRecord, state: TaskState) -> Difference | None:
@@ -137,17 +137,17 @@ def _part_differs(part: StoredTask, record: TaskRecord, state: TaskState) -> Dif
 
 
 def check_record(record: TaskRecord, effects: EffectCheck) -> str:
-    """Compare a recorded task's events with its ends, effects and messages; say the first difference, or nothing."""
+    """Compare a recorded task's events with its outcomes, effects and messages; return the first difference, or ''."""
     state = compare(record)
     found = state if isinstance(state, Difference) else ends_differ(record)
     found = found or effects.differ(record) or messages_differ(record)
-    return "" if found is None else _say(record, found)
+    return "" if found is None else _sentence(record, found)
 
 
-def _say(record: TaskRecord, found: Difference, part: StoredTask | None = None) -> str:
+def _sentence(record: TaskRecord, found: Difference, part: StoredTask | None = None) -> str:
     numbered = part is not None and found.event is not None and found.event <= len(part.events)
-    told = f" (id {part.events[found.event - 1].id})" if part and found.event and numbered else ""
-    return f"{record.task.title}, {found.sentence()}{told}"
+    id_text = f" (id {part.events[found.event - 1].id})" if part and found.event and numbered else ""
+    return f"{record.task.title}, {found.sentence()}{id_text}"
 
 
 def _place_differs(part: StoredTask, state: TaskState) -> Difference | None:

@@ -1,1 +1,1 @@
-"""What lies behind `classify`: the table of failures, how errors of others are read, and what is told of them."""
+"""Failures: their classes, how exceptions are classified, and what is stored of them."""

@@ -1,4 +1,4 @@
-"""The judgement on one error: a pipeline's rules first, then what the error says itself, then the table of names."""
+"""Classify one exception: by a pipeline's rules, then by codes it carries, then by the names of its classes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UNKNOWN: Final = verdict("UNCLASSIFIED")
 
 @dataclass(frozen=True, slots=True)
 class Classification:
-    """A verdict and the errors it is about: the one that was raised, and the one inside it that decided."""
+    """A verdict and its errors: the one that was raised, and the one inside it that decided."""
 
     verdict: Verdict
     about: tuple[BaseException, ...]
@@ -30,23 +30,22 @@ class Classification:
 
 @dataclass(frozen=True, slots=True)
 class Classifier:
-    """Judges errors by a pipeline's rules and the built-in table; `now` is in microseconds since 1970."""
+    """Classifies errors by a pipeline's rules and the built-in table; `now` is in microseconds since 1970."""
 
     rules: tuple[Rule, ...] = ()
     now: int | None = None
     troubles: list[BaseException] = field(default_factory=list)
 
-    def judge(self, error: BaseException) -> Classification:
-        """Judge an error, whatever it is."""
+    def classify(self, error: BaseException) -> Classification:
         if isinstance(error, BaseExceptionGroup):
-            return self._ruled(error) or self._judge_group(error)
-        return self._judge_one(error)
+            return self._ruled(error) or self._classify_group(error)
+        return self._classify_one(error)
 
-    def _judge_one(self, error: BaseException) -> Classification:
+    def _classify_one(self, error: BaseException) -> Classification:
         return self._ruled(error) or self._known(error) or self._caused(error) or Classification(UNKNOWN, (error,))
 
     def _caused(self, error: BaseException) -> Classification | None:
-        """Judge an error that nobody knows by what it was raised from."""
+        """Classify an unknown error by its cause."""
         link = error.__cause__
         for _ in range(DEPTH_MAX):
             if link is None:
@@ -57,14 +56,11 @@ class Classifier:
             link = link.__cause__
         return None
 
-    def _judge_group(self, group: BaseExceptionGroup[BaseException]) -> Classification:
-        """Judge a group: it is final if one of its members is, for that one would fail again.
-
-        Members beyond the limit are not looked at: a group of so many that could all pass is tried again.
-        """
+    def _classify_group(self, group: BaseExceptionGroup[BaseException]) -> Classification:
+        """A group is final if one member is: that one would fail again. Members beyond the limit are ignored."""
         known, longest = Classification(UNKNOWN, ()), 0.0
         for member in islice(_members(group), MEMBERS_MAX):
-            found = self._judge_one(member)
+            found = self._classify_one(member)
             if not found.verdict.retryable:
                 return Classification(found.verdict, (group, *found.about))
             if not known.about or (known.verdict == UNKNOWN and found.verdict != UNKNOWN):
@@ -74,12 +70,12 @@ class Classifier:
 
     def _ruled(self, error: BaseException) -> Classification | None:
         found = consult(self.rules, error, self.troubles)
-        return Classification(self._heeding(found, error), (error,)) if found else None
+        return Classification(self._with_retry_after(found, error), (error,)) if found else None
 
     def _known(self, error: BaseException, depth: int = 0) -> Classification | None:
-        said = _own(error)
-        if said is not None:
-            return Classification(said, (error,))
+        own = _own(error)
+        if own is not None:
+            return Classification(own, (error,))
         names = names_of(error)
         found = self._carried(error, names)
         if found is not None:
@@ -95,10 +91,10 @@ class Classifier:
         answer = response_of(error)
         found = provider_class(error) or (by_status(answer.status) if answer else None)
         found = found or class_by_code(error, names)
-        return self._heeding(verdict(found), error) if found else None
+        return self._with_retry_after(verdict(found), error) if found else None
 
-    def _heeding(self, found: Verdict, error: BaseException) -> Verdict:
-        """Have a verdict wait as long as the server asked."""
+    def _with_retry_after(self, found: Verdict, error: BaseException) -> Verdict:
+        """Extend the verdict's delay to what the server asked for."""
         answer = response_of(error) if found.retryable else None
         asked = answer.retry_after(self.now) if answer else 0.0
         return replace(found, retry_after=asked) if asked > found.retry_after else found
@@ -115,30 +111,32 @@ def _members(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException
 
 
 def _own(error: BaseException) -> Verdict | None:
-    """Judge what a handler raises to say so, and the engine's own errors."""
+    """Classify `Permanent` and `Transient`, and the engine's own errors."""
     match error:
         case Permanent():
-            return Verdict(_class_said(error.error_class, "PERMANENT"), retryable=False)
+            return Verdict(_class_or(error.error_class, "PERMANENT"), retryable=False)
         case Transient():
             after = pause(read_attribute(error, "retry_after"))
-            return Verdict(_class_said(error.error_class, "TRANSIENT"), retryable=True, retry_after=after)
+            return Verdict(_class_or(error.error_class, "TRANSIENT"), retryable=True, retry_after=after)
         case LeaseholdError():
-            return Verdict(_class_said(error.code, LeaseholdError.code), isinstance(error, Unavailable))
+            return Verdict(_class_or(error.code, LeaseholdError.code), isinstance(error, Unavailable))
         case _:
             return None
 
 
-def _class_said(said: object, default: str) -> str:
+def _class_or(given: object, default: str) -> str:
     try:
-        return check_error_class(said)
+        return check_error_class(given)
     except OptionInvalid:
         return default
 
 
-def judge(error: BaseException, rules: Iterable[Rule], now: int | None) -> tuple[Classification, list[BaseException]]:
-    """Judge an error; also return what went wrong in the rules."""
+def classify_error(
+    error: BaseException, rules: Iterable[Rule], now: int | None
+) -> tuple[Classification, list[BaseException]]:
+    """Classify an error; also return the exceptions that rules raised."""
     classifier = Classifier(tuple(rules), now)
     try:
-        return classifier.judge(error), classifier.troubles
-    except BaseException:  # noqa: BLE001 — an error that cannot be looked at is still a failure
+        return classifier.classify(error), classifier.troubles
+    except BaseException:  # noqa: BLE001 — an error that cannot be read is still a failure
         return Classification(UNKNOWN, (error,)), classifier.troubles

@@ -1,4 +1,4 @@
-"""Codes that errors carry, and what each means: HTTP and SMTP answers, providers' words, SQLSTATE, SQLite, errno."""
+"""Codes that errors carry, and the class of each: HTTP, SMTP, providers' codes, SQLSTATE, SQLite, errno."""
 
 from __future__ import annotations
 
@@ -7,27 +7,19 @@ from typing import Final, TypeVar
 
 Code = TypeVar("Code", int, str)
 
-PROVIDER_WORDS: Final[dict[str, str]] = {
-    "rate_limit_exceeded": "RATE_LIMITED",
-    "rate_limit_error": "RATE_LIMITED",
-    "insufficient_quota": "QUOTA_EXHAUSTED",
-    "billing_hard_limit_reached": "QUOTA_EXHAUSTED",
-    "internal_error": "UPSTREAM_ERROR",
-    "server_error": "UPSTREAM_ERROR",
-    "api_error": "UPSTREAM_ERROR",
-    "overloaded_error": "UPSTREAM_UNAVAILABLE",
-    "content_filter": "POLICY_REJECTED",
-    "content_policy_violation": "POLICY_REJECTED",
-    "invalid_api_key": "AUTH_DENIED",
-    "authentication_error": "AUTH_DENIED",
-    "permission_error": "AUTH_DENIED",
-    "model_not_found": "NOT_FOUND",
-    "not_found_error": "NOT_FOUND",
-    "context_length_exceeded": "SCHEMA_INVALID",
+_PROVIDER: Final[dict[str, tuple[str, ...]]] = {
+    "RATE_LIMITED": ("rate_limit_exceeded", "rate_limit_error"),
+    "QUOTA_EXHAUSTED": ("insufficient_quota", "billing_hard_limit_reached"),
+    "UPSTREAM_ERROR": ("internal_error", "server_error", "api_error"),
+    "UPSTREAM_UNAVAILABLE": ("overloaded_error",),
+    "POLICY_REJECTED": ("content_filter", "content_policy_violation"),
+    "AUTH_DENIED": ("invalid_api_key", "authentication_error", "permission_error"),
+    "NOT_FOUND": ("model_not_found", "not_found_error"),
+    "SCHEMA_INVALID": ("context_length_exceeded",),
 }
 
-# What is not listed is as its hundred: a resource that moved, a request that cannot be served as it stands, a server
-# that failed. 520 to 524 and 529 are what proxies and providers say for "down" and "overloaded".
+# A status that is not listed has the class of its hundred: moved, invalid request, server error.
+# Proxies and providers send 520 to 524 and 529 for "down" and "overloaded".
 _STATUS: Final[dict[str, tuple[int, ...]]] = {
     "NETWORK_TIMEOUT": (408,),
     "UPSTREAM_UNAVAILABLE": (421, 502, 503, 504, 520, 521, 522, 523, 524, 529),
@@ -40,7 +32,7 @@ _STATUS: Final[dict[str, tuple[int, ...]]] = {
 }
 _STATUS_HUNDRED: Final = {3: "NOT_FOUND", 4: "SCHEMA_INVALID", 5: "UPSTREAM_ERROR"}
 
-# A 5xx that is not listed refuses the part of the dialogue it answers; -1 is smtplib's word for a broken line.
+# A 5xx that is not listed refuses the command it answers; -1 is smtplib's code for a lost connection.
 _SMTP: Final[dict[str, tuple[int, ...]]] = {
     "NETWORK_RESET": (-1,),
     "SCHEMA_INVALID": (500, 501, 502, 503, 504, 552, 555),
@@ -90,40 +82,38 @@ _ERRNO: Final[dict[str, tuple[int, ...]]] = {
 }
 
 
-def _turned(table: dict[str, tuple[Code, ...]]) -> dict[Code, str]:
+def _inverted(table: dict[str, tuple[Code, ...]]) -> dict[Code, str]:
     return {code: error_class for error_class, codes in table.items() for code in codes}
 
 
-_status, _smtp, _sqlstate = _turned(_STATUS), _turned(_SMTP), _turned(_SQLSTATE)
-_sqlite, _errno = _turned(_SQLITE), _turned(_ERRNO)
+_status, _smtp, _sqlstate = _inverted(_STATUS), _inverted(_SMTP), _inverted(_SQLSTATE)
+_sqlite, _errno = _inverted(_SQLITE), _inverted(_ERRNO)
+PROVIDER_WORDS: Final = _inverted(_PROVIDER)
 
 
 def by_status(status: int) -> str | None:
-    """Class an HTTP answer; None if it tells of no failure."""
+    """Return the class of an HTTP status; None if it is no failure."""
     return _status.get(status) or _STATUS_HUNDRED.get(status // 100)
 
 
-def by_smtp(code: int, said: object, names: list[str]) -> str | None:
-    """Class an SMTP answer by its code, and a refusal by the part that was refused."""
+def by_smtp(code: int, text: object, names: list[str]) -> str | None:
+    """Return the class of an SMTP response by its code; a refusal by the part that was refused."""
     if code in _smtp:
         return _smtp[code]
     if code // 100 != _SMTP_REFUSAL:
         return "UPSTREAM_UNAVAILABLE" if code // 100 == _SMTP_LATER else None
-    if isinstance(said, bytes) and said.startswith(_SMTP_POLICY):
+    if isinstance(text, bytes) and text.startswith(_SMTP_POLICY):
         return "POLICY_REJECTED"
     return next((_SMTP_PART[name] for name in names if name in _SMTP_PART), "NOT_FOUND")
 
 
 def by_sqlstate(state: str) -> str | None:
-    """Class a SQLSTATE."""
     return next((_sqlstate[state[:end]] for end in (5, 2) if state[:end] in _sqlstate), None)
 
 
 def by_sqlite(code: int) -> str | None:
-    """Class a result code of SQLite."""
     return _sqlite.get(code) or _sqlite.get(code & 0xFF)
 
 
 def by_errno(number: int) -> str | None:
-    """Class an error number of the operating system."""
     return _errno.get(number)

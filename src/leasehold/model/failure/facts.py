@@ -1,4 +1,4 @@
-"""The few facts of an error that are kept beside its text: an allow-list, so that nothing else can slip in."""
+"""The few facts of an error that are stored with its text: an allow-list, so that nothing else gets in."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SYSTEM: Final = frozenset({"builtins", "socket"})
 
 
 def facts_of(errors: Iterable[BaseException], redact: Redactor) -> Facts:
-    """Return the facts of errors; what a later one says of the same thing counts."""
+    """Return the facts of errors; a later error's fact replaces an earlier one's."""
     found: Facts = {}
     for error in errors:
         found.update(_facts(error, redact))
@@ -39,22 +39,22 @@ def facts_of(errors: Iterable[BaseException], redact: Redactor) -> Facts:
 
 def _facts(error: BaseException, redact: Redactor) -> Facts:
     try:
-        checked = [(name, _checked(name, value, redact)) for name, value in _told(error)]
-    except BaseException:  # noqa: BLE001 — an error that cannot be looked at has no facts
+        checked = [(name, _checked(name, value, redact)) for name, value in _reported(error)]
+    except BaseException:  # noqa: BLE001 — an error that cannot be read has no facts
         return {}
     return {name: value for name, value in checked if value is not None}
 
 
 def trouble_of(error: BaseException, redact: Redactor) -> str:
-    """Return in a few words what went wrong in a rule."""
+    """Describe in a few words what went wrong in a rule."""
     name = type(error).__name__
     try:
         return fit(f"{name}: {error}", FACT_LENGTH_MAX, redact)[:FACT_LENGTH_MAX]
-    except BaseException:  # noqa: BLE001 — its name says enough
+    except BaseException:  # noqa: BLE001 — its name is enough
         return clean(name, FACT_LENGTH_MAX)
 
 
-def _told(error: BaseException) -> Iterator[tuple[str, Any]]:
+def _reported(error: BaseException) -> Iterator[tuple[str, Any]]:
     yield from _http(error)
     yield from _place(error)
     names = names_of(error)
@@ -69,14 +69,14 @@ def _told(error: BaseException) -> Iterator[tuple[str, Any]]:
 
 
 def _http(error: BaseException) -> Iterator[tuple[str, Any]]:
-    answer = response_of(error)
-    if answer is not None:
-        yield "http_status", answer.status
-        yield "request_id", answer.request_id
+    response = response_of(error)
+    if response is not None:
+        yield "http_status", response.status
+        yield "request_id", response.request_id
 
 
 def _place(error: BaseException) -> Iterator[tuple[str, Any]]:
-    """Yield where a request went: the host alone, for a path, a query or a user may be secret."""
+    """Yield where a request went: only the host, because a path, a query or a user may be secret."""
     request = read_attribute(error, "request") or read_attribute(read_attribute(error, "response"), "request")
     if request is not None:
         yield "method", read_attribute(request, "method")

@@ -1,8 +1,8 @@
 """A user's failed attempt as a value: what kind of failure, whether to try again, and what a person needs to read.
 
-`classify` is the one classifier. It is pure: whatever was raised goes in, a `Failure` that can be stored comes out.
-A pipeline's own rules are asked first, then an HTTP answer or another code that the error carries, then what it wraps,
-then the names of its classes (`failures/named.py`), then the error number; what nobody knows is tried again.
+`classify` is the one classifier. It is pure: any exception goes in, a `Failure` that can be stored comes out.
+A pipeline's own rules come first, then an HTTP response or another code that the error carries, then what it wraps,
+then the names of its classes (`failure/named.py`), then the error number. An unknown error is retried.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from leasehold import canonical
-from leasehold.model.failure.classify import Classification, judge
+from leasehold.model.failure.classify import Classification, classify_error
 from leasehold.model.failure.facts import Facts, facts_of, trouble_of
 from leasehold.model.failure.rules import Rule
 from leasehold.model.failure.verdict import pause
@@ -60,10 +60,10 @@ def classify(
 ) -> Failure:
     """Turn what a handler raised into a `Failure`; any exception can be recorded.
 
-    `now` (microseconds since 1970) is for a `Retry-After` that is a date, in an answer that does not tell its own.
+    `now` (microseconds since 1970) is for a `Retry-After` that is a date, in a response without a `Date`.
     """
-    judgement, troubles = judge(error, rules, now)
-    found = judgement.verdict
+    classification, troubles = classify_error(error, rules, now)
+    found = classification.verdict
     words = describe(error, redact)
     return Failure(
         found.error_class,
@@ -71,12 +71,12 @@ def classify(
         retryable=found.retryable,
         retry_after=pause(found.retry_after) if found.retryable else 0.0,
         stack=words.stack,
-        context=_context(judgement, troubles, redact),
+        context=_context(classification, troubles, redact),
     )
 
 
-def _context(judgement: Classification, troubles: list[BaseException], redact: Redactor) -> Facts:
-    found = facts_of(judgement.about, redact)
+def _context(classification: Classification, troubles: list[BaseException], redact: Redactor) -> Facts:
+    found = facts_of(classification.about, redact)
     if troubles:
         found["rule_error"] = trouble_of(troubles[0], redact)
     return found

@@ -1,4 +1,4 @@
-"""The types of an error by name, the nearest first: kept with a failed effect, so that a replay raises the same."""
+"""The types of an error by name, nearest first: stored with a failed effect, so that a replay raises the same."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NAMED: Final = re.compile(r"(?=.{1,200}\Z)[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\
 
 
 def lineage_of(error: BaseException) -> list[str]:
-    """Return the names of an error's own types that can be found again, without what every exception is."""
+    """Return the importable names of an error's types, without those that every exception has."""
     found: list[str] = []
     for kind in type(error).__mro__:
         if kind is Exception or len(found) == LINEAGE_MAX:

@@ -1,104 +1,55 @@
-"""Errors of others, known by the name of their class: no library is imported to be recognised.
+"""Exceptions of other libraries, known by the names of their classes: no library is imported for this.
 
-A name is the package's root and the class: `http.client.IncompleteRead` is `http.IncompleteRead`. An error is what the
-nearest of its classes says. `CAUSES` are wrappers: what they hold decides, if it is known.
+A name is the package's root and the class: `http.client.IncompleteRead` is `http.IncompleteRead`. The nearest
+known class decides. `CAUSES` are wrappers: the error they hold decides, if it is known.
 
-A plain `ValueError` is not listed on purpose: it is raised for broken input and for passing trouble alike, so it stays
-unclassified and is tried again within its attempts; its readers' own errors (JSON, Unicode, schemas) are final.
+A plain `ValueError` is not listed on purpose: it is raised for bad input and for temporary trouble, so it stays
+unclassified and is retried; the errors of parsers (JSON, Unicode, schemas) are final.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-NAMES: Final[dict[str, tuple[str, ...]]] = {
+NAMES: Final[dict[str, str]] = {
     "NETWORK_TIMEOUT": (
-        "builtins.TimeoutError",
-        "httpx.TimeoutException",
-        "psycopg.ConnectionTimeout",
-        "psycopg_pool.PoolTimeout",
-        "requests.Timeout",
-        "urllib3.TimeoutError",
+        "builtins.TimeoutError httpx.TimeoutException psycopg.ConnectionTimeout psycopg_pool.PoolTimeout "
+        "requests.Timeout urllib3.TimeoutError"
     ),
     "NETWORK_RESET": (
-        "asyncio.IncompleteReadError",
-        "builtins.ConnectionError",
-        "http.HTTPException",
-        "httpx.NetworkError",
-        "httpx.RemoteProtocolError",
-        "psycopg.OperationalError",
-        "requests.ChunkedEncodingError",
-        "requests.ConnectionError",
-        "smtplib.SMTPServerDisconnected",
-        "ssl.SSLError",
-        "urllib.ContentTooShortError",
-        "urllib.URLError",
-        "urllib3.IncompleteRead",
-        "urllib3.InvalidChunkLength",
-        "urllib3.NewConnectionError",
-        "urllib3.ProtocolError",
-        "urllib3.SSLError",
+        "asyncio.IncompleteReadError builtins.ConnectionError http.HTTPException httpx.NetworkError "
+        "httpx.RemoteProtocolError psycopg.OperationalError requests.ChunkedEncodingError requests.ConnectionError "
+        "smtplib.SMTPServerDisconnected ssl.SSLError urllib.ContentTooShortError urllib.URLError "
+        "urllib3.IncompleteRead urllib3.InvalidChunkLength urllib3.NewConnectionError urllib3.ProtocolError "
+        "urllib3.SSLError"
     ),
-    "NETWORK_DNS": ("socket.gaierror", "socket.herror", "urllib3.NameResolutionError"),
-    "UPSTREAM_UNAVAILABLE": ("httpx.ProxyError", "requests.ProxyError", "urllib3.ProxyError"),
+    "NETWORK_DNS": "socket.gaierror socket.herror urllib3.NameResolutionError",
+    "UPSTREAM_UNAVAILABLE": "httpx.ProxyError requests.ProxyError urllib3.ProxyError",
     "UPSTREAM_ERROR": (
-        "httpx.DecodingError",
-        "httpx.TooManyRedirects",
-        "psycopg.InternalError",
-        "requests.ContentDecodingError",
-        "requests.TooManyRedirects",
-        "urllib3.DecodeError",
-        "urllib3.ResponseError",
+        "httpx.DecodingError httpx.TooManyRedirects psycopg.InternalError requests.ContentDecodingError "
+        "requests.TooManyRedirects urllib3.DecodeError urllib3.ResponseError"
     ),
-    "CONFLICT": ("builtins.FileExistsError",),
+    "CONFLICT": "builtins.FileExistsError",
     "SCHEMA_INVALID": (
-        "_csv.Error",
-        "binascii.Error",
-        "builtins.UnicodeError",
-        "http.InvalidURL",
-        "httpx.InvalidURL",
-        "httpx.UnsupportedProtocol",
-        "json.JSONDecodeError",
-        "jsonschema.ValidationError",
-        "msgspec.DecodeError",
-        "psycopg.DataError",
-        "psycopg.IntegrityError",
-        "pydantic_core.ValidationError",
-        "requests.InvalidSchema",
-        "requests.InvalidURL",
-        "requests.MissingSchema",
-        "tomllib.TOMLDecodeError",
-        "urllib3.LocationValueError",
-        "xml.ParseError",
-        "zipfile.BadZipFile",
+        "_csv.Error binascii.Error builtins.UnicodeError http.InvalidURL httpx.InvalidURL httpx.UnsupportedProtocol "
+        "json.JSONDecodeError jsonschema.ValidationError msgspec.DecodeError psycopg.DataError "
+        "psycopg.IntegrityError pydantic_core.ValidationError requests.InvalidSchema requests.InvalidURL "
+        "requests.MissingSchema tomllib.TOMLDecodeError urllib3.LocationValueError xml.ParseError zipfile.BadZipFile"
     ),
-    "AUTH_DENIED": ("builtins.PermissionError",),
-    "TLS_INVALID": ("ssl.SSLCertVerificationError",),
-    "NOT_FOUND": ("builtins.FileNotFoundError", "builtins.NotADirectoryError"),
+    "AUTH_DENIED": "builtins.PermissionError",
+    "TLS_INVALID": "ssl.SSLCertVerificationError",
+    "NOT_FOUND": "builtins.FileNotFoundError builtins.NotADirectoryError",
     "BUG": (
-        "builtins.ArithmeticError",
-        "builtins.AssertionError",
-        "builtins.AttributeError",
-        "builtins.ImportError",
-        "builtins.IsADirectoryError",
-        "builtins.LookupError",
-        "builtins.NameError",
-        "builtins.NotImplementedError",
-        "builtins.RecursionError",
-        "builtins.SyntaxError",
-        "builtins.TypeError",
-        "configparser.Error",
-        "http.ImproperConnectionState",
-        "httpx.LocalProtocolError",
-        "httpx.StreamError",
-        "psycopg.NotSupportedError",
-        "psycopg.ProgrammingError",
-        "smtplib.SMTPNotSupportedError",
+        "builtins.ArithmeticError builtins.AssertionError builtins.AttributeError builtins.ImportError "
+        "builtins.IsADirectoryError builtins.LookupError builtins.NameError builtins.NotImplementedError "
+        "builtins.RecursionError builtins.SyntaxError builtins.TypeError configparser.Error "
+        "http.ImproperConnectionState httpx.LocalProtocolError httpx.StreamError psycopg.NotSupportedError "
+        "psycopg.ProgrammingError smtplib.SMTPNotSupportedError"
     ),
-    "WORKER_CRASHED": ("concurrent.BrokenExecutor",),
-    "RESOURCES_EXHAUSTED": ("builtins.BlockingIOError", "builtins.MemoryError", "psycopg_pool.TooManyRequests"),
-    "PROCESS_TIMEOUT": ("subprocess.TimeoutExpired",),
-    "PROCESS_FAILED": ("subprocess.CalledProcessError",),
+    "WORKER_CRASHED": "concurrent.BrokenExecutor",
+    "RESOURCES_EXHAUSTED": "builtins.BlockingIOError builtins.MemoryError psycopg_pool.TooManyRequests",
+    "PROCESS_TIMEOUT": "subprocess.TimeoutExpired",
+    "PROCESS_FAILED": "subprocess.CalledProcessError",
 }
 
 # Where a wrapper keeps what it wraps; `args` stands for the last error among its arguments.
@@ -115,11 +66,10 @@ CAUSES: Final[dict[str, tuple[str, ...]]] = {
 # Packages whose errors have the same names.
 SAME: Final = {"httpcore": "httpx", "httpcore2": "httpx", "httpx2": "httpx"}
 
-CLASS_OF: Final = {name: error_class for error_class, names in NAMES.items() for name in names}
+CLASS_OF: Final = {name: error_class for error_class, names in NAMES.items() for name in names.split()}
 
 
 def names_of(error: BaseException) -> list[str]:
-    """Return the names of an error's classes, the nearest first."""
     found = []
     for kind in type(error).__mro__:
         root = str(kind.__module__).partition(".")[0]
@@ -128,12 +78,11 @@ def names_of(error: BaseException) -> list[str]:
 
 
 def class_of(names: list[str]) -> str | None:
-    """Return the class of the nearest name that the table knows."""
+    """Return the class of the nearest name in the table."""
     return next((CLASS_OF[name] for name in names if name in CLASS_OF), None)
 
 
 def cause_of(error: BaseException, names: list[str]) -> BaseException | None:
-    """Return what a wrapper wraps."""
     fields = next((CAUSES[name] for name in names if name in CAUSES), ())
     for field in fields:
         held = getattr(error, field, None)

@@ -1,4 +1,4 @@
-"""What the errors of some libraries say by their code. Pure attribute reading; nothing of theirs is imported."""
+"""Read the codes of some libraries' errors, by attributes: none of these libraries is imported."""
 
 from __future__ import annotations
 
@@ -32,19 +32,18 @@ def smtp_answers(error: BaseException) -> list[tuple[int, object]]:
         found = [answer for answer in recipients.values() if isinstance(answer, tuple) and len(answer) == 2]  # noqa: PLR2004
     else:
         found = [(read_attribute(error, "smtp_code"), read_attribute(error, "smtp_error"))]
-    return [(code, said) for number, said in found if (code := whole_number(number)) is not None]
+    return [(code, text) for number, text in found if (code := whole_number(number)) is not None]
 
 
 def sqlstate_of(error: BaseException) -> str | None:
-    """Return the SQLSTATE of a database error."""
     state = read_attribute(error, "sqlstate")
     return str(state) if isinstance(state, str) and _state.match(state) else None
 
 
 def _smtp(error: BaseException) -> str | None:
-    """When all recipients are refused nothing was sent, so one that may be accepted later is worth another attempt."""
+    """Nothing was sent if all recipients are refused: one that may be accepted later makes it retryable."""
     names = names_of(error)
-    found = [known for code, said in smtp_answers(error) if (known := by_smtp(code, said, names))]
+    found = [known for code, text in smtp_answers(error) if (known := by_smtp(code, text, names))]
     return next((one for one in found if RETRYABLE[one]), found[0] if found else None)
 
 
@@ -54,8 +53,8 @@ def _psycopg(error: BaseException) -> str | None:
         return by_sqlstate(state)
     if "psycopg.OperationalError" not in names_of(error):
         return None
-    said = str(error)[:_REFUSAL_LENGTH_MAX]
-    return next((known for known, pattern in _REFUSALS if pattern.search(said)), None)
+    text = str(error)[:_REFUSAL_LENGTH_MAX]
+    return next((known for known, pattern in _REFUSALS if pattern.search(text)), None)
 
 
 def _apsw(error: BaseException) -> str | None:
@@ -77,12 +76,11 @@ READERS: Final[dict[str, Callable[[BaseException], str | None]]] = {
 
 
 def class_by_code(error: BaseException, names: list[str]) -> str | None:
-    """Class an error by the code it carries, if it is one of the libraries whose codes are known."""
+    """Classify an error by its code, if it is from a library whose codes are known."""
     root = next((root for name in names if (root := name.partition(".")[0]) in READERS), None)
     return READERS[root](error) if root else None
 
 
 def class_by_errno(error: BaseException) -> str | None:
-    """Class an error of the operating system by its number."""
     number = whole_number(read_attribute(error, "errno")) if isinstance(error, OSError) else None
     return None if number is None else by_errno(number)

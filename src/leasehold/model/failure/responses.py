@@ -1,4 +1,4 @@
-"""HTTP answers that errors carry: their status, the few headers of interest, and how long they ask to wait."""
+"""HTTP responses that errors carry: their status, a few headers, and the delay they ask for."""
 
 from __future__ import annotations
 
@@ -30,18 +30,17 @@ _exhausted: Final = re.compile(r"too many ([1-5][0-9]{2}) error responses\Z")
 
 @dataclass(frozen=True, slots=True)
 class HttpResponse:
-    """What a server answered. Header names are in lower case."""
+    """A server's response. Header names are in lower case."""
 
     status: int
     headers: dict[str, str] = field(default_factory=dict)
 
     @property
     def request_id(self) -> str | None:
-        """The name under which the server knows the request."""
         return next((self.headers[name] for name in REQUEST_IDS if name in self.headers), None)
 
     def retry_after(self, now: int | None) -> float:
-        """Return the seconds it asks to wait, by its own clock, else by `now` (microseconds); 0 if it does not ask."""
+        """Return the requested delay in seconds, by the server's clock, else by `now` (microseconds); 0 without one."""
         headers, since = self.headers, None if now is None else now / 1_000_000
         return seconds_to_wait(
             headers.get("retry-after", ""), date=headers.get("date", ""), now=since, seconds_max=DELAY_SECONDS_MAX
@@ -49,7 +48,7 @@ class HttpResponse:
 
 
 def read_attribute(thing: object, name: str) -> Any:
-    """Read an attribute of something foreign, which may be a property that raises."""
+    """Read an attribute that may be a property that raises."""
     try:
         return getattr(thing, name, None)
     except BaseException:  # noqa: BLE001 — what cannot be read is not there
@@ -57,12 +56,10 @@ def read_attribute(thing: object, name: str) -> Any:
 
 
 def whole_number(value: object) -> int | None:
-    """Return a whole number as such, also one of an enumeration."""
     return int(value) if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def response_of(error: BaseException) -> HttpResponse | None:
-    """Return the HTTP answer that an error carries."""
     for holder, name in _holders(error):
         status = whole_number(read_attribute(holder, name))
         if status is not None and 100 <= status <= 599:  # noqa: PLR2004 — the statuses there are
@@ -72,7 +69,7 @@ def response_of(error: BaseException) -> HttpResponse | None:
 
 
 def provider_class(error: BaseException) -> str | None:
-    """Class a failure by the word that the provider's client has for it; a code says more than a type."""
+    """Classify by the code or type in the provider's error body; a code is more precise than a type."""
     body = read_attribute(error, "body")
     inner = body.get("error") if isinstance(body, dict) else None
     bodies = [one for one in (inner, body) if isinstance(one, dict)]
@@ -95,7 +92,7 @@ def _headers(headers: object) -> dict[str, str]:
         for name, value in islice(read_attribute(headers, "items")(), HEADERS_MAX):
             if (lower := _text(name).lower()) in KEPT:
                 found.setdefault(lower, _text(value).strip()[:HEADER_LENGTH_MAX])
-    except BaseException:  # noqa: BLE001 — headers that cannot be read say nothing
+    except BaseException:  # noqa: BLE001 — headers that cannot be read are ignored
         return found
     return found
 

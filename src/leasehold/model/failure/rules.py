@@ -1,4 +1,4 @@
-"""A pipeline's own rules on failures: asked before the built-in table, and never able to hide a failure."""
+"""A pipeline's own rules for failures: applied before the built-in table; they cannot hide a failure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Failures = Mapping[Any, "str | Verdict"] | Callable[[Any], Verdict | None] | Ite
 
 
 def make_rules(failures: Failures) -> tuple[Rule, ...]:
-    """Check what was given as `failures=` and return the rules in it."""
+    """Check the value of `failures=` and return its rules."""
     if failures is None:
         return ()
     if isinstance(failures, Mapping):
@@ -43,7 +43,7 @@ def _refused(failures: object) -> OptionInvalid:
 
 
 def _by_type(given: Mapping[Any, str | Verdict]) -> Rule:
-    table = {_check_type(kind): _check_verdict(said) for kind, said in given.items()}
+    table = {_check_type(kind): _check_verdict(value) for kind, value in given.items()}
 
     def rule(error: BaseException) -> Verdict | None:
         return next((table[kind] for kind in type(error).__mro__ if kind in table), None)
@@ -57,12 +57,12 @@ def _check_type(kind: object) -> type[BaseException]:
     raise OptionInvalid(f"failures maps types of exceptions; got {str(kind)[:80]!r}.")
 
 
-def _check_verdict(said: object) -> Verdict:
-    return said if isinstance(said, Verdict) else verdict(check_error_class(said))
+def _check_verdict(given: object) -> Verdict:
+    return given if isinstance(given, Verdict) else verdict(check_error_class(given))
 
 
 def consult(rules: Iterable[Rule], error: BaseException, troubles: list[BaseException]) -> Verdict | None:
-    """Return the first verdict of the rules. What goes wrong in one is added to `troubles`, and the next is asked."""
+    """Return the first rule's verdict. If a rule raises, add that to `troubles` and try the next."""
     for rule in rules:
         try:
             found = rule(error)

@@ -1,7 +1,7 @@
-"""A verdict on a failure, and the table of classes that says which of them may pass by themselves.
+"""The verdict on a failure, and the table of error classes: which of them are retried.
 
-The table's rows are those of the specification; only `UNCLASSIFIED`, the failures of the machine at hand and the
-handlers' own signals are added to it. A class that is not listed does not pass: somebody has to act.
+The rows are those of the specification, plus `UNCLASSIFIED`, failures of the local machine and the handlers' own
+signals. A class that is not listed is not retried: a person has to act.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ RETRYABLE: Final[dict[str, bool]] = {
     "NETWORK_RESET": True,
     "NETWORK_DNS": True,
     "UPSTREAM_UNAVAILABLE": True,
-    # Rate limiting and quota throttling. A quota that only money or a person renews does not pass.
+    # Rate limiting and quota throttling. A quota that only money or a person renews is final.
     "RATE_LIMITED": True,
     "QUOTA_EXHAUSTED": False,
     # Upstream internal service errors.
@@ -36,13 +36,13 @@ RETRYABLE: Final[dict[str, bool]] = {
     "POLICY_REJECTED": False,
     # Configuration or runtime bug.
     "BUG": False,
-    # The machine at hand and the programs on it.
+    # The local machine and the programs on it.
     "WORKER_CRASHED": True,
     "DISK_FULL": True,
     "RESOURCES_EXHAUSTED": True,
     "PROCESS_TIMEOUT": True,
     "PROCESS_FAILED": True,
-    # What a handler says itself, and what nobody knows: tried again within the attempts there are.
+    # Raised by a handler itself, or unknown: retried while attempts are left.
     "PERMANENT": False,
     "TRANSIENT": True,
     "UNCLASSIFIED": True,
@@ -51,14 +51,13 @@ RETRYABLE: Final[dict[str, bool]] = {
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a failure is, whether to try again, and not before how many seconds."""
+    """The class of a failure, whether to retry, and after how many seconds at the earliest."""
 
     error_class: str
     retryable: bool
     retry_after: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse a verdict that could not be recorded."""
         check_error_class(self.error_class)
         if not isinstance(self.retryable, bool):
             raise OptionInvalid(f"Verdict.retryable is True or False; got {type(self.retryable).__name__}.")
@@ -68,13 +67,13 @@ class Verdict:
 
 
 def verdict(error_class: str, retry_after: float = 0.0) -> Verdict:
-    """Return the table's verdict on a class; one that it does not know is final."""
+    """Return the table's verdict on a class; an unknown class is final."""
     retryable = RETRYABLE.get(error_class, False)
     return Verdict(error_class, retryable, retry_after if retryable else 0.0)
 
 
 def pause(retry_after: object) -> float:
-    """Return a number of seconds to wait that can be kept, and 0 for what is not one."""
+    """Return a delay in seconds that can be stored; 0 for anything that is not one."""
     if isinstance(retry_after, int | float) and retry_after >= 0:
         return float(min(retry_after, DELAY_SECONDS_MAX))
     return 0.0

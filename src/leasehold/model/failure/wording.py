@@ -1,7 +1,7 @@
-"""What is written down of an error for people: its text and where it happened, sanitised first and then cut.
+"""The text and the stack of an error as they are stored: redacted first, then cut.
 
-A text longer than a window is looked at only that far, and the window's last part is dropped after it was sanitised, so
-that a secret which the window cut in half is not taken for harmless. What cannot be sanitised is withheld.
+Only a window of a long text is read, and the end of the window is dropped after redaction: a secret that the window
+cuts in half might not be recognised. Text that cannot be redacted is withheld.
 """
 
 from __future__ import annotations
@@ -28,14 +28,12 @@ Redactor = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True)
 class ErrorText:
-    """An error as people read it."""
-
     message: str
     stack: str
 
 
 def describe(error: BaseException, redact: Redactor) -> ErrorText:
-    """Return an error's words, fit to be stored."""
+    """Return an error's text and stack, fit to be stored."""
     try:
         return ErrorText(fit(_text_of(error), MESSAGE_LENGTH_MAX, redact), _stack_of(error, redact))
     except BaseException:  # noqa: BLE001 — whatever stops the redactor, nothing unredacted is kept
@@ -43,7 +41,7 @@ def describe(error: BaseException, redact: Redactor) -> ErrorText:
 
 
 def fit(text: str, limit: int, redact: Redactor) -> str:
-    """Return a text without what must not be stored, and cut to its limit."""
+    """Redact a text and cut it to its limit."""
     window = text[:WINDOW_LENGTH]
     safe = redact(clean(window, WINDOW_LENGTH))
     if len(text) > WINDOW_LENGTH:
@@ -55,14 +53,14 @@ def fit(text: str, limit: int, redact: Redactor) -> str:
 def _text_of(error: BaseException) -> str:
     name = type(error).__name__
     try:
-        said = str(error)
+        text = str(error)
     except BaseException:  # noqa: BLE001 — a broken __str__ must not hide the failure itself
-        said = UNREADABLE
-    return f"{name}: {said}" if said else name
+        text = UNREADABLE
+    return f"{name}: {text}" if text else name
 
 
 def _stack_of(error: BaseException, redact: Redactor) -> str:
-    """Return where it happened, and the chain of errors before it: the latest first, so that cutting keeps it."""
+    """Return the stack and the chain of causes: the latest first, so that cutting keeps it."""
     parts = [fit(_frames_of(error), STACK_LENGTH_MAX, redact)]
     for relation, link in islice(_links(error), LINKS_MAX):
         parts.append(f"{relation} {fit(_text_of(link), LINK_LENGTH_MAX, redact)}\n")
@@ -78,7 +76,7 @@ def _frames_of(error: BaseException) -> str:
 
 
 def _links(error: BaseException) -> Iterator[tuple[str, BaseException]]:
-    """Yield what stands behind an error, each once: the members of a group, then causes and contexts."""
+    """Yield the errors behind an error, each once: members of a group, then causes and contexts."""
     seen = {id(error)}
     left = _behind(error)
     while left:

@@ -1,4 +1,4 @@
-"""The journal's lines: one for every change of place, for a change of state, and for a cancel that must wait."""
+"""The journal's events: one per change of place, per machine transition, and per cancel of a running task."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What a task's events add up to: where it must stand, and how each of its epochs ended. Pure.
 
-Every change of place is one event (S6), so the events alone tell the place, the attempt, the fence and the epoch. An
-event that cannot follow the ones before it, or an end that they do not tell, is a `Difference`.
+Every change of place is one event (S6), so place, attempt, fence and epoch follow from the events alone. An event that
+cannot follow the ones before it, or an outcome that does not match the events, is a `Difference`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ BEGUN: Final = frozenset({WAITING, READY})
 
 
 class Difference(Struct, frozen=True):
-    """The first thing that does not fit. `event` counts a task's events from 1; None: it is not about one."""
+    """The first thing that does not match. `event` counts a task's events from 1; None: it is about none of them."""
 
     what: str
     expected: Any
@@ -33,13 +33,12 @@ class Difference(Struct, frozen=True):
     event: int | None = None
 
     def sentence(self) -> str:
-        """Say it."""
         where = "" if self.event is None else f"event {self.event}: "
         return f"{where}{self.what} should be {_shown(self.expected)} and is {_shown(self.found)}"
 
 
 class Ending(Struct, frozen=True):
-    """How one epoch ended, as the events tell it. `failure` is `...` where they do not tell it."""
+    """How one epoch ended, by its events. `failure` is `...` where the events do not hold it."""
 
     epoch: int
     fence: int
@@ -50,7 +49,7 @@ class Ending(Struct, frozen=True):
 
 @dataclass(slots=True)
 class TaskState:
-    """Where a task stands after its events; several places where they do not tell which."""
+    """Where a task is after its events; several places where the events do not determine it."""
 
     places: frozenset[str] = frozenset({NOWHERE})
     attempt: int = 0
@@ -60,11 +59,9 @@ class TaskState:
     endings: list[Ending] = field(default_factory=list)
 
     def move(self, *places: str) -> None:
-        """Stand somewhere else."""
         self.places, self.due_at = frozenset(places), None
 
     def end(self, status: str, event: EventLine, failure: Value) -> None:
-        """End the epoch."""
         self.move(OUTCOME)
         self.endings.append(Ending(self.epoch, self.fence, status, event.at, failure))
 
@@ -76,7 +73,7 @@ class _Differs(Exception):
 
 
 def fold(events: Sequence[EventLine]) -> TaskState | Difference:
-    """Follow a task's events from its submit on."""
+    """Follow a task's events from its submit."""
     state = TaskState()
     if not events:
         return Difference("its first event", Name.SUBMITTED.value, "missing", 1)
@@ -99,7 +96,7 @@ def _apply(state: TaskState, event: EventLine, *, first: bool) -> None:
         case Name.CLAIMED:
             _claim(state, event)
         case Name.REVIVED | Name.SUPERSEDED:
-            _begin_anew(state, event)
+            _begin_epoch(state, event)
         case _ if event.fence is None:
             _end_unrun(state, event)
         case _:
@@ -132,7 +129,7 @@ def _claim(state: TaskState, event: EventLine) -> None:
     state.move(LEASE)
 
 
-def _begin_anew(state: TaskState, event: EventLine) -> None:
+def _begin_epoch(state: TaskState, event: EventLine) -> None:
     _stand(state, event, OUTCOME)
     _same("its fence", state.fence, event.fence)
     if event.name == Name.SUPERSEDED:
@@ -145,7 +142,7 @@ def _begin_anew(state: TaskState, event: EventLine) -> None:
 
 
 def _end_unrun(state: TaskState, event: EventLine) -> None:
-    """An end without an attempt: all parts have ended, it can no longer run, or it was called off."""
+    """An end without an attempt: all parts have ended, it can no longer run, or it was cancelled."""
     ends = {Name.DONE: Status.DONE, Name.FAILED: Status.ERROR, Name.CANCELLED: Status.CANCELLED}
     if event.name not in ends:
         raise _Differs("its name", "one of the journal's", event.name)
@@ -171,12 +168,12 @@ def _end_attempt(state: TaskState, event: EventLine) -> None:
         case Name.CANCELLED:
             state.end(Status.CANCELLED, event, event.detail)
         case Name.RELEASED | Name.RECLAIMED:
-            _vacate(state, event)
+            _reclaim(state, event)
         case _:
             raise _Differs("its name", "one of the journal's", event.name)
 
 
-def _vacate(state: TaskState, event: EventLine) -> None:
+def _reclaim(state: TaskState, event: EventLine) -> None:
     status = _fact(event, "status")
     if status not in (Status.READY, Status.ERROR, Status.CANCELLED):
         raise _Differs("its status", "READY, ERROR or CANCELLED", status)
@@ -193,7 +190,7 @@ def _fact(event: EventLine, name: str) -> Any:
 
 
 def compare(record: TaskRecord) -> TaskState | Difference:
-    """Fold a task's events and compare what they tell with its facts and its ends."""
+    """Fold a task's events and compare the result with its facts and outcomes."""
     state = fold(record.events)
     if isinstance(state, Difference):
         return state
@@ -209,8 +206,8 @@ def _ends_differ(state: TaskState, outcomes: Sequence[OutcomeLine]) -> Differenc
         current = ending is state.endings[-1] and OUTCOME in state.places
         for name in ("epoch", "status", "fence", "finished_at"):
             if getattr(ending, name) != getattr(outcome, name):
-                said = f"{name} of the outcome of epoch {outcome.epoch}"
-                return Difference(said, getattr(ending, name), getattr(outcome, name))
+                what = f"{name} of the outcome of epoch {outcome.epoch}"
+                return Difference(what, getattr(ending, name), getattr(outcome, name))
         if ending.failure is not ... and ending.failure != outcome.failure:
             return Difference(f"the failure of epoch {outcome.epoch}", ending.failure, outcome.failure)
         if outcome.past == current:

@@ -1,7 +1,7 @@
 """The hash chain over a task's events: each event's mark covers its own fields and the mark before it.
 
-Both databases compute the same bytes when they write an event; `link` is what a reader checks them with. The chain of
-a task begins with its facts, so that a changed payload shows as well, and its head stands where the task stands.
+Both databases compute the same bytes when they write an event; a reader checks them with `link`. The chain of a task
+begins with its facts, so that a changed payload is detected too; its head is stored in the row of the task's place.
 """
 
 from __future__ import annotations
@@ -21,32 +21,19 @@ _decoder: Final = msgspec.json.Decoder()
 # What a task is submitted with and what never changes: the columns of `task`, and how many others it waited for then (a
 # job for its stages, a stage for those it comes after). The key comes last: only a key may hold any character.
 FACTS: Final = (
-    "kind",
-    "stage",
-    "segment",
-    "epoch",
-    "parent_id",
-    "each_field",
-    "queue",
-    "priority",
-    "attempts_max",
-    "lease_ms",
-    "on_lost",
-    "unmet",
-    "payload",
-    "item",
-    "key",
-)
+    "kind", "stage", "segment", "epoch", "parent_id", "each_field", "queue", "priority", "attempts_max", "lease_ms",
+    "on_lost", "unmet", "payload", "item", "key",
+)  # fmt: skip
 
 
 def root(*facts: str | int | None) -> bytes:
-    """Return what a task's first mark follows: a digest of what it was submitted with, in the order of `FACTS`."""
+    """Return the digest that a task's first mark follows: of its facts at submit, in the order of `FACTS`."""
     assert len(facts) == len(FACTS)
     return _digest("\x1f".join("" if fact is None else str(fact) for fact in facts).encode("utf-8"))
 
 
 def opening(at: int, *facts: str | int | None) -> Callable[[str, str], bytes]:
-    """Return what gives the first mark of jobs that differ in payload and key alone; `facts` are those before these."""
+    """Return a function that makes the first marks of jobs that differ only in payload and key."""
     head = "\x1f".join("" if fact is None else str(fact) for fact in facts)
     assert len(facts) == FACTS.index("payload")
     tail = f"{at}|submitted||||".encode()
@@ -58,7 +45,7 @@ def opening(at: int, *facts: str | int | None) -> Callable[[str, str], bytes]:
 
 
 def link(before: bytes | None, event: Event, output: str | None = None) -> bytes:
-    """Return the mark of an event that follows the mark `before`. That of an attempt's good end covers its output."""
+    """Return the mark of an event that follows the mark `before`; the mark of DONE covers the output."""
     detail = event.detail if output is None else f"{event.detail or ''}\x1f{output}"
     return mark(before, event.at, event.name, event.fence, event.attempt, event.worker, detail)
 
@@ -72,7 +59,6 @@ def mark(
     worker: int | None,
     detail: str | None,
 ) -> bytes:
-    """Return the mark of an event with these fields."""
     numbers = (
         f"{'' if fence is None else fence}|{'' if attempt is None else attempt}|{'' if worker is None else worker}"
     )
@@ -80,7 +66,7 @@ def mark(
 
 
 def marks(rows: str) -> str:
-    """Return the marks of many events at once: JSON arrays of a name, the mark before (hex) and what `mark` takes."""
+    """Return the marks of many events: JSON arrays of a name, the mark before (hex) and the arguments of `mark`."""
     found = [(name, mark(bytes.fromhex(before), *fields).hex()) for name, before, *fields in _decoder.decode(rows)]
     return _encoder.encode(found).decode("ascii")
 

@@ -1,8 +1,8 @@
-"""A job's record as lines of canonical JSON: UTF-8, keys sorted, absent fields left out, nothing of one machine. Pure.
+"""A job's record as lines of canonical JSON: UTF-8, sorted keys, absent fields omitted, nothing of one machine. Pure.
 
-The first line names the job. Then comes task after task, a task after what it waits for: its facts, its events in the
-order they were written, its effects, ends, letters and deliveries. Tasks and workers are numbered as they appear, so no
-number of a database is in it. The last line counts them. Each line's `hash` covers the line and the hash before it.
+The first line names the job. The tasks follow, each after those it waits for: its facts, its events in the order they
+were written, its effects, outcomes, dead letters and deliveries. Tasks and workers are numbered in order of appearance,
+so no database id is in it. The last line counts them. Each line's `hash` covers the line and the hash before it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Final
 
 import msgspec
@@ -172,16 +173,11 @@ class TaskRecord:
     deliveries: list[DeliveryLine] = field(default_factory=list)
 
     def lines(self) -> Iterator[Line]:
-        """Return its lines in the order of a record."""
         yield self.task
-        yield from self.events
-        yield from self.effects
-        yield from self.outcomes
-        yield from self.letters
-        yield from self.deliveries
+        yield from chain(self.events, self.effects, self.outcomes, self.letters, self.deliveries)
 
     def add(self, line: Line) -> None:
-        """Take up the next line; `RecordDamaged` if it does not belong here."""
+        """Add the next line; `RecordDamaged` if it does not belong here."""
         match line:
             case EventLine() if not (self.effects or self.outcomes or self.letters or self.deliveries):
                 self.events.append(line)
@@ -205,7 +201,6 @@ class RecordCounts:
         self._head = GENESIS
 
     def add(self, record: TaskRecord) -> None:
-        """Count one task and what belongs to it."""
         self._counts["tasks"] += 1
         for name in ("events", "effects", "outcomes", "letters", "deliveries"):
             self._counts[name] += len(getattr(record, name))
@@ -213,7 +208,6 @@ class RecordCounts:
             self._head = _link(self._head, _encoder.encode(to_builtins(event)))
 
     def closing(self) -> Closing:
-        """Return the last line of a record with these."""
         return Closing(**self._counts, events_sha256=self._head)
 
 
@@ -224,21 +218,21 @@ class HashChain:
         self.head = GENESIS
 
     def close(self, line: Line) -> bytes:
-        """Return the line as bytes, sealed."""
+        """Return the line as bytes, with its hash."""
         fields: dict[str, Any] = to_builtins(line)
         self.head = _link(self.head, _encoder.encode(fields))
         return _encoder.encode({**fields, "hash": self.head}) + b"\n"
 
     def open(self, raw: bytes) -> Line:
-        """Return the line that these bytes hold; `RecordDamaged` says what is wrong with them."""
+        """Return the line in these bytes; `RecordDamaged` if they are wrong."""
         fields = _object(raw)
-        told = fields.pop("hash", None)
+        recorded = fields.pop("hash", None)
         self.head = _link(self.head, _encoder.encode(fields))
-        if told != self.head:
+        if recorded != self.head:
             raise RecordDamaged(
                 "Its hash does not fit it and the lines before: something was edited, moved or removed."
             )
-        if raw != _encoder.encode({**fields, "hash": told}) + b"\n":
+        if raw != _encoder.encode({**fields, "hash": recorded}) + b"\n":
             raise RecordDamaged("It is not canonical JSON.")
         try:
             return _line.convert(fields)
@@ -261,7 +255,7 @@ def _link(before: str, text: bytes) -> str:
 
 
 def value_of(text: str | None) -> Value:
-    """Return what a stored text holds; a text that is not JSON stands for itself."""
+    """Decode a stored text; a text that is not JSON is returned as it is."""
     if text is None:
         return UNSET
     try:
@@ -271,7 +265,7 @@ def value_of(text: str | None) -> Value:
 
 
 def portable(text: str | None) -> Value:
-    """Return a stored failure or detail without what only one machine or database knows."""
+    """Decode a stored failure or detail, without the fields of one machine or database."""
     found = value_of(text)
     if isinstance(found, dict):
         return {name: value for name, value in found.items() if name not in NOT_PORTABLE}
@@ -279,5 +273,5 @@ def portable(text: str | None) -> Value:
 
 
 def text_of(value: Value) -> str | None:
-    """Return a value of a line as canonical text, as it was stored; None if it is absent."""
+    """Return a line's value as canonical text, as it was stored; None if absent."""
     return None if value is UNSET else _encoder.encode(value).decode("utf-8")
