@@ -55,8 +55,8 @@ def test_a_submit_is_rolled_back_together_with_the_callers_rows(app, welcome, co
     assert welcome.submit({"user_id": 9}, key="welcome:8").payload == {"user_id": 9}
 
 
-def test_a_worker_finds_a_job_submitted_in_a_transaction(app, welcome, connection, crew):
-    crew.start()
+def test_a_worker_finds_a_job_submitted_in_a_transaction(app, welcome, connection, workers):
+    workers.start()
     with app.transaction(connection):
         connection.execute("INSERT INTO customer VALUES (1)")
         job = app.submit("quick", {"number": 1})

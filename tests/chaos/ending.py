@@ -77,7 +77,11 @@ def verdict(storm: Storm) -> Proof:
         seconds=round(time.monotonic() - storm.started, 1),
         lease_seconds=storm.lease,
         repickups=Repickups.of(repickups(storm.look, storm.moments, storm.outages)),
-        verdict=judge(Evidence(storm.look, lines, {"narrow": NARROW}, has_eye=storm.has_eye, expected=expected)),
+        verdict=judge(
+            Evidence(
+                storm.look, lines, {"narrow": NARROW}, has_audit_triggers=storm.has_audit_triggers, expected=expected
+            )
+        ),
         measured=storm.measured,
         spared=storm.spared,
     )

@@ -11,7 +11,7 @@ from tests.chaos.figures import Fault, Outage
 from tests.chaos.workers import StormProcess, StormProcesses
 from tests.support.apps.chaos import NARROW, make_app
 from tests.support.db import connected, rows
-from tests.support.oracle.triggers import open_eye
+from tests.support.oracle.triggers import install_audit_triggers
 from tests.support.oracle.witness import Journal
 from tests.support.wait import until
 
@@ -76,7 +76,7 @@ class Storm:
         self.faults: Counter[str] = Counter()
         self.moments: list[Fault] = []
         self.outages: list[Outage] = []
-        self.has_eye = False
+        self.has_audit_triggers = False
         self.owed = 0  # re-pickups at least, for the faults so far
         self.now = host_clock
         self.measured: dict[str, float] = {}
@@ -90,8 +90,8 @@ class Storm:
         app.queues.limit("narrow", NARROW)
         app.close()
         with connected(self.url) as connection:
-            open_eye(connection, "sqlite" if self.url.startswith("sqlite") else "postgres")
-        self.has_eye = True
+            install_audit_triggers(connection, "sqlite" if self.url.startswith("sqlite") else "postgres")
+        self.has_audit_triggers = True
 
     def begin(self, workers: int, **environment: str) -> None:
         """Start workers and the submitter, and return when the first jobs have ended."""

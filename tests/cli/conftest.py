@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from leasehold import Leasehold, Permanent, Task
 from leasehold.cli.root import root
 from tests.support.processes.fork_server import ROOT
-from tests.support.processes.workers import Hand
+from tests.support.processes.workers import WorkerProcess
 
 Command = Callable[..., Result]
 
@@ -64,10 +64,10 @@ class Processes:
 
     def __init__(self, url: str, folder: Path) -> None:
         self._folder = folder
-        self._hands: list[Hand] = []
+        self._hands: list[WorkerProcess] = []
         self.environment = {**os.environ, "LEASEHOLD_URL": url, "WORKSHOP_FOLDER": str(folder)}
 
-    def start(self, *words: object, **options: Any) -> Hand:
+    def start(self, *words: object, **options: Any) -> WorkerProcess:
         """Start `leasehold …`; what it says, on either stream, is its log."""
         log = self._folder / f"said-{len(self._hands)}"
         with log.open("wb") as lines:
@@ -78,7 +78,7 @@ class Processes:
                 "stderr": lines,
             } | options
             process = subprocess.Popen([sys.executable, "-m", "leasehold", *map(str, words)], **settings)
-        self._hands.append(Hand(process, log))
+        self._hands.append(WorkerProcess(process, log))
         return self._hands[-1]
 
     def run(self, *words: object, **options: Any) -> subprocess.CompletedProcess[str]:

@@ -83,7 +83,7 @@ def test_workers_of_a_tour_that_was_killed_end_by_themselves(processes, folder):
     tour = processes.start("tour", "--jobs", 4000, "--kills", 100)
     workers = busy_workers(tour)
     tour.kill()
-    until(lambda: not any(worker.is_running() and worker.status() != "zombie" for worker in workers))
+    assert until(lambda: not any(worker.is_running() and worker.status() != "zombie" for worker in workers))
 
 
 def busy_workers(tour) -> list[psutil.Process]:

@@ -17,25 +17,25 @@ def folder(tmp_path):
     return tmp_path / "letters"
 
 
-def crashed(crew, place, provider):
+def crashed(workers, place, provider):
     """Run a relay that is killed the moment it comes to `place`."""
-    hand = crew.run("tests.crash.relaying", place, environment={"MAILING_PROVIDER": provider})
+    hand = workers.run("tests.crash.relaying", place, environment={"MAILING_PROVIDER": provider})
     assert hand.end() == -9
 
 
-def relay(crew, provider):
-    hand = crew.run("tests.support.apps.mailing", environment={"MAILING_PROVIDER": provider})
+def relay(workers, provider):
+    hand = workers.run("tests.support.apps.mailing", environment={"MAILING_PROVIDER": provider})
     until(lambda: hand.said("relay_started"))
     return hand
 
 
-def crash_and_heal(app, crew, place, provider):
+def crash_and_heal(app, workers, place, provider):
     """Return the delivery as the relay that died left it, and as another left it after the claim ran out."""
     (one,) = write(app.store, post())
-    crashed(crew, place, provider)
+    crashed(workers, place, provider)
     left = app.deliveries.get(one)
     let_expire(app.store, [one])
-    relay(crew, provider)
+    relay(workers, provider)
     until(lambda: app.deliveries.get(one).status in ("sent", "in_doubt"))
     return left, app.deliveries.get(one)
 
@@ -44,72 +44,72 @@ def mail_url(server):
     return f"smtp://127.0.0.1:{server.port}/?from=robot@example.org"
 
 
-def test_s14_a_letter_that_was_claimed_but_not_sent_is_looked_up_and_sent_once(app, crew, folder):
-    left, healed = crash_and_heal(app, crew, "claimed but not sent", f"folder:{folder}")
+def test_s14_a_letter_that_was_claimed_but_not_sent_is_looked_up_and_sent_once(app, workers, folder):
+    left, healed = crash_and_heal(app, workers, "claimed but not sent", f"folder:{folder}")
     assert (left.status, left.notified_at, left.attempts) == ("sending", None, 1)
     assert (healed.status, healed.attempts) == ("sent", 2)
-    assert crew.journal() == [["find", ADA], ["send", ADA]]
+    assert workers.journal() == [["find", ADA], ["send", ADA]]
     assert len(fields(folder)) == 1
 
 
-def test_s14_a_letter_that_was_sent_but_not_marked_is_found_and_not_sent_again(app, crew, folder):
+def test_s14_a_letter_that_was_sent_but_not_marked_is_found_and_not_sent_again(app, workers, folder):
     """The first row of the failure matrix: looked up, then backfilled without resending."""
-    left, healed = crash_and_heal(app, crew, "sent but not marked", f"folder:{folder}")
+    left, healed = crash_and_heal(app, workers, "sent but not marked", f"folder:{folder}")
     assert (left.status, left.notified_at, left.notification_id) == ("sending", None, None)
     assert (healed.status, healed.notification_id) == ("sent", f"{fields(folder)[0]['token']}.json")
     assert healed.notified_at is not None
-    assert crew.journal() == [["send", ADA], ["find", ADA]]
+    assert workers.journal() == [["send", ADA], ["find", ADA]]
     assert len(fields(folder)) == 1
 
 
-def test_s14_a_letter_that_was_marked_but_not_logged_is_never_touched_again(app, crew, folder):
-    left, healed = crash_and_heal(app, crew, "marked but not logged", f"folder:{folder}")
+def test_s14_a_letter_that_was_marked_but_not_logged_is_never_touched_again(app, workers, folder):
+    left, healed = crash_and_heal(app, workers, "marked but not logged", f"folder:{folder}")
     assert left.status == "sent"
     assert left == healed
     (other,) = write(app.store, post("bob@example.org"))
     until(lambda: app.deliveries.get(other).status == "sent")
-    assert crew.journal() == [["send", ADA], ["send", "bob@example.org"]]
+    assert workers.journal() == [["send", ADA], ["send", "bob@example.org"]]
 
 
 @pytest.mark.parametrize(("place", "mails"), [("claimed but not sent", 0), ("sent but not marked", 1)])
-def test_s14_a_mail_whose_relay_died_waits_for_a_person_since_no_server_can_tell(app, crew, place, mails):
+def test_s14_a_mail_whose_relay_died_waits_for_a_person_since_no_server_can_tell(app, workers, place, mails):
     with MailServer() as server:
-        _, healed = crash_and_heal(app, crew, place, mail_url(server))
+        _, healed = crash_and_heal(app, workers, place, mail_url(server))
         assert (healed.status, len(server.bodies)) == ("in_doubt", mails)
         app.deliveries.answer(healed.id, sent=bool(mails), principal="ada")
         until(lambda: app.deliveries.get(healed.id).status == "sent")
         assert len(server.bodies) == 1
 
 
-def test_s14_two_relay_processes_on_many_rows_send_each_letter_once(app, crew, folder):
+def test_s14_two_relay_processes_on_many_rows_send_each_letter_once(app, workers, folder):
     recipients = [f"{number}@example.org" for number in range(300)]
     ids = write(app.store, *(post(recipient) for recipient in recipients))
     for _ in range(2):
-        crew.run("tests.support.apps.mailing", environment={"MAILING_PROVIDER": f"folder:{folder}"})
+        workers.run("tests.support.apps.mailing", environment={"MAILING_PROVIDER": f"folder:{folder}"})
     until(lambda: app.deliveries.counts("change-17", 1) == {"sent": len(ids)})
-    sends = Counter(recipient for _, recipient in crew.journal("send"))
+    sends = Counter(recipient for _, recipient in workers.journal("send"))
     assert sends == Counter(recipients)
     assert len(fields(folder)) == 300
-    assert all(hand.said("delivery_sent") for hand in crew.hands)
+    assert all(hand.said("delivery_sent") for hand in workers.started)
 
 
-def test_s14_relays_killed_among_many_rows_lose_no_letter_and_repeat_none(app, crew, folder):
+def test_s14_relays_killed_among_many_rows_lose_no_letter_and_repeat_none(app, workers, folder):
     """A letter may be tried twice only if its first relay died before the folder had it."""
     dice = random.Random(7)
     provider = f"folder:{folder}"
     recipients = [f"{number}@example.org" for number in range(300)]
     ids = write(app.store, *(post(recipient) for recipient in recipients))
     for kill in range(1, 4):
-        hands = [relay(crew, provider) for _ in range(2)]
+        hands = [relay(workers, provider) for _ in range(2)]
         until(lambda: app.deliveries.counts("change-17", 1).get("sent", 0) >= kill * 60)  # noqa: B023
         dice.choice(hands).kill()
-    for hand in crew.hands:
+    for hand in workers.started:
         if hand.running:
             hand.kill()
     let_expire(app.store, [one.id for one in app.deliveries.list(status="sending", limit=1_000)])
-    relay(crew, provider)
+    relay(workers, provider)
     until(lambda: app.deliveries.counts("change-17", 1) == {"sent": len(ids)})
     assert sorted(letter["recipient"] for letter in fields(folder)) == sorted(recipients)
-    repeated = {recipient for _, recipient in crew.journal("find")}
-    sends = Counter(recipient for _, recipient in crew.journal("send"))
+    repeated = {recipient for _, recipient in workers.journal("find")}
+    sends = Counter(recipient for _, recipient in workers.journal("send"))
     assert {recipient for recipient, count in sends.items() if count > 1} <= repeated

@@ -19,53 +19,53 @@ def await_settled(url, count):
     until(lambda: settled(url) >= count, timeout=180)
 
 
-def check_all_done(url, crew, numbers):
+def check_all_done(url, workers, numbers):
     """S3: every acknowledged submit ran and is DONE once, by the handlers' own journal and by the database."""
     assert rows(url, "SELECT status, count(*) FROM outcome GROUP BY status") == [("DONE", len(numbers))]
-    ran = Counter(int(number) for _, number in crew.journal("ran"))
+    ran = Counter(int(number) for _, number in workers.journal("ran"))
     assert set(numbers) <= ran.keys()
     assert rows(url, "SELECT task_id FROM event WHERE name = 'done' GROUP BY task_id HAVING count(*) > 1") == []
     check_places(url)
     check_journal(url)
 
 
-def check_kills(app, crew, url, count, kills):
+def check_kills(app, workers, url, count, kills):
     dice = random.Random(7)
     for _ in range(3):
-        crew.start(concurrency=20)
+        workers.start(concurrency=20)
     app.submit_many("slow", [{"number": number} for number in range(count)])
     for kill in range(1, kills + 1):
         await_settled(url, kill * count // (kills + 2))
-        dice.choice([hand for hand in crew.hands if hand.running]).kill()
-        crew.start(concurrency=20)
+        dice.choice([hand for hand in workers.started if hand.running]).kill()
+        workers.start(concurrency=20)
     await_settled(url, count)
-    check_all_done(url, crew, range(count))
+    check_all_done(url, workers, range(count))
 
 
-def test_s3_s5_workers_killed_among_thousands_of_tasks_lose_nothing_and_settle_nothing_twice(app, crew, url):
-    check_kills(app, crew, url, count=3_000, kills=4)
+def test_s3_s5_workers_killed_among_thousands_of_tasks_lose_nothing_and_settle_nothing_twice(app, workers, url):
+    check_kills(app, workers, url, count=3_000, kills=4)
     repeated = rows(url, "SELECT count(*) FROM event WHERE name = 'reclaimed'")[0][0]
-    assert len(crew.journal("ran")) <= 3_000 + repeated
+    assert len(workers.journal("ran")) <= 3_000 + repeated
     assert repeated > 0
 
 
 @pytest.mark.soak
-def test_s3_s5_workers_killed_for_minutes_lose_nothing_and_settle_nothing_twice(app, crew, url):
-    check_kills(app, crew, url, count=60_000, kills=60)
+def test_s3_s5_workers_killed_for_minutes_lose_nothing_and_settle_nothing_twice(app, workers, url):
+    check_kills(app, workers, url, count=60_000, kills=60)
 
 
-def await_journal(crew, segments):
-    until(lambda: len(crew.journal("ran", "audio")) >= segments, timeout=120)
+def await_journal(workers, segments):
+    until(lambda: len(workers.journal("ran", "audio")) >= segments, timeout=120)
 
 
-def test_s7_a_pipeline_goes_on_where_its_killed_workers_left_it(app, crew, url):
+def test_s7_a_pipeline_goes_on_where_its_killed_workers_left_it(app, workers, url):
     """Segments are numbered without gaps and each has one outcome, whoever made and ran them."""
-    crew.start()
+    workers.start()
     jobs = app.submit_many("film", [{"scenes": 20}] * 4)
     for count in (15, 30, 45):
-        await_journal(crew, count)
-        crew.start()
-        crew.hands[-2].kill()
+        await_journal(workers, count)
+        workers.start()
+        workers.started[-2].kill()
     assert [job.wait(timeout=120).status for job in jobs] == ["DONE"] * 4
     assert {tuple(job.output["render"]["audio"]) for job in jobs} == {tuple(range(0, 200, 10))}
     segments = rows(url, "SELECT parent_id, segment FROM task WHERE segment IS NOT NULL ORDER BY parent_id, segment")
@@ -74,20 +74,20 @@ def test_s7_a_pipeline_goes_on_where_its_killed_workers_left_it(app, crew, url):
     check_journal(url)
 
 
-def test_s2_a_worker_stopped_past_its_lease_wakes_up_and_changes_nothing(app, crew, url):
+def test_s2_a_worker_stopped_past_its_lease_wakes_up_and_changes_nothing(app, workers, url):
     short = {"WORKSHOP_LEASE": "2"}
-    sleeper = crew.start(environment=short)
+    sleeper = workers.start(environment=short)
     job = app.submit("stubborn", {"name": "a"})
-    until(lambda: crew.journal("start", "a", 1))
+    until(lambda: workers.journal("start", "a", 1))
     sleeper.signal(signal.SIGSTOP)
-    taker = crew.start(environment=short)
-    until(lambda: crew.journal("start", "a", 2))
-    crew.open("a-2")
+    taker = workers.start(environment=short)
+    until(lambda: workers.journal("start", "a", 2))
+    workers.open("a-2")
     assert job.wait(timeout=60).output == {"attempt": 2, "pid": taker.pid}
     finished = job.finished_at
-    crew.open("a-1")
+    workers.open("a-1")
     sleeper.signal(signal.SIGCONT)
-    until(lambda: crew.journal("end", "a", 1))
+    until(lambda: workers.journal("end", "a", 1))
     until(lambda: sleeper.said("lease_lost"))
     assert app.get(job.id).output == {"attempt": 2, "pid": taker.pid}
     assert app.get(job.id).finished_at == finished
@@ -96,20 +96,20 @@ def test_s2_a_worker_stopped_past_its_lease_wakes_up_and_changes_nothing(app, cr
     check_places(url)
 
 
-def test_s2_one_worker_that_overslept_holds_attempt_two_while_attempt_one_still_runs(app, crew, url):
+def test_s2_one_worker_that_overslept_holds_attempt_two_while_attempt_one_still_runs(app, workers, url):
     """Both attempts are of one process; only the second can settle."""
-    hand = crew.start(environment={"WORKSHOP_LEASE": "2"})
+    hand = workers.start(environment={"WORKSHOP_LEASE": "2"})
     job = app.submit("stubborn", {"name": "a"})
-    until(lambda: crew.journal("start", "a", 1))
+    until(lambda: workers.journal("start", "a", 1))
     hand.signal(signal.SIGSTOP)
     before = rows(url, "SELECT expires_at FROM lease")
     until(lambda: app.store.reports.health().now > before[0][0] + 500_000)
     hand.signal(signal.SIGCONT)
-    until(lambda: crew.journal("start", "a", 2))
-    crew.open("a-1")
-    until(lambda: crew.journal("end", "a", 1))
+    until(lambda: workers.journal("start", "a", 2))
+    workers.open("a-1")
+    until(lambda: workers.journal("end", "a", 1))
     assert job.status == "RUNNING"
-    crew.open("a-2")
+    workers.open("a-2")
     assert job.wait(timeout=60).output == {"attempt": 2, "pid": hand.pid}
     assert hand.said("lease_lost")
     check_journal(url)
@@ -138,19 +138,19 @@ class Submitter(threading.Thread):
 
 def test_l1_l2_postgresql_stopped_immediately_and_started_again_under_load_loses_nothing(outpost):
     """S3: no process of ours is restarted, and every acknowledged submit settles, once."""
-    app, crew, server = outpost.app, outpost.crew, outpost.server
-    hands = [crew.start(concurrency=10), crew.start(concurrency=10)]
+    app, workers, server = outpost.app, outpost.workers, outpost.server
+    hands = [workers.start(concurrency=10), workers.start(concurrency=10)]
     jobs = app.submit_many("slow", [{"number": number} for number in range(100_000, 103_000)])
     submitter = Submitter(app)
     submitter.start()
     for count in (500, 1_000):
-        await_settled(crew.url, count)
+        await_settled(workers.url, count)
         server.stop("immediate")
         server.start()
     reached = len(submitter.acknowledged)
     until(lambda: len(submitter.acknowledged) > reached + 50, timeout=120)
     submitter.stop()
     count = len(jobs) + len(submitter.acknowledged)
-    await_settled(crew.url, count)
+    await_settled(workers.url, count)
     assert all(hand.running for hand in hands)
-    check_all_done(crew.url, crew, [*range(100_000, 103_000), *submitter.acknowledged])
+    check_all_done(workers.url, workers, [*range(100_000, 103_000), *submitter.acknowledged])

@@ -4,64 +4,64 @@ from tests.support.db import check_journal, check_places, names, rows
 from tests.support.wait import until
 
 
-def crashed(crew, place):
+def crashed(workers, place):
     """Run a worker that is killed the moment it comes to `place`."""
-    hand = crew.run("tests.crash.dying", place)
+    hand = workers.run("tests.crash.dying", place)
     assert hand.end() == -9
     return hand
 
 
-def known(app, crew):
+def known(app, workers):
     """Have the kinds published by a worker that does nothing else."""
-    crew.start().kill()
+    workers.start().kill()
     until(lambda: app.store.tasks.definition("quick"))
 
 
-def test_a_task_that_was_leased_but_not_started_is_run_by_another(app, crew, url):
-    known(app, crew)
+def test_a_task_that_was_leased_but_not_started_is_run_by_another(app, workers, url):
+    known(app, workers)
     job = app.submit("quick", {"number": 1})
-    crashed(crew, "leased but not started")
+    crashed(workers, "leased but not started")
     assert job.status == "RUNNING"
-    assert crew.journal("ran") == []
-    crew.start()
+    assert workers.journal("ran") == []
+    workers.start()
     assert job.wait(timeout=60).output == 1
     assert names(url, job.id) == ["submitted", "claimed", "reclaimed", "claimed", "done"]
     check_places(url)
 
 
-def test_a_result_that_ended_but_not_written_is_made_again(app, crew, url):
-    known(app, crew)
+def test_a_result_that_ended_but_not_written_is_made_again(app, workers, url):
+    known(app, workers)
     jobs = app.submit_many("quick", [{"number": number} for number in range(20)])
-    crashed(crew, "ended but not written")
+    crashed(workers, "ended but not written")
     assert rows(url, "SELECT count(*) FROM outcome") == [(0,)]
-    assert crew.journal("ran")
-    crew.start()
+    assert workers.journal("ran")
+    workers.start()
     assert [job.wait(timeout=60).output for job in jobs] == list(range(20))
     check_places(url)
     check_journal(url)
 
 
-def test_s5_a_result_that_was_written_but_not_answered_stands_and_is_not_made_again(app, crew, url):
-    known(app, crew)
+def test_s5_a_result_that_was_written_but_not_answered_stands_and_is_not_made_again(app, workers, url):
+    known(app, workers)
     job = app.submit("quick", {"number": 1})
-    crashed(crew, "written but not answered")
+    crashed(workers, "written but not answered")
     assert (job.status, job.output) == ("DONE", 1)
-    crew.start()
+    workers.start()
     app.submit("quick", {"number": 2}).wait(timeout=60)
-    assert crew.journal("ran") == [["ran", "1"], ["ran", "2"]]
+    assert workers.journal("ran") == [["ran", "1"], ["ran", "2"]]
     assert names(url, job.id) == ["submitted", "claimed", "done"]
     check_places(url)
 
 
-def test_a_lease_that_was_reclaimed_but_not_noted_as_gone_is_reclaimed_once(app, crew, url):
-    hand = crew.start()
+def test_a_lease_that_was_reclaimed_but_not_noted_as_gone_is_reclaimed_once(app, workers, url):
+    hand = workers.start()
     job = app.submit("hold", {"name": "a"})
-    until(lambda: crew.journal("start"))
+    until(lambda: workers.journal("start"))
     hand.kill()
-    crashed(crew, "reclaimed but not noted as gone")
+    crashed(workers, "reclaimed but not noted as gone")
     assert rows(url, "SELECT count(*) FROM worker WHERE ended_at IS NULL") >= [(2,)]
-    crew.open("a")
-    crew.start()
+    workers.open("a")
+    workers.start()
     assert job.wait(timeout=60).output["attempt"] == 2
     until(lambda: rows(url, "SELECT count(*) FROM worker WHERE ended_at IS NULL") == [(1,)])
     assert names(url, job.id) == ["submitted", "claimed", "reclaimed", "claimed", "done"]

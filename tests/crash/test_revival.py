@@ -7,13 +7,13 @@ from tests.support.db import check_journal, check_places, names, rows
 from tests.support.wait import until
 
 
-def killed(crew, module, *words):
+def killed(workers, module, *words):
     """Run a process that is killed the moment it comes to the place it is told."""
-    assert crew.run(module, *words).end() == -9
+    assert workers.run(module, *words).end() == -9
 
 
-def known(app, crew):
-    crew.start().kill()
+def known(app, workers):
+    workers.start().kill()
     until(lambda: app.store.tasks.definition("quick"))
 
 
@@ -21,36 +21,36 @@ def letters(app):
     return app.deadletters.list()
 
 
-def buried(app, crew):
+def buried(app, workers):
     """A film whose second stage failed for good, and nobody at work."""
-    hand = crew.start()
+    hand = workers.start()
     job = app.submit("brittle", {"gate": "remedy"})
     assert job.wait(timeout=60).status == "ERROR"
     hand.kill()
     (letter,) = letters(app)
     app.deadletters.evidence(letter.id, "the gate is open")
-    crew.open("remedy")
+    workers.open("remedy")
     return job, letter
 
 
-def finish(app, crew, job, letter):
+def finish(app, workers, job, letter):
     """Let a worker do the rest, and check that it did no more than that."""
-    crew.start()
+    workers.start()
     assert job.wait(timeout=60).status == "DONE"
-    assert rows(crew.url, "SELECT count(*) FROM audit WHERE action = 'revive'") == [(1,)]
+    assert rows(workers.url, "SELECT count(*) FROM audit WHERE action = 'revive'") == [(1,)]
     assert [letter.state for letter in letters(app)] == ["revived"]
     app.deadletters.resolve(letter.id, "it went through")
-    check_places(crew.url)
-    check_journal(crew.url)
+    check_places(workers.url)
+    check_journal(workers.url)
 
 
-def test_s3_a_burial_that_ended_but_not_written_leaves_no_letter_until_it_is_made_again(app, crew, url):
-    known(app, crew)
+def test_s3_a_burial_that_ended_but_not_written_leaves_no_letter_until_it_is_made_again(app, workers, url):
+    known(app, workers)
     job = app.submit("refused", {})
-    killed(crew, "tests.crash.dying", "ended but not written")
+    killed(workers, "tests.crash.dying", "ended but not written")
     assert letters(app) == []
     assert rows(url, "SELECT count(*) FROM outcome") == [(0,)]
-    crew.start()
+    workers.start()
     assert job.wait(timeout=60).status == "ERROR"
     (letter,) = letters(app)
     assert (letter.attempts, letter.epoch) == (2, 1)
@@ -59,27 +59,27 @@ def test_s3_a_burial_that_ended_but_not_written_leaves_no_letter_until_it_is_mad
     check_journal(url)
 
 
-def test_s5_a_burial_that_was_written_but_not_answered_stands_with_its_one_letter(app, crew, url):
-    known(app, crew)
+def test_s5_a_burial_that_was_written_but_not_answered_stands_with_its_one_letter(app, workers, url):
+    known(app, workers)
     job = app.submit("refused", {})
-    killed(crew, "tests.crash.dying", "written but not answered")
+    killed(workers, "tests.crash.dying", "written but not answered")
     assert job.status == "ERROR"
     (letter,) = letters(app)
     assert (letter.job_id, letter.error_class, letter.attempts) == (job.id, "PERMANENT", 1)
-    crew.start()
+    workers.start()
     app.submit("quick", {"number": 2}).wait(timeout=60)
     assert letters(app) == [letter]
     assert names(url, job.id) == ["submitted", "claimed", "failed"]
     check_places(url)
 
 
-def test_a_task_buried_because_its_worker_was_killed_leaves_one_letter(app, crew, url):
-    hand = crew.start()
+def test_a_task_buried_because_its_worker_was_killed_leaves_one_letter(app, workers, url):
+    hand = workers.start()
     job = app.submit("fragile", {"name": "a"})
-    until(lambda: crew.journal("start", "a"))
+    until(lambda: workers.journal("start", "a"))
     hand.kill()
-    killed(crew, "tests.crash.dying", "reclaimed but not noted as gone")
-    crew.start()
+    killed(workers, "tests.crash.dying", "reclaimed but not noted as gone")
+    workers.start()
     assert job.wait(timeout=60).status == "ERROR"
     (letter,) = letters(app)
     assert (letter.error_class, letter.state) == ("WORKER_CRASHED", "open")
@@ -88,33 +88,33 @@ def test_a_task_buried_because_its_worker_was_killed_leaves_one_letter(app, crew
 
 
 @pytest.mark.parametrize("how", ["at the stage", "from start"])
-def test_s13_a_letter_that_was_taken_but_not_placed_is_open_again(app, crew, how):
-    job, letter = buried(app, crew)
-    killed(crew, "tests.crash.reviving", "taken but not placed", str(letter.id), how)
+def test_s13_a_letter_that_was_taken_but_not_placed_is_open_again(app, workers, how):
+    job, letter = buried(app, workers)
+    killed(workers, "tests.crash.reviving", "taken but not placed", str(letter.id), how)
     assert (job.status, letters(app)[0].state) == ("ERROR", "open")
     app.deadletters.revive(letter.id, from_start=how == "from start")
-    finish(app, crew, job, letter)
+    finish(app, workers, job, letter)
 
 
 @pytest.mark.parametrize("how", ["at the stage", "from start"])
-def test_s13_a_revival_that_was_placed_but_not_noted_never_happened(app, crew, how):
-    job, letter = buried(app, crew)
-    killed(crew, "tests.crash.reviving", "placed but not noted", str(letter.id), how)
+def test_s13_a_revival_that_was_placed_but_not_noted_never_happened(app, workers, how):
+    job, letter = buried(app, workers)
+    killed(workers, "tests.crash.reviving", "placed but not noted", str(letter.id), how)
     assert (job.status, letters(app)[0].state) == ("ERROR", "open")
-    assert rows(crew.url, "SELECT count(*) FROM event WHERE name = 'revived'") == [(0,)]
-    assert rows(crew.url, "SELECT count(*) FROM outcome_past") == [(0,)]
-    check_places(crew.url)
+    assert rows(workers.url, "SELECT count(*) FROM event WHERE name = 'revived'") == [(0,)]
+    assert rows(workers.url, "SELECT count(*) FROM outcome_past") == [(0,)]
+    check_places(workers.url)
     app.deadletters.revive(letter.id, from_start=how == "from start")
-    finish(app, crew, job, letter)
+    finish(app, workers, job, letter)
 
 
 @pytest.mark.parametrize("how", ["at the stage", "from start"])
-def test_s13_an_epoch_that_was_revived_but_not_woken_stands_and_is_run_once(app, crew, how):
-    job, letter = buried(app, crew)
-    killed(crew, "tests.crash.reviving", "revived but not woken", str(letter.id), how)
+def test_s13_an_epoch_that_was_revived_but_not_woken_stands_and_is_run_once(app, workers, how):
+    job, letter = buried(app, workers)
+    killed(workers, "tests.crash.reviving", "revived but not woken", str(letter.id), how)
     assert (job.status, letters(app)[0].state) != ("ERROR", "open")
     with pytest.raises(LetterRevived):
         app.deadletters.revive(letter.id)
-    finish(app, crew, job, letter)
-    assert len(crew.journal("ran", "second")) == 1
-    assert len(crew.journal("ran", "first")) == (1 if how == "at the stage" else 2)
+    finish(app, workers, job, letter)
+    assert len(workers.journal("ran", "second")) == 1
+    assert len(workers.journal("ran", "first")) == (1 if how == "at the stage" else 2)

@@ -1,4 +1,4 @@
-"""Apply each broken build in a copy, run the tests that should find it out, and tell which did: `make saboteurs`."""
+"""Apply each broken build in a copy, run the tests that should find it out, and tell which did: `make mutants`."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def main() -> int:
             caught, seconds = run(Path(name), build.tests)
         survivors += caught is None
         say(f"{'caught  ' if caught else 'SURVIVED'} {seconds:6.1f} s  {build.name}: {caught or '-'}")
-        record("saboteurs", name=build.name, caught=caught, seconds=round(seconds, 1))
+        record("mutants", name=build.name, caught=caught, seconds=round(seconds, 1))
     say(f"{len(chosen)} builds, {survivors} survived")
     return 1 if survivors else 0
 

@@ -1,5 +1,5 @@
 """What these tests share: worker processes, and an app in the test's own process."""
 
-from tests.support.processes.workers import app, crew, outpost
+from tests.support.processes.workers import app, outpost, workers
 
-__all__ = ["app", "crew", "outpost"]
+__all__ = ["app", "outpost", "workers"]

@@ -8,14 +8,14 @@ from tests.support.processes.working import working
 from tests.support.wait import until
 
 
-def test_a_running_handler_in_another_process_sees_the_cancel_and_ends_cancelled(app, crew, url):
+def test_a_running_handler_in_another_process_sees_the_cancel_and_ends_cancelled(app, workers, url):
     """Within seconds, not at the next renewal of a ten-minute lease."""
-    crew.start(environment={"WORKSHOP_LEASE": "600"})
+    workers.start(environment={"WORKSHOP_LEASE": "600"})
     job = app.submit("hold", {"name": "a"})
-    until(lambda: crew.journal("start"))
+    until(lambda: workers.journal("start"))
     app.cancel(job, reason="not needed any more")
     assert job.wait(timeout=60).status == "CANCELLED"
-    assert crew.journal("told")
+    assert workers.journal("told")
     assert job.failure == {"error_class": "CANCELLED", "message": "not needed any more", "retryable": False}
     assert names(url, job.id) == ["submitted", "claimed", "asked", "cancelled"]
     check_places(url)
@@ -73,15 +73,15 @@ def test_a_task_once_told_to_stop_is_never_told_otherwise(app, url):
     assert job.status == "CANCELLED"
 
 
-def test_a_cancelled_task_whose_worker_died_is_not_run_again(app, crew, url):
-    crew.start()
+def test_a_cancelled_task_whose_worker_died_is_not_run_again(app, workers, url):
+    workers.start()
     job = app.submit("stubborn", {"name": "a"})
-    until(lambda: crew.journal("start"))
+    until(lambda: workers.journal("start"))
     app.cancel(job, reason="stop")
-    crew.hands[0].kill()
-    crew.start()
+    workers.started[0].kill()
+    workers.start()
     assert job.wait(timeout=60).status == "CANCELLED"
-    assert len(crew.journal("start")) == 1
+    assert len(workers.journal("start")) == 1
     assert rows(url, "SELECT count(*) FROM ready") == [(0,)]
 
 

@@ -14,96 +14,96 @@ from tests.support.wait import until
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_worker_told_to_stop_finishes_what_runs_and_claims_no_more(app, crew, url, number):
-    hand = crew.start(concurrency=1)
+def test_a_worker_told_to_stop_finishes_what_runs_and_claims_no_more(app, workers, url, number):
+    hand = workers.start(concurrency=1)
     running, waiting = app.submit("hold", {"name": "a"}), app.submit("hold", {"name": "b"})
-    until(lambda: crew.journal("start"))
+    until(lambda: workers.journal("start"))
     hand.signal(number)
     until(lambda: hand.said("worker_stopping"))
-    crew.open("a")
+    workers.open("a")
     assert hand.end() == 0
     assert (running.status, waiting.status) == ("DONE", "READY")
     assert names(url, waiting.id) == ["submitted"]
     assert rows(url, "SELECT count(*) FROM worker WHERE ended_at IS NULL") == [(0,)]
 
 
-def test_what_was_claimed_and_not_begun_is_released_without_spending_an_attempt(app, crew, url):
+def test_what_was_claimed_and_not_begun_is_released_without_spending_an_attempt(app, workers, url):
     """S12 counts attempts at the claim; a release takes that back."""
-    hand = crew.start(concurrency=5)
+    hand = workers.start(concurrency=5)
     jobs = app.submit_many("block", [{"name": "a"}] * 5)
-    until(lambda: crew.journal("start"))
+    until(lambda: workers.journal("start"))
     until(lambda: rows(url, "SELECT count(*) FROM lease") == [(5,)])
     hand.signal(signal.SIGTERM)
     until(lambda: hand.said("worker_stopping"))
     assert rows(url, "SELECT attempt, fence FROM ready") == [(0, 1)] * 4
-    crew.open("a")
+    workers.open("a")
     assert hand.end() == 0
-    assert len(crew.journal("start")) == 1
+    assert len(workers.journal("start")) == 1
     assert sorted(job.status for job in jobs) == ["DONE", *["READY"] * 4]
-    crew.start()
+    workers.start()
     outputs = [job.wait(timeout=60).output for job in jobs]
     assert outputs == [{"attempt": 1}] * 5
     check_places(url)
 
 
-def test_what_the_grace_is_too_short_for_is_left_to_others_at_once(app, crew, url):
-    hand = crew.start(grace=0)
+def test_what_the_grace_is_too_short_for_is_left_to_others_at_once(app, workers, url):
+    hand = workers.start(grace=0)
     job = app.submit("stubborn", {"name": "a"})
-    until(lambda: crew.journal("start"))
+    until(lambda: workers.journal("start"))
     hand.signal(signal.SIGTERM)
     assert hand.end() == 0
     assert "lease_lost" in hand.log
     assert job.status == "RUNNING"
-    crew.open("a-2")
-    crew.start()
+    workers.open("a-2")
+    workers.start()
     assert job.wait(timeout=60).output["attempt"] == 2
     [(why,)] = rows(url, "SELECT detail FROM event WHERE name = 'reclaimed'")
     assert "owner gone" in why
 
 
-def test_a_second_signal_leaves_at_once_and_the_lease_is_taken_back(app, crew, url):
-    hand = crew.start(grace=3600)
+def test_a_second_signal_leaves_at_once_and_the_lease_is_taken_back(app, workers, url):
+    hand = workers.start(grace=3600)
     job = app.submit("hold", {"name": "a"})
-    until(lambda: crew.journal("start"))
+    until(lambda: workers.journal("start"))
     hand.signal(signal.SIGTERM)
     until(lambda: hand.said("worker_stopping"))
     hand.signal(signal.SIGTERM)
     assert hand.end() != 0
     assert job.status == "RUNNING"
-    crew.open("a")
-    crew.start()
+    workers.open("a")
+    workers.start()
     assert job.wait(timeout=60).output["attempt"] == 2
     check_places(url)
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
-def test_a_worker_whose_file_is_locked_still_leaves_soon(crew, app, url):
+def test_a_worker_whose_file_is_locked_still_leaves_soon(workers, app, url):
     """Nothing can be released or signed off then; the leases are left to be taken back."""
-    hand = crew.start(shutdown_seconds=1)
+    hand = workers.start(shutdown_seconds=1)
     job = app.submit("hold", {"name": "a"})
-    until(lambda: crew.journal("start"))
+    until(lambda: workers.journal("start"))
     with connected(url) as connection:
         connection.execute("BEGIN IMMEDIATE")
         hand.signal(signal.SIGTERM)
         until(lambda: hand.said("worker_stopping"))
-        crew.open("a")
+        workers.open("a")
         until(lambda: not hand.running, timeout=120)
         connection.execute("ROLLBACK")
-    crew.start()
+    workers.start()
     assert job.wait(timeout=60).status == "DONE"
 
 
 def test_a_worker_whose_server_is_away_still_leaves_soon(outpost):
-    hand = outpost.crew.start(shutdown_seconds=1)
+    hand = outpost.workers.start(shutdown_seconds=1)
     job = outpost.app.submit("hold", {"name": "a"})
-    until(lambda: outpost.crew.journal("start"))
+    until(lambda: outpost.workers.journal("start"))
     outpost.server.stop("immediate")
     hand.signal(signal.SIGTERM)
     until(lambda: hand.said("worker_stopping"))
-    outpost.crew.open("a")
+    outpost.workers.open("a")
     until(lambda: not hand.running, timeout=120)
     outpost.server.start()
-    outpost.crew.start()
+    outpost.workers.start()
     assert job.wait(timeout=60).status == "DONE"
 
 
@@ -111,15 +111,15 @@ def test_a_worker_that_is_not_told_otherwise_leaves_a_database_that_is_away_with
     assert plan_of(app.job(lambda: None, name="idle")).shutdown_seconds <= 10
 
 
-def test_an_expired_lease_of_a_worker_that_left_is_not_waited_for_by_a_stopped_clock(app, crew, url):
+def test_an_expired_lease_of_a_worker_that_left_is_not_waited_for_by_a_stopped_clock(app, workers, url):
     """Releasing is not a matter of time: it happens while the clock stands still."""
     Clock(app)
-    hand = crew.start()
+    hand = workers.start()
     job = app.submit("hold", {"name": "a"})
-    until(lambda: crew.journal("start"))
+    until(lambda: workers.journal("start"))
     hand.kill()
-    crew.open("a")
-    crew.start()
+    workers.open("a")
+    workers.start()
     assert job.wait(timeout=60).output["attempt"] == 2
 
 

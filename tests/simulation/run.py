@@ -220,7 +220,9 @@ class _Run:
     def judge(self, *, has_settled: bool) -> list[str]:
         lines = self._work.witness.lines
         limits, pruned = {"narrow": NARROW}, self._plan.prunes
-        known = Evidence(self._file.look, lines, limits, has_settled, pruned, has_eye=True, calm_at=self._calm_at)
+        known = Evidence(
+            self._file.look, lines, limits, has_settled, pruned, has_audit_triggers=True, calm_at=self._calm_at
+        )
         known.expected = expected
         with self._file.standing_still():
             return judge(known)

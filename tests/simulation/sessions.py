@@ -28,7 +28,7 @@ from leasehold.store.db.database import Database, ErrorKind, Row
 from leasehold.store.db.postgres import PostgresDialect
 from leasehold.store.db.sqlite import STATEMENTS_KEPT, SqliteDialect, SqliteSession, keep_plans
 from tests.simulation.world import SECOND, Fault, Killed, Process, World
-from tests.support.oracle.triggers import open_eye
+from tests.support.oracle.triggers import install_audit_triggers
 
 NO_PROCESS = 2**22 + 1
 PAGE_BYTES = 512  # the fewest: whatever one connection writes is read again by all the others, page by page
@@ -265,7 +265,7 @@ class File:
         self._eye = connect(path)
         self._eye.execute("PRAGMA synchronous = OFF")
         self._eye.execute("CREATE TABLE booked (task INTEGER)")
-        open_eye(self._eye, "sqlite")
+        install_audit_triggers(self._eye, "sqlite")
         names = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name <> 'meta'"
         tables = [str(row[0]) for row in self._eye.execute(names).fetchall()]
         self._used = " UNION ALL ".join(f"SELECT '{one}' WHERE EXISTS (SELECT 1 FROM {one})" for one in tables)  # noqa: S608

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from leasehold.pipelines.download.collection import Settings
 from tests.support.db import rows
 from tests.support.processes.fork_server import start_module
-from tests.support.processes.workers import Hand
+from tests.support.processes.workers import WorkerProcess
 
 STEERING = ("COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "TERM")
 
@@ -22,7 +22,7 @@ def ordered(folder, lines, *words, terminal=None):
     with log.open("wb") as said:
         errors = said if terminal is None else terminal
         process = start_module("leasehold", *given, env={**known, "TERM": "xterm"}, stdout=said, stderr=errors)
-    hand = Hand(process, log)
+    hand = WorkerProcess(process, log)
     try:
         yield hand
     finally:

@@ -16,7 +16,7 @@ from leasehold.pipelines.download.run_loop import CollectionSnapshot, FileProgre
 from leasehold.processes import WorkersEnded
 from tests.pipelines.download.gathering import Folder, run_workers, sha
 from tests.support.processes.fork_server import start_module
-from tests.support.processes.workers import Hand
+from tests.support.processes.workers import WorkerProcess
 from tests.support.wait import until
 
 CONTENT = random.Random(3).randbytes(300_000)
@@ -25,7 +25,7 @@ CONTENT = random.Random(3).randbytes(300_000)
 @pytest.fixture
 def start(tmp_path):
     """Starts `leasehold download MANIFEST --out DIR` as a process of its own; none is left behind."""
-    hands: list[Hand] = []
+    hands: list[WorkerProcess] = []
 
     def begin(folder, *lines):
         manifest, log = tmp_path / "manifest", tmp_path / f"said-{len(hands)}"
@@ -34,7 +34,7 @@ def start(tmp_path):
         words = ["download", str(manifest), "--out", str(folder.root), "--workers", "1", *where]
         with log.open("wb") as said:
             process = start_module("leasehold", *words, stdout=said, stderr=said)
-        hands.append(Hand(process, log))
+        hands.append(WorkerProcess(process, log))
         return hands[-1]
 
     yield begin

@@ -16,7 +16,7 @@ from leasehold.pipelines.translate.settings import settings_of
 from tests.support.db import rows
 from tests.support.http.model_endpoint import EndpointServer, completion
 from tests.support.processes.fork_server import start_module
-from tests.support.processes.workers import Hand
+from tests.support.processes.workers import WorkerProcess
 from tests.support.wait import until
 
 WORDS = {
@@ -94,7 +94,7 @@ class Workspace:
         with path.open("wb") as said:
             errors = said if terminal is None else terminal
             process = start_module("leasehold", *self.order(*words), env=known(), stdout=said, stderr=errors)
-        hand = Hand(process, path)
+        hand = WorkerProcess(process, path)
         try:
             yield hand
         finally:

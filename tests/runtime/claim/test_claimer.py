@@ -59,7 +59,7 @@ def test_l3_a_limited_or_capped_queue_is_not_starved_by_an_unlimited_one(app, sc
     assert order.index("short") < 2_500
 
 
-def test_l3_a_task_nobody_here_can_run_does_not_block_those_behind_it_and_is_left(app, crew, url):
+def test_l3_a_task_nobody_here_can_run_does_not_block_those_behind_it_and_is_left(app, workers, url):
     """A kind that a worker does not know is left for one that does: never failed, never discarded."""
 
     @app.job
@@ -67,7 +67,7 @@ def test_l3_a_task_nobody_here_can_run_does_not_block_those_behind_it_and_is_lef
         return number
 
     left = app.submit_many(foreign, [{"number": number} for number in range(500)], priority=9)
-    crew.start(concurrency=2)
+    workers.start(concurrency=2)
     jobs = app.submit_many("quick", [{"number": number} for number in range(20)])
     assert [job.wait(timeout=60).status for job in jobs] == ["DONE"] * 20
     assert rows(url, "SELECT count(*) FROM ready WHERE attempt = 0 AND fence = 0") == [(500,)]
@@ -174,19 +174,19 @@ def outsider(app, kind, count):
     thread.join()
 
 
-def test_s11_sixteen_workers_on_a_queue_limited_to_four_never_run_five_at_once(app, crew, url):
+def test_s11_sixteen_workers_on_a_queue_limited_to_four_never_run_five_at_once(app, workers, url):
     """Four worker processes and twelve workers in this one; the handlers' own journal is the witness."""
-    crew.start()
+    workers.start()
     app.queues.limit("narrow", 4)
     for _ in range(3):
-        crew.start()
+        workers.start()
     seen = Counted()
 
     @app.job(queue="narrow", name="inside")
     def inside(number: int):
-        crew_note(crew, "in", number)
+        crew_note(workers, "in", number)
         threading.Event().wait(0.005)
-        crew_note(crew, "out", number)
+        crew_note(workers, "out", number)
 
     with ExitStack() as stack:
         for _ in range(12):
@@ -194,7 +194,7 @@ def test_s11_sixteen_workers_on_a_queue_limited_to_four_never_run_five_at_once(a
         jobs = app.submit_many("narrow", [{"number": number} for number in range(150)])
         jobs += app.submit_many(inside, [{"number": number} for number in range(1_000, 1_150)])
         until(lambda: rows(url, "SELECT count(*) FROM outcome") == [(300,)], timeout=120)
-    seen.read(crew.journal())
+    seen.read(workers.journal())
     assert seen.runs == 300
     assert 2 <= seen.most <= 4
     assert rows(url, "SELECT count(*) FROM slot WHERE task_id IS NOT NULL") == [(0,)]
@@ -215,8 +215,8 @@ class Counted:
             self.runs += word == "out"
 
 
-def crew_note(crew, *words):
-    with (crew.folder / "journal").open("a") as journal:
+def crew_note(workers, *words):
+    with (workers.folder / "journal").open("a") as journal:
         journal.write(" ".join(str(word) for word in words) + "\n")
 
 

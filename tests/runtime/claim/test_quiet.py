@@ -34,9 +34,9 @@ def check_idle(hand, count):
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
-def test_an_idle_worker_on_sqlite_asks_at_most_twice_a_second(app, crew, tmp_path):
+def test_an_idle_worker_on_sqlite_asks_at_most_twice_a_second(app, workers, tmp_path):
     trace = tmp_path / "trace"
-    hand = crew.start(environment={"WORKSHOP_TRACE": str(trace)})
+    hand = workers.start(environment={"WORKSHOP_TRACE": str(trace)})
     app.submit("quick", {"number": 1}).wait(timeout=60)
     until(trace.exists)
     settle_down(lambda: len(trace.read_text().splitlines()))
@@ -47,7 +47,7 @@ def test_an_idle_worker_on_postgresql_asks_at_most_twice_a_second(outpost):
     outpost.server.stop()
     outpost.server.settings["log_statement"] = "all"
     outpost.server.start()
-    hand = outpost.crew.start()
+    hand = outpost.workers.start()
     outpost.app.submit("quick", {"number": 1}).wait(timeout=60)
     settle_down(lambda: len(STATEMENT.findall(outpost.server.log)))
     check_idle(hand, lambda: len(STATEMENT.findall(outpost.server.log)))
@@ -65,7 +65,7 @@ def settle_down(count):
 
 
 def test_l4_l2_a_worker_whose_server_is_away_uses_next_to_no_cpu_and_comes_back(outpost):
-    hand = outpost.crew.start()
+    hand = outpost.workers.start()
     outpost.app.submit("quick", {"number": 1}).wait(timeout=60)
     outpost.server.stop("immediate")
     share, _ = observe(hand)
@@ -77,15 +77,15 @@ def test_l4_l2_a_worker_whose_server_is_away_uses_next_to_no_cpu_and_comes_back(
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
-def test_l4_a_worker_whose_file_is_locked_uses_next_to_no_cpu_and_comes_back(app, crew, url):
-    hand = crew.start(concurrency=4)
+def test_l4_a_worker_whose_file_is_locked_uses_next_to_no_cpu_and_comes_back(app, workers, url):
+    hand = workers.start(concurrency=4)
     app.submit("quick", {"number": 1}).wait(timeout=60)
     jobs = app.submit_many("hold", [{"name": "a"}] * 8)
-    until(lambda: len(crew.journal("start")) == 4)
+    until(lambda: len(workers.journal("start")) == 4)
     with connected(url) as connection:
         connection.execute("BEGIN IMMEDIATE")
-        crew.open("a")
-        until(lambda: len(crew.journal("end")) == 4)
+        workers.open("a")
+        until(lambda: len(workers.journal("end")) == 4)
         share, _ = observe(hand)
         connection.execute("ROLLBACK")
     assert share < 0.2

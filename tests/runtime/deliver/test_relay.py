@@ -84,8 +84,8 @@ def test_an_attempt_that_fails_delivers_nothing_and_the_one_that_succeeds_delive
     assert (job.output, told) == (1, [("send", "ada@example.org")])
 
 
-def test_an_isolated_handler_delivers_with_its_end(app, crew, url):
-    crew.start()
+def test_an_isolated_handler_delivers_with_its_end(app, workers, url):
+    workers.start()
     job = app.submit("apart", {"act": "deliver"})
     assert job.wait(timeout=60).status == "DONE"
     found = rows(url, "SELECT recipient, message, provider, status FROM delivery ORDER BY id")

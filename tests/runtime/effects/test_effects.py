@@ -285,27 +285,27 @@ def test_a_permanent_failure_of_an_act_ends_the_task_and_is_on_record(app, url):
     assert "no such item" in failure
 
 
-def test_an_isolated_handlers_effects_are_recorded_from_the_child(app, crew, url):
-    crew.start()
+def test_an_isolated_handlers_effects_are_recorded_from_the_child(app, workers, url):
+    workers.start()
     job = app.submit("apart", {"act": "buy"})
     assert job.wait(timeout=60).output == {"bought": 1}
-    assert crew.journal("bought") == [["bought", "1"]]
+    assert workers.journal("bought") == [["bought", "1"]]
     assert rows(url, "SELECT kind, result FROM effect") == [("BUY", '{"bought":1}')]
     ((detail,),) = rows(url, "SELECT detail FROM event WHERE name = 'done'")
     ((key,),) = rows(url, "SELECT key FROM effect")
     assert f'"effects":["{key[:16]}"]' in detail
 
 
-def test_an_isolated_handlers_effects_are_committed_by_its_worker(app, crew, url):
+def test_an_isolated_handlers_effects_are_committed_by_its_worker(app, workers, url):
     """Those of other attempts share the commit; the child has no connection to the database."""
-    crew.start()
+    workers.start()
     job = app.submit("apart", {"act": "buy_many"}).wait(timeout=60)
     assert job.output == {"bought": list(range(20)), "opened": 0}
     assert rows(url, "SELECT count(*) FROM effect WHERE result IS NOT NULL") == [(20,)]
 
 
-def test_an_isolated_handlers_transaction_has_a_connection_of_its_own(app, crew, url):
-    crew.start()
+def test_an_isolated_handlers_transaction_has_a_connection_of_its_own(app, workers, url):
+    workers.start()
     assert app.submit("apart", {"act": "book"}).wait(timeout=60).output == 42
     assert rows(url, "SELECT kind, result FROM effect") == [("BOOK", "42")]
 
@@ -333,8 +333,8 @@ def test_an_async_act_in_a_sync_handler_is_refused_before_anything_is_intended(a
     assert rows(url, "SELECT count(*) FROM effect") == [(0,)]
 
 
-def test_an_isolated_handler_cannot_swallow_a_doubt_either(app, crew):
-    crew.start()
+def test_an_isolated_handler_cannot_swallow_a_doubt_either(app, workers):
+    workers.start()
     job = app.submit("apart", {"act": "shrug"}).wait(timeout=60)
     assert job.failure is not None
     assert job.failure["error_class"] == "EFFECT_IN_DOUBT"

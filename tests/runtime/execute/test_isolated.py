@@ -16,40 +16,40 @@ from tests.support.db import check_journal, names, rows
 from tests.support.wait import until
 
 
-def run(app, crew, act, lease=30):
-    crew.start(environment={"WORKSHOP_LEASE": str(lease)})
+def run(app, workers, act, lease=30):
+    workers.start(environment={"WORKSHOP_LEASE": str(lease)})
     return app.submit("apart", {"act": act})
 
 
-def test_an_isolated_handler_has_a_process_of_its_own_and_speaks_with_the_engine(app, crew):
-    job = run(app, crew, "answer").wait(timeout=60)
+def test_an_isolated_handler_has_a_process_of_its_own_and_speaks_with_the_engine(app, workers):
+    job = run(app, workers, "answer").wait(timeout=60)
     assert job.status == "DONE", job.failure
     assert job.output["attempt"] == 1
     assert job.output["payload"] == {"act": "answer"}
-    assert crew.hands[0].pid not in (job.output["pid"], job.output["parent"])
-    until(lambda: "said by the child" in crew.hands[0].log)
+    assert workers.started[0].pid not in (job.output["pid"], job.output["parent"])
+    until(lambda: "said by the child" in workers.started[0].log)
     until(lambda: not psutil.pid_exists(job.output["pid"]))
     until(lambda: not psutil.pid_exists(job.output["parent"]))
 
 
-def test_an_isolated_handler_may_be_async(app, crew):
-    crew.start()
+def test_an_isolated_handler_may_be_async(app, workers):
+    workers.start()
     assert app.submit("apart_async", {"number": 1}).wait(timeout=60).output == 2
 
 
-def test_progress_of_an_isolated_handler_is_seen_while_it_runs(app, crew):
-    crew.start()
+def test_progress_of_an_isolated_handler_is_seen_while_it_runs(app, workers):
+    workers.start()
     job = app.submit("film", {"scenes": 3}).wait(timeout=60)
     assert job.output == {"render": {"audio": [0, 10, 20]}}
 
 
-def test_a_program_below_finds_nothing_on_its_standard_input(app, crew):
-    assert run(app, crew, "read_input").wait(timeout=60).output == {"heard": "", "inputs": {}}
+def test_a_program_below_finds_nothing_on_its_standard_input(app, workers):
+    assert run(app, workers, "read_input").wait(timeout=60).output == {"heard": "", "inputs": {}}
 
 
 @pytest.mark.parametrize(("act", "cause"), [("die_once", "signal 9"), ("exit_once", "exit code 3")])
-def test_a_child_that_dies_is_a_failed_attempt_and_the_task_is_tried_again(app, crew, act, cause, url):
-    job = run(app, crew, act).wait(timeout=60)
+def test_a_child_that_dies_is_a_failed_attempt_and_the_task_is_tried_again(app, workers, act, cause, url):
+    job = run(app, workers, act).wait(timeout=60)
     assert job.output == {"attempt": 2}
     [(detail,)] = rows(url, "SELECT detail FROM event WHERE name = 'retried'")
     assert "WORKER_CRASHED" in detail
@@ -57,8 +57,8 @@ def test_a_child_that_dies_is_a_failed_attempt_and_the_task_is_tried_again(app, 
     check_journal(url)
 
 
-def test_exceptions_and_bad_results_cross_from_the_child(app, crew):
-    refused = run(app, crew, "refuse").wait(timeout=60)
+def test_exceptions_and_bad_results_cross_from_the_child(app, workers):
+    refused = run(app, workers, "refuse").wait(timeout=60)
     assert (refused.status, refused.failure["error_class"]) == ("ERROR", "PERMANENT")
     assert "not with me" in refused.failure["message"]
     assert "tests/support/apps/app.py" in refused.failure["stack"]
@@ -66,35 +66,35 @@ def test_exceptions_and_bad_results_cross_from_the_child(app, crew):
     assert (bad.status, bad.failure["error_class"]) == ("ERROR", "PAYLOAD_INVALID")
 
 
-def test_a_cancelled_isolated_handler_is_told_and_ends_cancelled(app, crew, url):
-    job = run(app, crew, "obey")
-    until(lambda: crew.journal("start", "obey"))
+def test_a_cancelled_isolated_handler_is_told_and_ends_cancelled(app, workers, url):
+    job = run(app, workers, "obey")
+    until(lambda: workers.journal("start", "obey"))
     app.cancel(job, reason="enough")
     assert job.wait(timeout=60).status == "CANCELLED"
-    assert crew.journal("told")
+    assert workers.journal("told")
     assert names(url, job.id) == ["submitted", "claimed", "asked", "cancelled"]
 
 
-def family(crew):
+def family(workers):
     """Return the child, its program that left for a session of its own, and that program's child."""
-    [line] = until(lambda: crew.journal("bred"))
+    [line] = until(lambda: workers.journal("bred"))
     found = [psutil.Process(int(pid)) for pid in line[1:]]
-    assert os.getsid(found[1].pid) not in (os.getsid(found[0].pid), os.getsid(crew.hands[0].pid))
+    assert os.getsid(found[1].pid) not in (os.getsid(found[0].pid), os.getsid(workers.started[0].pid))
     return found
 
 
-def test_a_worker_killed_with_sigkill_takes_the_whole_tree_with_it(app, crew):
-    run(app, crew, "breed")
-    tree = family(crew)
-    crew.hands[0].kill()
-    until(lambda: not any(process.is_running() for process in tree))
+def test_a_worker_killed_with_sigkill_takes_the_whole_tree_with_it(app, workers):
+    run(app, workers, "breed")
+    tree = family(workers)
+    workers.started[0].kill()
+    assert until(lambda: not any(process.is_running() for process in tree))
 
 
-def test_programs_that_are_started_while_the_tree_is_being_ended_are_ended_too(app, crew):
+def test_programs_that_are_started_while_the_tree_is_being_ended_are_ended_too(app, workers):
     mark = str(os.getpid())
-    hand = crew.start(environment={"WORKSHOP_SWARM": mark})
+    hand = workers.start(environment={"WORKSHOP_SWARM": mark})
     app.submit("apart", {"act": "swarm"})
-    until(lambda: len(crew.journal("bred")) >= 20)
+    until(lambda: len(workers.journal("bred")) >= 20)
     assert sleepers(mark)
     hand.kill()
     until(lambda: not sleepers(mark))
@@ -104,21 +104,21 @@ def sleepers(mark):
     return [one for one in psutil.process_iter(["cmdline"]) if one.info["cmdline"] == ["/bin/sleep", f"600.{mark}"]]
 
 
-def test_a_lost_lease_ends_the_whole_tree(app, crew, url):
-    job = run(app, crew, "breed", lease=6)
-    tree = family(crew)
+def test_a_lost_lease_ends_the_whole_tree(app, workers, url):
+    job = run(app, workers, "breed", lease=6)
+    tree = family(workers)
     Clock(app).advance(3600)
     until(lambda: not any(process.is_running() for process in tree))
-    assert crew.hands[0].said("lease_lost")
-    crew.open("breed")
+    assert workers.started[0].said("lease_lost")
+    workers.open("breed")
     assert job.wait(timeout=60).status == "DONE"
     assert rows(url, "SELECT attempt FROM event WHERE name = 'done'") == [(2,)]
 
 
-def test_the_tree_is_gone_when_the_handler_has_ended(app, crew):
-    job = run(app, crew, "breed")
-    tree = family(crew)
-    crew.open("breed")
+def test_the_tree_is_gone_when_the_handler_has_ended(app, workers):
+    job = run(app, workers, "breed")
+    tree = family(workers)
+    workers.open("breed")
     assert job.wait(timeout=60).status == "DONE"
     until(lambda: not any(process.is_running() for process in tree))
 
@@ -156,8 +156,8 @@ class Silence:
         return None
 
 
-def test_s16_what_is_registered_as_secret_in_the_worker_is_hidden_in_the_child_too(app, crew):
-    crew.start(environment={"WORKSHOP_SECRET": "correct-horse-battery"})
+def test_s16_what_is_registered_as_secret_in_the_worker_is_hidden_in_the_child_too(app, workers):
+    workers.start(environment={"WORKSHOP_SECRET": "correct-horse-battery"})
     job = app.submit("apart", {"act": "login"}).wait(timeout=60)
     assert job.failure is not None
     assert job.failure["message"].startswith("Permanent: cannot log in with [REDACTED:")

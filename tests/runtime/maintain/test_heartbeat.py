@@ -93,13 +93,13 @@ def test_s2_a_worker_that_cannot_renew_stops_acting_and_its_end_changes_nothing(
 
 
 def test_s2_a_worker_whose_server_went_away_stops_acting_before_the_lease_can_be_taken(outpost):
-    hand = outpost.crew.start(environment={"WORKSHOP_LEASE": "2"})
+    hand = outpost.workers.start(environment={"WORKSHOP_LEASE": "2"})
     job = outpost.app.submit("hold", {"name": "a"})
-    until(lambda: outpost.crew.journal("start"))
+    until(lambda: outpost.workers.journal("start"))
     outpost.server.stop("immediate")
-    until(lambda: outpost.crew.journal("told", "a", 1))
+    until(lambda: outpost.workers.journal("told", "a", 1))
     assert hand.said("lease_lost")
-    outpost.crew.open("a")
+    outpost.workers.open("a")
     outpost.server.start()
     assert job.wait(timeout=120).output["attempt"] >= 2
     assert hand.running

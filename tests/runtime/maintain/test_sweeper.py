@@ -27,15 +27,15 @@ from tests.support.wait import until
 TEN_MINUTES = {"WORKSHOP_LEASE": "600"}
 
 
-def test_l1_a_dead_workers_leases_are_taken_back_at_once_and_not_after_ten_minutes(app, crew, url):
-    first = crew.start(environment=TEN_MINUTES)
+def test_l1_a_dead_workers_leases_are_taken_back_at_once_and_not_after_ten_minutes(app, workers, url):
+    first = workers.start(environment=TEN_MINUTES)
     jobs = [app.submit("hold", {"name": str(number)}) for number in range(6)]
-    until(lambda: len(crew.journal("start")) == 6)
-    second = crew.start(environment=TEN_MINUTES)
+    until(lambda: len(workers.journal("start")) == 6)
+    second = workers.start(environment=TEN_MINUTES)
     first.kill()
-    until(lambda: [line[3] for line in crew.journal("start")].count(str(second.pid)) == 6)
+    until(lambda: [line[3] for line in workers.journal("start")].count(str(second.pid)) == 6)
     for number in range(6):
-        crew.open(str(number))
+        workers.open(str(number))
     assert [job.wait(timeout=60).status for job in jobs] == ["DONE"] * 6
     reclaimed = rows(url, "SELECT detail FROM event WHERE name = 'reclaimed'")
     assert reclaimed == [('{"status":"READY","why":"owner gone"}',)] * 6
@@ -172,16 +172,16 @@ def test_s12_a_task_that_kills_its_worker_runs_out_of_attempts(app, url):
     check_places(url)
 
 
-def test_a_task_that_must_not_be_repeated_ends_when_its_worker_dies(app, crew, url):
-    hand = crew.start()
+def test_a_task_that_must_not_be_repeated_ends_when_its_worker_dies(app, workers, url):
+    hand = workers.start()
     job = app.submit("fragile", {"name": "a"})
-    until(lambda: crew.journal("start"))
+    until(lambda: workers.journal("start"))
     hand.kill()
-    crew.start()
+    workers.start()
     assert job.wait(timeout=60).status == "ERROR"
     assert job.failure["error_class"] == "WORKER_CRASHED"
     assert "bury" in job.failure["message"]
-    assert len(crew.journal("start")) == 1
+    assert len(workers.journal("start")) == 1
 
 
 def at_once(count, act):
@@ -252,13 +252,13 @@ def work_off(app, routes):
             app.store.leases.settle([endings.done(lease, output) for lease in leases])
 
 
-def test_two_worker_processes_orchestrate_one_set_of_pipelines_together(app, crew, url):
-    crew.start()
-    crew.start()
+def test_two_worker_processes_orchestrate_one_set_of_pipelines_together(app, workers, url):
+    workers.start()
+    workers.start()
     jobs = app.submit_many("film", [{"scenes": number % 4} for number in range(8)])
     outputs = [job.wait(timeout=120).output for job in jobs]
     assert outputs == [{"render": {"audio": [scene * 10 for scene in range(number % 4)]}} for number in range(8)]
-    assert len(crew.journal("ran", "script")) == 8
-    assert len(crew.journal("ran", "audio")) == 12
+    assert len(workers.journal("ran", "script")) == 8
+    assert len(workers.journal("ran", "audio")) == 12
     check_places(url)
     check_journal(url)

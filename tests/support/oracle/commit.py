@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 Line = dict[str, Any]
-NAMED = {"points": ("name",), "storm": ("storm", "database"), "saboteurs": ("name",), "seeds": ("first", "last")}
+NAMED = {"points": ("name",), "storm": ("storm", "database"), "mutants": ("name",), "seeds": ("first", "last")}
 
 
 class Refused(ValueError):

@@ -103,8 +103,9 @@ class Seen(NamedTuple):
 class Evidence:
     """What the oracle is shown.
 
-    `limits`: the most live leases each limited queue may have had. `has_eye`: the database was watched. `calm_at`: when
-    faults stopped, by the database's clock. `expected`: what a task must have returned, from the evidence alone.
+    `limits`: the most live leases each limited queue may have had. `has_audit_triggers`: the database was
+    watched. `calm_at`: when faults stopped, by the database's clock. `expected`: what a task must have returned, from
+    the evidence alone.
     """
 
     look: Look
@@ -112,7 +113,7 @@ class Evidence:
     limits: dict[str, int] = field(default_factory=dict)
     has_settled: bool = True
     pruned: bool = False
-    has_eye: bool = False
+    has_audit_triggers: bool = False
     calm_at: int | None = None
     expected: Callable[[Evidence, Facts, int], Any] | None = None
 
@@ -167,7 +168,7 @@ class Evidence:
     def seen(self) -> list[Seen]:
         """What the eye saw."""
         query = "SELECT what, task, fence, key, was, now, at, expires_at FROM lab_seen ORDER BY number"
-        return [Seen(*row) for row in self.look(query)] if self.has_eye else []
+        return [Seen(*row) for row in self.look(query)] if self.has_audit_triggers else []
 
     @cached_property
     def results(self) -> dict[tuple[Any, ...], list[Any]]:

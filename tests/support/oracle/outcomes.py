@@ -36,7 +36,7 @@ def s3_nothing_lost(evidence: Evidence) -> Iterator[str]:
     for job, kind, key in evidence.witnessed("acked"):
         facts = evidence.tasks.get(job)
         if facts is None:
-            if not evidence.pruned or (evidence.has_eye and job not in gone):
+            if not evidence.pruned or (evidence.has_audit_triggers and job not in gone):
                 yield f"job {job} ({kind} {key}) was answered and is not there"
         elif (facts.kind, facts.key, facts.parent) != (kind, key, None):
             yield f"{kind} {key} was answered as job {job}, which is {facts.kind} {facts.key}"

@@ -34,7 +34,7 @@ def record(part: str, **fields: object) -> None:
     """Append a line, if anybody collects them and the tree has a name: nobody can say what another would prove.
 
     The line carries the name of the test that wrote it, so that a test that was run again counts once. The broken
-    builds of the saboteurs are copies without a name.
+    builds of the mutants are copies without a name.
     """
     path = os.environ.get("LEASEHOLD_PROOF")
     if not path or (name := commit()) == UNKNOWN:
@@ -82,7 +82,7 @@ def page(lines: Iterable[Line], engine: Callable[[str], str] = engine_of) -> str
         *_seeds(parts["seeds"]),
         *_points(parts["points"]),
         *_storms(parts["storm"]),
-        *_saboteurs(parts["saboteurs"]),
+        *_mutants(parts["mutants"]),
     ]
     return "\n".join(text) + "\n"
 
@@ -190,7 +190,7 @@ def _late(line: Line) -> str:
     return f"{found['p50']:.2f} / {found['p99']:.2f} / {found['longest']:.2f} s of {found['count']:,}"
 
 
-def _saboteurs(lines: list[Line]) -> list[str]:
+def _mutants(lines: list[Line]) -> list[str]:
     if not lines:
         return []
     caught = sum(line["caught"] is not None for line in lines)

@@ -14,7 +14,7 @@ from tests.support.db import connected, rows
 from tests.support.oracle import evidence, leases, oracle, outcomes, outside, record, states, triggers
 from tests.support.oracle.evidence import Evidence
 from tests.support.oracle.oracle import CHECKS, judge
-from tests.support.oracle.triggers import open_eye
+from tests.support.oracle.triggers import install_audit_triggers
 
 # What each case does to the tables, or to what the witness saw, and which promise that breaks.
 TABLES = {
@@ -158,7 +158,7 @@ def live(url, folder):
     doomed, stopped, moving, mended = add_kinds(app, outside.watched)
     app.migrate()
     with connected(url) as connection:
-        open_eye(connection, "sqlite" if url.startswith("sqlite") else "postgres")
+        install_audit_triggers(connection, "sqlite" if url.startswith("sqlite") else "postgres")
     app.queues.limit("narrow", NARROW)
     named = {}
     for number in range(20):
@@ -203,7 +203,7 @@ def broken(url, statement):
 
 
 def verdict(look, lines):
-    return judge(Evidence(look, lines, {"narrow": NARROW}, has_eye=True, calm_at=1))
+    return judge(Evidence(look, lines, {"narrow": NARROW}, has_audit_triggers=True, calm_at=1))
 
 
 def test_a_sound_world_is_found_sound(world):

@@ -36,8 +36,8 @@ def storm(name: str, **fields) -> proof_report.Line:
     return line | {"lease_seconds": 2.0, "repickups": late, "spared": ""} | fields
 
 
-def saboteur(name: str, caught: str | None = "tests/x.py::test_y", **fields) -> proof_report.Line:
-    return {"part": "saboteurs", "commit": "abc", "test": "", "name": name, "caught": caught, "seconds": 5} | fields
+def mutant(name: str, caught: str | None = "tests/x.py::test_y", **fields) -> proof_report.Line:
+    return {"part": "mutants", "commit": "abc", "test": "", "name": name, "caught": caught, "seconds": 5} | fields
 
 
 def whole() -> list[proof_report.Line]:
@@ -49,7 +49,7 @@ def whole() -> list[proof_report.Line]:
             name = f"{wanted.storm} on {database}"
             line = storm(wanted.storm, database=database, test=name, faults=both, measured={"snapshot seconds": 300})
             storms.append(line)
-    builds = [saboteur(f"build {number}") for number in range(40)]
+    builds = [mutant(f"build {number}") for number in range(40)]
     return [seeds(0, SEEDS - 1), *(points(f"scenario {number}") for number in range(SCENARIOS)), *storms, *builds]
 
 
@@ -86,8 +86,8 @@ def test_the_document_adds_up_what_the_lines_say_and_holds_nothing_else():
         storm("kills"),
         storm("stops", faults={"SIGKILL": 5, "SIGSTOP": 200}),
         storm("restarts", repickups={"count": 0, "p50": None, "p99": None, "longest": None}, spared="Nobody is lost."),
-        saboteur("no fence"),
-        saboteur("no jitter", None),
+        mutant("no fence"),
+        mutant("no jitter", None),
     ]
     page = proof_report.page(lines)
     assert "20 runs (seeds 0 to 19), 100 points passed, 1.0 hours of computing, 2 broken promises." in page
@@ -108,12 +108,12 @@ def test_the_document_adds_up_what_the_lines_say_and_holds_nothing_else():
 def test_of_a_test_that_was_run_again_the_last_line_counts():
     failed = storm("kills", verdict=["S3: task 5 is lost"], counts={"jobs": 3})
     page = proof_report.page(
-        [failed, saboteur("no fence", None), storm("kills"), saboteur("no fence"), seeds(0, 9), seeds(0, 9)]
+        [failed, mutant("no fence", None), storm("kills"), mutant("no fence"), seeds(0, 9), seeds(0, 9)]
     )
     assert "1 tests, 5,000 jobs, 900 re-pickups" in page
     assert "is lost" not in page
     assert "- abc: The storm 'kills' on sqlite without a fault of ours: 1 things are wrong." in page
-    assert "- abc: The saboteur 'no fence' survived." in page
+    assert "- abc: The mutant 'no fence' survived." in page
     assert "1 of 1 mutants were detected." in page
     assert "10 runs (seeds 0 to 9)" in page
     assert "S3: task 5 is lost" in proof_report.page([storm("kills"), failed])
@@ -183,8 +183,8 @@ def test_a_run_that_shows_everything_says_so():
         ),
         ({"part": "storm", "repickups": {"count": 1, "p99": 4.5}}, "p99 of re-pickup within 4 s; it was 4.50 s."),
         ({"part": "storm", "repickups": {"count": 0, "p99": None}}, "p99 of re-pickup; nothing was picked up again."),
-        ({"part": "saboteurs", "caught": None}, "The saboteur 'build 0' found out: it survived."),
-        ({"part": "saboteurs", "commit": "abc-dirty"}, "The tree had changes that are in no commit"),
+        ({"part": "mutants", "caught": None}, "The mutant 'build 0' found out: it survived."),
+        ({"part": "mutants", "commit": "abc-dirty"}, "The tree had changes that are in no commit"),
     ],
 )
 def test_what_a_run_falls_short_of_is_listed(change, said):

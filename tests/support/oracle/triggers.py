@@ -92,6 +92,6 @@ CREATE TRIGGER lab_delivery AFTER UPDATE ON leasehold.delivery
 """
 
 
-def open_eye(connection: Any, dialect: str) -> None:
+def install_audit_triggers(connection: Any, dialect: str) -> None:
     """Have a database with the engine's schema watched from now on."""
     connection.execute(_SQLITE if dialect == "sqlite" else _POSTGRES)

@@ -9,7 +9,7 @@ from typing import Any
 Line = dict[str, Any]
 SEEDS = 1_000_000
 SCENARIOS = 30
-SABOTEURS = 30
+MUTANTS = 30
 SNAPSHOT_SECONDS = 120
 BOUND_SECONDS = 2.0
 BOTH = ("sqlite", "postgres")
@@ -46,16 +46,14 @@ WANTED = (
 
 def unshown(lines: list[Line]) -> list[str]:
     """Tell what the lines that count do not show."""
-    parts = {
-        name: [line for line in lines if line["part"] == name] for name in ("seeds", "points", "storm", "saboteurs")
-    }
+    parts = {name: [line for line in lines if line["part"] == name] for name in ("seeds", "points", "storm", "mutants")}
     return [
         *_of_the_tree(lines),
         *_of_seeds(parts["seeds"]),
         *_of_points(parts["points"]),
         *(said for wanted in WANTED for said in _of_wanted(wanted, parts["storm"])),
         *(said for line in parts["storm"] for said in _of_storm(line)),
-        *_of_saboteurs(parts["saboteurs"]),
+        *_of_mutants(parts["mutants"]),
     ]
 
 
@@ -63,8 +61,8 @@ def wrong_in(line: Line) -> list[str]:
     """Tell what one line alone says that it should not."""
     if line["part"] == "storm":
         return list(_of_storm(line))
-    if line["part"] == "saboteurs":
-        return [f"The saboteur '{line['name']}' survived."] if line["caught"] is None else []
+    if line["part"] == "mutants":
+        return [f"The mutant '{line['name']}' survived."] if line["caught"] is None else []
     what = f"Seeds {line['first']:,} to {line['last']:,}" if line["part"] == "seeds" else f"Scenario '{line['name']}'"
     return [f"{what}: {line['bad']} broken promises."] if line["bad"] else []
 
@@ -114,9 +112,9 @@ def _of_storm(line: Line) -> Iterator[str]:
         yield f"{name} for minutes: it was open for {line['measured'].get('snapshot seconds', 0):g} s."
 
 
-def _of_saboteurs(lines: list[Line]) -> Iterator[str]:
-    if len(lines) < SABOTEURS:
-        yield f"{SABOTEURS} saboteurs: {len(lines)} were tried."
+def _of_mutants(lines: list[Line]) -> Iterator[str]:
+    if len(lines) < MUTANTS:
+        yield f"{MUTANTS} mutants: {len(lines)} were tried."
     for line in lines:
         if line["caught"] is None:
-            yield f"The saboteur '{line['name']}' found out: it survived."
+            yield f"The mutant '{line['name']}' found out: it survived."

@@ -241,15 +241,15 @@ def test_nothing_is_left_when_the_owner_of_a_server_is_killed(family):
     owner, pids = family("wait")
     assert not any(map(is_gone, pids))
     owner.kill()
-    until(lambda: all(map(is_gone, pids)))
+    assert until(lambda: all(map(is_gone, pids)))
 
 
 def test_nothing_is_left_when_the_owner_of_a_server_ends_and_closes_nothing(family):
     _, pids = family("leave")
-    until(lambda: all(map(is_gone, pids)))
+    assert until(lambda: all(map(is_gone, pids)))
 
 
 def test_nothing_is_left_when_a_server_is_killed(family):
     _, (server, *pids) = family("wait")
     os.kill(server, signal.SIGKILL)
-    until(lambda: all(map(is_gone, pids)))
+    assert until(lambda: all(map(is_gone, pids)))

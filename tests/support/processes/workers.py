@@ -17,7 +17,7 @@ from tests.support.processes.fork_server import Process, start_module
 from tests.support.wait import until
 
 
-class Hand:
+class WorkerProcess:
     """One worker process."""
 
     def __init__(self, process: Process, log: Path) -> None:
@@ -52,33 +52,33 @@ class Hand:
         return self._process.wait(timeout=60)
 
 
-class Crew:
+class WorkerGroup:
     """The worker processes of one test, on one database."""
 
     def __init__(self, url: str, folder: Path) -> None:
         self.url = url
         self.folder = folder
-        self.hands: list[Hand] = []
+        self.started: list[WorkerProcess] = []
 
-    def start(self, *, environment: dict[str, str] | None = None, **options: object) -> Hand:
+    def start(self, *, environment: dict[str, str] | None = None, **options: object) -> WorkerProcess:
         """Start a worker and return when it takes work."""
         hand = self.run("tests.support.processes.start", json.dumps(options), environment=environment)
         until(lambda: hand.said("worker_started"))
         return hand
 
-    def orchestrate(self) -> Hand:
+    def orchestrate(self) -> WorkerProcess:
         """Start a process that does upkeep and runs no tasks."""
         return self.run("tests.support.processes.orchestrate")
 
-    def run(self, module: str, *arguments: str, environment: dict[str, str] | None = None) -> Hand:
-        """Start a Python module as a process of this crew."""
-        log = self.folder / f"worker-{len(self.hands)}.log"
+    def run(self, module: str, *arguments: str, environment: dict[str, str] | None = None) -> WorkerProcess:
+        """Start a Python module as a process of this group."""
+        log = self.folder / f"worker-{len(self.started)}.log"
         known = {"LEASEHOLD_URL": self.url, "WORKSHOP_FOLDER": str(self.folder)}
         with log.open("wb") as lines:
             environment = os.environ | known | (environment or {})
             process = start_module(module, *arguments, env=environment, stdout=lines, stderr=lines)
-        hand = Hand(process, log)
-        self.hands.append(hand)
+        hand = WorkerProcess(process, log)
+        self.started.append(hand)
         return hand
 
     def open(self, name: str) -> None:
@@ -93,32 +93,32 @@ class Crew:
         return [line for line in lines if line[: len(wanted)] == wanted]
 
     def close(self) -> None:
-        for hand in self.hands:
+        for hand in self.started:
             if hand.running:
                 hand.kill()
 
 
 @pytest.fixture
-def crew(url, tmp_path) -> Iterator[Crew]:
+def workers(url, tmp_path) -> Iterator[WorkerGroup]:
     folder = tmp_path / "workshop"
     folder.mkdir()
-    with contextlib.closing(Crew(url, folder)) as crew:
-        yield crew
+    with contextlib.closing(WorkerGroup(url, folder)) as workers:
+        yield workers
 
 
 @pytest.fixture
 def app(url) -> Iterator[Leasehold]:
-    """An app in the test's own process, on the same database as the crew."""
+    """An app in the test's own process, on the same database as the workers."""
     with contextlib.closing(Leasehold(url)) as app:
         yield app
 
 
 @dataclass(frozen=True, slots=True)
 class Outpost:
-    """A PostgreSQL server that may be stopped, with a crew and an app of its own."""
+    """A PostgreSQL server that may be stopped, with workers and an app of its own."""
 
     server: PostgresServer
-    crew: Crew
+    workers: WorkerGroup
     app: Leasehold
 
 
@@ -128,6 +128,6 @@ def outpost(private_postgres, tmp_path) -> Iterator[Outpost]:
     url = server.create_database()
     folder = tmp_path / "workshop"
     folder.mkdir()
-    with contextlib.closing(Leasehold(url)) as app, contextlib.closing(Crew(url, folder)) as crew:
+    with contextlib.closing(Leasehold(url)) as app, contextlib.closing(WorkerGroup(url, folder)) as workers:
         app.migrate()
-        yield Outpost(server, crew, app)
+        yield Outpost(server, workers, app)

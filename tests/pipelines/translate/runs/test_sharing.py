@@ -25,7 +25,7 @@ from tests.pipelines.translate.workspace import (
 )
 from tests.pipelines.translate.workspace import requested_text as asked_for
 from tests.support.processes.fork_server import ROOT
-from tests.support.processes.workers import Hand
+from tests.support.processes.workers import WorkerProcess
 from tests.support.wait import until
 
 SERVING = "worker_started"
@@ -46,7 +46,7 @@ def worker(workspace, url):
     with path.open("wb") as said:
         words = [sys.executable, "-m", "leasehold", "worker", "leasehold.pipelines.translate"]
         process = subprocess.Popen(words, cwd=ROOT, env=known() | told_so, stdout=said, stderr=said)
-    hand = Hand(process, path)
+    hand = WorkerProcess(process, path)
     try:
         until(lambda: hand.said(SERVING))
         yield hand
