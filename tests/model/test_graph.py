@@ -37,10 +37,17 @@ def test_a_graph_that_cannot_run_is_refused_with_the_reason(stages, words):
 
 
 def test_graphs_that_can_run_are_accepted():
-    check()
-    check(stage("a"))
-    check(stage("b", "a"), stage("a"))
-    check(stage("a"), stage("b", "a", each="list"), stage("c", "a"), stage("d", "b", "c"))
+    graphs: list[list[Stage]] = [
+        [],
+        [stage("a")],
+        [stage("b", "a"), stage("a")],
+        [stage("a"), stage("b", "a", each="list"), stage("c", "a"), stage("d", "b", "c")],
+    ]
+    for stages in graphs:
+        check(*stages)
+        assert [child.stage for child in children_of(Definition("film", Terms(), tuple(stages)), 1, 0, 0)] == [
+            one.name for one in stages
+        ]
 
 
 @settings(derandomize=True)

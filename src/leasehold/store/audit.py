@@ -36,7 +36,7 @@ class Audit:
 
     def write(self, principal: str, action: str, noun: str, noun_id: int, detail: dict[str, Any] | None = None) -> int:
         """Add a line, in a transaction of its own or the caller's; return its number."""
-        return self._database.transact(lambda session: note(session, principal, action, noun, noun_id, detail))
+        return self._database.transact(lambda session: add_line(session, principal, action, noun, noun_id, detail))
 
     def list(self, noun: str, noun_id: int, most: int = PAGE_MAX) -> list[AuditLine]:
         """Read the lines of one row, oldest first."""
@@ -44,7 +44,7 @@ class Audit:
         return [AuditLine(*row) for row in rows]
 
 
-def note(
+def add_line(
     session: Session, principal: str, action: str, noun: str, noun_id: int, detail: dict[str, Any] | None = None
 ) -> int:
     """Add a line inside the transaction of the change it tells of; return its number."""

@@ -29,8 +29,7 @@ from leasehold.model.failure.failure import Failure
 from leasehold.model.limits import PAGE_MAX
 from leasehold.model.revival import Case, JobTask, JobTasks, LetterState, Need, RevivalMove
 from leasehold.model.status import Status
-from leasehold.store import audit
-from leasehold.store.audit import AuditLine
+from leasehold.store.audit import AuditLine, add_line
 from leasehold.store.db.database import Database, Row, Session
 from leasehold.store.db.documents import document
 from leasehold.store.stages import StageSteps
@@ -149,7 +148,7 @@ class DeadLetters:
             letter = _read(session, letter_id)
             if letter.state != LetterState.OPEN:
                 raise LetterRevived(f"Letter {letter_id} is {letter.state}.")
-            audit.note(session, principal, "evidence", NOUN, letter_id, detail)
+            add_line(session, principal, "evidence", NOUN, letter_id, detail)
 
         self._database.transact(work)
 
@@ -163,7 +162,7 @@ class DeadLetters:
             if not session.run("deadletters/answer_effect", **known):
                 raise EffectSettled(f"Letter {letter_id} is {letter.state}; the effect is {key[:16]}.")
             detail = {"effect": key, "happened": result is not None}
-            audit.note(session, principal, "answer", NOUN, letter_id, detail)
+            add_line(session, principal, "answer", NOUN, letter_id, detail)
 
         self._database.transact(work)
 
@@ -175,7 +174,7 @@ class DeadLetters:
             if not session.run("deadletters/close_effect", job=job_id, key=key, result=result, failure=failure):
                 raise EffectSettled(f"Job {job_id} was not called off, or is still stopping; the effect is {key[:16]}.")
             detail = {"effect": key, "happened": result is not None}
-            audit.note(session, principal, "answer", "job", job_id, detail)
+            add_line(session, principal, "answer", "job", job_id, detail)
 
         self._database.transact(work)
 
@@ -194,7 +193,7 @@ class DeadLetters:
             _check_resolvable(letter)
             if not session.run("deadletters/resolve", letter=letter_id, state=letter.state):
                 raise LetterRevived(f"Letter {letter_id} was resolved by another.")
-            audit.note(session, principal, "resolve", NOUN, letter_id, {"notes": notes})
+            add_line(session, principal, "resolve", NOUN, letter_id, {"notes": notes})
 
         self._database.transact(work)
 
@@ -267,7 +266,7 @@ def _landed(session: Session, press: ReviveRequest) -> Revived | None:
 def _note(session: Session, press: ReviveRequest, done: Revived) -> None:
     did = {**structs.asdict(done), "queues": sorted(done.queues)}
     detail = {"did": did, "from_start": press.from_start, "nonce": press.nonce}
-    audit.note(session, press.principal, "revive", NOUN, press.letter_id, detail)
+    add_line(session, press.principal, "revive", NOUN, press.letter_id, detail)
 
 
 def _place(session: Session, letter: LetterRow, press: ReviveRequest) -> Revived:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from leasehold import clock
 from leasehold.errors import DeliverySettled, DeliveryUnknown
 from leasehold.model.outbox import LOOKUPS_MAX, STUCK, ClaimedDelivery, DeliveryMark, DeliveryRow
-from leasehold.store import audit
+from leasehold.store.audit import add_line
 from leasehold.store.db.database import Database, Session
 from leasehold.store.db.documents import document
 
@@ -81,7 +81,7 @@ class Deliveries:
         def work(session: Session) -> list[DeliveryRow]:
             found = [DeliveryRow(*row) for row in session.run("deliveries/reconcile", **asked)]
             for one in found:
-                audit.note(session, principal, "reconcile", "delivery", one.id, {"named": delivery_id is not None})
+                add_line(session, principal, "reconcile", "delivery", one.id, {"named": delivery_id is not None})
             return found
 
         return self._database.transact(work)
@@ -96,7 +96,7 @@ class Deliveries:
             if not rows:
                 return None
             detail = {"notes": answer.notes, "notification_id": answer.notification_id, "sent": answer.sent}
-            audit.note(session, answer.principal, "answer", "delivery", delivery_id, detail)
+            add_line(session, answer.principal, "answer", "delivery", delivery_id, detail)
             return DeliveryRow(*rows[0])
 
         written, in_doubt = self._database.transact_checked(work)

@@ -8,7 +8,7 @@ from typing import Final
 from msgspec import Struct, structs
 
 from leasehold.model.limits import PAGE_MAX
-from leasehold.store import audit
+from leasehold.store.audit import add_line
 from leasehold.store.db.database import Database, Session
 from leasehold.store.db.documents import document
 
@@ -52,7 +52,7 @@ class Pruner:
 
         def work(session: Session) -> Pruned:
             pruned = Pruned(*session.run("retention/prune", jobs=document(jobs))[0])
-            audit.note(session, principal, "prune", "job", jobs[0], {**structs.asdict(pruned), "last_job": jobs[-1]})
+            add_line(session, principal, "prune", "job", jobs[0], {**structs.asdict(pruned), "last_job": jobs[-1]})
             return pruned
 
         return self._database.transact(work)
