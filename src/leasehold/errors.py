@@ -396,4 +396,4 @@ class Cancelled(Exception):
 
 
 class Released(Exception):
-    """Raised by a handler when `task.leaving`: it gives the task back. At any other time it is an ordinary failure."""
+    """Raised by a handler when `task.stopping`: it gives the task back. At any other time it is an ordinary failure."""
