@@ -54,9 +54,9 @@ class Handler:
         takes_all = self.stage is not None or self.accepted is None
         unknown = frozenset() if takes_all else payload.keys() - (self.accepted or frozenset())
         if missing or unknown:
-            said = [f"missing: {', '.join(sorted(missing))}"] if missing else []
-            said += [f"unknown: {', '.join(sorted(unknown))}"[:200]] if unknown else []
-            raise ArgumentsInvalid(f"Handler '{self.route}': {'; '.join(said)}.")
+            problems = [f"missing: {', '.join(sorted(missing))}"] if missing else []
+            problems += [f"unknown: {', '.join(sorted(unknown))}"[:200]] if unknown else []
+            raise ArgumentsInvalid(f"Handler '{self.route}': {'; '.join(problems)}.")
 
 
 def make_handler(

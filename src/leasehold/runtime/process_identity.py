@@ -1,4 +1,4 @@
-"""Who this process is, and whether another one is certainly gone. Never guesses: where it cannot know, it says no."""
+"""Who this process is, and whether another one is certainly gone. Never guesses: in doubt the answer is no."""
 
 from __future__ import annotations
 

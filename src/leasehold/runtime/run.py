@@ -104,7 +104,7 @@ def mark_isolated_process() -> None:
 def _refuse_inside_handler() -> None:
     """Refuse to work from within a handler: it would wait for its own end."""
     if _is_isolated:
-        raise Misuse("An isolated handler's module is run anew: work and drain under `if __name__ == '__main__':`.")
+        raise Misuse("An isolated handler's module is run again: work and drain under `if __name__ == '__main__':`.")
     if threading.current_thread().name in ("leasehold-handler", "leasehold-loop"):
         raise Misuse("A handler cannot work or drain: it would wait for its own end.")
 

@@ -172,7 +172,7 @@ class Task:
     ) -> None:
         """Have a message sent once: written with the end of this task, if it is DONE, and sent by a relay after that.
 
-        A recipient gets a subject's version once, whatever is delivered again; `provider` names who carries it, as
+        A recipient gets a subject's version once, whatever is delivered again; `provider` names who sends it, as
         registered with `app.deliveries.provider` in this process or another.
         """
         self.effects.check_outside("deliver")

@@ -118,7 +118,7 @@ class Worker:
         )
         self._relay = Relay(self._stores.open(), plan.providers, self._events) if plan.providers else None
         self._shutdown_store = self._stores.open(SHUTDOWN_PATIENCE_SECONDS)
-        self._listener_thread = threading.Thread(target=self._listen, name="leasehold-ear", daemon=True)
+        self._listener_thread = threading.Thread(target=self._listen, name="leasehold-listener", daemon=True)
         self._stopped = threading.Event()
 
     def start(self) -> None:
@@ -194,7 +194,7 @@ class Worker:
         return len(late)
 
     def _deregister(self, left: int) -> None:
-        """Sign off, unless leases are left: whoever finds this process gone then takes them back."""
+        """Deregister, unless leases are left: the worker that finds this process gone reclaims them."""
         try:
             if left == 0 and not self._shutdown_store.leases.held_by(self.id):
                 self._shutdown_store.workers.deregister([self.id])

@@ -42,7 +42,7 @@ class Branches:
         self._asleep[branch] = until
 
     def mark_ready(self, queues: Iterable[str]) -> None:
-        """There is news of these. Counted, for whoever was just asking."""
+        """Something changed in these branches. Counted, for a claim that is under way."""
         self.news += 1
         for queue in queues:
             self._asleep.pop(queue, None)
@@ -58,7 +58,7 @@ class Branches:
         return min(due.values()) - now if due else None
 
     def forget(self) -> None:
-        """List them anew when asked next."""
+        """List them again at the next call."""
         self._listed_at = None
 
     def turn(self) -> None:

@@ -24,7 +24,7 @@ class Capacity:
         self._on_free: Callable[[Iterable[str]], None] = _ignore
 
     def notify_on_free(self, limited: Iterable[str], on_free: Callable[[Iterable[str]], None]) -> None:
-        """Have it told at once when there may be room in a limited or capped queue again."""
+        """Call `on_free` at once when a limited or capped queue may have a free slot again."""
         self._scarce = frozenset(limited).union(self._caps)
         self._on_free = on_free
 
@@ -45,7 +45,7 @@ class Capacity:
         self.announce_free({queue})
 
     def announce_free(self, queues: Iterable[str]) -> None:
-        """Tell who waits for room in a limited or capped queue that an end was written, which frees its slot."""
+        """Announce that an end was written, which frees a slot of a limited or capped queue."""
         if self._scarce:
             scarce = [one for one in queues if not self._scarce.isdisjoint((one, base_of(one), family_of(one)))]
             if scarce:

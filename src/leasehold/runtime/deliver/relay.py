@@ -1,8 +1,8 @@
-"""The relay: takes due deliveries and has them carried, each on a thread of its own.
+"""The relay: claims due deliveries and sends them, each on a thread of its own.
 
-It claims by state, only for providers registered in this process, and no more than it carries at once; what it
-carries it keeps claimed, so that another relay takes a row only when this one is gone. A relay that could not keep a
-claim does not begin to send. It asks the database nothing unless told that something is due.
+It claims by state, only for providers registered in this process, and no more than it sends at once. It renews
+those claims, so that another relay claims a row only when this one is gone. A relay that could not keep a claim does
+not begin to send. It asks the database nothing until a pulse shows that something is due.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from leasehold.store.workers import Pulse
 
 
 class HeldDelivery:
-    """A delivery that this process carries. `deadline` is in uptime microseconds."""
+    """A delivery that this process sends. `deadline` is in uptime microseconds."""
 
     def __init__(self, taken: ClaimedDelivery, asked_at: int) -> None:
         self.taken = taken
@@ -56,8 +56,8 @@ Send = Callable[[], None]
 
 
 def run_on_thread(_: HeldDelivery, send: Send) -> None:
-    """Have a delivery carried on a thread of its own."""
-    threading.Thread(target=send, name="leasehold-courier", daemon=True).start()
+    """Send a delivery on a thread of its own."""
+    threading.Thread(target=send, name="leasehold-sender", daemon=True).start()
 
 
 class Relay:
@@ -92,18 +92,18 @@ class Relay:
         self._events.relay_started(self._names)
 
     def on_pulse(self, pulse: Pulse) -> None:
-        """Act on what the pulse says: something is due, or something is marked without evidence."""
+        """Act on a pulse: something is due, or something is marked without evidence."""
         self._has_suspects = self._has_suspects or pulse.deliveries_inconsistent
         if self._has_suspects or (pulse.delivery_due_at is not None and pulse.delivery_due_at <= pulse.now):
             self._due.set()
 
     @property
     def busy(self) -> int:
-        """How many deliveries are being carried or taken."""
+        """How many deliveries are being sent or claimed."""
         return self._is_taking + len(self._held)
 
     def close(self, grace: float) -> None:
-        """Take no more, and let what is being carried end within `grace` seconds; the rest is looked up by others."""
+        """Claim no more, and let what is being sent end within `grace` seconds; others look up the rest."""
         self._stopped.set()
         self._due.set()
         if self._thread.is_alive():
@@ -122,13 +122,13 @@ class Relay:
             self.poll_once()
 
     def poll_once(self) -> None:
-        """Make one pass: keep what is being carried, and take more if told that something is due."""
-        told = self._due.is_set()
-        if told:  # else whoever nudges at this very moment would not be heard
+        """Make one pass: renew what is being sent, and claim more if something is due."""
+        is_due = self._due.is_set()
+        if is_due:  # else a pulse at this very moment would be lost
             self._due.clear()
         self._try_renew()
         try:
-            if told and not self._stopped.is_set():
+            if is_due and not self._stopped.is_set():
                 self._is_taking = True  # until what was taken is held
                 self._claim_due()
         except Exception as error:  # noqa: BLE001 — the relay must outlive any one pass; the next pulse repeats it
@@ -150,7 +150,7 @@ class Relay:
         self._claim()
 
     def _renew(self) -> None:
-        """Keep what is being carried, where its time is running out; what is gone is not begun any more."""
+        """Renew the claims that are running out; a delivery whose claim is gone is not begun any more."""
         with self._changed:
             held = [one for one in self._held.values() if one.is_ageing()]
         if not held:
@@ -192,7 +192,7 @@ class Relay:
         try:
             self._sender.send(held.taken, held.is_held)
         except Exception as error:  # noqa: BLE001 — not marked: the claim runs out, and it is looked up
-            self._events.component_failed("courier", error)
+            self._events.component_failed("sender", error)
         finally:
             self._end(held)
 

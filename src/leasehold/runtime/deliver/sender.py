@@ -1,6 +1,6 @@
-"""The courier: carries one delivery, from the claim to the one write that says what came of it.
+"""The sender of one delivery, from the claim to the one write that records what came of it.
 
-claim   committed before anything else: whoever comes later sees that it may have been sent
+claim   committed before anything else: later readers see that it may have been sent
 look    first, where an earlier try may have sent it
 send    with a token made of subject, recipient and version, the same on every try
 mark    the provider's id, the time and the status, in one write that lands only while the claim stands
@@ -39,7 +39,7 @@ class RegisteredProvider:
 
 
 class DeliverySender:
-    """Carries what was claimed. Never raises what a provider raises."""
+    """Sends what was claimed. Never raises what a provider raises."""
 
     def __init__(self, store: Store, providers: Mapping[str, RegisteredProvider], events: EventLog) -> None:
         self._store = store
@@ -47,7 +47,7 @@ class DeliverySender:
         self._events = events
 
     def send(self, taken: ClaimedDelivery, is_held: Callable[[], bool]) -> None:
-        """Look up or send, then mark. `is_held` tells whether the claim can still be relied upon."""
+        """Look up or send, then mark. `is_held`: whether the claim can still be relied upon."""
         registered = self._providers[taken.provider]
         mark = _look_up(taken, registered) if taken.may_be_sent else None
         if mark is None:
@@ -79,10 +79,10 @@ def _look_up(taken: ClaimedDelivery, registered: RegisteredProvider) -> Delivery
 
 
 def _find(taken: ClaimedDelivery, provider: Provider) -> Sent | Absent | Unknown:
-    """Look it up; whatever goes wrong means that it could not be told."""
+    """Look it up; whatever goes wrong leaves it unknown."""
     try:
         found = provider.find(taken.to_send, taken.notification_id)
-    except BaseException as error:  # noqa: BLE001 — a look-up that fails tells nothing
+    except BaseException as error:  # noqa: BLE001 — a look-up that fails proves nothing
         return Unknown(_failure(IN_DOUBT, error).message)
     if isinstance(found, Sent) and _is_id(found):
         return found

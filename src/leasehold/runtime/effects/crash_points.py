@@ -22,7 +22,7 @@ _watchers: list[Watcher] = []
 
 
 def reach(point: Point, intent: Intent) -> None:
-    """Tell whoever watches that an effect comes by this point."""
+    """Call every watcher: an effect has reached this point."""
     if _watchers:
         for watcher in tuple(_watchers):
             watcher(point, intent)

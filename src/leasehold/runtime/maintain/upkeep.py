@@ -1,7 +1,7 @@
-"""Upkeep: one thread that asks the pulse about once a second and does what it says, as orchestrator and as sweeper.
+"""Upkeep: one thread that polls the pulse about once a second and acts on it, as orchestrator and as sweeper.
 
-A quiet worker makes this one statement a second and no other. Nudges (a stage ended here, a hint came in) make it
-ask at once.
+A quiet worker makes this one statement a second and no other. `poll_now` (a stage ended here,
+a wake-up came in) makes it poll at once.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Upkeep:
                 pause = PULSE_SECONDS
 
     def poll_once(self) -> float:
-        """Ask once and do what the answer says; return how long to wait before asking again."""
+        """Poll once and act on the answer; return how long to wait before the next poll."""
         pulse = self._store.workers.pulse(self._question())
         self._on_pulse(pulse)
         queues = self._act(pulse)

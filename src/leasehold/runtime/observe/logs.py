@@ -18,7 +18,7 @@ LINE_LENGTH_MAX: Final = 64 * 1024
 DEPTH_MAX: Final = 8
 TEXT_COST: Final = 64  # what it takes to look at a text, in characters: many short ones cost more than a long one
 TOO_MUCH: Final = "(withheld: too large, too deep or not to be read)"
-STACK_OWN: Final = 3  # frames of this module and of logging, which say nothing
+STACK_OWN: Final = 3  # frames of this module and of logging, which explain nothing
 
 
 class Log(logging.LoggerAdapter[logging.Logger]):
@@ -30,7 +30,7 @@ class Log(logging.LoggerAdapter[logging.Logger]):
     def log(self, level: int, msg: object, *args: object, **kwargs: Any) -> None:
         """Put a line together and redact it, before any handler of the program's sees a part of it."""
         if self.isEnabledFor(level):
-            line, kept = self.process(_said(msg, args), kwargs)
+            line, kept = self.process(_message(msg, args), kwargs)
             self.logger.log(level, "%s", line, **{"stacklevel": 2, **kept})
 
     def process(self, msg: Any, kwargs: MutableMapping[str, Any]) -> tuple[Any, MutableMapping[str, Any]]:
@@ -47,7 +47,7 @@ class Log(logging.LoggerAdapter[logging.Logger]):
         return clean(line), kept
 
 
-def _said(msg: object, args: tuple[object, ...]) -> str:
+def _message(msg: object, args: tuple[object, ...]) -> str:
     try:
         return str(msg) % args if args else str(msg)
     except (TypeError, ValueError):
@@ -70,7 +70,7 @@ def _trace(exc_info: object) -> str:
 
 
 def cleaned(value: object, name: str = "") -> Any:
-    """Return a value without secrets, inside containers too; the name it stands under may tell that it is one."""
+    """Return a value without secrets, inside containers too; its name may show that it is one."""
     return _Room().tidy(value, name)
 
 
@@ -109,8 +109,8 @@ class _Room:
         if not name:
             return bare
         whole = f"{name}={_plain(bare)}"
-        said = clean(whole)
-        return bare if said == whole else said.removeprefix(f"{name}=").strip("'\"")
+        cleaned_whole = clean(whole)
+        return bare if cleaned_whole == whole else cleaned_whole.removeprefix(f"{name}=").strip("'\"")
 
     def _items(self, items: Iterable[object], name: str, depth: int) -> list[Any]:
         found: list[Any] = []
@@ -131,9 +131,9 @@ class _Room:
 
     def _opaque(self, value: object, name: str) -> Any:
         """Return a thing as it is if it shows no secret when it is written out, else what is left of its text."""
-        said, shown = str(value), repr(value)
-        tidy = self._text(said, name)
-        return value if (tidy, clean(shown)) == (said, shown) else tidy
+        text, shown = str(value), repr(value)
+        tidy = self._text(text, name)
+        return value if (tidy, clean(shown)) == (text, shown) else tidy
 
 
 def clean(line: str, redact: Callable[[str], str] = scrub) -> str:

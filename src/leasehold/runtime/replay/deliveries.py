@@ -1,6 +1,6 @@
-"""The messages of a replayed attempt beside those on record: each must be posted again, and no other.
+"""The messages of a replayed attempt compared with those on record: each must be posted again, and no other.
 
-A message that stood already when the attempt was done is not on record as its own; that it was posted is told by the
+A message that stood already when the attempt was done is not on record as its own; that it was posted is known from the
 marks of the attempt's messages, which its last event has.
 """
 

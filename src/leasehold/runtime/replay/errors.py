@@ -22,7 +22,7 @@ from leasehold.model.failure.verdict import Verdict, pause
 
 # What a module is called while it is a program, or a program's isolated handler; a replay imports it by its name.
 PROGRAMS: Final = ("__main__", "__leasehold_isolated__")
-# Types of the language that say what their constructor was given, not what stands in `args`.
+# Built-in types whose text comes from their constructor, not from `args`.
 OWN_WORDS: Final = (SyntaxError, UnicodeDecodeError, UnicodeEncodeError, UnicodeTranslateError)
 
 
@@ -44,7 +44,7 @@ class Recorded:
         return self._make(Transient if self.failure.get("retryable") is True else Permanent) or Permanent()
 
     def verdict(self) -> Verdict | None:
-        """Tell how it was classified then: what is made anew lacks what the classifier would look at."""
+        """Return how it was classified then: the new exception lacks what the classifier would read."""
         try:
             error_class = check_error_class(self.failure.get("error_class"))
         except OptionInvalid:
@@ -57,7 +57,7 @@ class Recorded:
         words = _words(kind, str(self.failure.get("message", "")))
         base: Any = next(one for one in kind.__mro__ if _is_builtin(one))
         try:
-            error: Exception = base.__new__(_speaking(kind, words))
+            error: Exception = base.__new__(_with_text(kind, words))
         except TypeError:  # a group, or a type of a library in C that must be made its own way
             return None
         error.args = (words,)
@@ -75,7 +75,7 @@ class Recorded:
             yield "detail", error.args[0]
         facts = self.failure.get("context")
         if isinstance(facts, dict):
-            yield from _told(error, facts)
+            yield from _facts(error, facts)
 
 
 def find_type(name: object, home: str) -> type[Exception] | None:
@@ -103,8 +103,8 @@ def _is_builtin(kind: type) -> bool:
     return getattr(builtins, kind.__name__, None) is kind
 
 
-def _speaking(kind: type[Exception], words: object) -> type[Exception]:
-    """Return a type that says what was said then, where its own way to say it needs what only its constructor sets."""
+def _with_text(kind: type[Exception], words: object) -> type[Exception]:
+    """Return a type with the recorded text, where its own `__str__` needs what only its constructor sets."""
     speaker = next(one for one in kind.__mro__ if "__str__" in _own(one))
     plain = type(kind) is type and next(one for one in kind.__mro__ if "__init_subclass__" in _own(one)) is object
     if not plain or (_is_builtin(speaker) and speaker not in OWN_WORDS):
@@ -113,7 +113,7 @@ def _speaking(kind: type[Exception], words: object) -> type[Exception]:
     return type(kind.__name__, (kind,), names)
 
 
-def _told(error: Exception, facts: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+def _facts(error: Exception, facts: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     if isinstance(error, OSError) and isinstance(facts.get("errno"), int):
         vars(OSError)["errno"].__set__(error, facts["errno"])
     status = facts.get("http_status")
@@ -128,9 +128,9 @@ def _told(error: Exception, facts: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _words(kind: type[Exception], message: str) -> Any:
-    """Return what it said, without the type's name that a record has before it."""
-    said = message.partition(": ")[2]
-    if issubclass(kind, KeyError):  # which says what it lacks as a literal
+    """Return the recorded text without the name of the type before it."""
+    text = message.partition(": ")[2]
+    if issubclass(kind, KeyError):  # its text is a literal
         with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
-            return ast.literal_eval(said)
-    return said
+            return ast.literal_eval(text)
+    return text

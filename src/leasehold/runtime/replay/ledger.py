@@ -118,11 +118,11 @@ class Answers:
         """Note the first effect that has another number than then, and the first asked for after one that followed."""
         if intent.key in self._asked:
             return
-        said = Diverged(self._story.task, f"effect {intent.number}", self._recorded(intent.number), _named(intent))
+        found = Diverged(self._story.task, f"effect {intent.number}", self._recorded(intent.number), _named(intent))
         if number != intent.number:
-            self._disorder = self._disorder or said
+            self._disorder = self._disorder or found
         if self._turned is None and number < max(self._asked.values(), default=0):
-            self._turned = self._disorder or said
+            self._turned = self._disorder or found
         self._asked[intent.key] = number
 
     def _recorded(self, number: int) -> str | None:
@@ -137,7 +137,7 @@ class Answers:
         return self._stop
 
     def _in_doubt(self, found: EffectLine) -> bool:
-        """Tell whether the attempt did not learn how it ended: nobody did, or a person told after it had failed."""
+        """Whether the attempt did not know how it ended: nobody did, or a person resolved it after the failure."""
         if found.result is UNSET and found.failure is UNSET:
             return True
         return self._ending.name == Name.FAILED and (found.recorded_at or 0) > self._ending.at
@@ -178,13 +178,13 @@ class Answers:
         if settlement.status == "ERROR" and self._ending.name == Name.FAILED:
             self._judge_failed()
         if settlement.status != "DONE" or self._ending.name != Name.DONE:
-            return  # which effects a failed attempt asked for is not on record; a status that differs says more
+            return  # which effects a failed attempt asked for is not on record; a different status is the better report
         if self._moves:
             left = self._story.events[min(self._moves)]
             raise Diverged(self._story.task, "move", text_of(left.detail), None)
-        told = self._ending.detail if isinstance(self._ending.detail, dict) else {}
+        detail = self._ending.detail if isinstance(self._ending.detail, dict) else {}
         trace = canonical.decode(settlement.detail) if settlement.detail else {}
-        recorded, asked = told.get("effects", []), trace.get("effects", [])
+        recorded, asked = detail.get("effects", []), trace.get("effects", [])
         if recorded == asked:
             return
         if len(recorded) != len(asked):
@@ -221,8 +221,8 @@ def _is_move_of(event: EventLine, ending: EventLine) -> bool:
 
 
 def _leads(event: EventLine, move: Move) -> bool:
-    told = event.detail if isinstance(event.detail, dict) else {}
-    return (told.get("to"), told.get("of", "")) == (move.target, move.subject)
+    detail = event.detail if isinstance(event.detail, dict) else {}
+    return (detail.get("to"), detail.get("of", "")) == (move.target, move.subject)
 
 
 def _named(intent: Intent) -> str:

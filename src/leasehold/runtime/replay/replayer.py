@@ -67,7 +67,7 @@ class LoadedRecord:
         self._stages.setdefault(record.task.stage, []).append(record)
 
     def inputs(self, record: TaskRecord) -> dict[str, Any]:
-        """Return the outputs of the stages a task waited for, as its handler got them; made anew each time."""
+        """Return the outputs of the stages a task waited for, as its handler got them; made new each time."""
         after = record.task.after
         if record.task.segment is not None:
             after = self._stages[record.task.stage][0].task.after
@@ -98,14 +98,14 @@ def load(lines: Iterable[bytes]) -> LoadedRecord:
     book = LoadedRecord(recording.opening)
     effects = EffectCheck(recording.opening.kind, recording.opening.key)
     for record in recording.records():
-        if said := check_record(record, effects):
-            raise RecordDamaged(f"Before line {recording.line}: {said}.")
+        if problem := check_record(record, effects):
+            raise RecordDamaged(f"Before line {recording.line}: {problem}.")
         book.add(record)
     return book
 
 
 def current(record: TaskRecord) -> OutcomeLine | None:
-    """Return how a task ended, unless it has not or has begun anew."""
+    """Return how a task ended, unless it has not or was revived."""
     return record.outcomes[-1] if record.outcomes and not record.outcomes[-1].past else None
 
 
@@ -156,7 +156,7 @@ class _Run:
                 raise
             except BaseException as error:  # noqa: BLE001 — whatever a handler raises is compared
                 settlement = answers.propagated(error) or attempt.fail(error)
-        answers.check()  # a handler may have caught what told it to stop
+        answers.check()  # a handler may have caught the exception that stopped it
         return settlement
 
     def _handler(self, record: TaskRecord) -> Handler:
@@ -212,7 +212,7 @@ async def _awaited(attempt: Attempt, channel: ReplayChannel) -> object:
 
 
 def _succeeded(attempt: Attempt, result: object, answers: Answers) -> Settlement:
-    """Judge a result as then: whatever the handler made of an effect in doubt, a person had to tell."""
+    """Decide on a result as then: whatever the handler made of an effect in doubt, a person had to resolve it."""
     if answers.doubt is not None:
         return endings.failed(attempt.lease, classify(answers.doubt))
     return run_blocking(attempt.conclude(result))
