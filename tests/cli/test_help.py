@@ -68,8 +68,8 @@ def test_help_says_what_becomes_of_a_url_a_cancel_and_a_second_signal():
     assert "Default: LEASEHOLD_URL" not in words["tour",]
     assert "Default: LEASEHOLD_URL" in words["worker",]
     assert "at once by a worker on the same host" in words["worker",]
-    assert "the job to cancel had ended otherwise" in words[()]
-    assert "a second signal made a worker leave at once" in words[()]
+    assert "the job to cancel had already ended" in words[()]
+    assert "a second signal stopped a worker at once" in words[()]
 
 
 def test_the_meaning_of_each_exit_code_fits_every_command_that_ends_with_it():

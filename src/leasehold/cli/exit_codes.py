@@ -1,4 +1,4 @@
-"""What the command's exit codes mean, and which error leads to which."""
+"""The exit codes of the command, and which error leads to which."""
 
 from __future__ import annotations
 
@@ -22,17 +22,16 @@ class ExitCode(IntEnum):
 
 
 MEANINGS = {
-    ExitCode.OK: "it worked",
-    ExitCode.CHECK_FAILED: "the command ran, but not all is as it should be: the tour lost something, the doctor found"
-    " trouble, verify found a difference, a row of a run breaks its contract, a"
-    " replay diverged, the job that was waited for did not end DONE, the job to"
-    " cancel had ended otherwise, a letter was refused or would be; or a second signal made a worker leave at"
-    " once",
-    ExitCode.MISUSE: "the command, its input, or what it is about must be changed",
+    ExitCode.OK: "success",
+    ExitCode.CHECK_FAILED: "the command ran, and found a problem: the tour lost something, the doctor found trouble,"
+    " verify found a difference, a row of a run breaks its contract, a replay diverged, the job that was waited for did"
+    " not end DONE, the job to cancel had already ended, a letter was refused or would be; or a second signal stopped a"
+    " worker at once",
+    ExitCode.MISUSE: "the command or its input must be changed",
     ExitCode.UNAVAILABLE: "the database cannot be reached, or a wait took too long: try again",
-    ExitCode.OVERTAKEN: "somebody else was faster, or it has ended: nothing was changed",
-    ExitCode.BROKEN: "an invariant does not hold: stop and call a person",
-    ExitCode.INTERRUPTED: "interrupted with Ctrl-C (143: with SIGTERM; 141: nobody reads the output any more)",
+    ExitCode.OVERTAKEN: "another process was faster, or the job has ended: nothing was changed",
+    ExitCode.BROKEN: "an invariant does not hold: stop and investigate",
+    ExitCode.INTERRUPTED: "interrupted with Ctrl-C (143: with SIGTERM; 141: the reader of the output has gone)",
 }
 
 

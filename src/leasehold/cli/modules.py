@@ -13,7 +13,7 @@ from leasehold.errors import AppInvalid, LeaseholdError, Misuse
 
 
 def find_app(name: str) -> Leasehold:
-    """Import the module, with this folder on the path, and return its app; `AppInvalid` says what is missing."""
+    """Import the module, with this folder on the path, and return its app; `AppInvalid` names what is missing."""
     module_name, found, attribute = name.partition(":")
     attribute = attribute if found else "app"
     if not (module_name and attribute):
@@ -30,7 +30,7 @@ def find_app(name: str) -> Leasehold:
 
 
 def _check_url(app: Leasehold, name: str) -> None:
-    """Raise if the app did not take the command line's URL: what was asked for would be ignored."""
+    """Raise if the app does not use the command line's URL, which would be ignored."""
     if (url := given_url()) and app.url != url:
         app.close()
         remedy = "write `Leasehold()` without a URL there, or drop --url"

@@ -1,4 +1,4 @@
-"""What all verbs share: help that teaches by example, the database's URL, an app that is open while the verb runs."""
+"""What commands share: help with examples, `--url`, `--json`, and an app that is open while the command runs."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def help_with_examples(text: str, examples: Sequence[str]) -> str:
-    """Return help: what the verb does, then lines to copy, marked so that click does not join them."""
+    """Return help: what the command does, then lines to copy, marked so that click does not join them."""
     head = "Example:" if len(examples) == 1 else "Examples:"
     return "\n\n".join((text, "\b\n" + "\n".join((head, *(f"  {line}" for line in examples)))))
 
 
 def url_option(function: F) -> F:
-    """Let a verb take `--url`, before or after its name."""
+    """Add `--url`, which may stand before or after the command's name."""
     return url_option_with_default(
         "Default: LEASEHOLD_URL, else sqlite:///leasehold.db. Others can read a command line: keep passwords in"
         " LEASEHOLD_URL."
@@ -33,7 +33,7 @@ def url_option(function: F) -> F:
 
 
 def url_option_with_default(default: str) -> Callable[[F], F]:
-    """Let a verb take `--url` that does something else without one."""
+    """Add `--url` with its own explanation of the default."""
     return click.option(
         "--url",
         metavar="URL",
@@ -44,25 +44,25 @@ def url_option_with_default(default: str) -> Callable[[F], F]:
 
 
 def json_option(function: F) -> F:
-    """Let a verb answer programs."""
+    """Add `--json`."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")(function)
 
 
 def given_url() -> str | None:
-    """Return the URL of the command line, if there is one."""
+    """Return the URL of the command line; None without one."""
     found: str | None = click.get_current_context().meta.get(URL_KEY)
     return found
 
 
 def export_url() -> None:
-    """Have a module that is about to be imported find the command line's URL where every app looks."""
+    """Put the command line's URL into LEASEHOLD_URL, where an app that is imported next reads it."""
     if url := given_url():
         os.environ["LEASEHOLD_URL"] = url
 
 
 @contextmanager
 def open_app(*, must_exist: bool = True) -> Iterator[Leasehold]:
-    """Open the database the command names. A verb that only looks never makes a new SQLite file."""
+    """Open the command's database. A command that only reads never creates a SQLite file."""
     with closing(Leasehold(given_url())) as app:
         if must_exist:
             check_file_exists(app)
@@ -71,7 +71,7 @@ def open_app(*, must_exist: bool = True) -> Iterator[Leasehold]:
 
 
 def check_file_exists(app: Leasehold) -> None:
-    """Raise unless the database's file is there, where it is a file."""
+    """Raise if the database is a file that does not exist."""
     dialect = app.store.database.dialect
     if isinstance(dialect, SqliteDialect) and not dialect.path.exists():
         raise SchemaMissing(f"There is no file {dialect.path}.")

@@ -1,4 +1,4 @@
-"""The command itself: its verbs, its exit codes, and what becomes of an error."""
+"""The command itself: its subcommands, its exit codes, and how errors are printed."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoints
 
 PIPELINES: Final = "leasehold.pipelines"
-# A verb is loaded when it is called: a command starts in the time that its own module takes.
-VERBS: Final = {
+# A command is imported when it is called, so that starting one does not import the others.
+COMMANDS: Final = {
     "cancel": "jobs.cancel",
     "contracts": "operator.contracts",
     "dead": "operator.dead",
@@ -48,24 +48,24 @@ VERBS: Final = {
 
 
 class Root(click.Group):
-    """Runs a verb and turns our errors into one line and an exit code."""
+    """Runs a command; an error of Leasehold becomes one line and an exit code."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 — the same for everybody
-        """Name the verbs, those of pipelines among them."""
-        return sorted({*VERBS, *(found.name for found in _pipelines())})
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 — the same in every context
+        """List the commands, including those of pipelines."""
+        return sorted({*COMMANDS, *(found.name for found in _pipelines())})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Load a verb."""
-        if cmd_name in VERBS:
-            verb: click.Command = getattr(import_module(f"leasehold.cli.{VERBS[cmd_name]}"), cmd_name)
-            return verb
+        """Import a command."""
+        if cmd_name in COMMANDS:
+            command: click.Command = getattr(import_module(f"leasehold.cli.{COMMANDS[cmd_name]}"), cmd_name)
+            return command
         for found in _pipelines().select(name=cmd_name):
             loaded: click.Command = found.load()
             return loaded
         return None
 
     def invoke(self, context: click.Context) -> Any:
-        """Run the verb; nothing that Leasehold itself raises ends in a traceback."""
+        """Run the command; errors of Leasehold never end in a traceback."""
         try:
             return super().invoke(context)
         except LeaseholdError as error:
@@ -86,14 +86,14 @@ class Root(click.Group):
 
 
 def _pipelines() -> EntryPoints:
-    """Find the pipelines that are installed; a verb of the engine's own does not wait until that can be done."""
+    """Find the installed pipelines; commands of the engine do not import what this needs."""
     from importlib.metadata import entry_points
 
     return entry_points(group=PIPELINES)
 
 
 def _discard_stdout() -> None:
-    """Let what is still buffered go nowhere, so that nobody complains at exit."""
+    """Discard buffered output, so that Python does not report a broken pipe at exit."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -104,10 +104,10 @@ def _discard_stdout() -> None:
     help=help_with_examples(
         "Jobs held by leases, on SQLite and on PostgreSQL: not lost, not done twice, and on the record.",
         [
-            "leasehold tour                                    see it survive kill -9",
+            "leasehold tour                                    watch it survive kill -9",
             "leasehold worker shop.jobs:app                    run the jobs of an app",
-            "leasehold submit welcome '{\"user_id\": 7}' --wait  give it one",
-            "leasehold jobs --status ERROR                     see what failed",
+            "leasehold submit welcome '{\"user_id\": 7}' --wait  submit one and wait for it",
+            "leasehold jobs --status ERROR                     list what failed",
         ],
     ),
 )

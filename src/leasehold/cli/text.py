@@ -1,4 +1,4 @@
-"""Words for people. Whatever came from outside passes `printable` before it reaches a terminal.
+"""Texts for people. Text from outside passes `printable` before it is printed.
 
 Job data may hold terminal escapes, line breaks or bidirectional controls that would rewrite the screen; each becomes
 a visible escape. JSON for programs is pure ASCII, so it carries the same data without any of these.
@@ -57,10 +57,10 @@ def truncate(text: str, most: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Say how long something takes: 0.25 s, 14 s, 3 min 5 s, 2 h 10 min, 4 d 3 h."""
+    """Return a duration in words: 0.25 s, 14 s, 3 min 5 s, 2 h 10 min, 4 d 3 h."""
     if seconds < 0:
         return "-" + duration(-seconds)
-    if seconds < 10:  # noqa: PLR2004 — below ten seconds the fraction is what one looks for
+    if seconds < 10:  # noqa: PLR2004 — below ten seconds the fraction matters
         return f"{seconds:.2f}".rstrip("0").rstrip(".") + " s"
     whole = round(seconds)
     if whole < MINUTE:
@@ -73,18 +73,18 @@ def duration(seconds: float) -> str:
 
 
 def ago(moment: datetime, now: datetime | None = None) -> str:
-    """Say how long ago a moment was."""
+    """Return how long ago a moment was."""
     seconds = ((now or datetime.now(UTC)) - moment).total_seconds()
     return f"{duration(max(0, round(seconds)))} ago"
 
 
 def count(number: int, noun: str) -> str:
-    """Say how many: 1 job, 2,000 jobs."""
+    """Return a number with its noun: 1 job, 2,000 jobs."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def parse_count(text: str) -> int | None:
-    """Read a whole number as people write one; None if it is not one."""
+    """Parse a whole number; None if it is not one."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= DIGITS_MAX else None
 
 
@@ -95,7 +95,7 @@ def _character_width(character: str) -> int:
 
 
 def read_json(text: str) -> Any:
-    """Read a result that somebody typed."""
+    """Parse a result from the command line."""
     try:
         return json.loads(text)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""`leasehold cancel`: call a job off."""
+"""`leasehold cancel`: cancel a job."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from leasehold.cli.table import echo
 
 @click.command(
     help=help_with_examples(
-        "Call a job off, with all its tasks.\n\nWhat has not started ends at once; what runs is asked to stop and ends"
-        " when its handler does. A job that has ended otherwise stays as it is, and the exit code is 1.",
+        "Cancel a job with all its tasks.\n\nTasks that have not started end at once; running ones are asked to stop,"
+        " and end when their handler returns. A job that has already ended is not changed, and the exit code is 1.",
         ["leasehold cancel 4711 --reason 'ordered twice'"],
     )
 )
@@ -21,7 +21,7 @@ from leasehold.cli.table import echo
 @click.option("--reason", default="", help="Kept with the job.")
 @url_option
 def cancel(job_id: int, reason: str) -> None:
-    """Call a job off."""
+    """Cancel a job."""
     with open_app() as app:
         status = app.cancel(job_id, reason=reason).status
     if not status.settled:
@@ -29,5 +29,5 @@ def cancel(job_id: int, reason: str) -> None:
     elif status is Status.CANCELLED:
         echo(f"job {job_id} is CANCELLED")
     else:
-        echo(f"job {job_id} had ended {status} before; nothing was changed", error=True)
+        echo(f"job {job_id} had already ended {status}; nothing was changed", error=True)
         click.get_current_context().exit(ExitCode.CHECK_FAILED)

@@ -30,8 +30,8 @@ COLUMNS: Final = (
     help=help_with_examples(
         "List what a job has done to the outside world.\n\nIn the order it was intended. STATE is `done` (its result is"
         " returned to every later attempt), `failed` (it is done again), `intended` (under way), or `in_doubt`: an"
-        " attempt intended it and was never heard of again; `leasehold dead answer` tells what came of it. A job that"
-        " was called off has no letter; --answer does it here.",
+        " attempt intended it, and its result is unknown. Record what happened with `leasehold dead answer`; for a"
+        " cancelled job, which has no dead letter, use --answer here.",
         [
             "leasehold effects 4711",
             "leasehold effects 4711 --json",
@@ -40,7 +40,7 @@ COLUMNS: Final = (
     )
 )
 @click.argument("job_id", metavar="JOB", type=JOB_ID)
-@click.option("--answer", "key", metavar="KEY", help="Tell what came of this effect, of a job that was called off.")
+@click.option("--answer", "key", metavar="KEY", help="Record what happened to this effect of a cancelled job.")
 @click.option("--happened", metavar="RESULT", help="With --answer: it happened, with this result (JSON).")
 @click.option("--did-not-happen", is_flag=True, help="With --answer: it did not happen.")
 @json_option
@@ -58,12 +58,12 @@ def effects(job_id: int, *, key: str | None, happened: str | None, did_not_happe
     print_table(COLUMNS, [_row(one) for one in found])
     if doubtful := sum(one.state == "in_doubt" for one in found):
         echo()
-        echo(f"{count(doubtful, 'effect')} in doubt: see `leasehold dead list`, or --answer if the job was called off")
+        echo(f"{count(doubtful, 'effect')} in doubt: see `leasehold dead list`, or --answer if the job was cancelled")
 
 
 def _answer(job_id: int, key: str | None, happened: str | None, *, did_not_happen: bool) -> None:
     if key is None or (happened is None) != did_not_happen:
-        raise OptionInvalid("Say --answer KEY with either --happened RESULT or --did-not-happen.")
+        raise OptionInvalid("Pass --answer KEY with either --happened RESULT or --did-not-happen.")
     result = None if happened is None else read_json(happened)
     with open_app() as app:
         app.deadletters.answer_cancelled(job_id, key, happened=not did_not_happen, result=result)
@@ -73,8 +73,8 @@ def _answer(job_id: int, key: str | None, happened: str | None, *, did_not_happe
 def _row(one: EffectView) -> list[object]:
     stage = one.stage or ""
     stage = stage if one.segment is None else f"{stage} [{one.segment}]"
-    said = one.result if one.state == "done" else (one.failure or {}).get("message")
-    result = "" if said is None and one.state != "done" else json_line(said)
+    outcome = one.result if one.state == "done" else (one.failure or {}).get("message")
+    result = "" if outcome is None and one.state != "done" else json_line(outcome)
     return [
         one.task_id,
         stage,

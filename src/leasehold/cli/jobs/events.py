@@ -27,7 +27,7 @@ PAUSE_SECONDS: Final = 0.25
 
 @click.command(
     help=help_with_examples(
-        "Show the journal.\n\nOf one job, or of all, in the order of its numbers. --follow goes on as it grows, until"
+        "Show the journal.\n\nOf one job, or of all, in the order of its numbers. --follow prints new lines until"
         " Ctrl-C. --out keeps it as lines of JSON in a file that survives a crash: the same command continues after its"
         " last whole line. One process writes to a file at a time; a file that was edited, or is of another job or"
         " database, is refused.",
@@ -39,7 +39,7 @@ PAUSE_SECONDS: Final = 0.25
     )
 )
 @click.argument("job_id", metavar="[JOB]", type=JOB_ID, required=False)
-@click.option("--follow", is_flag=True, help="Go on until Ctrl-C.")
+@click.option("--follow", is_flag=True, help="Print new lines until Ctrl-C.")
 @click.option("--out", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="Append to this file.")
 @click.option("--after", metavar="ID", type=click.IntRange(0, 2**63 - 1), help="Only lines after this one.")
 @json_option
@@ -54,21 +54,21 @@ def events(job_id: int | None, *, follow: bool, out: Path | None, after: int | N
         if out is not None:
             project(app.store, job_id, out, follow=follow)
             return
-        pages = followed(Follower(app.store, job_id, after or 0)) if follow else seen(app.store, job_id, after or 0)
+        pages = followed(Follower(app.store, job_id, after or 0)) if follow else current(app.store, job_id, after or 0)
         for lines in pages:
             for line in lines:
                 echo(encode(line).decode("utf-8").rstrip("\n") if as_json else _shown(line))
 
 
-def seen(store: Store, job_id: int | None, after: int) -> Iterator[list[JournalLine]]:
-    """Read all that can be seen now."""
+def current(store: Store, job_id: int | None, after: int) -> Iterator[list[JournalLine]]:
+    """Yield the journal as it is now."""
     while lines := page(store, job_id, after):
         yield lines
         after = lines[-1].id
 
 
 def followed(follower: Follower) -> Iterator[list[JournalLine]]:
-    """Read on for ever."""
+    """Yield new lines for ever."""
     pause = threading.Event()
     while True:
         if lines := follower.read():
@@ -78,21 +78,21 @@ def followed(follower: Follower) -> Iterator[list[JournalLine]]:
 
 
 def project(store: Store, job_id: int | None, path: Path, *, follow: bool) -> None:
-    """Write the journal to a file, from its last line on."""
+    """Append the journal to a file, after its last line."""
     with Projection(path) as file:
         compare(store, job_id, file)
         if torn := file.repair():
             echo(f"{printable(path)}: a torn last line of {count(torn, 'byte')} was cut off", error=True)
         follower = Follower(store, job_id, file.last)
         written = 0
-        for lines in followed(follower) if follow else settled(follower):
+        for lines in followed(follower) if follow else final_lines(follower):
             file.append([encode(line) for line in lines])
             written += len(lines)
         echo(f"{printable(path)}: {count(written, 'line')} added", error=True)
 
 
-def settled(follower: Follower) -> Iterator[list[JournalLine]]:
-    """Read what is settled now: no line can come before these any more."""
+def final_lines(follower: Follower) -> Iterator[list[JournalLine]]:
+    """Yield lines that no earlier line can precede any more."""
     while lines := follower.read():
         yield lines
 

@@ -16,9 +16,10 @@ SPOOL_BYTES = 16 * 1024 * 1024
 
 @click.command(
     help=help_with_examples(
-        "Write everything on record of a job.\n\nLines of canonical JSON: its tasks, events, effects, outcomes, letters"
+        "Export the complete record of a job.\n\nLines of canonical JSON: its tasks, events, effects, outcomes, letters"
         " and deliveries, as they are at one moment. No byte depends on the machine or the database, and each line's"
-        " hash covers all before it. The record holds payloads, results and messages as they are: keep it like them.",
+        " hash covers all before it. The record holds payloads, results and messages as they are: protect it as you"
+        " protect them.",
         ["leasehold export 4711 > job.ndjson"],
     )
 )

@@ -20,10 +20,10 @@ from leasehold.runtime.replay.replayer import Replay
 
 @click.command(
     help=help_with_examples(
-        "Run a record again.\n\nEvery task that a handler ended is given its recorded payload, inputs and effects, and"
-        " what comes of it is compared with the record, as are retries with the clock and jitter on record. No effect"
-        " is done, no database is opened. The answer is `equal`, or the first divergence; it has the same bytes"
-        " wherever it is run.",
+        "Replay a record.\n\nEvery task that a handler ended runs again with its recorded payload, inputs and effects."
+        " The outcome is compared with the record, as are retries, with the recorded clock and jitter. No effect is"
+        " done, no database is opened. The answer is `equal`, or the first divergence; its bytes are the same on every"
+        " machine.",
         ["leasehold replay job.ndjson shop.jobs:app", "leasehold replay job.ndjson shop.jobs:app --json"],
     )
 )
@@ -32,9 +32,9 @@ from leasehold.runtime.replay.replayer import Replay
 @json_option
 @url_option
 def replay(file: Path, name: str, *, as_json: bool) -> None:
-    """Run a record again."""
+    """Replay a record."""
     app = find_app(name)
-    app.close()  # a handler that would write past its effects finds no database
+    app.close()  # a handler that writes outside its effects finds no database
     found = app.journal.replay(file)
     if as_json:
         echo(canonical.encode(to_builtins(found)))

@@ -39,14 +39,14 @@ MOMENTS: Final = (
 
 @click.command(
     help=help_with_examples(
-        "Show a job in full.\n\nWhat it was given and what came of it; its stages and segments with attempts, leases,"
-        " progress and failures; and its journal as a time line, counted from the submit.",
+        "Show a job in full.\n\nIts payload and result; its stages and segments with attempts, leases, progress and"
+        " failures; and its journal as a time line that starts with the submit.",
         ["leasehold show 4711", "leasehold show 4711 --events 1000 --json"],
     )
 )
 @click.argument("job_id", metavar="JOB", type=JOB_ID)
 @click.option(
-    "--events", type=click.IntRange(0, 50_000), default=200, show_default=True, help="How many of the latest lines."
+    "--events", type=click.IntRange(0, 50_000), default=200, show_default=True, help="Number of latest journal lines."
 )
 @json_option
 @url_option
@@ -101,7 +101,7 @@ def _print_parts(found: Timeline) -> None:
 
 
 def _pressing(segments: Sequence[JobPart]) -> list[JobPart]:
-    """Return the segments one wants to see: what failed and what runs before what is done."""
+    """Return the most urgent segments: failed, then running, then done."""
     return sorted(segments, key=lambda part: (URGENCY.index(part.status), part.segment))[:SEGMENTS_SHOWN]
 
 

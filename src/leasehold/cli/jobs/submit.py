@@ -37,11 +37,11 @@ from leasehold.model.names import check_range
 @click.argument("payload", default="{}", metavar="[PAYLOAD|-]")
 @click.option("--key", help="Makes the job unique among those of its kind.")
 @click.option("--version", type=int, metavar="N", help="A version of the key: N must be the newest, or higher.")
-@click.option("--priority", type=int, default=0, show_default=True, help="Higher goes first.")
-@click.option("--delay", type=float, default=0.0, metavar="S", help="Not before S seconds from now.")
-@click.option("--wait", is_flag=True, help="Wait until the job has settled and print what came of it.")
+@click.option("--priority", type=int, default=0, show_default=True, help="Higher runs first.")
+@click.option("--delay", type=float, default=0.0, metavar="S", help="Start no sooner than in S seconds.")
+@click.option("--wait", is_flag=True, help="Wait for the job and print its result.")
 @click.option("--timeout", type=float, metavar="S", help="Wait at most S seconds.")
-@click.option("--app", "app_name", metavar="MODULE:APP", help="Take the kind from this app.")
+@click.option("--app", "app_name", metavar="MODULE:APP", help="The app that declares the kind.")
 @json_option
 @url_option
 def submit(  # noqa: PLR0913 — one parameter for each option
@@ -84,7 +84,7 @@ def app_or_database(name: str | None) -> Iterator[Leasehold]:
 
 
 def ending(job: Job) -> str:
-    """Say in one line what came of a job."""
+    """Return the outcome of a job in one line."""
     if job.status is Status.DONE:
         return f"DONE {json_line(job.output)}"
     failure = job.failure or {}

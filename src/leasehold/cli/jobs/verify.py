@@ -22,9 +22,9 @@ DIGITS_MAX = 19
 
 @click.command(
     help=help_with_examples(
-        "Check a job, or an exported record.\n\nA job's events are folded and compared with every table it stands in;"
-        " of a record, every hash is checked too. The first difference is named. The head of the chain over the events"
-        " is printed: keep it, and --head tells later whether they are still the same.",
+        "Check a job, or an exported record.\n\nA job's events are folded and compared with every table that holds it;"
+        " of a record, every hash is checked too. The first difference is printed, and the head of the hash chain over"
+        " the events: keep it, and --head checks later whether they are still the same.",
         [
             "leasehold verify 4711",
             "leasehold verify job.ndjson",
@@ -33,15 +33,15 @@ DIGITS_MAX = 19
     )
 )
 @click.argument("target", metavar="JOB|FILE")
-@click.option("--head", metavar="HASH", help="The head that was printed earlier.")
+@click.option("--head", metavar="HASH", help="The head as printed earlier.")
 @json_option
 @url_option
 def verify(target: str, *, head: str | None, as_json: bool) -> None:
     """Check a job or a record."""
     found = _verify(target)
     if found.equal and head is not None and head.lower() != found.head:
-        said = f"the head of the events should be {head} and is {found.head}"
-        found = structs.replace(found, equal=False, difference=said)
+        difference = f"the head of the events should be {head} and is {found.head}"
+        found = structs.replace(found, equal=False, difference=difference)
     if as_json:
         echo(canonical.encode(structs.asdict(found)))
     else:

@@ -16,7 +16,7 @@ from leasehold.contracts import Checked, check_run
 
 PROBLEMS_SHOWN: Final = 100
 PROBLEMS_SHOWN_MAX: Final = 100_000
-no_database = url_option_with_default("Not asked here: contracts are about files.")
+no_database = url_option_with_default("Not used here: contracts are about files.")
 
 
 @click.group(
@@ -35,8 +35,7 @@ def contracts() -> None:
     help=help_with_examples(
         "Check a whole run folder.\n\nThe manifest, every row of state/*.jsonl, review/normalized/*.jsonl and"
         " final/candidate_map.jsonl, that each is of the manifest's run and document, and the manifest's counts. Every"
-        " problem is told with file, line, JSON path and a reason code. Ends with 0 if nothing is wrong, 1 if"
-        " something is.",
+        " problem is printed with file, line, JSON path and a reason code. The exit code is 1 if there is any.",
         ["leasehold contracts check runs/r-1", "leasehold contracts check runs/r-1 --json --max-problems 1000"],
     ),
 )

@@ -27,9 +27,14 @@ many_limit = click.option("--limit", type=click.IntRange(1), help="At most so ma
 
 
 def filter_options(function: F) -> F:
-    """Let a verb choose letters."""
+    """Add the options that select letters."""
     for option in (
-        click.option("--escalated/--not-escalated", "escalated", default=None, help="That failed again, or not."),
+        click.option(
+            "--escalated/--not-escalated",
+            "escalated",
+            default=None,
+            help="Only letters that failed again, or only others.",
+        ),
         click.option("--error-class", metavar="CLASS", help="Only of this class, such as NETWORK_TIMEOUT."),
         click.option("--stage", help="Only of this stage."),
         click.option("--kind", help="Only of this kind."),
@@ -40,15 +45,15 @@ def filter_options(function: F) -> F:
 
 @click.group(
     help=help_with_examples(
-        "Look after tasks that failed for good: dead letters.\n\nThe order of work: `list` and `show` what failed;"
-        " remedy it and write that down with `evidence`; `answer` for effects in doubt; see with `plan` what would run;"
-        " `revive`; and `resolve` once the job is DONE. Every action is kept with the name of who took it.",
+        "Handle dead letters: tasks that failed permanently.\n\nThe order of work: `list` and `show` what failed;"
+        " fix the cause and record that with `evidence`; `answer` for effects in doubt; check with `plan` what would"
+        " run; `revive`; and `resolve` once the job is DONE. Every action is recorded with the user who took it.",
         ["leasehold dead list", "leasehold dead show 12", "leasehold dead evidence 12 --text 'key rotated'"],
     )
 )
 @url_option
 def dead() -> None:
-    """Look after dead letters."""
+    """Handle dead letters."""
 
 
 @dead.command(
@@ -96,22 +101,22 @@ def show(letter_id: int, *, as_json: bool) -> None:
 
 @dead.command(
     help=help_with_examples(
-        "Write down what was done to remedy a letter, or every open one that matches.\n\nA letter without evidence is"
-        " not revived. The text is kept for good: no secrets.",
+        "Record how the cause of a letter, or of every open one that matches, was fixed.\n\nA letter without evidence"
+        " is not revived. The text is kept permanently: do not include secrets.",
         [
-            "leasehold dead evidence 12 --text 'rotated the key, asked for one review by hand' --ticket OPS-77",
+            "leasehold dead evidence 12 --text 'rotated the key, tried one review' --ticket OPS-77",
             "leasehold dead evidence --kind review --error-class AUTH_DENIED --text 'rotated the key'",
         ],
     )
 )
 @letter_or_filters
 @click.option("--text", required=True, help="What was done, in at most 2,000 characters.")
-@click.option("--ticket", help="Where more of it is written.")
+@click.option("--ticket", help="A ticket with more details.")
 @filter_options
 @many_limit
 @url_option
 def evidence(letter_id: int | None, *, text: str, ticket: str | None, limit: int | None, **filters: Any) -> None:
-    """Write down a remedy."""
+    """Record how the cause was fixed."""
     chosen = one_or_many(letter_id, filters)
     with open_app() as app:
         if letter_id is not None:
@@ -145,9 +150,9 @@ def plan(letter_id: int, *, from_start: bool, as_json: bool) -> None:
 
 @dead.command(
     help=help_with_examples(
-        "Have a failed task run again, from the stage that failed.\n\nOne letter, or every open one that matches."
-        " However many press at once, a letter is revived once; the others exit with 4. What a filter finds and may not"
-        " be revived is left as it is and told, and the exit code is 1; a dry run that would be refused ends so too.",
+        "Run a failed task again, from the stage that failed.\n\nOne letter, or every open one that matches."
+        " If several users revive a letter at once, one succeeds and the others exit with 4. Matching letters that"
+        " may not be revived are listed and left unchanged, and the exit code is 1; likewise for a refused dry run.",
         [
             "leasehold dead revive 12",
             "leasehold dead revive 12 --from-start",
@@ -157,7 +162,7 @@ def plan(letter_id: int, *, from_start: bool, as_json: bool) -> None:
 )
 @letter_or_filters
 @click.option("--from-start", is_flag=True, help="Run all stages of the job again; recorded effects are still reused.")
-@click.option("--dry-run", is_flag=True, help="Only tell which would be revived.")
+@click.option("--dry-run", is_flag=True, help="Only list what would be revived.")
 @filter_options
 @many_limit
 @url_option
@@ -180,8 +185,8 @@ def revive(letter_id: int | None, *, from_start: bool, dry_run: bool, limit: int
 
 @dead.command(
     help=help_with_examples(
-        "Close a letter.\n\nIt was revived and its job is DONE, or its job was cancelled and nothing of it is revived"
-        " any more. The notes are for those who come later.",
+        "Close a letter.\n\nIt was revived and its job is DONE, or its job was cancelled. The notes are kept for later"
+        " readers.",
         ["leasehold dead resolve 12 --notes 'key rotated, review was mailed'"],
     )
 )
@@ -197,9 +202,9 @@ def resolve(letter_id: int, *, notes: str) -> None:
 
 @dead.command(
     help=help_with_examples(
-        "Tell what came of an effect in doubt.\n\nIt was intended and never heard of again. Either it happened, and"
-        " this is its result (JSON), or it did not and is done again after the revival. `dead plan` lists the keys; a"
-        " beginning of 8 characters is enough.",
+        "Record what happened to an effect in doubt.\n\nIt was intended, and its result is unknown. Either it happened,"
+        " with this result (JSON), or it did not, and is done again after the revival. `dead plan` lists the keys; the"
+        " first 8 characters are enough.",
         [
             'leasehold dead answer 12 3f9ac01b --happened \'{"id": "m-17"}\'',
             "leasehold dead answer 12 3f9ac01b --did-not-happen",
@@ -208,13 +213,13 @@ def resolve(letter_id: int, *, notes: str) -> None:
 )
 @letter_argument
 @click.argument("effect_key")
-@click.option("--happened", metavar="RESULT", help="It happened; the result that its handler shall get, as JSON.")
+@click.option("--happened", metavar="RESULT", help="It happened; its result for the handler, as JSON.")
 @click.option("--did-not-happen", is_flag=True, help="It did not happen.")
 @url_option
 def answer(letter_id: int, effect_key: str, *, happened: str | None, did_not_happen: bool) -> None:
     """Answer for an effect."""
     if (happened is None) != did_not_happen:
-        raise OptionInvalid("Say either --happened RESULT or --did-not-happen.")
+        raise OptionInvalid("Pass either --happened RESULT or --did-not-happen.")
     result = None if happened is None else read_json(happened)
     with open_app() as app:
         app.deadletters.answer(letter_id, effect_key, happened=not did_not_happen, result=result)
@@ -222,7 +227,7 @@ def answer(letter_id: int, effect_key: str, *, happened: str | None, did_not_hap
 
 
 def one_or_many(letter_id: int | None, filters: dict[str, Any]) -> Filters:
-    """Return the filters; raise unless there is either a letter or a filter, so that nobody means all by accident."""
+    """Return the filters; raise unless there is either a letter or a filter: all are never the default."""
     given: Filters = {name: value for name, value in filters.items() if value is not None}  # type: ignore[assignment]
     if (letter_id is None) != bool(given):
         raise OptionInvalid("Name one LETTER, or choose many with --kind, --stage, --error-class or --escalated.")
@@ -238,7 +243,7 @@ def _print_rehearsal(plan: RevivalPlan) -> None:
 def _print_report(report: RevivalReport, one: str, many: str) -> None:
     echo(f"{count(len(report.done), 'letter')} {one if len(report.done) == 1 else many}{_ids(report.done)}")
     for refused in report.refused[:REFUSALS_SHOWN]:
-        echo(printable(f"letter {refused.letter_id} is left as it is: {refused.code}: {refused.reason}"), error=True)
+        echo(printable(f"letter {refused.letter_id} is unchanged: {refused.code}: {refused.reason}"), error=True)
     if len(report.refused) > REFUSALS_SHOWN:
         echo(f"and {count(len(report.refused) - REFUSALS_SHOWN, 'more letter')}", error=True)
     if report.left:

@@ -83,8 +83,8 @@ def _row(letter: DeadLetter) -> list[object]:
 
 
 def _note(letter: DeadLetter) -> str:
-    said = ("escalated" if letter.escalated else "", "has evidence" if letter.evidenced else "")
-    return ", ".join(filter(None, said))
+    notes = ("escalated" if letter.escalated else "", "has evidence" if letter.evidenced else "")
+    return ", ".join(filter(None, notes))
 
 
 def _place(stage: str | None, segment: int | None) -> str:
@@ -115,11 +115,11 @@ def _chapter(chapter: Burial) -> Iterable[str]:
 
 def _action_line(action: AuditEntry) -> str:
     return (
-        f"{action.at:%Y-%m-%d %H:%M:%S} UTC  {printable(action.principal)}  {action.action}  {_told(action)}".rstrip()
+        f"{action.at:%Y-%m-%d %H:%M:%S} UTC  {printable(action.principal)}  {action.action}  {_detail(action)}".rstrip()
     )
 
 
-def _told(action: AuditEntry) -> str:
+def _detail(action: AuditEntry) -> str:
     if action.action == "revive":
         did = action.detail.get("did", {})
         return f"epoch {did.get('epoch')}{', from start' if action.detail.get('from_start') else ''}"

@@ -38,9 +38,9 @@ status_option = click.option(
 @click.group(
     invoke_without_command=True,
     help=help_with_examples(
-        "List deliveries, and settle those in doubt.\n\nin_doubt: it may have been sent and its provider cannot tell;"
-        " look for it, then say so with `answer`. failed: refused for good, or not taken in all its attempts."
-        " reconciling: it was marked without evidence and is being looked up.",
+        "List deliveries, and decide those in doubt.\n\nin_doubt: it may have been sent, and its provider cannot look"
+        " it up; check, then use `answer`. failed: refused permanently, or not accepted in any attempt. reconciling:"
+        " it was marked without evidence and is being looked up.",
         ["leasehold deliveries", "leasehold deliveries list --status in_doubt", "leasehold deliveries answer 7 --sent"],
     ),
 )
@@ -73,8 +73,8 @@ def list_deliveries(*, status: str | None, subject: str | None, limit: int, befo
 
 @deliveries.command(
     help=help_with_examples(
-        "Show a delivery in full.\n\nIts message, its provider's id of it, why it stands there, and what people did"
-        " about it.",
+        "Show a delivery in full.\n\nIts message, the provider's id of it, its last failure, and what people did about"
+        " it.",
         ["leasehold deliveries show 7", "leasehold deliveries show 7 --json"],
     )
 )
@@ -96,9 +96,9 @@ def show(delivery_id: int, *, as_json: bool) -> None:
 
 @deliveries.command(
     help=help_with_examples(
-        "Look up once more what is in doubt or reconciling.\n\nAsks the providers of MODULE:APP, about one delivery or"
-        " all of them; with an ID nothing else is touched. What is found is marked sent; what a provider never got is"
-        " sent like a new one; the rest stays in doubt. Who asked is kept.",
+        "Look up deliveries that are in doubt or reconciling.\n\nAsks the providers of MODULE:APP about one delivery or"
+        " all of them. A delivery that is found is marked sent; one that the provider never received is sent again; the"
+        " rest stays in doubt. The user is recorded.",
         ["leasehold deliveries reconcile shop.jobs:app", "leasehold deliveries reconcile shop.jobs:app 7"],
     )
 )
@@ -107,21 +107,21 @@ def show(delivery_id: int, *, as_json: bool) -> None:
 @json_option
 @url_option
 def reconcile(app: str, delivery_id: int | None, *, as_json: bool) -> None:
-    """Look up what is in doubt."""
+    """Look up deliveries in doubt."""
     with closing(find_app(app)) as found:
-        looked = found.deliveries.reconcile(delivery_id)
+        checked = found.deliveries.reconcile(delivery_id)
     if as_json:
-        echo(json_document([one.plain() for one in looked]))
+        echo(json_document([one.plain() for one in checked]))
         return
-    for one in looked:
+    for one in checked:
         echo(f"delivery {one.id} is {one.status.value}")
-    echo(f"{count(len(looked), 'look-up')} done")
+    echo(f"{count(len(checked), 'look-up')} done")
 
 
 @deliveries.command(
     help=help_with_examples(
-        "Say whether a delivery was sent.\n\nFor one that is in doubt, reconciling or failed. --sent marks it sent,"
-        " with the provider's id if you have it; --not-sent has it sent like a new one. Who said so is kept.",
+        "Record whether a delivery was sent.\n\nFor one that is in doubt, reconciling or failed. --sent marks it sent,"
+        " with the provider's id if you have it; --not-sent sends it like a new one. The user is recorded.",
         [
             "leasehold deliveries answer 7 --sent --notification-id 4XyZ --notes 'seen in the mail log'",
             "leasehold deliveries answer 7 --not-sent",
@@ -138,9 +138,9 @@ def reconcile(app: str, delivery_id: int | None, *, as_json: bool) -> None:
 def answer(
     delivery_id: int, *, sent: bool, not_sent: bool, notification_id: str | None, notes: str, as_json: bool
 ) -> None:
-    """Say whether a delivery was sent."""
+    """Record whether a delivery was sent."""
     if sent == not_sent:
-        raise OptionInvalid("Say either --sent or --not-sent.")
+        raise OptionInvalid("Pass either --sent or --not-sent.")
     if notification_id is not None and not sent:
         raise click.UsageError("--notification-id needs --sent.")
     with open_app() as app:
@@ -151,7 +151,7 @@ def answer(
 @click.command(
     help=help_with_examples(
         "Send the deliveries of an app's providers until a signal.\n\nA worker of an app with providers does this too;"
-        " run it alone where the credentials are to stay away from the jobs. Keeps work moving like `orchestrate`; any"
+        " run it separately to keep credentials away from the jobs. Keeps work moving like `orchestrate`; any"
         " number may run. Ends with exit code 0 on SIGTERM or SIGINT, after what is being sent.",
         ["leasehold relay shop.jobs:app"],
     )

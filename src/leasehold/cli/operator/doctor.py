@@ -1,4 +1,4 @@
-"""`leasehold doctor`: what is well, what is odd, what is wrong."""
+"""`leasehold doctor`: check the installation and its database."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ COLUMNS = (Column("CHECK"), Column("GRADE"), Column("FOUND", flexible=True))
 
 @click.command(
     help=help_with_examples(
-        "Look at this installation and its database.\n\nVersions, whether the database answers, its schema, its clock"
-        " against this host's, how much stands where, who is at work, leases that nobody takes back. Changes nothing."
-        " 'warn' deserves a look; 'wrong' comes with what to do, and makes the exit code 1. Passwords are not shown.",
+        "Check this installation and its database.\n\nVersions, whether the database answers, its schema, its clock"
+        " against this host's, how many tasks wait or run, live workers, expired leases. Changes nothing. 'warn' needs"
+        " attention; 'wrong' comes with advice, and the exit code is 1. Passwords are not shown.",
         ["leasehold doctor", "leasehold doctor --url postgresql://db/shop --json"],
     )
 )
 @json_option
 @url_option
 def doctor(*, as_json: bool) -> None:
-    """Look at this installation."""
+    """Check this installation."""
     url = given_url() or os.environ.get("LEASEHOLD_URL") or DEFAULT_URL
     findings = examine(url, this_process(), is_gone)
     if as_json:

@@ -13,7 +13,7 @@ from leasehold.cli.table import echo
 
 @click.command(
     help=help_with_examples(
-        "Make or upgrade the database's schema.\n\nUnder a lock, forward only; prints its version before and after."
+        "Create or upgrade the database's schema.\n\nUnder a lock, forward only; prints its version before and after."
         " Running it again changes nothing. A schema that is newer than this Leasehold is refused.",
         ["leasehold migrate --url sqlite:///shop.db"],
     )

@@ -23,13 +23,13 @@ AGE: Final = re.compile(r"([0-9]{1,6})([smhd])")
     help=help_with_examples(
         "Remove jobs that ended long ago, oldest first.\n\nEach with all that is on record of it, in small transactions"
         " that Ctrl-C does not harm. A job stays while anything of it is live, an effect is in doubt, a dead letter is"
-        " not resolved, or a message is not delivered. A key that was removed can be submitted again: keep jobs for"
-        " longer than their senders may repeat themselves. A version that was removed does not run again; a higher"
+        " not resolved, or a message is not delivered. A key that was removed can be submitted again: keep jobs"
+        " longer than senders may submit them again. A version that was removed does not run again; a higher"
         " one does.",
         ["leasehold prune --older-than 30d --dry-run", "leasehold prune --older-than 90d --kind welcome"],
     )
 )
-@click.option("--older-than", "age", required=True, metavar="TIME", help="Since they ended: 90s, 15m, 12h or 30d.")
+@click.option("--older-than", "age", required=True, metavar="TIME", help="Time since they ended: 90s, 15m, 12h or 30d.")
 @click.option("--kind", help="Only jobs of this kind.")
 @click.option("--dry-run", is_flag=True, help="Only count.")
 @click.option(
@@ -37,7 +37,7 @@ AGE: Final = re.compile(r"([0-9]{1,6})([smhd])")
     type=click.IntRange(1, 100_000),
     default=BATCH_TASKS,
     show_default=True,
-    help="Tasks removed in one transaction; one job is never divided.",
+    help="Tasks removed in one transaction; a job is never split.",
 )
 @json_option
 @url_option
@@ -53,7 +53,7 @@ def prune(age: str, *, kind: str | None, dry_run: bool, batch: int, as_json: boo
 
 
 def parse_age(text: str) -> float:
-    """Read a time such as 30d, in seconds."""
+    """Parse a time such as 30d into seconds."""
     found = AGE.fullmatch(text.strip().lower())
     if found is None:
         raise OptionInvalid(f"A time is a number and s, m, h or d, such as 30d; got '{text[:40]}'.")

@@ -1,4 +1,4 @@
-"""`leasehold queues`: what stands in them; pause, resume, limit."""
+"""`leasehold queues`: list, pause, resume, limit."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COLUMNS = (
 @click.group(
     invoke_without_command=True,
     help=help_with_examples(
-        "List, pause, resume and limit queues.\n\nListed are those that hold work or have been set.",
+        "List, pause, resume and limit queues.\n\nLists the queues that hold tasks or have settings.",
         ["leasehold queues", "leasehold queues pause mail", "leasehold queues limit mail 4"],
     ),
 )
@@ -46,7 +46,8 @@ def list_queues(*, as_json: bool) -> None:
 
 @queues.command(
     help=help_with_examples(
-        "Have nobody claim from a queue.\n\nWhat runs goes on, and submits are taken.", ["leasehold queues pause mail"]
+        "Pause a queue: no worker claims from it.\n\nRunning tasks continue, and jobs can be submitted.",
+        ["leasehold queues pause mail"],
     )
 )
 @click.argument("name")
@@ -71,7 +72,7 @@ def resume(name: str) -> None:
 @queues.command(
     help=help_with_examples(
         "Limit how many tasks run at once.\n\nAt most N of the queue, over all workers; 'none' lifts the limit."
-        " What runs now is counted, not stopped.",
+        " Running tasks count, and are not stopped.",
         ["leasehold queues limit mail 4", "leasehold queues limit mail none"],
     )
 )
@@ -87,7 +88,7 @@ def limit(name: str, most: str) -> None:
 
 
 def parse_limit(text: str) -> int | None:
-    """Read a number or 'none'."""
+    """Parse a number or 'none'."""
     if text.lower() == "none":
         return None
     if (number := parse_count(text)) is None:
@@ -96,7 +97,7 @@ def parse_limit(text: str) -> int | None:
 
 
 def print_queues(*, as_json: bool) -> None:
-    """Print every queue with what stands in it."""
+    """Print every queue with its counts."""
     with open_app() as app:
         found = app.queues.all()
     if as_json:

@@ -24,9 +24,9 @@ level_option = click.option(
 @click.command(
     help=help_with_examples(
         "Run the jobs of an app until a signal.\n\nMODULE:APP names a Leasehold object; this folder is on the path."
-        " SIGTERM or SIGINT (Ctrl-C) stops claiming, gives back what has not started and lets the rest finish within"
-        " its grace; then the exit code is 0. A second signal leaves at once, with exit code 1: what still ran is run"
-        " again, at once by a worker on the same host, by one elsewhere once its lease has expired.",
+        " SIGTERM or SIGINT (Ctrl-C) stops claiming, releases tasks that have not started, and lets the others finish"
+        " within --grace; then the exit code is 0. A second signal stops at once, with exit code 1: tasks that still"
+        " ran run again, at once by a worker on the same host, by one elsewhere once the lease has expired.",
         [
             "leasehold worker shop.jobs:app",
             "leasehold worker shop.jobs:app --queue mail=10 --queue default --concurrency 50",
@@ -42,9 +42,11 @@ level_option = click.option(
     multiple=True,
     help="Serve this queue, at most N of its tasks at once in this process. Repeatable. Default: all of the app's.",
 )
-@click.option("--concurrency", metavar="N", type=int, default=50, show_default=True, help="Tasks at once, in all.")
 @click.option(
-    "--grace", metavar="S", type=float, default=30.0, show_default=True, help="Seconds to finish in after a signal."
+    "--concurrency", metavar="N", type=int, default=50, show_default=True, help="Tasks at once in this process."
+)
+@click.option(
+    "--grace", metavar="S", type=float, default=30.0, show_default=True, help="Seconds to finish after a signal."
 )
 @level_option
 @url_option
@@ -58,9 +60,9 @@ def worker(app: str, queues: tuple[str, ...], concurrency: int, grace: float, lo
 
 @click.command(
     help=help_with_examples(
-        "Keep work moving without running any.\n\nMakes waiting tasks ready and takes expired leases back. Every worker"
-        " does this too; run it alone where workers come and go. Needs none of your code; any number may run. Ends"
-        " with exit code 0 on SIGTERM or SIGINT.",
+        "Keep work moving without running any.\n\nMakes waiting tasks ready and reclaims expired leases. Every worker"
+        " does this too; run it separately where workers start and stop often. It needs none of your code; any number"
+        " may run. Ends with exit code 0 on SIGTERM or SIGINT.",
         ["leasehold orchestrate --url postgresql://db/shop"],
     )
 )
@@ -74,7 +76,7 @@ def orchestrate(log_level: str) -> None:
 
 
 def parse_queue(text: str) -> tuple[str, int | None]:
-    """Read `name` or `name=10`."""
+    """Parse `name` or `name=10`."""
     name, found, cap = text.partition("=")
     if not found:
         return name, None

@@ -122,7 +122,7 @@ def test_a_run_elsewhere_keeps_no_address_and_says_that_it_needs_one(shared):
         workspace.about("approve", "--all"),
     ):
         assert answer.exit_code == 2
-        assert "Pass --url postgresql://… or set LEASEHOLD_URL." in answer.stderr
+        assert "Pass --url postgresql://… or set LEASEHOLD_URL" in answer.stderr
     answer = command("translate", "status", str(workspace.run_folder), env={"LEASEHOLD_URL": address})
     assert answer.stdout == "       1  approved\n"
     assert not (workspace.run_folder / ".leasehold" / "translate.db").exists()
@@ -134,7 +134,7 @@ def test_a_run_in_its_own_folder_is_not_given_another_database(workspace, postgr
     workspace.url = postgres.create_database()
     answer = workspace.translate()
     assert answer.exit_code == 2
-    assert "leave --url away, or use another --run-id" in answer.stderr
+    assert "Leave out --url, or use another folder" in answer.stderr
 
 
 @pytest.mark.parametrize(
