@@ -100,8 +100,8 @@ BUILDS: Final = (
     Build(
         "a revival goes on in the old epoch",
         f"{POSTGRES}/deadletters/revive.sql",
-        "0, linked.fence, linked.epoch + 1,\n",
-        "0, linked.fence, linked.epoch,\n",
+        "0, linked.fence,\n            linked.epoch + 1,\n",
+        "0, linked.fence,\n            linked.epoch,\n",
         (f"{REVIVAL}::test_s5_a_revival_moves_the_old_outcome_as_it_is_and_settles_a_new_epoch[postgres]",),
     ),
     Build(

@@ -33,7 +33,7 @@ BUILDS: Final = (
     Build(
         "PostgreSQL: a letter tells of failures before the revival",
         f"{POSTGRES}/leases/settle.sql",
-        " AND event.fence > coalesce((SELECT max(fence) FROM leasehold.dead_letter WHERE task_id = dead.task_id), 0)",
+        "AND event.fence > coalesce((SELECT max(fence) FROM leasehold.dead_letter WHERE task_id = dead.task_id), 0)",
         "",
         (f"{EPOCH}[postgres-failed]", MODEL),
     ),

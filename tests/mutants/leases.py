@@ -119,7 +119,7 @@ BUILDS: Final = (
     Build(
         "a conflicting message is dropped",
         f"{POSTGRES}/leases/settle.sql",
-        "DO UPDATE SET message = delivery.message  -- one that came to stand since our snapshot\n"
+        "DO UPDATE SET message = delivery.message\n"
         "    WHERE leasehold.retry_if(delivery.message <> EXCLUDED.message OR delivery.provider <> EXCLUDED.provider)",
         "DO NOTHING",
         (f"{SETTLE}::test_a_message_committed_while_another_for_the_same_recipient_is_written_is_not_dropped",),

@@ -45,8 +45,8 @@ BUILDS: Final = (
     Build(
         "a move leaves no line in the journal",
         f"{SQLITE}/machines/move.sql",
-        "FROM temp.leasehold_step WHERE verdict = 'moved' ORDER BY number;",
-        "FROM temp.leasehold_step WHERE verdict = 'gone' ORDER BY number;",
+        "FROM temp.leasehold_step\nWHERE verdict = 'moved' ORDER BY number;",
+        "FROM temp.leasehold_step\nWHERE verdict = 'gone' ORDER BY number;",
         (f"{MACHINES}::test_s6_a_job_moves_along_its_arrows_and_each_move_is_a_line_of_the_journal[sqlite]",),
     ),
     Build(
@@ -89,7 +89,7 @@ BUILDS: Final = (
     Build(
         "a lease that a hand has let expire is renewed",
         f"{SQLITE}/leases/renew.sql",
-        "AND lease.fence = item.value ->> 'fence' AND lease.expires_at > leasehold_now()",
+        "AND lease.fence = item.value ->> 'fence'\n    AND lease.expires_at > leasehold_now()",
         "AND lease.fence = item.value ->> 'fence'",
         (f"{BYHAND}::test_s4_what_expired_is_not_renewed_and_goes_to_the_next_with_a_new_fence[sqlite]",),
     ),

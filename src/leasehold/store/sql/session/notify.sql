@@ -1,2 +1,2 @@
--- notify: Send a wake-up (PostgreSQL only). A hint need not wait for the disk; behind a pooler the setting must not stay.
+-- notify: Send a wake-up (PostgreSQL only) without waiting for the disk; behind a pooler the setting must not stay.
 SELECT set_config('synchronous_commit', 'off', true), pg_notify('leasehold', %(word)s)

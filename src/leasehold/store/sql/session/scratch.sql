@@ -1,12 +1,14 @@
 -- scratch: The scratch tables that stand in for data-modifying CTEs, which SQLite does not have.
 CREATE TEMP TABLE IF NOT EXISTS leasehold_added (
-    id INTEGER PRIMARY KEY, job_id INTEGER, parent_id INTEGER, kind TEXT, stage TEXT, segment INTEGER, key TEXT, payload TEXT,
+    id INTEGER PRIMARY KEY, job_id INTEGER, parent_id INTEGER, kind TEXT, stage TEXT, segment INTEGER, key TEXT,
+        payload TEXT,
     item TEXT, each_field TEXT, queue TEXT, priority INTEGER, attempts_max INTEGER, lease_ms INTEGER, on_lost TEXT,
     delay_us INTEGER, unmet INTEGER, epoch INTEGER, mark BLOB
 );
 
 CREATE TEMP TABLE IF NOT EXISTS leasehold_taken (
-    position INTEGER PRIMARY KEY, task_id INTEGER, queue TEXT, priority INTEGER, attempt INTEGER, fence INTEGER, epoch INTEGER,
+    position INTEGER PRIMARY KEY, task_id INTEGER, queue TEXT, priority INTEGER, attempt INTEGER, fence INTEGER,
+        epoch INTEGER,
     mark BLOB
 );
 
@@ -17,17 +19,20 @@ CREATE TEMP TABLE IF NOT EXISTS leasehold_ended (
 );
 
 CREATE TEMP TABLE IF NOT EXISTS leasehold_moved (
-    number INTEGER PRIMARY KEY, task_id INTEGER, status TEXT, failure TEXT, attempt INTEGER, fence INTEGER, epoch INTEGER,
+    number INTEGER PRIMARY KEY, task_id INTEGER, status TEXT, failure TEXT, attempt INTEGER, fence INTEGER,
+        epoch INTEGER,
     buried INTEGER, mark BLOB
 );
 
 CREATE TEMP TABLE IF NOT EXISTS leasehold_ledger (
-    number INTEGER PRIMARY KEY, job_id INTEGER, key TEXT, task_id INTEGER, fence INTEGER, attempt INTEGER, ordinal INTEGER,
+    number INTEGER PRIMARY KEY, job_id INTEGER, key TEXT, task_id INTEGER, fence INTEGER, attempt INTEGER,
+        ordinal INTEGER,
     kind TEXT, fields TEXT, verdict TEXT, result TEXT, failure TEXT, known_result TEXT
 );
 
 CREATE TEMP TABLE IF NOT EXISTS leasehold_step (
-    number INTEGER PRIMARY KEY, job_id INTEGER, key TEXT, task_id INTEGER, fence INTEGER, attempt INTEGER, worker INTEGER, machine TEXT,
+    number INTEGER PRIMARY KEY, job_id INTEGER, key TEXT, task_id INTEGER, fence INTEGER, attempt INTEGER,
+        worker INTEGER, machine TEXT,
     subject TEXT, target TEXT, source TEXT, verdict TEXT, detail TEXT, mark BLOB
 );
 

@@ -27,7 +27,8 @@ overlooked AS (
 placed AS (
     INSERT INTO leasehold.ready (task_id, queue, priority, route, attempt, fence, epoch, mark)
     SELECT linked.task_id, task.queue, task.priority,
-        CASE WHEN task.stage IS NULL THEN task.kind ELSE task.kind || '/' || task.stage END, 0, linked.fence, linked.epoch + 1,
+        CASE WHEN task.stage IS NULL THEN task.kind ELSE task.kind || '/' || task.stage END, 0, linked.fence,
+            linked.epoch + 1,
         linked.link
     FROM linked JOIN leasehold.task ON task.id = linked.task_id WHERE linked.place = 'ready' ORDER BY linked.task_id
 ),

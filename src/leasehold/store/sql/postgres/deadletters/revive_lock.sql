@@ -1,2 +1,2 @@
--- revive_lock: Let orchestrators and revivals that are under way end, and keep new ones out until this transaction ends.
+-- revive_lock: Wait until running orchestrators and revivals end, and block new ones in this transaction.
 SELECT pg_advisory_xact_lock(4774451407313060419)

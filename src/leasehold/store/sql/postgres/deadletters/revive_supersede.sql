@@ -4,7 +4,8 @@ moved AS (
     DELETE FROM leasehold.outcome USING leasehold.task
     WHERE task.job_id = %(job)s::bigint AND task.parent_id IS NOT NULL AND task.segment IS NOT NULL
       AND outcome.task_id = task.id
-    RETURNING outcome.task_id, outcome.epoch, outcome.fence, outcome.status, outcome.output, outcome.failure, outcome.finished_at,
+    RETURNING outcome.task_id, outcome.epoch, outcome.fence, outcome.status, outcome.output, outcome.failure,
+        outcome.finished_at,
         outcome.mark
 ),
 kept AS (

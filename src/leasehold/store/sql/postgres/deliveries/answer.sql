@@ -7,4 +7,5 @@ UPDATE leasehold.delivery SET
     attempts = CASE WHEN %(sent)s::boolean THEN attempts ELSE 0 END,
     fence = fence + 1, lookups = 0, failure = NULL
 WHERE id = %(delivery)s::bigint AND status IN ('in_doubt', 'reconciling', 'failed')
-RETURNING id, task_id, subject, recipient, version, message, provider, status, fence, attempts, lookups, due_at, notification_id, notified_at, failure, created_at
+RETURNING id, task_id, subject, recipient, version, message, provider, status, fence, attempts, lookups, due_at,
+    notification_id, notified_at, failure, created_at

@@ -12,4 +12,6 @@ UPDATE leasehold.delivery SET
     status = CASE due.status WHEN 'reconciling' THEN 'reconciling' ELSE 'sending' END,
     fence = delivery.fence + 1, attempts = delivery.attempts + 1, due_at = clock.now + %(lease_us)s::bigint
 FROM due, clock WHERE delivery.id = due.id
-RETURNING delivery.id, delivery.task_id, delivery.subject, delivery.recipient, delivery.version, delivery.message, delivery.provider, delivery.status, delivery.fence, delivery.attempts, delivery.lookups, delivery.due_at, delivery.notification_id, delivery.notified_at, delivery.failure, delivery.created_at, due.status AS was
+RETURNING delivery.id, delivery.task_id, delivery.subject, delivery.recipient, delivery.version, delivery.message,
+    delivery.provider, delivery.status, delivery.fence, delivery.attempts, delivery.lookups, delivery.due_at,
+    delivery.notification_id, delivery.notified_at, delivery.failure, delivery.created_at, due.status AS was

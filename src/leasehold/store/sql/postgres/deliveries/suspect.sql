@@ -4,4 +4,5 @@ WHERE ((status = 'sent' AND (notified_at IS NULL OR notification_id IS NULL))
     OR (status IN ('pending', 'sending', 'failed') AND notified_at IS NOT NULL))
   AND provider = ANY(ARRAY(SELECT jsonb_array_elements_text(%(providers)s::jsonb)))
   AND (%(delivery)s::bigint IS NULL OR id = %(delivery)s::bigint)
-RETURNING id, task_id, subject, recipient, version, message, provider, status, fence, attempts, lookups, due_at, notification_id, notified_at, failure, created_at
+RETURNING id, task_id, subject, recipient, version, message, provider, status, fence, attempts, lookups, due_at,
+    notification_id, notified_at, failure, created_at

@@ -3,7 +3,8 @@
 WITH clock AS MATERIALIZED (SELECT leasehold.leasehold_now() AS now),
 intent AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(%(intents)s::jsonb) AS i (
-        job_id bigint, key text, task_id bigint, fence integer, attempt smallint, number integer, kind text, fields text)
+        job_id bigint, key text, task_id bigint, fence integer, attempt smallint, number integer, kind text,
+            fields text)
 ),
 record AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(%(records)s::jsonb) AS r (
@@ -29,10 +30,12 @@ added AS (
     SELECT job_id, key, task_id, number, kind, fields, fence, attempt, clock.now FROM asked, clock WHERE NOT known
 ),
 again AS (
-    UPDATE leasehold.effect SET failure = NULL, recorded_at = NULL, task_id = asked.task_id, fence = asked.fence, attempt = asked.attempt,
+    UPDATE leasehold.effect SET failure = NULL, recorded_at = NULL, task_id = asked.task_id, fence = asked.fence,
+        attempt = asked.attempt,
         intended_at = clock.now
     FROM asked, clock
-    WHERE asked.failure IS NOT NULL AND effect.job_id = asked.job_id AND effect.key = asked.key AND effect.result IS NULL
+    WHERE asked.failure IS NOT NULL AND effect.job_id = asked.job_id AND effect.key = asked.key
+        AND effect.result IS NULL
 ),
 ended AS MATERIALIZED (
     SELECT record.*, known.result AS known_result

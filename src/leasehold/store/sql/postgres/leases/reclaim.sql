@@ -1,5 +1,6 @@
 -- reclaim: Take leases back: to ready while attempts are left, else to their end; released ones spend no attempt.
--- One that another transaction holds is left for the next sweep: a frozen holder keeps its own task waiting, and no other.
+-- One that another transaction holds is left for the next sweep: a frozen holder keeps its own task waiting, and no
+-- other.
 WITH clock AS MATERIALIZED (SELECT leasehold.leasehold_now() AS now),
 item AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(%(vacancies)s::jsonb) AS i (task_id bigint, fence integer, why text)
@@ -37,13 +38,17 @@ requeued AS (
 ),
 recorded AS (
     INSERT INTO leasehold.outcome (task_id, epoch, fence, status, failure, finished_at, mark)
-    SELECT task_id, epoch, fence, status, coalesce(cancel_reason, failure), now, link FROM linked WHERE status <> 'READY'
+    SELECT task_id, epoch, fence, status, coalesce(cancel_reason, failure), now, link FROM linked
+    WHERE status <> 'READY'
 ),
 buried AS (
-    INSERT INTO leasehold.dead_letter (task_id, epoch, fence, error_class, failure, attempts, first_failure_at, last_failure_at, escalated)
+    INSERT INTO leasehold.dead_letter (task_id, epoch, fence, error_class, failure, attempts, first_failure_at,
+        last_failure_at, escalated)
     SELECT dead.task_id, dead.epoch, dead.fence, dead.error_class, dead.failure, dead.attempt,
         coalesce((SELECT min(event.at) FROM leasehold.event WHERE event.task_id = dead.task_id
-            AND event.name IN ('retried', 'reclaimed') AND event.fence > coalesce((SELECT max(fence) FROM leasehold.dead_letter WHERE task_id = dead.task_id), 0)), clock.now),
+            AND event.name IN ('retried', 'reclaimed')
+                AND event.fence > coalesce((SELECT max(fence) FROM leasehold.dead_letter
+                WHERE task_id = dead.task_id), 0)), clock.now),
         clock.now, coalesce(NOT dead.retryable AND leasehold.buried_as(dead.task_id) = dead.error_class, false)
     FROM (
         SELECT *, coalesce(failure::jsonb ->> 'error_class', 'UNCLASSIFIED') AS error_class,

@@ -1,20 +1,23 @@
--- renew: Extend leases that still stand, and tell which of them shall stop. One that another transaction holds is told of, and left.
--- The time is compared as a difference, so that no plan looks leases up by their expiry. The laterals are look-ups by key whatever
--- the statistics, one lease after the other in the order of their ids: a join of ten thousand with ten thousand takes a second.
+-- renew: Extend live leases and return which shall stop; one that another transaction locks is returned unextended.
+-- The time is compared as a difference, so that no plan looks leases up by their expiry. The laterals are look-ups by
+-- key whatever the statistics, one lease after the other in the order of their ids: a join of ten thousand with ten
+-- thousand takes a second.
 WITH clock AS MATERIALIZED (SELECT leasehold.leasehold_now() AS now),
 item AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(%(renewals)s::jsonb) AS i (task_id bigint, fence integer, lease_ms integer)
     ORDER BY task_id
 ),
 standing AS MATERIALIZED (
-    SELECT found.task_id, found.fence, found.cancel_reason, item.lease_ms FROM item CROSS JOIN clock CROSS JOIN LATERAL (
+    SELECT found.task_id, found.fence, found.cancel_reason, item.lease_ms
+    FROM item CROSS JOIN clock CROSS JOIN LATERAL (
         SELECT * FROM leasehold.lease WHERE lease.task_id = item.task_id OFFSET 0
     ) AS found
     WHERE found.fence = item.fence AND found.expires_at - clock.now > 0
 ),
 free AS MATERIALIZED (
     SELECT held.place, standing.fence, standing.lease_ms FROM standing CROSS JOIN LATERAL (
-        SELECT lease.ctid AS place FROM leasehold.lease WHERE lease.task_id = standing.task_id FOR NO KEY UPDATE SKIP LOCKED
+        SELECT lease.ctid AS place FROM leasehold.lease
+        WHERE lease.task_id = standing.task_id FOR NO KEY UPDATE SKIP LOCKED
     ) AS held
 ),
 renewed AS (

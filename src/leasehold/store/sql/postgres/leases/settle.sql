@@ -1,4 +1,4 @@
--- settle: End leased attempts, each only while its own lease stands; a cancelled task ends CANCELLED whatever came of it.
+-- settle: End leased attempts, each only while its lease is live; a cancelled task ends CANCELLED in any case.
 -- The time is compared as a difference, so that no plan looks leases up by their expiry.
 WITH clock AS MATERIALIZED (SELECT leasehold.leasehold_now() AS now),
 given AS MATERIALIZED (
@@ -17,19 +17,25 @@ item AS MATERIALIZED (
 ),
 ended AS (
     DELETE FROM leasehold.lease USING item, clock
-    WHERE lease.task_id = ANY(ARRAY(SELECT task_id FROM item)) AND lease.task_id = item.task_id AND lease.fence = item.fence
+    WHERE lease.task_id = ANY(ARRAY(SELECT task_id FROM item)) AND lease.task_id = item.task_id
+        AND lease.fence = item.fence
       AND lease.expires_at - clock.now > 0
     RETURNING lease.task_id, lease.fence, lease.epoch, lease.attempt, lease.worker, lease.has_dependents, lease.limited,
-        CASE WHEN lease.cancel_reason IS NOT NULL THEN 'CANCELLED' WHEN item.clash THEN 'ERROR' ELSE item.status END AS status,
+        CASE WHEN lease.cancel_reason IS NOT NULL THEN 'CANCELLED' WHEN item.clash THEN 'ERROR'
+            ELSE item.status END AS status,
         CASE WHEN lease.cancel_reason IS NOT NULL OR NOT item.clash THEN item.output END AS output,
-        coalesce(lease.cancel_reason, CASE WHEN item.clash THEN %(conflict)s::text ELSE item.failure END) AS failure, item.delay_us,
-        coalesce(lease.cancel_reason, CASE WHEN item.clash THEN %(conflict)s::text ELSE coalesce(item.detail, item.failure) END) AS detail,
+        coalesce(lease.cancel_reason, CASE WHEN item.clash THEN %(conflict)s::text ELSE item.failure END) AS failure,
+            item.delay_us,
+        coalesce(lease.cancel_reason, CASE WHEN item.clash THEN %(conflict)s::text
+            ELSE coalesce(item.detail, item.failure) END) AS detail,
         item.deliveries, clock.now, lease.mark
 ),
 linked AS MATERIALIZED (
     SELECT *, leasehold.chain_link(mark, now, name, fence, attempt, worker,
-        CASE status WHEN 'DONE' THEN coalesce(detail, '') || chr(31) || coalesce(output, '') ELSE detail END) AS link FROM (
-        SELECT *, CASE status WHEN 'DONE' THEN 'done' WHEN 'ERROR' THEN 'failed' WHEN 'RETRY' THEN 'retried' ELSE 'cancelled' END AS name
+        CASE status WHEN 'DONE' THEN coalesce(detail, '') || chr(31) || coalesce(output, '') ELSE detail END) AS link
+            FROM (
+        SELECT *, CASE status WHEN 'DONE' THEN 'done' WHEN 'ERROR' THEN 'failed' WHEN 'RETRY' THEN 'retried'
+            ELSE 'cancelled' END AS name
         FROM ended
     ) AS named
 ),
@@ -42,10 +48,13 @@ retried AS (
     SELECT task_id, now + coalesce(delay_us, 0), 0, attempt, fence, epoch, link FROM linked WHERE status = 'RETRY'
 ),
 buried AS (
-    INSERT INTO leasehold.dead_letter (task_id, epoch, fence, error_class, failure, attempts, first_failure_at, last_failure_at, escalated)
+    INSERT INTO leasehold.dead_letter (task_id, epoch, fence, error_class, failure, attempts, first_failure_at,
+        last_failure_at, escalated)
     SELECT dead.task_id, dead.epoch, dead.fence, dead.error_class, dead.failure, dead.attempt,
         coalesce((SELECT min(event.at) FROM leasehold.event WHERE event.task_id = dead.task_id
-            AND event.name IN ('retried', 'reclaimed') AND event.fence > coalesce((SELECT max(fence) FROM leasehold.dead_letter WHERE task_id = dead.task_id), 0)), dead.now),
+            AND event.name IN ('retried', 'reclaimed')
+            AND event.fence > coalesce((SELECT max(fence) FROM leasehold.dead_letter WHERE task_id = dead.task_id), 0)),
+            dead.now),
         dead.now, coalesce(NOT dead.retryable AND leasehold.buried_as(dead.task_id) = dead.error_class, false)
     FROM (
         SELECT *, coalesce(failure::jsonb ->> 'error_class', 'UNCLASSIFIED') AS error_class,
@@ -59,7 +68,8 @@ posted AS (
     FROM ended CROSS JOIN LATERAL jsonb_to_recordset(ended.deliveries) AS post (
         subject text, recipient text, version integer, message text, provider text)
     WHERE ended.status = 'DONE' AND ended.deliveries IS NOT NULL
-    ON CONFLICT (subject, recipient, version) DO UPDATE SET message = delivery.message  -- one that came to stand since our snapshot
+    -- The conflict is with a message that was committed after our snapshot.
+    ON CONFLICT (subject, recipient, version) DO UPDATE SET message = delivery.message
     WHERE leasehold.retry_if(delivery.message <> EXCLUDED.message OR delivery.provider <> EXCLUDED.provider)
 ),
 noted AS (

@@ -3,7 +3,8 @@
 WITH clock AS MATERIALIZED (SELECT leasehold.leasehold_now() AS now),
 item AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(%(moves)s::jsonb) AS i (
-        job_id bigint, key text, task_id bigint, fence integer, machine text, subject text, target text, ordinal integer, tail text)
+        job_id bigint, key text, task_id bigint, fence integer, machine text, subject text, target text,
+            ordinal integer, tail text)
 ),
 standing AS MATERIALIZED (
     SELECT lease.task_id, lease.fence FROM leasehold.lease, clock
@@ -12,7 +13,8 @@ standing AS MATERIALIZED (
 ),
 held AS MATERIALIZED (
     SELECT state.job_id, state.subject, state.machine, state.name FROM leasehold.state
-    WHERE state.job_id = ANY(ARRAY(SELECT job_id FROM item)) AND (state.job_id, state.subject) IN (SELECT job_id, subject FROM item)
+    WHERE state.job_id = ANY(ARRAY(SELECT job_id FROM item))
+        AND (state.job_id, state.subject) IN (SELECT job_id, subject FROM item)
     ORDER BY state.job_id, state.subject FOR UPDATE OF state
 ),
 asked AS MATERIALIZED (
@@ -42,11 +44,13 @@ begun AS (
 ),
 followed AS (
     UPDATE leasehold.state SET name = judged.target, at = clock.now FROM judged, clock
-    WHERE judged.verdict = 'moved' AND NOT judged.fresh AND state.job_id = judged.job_id AND state.subject = judged.subject
+    WHERE judged.verdict = 'moved' AND NOT judged.fresh AND state.job_id = judged.job_id
+        AND state.subject = judged.subject
 ),
 chained AS (
     UPDATE leasehold.lease
-    SET mark = leasehold.chain_link(lease.mark, clock.now, 'moved', lease.fence, lease.attempt, lease.worker, judged.detail)
+    SET mark = leasehold.chain_link(lease.mark, clock.now, 'moved', lease.fence, lease.attempt, lease.worker,
+        judged.detail)
     FROM judged, clock
     WHERE judged.verdict = 'moved' AND lease.task_id = ANY(ARRAY(SELECT task_id FROM judged))
       AND lease.task_id = judged.task_id AND lease.fence = judged.fence

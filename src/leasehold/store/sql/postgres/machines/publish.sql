@@ -1,4 +1,4 @@
--- publish: Make a machine known, with arrows that it did not have yet; return how it begins and what it calls a failure.
+-- publish: Store a machine with the arrows that are new; return its first state and its state for failure.
 WITH made AS (
     INSERT INTO leasehold.machine (name, initial, failed) VALUES (%(name)s, %(initial)s, %(failed)s)
     ON CONFLICT (name) DO UPDATE SET name = excluded.name

@@ -5,7 +5,8 @@ CREATE FUNCTION leasehold.leasehold_now() RETURNS bigint LANGUAGE sql STABLE PAR
 AS $$ SELECT (extract(epoch FROM statement_timestamp()) * 1000000)::bigint $$;
 
 CREATE FUNCTION leasehold.chain_root(
-    kind text, stage text, segment integer, epoch smallint, parent_id bigint, each_field text, queue text, priority smallint,
+    kind text, stage text, segment integer, epoch smallint, parent_id bigint, each_field text, queue text,
+        priority smallint,
     attempts_max smallint, lease_ms integer, on_lost text, unmet integer, payload text, item text, key text)
 RETURNS bytea LANGUAGE sql STABLE PARALLEL SAFE
 AS $$ SELECT substr(sha256(convert_to(kind || chr(31) || coalesce(stage, '') || chr(31) || coalesce(segment::text, '')
@@ -17,8 +18,10 @@ AS $$ SELECT substr(sha256(convert_to(kind || chr(31) || coalesce(stage, '') || 
 CREATE FUNCTION leasehold.chain_link(
     mark bytea, at bigint, name text, fence integer, attempt integer, worker integer, detail text)
 RETURNS bytea LANGUAGE sql STABLE PARALLEL SAFE
-AS $$ SELECT substr(sha256(coalesce(mark, ''::bytea) || convert_to(at::text || '|' || name || '|' || coalesce(fence::text, '')
-    || '|' || coalesce(attempt::text, '') || '|' || coalesce(worker::text, '') || '|' || coalesce(detail, ''), 'UTF8')), 1, 16) $$;
+AS $$ SELECT substr(sha256(coalesce(mark, ''::bytea)
+    || convert_to(at::text || '|' || name || '|' || coalesce(fence::text, '')
+    || '|' || coalesce(attempt::text, '') || '|' || coalesce(worker::text, '') || '|' || coalesce(detail, ''),
+        'UTF8')), 1, 16) $$;
 
 CREATE TABLE leasehold.meta (name text PRIMARY KEY, value text NOT NULL);
 
@@ -44,7 +47,8 @@ CREATE TABLE leasehold.task (
     epoch smallint NOT NULL DEFAULT 1
 );
 CREATE UNIQUE INDEX task_key ON leasehold.task (kind, key) WHERE parent_id IS NULL;
-CREATE UNIQUE INDEX task_part ON leasehold.task (parent_id, stage, coalesce(segment, -1), epoch) WHERE parent_id IS NOT NULL;
+CREATE UNIQUE INDEX task_part ON leasehold.task (parent_id, stage, coalesce(segment, -1), epoch)
+WHERE parent_id IS NOT NULL;
 CREATE INDEX task_job ON leasehold.task (job_id) WHERE parent_id IS NOT NULL;
 
 CREATE TABLE leasehold.need (
@@ -268,7 +272,8 @@ CREATE TABLE leasehold.audit (
 CREATE INDEX audit_noun ON leasehold.audit (noun, noun_id);
 
 CREATE VIEW leasehold.dead_letter_detail AS
-SELECT dead_letter.id, dead_letter.task_id, task.job_id, task.kind, task.stage, task.segment, dead_letter.epoch, dead_letter.fence,
+SELECT dead_letter.id, dead_letter.task_id, task.job_id, task.kind, task.stage, task.segment, dead_letter.epoch,
+    dead_letter.fence,
     dead_letter.error_class, dead_letter.attempts, task.attempts_max, dead_letter.first_failure_at,
     dead_letter.last_failure_at, dead_letter.escalated, dead_letter.state,
     (SELECT outcome.status FROM leasehold.outcome WHERE outcome.task_id = task.job_id) AS job_status,
@@ -286,16 +291,19 @@ FROM leasehold.dead_letter JOIN leasehold.task ON task.id = dead_letter.task_id;
 CREATE FUNCTION leasehold.peers(task bigint) RETURNS bigint[] LANGUAGE sql STABLE PARALLEL SAFE
 AS $$ SELECT ARRAY(
     SELECT peer.id FROM leasehold.task AS own JOIN leasehold.task AS peer
-      ON peer.parent_id = own.parent_id AND peer.stage = own.stage AND coalesce(peer.segment, -1) = own.segment AND peer.id <> own.id
+      ON peer.parent_id = own.parent_id AND peer.stage = own.stage AND coalesce(peer.segment, -1) = own.segment
+          AND peer.id <> own.id
     WHERE own.id = $1) || $1 $$;
 
 CREATE FUNCTION leasehold.buried_as(task bigint) RETURNS text LANGUAGE sql STABLE PARALLEL SAFE
-AS $$ SELECT error_class FROM leasehold.dead_letter WHERE task_id = ANY(leasehold.peers($1)) ORDER BY id DESC LIMIT 1 $$;
+AS $$ SELECT error_class FROM leasehold.dead_letter WHERE task_id = ANY(leasehold.peers($1))
+ORDER BY id DESC LIMIT 1 $$;
 
 CREATE FUNCTION leasehold.retry_if(needed boolean) RETURNS boolean LANGUAGE plpgsql
 AS $$ BEGIN
     IF needed THEN
-        RAISE EXCEPTION 'another message for this recipient was committed meanwhile' USING ERRCODE = 'serialization_failure';
+        RAISE EXCEPTION 'another message for this recipient was committed meanwhile'
+            USING ERRCODE = 'serialization_failure';
     END IF;
     RETURN false;
 END $$;
@@ -329,7 +337,8 @@ AS $$ BEGIN
         RETURN OLD;
     ELSIF TG_OP = 'INSERT' THEN
         IF NOT EXISTS (
-            SELECT 1 FROM leasehold.machine JOIN leasehold.arrow ON arrow.machine = machine.name AND arrow.source = machine.initial
+            SELECT 1 FROM leasehold.machine JOIN leasehold.arrow ON arrow.machine = machine.name
+                AND arrow.source = machine.initial
             WHERE machine.name = NEW.machine AND arrow.target = NEW.name) THEN
             RAISE EXCEPTION 'state_transition_denied: no arrow leads there from the first state';
         END IF;
@@ -340,7 +349,8 @@ AS $$ BEGIN
     RETURN NEW;
 END $$;
 
-CREATE TRIGGER state_guarded BEFORE INSERT OR UPDATE OR DELETE ON leasehold.state FOR EACH ROW EXECUTE FUNCTION leasehold.state_guard();
+CREATE TRIGGER state_guarded BEFORE INSERT OR UPDATE OR DELETE ON leasehold.state
+    FOR EACH ROW EXECUTE FUNCTION leasehold.state_guard();
 
 CREATE VIEW leasehold.job_state AS
 SELECT task.id AS job_id, task.kind, task.key, machine.name AS machine,

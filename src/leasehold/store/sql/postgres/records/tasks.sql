@@ -12,11 +12,15 @@ page AS MATERIALIZED (
     SELECT * FROM member WHERE (trunk, fan, part) > (%(trunk)s::bigint, %(fan)s::integer, %(part)s::integer)
     ORDER BY trunk, fan, part LIMIT %(most)s::integer
 )
-SELECT page.id, page.trunk, page.fan, page.part, page.kind, page.stage, page.segment, page.epoch, page.key, page.payload, page.item,
+SELECT page.id, page.trunk, page.fan, page.part, page.kind, page.stage, page.segment, page.epoch, page.key,
+    page.payload, page.item,
     page.each_field, page.queue, page.priority, page.attempts_max, page.lease_ms, page.on_lost, page.created_at,
-    page.parent_id, CASE WHEN page.stage IS NULL THEN (SELECT count(*) FROM member WHERE member.stage IS NOT NULL AND member.segment IS NULL)
-        WHEN page.segment IS NULL THEN (SELECT count(*) FROM leasehold.need WHERE need.task_id = page.id) ELSE 0 END AS unmet,
-    concat_ws(' ', CASE WHEN waiting.task_id IS NOT NULL THEN 'waiting' END, CASE WHEN ready.task_id IS NOT NULL THEN 'ready' END,
+    page.parent_id, CASE WHEN page.stage IS NULL THEN (SELECT count(*) FROM member
+        WHERE member.stage IS NOT NULL AND member.segment IS NULL)
+        WHEN page.segment IS NULL THEN (SELECT count(*) FROM leasehold.need WHERE need.task_id = page.id)
+            ELSE 0 END AS unmet,
+    concat_ws(' ', CASE WHEN waiting.task_id IS NOT NULL THEN 'waiting' END, CASE
+        WHEN ready.task_id IS NOT NULL THEN 'ready' END,
         CASE WHEN lease.task_id IS NOT NULL THEN 'lease' END) AS place,
     waiting.due_at, coalesce(waiting.attempt, ready.attempt, lease.attempt) AS stored_attempt,
     coalesce(waiting.fence, ready.fence, lease.fence) AS stored_fence,

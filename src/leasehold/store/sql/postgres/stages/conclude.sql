@@ -6,11 +6,13 @@ item AS MATERIALIZED (
 ),
 gone AS (
     DELETE FROM leasehold.waiting USING item WHERE waiting.task_id = item.task_id
-    RETURNING waiting.task_id, waiting.epoch, waiting.fence, waiting.attempt, item.status, item.failure, item.buried, waiting.mark
+    RETURNING waiting.task_id, waiting.epoch, waiting.fence, waiting.attempt, item.status, item.failure, item.buried,
+        waiting.mark
 ),
 linked AS MATERIALIZED (
     SELECT *, leasehold.chain_link(mark, now, name, NULL, NULL, NULL, failure) AS link FROM (
-        SELECT gone.*, clock.now, CASE status WHEN 'DONE' THEN 'done' WHEN 'ERROR' THEN 'failed' ELSE 'cancelled' END AS name
+        SELECT gone.*, clock.now, CASE status WHEN 'DONE' THEN 'done' WHEN 'ERROR' THEN 'failed'
+            ELSE 'cancelled' END AS name
         FROM gone, clock
     ) AS named
 ),
@@ -19,10 +21,13 @@ recorded AS (
     SELECT task_id, epoch, fence, status, failure, now, link FROM linked
 ),
 buried AS (
-    INSERT INTO leasehold.dead_letter (task_id, epoch, fence, error_class, failure, attempts, first_failure_at, last_failure_at, escalated)
+    INSERT INTO leasehold.dead_letter (task_id, epoch, fence, error_class, failure, attempts, first_failure_at,
+        last_failure_at, escalated)
     SELECT dead.task_id, dead.epoch, dead.fence, dead.error_class, dead.failure, dead.attempt,
         coalesce((SELECT min(event.at) FROM leasehold.event WHERE event.task_id = dead.task_id
-            AND event.name IN ('retried', 'reclaimed') AND event.fence > coalesce((SELECT max(fence) FROM leasehold.dead_letter WHERE task_id = dead.task_id), 0)), clock.now),
+            AND event.name IN ('retried', 'reclaimed')
+                AND event.fence > coalesce((SELECT max(fence) FROM leasehold.dead_letter
+                WHERE task_id = dead.task_id), 0)), clock.now),
         clock.now, coalesce(NOT dead.retryable AND leasehold.buried_as(dead.task_id) = dead.error_class, false)
     FROM (
         SELECT *, coalesce(failure::jsonb ->> 'error_class', 'UNCLASSIFIED') AS error_class,

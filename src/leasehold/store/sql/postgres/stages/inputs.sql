@@ -11,7 +11,8 @@ LEFT JOIN LATERAL (
     SELECT stage.id, NULL::integer AS segment WHERE stage.each_field IS NULL
     UNION ALL
     SELECT task.id, task.segment FROM leasehold.task WHERE stage.each_field IS NOT NULL AND task.parent_id = stage.id
-        AND EXISTS (SELECT 1 FROM leasehold.outcome WHERE outcome.task_id = task.id) -- those of an earlier fan-out have none
+        -- those of an earlier fan-out have none
+        AND EXISTS (SELECT 1 FROM leasehold.outcome WHERE outcome.task_id = task.id)
 ) AS part ON true
 LEFT JOIN leasehold.outcome ON outcome.task_id = part.id AND outcome.status = 'DONE'
 ORDER BY source.number, part.segment

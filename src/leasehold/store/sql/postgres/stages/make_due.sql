@@ -10,7 +10,8 @@ moved AS (
     RETURNING task_id, due_at, attempt, fence, epoch, mark
 ),
 linked AS MATERIALIZED (
-    SELECT moved.*, clock.now, leasehold.chain_link(mark, clock.now, 'advanced', NULL, NULL, NULL, NULL) AS link FROM moved, clock
+    SELECT moved.*, clock.now, leasehold.chain_link(mark, clock.now, 'advanced', NULL, NULL, NULL, NULL) AS link
+    FROM moved, clock
 ),
 placed AS (
     INSERT INTO leasehold.ready (task_id, queue, priority, route, attempt, fence, epoch, mark)

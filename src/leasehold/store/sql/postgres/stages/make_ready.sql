@@ -6,7 +6,8 @@ moved AS (
     RETURNING task_id, attempt, fence, epoch, mark
 ),
 linked AS MATERIALIZED (
-    SELECT moved.*, clock.now, leasehold.chain_link(mark, clock.now, 'advanced', NULL, NULL, NULL, NULL) AS link FROM moved, clock
+    SELECT moved.*, clock.now, leasehold.chain_link(mark, clock.now, 'advanced', NULL, NULL, NULL, NULL) AS link
+    FROM moved, clock
 ),
 placed AS (
     INSERT INTO leasehold.ready (task_id, queue, priority, route, attempt, fence, epoch, mark)

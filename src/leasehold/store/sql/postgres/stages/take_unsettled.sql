@@ -1,5 +1,6 @@
 -- take_unsettled: Take a batch of settled tasks that nobody has looked at yet.
--- Revivals are kept out until this transaction ends: see revive_lock. Taken together with the first row, before it is locked.
+-- Revivals are kept out until this transaction ends: see revive_lock. Taken together with the first row, before it is
+-- locked.
 WITH kept_out AS MATERIALIZED (SELECT pg_advisory_xact_lock_shared(4774451407313060419)),
 chosen AS MATERIALIZED (
     SELECT unsettled.task_id FROM leasehold.unsettled CROSS JOIN kept_out

@@ -16,13 +16,16 @@ added AS (
     RETURNING id, parent_id, stage, segment
 ),
 marked AS MATERIALIZED (
-    SELECT item.*, leasehold.chain_link(leasehold.chain_root(kind, stage, segment, epoch, parent_id, each_field, queue, priority,
-        attempts_max, lease_ms, on_lost, unmet, NULL, item.item, NULL), clock.now, 'submitted', NULL, NULL, NULL, NULL) AS mark
+    SELECT item.*, leasehold.chain_link(leasehold.chain_root(kind, stage, segment, epoch, parent_id, each_field,
+        queue, priority,
+        attempts_max, lease_ms, on_lost, unmet, NULL, item.item, NULL), clock.now, 'submitted', NULL, NULL, NULL,
+            NULL) AS mark
     FROM item, clock
 ),
 placed AS (
     INSERT INTO leasehold.ready (task_id, queue, priority, route, attempt, fence, epoch, mark)
-    SELECT id, queue, priority, kind || '/' || stage, 0, 0, 1, mark FROM marked WHERE delay_us = 0 AND unmet = 0 ORDER BY id
+    SELECT id, queue, priority, kind || '/' || stage, 0, 0, 1, mark FROM marked WHERE delay_us = 0 AND unmet = 0
+    ORDER BY id
 ),
 held AS (
     INSERT INTO leasehold.waiting (task_id, due_at, unmet, attempt, fence, epoch, mark)

@@ -7,14 +7,17 @@ item AS MATERIALIZED (
         lease_ms integer, on_lost text, delay_us bigint, unmet integer)
 ),
 added AS (
-    INSERT INTO leasehold.task (id, job_id, kind, key, payload, queue, priority, attempts_max, lease_ms, on_lost, created_at)
+    INSERT INTO leasehold.task (id, job_id, kind, key, payload, queue, priority, attempts_max, lease_ms, on_lost,
+        created_at)
     SELECT id, id, kind, key, payload, queue, priority, attempts_max, lease_ms, on_lost, clock.now FROM item, clock
     ON CONFLICT (kind, key) WHERE parent_id IS NULL DO NOTHING
     RETURNING id, kind, key
 ),
 marked AS MATERIALIZED (
-    SELECT item.*, leasehold.chain_link(leasehold.chain_root(item.kind, NULL, NULL, 1::smallint, NULL, NULL, queue, priority,
-        attempts_max, lease_ms, on_lost, unmet, payload, NULL, item.key), clock.now, 'submitted', NULL, NULL, NULL, NULL) AS mark
+    SELECT item.*, leasehold.chain_link(leasehold.chain_root(item.kind, NULL, NULL, 1::smallint, NULL, NULL, queue,
+        priority,
+        attempts_max, lease_ms, on_lost, unmet, payload, NULL, item.key), clock.now, 'submitted', NULL, NULL, NULL,
+            NULL) AS mark
     FROM added JOIN item USING (id), clock
 ),
 placed AS (

@@ -1,4 +1,4 @@
--- pulse: Answer in one go all that a quiet worker asks: what is ready, due, settled, expired, limited, cancelled, gone, to be delivered.
+-- pulse: Return everything an idle worker asks: what is ready, due, expired, limited, cancelled, ended or to be sent.
 WITH clock AS MATERIALIZED (SELECT leasehold.leasehold_now() AS now)
 SELECT clock.now,
     EXISTS (SELECT 1 FROM leasehold.unsettled) AS unsettled,
@@ -6,7 +6,9 @@ SELECT clock.now,
     EXISTS (SELECT 1 FROM leasehold.lease WHERE expires_at <= clock.now AND expires_at > %(since)s::bigint) AS expired,
     CASE WHEN %(wants_work)s::boolean THEN EXISTS (
         SELECT 1 FROM leasehold.ready
-        WHERE ready.queue = ANY(ARRAY(SELECT jsonb_array_elements_text(%(queues)s::jsonb))) AND ready.route = ANY(ARRAY(SELECT jsonb_array_elements_text(%(routes)s::jsonb)))) ELSE false END AS ready,
+        WHERE ready.queue = ANY(ARRAY(SELECT jsonb_array_elements_text(%(queues)s::jsonb)))
+            AND ready.route = ANY(ARRAY(SELECT jsonb_array_elements_text(%(routes)s::jsonb))))
+            ELSE false END AS ready,
     EXISTS (SELECT 1 FROM leasehold.ready WHERE strpos(ready.queue, '/') > 0) AS branched,
     (SELECT coalesce(json_agg(json_build_array(name, paused, capacity)), '[]'::json)::text
         FROM leasehold.queue WHERE paused OR capacity IS NOT NULL) AS queues,
@@ -14,7 +16,8 @@ SELECT clock.now,
         FROM leasehold.lease WHERE worker = %(worker)s::integer AND cancel_reason IS NOT NULL) AS cancels,
     (SELECT coalesce(json_agg(json_build_array(id, pid, birth)), '[]'::json)::text
         FROM leasehold.worker
-        WHERE boot = %(boot)s AND namespace = %(namespace)s AND ended_at IS NULL AND id <> %(worker)s::integer) AS neighbours,
+        WHERE boot = %(boot)s AND namespace = %(namespace)s AND ended_at IS NULL
+            AND id <> %(worker)s::integer) AS neighbours,
     (SELECT min(first.due_at) FROM jsonb_array_elements_text(%(providers)s::jsonb) AS served (provider)
         CROSS JOIN LATERAL (
             SELECT delivery.due_at FROM leasehold.delivery

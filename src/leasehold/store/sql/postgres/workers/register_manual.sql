@@ -1,10 +1,12 @@
--- register_manual: Return the number of somebody who leases by hand; there is no process of theirs that could be asked for, so none that is there.
+-- register_manual: Return the number of an owner of manual leases, which has no process.
+-- It is stored as ended, so that nobody looks for its process.
 WITH known AS MATERIALIZED (
     SELECT min(id) AS id FROM leasehold.worker WHERE host = %(owner)s AND boot = '' AND namespace = '' AND pid = 0
 ),
 added AS (
     INSERT INTO leasehold.worker (host, boot, namespace, pid, birth, started_at, ended_at)
-    SELECT %(owner)s, '', '', 0, 0, leasehold.leasehold_now(), leasehold.leasehold_now() FROM known WHERE known.id IS NULL
+    SELECT %(owner)s, '', '', 0, 0, leasehold.leasehold_now(), leasehold.leasehold_now() FROM known
+    WHERE known.id IS NULL
     RETURNING id
 )
 SELECT coalesce((SELECT id FROM known), (SELECT id FROM added)) AS id

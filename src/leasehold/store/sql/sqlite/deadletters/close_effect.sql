@@ -1,4 +1,4 @@
--- close_effect: Record what a person knows of an effect without a result, of a job that was called off: it has no letter, and runs no more.
+-- close_effect: Record what a person knows of an effect without a result, of a cancelled job, which has no letter.
 UPDATE main.effect SET result = :result, failure = :failure, recorded_at = leasehold_now()
 WHERE effect.job_id = :job AND effect.key = :key AND effect.result IS NULL
   AND EXISTS (SELECT 1 FROM main.outcome WHERE outcome.task_id = effect.job_id AND outcome.status = 'CANCELLED')

@@ -1,3 +1,3 @@
--- revive_lock: Let orchestrators and revivals that are under way end, and keep new ones out until this transaction ends.
+-- revive_lock: Wait until running orchestrators and revivals end, and block new ones in this transaction.
 -- Differs from PostgreSQL: BEGIN IMMEDIATE has done so already.
 SELECT 1

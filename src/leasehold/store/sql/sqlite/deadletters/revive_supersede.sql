@@ -7,13 +7,15 @@ FROM main.task JOIN main.outcome ON outcome.task_id = task.id
 WHERE task.job_id = :job AND task.parent_id IS NOT NULL AND task.segment IS NOT NULL ORDER BY task.id;
 
 INSERT INTO main.outcome_past (task_id, epoch, fence, status, output, failure, finished_at, mark)
-SELECT outcome.task_id, outcome.epoch, outcome.fence, outcome.status, outcome.output, outcome.failure, outcome.finished_at,
+SELECT outcome.task_id, outcome.epoch, outcome.fence, outcome.status, outcome.output, outcome.failure,
+    outcome.finished_at,
     outcome.mark
 FROM main.outcome WHERE outcome.task_id IN (SELECT task_id FROM temp.leasehold_revived);
 
 DELETE FROM main.outcome WHERE task_id IN (SELECT task_id FROM temp.leasehold_revived);
 
-UPDATE main.dead_letter SET state = 'revived' WHERE task_id IN (SELECT task_id FROM temp.leasehold_revived) AND state = 'open';
+UPDATE main.dead_letter SET state = 'revived'
+WHERE task_id IN (SELECT task_id FROM temp.leasehold_revived) AND state = 'open';
 
 DELETE FROM main.unsettled WHERE task_id IN (SELECT task_id FROM temp.leasehold_revived);
 

@@ -12,7 +12,9 @@ UPDATE main.delivery SET
     fence = fence + 1, attempts = attempts + 1, due_at = leasehold_now() + :lease_us
 WHERE id IN (SELECT id FROM temp.leasehold_carried);
 
-SELECT delivery.id, delivery.task_id, delivery.subject, delivery.recipient, delivery.version, delivery.message, delivery.provider, delivery.status, delivery.fence, delivery.attempts, delivery.lookups, delivery.due_at, delivery.notification_id, delivery.notified_at, delivery.failure, delivery.created_at, carried.was
+SELECT delivery.id, delivery.task_id, delivery.subject, delivery.recipient, delivery.version, delivery.message,
+    delivery.provider, delivery.status, delivery.fence, delivery.attempts, delivery.lookups, delivery.due_at,
+    delivery.notification_id, delivery.notified_at, delivery.failure, delivery.created_at, carried.was
 FROM temp.leasehold_carried AS carried CROSS JOIN main.delivery ON delivery.id = carried.id ORDER BY carried.id;
 
 DELETE FROM temp.leasehold_carried;

@@ -1,5 +1,6 @@
 -- stuck: List deliveries of a status that waits for somebody, newest first.
-SELECT id, task_id, subject, recipient, version, message, provider, status, fence, attempts, lookups, due_at, notification_id, notified_at, failure, created_at FROM main.delivery
+SELECT id, task_id, subject, recipient, version, message, provider, status, fence, attempts, lookups, due_at,
+    notification_id, notified_at, failure, created_at FROM main.delivery
 WHERE status = :status AND status IN ('failed', 'in_doubt', 'reconciling')
   AND (:subject IS NULL OR subject = :subject)
   AND (:before IS NULL OR id < :before)

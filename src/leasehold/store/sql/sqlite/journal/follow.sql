@@ -1,5 +1,6 @@
 -- follow: Read the journal of all jobs in the order of its numbers, from one to another.
-SELECT event.id, task.job_id, event.task_id, task.kind, task.stage, task.segment, event.at, event.name, event.fence, event.attempt,
+SELECT event.id, task.job_id, event.task_id, task.kind, task.stage, task.segment, event.at, event.name, event.fence,
+    event.attempt,
     event.worker, event.detail
 FROM main.event JOIN main.task ON task.id = event.task_id
 WHERE event.id > :after AND event.id <= :upto

@@ -36,7 +36,8 @@ FROM temp.leasehold_taken AS taken JOIN main.task ON task.id = taken.task_id;
 INSERT INTO main.event (task_id, at, name, fence, attempt, worker, mark)
 SELECT task_id, leasehold_now(), 'claimed', fence, attempt, :worker, mark FROM temp.leasehold_taken;
 
-SELECT taken.task_id, taken.fence, taken.attempt, taken.epoch, taken.position, task.job_id, task.kind, task.stage, task.segment,
+SELECT taken.task_id, taken.fence, taken.attempt, taken.epoch, taken.position, task.job_id, task.kind, task.stage,
+    task.segment,
     coalesce(task.key, job.key) AS key, coalesce(task.payload, job.payload) AS payload, task.item,
     taken.queue, taken.priority, task.attempts_max, task.lease_ms, (SELECT leasehold_now()) AS started_at
 FROM temp.leasehold_taken AS taken JOIN main.task ON task.id = taken.task_id

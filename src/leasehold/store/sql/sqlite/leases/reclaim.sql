@@ -1,6 +1,7 @@
 -- reclaim: Take leases back: to ready while attempts are left, else to their end; released ones spend no attempt.
 -- Differs from PostgreSQL: a scratch table carries the rows from step to step, since no CTE may write here.
-INSERT OR IGNORE INTO temp.leasehold_ended (task_id, fence, epoch, attempt, worker, has_dependents, limited, why, queue, priority, route, status, failure, mark)
+INSERT OR IGNORE INTO temp.leasehold_ended (task_id, fence, epoch, attempt, worker, has_dependents, limited, why,
+    queue, priority, route, status, failure, mark)
 SELECT lease.task_id, lease.fence, lease.epoch, lease.attempt, lease.worker, lease.has_dependents, lease.limited,
     item.value ->> 'why', task.queue, task.priority,
     CASE WHEN task.stage IS NULL THEN task.kind ELSE task.kind || '/' || task.stage END,
@@ -28,18 +29,24 @@ FROM temp.leasehold_ended WHERE status = 'READY' ORDER BY task_id;
 INSERT INTO main.outcome (task_id, epoch, fence, status, failure, finished_at, mark)
 SELECT task_id, epoch, fence, status, failure, leasehold_now(), mark FROM temp.leasehold_ended WHERE status <> 'READY';
 
-INSERT INTO main.dead_letter (task_id, epoch, fence, error_class, failure, attempts, first_failure_at, last_failure_at, escalated)
-SELECT dead.task_id, dead.epoch, dead.fence, coalesce(dead.failure ->> 'error_class', 'UNCLASSIFIED'), dead.failure, dead.attempt,
+INSERT INTO main.dead_letter (task_id, epoch, fence, error_class, failure, attempts, first_failure_at,
+    last_failure_at, escalated)
+SELECT dead.task_id, dead.epoch, dead.fence, coalesce(dead.failure ->> 'error_class', 'UNCLASSIFIED'), dead.failure,
+    dead.attempt,
     coalesce((SELECT min(event.at) FROM main.event WHERE event.task_id = dead.task_id
-        AND event.name IN ('retried', 'reclaimed') AND event.fence > coalesce((SELECT max(fence) FROM main.dead_letter WHERE task_id = dead.task_id), 0)), leasehold_now()),
+        AND event.name IN ('retried', 'reclaimed')
+        AND event.fence > coalesce((SELECT max(fence) FROM main.dead_letter WHERE task_id = dead.task_id), 0)),
+        leasehold_now()),
     leasehold_now(),
-    coalesce((SELECT error_class FROM main.dead_letter WHERE task_id IN (SELECT peer_id FROM main.peer WHERE peer.task_id = dead.task_id)
+    coalesce((SELECT error_class FROM main.dead_letter
+        WHERE task_id IN (SELECT peer_id FROM main.peer WHERE peer.task_id = dead.task_id)
             ORDER BY id DESC LIMIT 1) = coalesce(dead.failure ->> 'error_class', 'UNCLASSIFIED')
         AND NOT coalesce(dead.failure ->> 'retryable', 0), 0)
 FROM temp.leasehold_ended AS dead
 WHERE dead.status = 'ERROR';
 
-INSERT INTO main.unsettled (task_id) SELECT task_id FROM temp.leasehold_ended WHERE has_dependents AND status <> 'READY';
+INSERT INTO main.unsettled (task_id) SELECT task_id FROM temp.leasehold_ended
+WHERE has_dependents AND status <> 'READY';
 
 UPDATE main.slot SET task_id = NULL WHERE task_id IN (SELECT task_id FROM temp.leasehold_ended WHERE limited);
 

@@ -1,6 +1,7 @@
--- renew: Extend leases that still stand, and tell which of them shall stop. One that another transaction holds is told of, and left.
+-- renew: Extend live leases and return which shall stop; one that another transaction locks is returned unextended.
 -- Differs from PostgreSQL: nobody else can hold one here.
 UPDATE main.lease SET expires_at = leasehold_now() + (item.value ->> 'lease_ms') * 1000
 FROM json_each(:renewals) AS item
-WHERE lease.task_id = item.value ->> 'task_id' AND lease.fence = item.value ->> 'fence' AND lease.expires_at > leasehold_now()
+WHERE lease.task_id = item.value ->> 'task_id' AND lease.fence = item.value ->> 'fence'
+    AND lease.expires_at > leasehold_now()
 RETURNING lease.task_id, lease.fence, lease.cancel_reason, true AS extended

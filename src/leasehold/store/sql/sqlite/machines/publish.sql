@@ -1,4 +1,4 @@
--- publish: Make a machine known, with arrows that it did not have yet; return how it begins and what it calls a failure.
+-- publish: Store a machine with the arrows that are new; return its first state and its state for failure.
 -- Differs from PostgreSQL: one step for each table, since no CTE may write here.
 INSERT INTO main.machine (name, initial, failed) VALUES (:name, :initial, :failed) ON CONFLICT DO NOTHING;
 

@@ -1,7 +1,8 @@
 -- 0001_baseline: The whole schema of the first release.
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 
-CREATE TABLE kind (name TEXT PRIMARY KEY, definition TEXT NOT NULL, published_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE kind (name TEXT PRIMARY KEY, definition TEXT NOT NULL, published_at INTEGER NOT NULL) STRICT,
+    WITHOUT ROWID;
 
 CREATE TABLE task (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -246,7 +247,8 @@ CREATE TABLE audit (
 CREATE INDEX audit_noun ON audit (noun, noun_id);
 
 CREATE VIEW dead_letter_detail AS
-SELECT dead_letter.id, dead_letter.task_id, task.job_id, task.kind, task.stage, task.segment, dead_letter.epoch, dead_letter.fence,
+SELECT dead_letter.id, dead_letter.task_id, task.job_id, task.kind, task.stage, task.segment, dead_letter.epoch,
+    dead_letter.fence,
     dead_letter.error_class, dead_letter.attempts, task.attempts_max, dead_letter.first_failure_at,
     dead_letter.last_failure_at, dead_letter.escalated, dead_letter.state,
     (SELECT outcome.status FROM outcome WHERE outcome.task_id = task.job_id) AS job_status,
@@ -265,7 +267,8 @@ CREATE VIEW peer AS
 SELECT id AS task_id, id AS peer_id FROM task
 UNION ALL
 SELECT own.id, peer.id FROM task AS own JOIN task AS peer
-  ON peer.parent_id = own.parent_id AND peer.stage = own.stage AND coalesce(peer.segment, -1) = coalesce(own.segment, -1) AND peer.id <> own.id
+  ON peer.parent_id = own.parent_id AND peer.stage = own.stage
+      AND coalesce(peer.segment, -1) = coalesce(own.segment, -1) AND peer.id <> own.id
 WHERE own.segment IS NOT NULL;
 
 CREATE TABLE machine (name TEXT PRIMARY KEY, initial TEXT NOT NULL, failed TEXT) STRICT, WITHOUT ROWID;
@@ -299,7 +302,8 @@ WHEN NEW.job_id <> OLD.job_id OR NEW.subject <> OLD.subject OR NEW.machine <> OL
 BEGIN SELECT RAISE(ABORT, 'state_transition_denied: no arrow leads there from the state before'); END;
 
 CREATE TRIGGER state_stays BEFORE DELETE ON state
-WHEN EXISTS (SELECT 1 FROM waiting WHERE task_id = OLD.job_id) OR EXISTS (SELECT 1 FROM ready WHERE task_id = OLD.job_id)
+WHEN EXISTS (SELECT 1 FROM waiting WHERE task_id = OLD.job_id)
+    OR EXISTS (SELECT 1 FROM ready WHERE task_id = OLD.job_id)
   OR EXISTS (SELECT 1 FROM lease WHERE task_id = OLD.job_id)
 BEGIN SELECT RAISE(ABORT, 'state_transition_denied: the job has not ended'); END;
 

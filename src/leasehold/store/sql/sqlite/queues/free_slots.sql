@@ -1,4 +1,5 @@
--- free_slots: Reserve free slots of a limited queue, and tell how long each must rest; those of a lowered limit count as long as tasks above it run.
+-- free_slots: Lock free slots of a limited queue and return how long each must rest.
+-- Slots above a lowered limit count as long as their tasks run.
 WITH top AS MATERIALIZED (
     SELECT coalesce(:ceiling, (
         SELECT capacity FROM main.queue WHERE name IN (:queue, :family) AND capacity IS NOT NULL

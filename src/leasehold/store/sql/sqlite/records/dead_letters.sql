@@ -1,5 +1,6 @@
 -- dead_letters: Read the dead letters of these tasks, and whether the audit trail tells that they were resolved.
-SELECT letter.task_id, letter.epoch, letter.fence, letter.error_class, letter.failure, letter.attempts, letter.first_failure_at,
+SELECT letter.task_id, letter.epoch, letter.fence, letter.error_class, letter.failure, letter.attempts,
+    letter.first_failure_at,
     letter.last_failure_at, letter.escalated, letter.state, EXISTS (
         SELECT 1 FROM main.audit
         WHERE audit.noun = 'dead_letter' AND audit.noun_id = letter.id AND audit.action = 'resolve') AS resolved

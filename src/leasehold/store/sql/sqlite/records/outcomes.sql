@@ -1,5 +1,6 @@
 -- outcomes: Read how these tasks ended, with the ends of earlier epochs.
-SELECT outcome.task_id, outcome.epoch, outcome.fence, outcome.status, outcome.output, outcome.failure, outcome.finished_at,
+SELECT outcome.task_id, outcome.epoch, outcome.fence, outcome.status, outcome.output, outcome.failure,
+    outcome.finished_at,
     0 AS past
 FROM main.outcome WHERE outcome.task_id IN (SELECT value FROM json_each(:tasks))
 UNION ALL

@@ -11,10 +11,13 @@ WITH member AS MATERIALIZED (
 page AS MATERIALIZED (
     SELECT * FROM member WHERE (trunk, fan, part) > (:trunk, :fan, :part) ORDER BY trunk, fan, part LIMIT :most
 )
-SELECT page.id, page.trunk, page.fan, page.part, page.kind, page.stage, page.segment, page.epoch, page.key, page.payload, page.item,
+SELECT page.id, page.trunk, page.fan, page.part, page.kind, page.stage, page.segment, page.epoch, page.key,
+    page.payload, page.item,
     page.each_field, page.queue, page.priority, page.attempts_max, page.lease_ms, page.on_lost, page.created_at,
-    page.parent_id, CASE WHEN page.stage IS NULL THEN (SELECT count(*) FROM member WHERE member.stage IS NOT NULL AND member.segment IS NULL)
-        WHEN page.segment IS NULL THEN (SELECT count(*) FROM main.need WHERE need.task_id = page.id) ELSE 0 END AS unmet,
+    page.parent_id, CASE WHEN page.stage IS NULL THEN (SELECT count(*) FROM member
+        WHERE member.stage IS NOT NULL AND member.segment IS NULL)
+        WHEN page.segment IS NULL THEN (SELECT count(*) FROM main.need WHERE need.task_id = page.id)
+            ELSE 0 END AS unmet,
     trim(iif(waiting.task_id IS NULL, '', 'waiting') || iif(ready.task_id IS NULL, '', ' ready')
         || iif(lease.task_id IS NULL, '', ' lease')) AS place,
     waiting.due_at, coalesce(waiting.attempt, ready.attempt, lease.attempt) AS stored_attempt,

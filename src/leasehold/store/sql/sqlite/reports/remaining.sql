@@ -6,10 +6,13 @@ SELECT
             ready.queue, substr(ready.queue, 1, instr(ready.queue || '/', '/') - 1),
             substr(ready.queue, 1, instr(ready.queue || '/', '/') - 1) || '/*'))) AS ready,
     (SELECT count(*) FROM main.lease JOIN main.task ON task.id = lease.task_id
-        WHERE CASE WHEN task.stage IS NULL THEN task.kind ELSE task.kind || '/' || task.stage END IN (SELECT value FROM json_each(:routes))
+        WHERE CASE WHEN task.stage IS NULL THEN task.kind ELSE task.kind || '/'
+            || task.stage END IN (SELECT value FROM json_each(:routes))
     ) AS running,
     (SELECT count(*) FROM main.waiting JOIN main.task ON task.id = waiting.task_id
-        WHERE waiting.due_at IS NOT NULL AND substr(task.queue, 1, instr(task.queue || '/', '/') - 1) IN (SELECT value FROM json_each(:queues))
-        AND CASE WHEN task.stage IS NULL THEN task.kind ELSE task.kind || '/' || task.stage END IN (SELECT value FROM json_each(:routes))
+        WHERE waiting.due_at IS NOT NULL
+            AND substr(task.queue, 1, instr(task.queue || '/', '/') - 1) IN (SELECT value FROM json_each(:queues))
+        AND CASE WHEN task.stage IS NULL THEN task.kind ELSE task.kind || '/'
+            || task.stage END IN (SELECT value FROM json_each(:routes))
     ) AS due,
     (SELECT count(*) FROM main.unsettled) AS unsettled

@@ -1,4 +1,4 @@
--- find_prunable: Look at jobs in the order of their age; tell which are long over, with nothing live, in doubt, dead or undelivered.
+-- find_prunable: List jobs by age, and which ended long ago with nothing live, in doubt, dead or undelivered.
 WITH clock AS MATERIALIZED (SELECT leasehold_now() AS now),
 page AS MATERIALIZED (
     SELECT id, created_at < clock.now - :age AS old FROM main.task, clock
@@ -18,7 +18,8 @@ busy AS MATERIALIZED (
        OR EXISTS (SELECT 1 FROM main.ready WHERE ready.task_id = member.id)
        OR EXISTS (SELECT 1 FROM main.lease WHERE lease.task_id = member.id)
        OR EXISTS (SELECT 1 FROM main.unsettled WHERE unsettled.task_id = member.id)
-       OR EXISTS (SELECT 1 FROM main.dead_letter WHERE dead_letter.task_id = member.id AND dead_letter.state <> 'resolved')
+       OR EXISTS (SELECT 1 FROM main.dead_letter
+           WHERE dead_letter.task_id = member.id AND dead_letter.state <> 'resolved')
        OR EXISTS (SELECT 1 FROM main.delivery WHERE delivery.task_id = member.id
             AND (delivery.status <> 'sent' OR delivery.notified_at IS NULL OR delivery.notification_id IS NULL))
 )

@@ -7,7 +7,8 @@ INSERT INTO temp.leasehold_moved (task_id, epoch)
 SELECT task.id, 1 FROM main.task
 WHERE task.job_id IN (SELECT task_id FROM temp.leasehold_moved) AND task.parent_id IS NOT NULL;
 
-SELECT (SELECT count(*) FROM temp.leasehold_moved WHERE epoch = 0) AS jobs, (SELECT count(*) FROM temp.leasehold_moved) AS tasks,
+SELECT (SELECT count(*) FROM temp.leasehold_moved WHERE epoch = 0) AS jobs,
+    (SELECT count(*) FROM temp.leasehold_moved) AS tasks,
     (SELECT count(*) FROM main.event WHERE event.task_id IN (SELECT task_id FROM temp.leasehold_moved)) AS events,
     (SELECT count(*) FROM main.effect WHERE effect.job_id IN (SELECT task_id FROM temp.leasehold_moved)) AS effects;
 

@@ -9,6 +9,7 @@ FROM source JOIN main.task AS stage ON stage.id = source.on_task_id
 LEFT JOIN main.task AS part
     ON (stage.each_field IS NULL AND part.id = stage.id)
     OR (stage.each_field IS NOT NULL AND part.parent_id = stage.id
-        AND EXISTS (SELECT 1 FROM main.outcome WHERE outcome.task_id = part.id)) -- those of an earlier fan-out have none
+        -- those of an earlier fan-out have none
+        AND EXISTS (SELECT 1 FROM main.outcome WHERE outcome.task_id = part.id))
 LEFT JOIN main.outcome ON outcome.task_id = part.id AND outcome.status = 'DONE'
 ORDER BY source.number, part.segment

@@ -13,8 +13,10 @@ SELECT moved.task_id, task.queue, task.priority,
     moved.attempt, moved.fence, moved.epoch, moved.mark
 FROM temp.leasehold_moved AS moved JOIN main.task ON task.id = moved.task_id ORDER BY moved.number;
 
-INSERT INTO main.event (task_id, at, name, mark) SELECT task_id, leasehold_now(), 'advanced', mark FROM temp.leasehold_moved ORDER BY number;
+INSERT INTO main.event (task_id, at, name, mark) SELECT task_id, leasehold_now(), 'advanced', mark
+FROM temp.leasehold_moved ORDER BY number;
 
-SELECT moved.task_id, task.queue FROM temp.leasehold_moved AS moved JOIN main.task ON task.id = moved.task_id ORDER BY moved.number;
+SELECT moved.task_id, task.queue FROM temp.leasehold_moved AS moved JOIN main.task ON task.id = moved.task_id
+ORDER BY moved.number;
 
 DELETE FROM temp.leasehold_moved;

@@ -4,7 +4,8 @@ FROM main.task AS stage
 LEFT JOIN main.task AS part
     ON (stage.each_field IS NULL AND part.id = stage.id)
     OR (stage.each_field IS NOT NULL AND part.parent_id = stage.id
-        AND EXISTS (SELECT 1 FROM main.outcome WHERE outcome.task_id = part.id)) -- those of an earlier fan-out have none
+        -- those of an earlier fan-out have none
+        AND EXISTS (SELECT 1 FROM main.outcome WHERE outcome.task_id = part.id))
 LEFT JOIN main.outcome ON outcome.task_id = part.id AND outcome.status = 'DONE'
 WHERE stage.parent_id = :job
   AND NOT EXISTS (SELECT 1 FROM main.need WHERE need.on_task_id = stage.id)

@@ -8,9 +8,11 @@ ON CONFLICT (kind, key) WHERE parent_id IS NULL DO NOTHING
 RETURNING id, kind, key;
 
 INSERT INTO main.ready (task_id, queue, priority, route, attempt, fence, epoch, mark)
-SELECT id, queue, priority, kind, 0, 0, 1, leasehold_link(leasehold_root(kind, NULL, NULL, 1, NULL, NULL, queue, priority,
+SELECT id, queue, priority, kind, 0, 0, 1,
+    leasehold_link(leasehold_root(kind, NULL, NULL, 1, NULL, NULL, queue, priority,
     attempts_max, lease_ms, on_lost, 0, payload, NULL, key), leasehold_now(), 'submitted', NULL, NULL, NULL, NULL)
 FROM main.task WHERE id = last_insert_rowid() AND changes() = 1;
 
 INSERT INTO main.event (task_id, at, name, mark)
-SELECT task_id, leasehold_now(), 'submitted', mark FROM main.ready WHERE position = last_insert_rowid() AND changes() = 1;
+SELECT task_id, leasehold_now(), 'submitted', mark FROM main.ready
+WHERE position = last_insert_rowid() AND changes() = 1;

@@ -1,4 +1,4 @@
--- pulse: Answer in one go all that a quiet worker asks: what is ready, due, settled, expired, limited, cancelled, gone, to be delivered.
+-- pulse: Return everything an idle worker asks: what is ready, due, expired, limited, cancelled, ended or to be sent.
 SELECT leasehold_now() AS now,
     EXISTS (SELECT 1 FROM main.unsettled) AS unsettled,
     (SELECT min(due_at) FROM main.waiting WHERE due_at IS NOT NULL) AS due_at,

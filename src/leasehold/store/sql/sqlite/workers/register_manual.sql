@@ -1,4 +1,5 @@
--- register_manual: Return the number of somebody who leases by hand; there is no process of theirs that could be asked for, so none that is there.
+-- register_manual: Return the number of an owner of manual leases, which has no process.
+-- It is stored as ended, so that nobody looks for its process.
 -- Differs from PostgreSQL: the second step finds what the first has added, since no CTE may write here.
 INSERT INTO main.worker (host, boot, namespace, pid, birth, started_at, ended_at)
 SELECT :owner, '', '', 0, 0, leasehold_now(), leasehold_now()
