@@ -48,8 +48,8 @@ BUILDS: Final = (
     Build(
         "rowcount ignored: whatever was asked for is said to have landed",
         "store/leases.py",
-        "        landed = [Settled(*row) for row in rows]\n",
-        "        landed = [Settled(one.task_id, one.fence, one.status, False) for one in settlements]\n",
+        "        settled = [Settled(*row) for row in rows]\n",
+        "        settled = [Settled(end.task_id, end.fence, end.status, False) for end in settlements]\n",
         (f"{SETTLE}::test_each_of_a_batch_is_answered_by_itself",),
     ),
     Build(

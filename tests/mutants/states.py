@@ -120,8 +120,8 @@ BUILDS: Final = (
     Build(
         "the caller's way to see texts is used for the engine's",
         "store/db/sqlite_borrowed.py",
-        "theirs, connection.text_factory = connection.text_factory, str",
-        "theirs = connection.text_factory",
+        "callers, connection.text_factory = connection.text_factory, str",
+        "callers = connection.text_factory",
         (f"{BORROWED}::test_how_the_caller_wants_rows_and_texts_is_left_alone",),
     ),
 )

@@ -18,8 +18,8 @@ BUILDS: Final = (
     Build(
         "SQLite: the clock of whoever writes",
         "store/db/sqlite.py",
-        "            self._moment.now = self._read_clock(host, write=write)\n",
-        "            self._moment.now = host.wall\n",
+        "            self._time.now = self._read_clock(host, write=write)\n",
+        "            self._time.now = host.wall\n",
         (f"{CLOCK}[sqlite]",),
     ),
     Build(
@@ -75,7 +75,7 @@ BUILDS: Final = (
     Build(
         "a COMMIT without an answer is taken for a failure",
         "store/leases.py",
-        "        if in_doubt and len(landed) < len(settlements):\n",
+        "        if in_doubt and len(settled) < len(settlements):\n",
         "        if False:\n",
         ("tests/store/db/test_lost_answers.py::test_a_settlement_whose_answer_was_lost_is_reported_as_landed",),
     ),

@@ -47,7 +47,7 @@ def test_a_message_is_shown_without_the_password_and_its_pieces():
 )
 @pytest.mark.parametrize("error", [DatabaseUnavailable, UrlInvalid, Misuse])
 def test_nothing_a_driver_says_of_a_url_with_several_readings_is_shown(url, error):
-    said = safe_text(error("PostgreSQL says: failed to resolve host 'ret@db'."), url)
+    said = safe_text(error("PostgreSQL: failed to resolve host 'ret@db'."), url)
     assert said.startswith(f"{error.code}: {error.__doc__} The cause is not shown")
     assert "ret@" not in said
     assert "write @ as %40" in said

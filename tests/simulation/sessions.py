@@ -25,8 +25,9 @@ from leasehold.errors import LeaseholdError
 from leasehold.store import Store
 from leasehold.store.db import sqlite_clock
 from leasehold.store.db.database import Database, ErrorKind, Row
+from leasehold.store.db.limits import STATEMENTS_KEPT
 from leasehold.store.db.postgres import PostgresDialect
-from leasehold.store.db.sqlite import STATEMENTS_KEPT, SqliteDialect, SqliteSession, keep_plans
+from leasehold.store.db.sqlite import SqliteDialect, SqliteSession, keep_plans
 from tests.simulation.world import SECOND, Fault, Killed, Process, World
 from tests.support.oracle.triggers import install_audit_triggers
 
@@ -74,16 +75,16 @@ class Connection(SqliteSession):
         for pragma in PRAGMAS:
             self._connection.execute(f"PRAGMA {pragma}")
 
-    def _tell_time(self, *, write: bool) -> None:
+    def _set_time(self, *, write: bool) -> None:
         """Have the engine tell the time, and hold it against what it must be: the furthest clock of all who wrote."""
         world = self._file.world
-        super()._tell_time(write=write)
+        super()._set_time(write=write)
         assert self.process is not None
         ahead = world.wall(self.process) - world.uptime
         self.lead = ahead if world.lead is None else max(ahead, world.lead)
         if write:
             world.lead_next = self.lead
-        wrong = self._moment.now - world.uptime - self.lead
+        wrong = self._time.now - world.uptime - self.lead
         if wrong:
             world.wrongs.append(f"CLOCK: {self.process.name} was told a time that is {wrong / SECOND:+} s off")
 

@@ -23,7 +23,7 @@ from leasehold.runtime.deliver.sender import RegisteredProvider
 from leasehold.runtime.handlers import Handler, make_handler
 from leasehold.runtime.task import Task
 from leasehold.store import Store
-from leasehold.store.deadletters import Where
+from leasehold.store.deadletters import LetterFilter
 from tests.simulation.outside import OutgoingMessage, Outside
 from tests.simulation.processes import OWNER, Worker
 from tests.simulation.sessions import File
@@ -214,7 +214,7 @@ class Workload:
         if kind == "stepped":
             store.machines.publish(STEPS)
         if kind == "film":
-            one = store.tasks.submit_pipeline(Submission(kind, key, payload, Terms(), unmet=3), FILM)
+            one = store.tasks.submit_pipelines([Submission(kind, key, payload, Terms(), unmet=3)], FILM)[0]
         else:
             terms = self.handlers[kind].terms
             (one,) = store.tasks.submit([Submission(kind, key, payload, terms)])
@@ -223,7 +223,9 @@ class Workload:
 
     def operate(self, store: Store, *, from_start: bool) -> None:
         """Do what an operator does with every open letter: fix, answer, write it down, revive."""
-        letters = [one for one in store.deadletters.list(Where(state="open"), 50) if one.job_status != "CANCELLED"]
+        letters = [
+            one for one in store.deadletters.list(LetterFilter(state="open"), 50) if one.job_status != "CANCELLED"
+        ]
         for letter in letters:
             self.fixed.update(("broken", "doomed"))
             for row in store.effects.of(letter.job_id):

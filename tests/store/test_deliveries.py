@@ -14,7 +14,7 @@ from leasehold.model.lease import Settlement
 from leasehold.model.retry import Retry
 from leasehold.store import open_store
 from leasehold.store.db import statements
-from leasehold.store.deliveries import Answer
+from leasehold.store.deliveries import DeliveryAnswer
 from tests.store.work import at_once, claim_one, look, question, submit
 from tests.support.apps.mailing import PROVIDER, change, post, write
 
@@ -234,7 +234,7 @@ def doubtful(store, recipient="ada@example.org"):
 
 def test_an_answer_that_it_was_sent_marks_it_with_evidence_and_is_on_the_audit_trail(store, clock):
     one = doubtful(store)
-    told = Answer(sent=True, notification_id="4XyZ", principal="ada", notes="in the mail log")
+    told = DeliveryAnswer(sent=True, notification_id="4XyZ", principal="ada", notes="in the mail log")
     found = store.deliveries.answer(one, told)
     assert (found.status, found.notification_id, found.notified_at, found.due_at) == ("sent", "4XyZ", 7, None)
     (line,) = store.audit.list("delivery", one)
@@ -247,13 +247,13 @@ def test_an_answer_that_it_was_sent_marks_it_with_evidence_and_is_on_the_audit_t
 
 def test_an_answer_that_it_was_not_sent_makes_it_like_a_new_one(store):
     one = doubtful(store)
-    store.deliveries.answer(one, Answer(sent=False, notification_id=None, principal="ada", notes=""))
+    store.deliveries.answer(one, DeliveryAnswer(sent=False, notification_id=None, principal="ada", notes=""))
     taken = take_one(store)
     assert (taken.attempts, taken.notified_at, taken.may_be_sent) == (1, None, False)
     with pytest.raises(DeliverySettled):
-        store.deliveries.answer(one, Answer(sent=True, notification_id="x", principal="ada", notes=""))
+        store.deliveries.answer(one, DeliveryAnswer(sent=True, notification_id="x", principal="ada", notes=""))
     with pytest.raises(DeliveryUnknown):
-        store.deliveries.answer(one + 1, Answer(sent=True, notification_id="x", principal="ada", notes=""))
+        store.deliveries.answer(one + 1, DeliveryAnswer(sent=True, notification_id="x", principal="ada", notes=""))
 
 
 def test_what_is_in_doubt_can_be_looked_up_again_alone_or_together(store):

@@ -82,7 +82,7 @@ def retry(lease: Lease, delay: float) -> Settlement:
 def pipeline(store: Store, key: str, *stages: Stage, kind="film", priority=0, delay=0.0) -> Submitted:
     definition = Definition(kind, Terms(), stages)
     submission = Submission(kind, key, "{}", Terms(), priority, clock.microseconds(delay), unmet=len(stages))
-    return store.tasks.submit_pipeline(submission, definition)
+    return store.tasks.submit_pipelines([submission], definition)[0]
 
 
 def stage(name: str, *after: str, each: str | None = None, **terms) -> Stage:

@@ -27,7 +27,7 @@ from leasehold.model.names import check_name, check_text, check_whole
 from leasehold.model.revival import LetterState
 from leasehold.redact import scrub
 from leasehold.store.audit import principal_of
-from leasehold.store.deadletters import LetterRow, Revived, Where
+from leasehold.store.deadletters import LetterFilter, LetterRow, Revived
 
 KEY_PREFIX_MIN = 8
 
@@ -230,7 +230,7 @@ def _flag(happened: object) -> bool:
     return happened
 
 
-def _where(filters: Filters, before: int | None) -> Where:
+def _where(filters: Filters, before: int | None) -> LetterFilter:
     state, error_class = filters.get("state"), filters.get("error_class")
     if state is not None and state not in tuple(LetterState):
         raise OptionInvalid(f"state is one of {', '.join(LetterState)}; got {state!r}.")
@@ -239,4 +239,4 @@ def _where(filters: Filters, before: int | None) -> Where:
     for what in (("kind", filters.get("kind")), ("stage", filters.get("stage"))):
         if what[1] is not None:
             check_name(what[1], what[0])
-    return Where(filters.get("kind"), filters.get("stage"), error_class, state, filters.get("escalated"), before)
+    return LetterFilter(filters.get("kind"), filters.get("stage"), error_class, state, filters.get("escalated"), before)

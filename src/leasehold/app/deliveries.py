@@ -23,7 +23,7 @@ from leasehold.runtime.deliver.relay import reconcile_now
 from leasehold.runtime.deliver.sender import RegisteredProvider
 from leasehold.runtime.observe.events import EventLog
 from leasehold.store.audit import principal_of
-from leasehold.store.deliveries import Answer
+from leasehold.store.deliveries import DeliveryAnswer
 
 
 class DeliveryOperations:
@@ -94,7 +94,7 @@ class DeliveryOperations:
         was_sent, who = _flag(sent), principal_of(principal)
         evidence = f"said by {who}" if notification_id is None else notification_id
         known = _visible(check_text(evidence, NOTIFICATION_ID_LENGTH_MAX, "A notification id"), "A notification id")
-        text = Answer(was_sent, known if was_sent else None, who, _notes(notes))
+        text = DeliveryAnswer(was_sent, known if was_sent else None, who, _notes(notes))
         return insight.view(self._ready_store.store.deliveries.answer(_id(delivery_id), text))
 
     def counts(self, subject: str, version: int, recipients: Sequence[str] | None = None) -> dict[str, int]:

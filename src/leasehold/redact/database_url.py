@@ -36,7 +36,7 @@ def masked(url: str) -> str:
 def safe_text(error: LeaseholdError, url: str) -> str:
     """Return an error's code and message without what is secret in the URL."""
     message = str(error).removesuffix(error.detail).rstrip()
-    quotes = isinstance(error, _MAY_QUOTE_URL) or error.detail.startswith("PostgreSQL says: ")
+    quotes = isinstance(error, _MAY_QUOTE_URL) or error.detail.startswith("PostgreSQL: ")
     detail = _CAUSE_HIDDEN if quotes and not _is_clean(url) else scrubbed(error.detail, url)
     return f"{error.code}: {message} {detail}".rstrip()
 

@@ -11,7 +11,8 @@ from leasehold.errors import DriverMissing, UrlInvalid
 from leasehold.model.names import family_of
 from leasehold.store.audit import Audit
 from leasehold.store.db import migrate
-from leasehold.store.db.database import PATIENCE_SECONDS, Database, Dialect
+from leasehold.store.db.database import Database, Dialect
+from leasehold.store.db.limits import RETRY_SECONDS
 from leasehold.store.db.pool import keep_unclosed
 from leasehold.store.db.sqlite import SqliteDialect
 from leasehold.store.db.wake import Listener, Notifier
@@ -58,30 +59,28 @@ class Store:
         self.deadletters = DeadLetters(database)
         self._notifiers: dict[int, Notifier] = {}  # of this process, by its pid
 
-    def wake(self, words: Iterable[str]) -> None:
-        """Hint to every worker that these queues got work; a branch is told of as one of its queue's."""
+    def wake(self, hints: Iterable[str]) -> None:
+        """Hint to every worker that these queues got work; a branch is sent as its queue."""
         notifier = self._own_notifier()
         if notifier is None:
             made = self.database.dialect.notifier()
             notifier = self._notifiers.setdefault(os.getpid(), made)
             if notifier is not made:  # another thread was first
                 made.close()
-        notifier.send({family_of(word) or word for word in words})
+        notifier.send({family_of(hint) or hint for hint in hints})
 
     def _own_notifier(self) -> Notifier | None:
         for pid in [pid for pid in self._notifiers if pid != os.getpid()]:
-            keep_unclosed(
-                self._notifiers.pop(pid, None)
-            )  # a fork brings neither its thread nor a connection of its own
+            keep_unclosed(self._notifiers.pop(pid, None))  # a fork has neither its thread nor its own connection
         return self._notifiers.get(os.getpid())
 
     def listener(self) -> Listener:
-        """Hear such hints."""
+        """Receive such hints."""
         return self.database.dialect.listener()
 
     @contextmanager
     def transaction(self, connection: object) -> Iterator[None]:
-        """Have this thread's calls take part in a transaction of the caller's own connection."""
+        """Run this thread's calls inside a transaction of the caller's own connection."""
         with self.database.bound(connection):
             yield
 
@@ -105,13 +104,13 @@ class Store:
 
 
 def borrow_store(connection: object) -> Store:
-    """Make a store of a connection of the caller's, apsw's or the standard library's sqlite3. None is opened."""
+    """Make a store on a connection of the caller, apsw's or the standard library's sqlite3. None is opened."""
     from leasehold.store.db.sqlite_borrowed import BorrowedDialect
 
     return Store("", Database(BorrowedDialect(connection), connections=1))
 
 
-def open_store(url: str, *, connections: int = 8, retry_seconds: float = PATIENCE_SECONDS) -> Store:
+def open_store(url: str, *, connections: int = 8, retry_seconds: float = RETRY_SECONDS) -> Store:
     """Open the store a URL names. Nothing is read or written yet."""
     return Store(url, Database(_dialect(url), connections=connections, retry_seconds=retry_seconds))
 

@@ -1,4 +1,4 @@
-"""The audit trail: who did what to which row. Lines are only ever added, in the transaction of what they tell of."""
+"""The audit trail: who did what to which row. Lines are only ever added, in the transaction of the change."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Audit:
 def add_line(
     session: Session, principal: str, action: str, noun: str, noun_id: int, detail: dict[str, Any] | None = None
 ) -> int:
-    """Add a line inside the transaction of the change it tells of; return its number."""
+    """Add a line inside the transaction of the change; return its number."""
     rows = session.run(
         "audit/add",
         principal=clean(principal, PRINCIPAL_LENGTH_MAX),

@@ -1,7 +1,7 @@
-"""Dead letters: listed, remedied, revived, resolved. Each action and its line in the audit trail are one transaction.
+"""Dead letters: list, remedy, revive, resolve. Each action and its line in the audit trail are one transaction.
 
-A revival moves the old outcome, as it is, to the past, and puts the task into its next epoch. It keeps every
-orchestrator out while it counts, so that no end is counted twice or never.
+A revival moves the old outcome unchanged to `outcome_past` and starts the task's next epoch. It blocks orchestrators
+while it counts, so that every end is counted exactly once.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class LetterRow(Struct, frozen=True):
 
     @property
     def case(self) -> Case:
-        """What decides whether it may be revived."""
+        """The facts that decide whether it may be revived."""
         return Case(self.id, self.state, self.error_class, self.job_status, self.evidenced, self.unanswered)
 
 
@@ -75,8 +75,8 @@ class DeadLetterSource(Struct, frozen=True):
     payload: str
 
 
-class Where(Struct, frozen=True):
-    """Which letters: those that match all that is given."""
+class LetterFilter(Struct, frozen=True):
+    """Matches letters by all fields that are set."""
 
     kind: str | None = None
     stage: str | None = None
@@ -87,7 +87,7 @@ class Where(Struct, frozen=True):
 
 
 class Revived(Struct, frozen=True):
-    """What a revival did: the new epoch of the task (of the job, from start), how much moved, who got work."""
+    """What a revival did: the task's new epoch (the job's, from start), how many tasks moved, which queues got work."""
 
     letter_id: int
     job_id: int
@@ -98,7 +98,7 @@ class Revived(Struct, frozen=True):
 
 
 class ReviveRequest(Struct, frozen=True):
-    """One wish to revive. `nonce` tells it from all others, should its COMMIT stay without an answer."""
+    """One request to revive. `nonce` identifies it, in case its COMMIT stays without an answer."""
 
     letter_id: int
     principal: str
@@ -112,14 +112,14 @@ class DeadLetters:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def list(self, where: Where, most: int = 50) -> builtins.list[LetterRow]:
+    def list(self, where: LetterFilter, most: int = 50) -> builtins.list[LetterRow]:
         """List letters, newest first."""
         rows = self._database.read("deadletters/list", **structs.asdict(where), most=most)
         return [_letter(row) for row in rows]
 
     def get(self, letter_id: int) -> DeadLetterSource:
         """Read one letter, or raise `LetterUnknown`."""
-        return _papers(self._database.read("deadletters/get", letter=letter_id), letter_id)
+        return _source(self._database.read("deadletters/get", letter=letter_id), letter_id)
 
     def of(self, job_id: int, task_id: int | None = None, most: int = PAGE_MAX) -> builtins.list[LetterRow]:
         """List the letters of a job, or of one task of it, oldest first."""
@@ -142,7 +142,7 @@ class DeadLetters:
         return found
 
     def evidence(self, letter_id: int, principal: str, detail: dict[str, Any]) -> None:
-        """Write down what was done to remedy an open letter."""
+        """Record what was done to remedy an open letter."""
 
         def work(session: Session) -> None:
             letter = _read(session, letter_id)
@@ -167,23 +167,23 @@ class DeadLetters:
         self._database.transact(work)
 
     def answer_cancelled(self, job_id: int, key: str, principal: str, result: str | None) -> None:
-        """Record the same for an effect of a job that was called off, which has no letter."""
+        """Record the same for an effect of a cancelled job, which has no letter."""
 
         def work(session: Session) -> None:
             failure = DID_NOT_HAPPEN if result is None else None
             if not session.run("deadletters/close_effect", job=job_id, key=key, result=result, failure=failure):
-                raise EffectSettled(f"Job {job_id} was not called off, or is still stopping; the effect is {key[:16]}.")
+                raise EffectSettled(f"Job {job_id} was not cancelled, or is still stopping; the effect is {key[:16]}.")
             detail = {"effect": key, "happened": result is not None}
             add_line(session, principal, "answer", "job", job_id, detail)
 
         self._database.transact(work)
 
     def revive(self, letter_id: int, principal: str, *, from_start: bool = False) -> Revived:
-        """Start the failed task's next epoch; `LetterRevived` for all but one of those who press at once."""
+        """Start the failed task's next epoch; `LetterRevived` for all but one of several requests at once."""
         if self._database.is_bound:
-            raise Misuse("A revival keeps orchestrators out, so it is a transaction of its own and not part of yours.")
-        press = ReviveRequest(letter_id, principal, from_start, secrets.token_hex(8))
-        return self._database.transact(lambda session: _revive(session, press))
+            raise Misuse("A revival blocks orchestrators, so it needs its own transaction and cannot be part of yours.")
+        request = ReviveRequest(letter_id, principal, from_start, secrets.token_hex(8))
+        return self._database.transact(lambda session: _revive(session, request))
 
     def resolve(self, letter_id: int, principal: str, notes: str) -> None:
         """Close a letter that was revived and whose job is DONE, or one whose job was cancelled."""
@@ -202,21 +202,21 @@ def _letter(row: Row) -> LetterRow:
     return structs.replace(LetterRow(*row), escalated=bool(row[13]), evidenced=bool(row[16]))
 
 
-def _papers(rows: Sequence[Row], letter_id: int) -> DeadLetterSource:
+def _source(rows: Sequence[Row], letter_id: int) -> DeadLetterSource:
     if not rows:
         raise LetterUnknown(f"The id is {letter_id}.")
     return DeadLetterSource(_letter(rows[0][:-3]), *rows[0][-3:])
 
 
 def _read(session: Session, letter_id: int) -> LetterRow:
-    return _papers(session.run("deadletters/get", letter=letter_id), letter_id).letter
+    return _source(session.run("deadletters/get", letter=letter_id), letter_id).letter
 
 
 def _check_resolvable(letter: LetterRow) -> None:
     if letter.state == LetterState.RESOLVED:
         raise LetterRevived(f"Letter {letter.id} is resolved.")
-    if letter.job_status == Status.CANCELLED:  # nothing of it is ever revived, so a person may close it
-        if letter.state == LetterState.OPEN and letter.unanswered:  # which only an open letter lets them answer
+    if letter.job_status == Status.CANCELLED:  # it is never revived, so a person may close it
+        if letter.state == LetterState.OPEN and letter.unanswered:  # they can be answered only while the letter is open
             raise EffectUnanswered(f"See `leasehold effects {letter.job_id}`; {letter.unanswered} to answer.")
         return
     if letter.state == LetterState.OPEN:
@@ -236,55 +236,55 @@ def _member(row: Row) -> JobTask:
     return structs.replace(JobTask(*row), fans_out=bool(row[4]), pending=bool(row[8]))
 
 
-def _revive(session: Session, press: ReviveRequest) -> Revived:
+def _revive(session: Session, request: ReviveRequest) -> Revived:
     session.run("deadletters/revive_lock")
-    letter = _read(session, press.letter_id)
-    if letter.state != LetterState.OPEN and (landed := _landed(session, press)) is not None:
-        return landed
+    letter = _read(session, request.letter_id)
+    if letter.state != LetterState.OPEN and (done_before := _done_before(session, request)) is not None:
+        return done_before
     if (refused := revival.refusal(letter.case)) is not None:
         raise refused
     if not session.run("deadletters/take", letter=letter.id):
         raise LetterRevived(f"Letter {letter.id} was revived by another.")
     # crash here: taken but not placed
     # Nothing is committed: the letter is open again.
-    done = _place(session, letter, press)
+    done = _place(session, letter, request)
     # crash here: placed but not noted
     # The same: the new epoch and its line in the audit trail come together.
-    _note(session, press, done)
+    _add_audit_line(session, request, done)
     return done
 
 
-def _landed(session: Session, press: ReviveRequest) -> Revived | None:
-    """Return what this very press has done already, if its COMMIT stayed without an answer."""
-    lines = [AuditLine(*row) for row in session.run("audit/list", noun=NOUN, noun_id=press.letter_id, most=PAGE_MAX)]
+def _done_before(session: Session, request: ReviveRequest) -> Revived | None:
+    """Return what this very request has done already, if its COMMIT stayed without an answer."""
+    lines = [AuditLine(*row) for row in session.run("audit/list", noun=NOUN, noun_id=request.letter_id, most=PAGE_MAX)]
     for detail in (canonical.decode(line.detail) for line in lines if line.action == "revive"):
-        if detail["nonce"] == press.nonce:
+        if detail["nonce"] == request.nonce:
             return Revived(**{**detail["did"], "queues": frozenset(detail["did"]["queues"])})
     return None
 
 
-def _note(session: Session, press: ReviveRequest, done: Revived) -> None:
+def _add_audit_line(session: Session, request: ReviveRequest, done: Revived) -> None:
     did = {**structs.asdict(done), "queues": sorted(done.queues)}
-    detail = {"did": did, "from_start": press.from_start, "nonce": press.nonce}
-    add_line(session, press.principal, "revive", NOUN, press.letter_id, detail)
+    detail = {"did": did, "from_start": request.from_start, "nonce": request.nonce}
+    add_line(session, request.principal, "revive", NOUN, request.letter_id, detail)
 
 
-def _place(session: Session, letter: LetterRow, press: ReviveRequest) -> Revived:
+def _place(session: Session, letter: LetterRow, request: ReviveRequest) -> Revived:
     session.run("deadletters/revive_hold", job=letter.job_id)
     job = _scope(session, letter)
     subject = job.member(letter.task_id)
     if (subject.status, subject.epoch) != (Status.ERROR, letter.epoch):
         raise LetterRevived(f"The task of letter {letter.id} has moved on since.")
-    moves = revival.restart(job) if press.from_start else revival.revive(job, letter.task_id)
-    detail = {"letter": letter.id, "principal": press.principal}
-    if press.from_start:
+    moves = revival.restart(job) if request.from_start else revival.revive(job, letter.task_id)
+    detail = {"letter": letter.id, "principal": request.principal}
+    if request.from_start:
         session.run("deadletters/revive_supersede", job=letter.job_id, detail=canonical.encode(detail))
     items = [_item(job, move, detail) for move in moves]
     rows = session.run("deadletters/revive", moves=document(items), letter=letter.id)
     queues = {queue for _, _, place, queue in rows if place == revival.RevivalPlace.READY}
-    if subject.fans_out and not press.from_start:
+    if subject.fans_out and not request.from_start:
         queues |= _fan_out(StageSteps(session), subject.id)
-    begun = job.root if press.from_start else subject
+    begun = job.root if request.from_start else subject
     return Revived(letter.id, letter.job_id, begun.id, (begun.epoch or 0) + 1, len(rows), frozenset(queues))
 
 

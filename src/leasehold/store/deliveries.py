@@ -14,8 +14,8 @@ from leasehold.store.db.database import Database, Session
 from leasehold.store.db.documents import document
 
 
-class Answer(Struct, frozen=True):
-    """What a person says of a delivery, and who says it."""
+class DeliveryAnswer(Struct, frozen=True):
+    """A person's answer about a delivery in doubt."""
 
     sent: bool
     notification_id: str | None
@@ -45,7 +45,7 @@ class Deliveries:
     def claim(
         self, provider: str, lease_seconds: float, most: int, *, only: str | None = None, delivery_id: int | None = None
     ) -> list[ClaimedDelivery]:
-        """Take due deliveries of a provider, so that nobody else does for `lease_seconds`. `only`: of this status."""
+        """Claim due deliveries of a provider for `lease_seconds`. `only`: of this status."""
         lease_us = clock.microseconds(lease_seconds)
         rows = self._database.write(
             "deliveries/claim", provider=provider, lease_us=lease_us, most=most, only=only, delivery=delivery_id
@@ -53,18 +53,18 @@ class Deliveries:
         return [ClaimedDelivery(*row) for row in rows]
 
     def mark(self, mark: DeliveryMark) -> bool:
-        """Write what came of a delivery, in one write; False if the claim no longer stands."""
-        told = document([mark])
-        rows, in_doubt = self._database.write_checked(lambda session: session.run("deliveries/mark", marks=told))
-        return bool(rows) or (in_doubt and self._stands(mark))
+        """Store the result of a delivery; False if the claim is no longer valid."""
+        marks = document([mark])
+        rows, in_doubt = self._database.write_checked(lambda session: session.run("deliveries/mark", marks=marks))
+        return bool(rows) or (in_doubt and self._is_stored(mark))
 
-    def _stands(self, mark: DeliveryMark) -> bool:
-        """Tell whether an earlier try of this very write was committed without an answer."""
+    def _is_stored(self, mark: DeliveryMark) -> bool:
+        """Return whether an earlier try of this very write was committed without an answer."""
         found = self.get(mark.id)
         return found.fence == mark.fence and found.status == mark.status
 
     def renew(self, taken: Iterable[ClaimedDelivery], lease_seconds: float) -> set[tuple[int, int]]:
-        """Keep what is still being carried; the answer names the claims that still stood."""
+        """Extend claims of deliveries being sent; return the claims that were still valid."""
         claims = document([{"id": one.id, "fence": one.fence} for one in taken])
         rows = self._database.write("deliveries/renew", claims=claims, lease_us=clock.microseconds(lease_seconds))
         return {(row[0], row[1]) for row in rows}
@@ -75,19 +75,19 @@ class Deliveries:
         return [DeliveryRow(*row) for row in rows]
 
     def reconcile(self, providers: Sequence[str], principal: str, delivery_id: int | None = None) -> list[DeliveryRow]:
-        """Have what is in doubt or reconciling looked up once more; each has a line of the audit trail."""
-        asked = {"providers": document(providers), "delivery": delivery_id, "lookups": LOOKUPS_MAX - 1}
+        """Have deliveries in doubt or reconciling looked up again, each with a line of the audit trail."""
+        values = {"providers": document(providers), "delivery": delivery_id, "lookups": LOOKUPS_MAX - 1}
 
         def work(session: Session) -> list[DeliveryRow]:
-            found = [DeliveryRow(*row) for row in session.run("deliveries/reconcile", **asked)]
+            found = [DeliveryRow(*row) for row in session.run("deliveries/reconcile", **values)]
             for one in found:
                 add_line(session, principal, "reconcile", "delivery", one.id, {"named": delivery_id is not None})
             return found
 
         return self._database.transact(work)
 
-    def answer(self, delivery_id: int, answer: Answer) -> DeliveryRow:
-        """Write what a person knows, with a line of the audit trail; `DeliverySettled` if nobody asked."""
+    def answer(self, delivery_id: int, answer: DeliveryAnswer) -> DeliveryRow:
+        """Store a person's answer, with a line of the audit trail; `DeliverySettled` if it needs none."""
 
         def work(session: Session) -> DeliveryRow | None:
             rows = session.run(
@@ -127,7 +127,7 @@ class Deliveries:
         return {status: int(count) for status, count in rows}
 
     def backlogs(self) -> Sequence[Backlog]:
-        """Tell for each provider what its deliveries wait for."""
+        """Return for each provider what its deliveries wait for."""
         rows = self._database.read("deliveries/open")
         return [
             Backlog(now, provider, int(late), late_at, int(doubt), int(reconciling), int(failed), int(inconsistent))

@@ -35,8 +35,8 @@ class EffectRow(Struct, frozen=True):
     segment: int | None
 
 
-class _Theirs(Exception):
-    """An error of the caller's own part of a transaction, on its way through ours."""
+class _CallerError(Exception):
+    """Carries an error of the caller's part of a transaction through ours."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__(str(error))
@@ -56,9 +56,9 @@ class Effects:
         moves: Sequence[Move] = (),
         on_write_lock: Callable[[], object] | None = None,
     ) -> list[Entry]:
-        """Commit intents, records and moves together; of those missing in the answer the lease no longer stands.
+        """Commit intents, records and moves together; those missing in the answer have lost their lease.
 
-        `on_write_lock` is called where writers take turns, when it is this one's: it may add to the three.
+        `on_write_lock` is called, with a single writer, when this one has the lock: it may add to the three.
         """
 
         def work(session: Session) -> list[Row]:
@@ -86,16 +86,16 @@ class Effects:
 
         try:
             return self._database.transact(work)
-        except _Theirs as error:
+        except _CallerError as error:
             raise error.error from error.error.__cause__
 
     def _act(self, session: Session, act: Callable[[object], Record]) -> Record:
-        """Run the caller's part inside a savepoint: an `act` that commits or rolls back is found out by its loss."""
+        """Run the caller's part inside a savepoint; if `act` commits or rolls back, the savepoint is missing."""
         record: Record | None = None
         try:
-            with session.atomic(write=True), self._database.lent(session):
-                record = self._theirs(act, session)
-        except _Theirs:
+            with session.atomic(write=True), self._database.joined(session):
+                record = self._call(act, session)
+        except _CallerError:
             raise
         except Exception as error:
             if record is not None and self._database.dialect.classify(error) is ErrorKind.FINAL:
@@ -105,16 +105,16 @@ class Effects:
             raise
         return record
 
-    def _theirs(self, act: Callable[[object], Record], session: Session) -> Record:
-        """Let the caller's own errors through in the caller's own words; only what a repeat can heal is ours."""
+    def _call(self, act: Callable[[object], Record], session: Session) -> Record:
+        """Raise the caller's errors unchanged; only errors that a retry can heal are ours."""
         try:
             record = act(session.raw)
         except Exception as error:
             if self._database.dialect.classify(error) is ErrorKind.RETRY:
                 raise
-            raise _Theirs(error) from error
+            raise _CallerError(error) from error
         if not session.usable:
-            raise _Theirs(Misuse("The act of a transaction must not close the connection it was lent."))
+            raise _CallerError(Misuse("The act of a transaction must not close the connection it was lent."))
         return record
 
     def of(self, job_id: int, after: EffectRow | None = None, most: int = 1_000) -> list[EffectRow]:

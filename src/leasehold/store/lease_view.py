@@ -1,4 +1,4 @@
-"""Who holds what, and what could be held next: for those who lease by hand, one task at a time."""
+"""Live leases and the next ready tasks, for manual leases, one task at a time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from leasehold.store.db.documents import document
 
 
 class LeaseView(Struct, frozen=True):
-    """A lease that stands: until when, and who holds it. Without `boot` it is held by hand, under the name `host`.
+    """A live lease: until when, and who holds it. Without `boot` it is a manual lease of the owner `host`.
 
     `effects`: the highest number of an effect of its task.
     """
@@ -27,7 +27,7 @@ class LeaseView(Struct, frozen=True):
 
     @property
     def holder(self) -> str:
-        """The name people see."""
+        """The holder's name as people see it."""
         return f"{self.host}:{self.pid}" if self.boot else self.host
 
 
@@ -38,21 +38,21 @@ class LeaseViews:
         self._database = database
 
     def next_of(self, queues: Sequence[str], routes: str, most: int) -> list[Lane]:
-        """Find the task that is next in each of these queues, the first of all first; a lane leads to each."""
+        """Find the next task of each of these queues, the first of all first; each lane selects one."""
         rows = self._database.read("lease_view/ready_first", queues=document(queues), routes=routes, most=most)
         return [_lane(*row) for row in rows]
 
     def place_of(self, task_id: int) -> Lane | None:
-        """Find a task that is ready; the lane leads to it."""
+        """Find a ready task; the lane selects it."""
         rows = self._database.read("lease_view/ready_of", task=task_id)
         return _lane(*rows[0]) if rows else None
 
     def of(self, task_id: int) -> LeaseView | None:
-        """Read the lease of a task while it stands."""
+        """Read the live lease of a task."""
         rows = self._database.read("lease_view/lease_of", task=task_id)
         return LeaseView(Lease(*rows[0][:-5]), *rows[0][-5:]) if rows else None
 
 
 def _lane(queue: str, priority: int, position: int) -> Lane:
-    """Return the lane whose first task stands at this position."""
+    """Return the lane whose first task has this position."""
     return Lane(queue, priority, priority, position - 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
 from typing import Final, TypeVar
 
 from msgspec import Struct
@@ -25,15 +26,15 @@ _CONFLICT: Final = MESSAGE_STANDS.text()
 
 
 class Claimed(Struct, frozen=True):
-    """What a claim brought. `in_doubt`: an earlier try may have leased tasks that nobody was told of.
+    """What a claim brought. `in_doubt`: an earlier try may have leased tasks without an answer.
 
-    `wait_us`: in how long a slot of a limited queue has rested; None if none rests. `asked`: how many were asked for.
+    `wait_us`: how long until a slot of a limited queue has rested; None if none rests. `requested`: how many.
     """
 
     leases: list[Lease]
     in_doubt: bool
     wait_us: int | None = None
-    asked: int = 0
+    requested: int = 0
 
 
 class Leases:
@@ -45,38 +46,38 @@ class Leases:
     def claim(self, worker: int, lanes: Sequence[Lane], routes: str, most: int, free: Free | None = None) -> Claimed:
         """Lease up to `most` tasks of unlimited, unpaused queues. `routes`: a JSON list of what the worker can run.
 
-        `free` returns the free capacity; asked again when this writer gets its turn, where writers take turns.
+        `free` returns the free capacity; with a single writer it is called when this one has the lock.
         """
         known = {"worker": worker, "lanes": document(lanes), "routes": routes, "limited": False}
-        asked = most
+        requested = most
 
         def work(session: Session) -> list[Row]:
-            nonlocal asked
-            asked = self._asked(most, free)
-            return session.run("leases/claim", **known, most=asked)
+            nonlocal requested
+            requested = self._request_size(most, free)
+            return session.run("leases/claim", **known, most=requested)
 
         rows, in_doubt = self._database.write_checked(work)
-        return Claimed([Lease(*row) for row in rows], in_doubt, asked=asked)
+        return Claimed([Lease(*row) for row in rows], in_doubt, requested=requested)
 
-    def _asked(self, most: int, free: Free | None) -> int:
+    def _request_size(self, most: int, free: Free | None) -> int:
         return max(most, free()) if free is not None and self._database.dialect.single_writer else most
 
     def claim_limited(
         self, worker: int, queue: str, routes: str, most: int, only: Lane | None = None, free: Free | None = None
     ) -> Claimed:
-        """Lease tasks of a limited queue, one slot each; `only` from this part of it. `free` as above."""
+        """Lease tasks of a limited queue, one slot each; `only` from this lane. `free` as above."""
         lane = document([only or Lane(queue, PRIORITY_MIN, PRIORITY_MAX, 0)])
         known = {"queue": queue, "family": family_of(queue)}
-        asked = most
+        requested = most
 
         def work(session: Session) -> tuple[list[Lease], int | None]:
-            nonlocal asked
-            asked = self._asked(most, free)
-            found = session.run("queues/free_slots", **known, most=asked, ceiling=None)
+            nonlocal requested
+            requested = self._request_size(most, free)
+            found = session.run("queues/free_slots", **known, most=requested, ceiling=None)
             if known["family"] and not any(wait_us == 0 for _, wait_us in found):
                 # A branch gets its slots when it is first claimed from, or when none is free and there may be more.
                 session.run("queues/make_slots", **known, capacity=None)
-                found = session.run("queues/free_slots", **known, most=asked, ceiling=None)
+                found = session.run("queues/free_slots", **known, most=requested, ceiling=None)
             open_slots = [number for number, wait_us in found if wait_us == 0]
             wait_us = min((wait_us for _, wait_us in found if wait_us > 0), default=None)
             if not open_slots:
@@ -92,29 +93,29 @@ class Leases:
             return leases, wait_us
 
         (leases, wait_us), in_doubt = self._database.transact_checked(work)
-        return Claimed(leases, in_doubt, wait_us, asked)
+        return Claimed(leases, in_doubt, wait_us, requested)
 
     def settle(self, settlements: Sequence[Settlement]) -> list[Settled]:
-        """End attempts; the answer holds those that landed. Of the others the lease no longer stands."""
-        return [landed for batch in without_conflicts(settlements) for landed in self._settle(batch)]
+        """End attempts; return those that were settled. The leases of the others are no longer live."""
+        return [settled for batch in without_conflicts(settlements) for settled in self._settle(batch)]
 
     def _settle(self, settlements: Sequence[Settlement]) -> list[Settled]:
-        told = {"settlements": document(_in_order(settlements)), "conflict": _CONFLICT}
-        rows, in_doubt = self._database.write_checked(lambda session: session.run("leases/settle", **told))
-        landed = [Settled(*row) for row in rows]
-        if in_doubt and len(landed) < len(settlements):
-            landed += self._landed_before(settlements, landed)
-        return landed
+        values = {"settlements": document(_in_order(settlements)), "conflict": _CONFLICT}
+        rows, in_doubt = self._database.write_checked(lambda session: session.run("leases/settle", **values))
+        settled = [Settled(*row) for row in rows]
+        if in_doubt and len(settled) < len(settlements):
+            settled += self._settled_before(settlements, settled)
+        return settled
 
-    def _landed_before(self, settlements: Iterable[Settlement], landed: Iterable[Settled]) -> list[Settled]:
-        known = {(one.task_id, one.fence) for one in landed}
-        asked = [
-            {"task_id": one.task_id, "fence": one.fence} for one in settlements if (one.task_id, one.fence) not in known
-        ]
-        return [Settled(*row) for row in self._database.read("leases/settled", leases=document(asked))]
+    def _settled_before(self, settlements: Iterable[Settlement], settled: Iterable[Settled]) -> list[Settled]:
+        """Read which of the others an earlier try has settled, if its COMMIT stayed without an answer."""
+        known = {(end.task_id, end.fence) for end in settled}
+        missing = {(end.task_id, end.fence) for end in settlements} - known
+        leases = document([{"task_id": task_id, "fence": fence} for task_id, fence in sorted(missing)])
+        return [Settled(*row) for row in self._database.read("leases/settled", leases=leases)]
 
     def renew(self, renewals: Sequence[Renewal]) -> list[Renewed]:
-        """Extend leases; the answer holds those that still stood."""
+        """Extend leases; return those that were still live."""
         held: list[Renewed] = []
         for start in range(0, len(renewals), RENEW_MAX):
             batch = _in_order(renewals[start : start + RENEW_MAX])
@@ -122,20 +123,19 @@ class Leases:
             held.extend(Renewed(row[0], row[1], row[2], bool(row[3])) for row in rows)
         return held
 
-    def record_progress(self, notes: Sequence[Progress]) -> set[tuple[int, int]]:
-        """Record how far attempts have come; the answer names the leases that still stood."""
-        rows = self._database.write("leases/progress", notes=document(_in_order(notes)))
+    def record_progress(self, reports: Sequence[Progress]) -> set[tuple[int, int]]:
+        """Record the progress of attempts; return the leases that were still live."""
+        rows = self._database.write("leases/progress", reports=document(_in_order(reports)))
         return {(row[0], row[1]) for row in rows}
 
-    def reclaim(self, vacancies: Sequence[Reclaim]) -> list[Reclaimed]:
+    def reclaim(self, reclaims: Sequence[Reclaim]) -> list[Reclaimed]:
         """Take leases back: released by their holder, expired, or of an owner that is gone."""
-        rows = self._database.write(
-            "leases/reclaim", vacancies=document(_in_order(vacancies)), lost=_LOST, spent=_SPENT
-        )
+        reclaimed = document(_in_order(reclaims))
+        rows = self._database.write("leases/reclaim", reclaims=reclaimed, lost=_LOST, spent=_SPENT)
         return [Reclaimed(*row) for row in rows]
 
     def expired(self, since: int = 0) -> list[Reclaim]:
-        """List leases whose time is over; `since` skips what an earlier sweep has seen."""
+        """List expired leases; `since` skips those of an earlier sweep."""
         rows = self._database.read("leases/expired", since=since, most=SWEEP_MAX)
         return [Reclaim(task_id, fence, "expired") for task_id, fence in rows]
 
@@ -146,8 +146,4 @@ class Leases:
 
 def _in_order(batch: Sequence[T]) -> list[T]:
     """Return a batch in the one order in which leases are locked, so that two batches do not wait for each other."""
-    return sorted(batch, key=_task_of)
-
-
-def _task_of(one: Settlement | Renewal | Progress | Reclaim) -> int:
-    return one.task_id
+    return sorted(batch, key=attrgetter("task_id"))

@@ -1,4 +1,4 @@
-"""State machines: what was declared, where jobs stand, and moves, each made only along an arrow and under a lease."""
+"""State machines: declarations, the states of jobs, and moves, each along an arrow and under a lease."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ class Machines:
         self._database = database
 
     def publish(self, machine: Machine) -> None:
-        """Make a machine known. Arrows may be added to one that is; none is taken away."""
+        """Store a machine. Arrows may be added later; none is removed."""
 
         def work(session: Session) -> None:
             fields = {"name": machine.name, "initial": machine.initial, "failed": machine.failed}
             found = session.run("machines/publish", **fields, arrows=document(machine.arrows))[0]
             if found != (machine.initial, machine.failed):
                 raise MachineInvalid(
-                    f"'{machine.name}' stands in this database with the first state '{found[0]}' and "
+                    f"'{machine.name}' is stored in this database with the first state '{found[0]}' and "
                     f"{found[1]!r} for a failed job; give this one another name."
                 )
 
         self._database.transact(work)
 
     def move(self, moves: Sequence[Move]) -> list[Entry]:
-        """Make moves together; of those missing in the answer the lease no longer stands.
+        """Make moves together; those missing in the answer have lost their lease.
 
-        Several of one thing's states are made one after the other: each starts where the one before has led.
+        Several moves of one subject are made one after the other: each starts where the one before has led.
         """
         return [Entry(*row) for row in self._database.transact(lambda session: move_all(session, moves))]
 
     def states(self, job_id: int) -> dict[str, str]:
-        """Return where a job stands, under an empty name, and where its parts do; empty without a machine."""
+        """Return the state of a job, under an empty name, and those of its parts; empty without a machine."""
         return dict(self._database.read("machines/states", job=job_id))
 
     def counts(self, kind: str) -> dict[str, int]:
@@ -64,7 +64,7 @@ class Machines:
 
 
 def move_all(session: Session, moves: Sequence[Move]) -> list[Row]:
-    """Make moves in a transaction that is open: one of each thing and each task, then the next of each, and so on."""
+    """Make moves in an open transaction: one of each subject and each task, then the next of each, and so on."""
     rows: list[Row] = []
     while moves:
         first, moves = _one_of_each(moves)
@@ -73,7 +73,7 @@ def move_all(session: Session, moves: Sequence[Move]) -> list[Row]:
 
 
 def _one_of_each(moves: Sequence[Move]) -> tuple[list[Move], list[Move]]:
-    """Return the first move of each thing and each task, in the order in which leases are locked, and the others.
+    """Return the first move of each subject and each task, in the order in which leases are locked, and the others.
 
     The event of a move is chained to the one before of its task: a statement can make one of each.
     """

@@ -1,4 +1,4 @@
-"""Queues as operators set them: paused, limited, and what stands in them."""
+"""Queues: paused and limited by operators, and what they hold."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EACH: Final = f"/{EACH_BRANCH}"
 
 
 class Queue(Struct, frozen=True):
-    """One queue: its settings and how much stands in it."""
+    """One queue: its settings and how much it holds."""
 
     name: str
     paused: bool
@@ -49,7 +49,7 @@ class Queues:
         return [Queue(row[0], bool(row[1]), *row[2:]) for row in self._database.read("queues/list")]
 
     def pause(self, name: str) -> None:
-        """Have nobody claim from this queue; what runs goes on."""
+        """Stop claims from this queue; running tasks continue."""
         self._database.write("queues/pause", queue=name, paused=True)
 
     def resume(self, name: str) -> None:
@@ -64,7 +64,7 @@ class Queues:
         self._database.transact(lambda session: _limit(session, name, capacity, pace_us))
 
     def running(self, name: str, most: int) -> list[RunningRow]:
-        """List what of this queue and its branches runs now, longest first."""
+        """List the running tasks of this queue and its branches, longest first."""
         return [RunningRow(*row) for row in self._database.read("queues/running", queue=name, most=most)]
 
     def branches(self, after: str = "", most: int = BRANCHES_LOOK_MAX) -> list[str]:
@@ -73,9 +73,7 @@ class Queues:
 
 
 def _limit(session: Session, name: str, capacity: int | None, pace_us: int | None) -> None:
-    session.run(
-        "queues/lock_leases"
-    )  # a claim that did not see this limit has ended by then, and is given its slots here
+    session.run("queues/lock_leases")  # claims that did not see this limit have ended, and get their slots here
     session.run("queues/limit", queue=name, capacity=capacity, pace_us=pace_us)
     if capacity is not None:
         if not name.endswith(EACH):

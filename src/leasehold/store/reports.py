@@ -1,8 +1,6 @@
-"""What is read for people: jobs, their tasks, the journal, and the vital signs. Changes nothing."""
+"""Reads for people: jobs, their tasks, the journal, and the health of the database. Changes nothing."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from msgspec import Struct
 
@@ -50,7 +48,7 @@ class TaskRow(Struct, frozen=True):
 
 
 class Health(Struct, frozen=True):
-    """What a doctor asks."""
+    """The facts that `leasehold doctor` checks."""
 
     now: int
     waiting: int
@@ -93,9 +91,8 @@ class Reports:
         self._database = database
 
     def job(self, job_id: int) -> JobRow | None:
-        """Read one job."""
         rows = self._database.read("reports/job", job=job_id)
-        return _job(rows[0]) if rows else None
+        return JobRow(*rows[0]) if rows else None
 
     def jobs(
         self,
@@ -109,7 +106,7 @@ class Reports:
         """List jobs, newest first."""
         name = "reports/jobs_recent" if status in (None, Status.DONE) else "reports/jobs"
         rows = self._database.read(name, status=status, kind=kind, queue=queue, before=before, most=most)
-        return [_job(row) for row in rows]
+        return [JobRow(*row) for row in rows]
 
     def tasks(self, job_id: int, most: int = 1_000) -> list[TaskRow]:
         """List a job's tasks, itself first."""
@@ -120,18 +117,12 @@ class Reports:
         return [Event(*row) for row in self._database.read("reports/events", job=job_id, after=after, most=most)]
 
     def journal_counts(self, after: int = 0, most: int = 1_000) -> list[JournalCounts]:
-        """Count what the journal says of each task, in order of their ids, from the one after `after` on."""
+        """Count the journal lines of each task, in the order of ids, after the task `after`."""
         return [JournalCounts(*row) for row in self._database.read("reports/journal_counts", after=after, most=most)]
 
     def health(self) -> Health:
-        """Read the vital signs."""
         return Health(*self._database.read("reports/health")[0])
 
     def remaining(self, routes: list[str], queues: list[str]) -> Remaining:
-        """Count what is left to do."""
         rows = self._database.read("reports/remaining", routes=document(routes), queues=document(queues))
         return Remaining(*rows[0])
-
-
-def _job(row: tuple[Any, ...]) -> JobRow:
-    return JobRow(*row)

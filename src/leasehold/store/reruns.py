@@ -1,4 +1,4 @@
-"""Versioned reruns: the newest version asked for of each job, kept under a row lock while a version is submitted."""
+"""Versioned reruns: the newest submitted version of each job, locked while a version is submitted."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class Reruns:
         self._database = database
 
     def submit(self, submission: Submission, definition: Definition, key: str, version: int) -> Submitted:
-        """Add a version of a job, or return the job of that version; `VersionStale` if a newer one was asked for.
+        """Add a version of a job, or return the job of that version; `VersionStale` if a newer one was submitted.
 
-        `VersionPruned` if it was asked for before and is there no more: its result is gone, and it is not run again.
+        `VersionPruned` if it was submitted before and pruned: its result is gone, and it is not run again.
         `submission.key` is the key of this version; `key` the one that all versions share.
         """
 

@@ -1,4 +1,4 @@
-"""Jobs coming in and being called off: submit, cancel, and the kinds that are known."""
+"""Jobs: submit, cancel, and the published kinds."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ class Tasks:
         return run(lambda session: _submit_all(session, submissions))
 
     def submit_new(self, submissions: Sequence[Submission]) -> list[Submitted]:
-        """Like `submit`, for jobs whose keys were just made and are nobody else's: many of them go in faster."""
+        """Like `submit`, for jobs with keys that were just generated: many of them are added faster."""
         is_first = copy.suits(submissions)
 
         def work(session: Session) -> list[Submitted]:
             nonlocal is_first
             if not (is_first and session.supports_copy):
-                return _submit_all(session, submissions)  # which finds what an unanswered COMMIT may have written
+                return _submit_all(session, submissions)  # finds what an unanswered COMMIT may have written
             is_first = False
             return copy.copy_in(session, submissions)
 
@@ -54,30 +54,26 @@ class Tasks:
         """Add a pipeline's jobs with their stages, all or none; one that is there already is returned as it is."""
         return self._database.transact(lambda session: add_jobs(session, submissions, definition))
 
-    def submit_pipeline(self, submission: Submission, definition: Definition) -> Submitted:
-        """Add one pipeline job with its stages, or return the one that is there."""
-        return self.submit_pipelines([submission], definition)[0]
-
     def cancel(self, job_id: int, reason: str) -> CancelCount:
-        """Call off a job and all its tasks. `reason` is canonical JSON of a failure."""
+        """Cancel a job and all its tasks. `reason` is canonical JSON of a failure."""
         ended = asked = 0
         for _ in range(CANCEL_PASSES):
             row = self._database.write("tasks/cancel", job=job_id, reason=reason)[0]
             ended, asked = ended + row[0], asked + row[1]
-            # A claim or a fan-out that was under way is seen only by the next look.
+            # A claim or a fan-out that was running is visible only to the next pass.
             if self._database.read("tasks/cancellable", job=job_id)[0][0] == 0:
                 break
         return CancelCount(ended, asked)
 
     def publish(self, definition: Definition) -> None:
-        """Make a kind known to processes without handlers."""
+        """Store a kind for processes without its handlers."""
         text = json.encode(definition, order="sorted").decode("utf-8")
         known = self._database.read("tasks/find_kind", name=definition.kind)
         if not known or known[0][0] != text:
             self._database.write("tasks/publish", name=definition.kind, definition=text)
 
     def definition(self, kind: str) -> Definition | None:
-        """Return what a kind is, if anybody has published it."""
+        """Return the definition of a kind, if it was published."""
         found = self._database.read("tasks/find_kind", name=kind)
         return _definition.decode(found[0][0]) if found else None
 
@@ -96,8 +92,8 @@ def _submit_all(session: Session, submissions: Sequence[Submission]) -> list[Sub
     for batch in _batches(submissions):
         _add(session, batch, answers)
         answers |= _existing(session, [one for one in batch if (one.kind, one.key) not in answers])
-        if gone := [one for one in batch if (one.kind, one.key) not in answers]:  # pruned between the two looks
-            _add(session, gone, answers)
+        if pruned := [one for one in batch if (one.kind, one.key) not in answers]:  # between the two statements
+            _add(session, pruned, answers)
     return _in_order(submissions, answers)
 
 
@@ -135,7 +131,7 @@ def _in_order(submissions: Sequence[Submission], answers: dict[tuple[str, str], 
     for one in submissions:
         answer = _matching(one, answers)
         found.append(answer)
-        if answer.created:  # the same key again in this batch is the job that is there by then
+        if answer.created:  # the same key again in this batch is then an existing job
             answers[one.kind, one.key] = Submitted(answer.id, one.kind, one.key, one.payload, created=False)
     return found
 

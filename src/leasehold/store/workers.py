@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from msgspec import Struct, json, structs
 
@@ -42,7 +41,6 @@ class Pulse(Struct, frozen=True):
     expired: bool
     ready: bool
     branched: bool
-    paused: frozenset[str]
     limited: dict[str, int]
     cancels: list[tuple[int, int, str]]
     neighbours: list[Neighbour]
@@ -78,10 +76,7 @@ class Workers:
 
     def pulse(self, query: PulseQuery) -> Pulse:
         row = self._database.read("workers/pulse", **structs.asdict(query))[0]
-        now, unsettled, due_at, expired, ready, branched, queues, cancels, neighbours, delivery_due_at, inconsistent = (
-            row
-        )
-        states: list[Any] = json.decode(queues)
+        now, unsettled, due_at, expired, ready, branched, limited, cancels, neighbours, delivery_due_at, suspects = row
         return Pulse(
             now=now,
             unsettled=bool(unsettled),
@@ -89,10 +84,9 @@ class Workers:
             expired=bool(expired),
             ready=bool(ready),
             branched=bool(branched),
-            paused=frozenset(name for name, paused, _ in states if paused),
-            limited={name: capacity for name, _, capacity in states if capacity is not None},
+            limited=dict(json.decode(limited)),
             cancels=[(task_id, fence, reason) for task_id, fence, reason in json.decode(cancels)],
             neighbours=[Neighbour(*row) for row in json.decode(neighbours)],
             delivery_due_at=delivery_due_at,
-            deliveries_inconsistent=bool(inconsistent),
+            deliveries_inconsistent=bool(suspects),
         )

@@ -60,7 +60,7 @@ def reading(wall: int, uptime: int, boot="b") -> Reading:
 def told(anchor: Anchor | None, host: Reading, last: int = 0) -> tuple[int, Anchor]:
     """Tell the time as a session does, and what the file then holds."""
     if anchor is None or sqlite_clock.is_stale(anchor, host):
-        anchor = sqlite_clock.lay(anchor, host, last)
+        anchor = sqlite_clock.make_anchor(anchor, host, last)
     return sqlite_clock.now(anchor, host), sqlite_clock.decode(sqlite_clock.encode(anchor))
 
 

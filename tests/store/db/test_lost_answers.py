@@ -142,7 +142,7 @@ def test_a_limited_claim_whose_answer_was_lost_says_so_and_keeps_the_limit(proxi
     assert claim_limited(store, worker, "default") == []
 
 
-@pytest.mark.parametrize("needle", [b"COMMIT", b"-- unsettled_take:", b"-- make_ready:"])
+@pytest.mark.parametrize("needle", [b"COMMIT", b"-- take_unsettled:", b"-- make_ready:"])
 def test_an_advance_whose_answer_was_lost_is_done_once(proxied, needle):
     proxy, store, direct = proxied
     worker = register(store)

@@ -273,10 +273,10 @@ def test_a_large_answer_is_not_kept_once_it_was_read(store):
 
 SPENT = """
 import os, resource, sys
-from leasehold.store.db.postgres_wake import ListenEar, NotifyMouth
+from leasehold.store.db.postgres_wake import PostgresListener, PostgresNotifier
 resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
-ear, mouth = ListenEar(sys.argv[1]), NotifyMouth(sys.argv[1])
-ear.wait(60)
+listener, notifier = PostgresListener(sys.argv[1]), PostgresNotifier(sys.argv[1])
+listener.wait(60)
 spent = []
 while True:
     try:
@@ -284,19 +284,19 @@ while True:
     except OSError:
         break
 os.close(spent.pop())  # enough for a socket, too little to wait for it
-mouth.send(["lost"])
-other = ListenEar(sys.argv[1])
+notifier.send(["lost"])
+other = PostgresListener(sys.argv[1])
 assert other.wait(0.1) == set()
 for descriptor in spent:
     os.close(descriptor)
-mouth.send(["heard"])
-words = set()
-while not words:
-    words = ear.wait(60)
-print(*words, *other.wait(60))
+notifier.send(["heard"])
+hints = set()
+while not hints:
+    hints = listener.wait(60)
+print(*hints, *other.wait(60))
 """
 
 
-def test_l2_ear_and_mouth_outlive_a_moment_without_a_free_descriptor(url):
+def test_l2_listener_and_notifier_outlive_a_moment_without_a_free_descriptor(url):
     ran = subprocess.run([sys.executable, "-c", SPENT, url], capture_output=True, text=True, check=False)
     assert ran.stdout.split() == ["heard", "ATTENTION"], ran.stderr

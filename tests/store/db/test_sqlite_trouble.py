@@ -181,9 +181,9 @@ def test_a_file_opened_for_reading_only_is_for_a_person_to_look_at(tmp_path):
     with contextlib.closing(open_store(sqlite_url(tmp_path), connections=1)) as store:
         store.migrate()
         store.database.read("reports/health")
-        session = store.database._pool.take()  # noqa: SLF001
+        session = store.database._pool.acquire()  # noqa: SLF001
         getattr(session, "_connection").execute("PRAGMA query_only = 1")  # noqa: B009
-        store.database._pool.give(session)  # noqa: SLF001
+        store.database._pool.release(session)  # noqa: SLF001
         with pytest.raises(UrlInvalid, match="cannot be written; check its permissions"):
             submit(store, "k")
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from leasehold.model.failure.failure import Failure
 from leasehold.model.lease import Lease, failed
 from leasehold.store import Store
-from leasehold.store.deadletters import LetterRow, Revived, Where
+from leasehold.store.deadletters import LetterFilter, LetterRow, Revived
 from tests.store.work import advance, claim, claim_one, finish, pipeline, routes_of, stage, submit
 
 REMEDY = {"text": "the key was rotated"}
@@ -32,7 +32,7 @@ def run(store: Store, worker: int, routes: Sequence[str], output: object = None)
 
 def letters(store: Store, **which) -> list[LetterRow]:
     """List letters, oldest first."""
-    return store.deadletters.list(Where(**which), 1_000)[::-1]
+    return store.deadletters.list(LetterFilter(**which), 1_000)[::-1]
 
 
 def only_letter(store: Store, **which) -> LetterRow:

@@ -15,7 +15,7 @@ from leasehold.errors import (
 )
 from leasehold.model.effect import intend
 from leasehold.model.failure.failure import Failure
-from leasehold.store.deadletters import Where
+from leasehold.store.deadletters import LetterFilter
 from tests.store.deadletters.burying import DENIED, REMEDY, buried_job, bury, letters, only_letter, revive, run
 from tests.store.model.invariants import check_everything
 from tests.store.work import (
@@ -121,7 +121,7 @@ def test_letters_are_listed_newest_first_and_filtered_and_paged(store, worker):
     ids = [letter.id for letter in made]
 
     def found(most=50, **which):
-        return [letter.id for letter in store.deadletters.list(Where(**which), most)]
+        return [letter.id for letter in store.deadletters.list(LetterFilter(**which), most)]
 
     assert found() == ids[::-1]
     assert found(error_class="NOT_FOUND") == [ids[3]]

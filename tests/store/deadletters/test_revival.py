@@ -10,7 +10,7 @@ from leasehold.errors import JobCancelled, LeaseholdError, LetterRevived, Misuse
 from leasehold.model.lease import done, failed
 from leasehold.runtime.maintain.orchestrator import Orchestrator
 from leasehold.store import deadletters, open_store
-from leasehold.store.deadletters import ReviveRequest, Where
+from leasehold.store.deadletters import LetterFilter, ReviveRequest
 from leasehold.store.stages import Advanced
 from tests.store import work
 from tests.store.deadletters.burying import (
@@ -314,7 +314,7 @@ def labour(store, worker, over, dice):
 def operate(store, over, dice):
     """Revive whatever is open, now and then from the start."""
     while not over.wait(0.001):
-        for letter in store.deadletters.list(Where(state="open"), 20):
+        for letter in store.deadletters.list(LetterFilter(state="open"), 20):
             with contextlib.suppress(LeaseholdError):
                 store.deadletters.evidence(letter.id, "ada", REMEDY)
                 store.deadletters.revive(letter.id, "ada", from_start=dice.random() < 0.1)

@@ -191,7 +191,7 @@ def test_a_claim_asks_how_much_room_there_is_when_it_is_its_turn_where_writers_t
         claimed = store.leases.claim_limited(worker, "default", '["a"]', 1, free=lambda: 3)
     else:
         claimed = store.leases.claim(worker, [lane("default")], '["a"]', 1, free=lambda: 3)
-    assert (len(claimed.leases), claimed.asked) == ((3, 3) if store.database.dialect.single_writer else (1, 1))
+    assert (len(claimed.leases), claimed.requested) == ((3, 3) if store.database.dialect.single_writer else (1, 1))
 
 
 @pytest.mark.parametrize("name", sorted(STOP_IF_EMPTY))

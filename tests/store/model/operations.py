@@ -15,7 +15,7 @@ from leasehold.model.failure.failure import Failure
 from leasehold.model.lease import Lease, Progress, Reclaim, Renewal, Settlement
 from leasehold.model.outbox import ClaimedDelivery, DeliveryMark
 from leasehold.model.retry import Retry
-from leasehold.store.deliveries import Answer
+from leasehold.store.deliveries import DeliveryAnswer
 from tests.store import work
 from tests.store.model.modelled import LEASE_SECONDS, Name
 from tests.store.model.modelled_jobs import QUEUES, STAGES
@@ -211,7 +211,7 @@ def answer_message(side: Side, subject: str, *, sent: bool) -> str | None:
     (found,) = side.store.deliveries.list(subject=subject)
     known = f"id-{found.to_send.token[:8]}" if sent else None
     try:
-        side.store.deliveries.answer(found.id, Answer(sent, known, "ada", "asked"))
+        side.store.deliveries.answer(found.id, DeliveryAnswer(sent, known, "ada", "asked"))
     except LeaseholdError as error:
         return error.code
     return None

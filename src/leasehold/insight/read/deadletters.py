@@ -16,7 +16,7 @@ from leasehold.model.failure.facts import NUMBERS, WORDS
 from leasehold.model.revival import LetterState
 from leasehold.shapes import from_fields
 from leasehold.store import Store
-from leasehold.store.deadletters import NOUN, DeadLetterSource, LetterRow, Where
+from leasehold.store.deadletters import NOUN, DeadLetterSource, LetterRow, LetterFilter
 
 HASH_LENGTH: Final = 16
 FACTS: Final = (*sorted(NUMBERS), *WORDS)
@@ -86,7 +86,7 @@ class DeadLetterDetail(Struct, frozen=True):
         }
 
 
-def listing(store: Store, where: Where, limit: int) -> list[DeadLetter]:
+def listing(store: Store, where: LetterFilter, limit: int) -> list[DeadLetter]:
     return [_view(row) for row in store.deadletters.list(where, limit)]
 
 

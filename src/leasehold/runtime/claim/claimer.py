@@ -161,7 +161,7 @@ class Claimer:
             if free > 0:
                 claimed = self._claim_from(queues, free)
                 count += len(claimed.leases)
-                asked += claimed.asked
+                asked += claimed.requested
         self._asked = max(asked, most)
         return count
 
@@ -192,7 +192,7 @@ class Claimer:
         if self._is_limited(queues[0]):
             news = self._branches.news
             claimed = self._store.leases.claim_limited(self._worker, queues[0], self._routes, most, free=free)
-            if len(claimed.leases) < claimed.asked:
+            if len(claimed.leases) < claimed.requested:
                 self._pause_queue(queues[0], claimed.wait_us, news)
         else:
             if asked_at >= self._rescan_at:

@@ -1,4 +1,4 @@
-"""Many new jobs at once on PostgreSQL: three COPYs instead of statements that look for what is there already."""
+"""Many new jobs at once on PostgreSQL: three COPYs instead of statements that search for existing jobs."""
 
 from __future__ import annotations
 
@@ -8,18 +8,16 @@ from itertools import pairwise
 from leasehold.model.journal import hash_chain
 from leasehold.model.task import Submission, Submitted
 from leasehold.store.db.database import Session
-
-COPY_MIN = 100
-CHUNK = 1_000
+from leasehold.store.db.limits import COPY_CHUNK, COPY_MIN
 
 
 def suits(submissions: Sequence[Submission]) -> bool:
-    """Tell whether these are many and can all start at once."""
+    """Return whether these are many and can all start at once."""
     return len(submissions) >= COPY_MIN and not any(one.delay_us or one.unmet for one in submissions)
 
 
 def copy_in(session: Session, submissions: Sequence[Submission]) -> list[Submitted]:
-    """Add jobs whose keys nobody else has. While the server takes in some, the next are made ready to be sent."""
+    """Add jobs whose keys nobody else has. While the server stores some, the next are prepared."""
     reserved = session.run("tasks/reserve_ids", count=len(submissions))
     ids, now = [row[0] for row in reserved], reserved[0][1]
     ready: list[str] = []
@@ -37,7 +35,7 @@ def _lines(
     submissions: Sequence[Submission], ids: list[int], now: int, ready: list[str], events: list[str]
 ) -> Iterator[str]:
     """Yield the rows of `task` in chunks; those of the other two tables are added to the lists."""
-    for first, last in pairwise([*range(0, len(ids), CHUNK), len(ids)]):
+    for first, last in pairwise([*range(0, len(ids), COPY_CHUNK), len(ids)]):
         rows: tuple[list[str], ...] = ([], [], [])
         like: Submission | None = None
         for number, one in zip(ids[first:last], submissions[first:last], strict=True):

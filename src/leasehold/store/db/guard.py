@@ -1,8 +1,8 @@
 """One SQLite library per process: a second one that opens and closes our file would drop our POSIX locks.
 
 An audit hook refuses the standard library's `sqlite3.connect` and plain `open` on the engine's files in this
-process, by whatever name or link. What was opened before the engine came is looked for once, in /proc/self/fd.
-An ATTACH through the standard library's sqlite3 cannot be seen: no event tells of it.
+process, by any name or link. Files that were opened before the engine are found once, in /proc/self/fd. An ATTACH
+through the standard library's sqlite3 cannot be refused: it raises no audit event.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ K = TypeVar("K")
 
 _SUFFIXES: Final = ("", "-wal", "-shm")
 _guarded: Final[dict[str, int]] = {}
-_identities: Final[dict[tuple[int, int], str]] = {}  # device and number of each guarded file, and whose it is
-_unseen: Final[dict[str, str]] = {}  # companions that SQLite has not made yet, and whose they will be
+_identities: Final[dict[tuple[int, int], str]] = {}  # device and inode of each guarded file, and its database
+_expected: Final[dict[str, str]] = {}  # companion files that SQLite has not created yet, and their database
 _endings: tuple[str, ...] = ()
 _lock: Final = threading.Lock()
 _installed = threading.Event()
@@ -36,25 +36,25 @@ def protect(path: Path) -> None:
         if real not in _guarded:
             _refuse_if_open(real)
         _guarded[real] = _guarded.get(real, 0) + 1
-        _learn_endings()
+        _update_endings()
         if not _installed.is_set():
             sys.addaudithook(_hook)
             _installed.set()
 
 
 def recognise(path: Path) -> None:
-    """Note which files `path` and its companions are, to know them by other names."""
+    """Record the inodes of `path` and its companions, to recognise them under other names."""
     real = os.path.realpath(path)
     with _lock:
-        _unseen.update(dict.fromkeys((real + suffix for suffix in _SUFFIXES), real))
-    _see()
+        _expected.update(dict.fromkeys((real + suffix for suffix in _SUFFIXES), real))
+    _record_created()
 
 
-def _see() -> None:
-    for name, real in list(_unseen.items()):
+def _record_created() -> None:
+    for name, real in list(_expected.items()):
         if identity := _identity(name):
             _identities[identity] = real
-            _unseen.pop(name, None)
+            _expected.pop(name, None)
 
 
 def release(path: Path) -> None:
@@ -66,13 +66,13 @@ def release(path: Path) -> None:
             _guarded[real] = left
         else:
             _guarded.pop(real, None)
-            _learn_endings()
-            _forget(_unseen, real)
+            _update_endings()
+            _forget(_expected, real)
             _forget(_identities, real)
 
 
 def _forget(known: dict[K, str], real: str) -> None:
-    for key in [key for key, whose in list(known.items()) if whose == real]:
+    for key in [key for key, owner in list(known.items()) if owner == real]:
         known.pop(key, None)
 
 
@@ -108,11 +108,11 @@ def _hook(event: str, arguments: tuple[object, ...]) -> None:
     if not isinstance(target, str | bytes | os.PathLike):
         return
     name = os.fsdecode(target)
-    if _unseen:
-        _see()
+    if _expected:
+        _record_created()
     if event == "sqlite3.connect":
         _refuse(unquote(urlsplit(name).path) if name.startswith("file:") else name)
-    elif _identity(name) in _identities or _is_called_alike(name):
+    elif _identity(name) in _identities or name.endswith(_endings):
         _refuse(name)
 
 
@@ -124,12 +124,8 @@ def _identity(name: str) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def _is_called_alike(name: str) -> bool:
-    return name.endswith(_endings)
-
-
-def _learn_endings() -> None:
-    """Gather what names of guarded files end with: it is asked for every open() of the process."""
+def _update_endings() -> None:
+    """Collect the last parts of the names of guarded files: they are compared at every open() of the process."""
     global _endings  # noqa: PLW0603 — put in place whole, since other threads read it
     _endings = tuple(os.path.basename(real) + suffix for real in _guarded for suffix in _SUFFIXES)  # noqa: PTH119
 

@@ -1,9 +1,9 @@
-"""A few connections, shared. The one used last is handed out first, so idle ones stay idle.
+"""A pool of a few connections. The one used last is handed out first, so idle ones stay idle.
 
-Takers are served in the order they came: one that comes back at once must not keep the others waiting for ever.
+Threads are served in the order they came: one that comes back at once must not starve the others.
 
 A connection belongs to the process that opened it. Before a fork the idle ones are closed, since SQLite would take the
-locks of an inherited one for the child's own; a child starts with none and never touches what it inherited.
+locks of an inherited one for the child's own; a child starts with none and never uses what it inherited.
 """
 
 from __future__ import annotations
@@ -20,33 +20,30 @@ from leasehold.errors import Misuse
 
 
 class Closable(Protocol):
-    """Something that can be closed."""
-
-    def close(self) -> None:
-        """Let it go."""
+    def close(self) -> None: ...
 
 
 C = TypeVar("C", bound=Closable)
 
 
-class _Taker(Generic[C]):
-    """One who waits; is handed a connection, or None and with it the right to open one."""
+class _Waiter(Generic[C]):
+    """A waiting thread; it gets a connection, or None and with it the right to open one."""
 
     def __init__(self) -> None:
-        self._handed = threading.Event()
+        self._served = threading.Event()
         self._connection: C | None = None
 
-    def hand(self, connection: C | None) -> None:
+    def serve(self, connection: C | None) -> None:
         self._connection = connection
-        self._handed.set()
+        self._served.set()
 
     def wait(self) -> C | None:
-        self._handed.wait()
+        self._served.wait()
         return self._connection
 
 
-class Pool(Generic[C]):
-    """At most `size` connections; a taker waits for one to come back."""
+class ConnectionPool(Generic[C]):
+    """At most `size` connections; `acquire` waits for one to be released."""
 
     def __init__(self, connect: Callable[[], C], size: int) -> None:
         self._connect = connect
@@ -57,13 +54,13 @@ class Pool(Generic[C]):
 
     def _start_empty(self) -> None:
         self._idle: list[C] = []
-        self._line: deque[_Taker[C]] = deque()
+        self._waiters: deque[_Waiter[C]] = deque()
         self._count = 0
         self._lock = threading.Lock()
 
-    def take(self) -> C:
+    def acquire(self) -> C:
         """Return an idle connection, or open one, or wait."""
-        taker: _Taker[C] | None = None
+        waiter: _Waiter[C] | None = None
         with self._lock:
             self._check_open()
             if self._idle:
@@ -71,88 +68,88 @@ class Pool(Generic[C]):
             if self._count < self._size:
                 self._count += 1
             else:
-                taker = _Taker()
-                self._line.append(taker)
-        return (taker.wait() if taker is not None else None) or self._open()
+                waiter = _Waiter()
+                self._waiters.append(waiter)
+        return (waiter.wait() if waiter is not None else None) or self._open()
 
     def _open(self) -> C:
         try:
             self._check_open()
             return self._connect()
         except BaseException:
-            self._forget()
+            self._free_place()
             raise
 
     def _check_open(self) -> None:
         if self._closed:
             raise Misuse("This store is closed; open another.")
 
-    def give(self, connection: C) -> None:
-        """Take back a connection that works."""
+    def release(self, connection: C) -> None:
+        """Take back a connection that still works."""
         with self._lock:
-            if self._line:
-                self._line.popleft().hand(connection)
+            if self._waiters:
+                self._waiters.popleft().serve(connection)
                 return
             if not self._closed:
                 self._idle.append(connection)
                 return
         connection.close()
 
-    def drop(self, connection: C) -> None:
-        """Take back a connection that does not."""
-        self._forget()
+    def discard(self, connection: C) -> None:
+        """Close a connection that does not work any more."""
+        self._free_place()
         connection.close()
 
     def close(self) -> None:
-        """Close what is idle; what is out is closed when it comes back."""
+        """Close idle connections now and the others when they are released."""
         with self._lock:
             self._closed = True
             idle, self._idle = self._idle, []
-            while self._line:
-                self._line.popleft().hand(None)
+            while self._waiters:
+                self._waiters.popleft().serve(None)
         for connection in idle:
             connection.close()
 
-    def _forget(self) -> None:
+    def _free_place(self) -> None:
         with self._lock:
-            if self._line:
-                self._line.popleft().hand(None)
+            if self._waiters:
+                self._waiters.popleft().serve(None)
             else:
                 self._count -= 1
 
-    def part(self) -> None:
-        """Close what is idle, so that a child that is about to be forked does not inherit it."""
+    def close_idle_before_fork(self) -> None:
+        """Close idle connections, so that a child does not inherit them."""
         with self._lock:
             idle, self._idle = self._idle, []
             self._count -= len(idle)
         for connection in idle:
-            with suppress(Exception):  # a fork must not fail for it
+            with suppress(Exception):  # a fork must not fail because of it
                 connection.close()
 
     def reset_after_fork(self) -> None:
-        """Forget, in a forked child, what the parent had open, and who was waiting there."""
+        """Forget, in a forked child, the parent's connections and waiting threads."""
         keep_unclosed(*self._idle)
         self._start_empty()
 
 
-_pools: Final[WeakSet[Pool[Any]]] = WeakSet()
+_pools: Final[WeakSet[ConnectionPool[Any]]] = WeakSet()
 _inherited: Final[list[object]] = []
 
 
 def keep_unclosed(*inherited: object) -> None:
-    """Keep what a forked child inherited, so that it is neither used nor closed there: the parent is using it."""
+    """Keep what a forked child inherited, so that it is neither used nor closed there: the parent uses it."""
     _inherited.extend(inherited)
 
 
-def _part_all() -> None:
+def _before_fork() -> None:
     for pool in list(_pools):
-        pool.part()
+        pool.close_idle_before_fork()
 
 
-def _begin_anew() -> None:
+def _after_fork() -> None:
     for pool in list(_pools):
         pool.reset_after_fork()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_part_all, after_in_child=_begin_anew)
+    os.register_at_fork(before=_before_fork, after_in_child=_after_fork)

@@ -25,23 +25,15 @@ from leasehold.errors import (
 )
 from leasehold.store.db import statements
 from leasehold.store.db.database import ErrorKind, Row, one_line
+from leasehold.store.db.limits import CONNECT, ROWS_KEPT_MAX
 from leasehold.store.db.postgres_dial import dial
 from leasehold.store.db.postgres_wake import PostgresListener, PostgresNotifier
 from leasehold.store.db.wake import CoalescingNotifier
 
-CONNECT: Final[dict[str, str | int]] = {
-    "connect_timeout": 5,
-    "keepalives_idle": 5,
-    "keepalives_interval": 2,
-    "keepalives_count": 3,
-    "tcp_user_timeout": 10_000,
-    "application_name": "leasehold",
-}
 RETRY: Final = ("40001", "40P01", "55P03", "53300", "57014")
 RECONNECT: Final = ("25006", "25P03", "25P04", "57P01", "57P02", "57P03", "57P05")
-ROWS_KEPT_MAX: Final = 1_000  # of a result, by an idle connection
 # Rows are looked up by key. A scan looks cheap while a table is empty, and a plan made then is kept for a while.
-# A process that is frozen inside a transaction of ours holds its rows no longer than the limit.
+# A process that is frozen inside a transaction of ours holds its rows no longer than the last limit.
 SETTINGS: Final = (
     "SET jit = off; SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_mergejoin = off;"
     " SET enable_memoize = off;"
@@ -50,7 +42,7 @@ SETTINGS: Final = (
 
 
 class PostgresDialect:
-    """Knows one PostgreSQL database by its URL."""
+    """One PostgreSQL database, by its URL."""
 
     name = "postgres"
     single_writer = False
@@ -67,12 +59,11 @@ class PostgresDialect:
         self._known_of = os.getpid()
 
     def connect(self) -> PostgresSession:
-        """Open a connection of our own."""
         connection = dial(self.conninfo)
         try:
             session = PostgresSession(connection, own=True, is_pooled=is_pooled(connection))
             if session.is_pooled:
-                connection.prepare_threshold = None  # also for the statements of those whom it is lent to
+                connection.prepare_threshold = None  # also for statements of the caller on this connection
             else:
                 connection.execute(SETTINGS)
         except BaseException:
@@ -101,15 +92,12 @@ class PostgresDialect:
         return self._home
 
     def listener(self) -> PostgresListener:
-        """Hear wake-ups of this database."""
         return PostgresListener(self.conninfo)
 
     def notifier(self) -> CoalescingNotifier:
-        """Send wake-ups to this database's ears."""
         return CoalescingNotifier(PostgresNotifier(self.conninfo))
 
     def classify(self, error: Exception) -> ErrorKind | None:
-        """Tell what a psycopg error means."""
         if not isinstance(error, psycopg.Error):
             return None
         state = error.sqlstate or ""
@@ -122,34 +110,35 @@ class PostgresDialect:
         return ErrorKind.FINAL
 
     def translate(self, error: Exception) -> LeaseholdError:
-        """Turn a final psycopg error into one of ours."""
-        said = f"PostgreSQL says: {one_line(error)}."
+        text = f"PostgreSQL: {one_line(error)}."
         match error:
             case pg.UndefinedTable() | pg.InvalidSchemaName() | pg.UndefinedFunction() | pg.UndefinedColumn():
-                return SchemaMissing(said)
+                return SchemaMissing(text)
             case pg.InsufficientPrivilege() | pg.DiskFull() | pg.OutOfMemory() | pg.IoError():
-                return DatabaseUnavailable(said)
+                return DatabaseUnavailable(text)
             case psycopg.DataError():
-                return ResultRefused(said)
+                return ResultRefused(text)
             case psycopg.IntegrityError():
-                return Broken(said)
+                return Broken(text)
             case _:
-                return Misuse(said)
+                return Misuse(text)
 
 
 def home(connection: psycopg.Connection[Row]) -> Row:
-    """Name the database this leads to, wherever it has moved: the cluster's number and the database's."""
-    return _ask(connection, "home")
+    """Return the identity of the database, wherever it has moved: the numbers of the cluster and the database."""
+    return _query(connection, "home")
 
 
 def is_pooled(connection: psycopg.Connection[Row]) -> bool:
-    """Tell whether a pooler stands between: it gives out a number of its own for that of the server's process."""
-    return _ask(connection, "backend") != (connection.info.backend_pid,)
+    """Return whether a pooler is in between: it gives its own number instead of the server process's."""
+    return _query(connection, "backend") != (connection.info.backend_pid,)
 
 
-def _ask(connection: psycopg.Connection[Row], name: str) -> Row:
+def _query(connection: psycopg.Connection[Row], name: str) -> Row:
     is_alone = connection.autocommit and connection.info.transaction_status is TransactionStatus.IDLE
-    bracket = nullcontext() if is_alone else connection.transaction()  # what fails leaves the caller's as it was
+    bracket = (
+        nullcontext() if is_alone else connection.transaction()
+    )  # a savepoint, so that an error leaves the caller's transaction intact
     with bracket, psycopg.Cursor(connection, row_factory=tuple_row) as cursor:
         return cursor.execute(statements.text("session", name).encode(), prepare=False).fetchall()[0]
 
@@ -157,8 +146,8 @@ def _ask(connection: psycopg.Connection[Row], name: str) -> Row:
 class PostgresSession:
     """One psycopg connection, ours or the caller's.
 
-    Behind a pooler nothing is prepared and nothing set: the server's session is everybody's. A name that another client
-    has prepared there would run its statement with our values.
+    Behind a pooler nothing is prepared and nothing is set: clients share the server's session. A statement that
+    another client has prepared under the same name would run with our values.
     """
 
     supports_copy = True
@@ -168,53 +157,46 @@ class PostgresSession:
         self._own = own
         self.is_pooled = is_pooled
         self._prepare = False if is_pooled else None
-        # One for all: it knows by then how to send and read what it has sent and read before.
-        self._cursor = psycopg.Cursor(connection, row_factory=tuple_row)  # whatever the caller's makes
+        # One cursor for all operations: it caches how to adapt parameters and rows.
+        self._cursor = psycopg.Cursor(connection, row_factory=tuple_row)  # not the caller's own row factory
 
     @property
     def raw(self) -> object:
-        """The driver's own connection."""
         return self._connection
 
     @property
     def usable(self) -> bool:
-        """Whether the connection is open."""
         return not self._connection.closed
 
     def run(self, name: str, /, **values: object) -> list[Row]:
-        """Run a named operation and return its rows."""
         cursor = self._cursor
         cursor.execute(statements.encoded("postgres", name), values, binary=True, prepare=self._prepare)
         rows = cursor.fetchall() if cursor.description else []
         if len(rows) > ROWS_KEPT_MAX:
-            self._cursor = psycopg.Cursor(self._connection, row_factory=tuple_row)  # lets go of a large result
+            self._cursor = psycopg.Cursor(self._connection, row_factory=tuple_row)  # frees a large result
         return rows
 
     def copy_in(self, name: str, texts: Iterable[str]) -> None:
-        """Add rows to a table by COPY, each a line of a text."""
         statement = statements.text("postgres", name).encode()
         with psycopg.Cursor(self._connection) as cursor, cursor.copy(statement) as copy:
             for text in texts:
                 copy.write(text)
 
     def script(self, folder: str, name: str) -> None:
-        """Run a file of definitions."""
         self._connection.execute(statements.text(folder, name).encode(), prepare=False)
 
     @contextmanager
     def atomic(self, *, write: bool) -> Iterator[None]:  # noqa: ARG002 — PostgreSQL needs no announcement
-        """Make what runs inside one transaction."""
         is_outermost = self._connection.info.transaction_status is TransactionStatus.IDLE
         with self._connection.transaction():
             if self._own and self.is_pooled and is_outermost:
                 self.script("session", "pooled")
             yield
             if self._connection.info.transaction_status is TransactionStatus.INERROR:
-                # The server would answer COMMIT by rolling back, and say nothing.
+                # The server would answer COMMIT with a silent rollback.
                 raise Misuse("A statement of this transaction failed, so it cannot be committed; nothing was written.")
 
     def set_clock(self, now: int) -> None:
-        """Stop this database's clock at `now`, for tests."""
         if self._connection.execute(statements.text("session", "postgres_clock_found").encode()).fetchall() != [
             (True,)
         ]:
@@ -222,7 +204,6 @@ class PostgresSession:
         self._connection.execute(statements.text("session", "postgres_clock_set").encode(), {"now": now})
 
     def close(self) -> None:
-        """Close our own connection; the caller's is left alone."""
         if self._own:
             with suppress(psycopg.Error):
                 self._connection.close()

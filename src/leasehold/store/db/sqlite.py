@@ -31,23 +31,20 @@ from leasehold.errors import (
 from leasehold.model.journal import hash_chain
 from leasehold.store.db import guard, sqlite_clock, statements
 from leasehold.store.db.database import ErrorKind, Row
+from leasehold.store.db.limits import BUSY_SECONDS, STATEMENTS_KEPT
 from leasehold.store.db.sqlite_wake import SocketListener, SocketNotifier
 
 VERSION_MIN: Final = (3, 51, 3)
-BUSY_SECONDS: Final = 30.0
-# What a file system of the caller's own raises has no code.
-TOLD: Final[dict[type[Exception], int]] = {apsw.IOError: apsw.SQLITE_IOERR, apsw.FullError: apsw.SQLITE_FULL}
+# Errors that a custom file system of the caller raises have no code.
+CODES: Final[dict[type[Exception], int]] = {apsw.IOError: apsw.SQLITE_IOERR, apsw.FullError: apsw.SQLITE_FULL}
 BUSY: Final = "another process is writing"
-STATEMENTS_KEPT: Final = 1_000  # prepared, by connection: more than the store has
 BOUND_TIME: Final = "leasehold_now"
-STOP_IF_EMPTY: Final = frozenset(
-    {"leases/claim"}
-)  # operations whose first step puts aside all that the others are about
+STOP_IF_EMPTY: Final = frozenset({"leases/claim"})  # without rows from their first step there is nothing to do
 _BOOT: Final = clock.boot_id()
 
 
 class SqliteDialect:
-    """Knows one SQLite file."""
+    """One SQLite file."""
 
     name = "sqlite"
     single_writer = True
@@ -58,7 +55,6 @@ class SqliteDialect:
         check_version(apsw.sqlite_lib_version())
 
     def connect(self) -> SqliteSession:
-        """Open a connection of our own."""
         if not self.path.parent.is_dir():
             raise UrlInvalid(f"The folder {self.path.parent} does not exist.")
         guard.protect(self.path)
@@ -91,43 +87,39 @@ class SqliteDialect:
         return SqliteSession(connection, own=False, path=self.path)
 
     def listener(self) -> SocketListener:
-        """Hear wake-ups of this file."""
         return SocketListener(self.path)
 
     def notifier(self) -> SocketNotifier:
-        """Send wake-ups to this file's ears."""
         return SocketNotifier(self.path)
 
     def classify(self, error: Exception) -> ErrorKind | None:
-        """Tell what an apsw error means."""
         if isinstance(error, apsw.BusyError | apsw.LockedError | apsw.SchemaChangeError):
             return ErrorKind.RETRY
         return ErrorKind.FINAL if isinstance(error, apsw.Error) else None
 
     def translate(self, error: Exception) -> LeaseholdError:
-        """Turn a final apsw error into one of ours."""
-        code = getattr(error, "result", 0) or TOLD.get(type(error), 0)
+        code = getattr(error, "result", 0) or CODES.get(type(error), 0)
         return translate(code, str(error), self.path)
 
 
-def translate(code: int, said: str, path: Path) -> LeaseholdError:
-    """Turn a result code of SQLite, and what was said with it, into an error of ours."""
-    said = f"SQLite says: {said}."
+def translate(code: int, message: str, path: Path) -> LeaseholdError:
+    """Turn a result code of SQLite, and its message, into an error of ours."""
+    text = f"SQLite: {message}."
     match code:
         case apsw.SQLITE_CORRUPT | apsw.SQLITE_CONSTRAINT:
-            return Broken(said)
+            return Broken(text)
         case apsw.SQLITE_NOTADB | apsw.SQLITE_CANTOPEN:
-            return UrlInvalid(f"{path} cannot be opened. {said}")
-        case apsw.SQLITE_ERROR if "no such table" in said:
-            return SchemaMissing(said)
+            return UrlInvalid(f"{path} cannot be opened. {text}")
+        case apsw.SQLITE_ERROR if "no such table" in text:
+            return SchemaMissing(text)
         case apsw.SQLITE_TOOBIG | apsw.SQLITE_MISMATCH:
-            return ResultRefused(said)
+            return ResultRefused(text)
         case apsw.SQLITE_READONLY | apsw.SQLITE_PERM | apsw.SQLITE_AUTH:
-            return UrlInvalid(f"{path} cannot be written; check its permissions. {said}")
+            return UrlInvalid(f"{path} cannot be written; check its permissions. {text}")
         case apsw.SQLITE_FULL | apsw.SQLITE_IOERR:
-            return DatabaseUnavailable(said)
+            return DatabaseUnavailable(text)
         case _:
-            return Misuse(said)
+            return Misuse(text)
 
 
 def check_version(found: str) -> None:
@@ -137,22 +129,22 @@ def check_version(found: str) -> None:
 
 
 def keep_plans(connection: apsw.Connection) -> None:
-    """Have a statement's plan depend on no value: else each new number of a LIMIT has it prepared again."""
+    """Make plans independent of values: else a new number in a LIMIT prepares the statement again."""
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
 
 
 @cache
 def _with_bound_time(name: str) -> tuple[str, ...]:
-    """Return an operation's steps with the time as a parameter: to call for it takes the interpreter's lock."""
+    """Return an operation's steps with the time as a parameter: calling a function would take the GIL."""
     return tuple(step.replace("leasehold_now()", f":{BOUND_TIME}") for step in statements.steps("sqlite", name))
 
 
-class _Moment:
-    """The time of the open transaction. Its connection holds on to this, which holds on to nothing."""
+class _TransactionTime:
+    """The time of the open transaction. The connection refers to it, and it to nothing: no reference cycle."""
 
     now = 0
 
-    def tell(self, *_: object) -> int:
+    def read(self, *_: object) -> int:
         return self.now
 
 
@@ -166,14 +158,14 @@ class SqliteSession:
         self._busy_seconds = busy_seconds
         self._own = own
         self._path = path
-        self._moment = _Moment()
+        self._time = _TransactionTime()
         if own:
             self._set_up()
         self._define_all()
         self.script("session", "scratch")
 
     def _define_all(self) -> None:
-        self._define("leasehold_now", self._moment.tell, 0)
+        self._define("leasehold_now", self._time.read, 0)
         self._define("leasehold_link", hash_chain.mark, 7)
         self._define("leasehold_links", hash_chain.marks, 1)
         self._define("leasehold_root", hash_chain.root, len(hash_chain.FACTS))
@@ -188,12 +180,10 @@ class SqliteSession:
 
     @property
     def raw(self) -> object:
-        """The driver's own connection."""
         return self._connection
 
     @property
     def usable(self) -> bool:
-        """Whether the connection is open."""
         try:
             return not self._connection.is_interrupted
         except apsw.ConnectionClosedError:
@@ -202,7 +192,7 @@ class SqliteSession:
     def run(self, name: str, /, **values: object) -> list[Row]:
         """Run a named operation step by step and return the rows of the step that has some."""
         steps = _with_bound_time(name)
-        values[BOUND_TIME] = self._moment.now
+        values[BOUND_TIME] = self._time.now
         if name in STOP_IF_EMPTY:
             self._execute(steps[0], values)
             if not self._execute(statements.steps("session", "taken")[0]):
@@ -211,11 +201,9 @@ class SqliteSession:
         return self._steps(steps, values)
 
     def copy_in(self, name: str, texts: Iterable[str]) -> None:
-        """SQLite has nothing faster than its statements."""
         raise NotImplementedError
 
     def script(self, folder: str, name: str) -> None:
-        """Run a file of definitions."""
         for step in statements.steps(folder, name):
             self._execute(step)
 
@@ -227,8 +215,8 @@ class SqliteSession:
         return rows
 
     def _execute(self, statement: str, values: Mapping[str, object] | None = None) -> list[Row]:
-        cursor = apsw.Cursor(self._connection)  # whatever the caller's makes
-        cursor.row_trace = cursor.exec_trace = None  # and whatever it makes of rows
+        cursor = apsw.Cursor(self._connection)  # not the caller's own cursor class
+        cursor.row_trace = cursor.exec_trace = None  # nor its tracers
         try:
             return cursor.execute(statement, values).fetchall()
         except (apsw.BusyError, apsw.LockedError) as error:
@@ -240,11 +228,9 @@ class SqliteSession:
         nested = self._connection.in_transaction
         self._execute_with_retry("SAVEPOINT leasehold" if nested else "BEGIN IMMEDIATE" if write else "BEGIN")
         try:
-            self._tell_time(write=write)
+            self._set_time(write=write)
             yield
-            self._execute_with_retry(
-                "RELEASE leasehold" if nested else "COMMIT"
-            )  # without a log, those who read hold it up
+            self._execute_with_retry("RELEASE leasehold" if nested else "COMMIT")  # without WAL, readers block it
         except BaseException:
             if self._connection.in_transaction:
                 self._execute("ROLLBACK TO leasehold" if nested else "ROLLBACK")
@@ -257,7 +243,7 @@ class SqliteSession:
             self._execute(statement)
             return
         wait = _busy_handler(self._busy_seconds)
-        for tries in itertools.count():  # the caller's connection may have no patience of its own
+        for tries in itertools.count():  # the caller's connection may have no busy handler
             try:
                 self._execute(statement)
                 return
@@ -271,14 +257,14 @@ class SqliteSession:
     def _host(self) -> sqlite_clock.Reading:
         return sqlite_clock.read_host(_BOOT)
 
-    def _tell_time(self, *, write: bool) -> None:
+    def _set_time(self, *, write: bool) -> None:
         host = self._host()
         try:
-            self._moment.now = self._read_clock(host, write=write)
+            self._time.now = self._read_clock(host, write=write)
         except Exception as error:
             if not self._is_unknown_name(error):
                 raise
-            self._moment.now = host.wall  # before the first migration there is no anchor
+            self._time.now = host.wall  # before the first migration there is no anchor
 
     def _is_unknown_name(self, error: Exception) -> bool:
         return isinstance(error, apsw.SQLError)
@@ -288,21 +274,19 @@ class SqliteSession:
         anchor = sqlite_clock.decode(found[0][0]) if found else None
         if anchor is None or sqlite_clock.is_stale(anchor, host):
             last = self._execute(statements.steps("session", "clock_last")[0])
-            anchor = sqlite_clock.lay(anchor, host, last[0][0] if last else 0)
+            anchor = sqlite_clock.make_anchor(anchor, host, last[0][0] if last else 0)
             if write:
                 stored = {"value": sqlite_clock.encode(anchor)}
                 self._execute(statements.steps("session", "clock_write")[0], stored)
         return sqlite_clock.now(anchor, host)
 
     def set_clock(self, now: int) -> None:
-        """Stop this file's clock at `now`, for tests."""
         stored = {"value": sqlite_clock.encode(sqlite_clock.Anchor(manual=now))}
         self._execute(statements.steps("session", "clock_write")[0], stored)
 
     def close(self) -> None:
-        """Close our own connection; the caller's is left alone."""
         if self._own:
-            self._connection.close(force=True)  # what a statement that failed still has to say matters to nobody now
+            self._connection.close(force=True)  # errors of unfinished statements do not matter any more
             guard.release(self._path)
 
 

@@ -1,4 +1,4 @@
-"""SQLite through a connection that is the caller's: apsw's, or the standard library's `sqlite3`. None is opened here.
+"""SQLite through a connection of the caller: apsw's, or the standard library's `sqlite3`. None is opened here.
 
 The standard library brings a SQLite of its own, often an old one. What the engine needs of it is there since 3.40; but
 before 3.51.3 two connections that reset a write-ahead log at once can damage the file, so such a file is refused.
@@ -15,17 +15,18 @@ import apsw
 
 from leasehold.errors import ConnectionForeign, LeaseholdError, Misuse, SqliteTooOld
 from leasehold.store.db.database import ErrorKind, Row
-from leasehold.store.db.sqlite import BUSY_SECONDS, VERSION_MIN, SqliteDialect, SqliteSession, translate
+from leasehold.store.db.limits import BUSY_SECONDS
+from leasehold.store.db.sqlite import VERSION_MIN, SqliteDialect, SqliteSession, translate
 from leasehold.store.db.sqlite_wake import SocketListener, SocketNotifier
 
 STANDARD_VERSION_MIN: Final = (3, 40, 0)
 UNHEX_VERSION: Final = (3, 41, 0)
 RETRY: Final = (apsw.SQLITE_BUSY, apsw.SQLITE_LOCKED, apsw.SQLITE_SCHEMA)
-PRIMARY: Final = 0xFF  # the part of a result code that says what it is about
+PRIMARY: Final = 0xFF  # the primary part of a result code
 
 
 class BorrowedDialect(SqliteDialect):
-    """Knows one connection of the caller's, and how long to wait for others who write."""
+    """One connection of the caller, and how long to wait for other writers."""
 
     busy_seconds = BUSY_SECONDS
 
@@ -43,38 +44,32 @@ class BorrowedDialect(SqliteDialect):
 
     @property
     def in_transaction(self) -> bool:  # type: ignore[override]
-        """Whether the caller has a transaction open."""
         return bool(getattr(self._connection, "in_transaction", False))
 
     def connect(self) -> SqliteSession:
-        """Use the caller's connection."""
         if isinstance(self._connection, sqlite3.Connection):
             _check_library(self._connection)
             return StandardSession(self._connection, own=False, path=self.path, busy_seconds=self.busy_seconds)
         return SqliteSession(self._connection, own=False, path=self.path, busy_seconds=self.busy_seconds)
 
     def adopt(self, connection: object) -> SqliteSession:
-        """Take part in a transaction of the one connection there is."""
         if connection is not self._connection:
             raise ConnectionForeign("This app works on one connection of yours; this is another.")
         return self.connect()
 
     def listener(self) -> SocketListener:
-        """Workers need connections of their own."""
         raise Misuse("An app on a connection of yours runs no workers; open the file by its URL for that.")
 
     def notifier(self) -> SocketNotifier | NullNotifier:  # type: ignore[override]
-        """Tell the workers of a file; a database in memory has none."""
+        """Notify the workers of a file; a database in memory has none."""
         return NullNotifier() if self.path == Path() else SocketNotifier(self.path)
 
     def classify(self, error: Exception) -> ErrorKind | None:
-        """Tell what an error of either library means."""
         if isinstance(error, sqlite3.Error):
             return ErrorKind.RETRY if _code_of(error) in RETRY else ErrorKind.FINAL
         return super().classify(error)
 
     def translate(self, error: Exception) -> LeaseholdError:
-        """Turn a final error of either library into one of ours."""
         if isinstance(error, sqlite3.Error):
             return translate(_code_of(error), str(error), self.path)
         return super().translate(error)
@@ -85,7 +80,6 @@ class StandardSession(SqliteSession):
 
     @property
     def usable(self) -> bool:
-        """Whether the connection is open."""
         try:
             return isinstance(self._connection.total_changes, int)
         except sqlite3.ProgrammingError:
@@ -107,20 +101,20 @@ class StandardSession(SqliteSession):
 
     def _execute(self, statement: str, values: Mapping[str, object] | None = None) -> list[Row]:
         connection = self._connection
-        theirs, connection.text_factory = connection.text_factory, str
+        callers, connection.text_factory = connection.text_factory, str
         try:
-            cursor = sqlite3.Cursor(connection)  # whatever the caller's makes
-            cursor.row_factory = None  # and whatever it makes of rows
+            cursor = sqlite3.Cursor(connection)  # not the caller's own cursor class
+            cursor.row_factory = None  # nor its row factory
             return cursor.execute(statement, values or {}).fetchall()
         finally:
-            connection.text_factory = theirs
+            connection.text_factory = callers
 
 
 class NullNotifier:
-    """A mouth that nobody listens to."""
+    """A notifier of a database that has no listeners."""
 
-    def send(self, words: Iterable[str]) -> None:
-        """Say nothing."""
+    def send(self, hints: Iterable[str]) -> None:
+        """Send nothing."""
 
     def close(self) -> None:
         """Nothing is open."""

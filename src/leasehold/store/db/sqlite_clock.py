@@ -4,7 +4,7 @@ The file holds an anchor: a wall time and the machine's uptime at that moment. N
 the uptime that has passed, which no change of the wall clock moves and which all processes of one boot share. A
 wall clock that runs ahead is followed (the anchor moves, in the same transaction, for everybody); one that falls
 behind is not. After a reboot the clock starts from the wall, or from the last journal line if that is later. A test
-may set the clock by hand.
+may set the clock.
 """
 
 from __future__ import annotations
@@ -40,22 +40,19 @@ _anchor: Final = Shape[Anchor](Anchor)
 
 
 def read_host(boot: str) -> Reading:
-    """Read the host's clocks."""
     return Reading(boot, clock.wall(), clock.uptime())
 
 
 def decode(text: str) -> Anchor:
-    """Read a stored anchor."""
     return _anchor.decode(text)
 
 
 def encode(anchor: Anchor) -> str:
-    """Write an anchor for storing."""
     return json.encode(anchor).decode("ascii")
 
 
 def is_stale(anchor: Anchor | None, host: Reading) -> bool:
-    """Whether the anchor must be laid anew: none, another boot, or the wall clock ran ahead."""
+    """Whether a new anchor is needed: there is none, or of another boot, or the wall clock ran ahead."""
     if anchor is None:
         return True
     if anchor.manual is not None:
@@ -63,7 +60,7 @@ def is_stale(anchor: Anchor | None, host: Reading) -> bool:
     return anchor.boot != host.boot or not host.boot or host.wall - _anchored(anchor, host) > AHEAD_US
 
 
-def lay(anchor: Anchor | None, host: Reading, last: int) -> Anchor:
+def make_anchor(anchor: Anchor | None, host: Reading, last: int) -> Anchor:
     """Return a new anchor that is no earlier than anything recorded so far."""
     floor = last
     if anchor is not None and anchor.boot == host.boot and host.boot:
@@ -72,7 +69,7 @@ def lay(anchor: Anchor | None, host: Reading, last: int) -> Anchor:
 
 
 def now(anchor: Anchor, host: Reading) -> int:
-    """Tell the time."""
+    """Return the time."""
     return anchor.manual if anchor.manual is not None else _anchored(anchor, host)
 
 

@@ -1,4 +1,4 @@
-"""The SQL files: one operation a file, the same names in both dialects. Nothing is ever put together from strings."""
+"""The SQL files: one operation a file, the same names in both dialects. No statement is built from strings."""
 
 from __future__ import annotations
 

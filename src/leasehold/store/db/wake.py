@@ -1,7 +1,7 @@
-"""Wake-ups: hints that something may be there to do. They may be lost or come twice; polling is the truth.
+"""Wake-ups: hints that there may be something to do. They may be lost or come twice; polling finds everything.
 
-A word is the name of a queue that got work, or `ATTENTION` for what is not a queue's (a cancel, a changed setting).
-Words are sent after the commit, outside every transaction.
+A hint is the name of a queue that got work, or `ATTENTION` for anything else (a cancel, a changed setting). Hints are
+sent after the commit, outside every transaction.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ NOTIFIER_CLOSE_SECONDS: Final = 2.0
 
 
 class Listener(Protocol):
-    """Hears words that other processes send. Heals by itself."""
+    """Receives the hints of other processes. Reconnects by itself."""
 
     def wait(self, seconds: float) -> set[str]:
-        """Return the words heard within `seconds`; empty if none. After a gap, `ATTENTION` stands for all."""
+        """Return the hints received within `seconds`; after a lost connection, `ATTENTION`."""
 
     def close(self) -> None:
         """Stop listening."""
 
 
 class Notifier(Protocol):
-    """Sends words. Never raises and never waits long: a lost word costs a poll."""
+    """Sends hints. Never raises and never waits long: a lost hint costs a poll."""
 
-    def send(self, words: Iterable[str]) -> None:
-        """Send words to every ear."""
+    def send(self, hints: Iterable[str]) -> None:
+        """Send hints to every listener."""
 
     def close(self) -> None:
         """Send what is left and stop."""
@@ -41,17 +41,17 @@ class Notifier(Protocol):
 class CoalescingNotifier:
     """A notifier for a slow connection: whatever gathers while it sends is sent next, in one message.
 
-    The first word after a quiet time is sent at once, those of a burst every few milliseconds: listeners are awake.
+    The first hint after a quiet time is sent at once, those of a burst every few milliseconds: listeners are awake.
     """
 
     def __init__(self, notifier: Notifier) -> None:
         self._notifier = notifier
-        self._words: deque[str] = deque()
-        self._thread = BatchThread("leasehold-notifier", lambda: bool(self._words), self._send)
+        self._hints: deque[str] = deque()
+        self._thread = BatchThread("leasehold-notifier", lambda: bool(self._hints), self._send)
 
-    def send(self, words: Iterable[str]) -> None:
-        """Hand words to the sending thread."""
-        self._words.extend(words)
+    def send(self, hints: Iterable[str]) -> None:
+        """Pass hints to the sending thread."""
+        self._hints.extend(hints)
         self._thread.start()
         self._thread.wake()
 
@@ -61,5 +61,5 @@ class CoalescingNotifier:
         self._notifier.close()
 
     def _send(self) -> None:
-        self._notifier.send({self._words.popleft() for _ in range(len(self._words))})
+        self._notifier.send({self._hints.popleft() for _ in range(len(self._hints))})
         time.sleep(BURST_SECONDS)

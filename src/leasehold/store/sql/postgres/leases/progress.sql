@@ -2,7 +2,7 @@
 -- The time is compared as a difference, so that no plan looks leases up by their expiry.
 WITH clock AS MATERIALIZED (SELECT leasehold.leasehold_now() AS now),
 item AS MATERIALIZED (
-    SELECT * FROM jsonb_to_recordset(%(notes)s::jsonb) AS i (task_id bigint, fence integer, progress text)
+    SELECT * FROM jsonb_to_recordset(%(reports)s::jsonb) AS i (task_id bigint, fence integer, progress text)
 )
 UPDATE leasehold.lease SET progress = item.progress
 FROM item, clock

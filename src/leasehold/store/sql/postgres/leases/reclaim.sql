@@ -3,7 +3,7 @@
 -- other.
 WITH clock AS MATERIALIZED (SELECT leasehold.leasehold_now() AS now),
 item AS MATERIALIZED (
-    SELECT * FROM jsonb_to_recordset(%(vacancies)s::jsonb) AS i (task_id bigint, fence integer, why text)
+    SELECT * FROM jsonb_to_recordset(%(reclaims)s::jsonb) AS i (task_id bigint, fence integer, why text)
 ),
 vacated AS MATERIALIZED (
     SELECT lease.task_id, lease.fence, lease.epoch, lease.attempt, lease.worker, lease.has_dependents, lease.limited,

@@ -10,8 +10,8 @@ SELECT clock.now,
             AND ready.route = ANY(ARRAY(SELECT jsonb_array_elements_text(%(routes)s::jsonb))))
             ELSE false END AS ready,
     EXISTS (SELECT 1 FROM leasehold.ready WHERE strpos(ready.queue, '/') > 0) AS branched,
-    (SELECT coalesce(json_agg(json_build_array(name, paused, capacity)), '[]'::json)::text
-        FROM leasehold.queue WHERE paused OR capacity IS NOT NULL) AS queues,
+    (SELECT coalesce(json_agg(json_build_array(name, capacity)), '[]'::json)::text
+        FROM leasehold.queue WHERE capacity IS NOT NULL) AS limited,
     (SELECT coalesce(json_agg(json_build_array(task_id, fence, cancel_reason)), '[]'::json)::text
         FROM leasehold.lease WHERE worker = %(worker)s::integer AND cancel_reason IS NOT NULL) AS cancels,
     (SELECT coalesce(json_agg(json_build_array(id, pid, birth)), '[]'::json)::text

@@ -10,7 +10,7 @@ SELECT lease.task_id, lease.fence, lease.epoch, lease.attempt, lease.worker, lea
          WHEN task.on_lost = 'bury' OR lease.attempt >= task.attempts_max THEN 'ERROR'
          ELSE 'READY' END,
     coalesce(lease.cancel_reason, CASE WHEN task.on_lost = 'bury' THEN :lost ELSE :spent END), lease.mark
-FROM json_each(:vacancies) AS item
+FROM json_each(:reclaims) AS item
 CROSS JOIN main.lease ON lease.task_id = item.value ->> 'task_id' AND lease.fence = item.value ->> 'fence'
 JOIN main.task ON task.id = lease.task_id
 WHERE item.value ->> 'why' <> 'expired' OR lease.expires_at <= leasehold_now();

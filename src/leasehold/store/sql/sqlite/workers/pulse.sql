@@ -8,8 +8,8 @@ SELECT leasehold_now() AS now,
         WHERE ready.queue IN (SELECT value FROM json_each(:queues))
           AND ready.route IN (SELECT value FROM json_each(:routes))) ELSE 0 END AS ready,
     EXISTS (SELECT 1 FROM main.ready WHERE instr(ready.queue, '/') > 0) AS branched,
-    (SELECT json_group_array(json_array(name, json(CASE WHEN paused THEN 'true' ELSE 'false' END), capacity))
-        FROM main.queue WHERE paused OR capacity IS NOT NULL) AS queues,
+    (SELECT json_group_array(json_array(name, capacity))
+        FROM main.queue WHERE capacity IS NOT NULL) AS limited,
     (SELECT json_group_array(json_array(task_id, fence, cancel_reason))
         FROM main.lease WHERE worker = :worker AND cancel_reason IS NOT NULL) AS cancels,
     (SELECT json_group_array(json_array(id, pid, birth))
