@@ -16,7 +16,7 @@ from leasehold.model.failure.facts import NUMBERS, WORDS
 from leasehold.model.revival import LetterState
 from leasehold.shapes import from_fields
 from leasehold.store import Store
-from leasehold.store.deadletters import NOUN, DeadLetterSource, LetterRow, LetterFilter
+from leasehold.store.deadletters import NOUN, DeadLetterSource, LetterFilter, LetterRow
 
 HASH_LENGTH: Final = 16
 FACTS: Final = (*sorted(NUMBERS), *WORDS)
