@@ -36,18 +36,18 @@ def test_a_graph_that_cannot_run_is_refused_with_the_reason(stages, words):
     assert refused.value.code == "GRAPH_INVALID"
 
 
-def test_graphs_that_can_run_are_accepted():
-    graphs: list[list[Stage]] = [
-        [],
-        [stage("a")],
-        [stage("b", "a"), stage("a")],
-        [stage("a"), stage("b", "a", each="list"), stage("c", "a"), stage("d", "b", "c")],
-    ]
-    for stages in graphs:
-        check(*stages)
-        assert [child.stage for child in children_of(Definition("film", Terms(), tuple(stages)), 1, 0, 0)] == [
-            one.name for one in stages
-        ]
+@pytest.mark.parametrize(
+    "stages",
+    [
+        (),
+        (stage("a"),),
+        (stage("b", "a"), stage("a")),
+        (stage("a"), stage("b", "a", each="list"), stage("c", "a"), stage("d", "b", "c")),
+    ],
+)
+def test_a_graph_that_can_run_is_accepted(stages):
+    check(*stages)
+    assert len(children_of(Definition("film", Terms(), stages), 1, 0, 0)) == len(stages)
 
 
 @settings(derandomize=True)

@@ -52,9 +52,7 @@ class Pruner:
 
         def work(session: Session) -> Pruned:
             pruned = Pruned(*session.run("retention/prune", jobs=document(jobs))[0])
-            add_line(
-                session, principal, "prune", "job", jobs[0], {**structs.asdict(pruned), "last_job": jobs[-1]}
-            )
+            add_line(session, principal, "prune", "job", jobs[0], {**structs.asdict(pruned), "last_job": jobs[-1]})
             return pruned
 
         return self._database.transact(work)
