@@ -221,7 +221,7 @@ def test_a_message_committed_while_another_for_the_same_recipient_is_written_is_
 
         def hold(session):
             take_time(session)
-            with store.database.lent(session):
+            with store.database.joined(session):
                 settle(first, "the same")
             waiting = thread.submit(settle, second, said)
             until(lambda: look(store, WAITS))
