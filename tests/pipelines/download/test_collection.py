@@ -10,7 +10,7 @@ import pytest
 
 from leasehold import Misuse
 from leasehold.pipelines.download.collection import PLAN_FIRST, Collection, Settings, settings_of_this_process
-from leasehold.pipelines.download.fetch import Part
+from leasehold.pipelines.download.files.part import Part
 from leasehold.pipelines.download.manifest import read_manifest
 from tests.support.db import rows
 
@@ -88,10 +88,10 @@ def test_a_part_that_an_earlier_job_has_left_is_built_on_and_the_state_says_so(m
     collection = make()
     url = server.add("/a", CONTENT)
     (artifact,) = read_manifest([url])
-    part = Part(collection.tools.places.part(artifact.key), collection.tools.boot)
+    part = Part(collection.tools.content_store.part(artifact.key), collection.tools.boot)
     head = asyncio.run(collection.tools.client.head(url))
     part.path.write_bytes(CONTENT[:150_000])
-    part.write(part.note(head, 0))
+    part.write(part.sidecar(head, 0))
     (job,) = fetch(collection, url)
     assert job.state == "INDEXED"
     assert moves(collection, job) == ["LEASED", "HEAD_DONE", "RESUME_OK", "STREAMING", "FINALIZED", "INDEXED"]

@@ -37,10 +37,10 @@ def test_s4_five_thousand_small_files_and_four_workers_fetch_each_body_once(serv
     assert sight.counts == {"INDEXED": unlike, "DEDUPED": FILES - unlike}
     for job, content in zip(jobs, contents.values(), strict=True):
         assert job.output["sha256"] == hashlib.sha256(content).hexdigest()
-        assert (collection.places.root / job.output["path"]).read_bytes() == content
-    assert sum(path.is_file() for path in (collection.places.root / "sha256").rglob("*")) == unlike
+        assert (collection.content_store.root / job.output["path"]).read_bytes() == content
+    assert sum(path.is_file() for path in (collection.content_store.root / "sha256").rglob("*")) == unlike
     assert Counter(line.path for line in server.log if line.method == "GET") == dict.fromkeys(contents, 1)
-    assert list(collection.places.staging.iterdir()) == []
+    assert list(collection.content_store.staging.iterdir()) == []
     assert len(list(collection.tools.index.rows())) == FILES
     check_places(collection.settings.database)
     check_journal(collection.settings.database)

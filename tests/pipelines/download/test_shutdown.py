@@ -12,7 +12,7 @@ from leasehold.pipelines.download.process.shutdown import LOOK_SECONDS, Shutdown
 OFTEN = 8  # a look asks each once or twice
 
 
-class Told:
+class OnProgress:
     """What a block sees of its task: whether its worker is leaving. `meanwhile` is called when that is first heard."""
 
     def __init__(self, meanwhile=lambda: None, *, stopping=True):
@@ -45,8 +45,8 @@ async def forever():
     await asyncio.get_running_loop().create_future()
 
 
-async def block(waiters, told, wait=forever, patience=0.0):
-    with waiters.among(told, patience):
+async def block(shutdown, told, wait=forever, patience=0.0):
+    with shutdown.among(told, patience):
         await wait()
 
 
@@ -73,7 +73,7 @@ def test_who_waits_when_the_worker_stops_is_given_back_and_may_wait_for_somethin
     async def run():
         for _ in range(2):
             with pytest.raises(Released):
-                await block(ShutdownGuard(), Told())
+                await block(ShutdownGuard(), OnProgress())
         lane = this_task()
         async with asyncio.timeout(60):  # nothing of the stop is left that would disturb it
             await asyncio.sleep(0)
@@ -84,10 +84,10 @@ def test_who_waits_when_the_worker_stops_is_given_back_and_may_wait_for_somethin
 
 def test_one_waiter_may_be_cut_short_in_two_blocks_one_after_the_other():
     async def run():
-        waiters, ends = ShutdownGuard(), []
+        shutdown, ends = ShutdownGuard(), []
         for _ in range(2):
             try:
-                await block(waiters, Told())
+                await block(shutdown, OnProgress())
             except Released:
                 ends.append(this_task().cancelling())
         return ends
@@ -97,11 +97,11 @@ def test_one_waiter_may_be_cut_short_in_two_blocks_one_after_the_other():
 
 def test_who_waits_while_nobody_stops_is_left_alone_and_so_is_whoever_waits_for_another_worker():
     async def run():
-        waiters, calm, go_on = ShutdownGuard(), Told(stopping=False), asyncio.Event()
-        staying = asyncio.create_task(block(waiters, calm, go_on.wait))
-        told = Told()
+        shutdown, calm, go_on = ShutdownGuard(), OnProgress(stopping=False), asyncio.Event()
+        staying = asyncio.create_task(block(shutdown, calm, go_on.wait))
+        told = OnProgress()
         with pytest.raises(Released):
-            await block(waiters, told)
+            await block(shutdown, told)
         assert not staying.done()
         go_on.set()
         await staying
@@ -113,7 +113,7 @@ def test_a_limit_of_the_handler_that_runs_out_in_the_moment_of_a_stop_wins():
     async def run():
         async with asyncio.timeout(None) as limit:
             now = asyncio.get_running_loop().time
-            await block(ShutdownGuard(), Told(lambda: limit.reschedule(now())))
+            await block(ShutdownGuard(), OnProgress(lambda: limit.reschedule(now())))
 
     assert ended(run) is TimeoutError
 
@@ -121,7 +121,7 @@ def test_a_limit_of_the_handler_that_runs_out_in_the_moment_of_a_stop_wins():
 def test_a_limit_that_runs_out_while_a_stopped_block_clears_up_wins():
     async def run():
         async with asyncio.timeout(None) as limit:
-            told = Told()
+            told = OnProgress()
 
             async def clear_up():
                 try:
@@ -144,14 +144,14 @@ def test_a_limit_inside_the_block_is_over_with_the_block_and_costs_no_attempt():
                 await forever()
 
         now = asyncio.get_running_loop().time
-        await block(ShutdownGuard(), Told(lambda: limit.reschedule(now())), wait)
+        await block(ShutdownGuard(), OnProgress(lambda: limit.reschedule(now())), wait)
 
     assert ended(run) is Released
 
 
 def test_a_limit_that_ran_out_before_the_stop_is_told_as_such():
     async def run():
-        told = Told(stopping=False)
+        told = OnProgress(stopping=False)
         async with asyncio.timeout(0):
             await block(ShutdownGuard(), told)
 
@@ -164,7 +164,7 @@ def test_a_lease_that_is_lost_in_the_moment_of_a_stop_is_not_given_back(is_first
         lane, soon = this_task(), asyncio.get_running_loop().call_soon
         lose = lane.cancel if is_first else lambda: soon(lane.cancel)
         try:
-            await block(ShutdownGuard(), Told(lose))
+            await block(ShutdownGuard(), OnProgress(lose))
         finally:
             assert lane.cancelling() == 1  # the other's, which is not ours to take back
 
@@ -173,7 +173,7 @@ def test_a_lease_that_is_lost_in_the_moment_of_a_stop_is_not_given_back(is_first
 
 def test_a_lease_that_is_lost_while_a_stopped_block_clears_up_is_not_given_back():
     async def run():
-        lane, told = this_task(), Told()
+        lane, told = this_task(), OnProgress()
 
         async def clear_up():
             try:
@@ -190,14 +190,14 @@ def test_a_lease_that_is_lost_while_a_stopped_block_clears_up_is_not_given_back(
 def test_a_lease_that_is_lost_while_nobody_stops_ends_the_block_as_ever():
     async def run():
         asyncio.get_running_loop().call_soon(this_task().cancel)
-        await block(ShutdownGuard(), Told(stopping=False))
+        await block(ShutdownGuard(), OnProgress(stopping=False))
 
     assert ended(run) is asyncio.CancelledError
 
 
 def test_who_clears_up_after_a_stop_is_not_told_a_second_time():
     async def run():
-        lane, told, waiters = this_task(), Told(), ShutdownGuard()
+        lane, told, shutdown = this_task(), OnProgress(), ShutdownGuard()
 
         async def clear_up():
             with suppress(asyncio.CancelledError):
@@ -206,15 +206,15 @@ def test_who_clears_up_after_a_stop_is_not_told_a_second_time():
             assert lane.cancelling() == 1
             raise asyncio.CancelledError
 
-        await block(waiters, told, clear_up)
+        await block(shutdown, told, clear_up)
 
     assert ended(run) is Released
 
 
 def test_two_stops_of_two_workers_cut_short_both_that_wait():
     async def run():
-        waiters = ShutdownGuard()
-        lanes = [asyncio.create_task(block(waiters, Told())) for _ in range(2)]
+        shutdown = ShutdownGuard()
+        lanes = [asyncio.create_task(block(shutdown, OnProgress())) for _ in range(2)]
         return [type(one) for one in await asyncio.gather(*lanes, return_exceptions=True)]
 
     assert run_to_end(run) == [Released, Released]
@@ -228,16 +228,16 @@ def test_what_a_stopped_block_fails_with_is_told_and_not_that_it_was_stopped():
             finally:
                 raise OSError("the disk is gone")
 
-        await block(ShutdownGuard(), Told(), fail)
+        await block(ShutdownGuard(), OnProgress(), fail)
 
     assert ended(run) is OSError
 
 
 def test_who_is_given_some_seconds_has_them_and_who_ends_in_them_was_not_stopped():
     async def run():
-        waiters, patient, quick = ShutdownGuard(), Told(), Told()
-        lane = asyncio.create_task(block(waiters, patient, patience=9 * LOOK_SECONDS))
-        await block(waiters, quick, quick.asked_often, patience=9 * LOOK_SECONDS)
+        shutdown, patient, quick = ShutdownGuard(), OnProgress(), OnProgress()
+        lane = asyncio.create_task(block(shutdown, patient, patience=9 * LOOK_SECONDS))
+        await block(shutdown, quick, quick.asked_often, patience=9 * LOOK_SECONDS)
         with pytest.raises(Released):
             await lane
         return patient.asked
@@ -247,14 +247,14 @@ def test_who_is_given_some_seconds_has_them_and_who_ends_in_them_was_not_stopped
 
 def test_who_has_become_patient_ends_what_it_does_after_a_stop():
     async def run():
-        waiters, told = ShutdownGuard(), Told()
+        shutdown, told = ShutdownGuard(), OnProgress()
 
         async def finish():
-            waiters.be_patient(3_600)
+            shutdown.extend_patience(3_600)
             await told.asked_often()
 
-        await block(waiters, told, finish)
-        waiters.be_patient(1)  # outside of a block it means nothing
+        await block(shutdown, told, finish)
+        shutdown.extend_patience(1)  # outside of a block it means nothing
         return "finished"
 
     assert run_to_end(run) == "finished"

@@ -16,14 +16,15 @@ from leasehold import Job, Leasehold, Misuse, Retry, Task
 from leasehold.clock import boot_id
 from leasehold.pipelines.download import states
 from leasehold.pipelines.download.files.content_store import ContentStore
-from leasehold.pipelines.download.files.publisher import Finisher
-from leasehold.pipelines.download.handler import Tools, Work
+from leasehold.pipelines.download.files.publisher import Publisher
+from leasehold.pipelines.download.handler import Download
 from leasehold.pipelines.download.http.client import Client, Options
 from leasehold.pipelines.download.index.backends import IndexBackend, PostgresIndex, SqliteIndex
 from leasehold.pipelines.download.index.index import Index
 from leasehold.pipelines.download.manifest import Artifact
 from leasehold.pipelines.download.process.concurrency import ThreadPool
 from leasehold.pipelines.download.process.shutdown import ShutdownGuard
+from leasehold.pipelines.download.tools import Tools
 from leasehold.pipelines.shell.locate import HOME, local_database
 
 KIND: Final = "artifact"
@@ -35,7 +36,7 @@ PLAN_FIRST: Final = 250
 PLAN_MAX: Final = 2_000
 BRANCH_LENGTH_MAX: Final = 200
 PER_HOST: Final = 6
-HANDS_MAX: Final = 64
+THREADS_MAX: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ class Collection:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.places = ContentStore(settings.root)
+        self.content_store = ContentStore(settings.root)
         if not settings.url:
             (settings.root / HOME).mkdir(parents=True, exist_ok=True)
         self.app = Leasehold(settings.database)
@@ -90,15 +91,15 @@ class Collection:
         """What this process works with."""
         with self._lock:
             if self._tools is None:
-                self.places.make()
+                self.content_store.make()
                 given = self.settings
                 client = Client(Options(given.timeout, given.bytes_max, given.headers))
                 backend = self._index_backend()
-                check_folder(backend, self.places)
+                check_folder(backend, self.content_store)
                 index = Index(backend)
-                finisher = Finisher(self.places, index)
+                publisher = Publisher(self.content_store, index)
                 self._tools = Tools(
-                    self.places, client, index, boot_id(), finisher, ThreadPool(HANDS_MAX), ShutdownGuard()
+                    self.content_store, client, index, boot_id(), publisher, ThreadPool(THREADS_MAX), ShutdownGuard()
                 )
             return self._tools
 
@@ -118,7 +119,7 @@ class Collection:
         filename: str | None = None,
     ) -> dict[str, Any]:
         """Have one artifact on disk and in the index."""
-        return await Work(task, Artifact(work_id, artifact_id, url, sha256, filename), self.tools).run()
+        return await Download(task, Artifact(work_id, artifact_id, url, sha256, filename), self.tools).run()
 
     def plan(self, artifacts: Iterable[Artifact], on_batch: Callable[[], object] = lambda: None) -> list[Job]:
         """Submit every artifact once, whoever has planned it before. The first are few: somebody may wait for them."""
@@ -151,8 +152,8 @@ class Collection:
     def close(self) -> None:
         """Let go of everything."""
         if self._tools is not None:
-            self._tools.hands.close()
-            self._tools.finisher.close()
+            self._tools.threads.close()
+            self._tools.publisher.close()
             self._tools.index.close()
             self._tools.client.close()
         self.app.close()
@@ -164,13 +165,15 @@ class FolderForeign(Misuse):
     code = "FOLDER_FOREIGN"
 
 
-def check_folder(backend: IndexBackend, places: ContentStore) -> None:
+def check_folder(backend: IndexBackend, content_store: ContentStore) -> None:
     """Refuse a folder that is not the one whose jobs lie in this database, as where a share is not mounted."""
-    mine = places.identity()
+    mine = content_store.identity()
     backend.change(("folder/claim", {"id": mine}))
     if backend.read("folder/read", {})[0][0] != mine:
         backend.close()
-        raise FolderForeign(f"This is {places.root.absolute()}. Is a share not mounted? Else use another database.")
+        raise FolderForeign(
+            f"This is {content_store.root.absolute()}. Is a share not mounted? Else use another database."
+        )
 
 
 def declare(app: Leasehold, handler: Callable[..., Any]) -> Any:

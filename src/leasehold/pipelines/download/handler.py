@@ -1,296 +1,215 @@
 """One artifact, from address to file: the handler.
 
-Every step is an effect that is safe to repeat, and one of which nobody knows whether it was done is looked up first (is
-the file there, with that hash?), so that a crash at any point repeats nothing that counts.
+Every step is an effect that is safe to repeat. One in doubt is looked up first (is the file there, with that hash?), so
+that a crash at any point repeats nothing that counts.
 
-    LEASED             the hash that was wanted is here already → SKIPPED_DUPLICATE
-    HEAD               what the server says of the file
-    RESUME_OK          an earlier job has left a part of the same file: it is built on
-    STREAM             its bytes, hashed as they come, checked against what was wanted
+    LEASED             the wanted hash is here already → SKIPPED_DUPLICATE
+    HEAD               what the server states about the file
+    RESUME_OK          an earlier attempt has left a part of the same file: it is resumed
+    STREAM             its bytes, hashed on the way, checked against the wanted hash
     FINALIZE           synced and linked under its hash, with a name for people
     INDEX or DEDUPE    written to the index; DEDUPE if another artifact brought the same content before
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Final, TypeVar
 
-from msgspec.structs import asdict
+from msgspec import Struct, to_builtins
 
-from leasehold import Cancelled, Released, Task, Transient
+from leasehold import Task, Transient
 from leasehold.pipelines.download import states
-from leasehold.pipelines.download.fetch import Part, Streamed, check, gather, is_small, stream, whole
-from leasehold.pipelines.download.files.content_store import ContentStore
-from leasehold.pipelines.download.files.part_file import LockedPart, hashed
-from leasehold.pipelines.download.files.publisher import Finisher, Ready
-from leasehold.pipelines.download.http.client import Body, Client, Head
-from leasehold.pipelines.download.http.urls import host_of, name_of
+from leasehold.pipelines.download.fetch import Streamed
+from leasehold.pipelines.download.files.publisher import Published
+from leasehold.pipelines.download.http.client import Head
+from leasehold.pipelines.download.http.urls import host_of
 from leasehold.pipelines.download.idempotency import op_key
-from leasehold.pipelines.download.index.index import Index, Row
+from leasehold.pipelines.download.index.index import Row
 from leasehold.pipelines.download.manifest import Artifact
-from leasehold.pipelines.download.process.concurrency import ThreadPool, wait_uncancelled
-from leasehold.pipelines.download.process.shutdown import ShutdownGuard
+from leasehold.pipelines.download.tools import Tools
+from leasehold.pipelines.download.transfer import PATIENCE_SECONDS, Transfer
+from leasehold.shapes import Shape
 
-LOSSES_MAX = 5
-PATIENCE_SECONDS = 3.0
-
-
-@dataclass(frozen=True, slots=True)
-class Tools:
-    """What a worker process works with."""
-
-    places: ContentStore
-    client: Client
-    index: Index
-    boot: str
-    finisher: Finisher
-    hands: ThreadPool
-    waiters: ShutdownGuard
+LOSSES_MAX: Final = 5
+T = TypeVar("T")
 
 
-class Work:
-    """The steps of one attempt."""
+class Presence(Struct, frozen=True):
+    """Whether the wanted content is on disk and in the index."""
+
+    is_present: bool
+
+
+class Probe(Struct, frozen=True):
+    """What the server states about the file, and how many bytes of it a part holds."""
+
+    head: Head
+    resumable_bytes: int
+
+
+class Indexed(Struct, frozen=True):
+    """The row in the index: INDEXED for the first artifact that brings a content, else DEDUPED."""
+
+    key: str
+    state: str
+
+
+PRESENCE: Final = Shape[Presence](Presence)
+PROBE: Final = Shape[Probe](Probe)
+STREAMED: Final = Shape[Streamed](Streamed)
+PUBLISHED: Final = Shape[Published](Published)
+INDEXED: Final = Shape[Indexed](Indexed)
+
+
+class Steps:
+    """The effects of one attempt, each under the document's own key, with the state changes before it."""
+
+    def __init__(self, task: Task, artifact: Artifact) -> None:
+        self._task = task
+        self._artifact = artifact
+        self._moves: list[Awaitable[None]] = []
+
+    def advance(self, state: str) -> None:
+        """Change the state. Changes are made in order, in the transaction of the next step or before."""
+        self._moves.append(self._task.advance(state))
+
+    async def run(
+        self,
+        kind: str,
+        shape: Shape[T],
+        act: Callable[[], Awaitable[T]],
+        lookup: Callable[[], Awaitable[T | None]] | None = None,
+        **fields: Any,
+    ) -> T:
+        """Do a step; one in doubt that `lookup` does not find is safe to do again."""
+        if kind in ("HEAD", "STREAM"):
+            fields = {"url": self._artifact.url, **fields}
+        moves, self._moves = self._moves, []
+
+        async def run() -> Any:
+            for move in moves:
+                await move
+            return to_builtins(await act())
+
+        async def look() -> Any:
+            assert lookup is not None
+            return to_builtins(await lookup())
+
+        key = op_key(kind, self._artifact.key, **fields)
+        found = await self._task.effect(
+            kind, run, lookup=lookup and look, idempotent=True, ahead=True, op=key, **fields
+        )
+        return shape.convert(found)
+
+
+class Download:
+    """One attempt at an artifact."""
 
     def __init__(self, task: Task, artifact: Artifact, tools: Tools) -> None:
         self._task = task
         self._artifact = artifact
         self._tools = tools
-        self._key = artifact.key
-        self._part = Part(tools.places.part_place(self._key), tools.boot)
-        self._draft: LockedPart | None = None
-        self._kept: dict[str, Any] | None = None
-        self._asked: list[Awaitable[None]] = []
-        self._losses = 0
-        self._finishing: asyncio.Future[dict[str, Any]] | None = None
+        self._steps = Steps(task, artifact)
+        self._transfer = Transfer(task, artifact, tools)
 
     async def run(self) -> dict[str, Any]:
-        """Have the file on disk and in the index; return what it is."""
+        """Have the file on disk and in the index; return the job's output."""
         try:
-            found = await self._steps()
-        except FileNotFoundError as error:  # of this folder: no server says so
-            raise Transient(f"a file was taken away meanwhile: {error}", error_class="CONFLICT") from error
+            return await self._run()
+        except FileNotFoundError as error:  # of this folder: no server answers so
+            raise Transient(f"a file was removed meanwhile: {error}", error_class="CONFLICT") from error
         finally:
-            try:
-                await wait_uncancelled(self._finishing)  # it has the part in hand
-            finally:
-                self._close()
-        return found
+            await self._transfer.close()
 
-    async def _steps(self) -> dict[str, Any]:
-        self._advance(states.LEASED)
-        if await self._is_here():
-            self._advance(states.SKIPPED_DUPLICATE)
+    async def _run(self) -> dict[str, Any]:
+        steps, task, shutdown = self._steps, self._task, self._tools.shutdown
+        steps.advance(states.LEASED)
+        if await self._is_present():
+            steps.advance(states.SKIPPED_DUPLICATE)
             return {"state": states.SKIPPED_DUPLICATE, "sha256": self._artifact.sha256}
-        with self._tools.waiters.among(self._task):
-            head, reach = await self._head()
-        self._advance(states.HEAD_DONE)
-        if reach:
-            self._advance(states.RESUME_OK)
-        self._advance(states.STREAMING)
-        streamed, kept = await self._fetch(head)
-        self._advance(states.FINALIZED)
-        state = await self._enter("INDEX" if kept["is_new"] else "DEDUPE", streamed, kept["name"])
-        self._advance(state)
-        return {"state": state, "sha256": streamed.sha256, "bytes": streamed.size, "path": kept["name"]}
+        with shutdown.among(task):
+            probe = await steps.run("HEAD", PROBE, self._probe)
+        steps.advance(states.HEAD_DONE)
+        if probe.resumable_bytes:
+            steps.advance(states.RESUME_OK)
+        steps.advance(states.STREAMING)
+        streamed, published = await self._fetch(probe.head)
+        steps.advance(states.FINALIZED)
+        state = await self._index(streamed, published)
+        steps.advance(state)
+        return {"state": state, "sha256": streamed.sha256, "bytes": streamed.size, "path": published.name}
 
-    def _advance(self, state: str) -> None:
-        """Move on. Moves are made in order, each with the next step, which looks at them first."""
-        self._asked.append(self._task.advance(state))
-
-    async def _is_here(self) -> bool:
-        """Whether the content that was asked for by its hash is on disk and in the index under this key already."""
+    async def _is_present(self) -> bool:
+        """Whether the content that is wanted by its hash is on disk, and in the index under this key."""
         wanted = self._artifact.sha256
         if wanted is None:
             return False
+        tools, key = self._tools, self._artifact.key
 
-        def act() -> dict[str, bool]:
-            return {"here": self._known(wanted)}
+        async def act() -> Presence:
+            return Presence(
+                await tools.threads.do(
+                    lambda: tools.content_store.has(wanted) and tools.index.state_of(key) is not None
+                )
+            )
 
-        found: dict[str, Any] = await self._effect("LOOK", self._apart(act), sha256=wanted)
-        return bool(found["here"])
+        return (await self._steps.run("LOOK", PRESENCE, act, sha256=wanted)).is_present
 
-    def _known(self, sha256: str) -> bool:
-        return self._tools.places.has(sha256) and self._tools.index.state_of(self._key) is not None
+    async def _probe(self) -> Probe:
+        head = await self._tools.client.head(self._artifact.url)
+        return Probe(head, self._transfer.part.resumable_bytes(head))
 
-    async def _head(self) -> tuple[Head, int]:
-        """Ask what the file is like, and see how much of it an earlier job has left."""
-
-        async def act() -> dict[str, Any]:
-            head = await self._tools.client.head(self._artifact.url)
-            return {"reach": self._part.reach(head), **asdict(head)}
-
-        found: dict[str, Any] = await self._effect("HEAD", act)
-        reach = int(found.pop("reach"))
-        return Head(**found), reach
-
-    async def _fetch(self, head: Head) -> tuple[Streamed, dict[str, Any]]:
-        """Stream and finalize; where somebody took the part away in between, once more."""
+    async def _fetch(self, head: Head) -> tuple[Streamed, Published]:
+        """Stream and finalize; once more where somebody removed the part in between."""
+        transfer, task, shutdown = self._transfer, self._task, self._tools.shutdown
         effort = 0  # those of earlier attempts are on record
-        while self._losses < LOSSES_MAX:
+        while transfer.losses < LOSSES_MAX:
             fields = {"effort": effort} if effort else {}
-            with self._tools.waiters.among(self._task):
-                act, look = partial(self._stream, head), partial(self._was_streamed, head)
-                streamed = Streamed(**await self._effect("STREAM", act, look, range_start=0, **fields))
-            with self._tools.waiters.among(self._task, patience=PATIENCE_SECONDS):
-                finalize, look = partial(self._keep, head, streamed), partial(self._was_kept, head, streamed)
-                kept: dict[str, Any] = await self._effect("FINALIZE", finalize, look, sha256=streamed.sha256, **fields)
-            if not kept.get("gone"):
-                return streamed, kept
+            with shutdown.among(task):
+                act, lookup = partial(transfer.stream, head), partial(transfer.was_streamed, head)
+                streamed = await self._steps.run("STREAM", STREAMED, act, lookup, range_start=0, **fields)
+            with shutdown.among(task, patience=PATIENCE_SECONDS):
+                publish, look = (
+                    partial(transfer.publish, head, streamed),
+                    partial(transfer.was_published, head, streamed),
+                )
+                sha256 = streamed.sha256
+                published = await self._steps.run("FINALIZE", PUBLISHED, publish, look, sha256=sha256, **fields)
+            if not published.is_part_missing:
+                return streamed, published
             effort += 1
         raise FileNotFoundError(f"the part of {self._artifact.url}, {LOSSES_MAX} times")
 
-    async def _stream(self, head: Head) -> dict[str, Any]:
-        tools = self._tools
-        self._close()
-        body = await tools.client.open(self._artifact.url) if self._is_small(head) else None
-        if body is not None and is_small(body.head):
-            return await self._stream_at_once(head, body)
-        try:
-            self._draft = LockedPart(self._part.path)
-        except BaseException:
-            if body is not None:
-                body.close()
-            raise
-        args = (tools.client, self._artifact.url, head, self._part, self._draft, self._tell, tools.hands)
-        return self._checked(await stream(*args, body))
+    async def _index(self, streamed: Streamed, published: Published) -> str:
+        """Write the row, and return its state."""
+        index = self._tools.index
+        row = self._row(streamed, published)
 
-    def _is_small(self, head: Head) -> bool:
-        """Whether a file needs no part: it comes at once, and a crash costs no more than asking for it again."""
-        return is_small(head) and self._tools.places.takes_loose and not self._part.is_there
+        async def act() -> Indexed:
+            return Indexed(row.key, await index.add_batched(row))
 
-    async def _stream_at_once(self, head: Head, body: Body) -> dict[str, Any]:
-        """Have a small file whole before it counts as streamed: then it is not fetched again."""
-        streamed, content = await gather(body, self._tell)
-        found = self._checked(streamed)
-        self._tools.waiters.be_patient(PATIENCE_SECONDS)
-        kept = await self._finish(head, streamed, content)
-        if kept.get("gone"):
-            raise FileNotFoundError(str(self._tools.places.staging))
-        self._kept = kept
-        return found
+        async def look() -> Indexed | None:
+            state = await self._tools.threads.do(partial(index.state_of, row.key, row.sha256))
+            return Indexed(row.key, state) if state else None
 
-    async def _was_streamed(self, head: Head) -> dict[str, Any] | None:
-        """Tell what the part holds if it is whole."""
-        self._close()
-        try:
-            self._draft = LockedPart(self._part.path, make=False)
-        except FileNotFoundError:
-            return None
-        streamed = await whole(head, self._part, self._draft, self._tools.hands)
-        return None if streamed is None else self._checked(streamed)
+        kind = "INDEX" if published.is_new else "DEDUPE"
+        return (await self._steps.run(kind, INDEXED, act, look, sha256=streamed.sha256)).state
 
-    def _checked(self, streamed: Streamed) -> dict[str, Any]:
-        try:
-            check(streamed, self._artifact.sha256)
-        except BaseException:
-            if self._draft is not None:
-                self._part.forget()  # a wrong file is not built on
-            raise
-        return asdict(streamed)
-
-    def _tell(self, done: int, total: int | None) -> None:
-        self._task.progress(done, total=total)
-        if self._task.stopping:
-            raise Released("the worker is stopping")  # what is on disk is built on
-        if self._task.cancelled:
-            raise Cancelled
-
-    async def _keep(self, head: Head, streamed: Streamed) -> dict[str, Any]:
-        """Make the part whole."""
-        if self._kept is not None:
-            return self._kept
-        # What an earlier attempt has streamed may have lain there for days.
-        if self._draft is None and not await self._reopen(streamed):
-            self._losses += 1
-            return {"gone": True}
-        return await self._finish(head, streamed)
-
-    async def _was_kept(self, head: Head, streamed: Streamed) -> dict[str, Any] | None:
-        """Tell where the file lies, and have it named, if it was made whole."""
-        if self._part.path.exists():
-            return None
-        kept = await self._finish(head, streamed)
-        return None if kept.get("gone") else kept
-
-    async def _finish(self, head: Head, streamed: Streamed, content: bytes | None = None) -> dict[str, Any]:
-        wanted = self._artifact.filename or head.filename or name_of(streamed.url) or name_of(self._artifact.url)
-        ready = Ready(self._part, self._draft, streamed.sha256, self._key, self._artifact.work_id, wanted, content)
-        self._finishing = self._tools.finisher.finish(ready)
-        return await self._finishing
-
-    async def _reopen(self, streamed: Streamed) -> bool:
-        """Take up a part that an earlier attempt has streamed; whether it holds that, or was made whole."""
-        try:
-            self._draft = LockedPart(self._part.path, make=False)
-        except FileNotFoundError:
-            return True
-        if (size := self._draft.size) == streamed.size:
-            digest = await self._tools.hands.do(partial(hashed, self._draft, size))  # ends if the draft is closed
-            if digest.hexdigest() == streamed.sha256:
-                return True
-        self._part.forget()
-        self._close()
-        return False
-
-    def _close(self) -> None:
-        draft, self._draft = self._draft, None
-        if draft is not None:
-            draft.close()
-
-    async def _enter(self, kind: str, streamed: Streamed, name: str) -> str:
-        """Write the row, and return what it says: INDEXED for the first of those that bring a content."""
+    def _row(self, streamed: Streamed, published: Published) -> Row:
         artifact = self._artifact
-        row = Row(
-            key=self._key,
+        return Row(
+            key=artifact.key,
             work_id=artifact.work_id,
             artifact_id=artifact.artifact_id,
             url=artifact.url,
             host=host_of(artifact.url),
-            name=name.rpartition("/")[2],
-            path=name,
+            name=published.name.rpartition("/")[2],
+            path=published.name,
             media_type=streamed.media_type,
             size=streamed.size,
             sha256=streamed.sha256,
-            state=states.INDEXED if kind == "INDEX" else states.DEDUPED,
+            state=states.INDEXED if published.is_new else states.DEDUPED,
             fetched_at=self._task.started_at.timestamp(),
         )
-
-        async def act() -> dict[str, str]:
-            return {"key": row.key, "state": await self._tools.index.add_batched(row)}
-
-        look = self._apart(partial(self._was_entered, row))
-        found: dict[str, str] = await self._effect(kind, act, look, sha256=streamed.sha256)
-        return found["state"]
-
-    def _was_entered(self, row: Row) -> dict[str, str] | None:
-        state = self._tools.index.state_of(row.key, row.sha256)
-        return {"key": row.key, "state": state} if state else None
-
-    def _apart(self, act: Callable[[], Any]) -> Callable[[], Awaitable[Any]]:
-        """Have something that waits for a network or a disk done on a thread."""
-
-        async def on_thread() -> Any:
-            return await self._tools.hands.do(act)
-
-        return on_thread
-
-    def _effect(self, kind: str, act: Any, look: Any = None, **fields: Any) -> Awaitable[Any]:
-        """Do a step under the document's own key; what is not found by looking is safe to do again."""
-        url = {"url": self._artifact.url} if kind in ("HEAD", "STREAM") else {}
-        told = {**url, **fields}
-
-        asked, self._asked = self._asked, []
-
-        async def run() -> Any:
-            for move in asked:  # made in the transaction of this step, or before
-                await move
-            return await act()
-
-        found: Awaitable[Any] = self._task.effect(
-            kind, run, lookup=look, idempotent=True, ahead=True, op=op_key(kind, self._key, **told), **told
-        )
-        return found

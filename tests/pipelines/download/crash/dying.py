@@ -16,10 +16,10 @@ from dataclasses import replace
 from functools import cached_property
 
 from leasehold.pipelines.download import Collection
-from leasehold.pipelines.download.collection import HANDS_MAX, settings_of_this_process
+from leasehold.pipelines.download.collection import THREADS_MAX, settings_of_this_process
 from leasehold.pipelines.download.files.content_store import ContentStore
-from leasehold.pipelines.download.handler import Tools
 from leasehold.pipelines.download.process.concurrency import ThreadPool
+from leasehold.pipelines.download.tools import Tools
 from tests.support.processes.fork_server import ROOT, start_module
 
 NEVER = "never"
@@ -35,32 +35,32 @@ def pass_by(seam, wanted):
 class DyingSheet:
     """All bytes of a file, whose process dies beside them."""
 
-    def __init__(self, sheet, seam):
-        self._sheet = sheet
+    def __init__(self, publishable, seam):
+        self._publishable = publishable
         self._seam = seam
 
     @property
     def size(self):
-        return self._sheet.size
+        return self._publishable.size
 
-    def seal(self):
-        self._sheet.seal()
+    def start_writeback(self):
+        self._publishable.start_writeback()
 
-    def settle(self):
-        return self._sheet.settle()
+    def fsync(self):
+        return self._publishable.fsync()
 
     def link(self, target):
         pass_by("synced", self._seam)
-        self._sheet.link(target)
+        self._publishable.link(target)
         pass_by("linked", self._seam)
 
     def replace(self, target):
         pass_by("compared", self._seam)
-        self._sheet.replace(target)
+        self._publishable.replace(target)
         pass_by("replaced", self._seam)
 
     def finish(self):
-        self._sheet.finish()
+        self._publishable.finish()
         pass_by("unlinked", self._seam)
 
 
@@ -71,8 +71,8 @@ class DyingPlaces(ContentStore):
         super().__init__(root)
         self._seam = seam
 
-    def keep_all(self, drafts):
-        return super().keep_all([(DyingSheet(draft, self._seam), sha256) for draft, sha256 in drafts])
+    def publish_all(self, part_files):
+        return super().publish_all([(DyingSheet(part_file, self._seam), sha256) for part_file, sha256 in part_files])
 
     def name(self, work_id, wanted, key, sha256):
         pass_by("forgotten", self._seam)
@@ -85,7 +85,7 @@ class DyingHands(ThreadPool):
     """Threads whose process dies before or after they read or sync a part, while its bytes still come."""
 
     def __init__(self, seam):
-        super().__init__(HANDS_MAX)
+        super().__init__(THREADS_MAX)
         self._seam = seam
 
     async def do(self, act):
@@ -105,12 +105,12 @@ class DyingCollection(Collection):
 
     def __init__(self, settings, seam):
         super().__init__(settings)
-        self.places = DyingPlaces(settings.root, seam)
+        self.content_store = DyingPlaces(settings.root, seam)
         self._seam = seam
 
     @cached_property
     def tools(self) -> Tools:
-        return replace(super().tools, hands=DyingHands(self._seam))
+        return replace(super().tools, threads=DyingHands(self._seam))
 
 
 def start(settings, seam, log, *words, **options):

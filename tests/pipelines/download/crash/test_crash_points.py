@@ -9,7 +9,7 @@ import pytest
 
 from leasehold.model.lease import Reclaim
 from leasehold.pipelines.download import read_manifest
-from leasehold.pipelines.download.fetch import SYNC_BYTES
+from leasehold.pipelines.download.files.writer import SYNC_BYTES
 from leasehold.pipelines.download.repair.retry import retry
 from leasehold.testing import Clock, crash_at, drain
 from tests.pipelines.download.crash.test_kills import worker
@@ -36,9 +36,9 @@ def test_s5_a_crash_at_any_point_of_any_step_fetches_nothing_twice(collection, s
     assert [job.state for job in jobs] == ["INDEXED", "DEDUPED"]
     for path in paths:
         assert [(line.first, line.sent) for line in server.gets(path)] == [(0, len(CONTENT))]
-    assert collection.places.object(SHA).read_bytes() == CONTENT
-    assert len([path for path in (collection.places.root / "sha256").rglob("*") if path.is_file()]) == 1
-    assert list(collection.places.staging.iterdir()) == []
+    assert collection.content_store.object(SHA).read_bytes() == CONTENT
+    assert len([path for path in (collection.content_store.root / "sha256").rglob("*") if path.is_file()]) == 1
+    assert list(collection.content_store.staging.iterdir()) == []
     assert len(list(collection.tools.index.rows())) == 2
 
 
@@ -92,7 +92,7 @@ def test_what_a_stopped_worker_wakes_up_with_changes_nothing(collection, server,
             hand.terminate()
             assert hand.wait() == 0
     assert job.state == "INDEXED"
-    assert collection.places.object(SHA).read_bytes() == CONTENT
+    assert collection.content_store.object(SHA).read_bytes() == CONTENT
 
 
 def test_after_a_loss_of_power_a_large_file_goes_on_from_what_was_synced(collection, server, tmp_path):
@@ -101,11 +101,11 @@ def test_after_a_loss_of_power_a_large_file_goes_on_from_what_was_synced(collect
     with (tmp_path / "log").open("wb") as log:
         hand = worker(collection.settings, log)
         until(lambda: server.stalled, timeout=120)
-        note = collection.places.part(job.key).with_suffix(".json")
-        until(lambda: b'"synced": 0,' not in note.read_bytes(), timeout=120)
+        sidecar = collection.content_store.part(job.key).with_suffix(".json")
+        until(lambda: b'"synced": 0,' not in sidecar.read_bytes(), timeout=120)
         hand.kill()
         hand.wait()
-    note.write_text(note.read_text().replace('"boot": "', '"boot": "another'))
+    sidecar.write_text(sidecar.read_text().replace('"boot": "', '"boot": "another'))
     server.released.set()
     collection.app.drain(timeout=300)
     assert job.output["sha256"] == hashlib.sha256(content).hexdigest()
@@ -118,7 +118,7 @@ def test_a_part_that_somebody_keeps_locked_fails_its_job_as_a_conflict_until_it_
     """As a worker does that was stopped in the middle: its lease goes to another, its lock does not."""
     clock = Clock(collection.app)
     (job,) = collection.plan(read_manifest([server.add("/a", CONTENT)]))
-    part = collection.places.part(job.key)
+    part = collection.content_store.part(job.key)
     part.parent.mkdir(parents=True)
     with part.open("wb") as theirs:
         fcntl.flock(theirs, fcntl.LOCK_EX)

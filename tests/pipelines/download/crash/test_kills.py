@@ -53,7 +53,7 @@ def test_s4_files_of_killed_workers_are_whole_and_no_range_is_fetched_twice_beyo
 
 
 def written(collection):
-    return sum(path.stat().st_size for path in collection.places.staging.glob("*.part"))
+    return sum(path.stat().st_size for path in collection.content_store.staging.glob("*.part"))
 
 
 def sent(server):

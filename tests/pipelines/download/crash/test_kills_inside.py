@@ -35,9 +35,13 @@ def die(collection, seam, tmp_path):
 
 def left(collection, content):
     """Return what a process has left of a file: in staging, and whether content and name are there."""
-    places = collection.places
-    names = {path.suffix for path in places.staging.iterdir()}
-    return names, places.has(sha(content)), any(path.is_symlink() for path in (places.root / "files").rglob("*"))
+    content_store = collection.content_store
+    names = {path.suffix for path in content_store.staging.iterdir()}
+    return (
+        names,
+        content_store.has(sha(content)),
+        any(path.is_symlink() for path in (content_store.root / "files").rglob("*")),
+    )
 
 
 def sha(content):
@@ -46,17 +50,21 @@ def sha(content):
 
 def check_whole(collection, job, content):
     """See that a file was fetched by the second attempt, once, and that nothing else lies about."""
-    places = collection.places
+    content_store = collection.content_store
     collection.app.drain(timeout=120)
     assert [event.name for event in collection.app.journal.of(job.id)].count("claimed") == 2
     assert (job.state, job.output["sha256"], job.output["bytes"]) == ("INDEXED", sha(content), len(content))
-    assert [path for path in (places.root / "sha256").rglob("*") if path.is_file()] == [places.object(sha(content))]
-    assert places.object(sha(content)).read_bytes() == content
-    assert list(places.staging.iterdir()) == []
+    assert [path for path in (content_store.root / "sha256").rglob("*") if path.is_file()] == [
+        content_store.object(sha(content))
+    ]
+    assert content_store.object(sha(content)).read_bytes() == content
+    assert list(content_store.staging.iterdir()) == []
     (row,) = collection.tools.index.rows()
     assert (row.key, row.sha256, row.path, row.state) == (job.key, sha(content), job.output["path"], "INDEXED")
-    assert [path for path in (places.root / "files").rglob("*") if path.is_symlink()] == [places.root / row.path]
-    assert (places.root / row.path).resolve() == places.object(sha(content)).resolve()
+    assert [path for path in (content_store.root / "files").rglob("*") if path.is_symlink()] == [
+        content_store.root / row.path
+    ]
+    assert (content_store.root / row.path).resolve() == content_store.object(sha(content)).resolve()
 
 
 @pytest.mark.parametrize("seam", SEAMS_OF_A_PART)
@@ -84,7 +92,7 @@ def test_a_kill_before_or_after_a_damaged_content_is_replaced_leaves_one_that_is
     collection, server, seam, content, tmp_path
 ):
     (job,) = collection.plan(read_manifest([server.add("/a.bin", content)]))
-    target = collection.places.object(sha(content))
+    target = collection.content_store.object(sha(content))
     target.parent.mkdir(parents=True)
     target.write_bytes(b"rot")
     die(collection, seam, tmp_path)
@@ -97,8 +105,8 @@ def test_a_kill_before_or_after_a_damaged_content_is_replaced_leaves_one_that_is
 def test_what_a_killed_process_has_made_whole_is_read_only_in_the_end(collection, server, seam, tmp_path):
     (job,) = collection.plan(read_manifest([server.add("/a.bin", LARGE)]))
     if seam == "replaced":
-        collection.places.object(sha(LARGE)).parent.mkdir(parents=True)
-        collection.places.object(sha(LARGE)).write_bytes(b"rot")
+        collection.content_store.object(sha(LARGE)).parent.mkdir(parents=True)
+        collection.content_store.object(sha(LARGE)).write_bytes(b"rot")
     die(collection, seam, tmp_path)
     check_whole(collection, job, LARGE)
-    assert collection.places.object(sha(LARGE)).stat().st_mode & 0o777 == 0o444
+    assert collection.content_store.object(sha(LARGE)).stat().st_mode & 0o777 == 0o444

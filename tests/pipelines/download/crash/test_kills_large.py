@@ -9,8 +9,8 @@ import threading
 import pytest
 
 from leasehold.pipelines.download import read_manifest
-from leasehold.pipelines.download.fetch import SYNC_BYTES
 from leasehold.pipelines.download.files.background_hash import AT_ONCE_BYTES, STEP_BYTES
+from leasehold.pipelines.download.files.writer import SYNC_BYTES
 from tests.pipelines.download.crash.dying import start
 from tests.pipelines.download.crash.test_kills import worker
 from tests.support.http.file_server import FileServer
@@ -79,11 +79,13 @@ def check_ranges(server, path, firsts):
 
 
 def check_whole(collection, job, content):
-    places, sha256 = collection.places, hashlib.sha256(content).hexdigest()
+    content_store, sha256 = collection.content_store, hashlib.sha256(content).hexdigest()
     assert (job.state, job.output["sha256"], job.output["bytes"]) == ("INDEXED", sha256, len(content))
-    assert places.object(sha256).read_bytes() == content
-    assert [path for path in (places.root / "sha256").rglob("*") if path.is_file()] == [places.object(sha256)]
-    assert list(places.staging.iterdir()) == []
+    assert content_store.object(sha256).read_bytes() == content
+    assert [path for path in (content_store.root / "sha256").rglob("*") if path.is_file()] == [
+        content_store.object(sha256)
+    ]
+    assert list(content_store.staging.iterdir()) == []
 
 
 def test_s4_workers_killed_while_bytes_are_written_and_hashed_leave_all_that_they_have_written(collection, server, log):
@@ -91,7 +93,7 @@ def test_s4_workers_killed_while_bytes_are_written_and_hashed_leave_all_that_the
     content, dice = random.Random(11).randbytes(SIZE), random.Random(12)
     url = server.add("/large", content, crumbs=SLOWLY, stall_after=[AT_MOST] * KILLS)
     (job,) = collection.plan(read_manifest([url]))
-    part, firsts = collection.places.part(job.key), [0]
+    part, firsts = collection.content_store.part(job.key), [0]
     for _ in range(KILLS):
         mark = firsts[-1] + ON_THREADS + dice.randrange(1_000_000)
         firsts.append(kill_at(worker(collection.settings, log), part, mark))
@@ -106,7 +108,7 @@ def test_s4_a_worker_killed_while_its_part_is_synced_leaves_all_that_it_has_writ
     content = random.Random(13).randbytes(SYNC_BYTES + AT_MOST)
     url = server.add("/large", content, crumbs=FASTER, stall_after=[SYNC_BYTES + ON_THREADS])
     (job,) = collection.plan(read_manifest([url]))
-    part = collection.places.part(job.key)
+    part = collection.content_store.part(job.key)
     size = kill_at(worker(collection.settings, log), part, SYNC_BYTES)
     assert part.read_bytes() == content[:size]
     collection.app.drain(timeout=120)
@@ -120,7 +122,7 @@ def test_a_worker_killed_on_the_thread_that_syncs_or_hashes_has_noted_no_sync(co
     least = SEAMS[seam]
     content = random.Random(14).randbytes(least + AT_MOST)
     (job,) = collection.plan(read_manifest([server.add("/large", content, stall_after=[least + ON_THREADS])]))
-    part = collection.places.part(job.key)
+    part = collection.content_store.part(job.key)
     assert start(collection.settings, seam, log).wait() == -signal.SIGKILL
     size = size_of(part)
     assert least <= size < len(content)

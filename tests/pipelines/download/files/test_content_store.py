@@ -17,105 +17,105 @@ SHA = hashlib.sha256(CONTENT).hexdigest()
 
 
 @pytest.fixture
-def places(tmp_path):
+def content_store(tmp_path):
     made = ContentStore(tmp_path)
     made.make()
     return made
 
 
-def part(places, key, content=CONTENT):
-    path = places.part(key)
+def part(content_store, key, content=CONTENT):
+    path = content_store.part(key)
     path.write_bytes(content)
     return path
 
 
-def keep(places, path, sha256):
-    with closing(LockedPart(path)) as draft:
-        return places.keep(draft, sha256)
+def publish(content_store, path, sha256):
+    with closing(LockedPart(path)) as part_file:
+        return content_store.publish(part_file, sha256)
 
 
-def test_a_part_becomes_whole_under_its_hash_and_its_old_name_is_gone(places):
-    kept = keep(places, part(places, "a"), SHA)
+def test_a_part_becomes_whole_under_its_hash_and_its_old_name_is_gone(content_store):
+    kept = publish(content_store, part(content_store, "a"), SHA)
     assert kept.is_new
-    assert places.object(SHA).read_bytes() == CONTENT
-    assert places.object(SHA).relative_to(places.root).as_posix() == f"sha256/{SHA[:2]}/{SHA[2:]}"
-    assert list(places.staging.iterdir()) == []
+    assert content_store.object(SHA).read_bytes() == CONTENT
+    assert content_store.object(SHA).relative_to(content_store.root).as_posix() == f"sha256/{SHA[:2]}/{SHA[2:]}"
+    assert list(content_store.staging.iterdir()) == []
 
 
-def test_the_same_content_again_is_kept_once_and_said_to_be_there(places):
-    keep(places, part(places, "a"), SHA)
-    before = places.object(SHA).stat()
-    assert not keep(places, part(places, "b"), SHA).is_new
-    assert places.object(SHA).stat().st_ino == before.st_ino
-    assert list(places.staging.iterdir()) == []
+def test_the_same_content_again_is_kept_once_and_said_to_be_there(content_store):
+    publish(content_store, part(content_store, "a"), SHA)
+    before = content_store.object(SHA).stat()
+    assert not publish(content_store, part(content_store, "b"), SHA).is_new
+    assert content_store.object(SHA).stat().st_ino == before.st_ino
+    assert list(content_store.staging.iterdir()) == []
 
 
-def test_what_was_linked_but_not_unlinked_is_completed_and_never_written_to_again(places):
-    path = part(places, "a")
-    places.object(SHA).parent.mkdir(parents=True)
-    os.link(path, places.object(SHA))
+def test_what_was_linked_but_not_unlinked_is_completed_and_never_written_to_again(content_store):
+    path = part(content_store, "a")
+    content_store.object(SHA).parent.mkdir(parents=True)
+    os.link(path, content_store.object(SHA))
     with pytest.raises(FileNotFoundError):
         LockedPart(path, make=False)
     assert not path.exists()
-    os.link(places.object(SHA), path)
-    with closing(LockedPart(path)) as draft:
-        draft.begin(0)
-        assert (path.read_bytes(), places.object(SHA).read_bytes()) == (b"", CONTENT)
+    os.link(content_store.object(SHA), path)
+    with closing(LockedPart(path)) as part_file:
+        part_file.begin(0)
+        assert (path.read_bytes(), content_store.object(SHA).read_bytes()) == (b"", CONTENT)
     assert not path.exists(), "nothing was written to it"
 
 
-def test_a_damaged_content_is_replaced_by_what_was_just_fetched(places):
-    keep(places, part(places, "a"), SHA)
-    places.object(SHA).chmod(0o644)
-    places.object(SHA).write_bytes(b"rot")
-    assert keep(places, part(places, "b"), SHA).is_new
-    assert places.object(SHA).read_bytes() == CONTENT
-    assert list(places.staging.iterdir()) == []
+def test_a_damaged_content_is_replaced_by_what_was_just_fetched(content_store):
+    publish(content_store, part(content_store, "a"), SHA)
+    content_store.object(SHA).chmod(0o644)
+    content_store.object(SHA).write_bytes(b"rot")
+    assert publish(content_store, part(content_store, "b"), SHA).is_new
+    assert content_store.object(SHA).read_bytes() == CONTENT
+    assert list(content_store.staging.iterdir()) == []
 
 
-def test_a_part_that_was_taken_away_or_replaced_becomes_no_file(places):
-    for spoil in (lambda path: path.unlink(), lambda path: part(places, "other", b"other").replace(path)):
-        path = part(places, "a")
-        with closing(LockedPart(path)) as draft:
+def test_a_part_that_was_taken_away_or_replaced_becomes_no_file(content_store):
+    for spoil in (lambda path: path.unlink(), lambda path: part(content_store, "other", b"other").replace(path)):
+        path = part(content_store, "a")
+        with closing(LockedPart(path)) as part_file:
             spoil(path)
             with pytest.raises(FileNotFoundError):
-                places.keep(draft, SHA)
-        assert not places.has(SHA)
+                content_store.publish(part_file, SHA)
+        assert not content_store.has(SHA)
 
 
-def test_a_part_is_open_to_the_next_attempt_until_it_is_whole(places):
+def test_a_part_is_open_to_the_next_attempt_until_it_is_whole(content_store):
     """Whoever is not root cannot open a file of their own that is read-only."""
-    path = part(places, "a")
-    with closing(LockedPart(path)) as draft:
-        draft.seal()
-        assert draft.settle() is None
+    path = part(content_store, "a")
+    with closing(LockedPart(path)) as part_file:
+        part_file.start_writeback()
+        assert part_file.fsync() is None
         assert path.stat().st_mode & 0o200
 
 
-def test_a_part_that_could_not_be_synced_is_taken_away_since_the_next_sync_would_say_nothing(places):
-    path = part(places, "a")
+def test_a_part_that_could_not_be_synced_is_taken_away_since_the_next_sync_would_say_nothing(content_store):
+    path = part(content_store, "a")
     end, other = os.pipe()  # what no kernel can sync
-    with closing(LockedPart(path)) as draft:
-        os.dup2(end, draft.descriptor)
-        assert isinstance(draft.settle(), OSError)
+    with closing(LockedPart(path)) as part_file:
+        os.dup2(end, part_file.descriptor)
+        assert isinstance(part_file.fsync(), OSError)
     for descriptor in (end, other):
         os.close(descriptor)
     assert not path.exists()
 
 
-def test_a_whole_file_is_read_only(places):
-    keep(places, part(places, "a"), SHA)
-    assert places.object(SHA).stat().st_mode & 0o777 == 0o444
+def test_a_whole_file_is_read_only(content_store):
+    publish(content_store, part(content_store, "a"), SHA)
+    assert content_store.object(SHA).stat().st_mode & 0o777 == 0o444
 
 
-def test_of_many_that_bring_the_same_content_at_once_one_is_first(places):
+def test_of_many_that_bring_the_same_content_at_once_one_is_first(content_store):
     found = []
     gate = threading.Barrier(8)
 
     def bring(number):
-        path = part(places, str(number))
+        path = part(content_store, str(number))
         gate.wait()
-        found.append(keep(places, path, SHA).is_new)
+        found.append(publish(content_store, path, SHA).is_new)
 
     threads = [threading.Thread(target=bring, args=(number,)) for number in range(8)]
     for thread in threads:
@@ -125,33 +125,33 @@ def test_of_many_that_bring_the_same_content_at_once_one_is_first(places):
     assert sorted(found) == [False] * 7 + [True]
 
 
-def test_a_name_leads_to_its_content_also_after_the_folder_was_moved(places, tmp_path):
-    keep(places, part(places, "a"), SHA)
-    name = places.name("work-1", "Grüße v2.pdf", "a" * 64, SHA)
+def test_a_name_leads_to_its_content_also_after_the_folder_was_moved(content_store, tmp_path):
+    publish(content_store, part(content_store, "a"), SHA)
+    name = content_store.name("work-1", "Grüße v2.pdf", "a" * 64, SHA)
     assert name == "files/work-1/Grüße v2.pdf"
     moved = tmp_path.rename(tmp_path.with_name("moved"))
     assert (moved / name).read_bytes() == CONTENT
     moved.rename(tmp_path)
 
 
-def test_a_name_that_is_taken_by_other_content_gets_a_suffix_and_stays_the_same_afterwards(places):
+def test_a_name_that_is_taken_by_other_content_gets_a_suffix_and_stays_the_same_afterwards(content_store):
     other = hashlib.sha256(b"other").hexdigest()
-    keep(places, part(places, "a"), SHA)
-    keep(places, part(places, "b", b"other"), other)
-    assert places.name("w", "a.pdf", "1" * 64, SHA) == "files/w/a.pdf"
+    publish(content_store, part(content_store, "a"), SHA)
+    publish(content_store, part(content_store, "b", b"other"), other)
+    assert content_store.name("w", "a.pdf", "1" * 64, SHA) == "files/w/a.pdf"
     for _ in range(2):
-        assert places.name("w", "a.pdf", "2" * 64, other) == "files/w/a-22222222.pdf"
-        assert places.name("w", "a.pdf", "1" * 64, SHA) == "files/w/a.pdf"
+        assert content_store.name("w", "a.pdf", "2" * 64, other) == "files/w/a-22222222.pdf"
+        assert content_store.name("w", "a.pdf", "1" * 64, SHA) == "files/w/a.pdf"
 
 
-def test_an_artifact_whose_content_changed_again_and_again_has_a_name_for_each(places):
+def test_an_artifact_whose_content_changed_again_and_again_has_a_name_for_each(content_store):
     contents = [b"first", b"second", b"third", b"fourth"]
     names = set()
     for content in contents:
         sha256 = hashlib.sha256(content).hexdigest()
-        keep(places, part(places, "a", content), sha256)
-        name = places.name("w", "a.pdf", "1" * 64, sha256)
-        assert (places.root / name).read_bytes() == content
+        publish(content_store, part(content_store, "a", content), sha256)
+        name = content_store.name("w", "a.pdf", "1" * 64, sha256)
+        assert (content_store.root / name).read_bytes() == content
         names.add(name)
     assert len(names) == len(contents)
 

@@ -71,7 +71,7 @@ def check_whole(settings, contents):
     with closing(Collection(settings)) as collection:
         found = {row.url.rpartition("/")[2]: row for row in collection.tools.index.rows()}
         assert {f"/{name}": (settings.root / row.path).read_bytes() for name, row in found.items()} == contents
-        assert list(collection.places.staging.iterdir()) == []
+        assert list(collection.content_store.staging.iterdir()) == []
     check_places(settings.database)
     check_journal(settings.database)
     if settings.database.startswith("sqlite"):

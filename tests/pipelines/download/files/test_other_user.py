@@ -54,7 +54,7 @@ class Place:
         """Plan one file, and hand everything over."""
         with closing(Collection(self.settings)) as collection:
             (job,) = collection.plan(read_manifest([url]))
-            part = collection.places.part(job.key)
+            part = collection.content_store.part(job.key)
         for path in (self.folder, *self.folder.rglob("*")):
             os.chown(path, self.user, -1)
         return part
@@ -90,10 +90,10 @@ def check_whole(place, content):
     with closing(Collection(place.settings)) as collection:
         (row,) = collection.tools.index.rows()
         assert (row.state, row.sha256) == ("INDEXED", hashlib.sha256(content).hexdigest())
-        target = collection.places.object(row.sha256)
+        target = collection.content_store.object(row.sha256)
         assert target.read_bytes() == (place.settings.root / row.path).read_bytes() == content
         assert target.stat().st_uid == place.user
-        assert list(collection.places.staging.iterdir()) == []
+        assert list(collection.content_store.staging.iterdir()) == []
         assert collection.counts() == {"INDEXED": 1}
         return target
 

@@ -9,9 +9,9 @@ from contextlib import closing
 import pytest
 
 from leasehold.pipelines.download import read_manifest
-from leasehold.pipelines.download.fetch import NOTED_BYTES
-from leasehold.pipelines.download.files.anonymous_file import AnonymousFile, can_be_loose
+from leasehold.pipelines.download.files.anonymous_file import AnonymousFile, supports_anonymous_files
 from leasehold.pipelines.download.files.content_store import ContentStore
+from leasehold.pipelines.download.files.part import RESUMABLE_BYTES
 from leasehold.pipelines.download.repair.retry import retry
 from leasehold.testing import crash_at
 from tests.pipelines.download.crash.test_kills import worker
@@ -22,19 +22,19 @@ SHA = hashlib.sha256(CONTENT).hexdigest()
 
 
 @pytest.fixture
-def places(tmp_path):
+def content_store(tmp_path):
     made = ContentStore(tmp_path)
     made.make()
     return made
 
 
-def objects(places):
-    return [path for path in (places.root / "sha256").rglob("*") if path.is_file()]
+def objects(content_store):
+    return [path for path in (content_store.root / "sha256").rglob("*") if path.is_file()]
 
 
-def keep(places, content, sha256):
-    with closing(AnonymousFile(content, places.staging)) as loose:
-        return places.keep(loose, sha256)
+def publish(content_store, content, sha256):
+    with closing(AnonymousFile(content, content_store.staging)) as loose:
+        return content_store.publish(loose, sha256)
 
 
 @pytest.mark.parametrize("point", ["before_intent", "after_intent", "after_act", "after_result"])
@@ -51,8 +51,8 @@ def test_s5_a_crash_at_any_point_fetches_no_small_file_twice_once_it_is_on_recor
     assert [job.state for job in jobs] == ["INDEXED", "DEDUPED"]
     is_torn = (kind, point) == ("STREAM", "after_act")  # it was fetched, and nobody had heard of it
     assert [len(server.gets(path)) for path in paths] == [2 if is_torn else 1, 1]
-    assert [path.read_bytes() for path in objects(collection.places)] == [CONTENT]
-    assert list(collection.places.staging.iterdir()) == []
+    assert [path.read_bytes() for path in objects(collection.content_store)] == [CONTENT]
+    assert list(collection.content_store.staging.iterdir()) == []
     assert len(list(collection.tools.index.rows())) == 2
 
 
@@ -61,42 +61,42 @@ def test_what_is_under_way_has_no_part_and_a_kill_leaves_nothing(collection, ser
     with (tmp_path / "log").open("wb") as log:
         hand = worker(collection.settings, log)
         until(lambda: server.stalled, timeout=120)
-        assert list(collection.places.staging.iterdir()) == []
+        assert list(collection.content_store.staging.iterdir()) == []
         hand.kill()
         hand.wait()
     server.released.set()
     collection.app.drain(timeout=300)
     assert job.state == "INDEXED"
-    assert [path.read_bytes() for path in objects(collection.places)] == [CONTENT]
-    assert list(collection.places.staging.iterdir()) == []
+    assert [path.read_bytes() for path in objects(collection.content_store)] == [CONTENT]
+    assert list(collection.content_store.staging.iterdir()) == []
 
 
-@pytest.mark.parametrize("size", [0, 1, NOTED_BYTES - 1, NOTED_BYTES])
+@pytest.mark.parametrize("size", [0, 1, RESUMABLE_BYTES - 1, RESUMABLE_BYTES])
 def test_every_size_around_what_is_small_becomes_the_same_file(collection, server, size):
     content = random.Random(size).randbytes(size)
     (job,) = collection.plan(read_manifest([server.add("/a", content)]))
     collection.app.drain(timeout=120)
     assert (job.state, job.output["sha256"]) == ("INDEXED", hashlib.sha256(content).hexdigest())
-    (path,) = objects(collection.places)
+    (path,) = objects(collection.content_store)
     assert (path.read_bytes(), path.stat().st_mode & 0o777) == (content, 0o444)
 
 
 def test_where_files_must_have_names_it_is_fetched_by_a_part(collection, server):
-    collection.places.takes_loose = False
+    collection.content_store.has_anonymous_files = False
     (job,) = collection.plan(read_manifest([server.add("/a", CONTENT)]))
     collection.app.drain(timeout=120)
     assert job.state == "INDEXED"
-    assert [path.read_bytes() for path in objects(collection.places)] == [CONTENT]
+    assert [path.read_bytes() for path in objects(collection.content_store)] == [CONTENT]
 
 
 def test_a_part_that_is_there_is_built_over_and_not_left_behind(collection, server):
     (job,) = collection.plan(read_manifest([server.add("/a", CONTENT)]))
-    collection.places.make()
-    collection.places.part(job.key).write_bytes(b"of another file")
+    collection.content_store.make()
+    collection.content_store.part(job.key).write_bytes(b"of another file")
     collection.app.drain(timeout=120)
     assert job.state == "INDEXED"
-    assert [path.read_bytes() for path in objects(collection.places)] == [CONTENT]
-    assert list(collection.places.staging.iterdir()) == []
+    assert [path.read_bytes() for path in objects(collection.content_store)] == [CONTENT]
+    assert list(collection.content_store.staging.iterdir()) == []
 
 
 def test_a_file_that_is_larger_than_was_told_comes_whole(collection, server, tmp_path):
@@ -111,7 +111,7 @@ def test_a_file_that_is_larger_than_was_told_comes_whole(collection, server, tmp
     server.add("/a", large)
     collection.app.drain(timeout=300)
     assert (job.state, job.output["bytes"]) == ("INDEXED", len(large))
-    assert [path.read_bytes() for path in objects(collection.places)] == [large]
+    assert [path.read_bytes() for path in objects(collection.content_store)] == [large]
 
 
 def test_a_file_whose_length_only_a_head_tells_is_asked_for_once(collection, server):
@@ -119,15 +119,15 @@ def test_a_file_whose_length_only_a_head_tells_is_asked_for_once(collection, ser
     collection.app.drain(timeout=120)
     assert job.state == "INDEXED"
     assert len(server.gets("/a")) == 1
-    assert [path.read_bytes() for path in objects(collection.places)] == [CONTENT]
+    assert [path.read_bytes() for path in objects(collection.content_store)] == [CONTENT]
 
 
 def test_the_only_one_with_a_content_is_indexed_though_its_first_try_had_failed_after_it_was_whole(collection, server):
     """Its folder for people is a file, so that it cannot be named; a person mends that and retries."""
     line = f'{{"work_id": "w", "artifact_id": "a", "url": "{server.add("/a", CONTENT)}"}}'
     (job,) = collection.plan(read_manifest([line]))
-    collection.places.make()
-    obstacle = collection.places.root / "files" / "w"
+    collection.content_store.make()
+    obstacle = collection.content_store.root / "files" / "w"
     obstacle.write_bytes(b"")
     collection.app.drain(timeout=300)
     assert job.status == "ERROR"
@@ -144,7 +144,7 @@ def test_a_wrong_small_file_never_becomes_one(collection, server):
     (job,) = collection.plan(read_manifest([line]))
     collection.app.drain(timeout=120)
     assert (job.status, job.failure["error_class"]) == ("ERROR", "HASH_MISMATCH")
-    assert objects(collection.places) == []
+    assert objects(collection.content_store) == []
 
 
 def test_a_staging_folder_that_was_taken_away_is_a_conflict_and_tried_again(collection, server, tmp_path):
@@ -152,11 +152,11 @@ def test_a_staging_folder_that_was_taken_away_is_a_conflict_and_tried_again(coll
     with (tmp_path / "log").open("wb") as log:
         hand = worker(collection.settings, log)
         until(lambda: server.stalled, timeout=120)
-        shutil.rmtree(collection.places.staging)
+        shutil.rmtree(collection.content_store.staging)
         server.released.set()
         until(lambda: "retried" in [event.name for event in collection.app.journal.of(job.id)], timeout=120)
-        assert objects(collection.places) == []
-        collection.places.make()
+        assert objects(collection.content_store) == []
+        collection.content_store.make()
         until(lambda: job.status.settled, timeout=120)
         hand.terminate()
         assert hand.wait() == 0
@@ -164,33 +164,33 @@ def test_a_staging_folder_that_was_taken_away_is_a_conflict_and_tried_again(coll
     assert job.state == "INDEXED"
 
 
-def test_what_was_damaged_on_disk_is_replaced(places):
-    keep(places, CONTENT, SHA)
-    places.object(SHA).chmod(0o644)
-    places.object(SHA).write_bytes(b"damaged")
-    assert keep(places, CONTENT, SHA).is_new
-    assert places.object(SHA).read_bytes() == CONTENT
-    assert list(places.staging.iterdir()) == []
+def test_what_was_damaged_on_disk_is_replaced(content_store):
+    publish(content_store, CONTENT, SHA)
+    content_store.object(SHA).chmod(0o644)
+    content_store.object(SHA).write_bytes(b"damaged")
+    assert publish(content_store, CONTENT, SHA).is_new
+    assert content_store.object(SHA).read_bytes() == CONTENT
+    assert list(content_store.staging.iterdir()) == []
 
 
-def test_whatever_the_umask_says_everybody_may_read_and_nobody_write(places):
+def test_whatever_the_umask_says_everybody_may_read_and_nobody_write(content_store):
     before = os.umask(0o077)
     try:
-        keep(places, CONTENT, SHA)
+        publish(content_store, CONTENT, SHA)
     finally:
         os.umask(before)
-    assert places.object(SHA).stat().st_mode & 0o777 == 0o444
+    assert content_store.object(SHA).stat().st_mode & 0o777 == 0o444
 
 
-def test_the_same_content_twice_is_kept_once(places):
-    assert keep(places, CONTENT, SHA).is_new
-    before = places.object(SHA).stat().st_ino
-    assert not keep(places, CONTENT, SHA).is_new
-    assert places.object(SHA).stat().st_ino == before
-    assert len(objects(places)) == 1
+def test_the_same_content_twice_is_kept_once(content_store):
+    assert publish(content_store, CONTENT, SHA).is_new
+    before = content_store.object(SHA).stat().st_ino
+    assert not publish(content_store, CONTENT, SHA).is_new
+    assert content_store.object(SHA).stat().st_ino == before
+    assert len(objects(content_store)) == 1
 
 
-def test_a_trial_tells_what_a_folder_takes_and_leaves_nothing(places):
-    assert can_be_loose(places.staging)
-    assert list(places.staging.iterdir()) == []
-    assert not can_be_loose(places.staging / "missing")
+def test_a_trial_tells_what_a_folder_takes_and_leaves_nothing(content_store):
+    assert supports_anonymous_files(content_store.staging)
+    assert list(content_store.staging.iterdir()) == []
+    assert not supports_anonymous_files(content_store.staging / "missing")

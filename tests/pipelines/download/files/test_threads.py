@@ -12,9 +12,9 @@ def test_there_are_as_many_hands_as_are_needed_at_once_and_no_more_than_may_be()
     meeting = threading.Barrier(4)
 
     async def run(most, wishes, act):
-        hands = ThreadPool(most)
-        found = await asyncio.gather(*(hands.do(act) for _ in range(wishes)))
-        hands.close()
+        threads = ThreadPool(most)
+        found = await asyncio.gather(*(threads.do(act) for _ in range(wishes)))
+        threads.close()
         return found
 
     def meet():
@@ -30,11 +30,11 @@ def test_what_a_hand_raises_is_raised_where_it_is_waited_for():
         raise OSError("no")
 
     async def run():
-        hands = ThreadPool(1)
+        threads = ThreadPool(1)
         with pytest.raises(OSError, match="no"):
-            await hands.do(fail)
-        found = await hands.do(lambda: 7)
-        hands.close()
+            await threads.do(fail)
+        found = await threads.do(lambda: 7)
+        threads.close()
         return found
 
     assert asyncio.run(run()) == 7

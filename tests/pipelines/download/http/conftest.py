@@ -2,7 +2,7 @@
 
 import pytest
 
-from leasehold.pipelines.download.fetch import Part
+from leasehold.pipelines.download.files.part import Part
 from leasehold.pipelines.download.http.client import Options
 from tests.pipelines.download.http.sync_client import SyncClient
 

@@ -70,4 +70,4 @@ def failure_of(client, url, part):
 def leave_a_part(client, url, part, size):
     """Leave what an attempt that ended after so many bytes would have left."""
     part.path.write_bytes(CONTENT[:size])
-    part.write(part.note(client.head(url), 0))
+    part.write(part.sidecar(client.head(url), 0))

@@ -80,7 +80,7 @@ def test_nginx_refuses_a_range_behind_the_end_and_the_file_is_fetched_from_its_s
     url = nginx.url("/paper.txt")
     head = client.head(url)
     part.path.write_bytes(bytes(400_000))
-    part.write(part.note(head, 0))
+    part.write(part.sidecar(head, 0))
     assert fetch(client, url, part).sha256 == SHA
     assert 416 in [line.status for line in nginx.gets("/paper.txt")]
 
@@ -127,7 +127,7 @@ def test_s4_a_killed_worker_asks_nginx_for_nothing_that_is_on_disk_already(nginx
     nginx.add("large", LARGE)
     (artifact,) = read_manifest([nginx.url("/slow/large")])
     (job,) = collection.plan([artifact])
-    part = collection.places.part(artifact.key)
+    part = collection.content_store.part(artifact.key)
     reached = [0]
     with (tmp_path / "log").open("wb") as log:
         for _ in range(KILLS):

@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
-from leasehold.pipelines.download.fetch import SYNC_BYTES, Part, PartWriter, stream
+from leasehold.pipelines.download.fetch import stream
 from leasehold.pipelines.download.files.background_hash import BackgroundHash
+from leasehold.pipelines.download.files.part import Part
 from leasehold.pipelines.download.files.part_file import LockedPart
+from leasehold.pipelines.download.files.writer import SYNC_BYTES, PartWriter
 from leasehold.pipelines.download.http.client import Client, Head, Options
 from leasehold.pipelines.download.process.concurrency import ThreadPool
 from tests.support.wait import until
@@ -92,16 +94,16 @@ def part(tmp_path):
     return Part(tmp_path / "key.part", "this boot")
 
 
-async def fetch(url, part, draft, told):
+async def fetch(url, part, part_file, told):
     """Fetch a file as a worker does; the draft is closed whatever happens."""
-    client, hands = Client(Options(timeout=120)), ThreadPool(4)
+    client, threads = Client(Options(timeout=120)), ThreadPool(4)
     try:
-        with closing(draft):
+        with closing(part_file):
             head = await client.head(url)
-            return await stream(client, url, head, part, draft, lambda done, _: told.append(done), hands)
+            return await stream(client, url, head, part, part_file, lambda done, _: told.append(done), threads)
     finally:
         client.close()
-        hands.close()
+        threads.close()
         await asyncio.sleep(0)  # for what is closed on the loop itself
 
 
@@ -146,25 +148,25 @@ def test_a_sync_that_takes_long_holds_back_the_server_and_all_of_the_file_comes_
 
 def test_a_pen_pauses_once_while_it_syncs_and_hears_again_when_that_has_ended(part):
     async def run():
-        syncing, hands = Slow(), ThreadPool(4)
+        syncing, threads = Slow(), ThreadPool(4)
         tap: Any = Tap()
         view = memoryview(LARGE)[:SYNC_BYTES]
-        with closing(SlowDraft(part.path, syncing)) as draft:
-            trail = BackgroundHash(draft, hashlib.sha256(), 0, hands)
-            pen = PartWriter(draft, trail, tap, part, None, lambda *_: None, hands)
-            pen.write(view)
+        with closing(SlowDraft(part.path, syncing)) as part_file:
+            background = BackgroundHash(part_file, hashlib.sha256(), 0, threads)
+            writer = PartWriter(part_file, background, tap, part, None, lambda *_: None, threads)
+            writer.write(view)
             await wait_until(syncing.begun.is_set)
-            assert (tap.flows, pen.tick()) == (True, False)  # it is written on while the first stretch is synced
-            pen.write(view)
-            pen.write(view[:1])
-            assert (tap.flows, pen.tick(), tap.changes) == (False, True, 1)
+            assert (tap.flows, writer.tick()) == (True, False)  # it is written on while the first stretch is synced
+            writer.write(view)
+            writer.write(view[:1])
+            assert (tap.flows, writer.tick(), tap.changes) == (False, True, 1)
             syncing.may_end.set()
             await wait_until(lambda: tap.flows)
-            assert (pen.tick(), tap.changes) == (False, 2)
+            assert (writer.tick(), tap.changes) == (False, 2)
             noted = json.loads(part.path.with_suffix(".json").read_text())["synced"]
-            await pen.rest()
-            await trail.end()
-        hands.close()
+            await writer.wait()
+            await background.end()
+        threads.close()
         return noted
 
     assert asyncio.run(run()) == SYNC_BYTES
@@ -172,10 +174,10 @@ def test_a_pen_pauses_once_while_it_syncs_and_hears_again_when_that_has_ended(pa
 
 def test_a_sync_that_fails_takes_the_part_away_and_fails_the_stream(server, part):
     url = server.add("/a", LARGE[:FILE_BYTES])
-    draft = SlowDraft(part.path, error=OSError(errno.EIO, "the disk is gone"))
+    part_file = SlowDraft(part.path, error=OSError(errno.EIO, "the disk is gone"))
     with pytest.raises(OSError, match="the disk is gone"):
-        asyncio.run(fetch(url, part, draft, []))
-    assert draft.story[-1] == "closed"
+        asyncio.run(fetch(url, part, part_file, []))
+    assert part_file.story[-1] == "closed"
     assert list(part.path.parent.iterdir()) == []
 
 
@@ -184,13 +186,13 @@ def test_a_sync_that_fails_while_the_server_is_held_back_fails_the_stream_as_wel
 
     async def run():
         syncing, told = Slow(), list[int]()
-        draft = SlowDraft(part.path, syncing, error=OSError(errno.EIO, "the disk is gone"))
-        fetching = asyncio.create_task(fetch(url, part, draft, told))
+        part_file = SlowDraft(part.path, syncing, error=OSError(errno.EIO, "the disk is gone"))
+        fetching = asyncio.create_task(fetch(url, part, part_file, told))
         await wait_until(lambda: stands_still(told))
         syncing.may_end.set()
         with pytest.raises(OSError, match="the disk is gone"):
             await end_of(fetching)
-        return draft.story
+        return part_file.story
 
     assert asyncio.run(run())[-1] == "closed"
     assert list(part.path.parent.iterdir()) == []
@@ -204,21 +206,21 @@ def url(server, request):
     return server.add("/a", LARGE[:FILE_BYTES], stall_after=short)
 
 
-def cut_short(server, url, part, draft, busy):
+def cut_short(server, url, part, part_file, busy):
     """Cancel a fetch, twice, while threads are busy with its file; let them end one by one; return how it ended."""
     stall = server.resources["/a"].stall_after
 
     async def run():
         size = stall[0] if stall else FILE_BYTES
-        fetching = asyncio.create_task(fetch(url, part, draft, []))
-        await wait_until(lambda: all(one.begun.is_set() for one in busy) and draft.size >= size)
+        fetching = asyncio.create_task(fetch(url, part, part_file, []))
+        await wait_until(lambda: all(one.begun.is_set() for one in busy) and part_file.size >= size)
         for _ in range(2):
             fetching.cancel()
             await let_others_run()
         for number, one in enumerate(busy):
-            assert (fetching.done(), len(draft.story)) == (False, number)
+            assert (fetching.done(), len(part_file.story)) == (False, number)
             one.may_end.set()
-            await wait_until(lambda: len(draft.story) > number)  # noqa: B023 — it is over before the next
+            await wait_until(lambda: len(part_file.story) > number)  # noqa: B023 — it is over before the next
         found = await asyncio.gather(fetching, return_exceptions=True)
         return type(found[0])
 
@@ -227,30 +229,30 @@ def cut_short(server, url, part, draft, busy):
 
 def test_who_is_cancelled_while_a_sync_is_under_way_closes_the_file_after_it(server, url, part):
     syncing = Slow()
-    draft = SlowDraft(part.path, syncing)
-    assert cut_short(server, url, part, draft, [syncing]) is asyncio.CancelledError
-    assert draft.story == ["synced", "closed"]
+    part_file = SlowDraft(part.path, syncing)
+    assert cut_short(server, url, part, part_file, [syncing]) is asyncio.CancelledError
+    assert part_file.story == ["synced", "closed"]
     assert json.loads(part.path.with_suffix(".json").read_text())["synced"] >= SYNC_BYTES  # what is there counts
 
 
 def test_who_is_cancelled_while_bytes_are_hashed_closes_the_file_after_that(server, url, part):
     hashing = Slow()
-    draft = SlowDraft(part.path, hashing=hashing)
-    assert cut_short(server, url, part, draft, [hashing]) is asyncio.CancelledError
-    assert draft.story == ["hashed", "closed"]
+    part_file = SlowDraft(part.path, hashing=hashing)
+    assert cut_short(server, url, part, part_file, [hashing]) is asyncio.CancelledError
+    assert part_file.story == ["hashed", "closed"]
 
 
 @pytest.mark.parametrize("wanted", [["synced", "hashed"], ["hashed", "synced"]], ids=" then ".join)
 def test_who_is_cancelled_while_both_are_under_way_waits_for_both(server, url, part, wanted):
     busy = {"synced": Slow(), "hashed": Slow()}
-    draft = SlowDraft(part.path, busy["synced"], busy["hashed"])
-    assert cut_short(server, url, part, draft, [busy[done] for done in wanted]) is asyncio.CancelledError
-    assert draft.story == [*wanted, "closed"]
+    part_file = SlowDraft(part.path, busy["synced"], busy["hashed"])
+    assert cut_short(server, url, part, part_file, [busy[done] for done in wanted]) is asyncio.CancelledError
+    assert part_file.story == [*wanted, "closed"]
 
 
 def test_a_sync_that_fails_after_a_cancel_takes_the_part_away_too(server, url, part):
     syncing = Slow()
-    draft = SlowDraft(part.path, syncing, error=OSError(errno.EIO, "the disk is gone"))
-    assert cut_short(server, url, part, draft, [syncing]) is asyncio.CancelledError
-    assert draft.story == ["synced", "closed"]
+    part_file = SlowDraft(part.path, syncing, error=OSError(errno.EIO, "the disk is gone"))
+    assert cut_short(server, url, part, part_file, [syncing]) is asyncio.CancelledError
+    assert part_file.story == ["synced", "closed"]
     assert list(part.path.parent.iterdir()) == []

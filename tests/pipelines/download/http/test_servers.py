@@ -13,7 +13,7 @@ import pytest
 
 from leasehold import Transient
 from leasehold.pipelines.download import read_manifest
-from leasehold.pipelines.download.fetch import Part
+from leasehold.pipelines.download.files.part import Part
 from leasehold.pipelines.download.http.client import REDIRECTS_MAX
 from tests.pipelines.download.http.sync_client import CONTENT, SHA, failure_of, fetch
 from tests.support.db import rows
@@ -287,8 +287,8 @@ class Killed(BaseException):
 class Dying(Part):
     """A part whose process dies right after its note was written."""
 
-    def write(self, note):
-        super().write(note)
+    def write(self, sidecar):
+        super().write(sidecar)
         raise Killed
 
 
@@ -306,9 +306,9 @@ def test_a_wrong_hash_of_a_file_that_was_built_on_a_part_is_tried_once_more_from
     """The part may be to blame, and not the server."""
     url = server.add("/a", CONTENT)
     (artifact,) = read_manifest([json.dumps({"work_id": "w", "artifact_id": "a", "url": url, "sha256": SHA})])
-    spoilt = Part(collection.tools.places.part(artifact.key), collection.tools.boot)
+    spoilt = Part(collection.tools.content_store.part(artifact.key), collection.tools.boot)
     spoilt.path.write_bytes(bytes(70_000))
-    spoilt.write(spoilt.note(asyncio.run(collection.tools.client.head(url)), 0))
+    spoilt.write(spoilt.sidecar(asyncio.run(collection.tools.client.head(url)), 0))
     (job,) = collection.plan([artifact])
     collection.app.drain(timeout=120)
     assert (job.state, job.output["sha256"]) == ("INDEXED", SHA)

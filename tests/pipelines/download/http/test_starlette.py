@@ -57,7 +57,7 @@ def test_starlette_sends_a_file_that_was_replaced_from_its_start(server, client,
 def test_starlette_refuses_a_range_behind_the_end_and_the_file_is_fetched_from_its_start(server, client, part):
     url = server.url("/paper.pdf")
     part.path.write_bytes(bytes(400_000))
-    part.write(part.note(client.head(url), 0))
+    part.write(part.sidecar(client.head(url), 0))
     assert fetch(client, url, part).sha256 == SHA
     assert [line.status for line in server.gets("/paper.pdf")] == [416, 200]
 
@@ -84,7 +84,7 @@ def test_s4_a_killed_worker_asks_starlette_for_nothing_that_is_on_disk_already(s
     (folder / "large").write_bytes(LARGE)
     (artifact,) = read_manifest([server.url("/large")])
     (job,) = collection.plan([artifact])
-    part = collection.places.part(artifact.key)
+    part = collection.content_store.part(artifact.key)
     reached = [0]
     server.holds = list(HOLDS)
     with (tmp_path / "log").open("wb") as log:

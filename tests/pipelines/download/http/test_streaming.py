@@ -8,9 +8,11 @@ import pytest
 from msgspec.structs import replace
 
 from leasehold import Permanent, Transient
-from leasehold.pipelines.download.fetch import SYNC_BYTES, Note, Part, check
+from leasehold.pipelines.download.fetch import check
 from leasehold.pipelines.download.files.background_hash import AT_ONCE_BYTES, STEP_BYTES
 from leasehold.pipelines.download.files.content_store import hash_of
+from leasehold.pipelines.download.files.part import Part, Sidecar
+from leasehold.pipelines.download.files.writer import SYNC_BYTES
 from leasehold.pipelines.download.http.response import UnexpectedStatus
 from tests.pipelines.download.http.sync_client import CONTENT, SHA, fetch
 from tests.support.http.file_server import FileServer
@@ -105,7 +107,7 @@ def test_a_file_that_became_shorter_is_no_reason_to_give_up(server, client, part
         fetch(client, url, part)
     server.add("/a", CONTENT[:1000], etag=server.resources["/a"].etag)
     head = client.head(url)
-    part.write(Note(head.url, head.validator, head.length, 0, "this boot"))
+    part.write(Sidecar(head.url, head.validator, head.length, 0, "this boot"))
     assert client.stream(url, head, part).size == 1000
 
 
@@ -120,8 +122,8 @@ def test_after_another_boot_only_what_was_synced_is_built_on(server, client, tmp
     with pytest.raises(Transient):
         fetch(client, url, before)
     head = client.head(url)
-    assert before.reach(head) == 200_000
-    assert Part(tmp_path / "key.part", "this boot").reach(head) == 0
+    assert before.resumable_bytes(head) == 200_000
+    assert Part(tmp_path / "key.part", "this boot").resumable_bytes(head) == 0
 
 
 def test_the_rest_of_a_file_need_not_say_again_what_was_said_of_the_whole(server, client, tmp_path):

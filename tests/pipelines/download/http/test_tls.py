@@ -59,4 +59,4 @@ def test_a_file_of_a_server_that_nobody_trusts_fails_at_once_and_nothing_is_left
         collection.app.drain(timeout=120)
         assert (job.state, job.failure["error_class"]) == ("FAILED", "TLS_INVALID")
         assert safe.log == []
-    assert list(collection.places.root.rglob("*.part")) == []
+    assert list(collection.content_store.root.rglob("*.part")) == []

@@ -27,7 +27,7 @@ NOW = {"object_age": 0.0}
 
 def lay_part(collection, key, content=b"some", *, old=True):
     """Leave a part with its notes, as a worker does that was killed."""
-    part = collection.tools.places.part(key)
+    part = collection.tools.content_store.part(key)
     paths = [part, part.with_suffix(".json"), part.with_suffix(".new")]
     for path in paths:
         path.write_bytes(content)

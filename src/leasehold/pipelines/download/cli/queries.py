@@ -14,7 +14,7 @@ import click
 from leasehold.pipelines.download.process.locate import open_existing
 from leasehold.pipelines.download.repair.reconcile import OPERATION_SECONDS, PART_SECONDS, Reconciled, reconcile
 from leasehold.pipelines.download.repair.retry import retry
-from leasehold.pipelines.download.repair.verify import Told, verify
+from leasehold.pipelines.download.repair.verify import OnProgress, verify
 from leasehold.pipelines.download.reports.html import report_page
 from leasehold.pipelines.download.reports.report import make_report, report_lines
 from leasehold.pipelines.download.reports.text import state_counts
@@ -180,7 +180,7 @@ def repair_lines(done: Reconciled) -> Iterator[str]:
 
 
 @contextmanager
-def _reading_bar() -> Iterator[Told]:
+def _reading_bar() -> Iterator[OnProgress]:
     """Show the progress of reading on a terminal."""
     from rich.console import Console
     from rich.progress import Progress

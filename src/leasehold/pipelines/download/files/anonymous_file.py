@@ -23,7 +23,7 @@ class AnonymousFile:
         self._trouble: OSError | None = None
         self.size = len(content)
 
-    def seal(self) -> None:
+    def start_writeback(self) -> None:
         """Write it, and have it on its way to the disk."""
         try:
             self._descriptor = os.open(self._folder, os.O_TMPFILE | os.O_WRONLY, READ_ONLY)
@@ -34,7 +34,7 @@ class AnonymousFile:
         except OSError as error:
             self._trouble = error
 
-    def settle(self) -> OSError | None:
+    def fsync(self) -> OSError | None:
         """Have all of it survive a loss of power; return what went wrong."""
         if self._trouble is None:
             try:
@@ -64,15 +64,15 @@ class AnonymousFile:
             self._descriptor = -1
 
 
-def can_be_loose(folder: Path) -> bool:
+def supports_anonymous_files(folder: Path) -> bool:
     """Whether this folder takes files without a name, and gives them one."""
     if not hasattr(os, "O_TMPFILE"):
         return False
     trial = AnonymousFile(b"", folder)
     name = folder / f"{secrets.token_hex(32)}.part"
-    trial.seal()
+    trial.start_writeback()
     try:
-        if trial.settle() is not None:
+        if trial.fsync() is not None:
             return False
         trial.link(str(name))
         return True

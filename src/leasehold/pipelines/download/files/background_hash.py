@@ -19,10 +19,10 @@ STEP_BYTES: Final = 2 * 1024 * 1024
 class BackgroundHash:
     """The digest of a draft, from byte `start` on, which `digest` holds already."""
 
-    def __init__(self, draft: LockedPart, digest: Any, start: int, hands: ThreadPool) -> None:
-        self._draft = draft
+    def __init__(self, part_file: LockedPart, digest: Any, start: int, threads: ThreadPool) -> None:
+        self._part_file = part_file
         self._digest = digest
-        self._hands = hands
+        self._threads = threads
         self._turn = start + AT_ONCE_BYTES  # from here on it is hashed on threads
         self._hashed = self._written = start
         self._following: asyncio.Task[None] | None = None
@@ -46,7 +46,7 @@ class BackgroundHash:
         """Hash what is there, on a thread for each stretch: no thread is kept waiting for bytes to come."""
         while self._written - self._hashed >= self._least and not self._is_given_up:
             upto = self._written
-            await self._hands.do(partial(self._draft.hash_into, self._digest, self._hashed, upto))
+            await self._threads.do(partial(self._part_file.hash_into, self._digest, self._hashed, upto))
             self._hashed = upto
         self._following = None
 

@@ -21,7 +21,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final, Protocol
 
-from leasehold.pipelines.download.files.anonymous_file import can_be_loose
+from leasehold.pipelines.download.files.anonymous_file import supports_anonymous_files
 from leasehold.pipelines.download.files.part_file import BLOCK_BYTES, READ_ONLY
 from leasehold.pipelines.shell.locate import HOME
 
@@ -31,7 +31,7 @@ _unsafe: Final = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|\ud800-\udfff]+')
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class Publication:
     """Where a whole file lies; `is_new`: its content was not there before."""
 
     sha256: str
@@ -45,10 +45,10 @@ class Publishable(Protocol):
     def size(self) -> int:
         """How many they are."""
 
-    def seal(self) -> None:
+    def start_writeback(self) -> None:
         """Have them on their way to the disk."""
 
-    def settle(self) -> OSError | None:
+    def fsync(self) -> OSError | None:
         """Have them survive a loss of power; return what went wrong."""
 
     def link(self, target: str) -> None:
@@ -90,16 +90,16 @@ class ContentStore:
         return path.read_text(encoding="ascii")
 
     @cached_property
-    def takes_loose(self) -> bool:
+    def has_anonymous_files(self) -> bool:
         """Whether a content can be kept without a part here."""
-        return can_be_loose(self.staging)
+        return supports_anonymous_files(self.staging)
 
     def part(self, key: str) -> Path:
-        """Where a job's bytes are gathered."""
-        return Path(self.part_place(key))
+        """Where the bytes of a job are written."""
+        return Path(self.part_path(key))
 
-    def part_place(self, key: str) -> str:
-        """Likewise, as a plain text: it is asked for every file."""
+    def part_path(self, key: str) -> str:
+        """Return the same as plain text: it is needed for every file."""
         return f"{self._staging}/{key}.part"
 
     def object(self, sha256: str) -> Path:
@@ -110,64 +110,67 @@ class ContentStore:
         """Whether a content is there."""
         return self.object(sha256).is_file()
 
-    def keep(self, draft: Publishable, sha256: str) -> Kept:
+    def publish(self, part_file: Publishable, sha256: str) -> Publication:
         """Make a part whole under its hash. Safe to repeat: what a crash left half-done is completed."""
-        (kept,) = self.keep_all([(draft, sha256)])
+        (kept,) = self.publish_all([(part_file, sha256)])
         if isinstance(kept, Exception):
             raise kept
         return kept
 
-    def keep_all(self, drafts: Sequence[tuple[Publishable, str]]) -> list[Kept | Exception]:
+    def publish_all(self, part_files: Sequence[tuple[Publishable, str]]) -> list[Publication | Exception]:
         """Make parts whole, each as if it were alone; what can be synced for all of them at once is.
 
         All bytes are sent to the disk before the first is waited for, and nothing is changed between one sync and the
         next: then a journalling file system commits once or twice for all, not once for each.
         """
-        for draft, _ in drafts:
-            draft.seal()
-        troubles = [draft.settle() for draft, _ in drafts]
-        kept = [trouble or self._link(draft, sha256) for (draft, sha256), trouble in zip(drafts, troubles, strict=True)]
-        fine = {sha256[:2] for (_, sha256), one in zip(drafts, kept, strict=True) if isinstance(one, Kept)}
+        for part_file, _ in part_files:
+            part_file.start_writeback()
+        troubles = [part_file.fsync() for part_file, _ in part_files]
+        kept = [
+            trouble or self._link(part_file, sha256)
+            for (part_file, sha256), trouble in zip(part_files, troubles, strict=True)
+        ]
+        fine = {sha256[:2] for (_, sha256), one in zip(part_files, kept, strict=True) if isinstance(one, Publication)}
         for folder in sorted(fine):
             sync(f"{self._objects}/{folder}")
         sync(str(self._objects))
         # crash here: linked but not unlinked
         # The part is another name of the whole file; the next attempt finds that and takes the name away.
-        for (draft, _), one in zip(drafts, kept, strict=True):
-            if isinstance(one, Kept):
-                draft.finish()
+        for (part_file, _), one in zip(part_files, kept, strict=True):
+            if isinstance(one, Publication):
+                part_file.finish()
         return kept
 
-    def settle(self, sha256: str) -> None:
+    def ensure_durable(self, sha256: str) -> None:
         """Complete what whoever linked a content may have died before: nobody writes to it, and its name survives."""
         with suppress(OSError):
             self.object(sha256).chmod(READ_ONLY)
         sync(str(self.object(sha256).parent))
         sync(str(self._objects))
 
-    def _link(self, draft: Publishable, sha256: str) -> Kept | Exception:
+    def _link(self, part_file: Publishable, sha256: str) -> Publication | Exception:
         """Link a part under its hash. With plain texts: it is done for every file."""
         folder = f"{self._objects}/{sha256[:2]}"
         target = f"{folder}/{sha256[2:]}"
         try:
             try:
-                draft.link(target)
+                part_file.link(target)
             except FileNotFoundError:
                 os.makedirs(folder, exist_ok=True)  # noqa: PTH103
-                draft.link(target)
+                part_file.link(target)
         except FileExistsError:
-            return self._compare(draft, target, sha256)
+            return self._compare(part_file, target, sha256)
         except OSError as error:
             return error
-        return Kept(sha256, is_new=True)
+        return Publication(sha256, is_new=True)
 
-    def _compare(self, draft: Publishable, target: str, sha256: str) -> Kept | Exception:
+    def _compare(self, part_file: Publishable, target: str, sha256: str) -> Publication | Exception:
         """See that what is there is what it should be; if it is not, what was just fetched takes its place."""
         try:
-            if hash_of(Path(target)) == (sha256, draft.size):
-                return Kept(sha256, is_new=False)
-            draft.replace(target)
-            return Kept(sha256, is_new=True)
+            if hash_of(Path(target)) == (sha256, part_file.size):
+                return Publication(sha256, is_new=False)
+            part_file.replace(target)
+            return Publication(sha256, is_new=True)
         except OSError as error:
             return error
 

@@ -86,12 +86,12 @@ class LockedPart:
         """Have its bytes survive a loss of power."""
         os.fdatasync(self.descriptor)
 
-    def seal(self) -> None:
+    def start_writeback(self) -> None:
         """Have its bytes on their way to the disk."""
-        with suppress(OSError):  # what it would say, `settle` says
+        with suppress(OSError):  # what it would say, `fsync` says
             os.posix_fadvise(self.descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
 
-    def settle(self) -> OSError | None:
+    def fsync(self) -> OSError | None:
         """Have all of it survive a loss of power; return what went wrong.
 
         A part that was not synced is taken away: the kernel tells of that once, and the next sync would say nothing.
@@ -129,8 +129,8 @@ class LockedPart:
         self.descriptor = -1
 
 
-def hashed(draft: LockedPart, upto: int) -> Any:
+def hashed(part_file: LockedPart, upto: int) -> Any:
     """Return a digest over the first so many bytes, which must be there."""
     digest = hashlib.sha256()
-    draft.hash_into(digest, 0, upto)
+    part_file.hash_into(digest, 0, upto)
     return digest

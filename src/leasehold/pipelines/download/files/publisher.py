@@ -1,15 +1,17 @@
-"""FINALIZE for many at once: parts become whole files with names, and the disk is synced for all of them."""
+"""FINALIZE for many files at once: each is linked under its hash and named, and the disk is synced for all of them."""
 
 from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
+
+from msgspec import Struct
 
 from leasehold.batching import Batcher, UncancellableFuture
-from leasehold.pipelines.download.fetch import Part
 from leasehold.pipelines.download.files.anonymous_file import AnonymousFile
-from leasehold.pipelines.download.files.content_store import ContentStore, Kept
+from leasehold.pipelines.download.files.content_store import ContentStore, Publication
+from leasehold.pipelines.download.files.part import Part
 from leasehold.pipelines.download.files.part_file import LockedPart
 from leasehold.pipelines.download.index.index import Index
 
@@ -18,72 +20,78 @@ GROUP_MAX: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """All bytes of a file, what they hash to, and what people shall find them by.
+    """All bytes of a file, their hash, and the name that people shall find them by.
 
-    They are in a draft, or in memory; without either they should be whole already.
+    They are in a part or in memory; without either they should be published already.
     """
 
     part: Part
-    draft: LockedPart | None
+    part_file: LockedPart | None
     sha256: str
     key: str
     work_id: str
-    wanted: str
+    filename: str
     content: bytes | None = None
 
 
-class Finisher:
-    """Makes parts whole."""
+class Published(Struct, frozen=True, omit_defaults=True):
+    """A published file. `is_part_missing`: it is not, since somebody removed its part."""
 
-    def __init__(self, places: ContentStore, index: Index) -> None:
-        self._places = places
+    is_new: bool = False
+    name: str = ""
+    is_part_missing: bool = False
+
+
+class Publisher:
+    """Publishes files in batches."""
+
+    def __init__(self, content_store: ContentStore, index: Index) -> None:
+        self._content_store = content_store
         self._index = index
-        self._batcher: Batcher[Ready, dict[str, Any]] = Batcher(
-            "leasehold-finisher", self._finish, GROUP_MAX, UncancellableFuture
+        self._batcher: Batcher[Ready, Published] = Batcher(
+            "leasehold-publisher", self._publish, GROUP_MAX, UncancellableFuture
         )
 
-    def finish(self, ready: Ready) -> asyncio.Future[dict[str, Any]]:
-        """Make one whole: whether its content is new, and its name; or that somebody took the part away.
-
-        Whoever waits is not cut short before that is done: it has the part in hand.
-        """
+    def publish(self, ready: Ready) -> asyncio.Future[Published]:
+        """Publish a file. Nobody who waits is cancelled before that is done: the part is in use."""
         return self._batcher.submit(ready)
 
-    def _finish(self, group: list[Ready]) -> list[dict[str, Any] | Exception]:
-        sheets = [self._sheet(one) for one in group]
+    def _publish(self, batch: list[Ready]) -> list[Published | Exception]:
+        sources = [self._source(ready) for ready in batch]
         try:
-            pairs = [(sheet, one.sha256) for sheet, one in zip(sheets, group, strict=True) if sheet is not None]
-            answers = iter(self._places.keep_all(pairs))
+            pairs = [(source, ready.sha256) for source, ready in zip(sources, batch, strict=True) if source is not None]
+            results = iter(self._content_store.publish_all(pairs))
             return [
-                self._end(one, None if sheet is None else next(answers))
-                for sheet, one in zip(sheets, group, strict=True)
+                self._name(ready, None if source is None else next(results))
+                for source, ready in zip(sources, batch, strict=True)
             ]
         finally:
-            for sheet in sheets:
-                if isinstance(sheet, AnonymousFile):
-                    sheet.close()
+            for source in sources:
+                if isinstance(source, AnonymousFile):
+                    source.close()
 
-    def _sheet(self, one: Ready) -> LockedPart | AnonymousFile | None:
-        return one.draft if one.content is None else AnonymousFile(one.content, self._places.staging)
+    def _source(self, ready: Ready) -> LockedPart | AnonymousFile | None:
+        return ready.part_file if ready.content is None else AnonymousFile(ready.content, self._content_store.staging)
 
-    def _end(self, one: Ready, kept: Kept | Exception | None) -> dict[str, Any] | Exception:
-        """Give a name. A part that is not there was whole before, if its content is."""
+    def _name(self, ready: Ready, result: Publication | Exception | None) -> Published | Exception:
+        """Name a file. One whose part is missing was published before, if its content is there."""
         try:
-            if isinstance(kept, Kept):
-                is_new = kept.is_new
-            elif kept is not None and not isinstance(kept, FileNotFoundError):
-                return kept
-            elif self._places.has(one.sha256):
-                self._places.settle(one.sha256)
-                is_new = not self._index.has_content(one.sha256, one.key)
+            if isinstance(result, Publication):
+                is_new = result.is_new
+            elif result is not None and not isinstance(result, FileNotFoundError):
+                return result
+            elif self._content_store.has(ready.sha256):
+                self._content_store.ensure_durable(ready.sha256)
+                is_new = not self._index.has_content(ready.sha256, ready.key)
             else:
-                return {"gone": True}
-            if one.content is None:
-                one.part.forget()
-            return {"is_new": is_new, "name": self._places.name(one.work_id, one.wanted, one.key, one.sha256)}
-        except Exception as error:  # noqa: BLE001 — it is this one's alone
+                return Published(is_part_missing=True)
+            if ready.content is None:
+                ready.part.forget()
+            name = self._content_store.name(ready.work_id, ready.filename, ready.key, ready.sha256)
+            return Published(is_new=is_new, name=name)
+        except Exception as error:  # noqa: BLE001 — it is this file's alone
             return error
 
     def close(self) -> None:
-        """Finish what is left."""
+        """Publish what waits, and stop."""
         self._batcher.close()

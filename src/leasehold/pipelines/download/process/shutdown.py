@@ -39,7 +39,7 @@ class ShutdownGuard:
         self._told.discard(lane)
         return was_told
 
-    def be_patient(self, patience: float) -> None:
+    def extend_patience(self, patience: float) -> None:
         """Have the block that runs now left alone so many seconds longer."""
         lane = asyncio.current_task()
         if lane in self._present:
@@ -59,10 +59,10 @@ class ShutdownGuard:
 class _Guarded:
     """A block that may be cut short. It is entered several times for every file: no generator."""
 
-    __slots__ = ("_lane", "_patience", "_task", "_waiters")
+    __slots__ = ("_lane", "_patience", "_shutdown", "_task")
 
-    def __init__(self, waiters: ShutdownGuard, task: Task, patience: float) -> None:
-        self._waiters = waiters
+    def __init__(self, shutdown: ShutdownGuard, task: Task, patience: float) -> None:
+        self._shutdown = shutdown
         self._task = task
         self._patience = patience
         lane = asyncio.current_task()
@@ -70,12 +70,12 @@ class _Guarded:
         self._lane = lane
 
     def __enter__(self) -> None:
-        self._waiters.enter(self._lane, self._task, self._patience)
+        self._shutdown.enter(self._lane, self._task, self._patience)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        was_told = self._waiters.leave(self._lane)
+        was_told = self._shutdown.leave(self._lane)
         is_cut = isinstance(error, asyncio.CancelledError)
         if is_cut and was_told and self._lane.uncancel() == 0:  # by nobody else
             raise Released("the worker is stopping") from None

@@ -20,9 +20,9 @@ COPY: Final = "copy"
 class Healer:
     """Looks for copies: where the name for people should be, and among the parts."""
 
-    def __init__(self, places: ContentStore) -> None:
-        self._places = places
-        self._root = str(places.root)
+    def __init__(self, content_store: ContentStore) -> None:
+        self._content_store = content_store
+        self._root = str(content_store.root)
 
     def is_whole(self, row: Row) -> bool:
         """Whether the name of a row leads to its content and that is there: so it is with nearly all of them."""
@@ -40,13 +40,13 @@ class Healer:
         return any(self._heal_from(path, row) for path in self._copies(row))
 
     def _heal_from(self, path: Path, row: Row) -> bool:
-        unfinished = self._places.staging / f"{row.key}.{_mine()}.{COPY}"
+        unfinished = self._content_store.staging / f"{row.key}.{_mine()}.{COPY}"
         try:
             shutil.copyfile(path, unfinished)
-            with closing(LockedPart(unfinished, make=False)) as draft:
-                if draft.size != row.size or hashed(draft, row.size).hexdigest() != row.sha256:
+            with closing(LockedPart(unfinished, make=False)) as part_file:
+                if part_file.size != row.size or hashed(part_file, row.size).hexdigest() != row.sha256:
                     return False
-                self._places.keep(draft, row.sha256)
+                self._content_store.publish(part_file, row.sha256)
                 return True
         except FileNotFoundError:
             return False  # it was taken away meanwhile
@@ -54,16 +54,18 @@ class Healer:
             unfinished.unlink(missing_ok=True)
 
     def _copies(self, row: Row) -> list[Path]:
-        named = self._places.root / row.path
+        named = self._content_store.root / row.path
         found = [named] if named.is_file() and not named.is_symlink() else []
-        return [path for path in [*found, *sorted(self._places.staging.glob("*.part"))] if _has_size(path, row.size)]
+        return [
+            path for path in [*found, *sorted(self._content_store.staging.glob("*.part"))] if _has_size(path, row.size)
+        ]
 
     def link(self, row: Row) -> bool:
         """Make the name of a row lead to its content where it leads nowhere; say whether it was made."""
-        link = self._places.root / row.path
+        link = self._content_store.root / row.path
         if link.exists() and (link.is_symlink() or not self._is_copy(link, row)):
             return False  # a name that leads to something is a person's to judge
-        aim = os.path.relpath(self._places.object(row.sha256), link.parent)
+        aim = os.path.relpath(self._content_store.object(row.sha256), link.parent)
         link.parent.mkdir(parents=True, exist_ok=True)
         unfinished = link.with_name(f".{row.key}.{_mine()}")
         with suppress(FileExistsError):

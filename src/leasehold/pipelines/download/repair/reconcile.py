@@ -80,7 +80,7 @@ class _Round:
 
     def __init__(self, collection: Collection, now: float) -> None:
         self._collection = collection
-        self._places = collection.places
+        self._content_store = collection.content_store
         self._index = collection.tools.index
         self._now = now
         self._jobs: dict[str, Job] | None = None
@@ -89,7 +89,9 @@ class _Round:
 
     def run(self, part_age: float, op_age: float, object_age: float) -> Reconciled:
         self._collection.app.manual.sweep()  # what a worker that is gone has held is held by nobody
-        present = set(objects_of(self._places))  # before the rows are read, so that no file is too new for its row
+        present = set(
+            objects_of(self._content_store)
+        )  # before the rows are read, so that no file is too new for its row
         losses = self._losses()  # before parts are removed: one of them may be the copy that heals
         return Reconciled(
             removed=tuple(self._parts(part_age)),
@@ -115,7 +117,7 @@ class _Round:
     def _parts(self, age: float) -> Iterator[str]:
         """Remove what lies in staging, is old, and belongs to a job that has ended or to none."""
         groups: dict[str, list[Path]] = {}
-        for path in self._places.staging.iterdir():
+        for path in self._content_store.staging.iterdir():
             key = path.name.partition(".")[0]
             if len(key) == KEY_LENGTH:
                 groups.setdefault(key, []).append(path)
@@ -125,9 +127,9 @@ class _Round:
 
     def _remove(self, key: str, paths: list[Path], age: float) -> Iterator[str]:
         """Remove what is left of a part, unless somebody has begun to build on it since."""
-        draft = None
+        part_file = None
         try:
-            draft = LockedPart(self._places.part(key), make=False)
+            part_file = LockedPart(self._content_store.part(key), make=False)
         except (FileNotFoundError, PermissionError):
             pass  # a note alone, or what nobody can write to any more
         except Transient:
@@ -137,8 +139,8 @@ class _Round:
                 path.unlink(missing_ok=True)
                 yield path.name
         finally:
-            if draft is not None:
-                draft.close()
+            if part_file is not None:
+                part_file.close()
 
     def _is_wanted(self, key: str) -> bool:
         """Whether a job that has not ended, and so may be at work now, will build on a part."""
@@ -153,7 +155,7 @@ class _Round:
 
     def _losses(self) -> dict[str, tuple[str, ...]]:
         """Heal rows whose file or name is missing, or say that they are."""
-        healer = Healer(self._places)
+        healer = Healer(self._content_store)
         done: dict[str, list[str]] = {"healed": [], "linked": [], FINAL_MISSING: []}
         for row in self._index.rows():
             self._hashes.add(row.sha256)
@@ -163,7 +165,7 @@ class _Round:
         return {name: tuple(paths) for name, paths in done.items()}
 
     def _loss(self, healer: Healer, row: Row) -> str | None:
-        was_here = self._places.has(row.sha256)
+        was_here = self._content_store.has(row.sha256)
         if not was_here and not healer.heal(row):
             lost = row.reason is None and self._index.mark_missing(row, states.FAILED, FINAL_MISSING)
             return FINAL_MISSING if lost else None
@@ -171,7 +173,7 @@ class _Round:
             relinked = healer.link(row)
             return "healed" if not was_here else "linked" if relinked else None
         # A person has put it back, or another artifact has brought the same content.
-        if hash_of(self._places.object(row.sha256))[0] != row.sha256 or not self._index.mark_present(
+        if hash_of(self._content_store.object(row.sha256))[0] != row.sha256 or not self._index.mark_present(
             row, states.INDEXED
         ):
             return None
@@ -186,7 +188,7 @@ class _Round:
         for path in old:
             deed = self._stranger(path, claims.get(named_hash(str(path)), []))
             if deed:
-                done[deed].append(str(path.relative_to(self._places.root)))
+                done[deed].append(str(path.relative_to(self._content_store.root)))
         return {name: tuple(paths) for name, paths in done.items()}
 
     def _is_settled(self, path: Path, age: float) -> bool:
@@ -217,7 +219,7 @@ class _Round:
         sha256, size = hash_of(path)
         if sha256 != named_hash(str(path)):
             return "changed"
-        if not jobs or self._places.object(sha256) != path:
+        if not jobs or self._content_store.object(sha256) != path:
             return "unknown"
         adopted = False
         for job in jobs:
@@ -232,7 +234,7 @@ class _Round:
         streamed: dict[str, Any] = next((one.result for one in done if one.kind == "STREAM" and one.result), {})
         key, url = artifact_key(job.key), wanted["url"]
         name = wanted.get("filename") or name_of(url)
-        path = (job.output or {}).get("path") or self._places.name(wanted["work_id"], name, key, sha256)
+        path = (job.output or {}).get("path") or self._content_store.name(wanted["work_id"], name, key, sha256)
         return Row(
             key=key,
             work_id=wanted["work_id"],

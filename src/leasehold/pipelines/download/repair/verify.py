@@ -20,7 +20,7 @@ LINK: Final = "link"
 UNKNOWN: Final = "unknown"
 THREADS_MAX: Final = 8
 BATCH_MAX: Final = 1_000
-Told = Callable[[int, int], None]
+OnProgress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,23 +56,23 @@ class Verified:
         return {**asdict(self), "is_well": self.is_well, "differences": [one.plain() for one in self.differences]}
 
 
-def verify(collection: Collection, tell: Told = lambda *_: None) -> Verified:
+def verify(collection: Collection, on_progress: OnProgress = lambda *_: None) -> Verified:
     """Hash every content of the index, each once, and follow every name; nothing is changed."""
-    places, index = collection.places, collection.tools.index
-    present = set(objects_of(places))  # before the rows are read: what comes later is not taken for unknown
+    content_store, index = collection.content_store, collection.tools.index
+    present = set(objects_of(content_store))  # before the rows are read: what comes later is not taken for unknown
     rows = list(index.rows())
     contents: dict[str, list[Row]] = {}
     for row in rows:
         contents.setdefault(row.sha256, []).append(row)
-    found, size = _hashed(places, contents, tell)
-    found += [one for row in rows if row.reason is None and (one := _name(places, row))]
-    found += [Difference(UNKNOWN, _below(places, path)) for path in strangers_of(present, contents.keys())]
+    found, size = _hashed(content_store, contents, on_progress)
+    found += [one for row in rows if row.reason is None and (one := _name(content_store, row))]
+    found += [Difference(UNKNOWN, _below(content_store, path)) for path in strangers_of(present, contents.keys())]
     return Verified(len(rows), len(contents), size, tuple(found))
 
 
-def objects_of(places: ContentStore) -> Iterator[str]:
+def objects_of(content_store: ContentStore) -> Iterator[str]:
     """Yield the path of every file among the contents on disk."""
-    for folder, _, names in os.walk(places.root / "sha256"):
+    for folder, _, names in os.walk(content_store.root / "sha256"):
         yield from (f"{folder}/{name}" for name in names)
 
 
@@ -91,46 +91,48 @@ def named_hash(path: str) -> str:
     return "".join(path.rsplit("/", 2)[-2:])
 
 
-def _hashed(places: ContentStore, contents: dict[str, list[Row]], tell: Told) -> tuple[list[Difference], int]:
+def _hashed(
+    content_store: ContentStore, contents: dict[str, list[Row]], on_progress: OnProgress
+) -> tuple[list[Difference], int]:
     """Hash every content, and return what differs and how many bytes were read."""
     found: list[Difference] = []
     size = 0
-    for done, (sha256, now, length) in enumerate(_read(places, sorted(contents)), 1):
+    for done, (sha256, now, length) in enumerate(_read(content_store, sorted(contents)), 1):
         size += length
-        tell(done, len(contents))
+        on_progress(done, len(contents))
         if now != sha256:
-            found.append(_difference(places, sha256, contents[sha256], now))
+            found.append(_difference(content_store, sha256, contents[sha256], now))
     return found, size
 
 
-def _read(places: ContentStore, hashes: Iterable[str]) -> Iterator[tuple[str, str | None, int]]:
+def _read(content_store: ContentStore, hashes: Iterable[str]) -> Iterator[tuple[str, str | None, int]]:
     """Read contents on many threads, in batches, so that a large index does not become a large queue."""
     waiting = iter(hashes)
     with ThreadPoolExecutor(min(THREADS_MAX, (os.cpu_count() or 1) * 2)) as pool:
         while batch := list(islice(waiting, BATCH_MAX)):
-            for sha256, found in zip(batch, pool.map(lambda one: _content(places, one), batch), strict=True):
+            for sha256, found in zip(batch, pool.map(lambda one: _content(content_store, one), batch), strict=True):
                 yield sha256, *found
 
 
-def _content(places: ContentStore, sha256: str) -> tuple[str | None, int]:
+def _content(content_store: ContentStore, sha256: str) -> tuple[str | None, int]:
     try:
-        return hash_of(places.object(sha256))
+        return hash_of(content_store.object(sha256))
     except OSError:
         return None, 0
 
 
-def _difference(places: ContentStore, sha256: str, rows: Iterable[Row], now: str | None) -> Difference:
+def _difference(content_store: ContentStore, sha256: str, rows: Iterable[Row], now: str | None) -> Difference:
     keys = tuple(row.key for row in rows)
-    return Difference(CHANGED if now else MISSING, _below(places, places.object(sha256)), keys, now)
+    return Difference(CHANGED if now else MISSING, _below(content_store, content_store.object(sha256)), keys, now)
 
 
-def _name(places: ContentStore, row: Row) -> Difference | None:
+def _name(content_store: ContentStore, row: Row) -> Difference | None:
     """Return what is wrong with a name: it leads nowhere, or not to its content."""
-    link = places.root / row.path
-    if link.is_symlink() and str(link.readlink()) == os.path.relpath(places.object(row.sha256), link.parent):
+    link = content_store.root / row.path
+    if link.is_symlink() and str(link.readlink()) == os.path.relpath(content_store.object(row.sha256), link.parent):
         return None
     return Difference(LINK, row.path, (row.key,))
 
 
-def _below(places: ContentStore, path: Path) -> str:
-    return str(path.relative_to(places.root))
+def _below(content_store: ContentStore, path: Path) -> str:
+    return str(path.relative_to(content_store.root))
