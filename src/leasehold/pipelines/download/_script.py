@@ -41,7 +41,7 @@ class Holding:
     is_over: bool = False
 
 
-class HeldAttempts:
+class ScriptLeases:
     """What this process holds, by connection, database and job: a thread with another connection is another worker."""
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ class HeldAttempts:
             self._known.pop((id(found.connection), found.place, job_id), None)
 
 
-HOLDINGS: Final = HeldAttempts()
+HOLDINGS: Final = ScriptLeases()
 
 
 def by_hand(task: Task, work_id: str, artifact_id: str, url: str, **_wanted: str) -> None:

@@ -24,7 +24,7 @@ from leasehold.pipelines.download.index.index import Index
 from leasehold.pipelines.download.manifest import Artifact
 from leasehold.pipelines.download.process.concurrency import ThreadPool
 from leasehold.pipelines.download.process.shutdown import ShutdownGuard
-from leasehold.pipelines.download.tools import Tools
+from leasehold.pipelines.download.process.tools import Tools
 from leasehold.pipelines.shell.locate import HOME, local_database
 
 KIND: Final = "artifact"

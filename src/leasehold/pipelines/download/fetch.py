@@ -18,7 +18,7 @@ from leasehold.pipelines.download.process.concurrency import ThreadPool
 
 
 class Streamed(Struct, frozen=True):
-    """What a whole part holds. `fetched`: how many of its bytes came in the last answer."""
+    """What a whole part holds. `fetched`: how many of its bytes came in the last response."""
 
     sha256: str
     size: int
@@ -54,7 +54,7 @@ async def stream(
     threads: ThreadPool,
     body: Body | None = None,
 ) -> Streamed:
-    """Fetch what is missing of a part and return what it holds then. `body`: the answer, if that is here already."""
+    """Fetch what is missing of a part and return what it holds then. `body`: the response, if it is here already."""
     sidecar, digest = None, hashlib.sha256()
     if body is None:
         if (found := await whole_part(head, part, part_file, threads)) is not None:
@@ -99,7 +99,7 @@ async def read_small(body: Body, on_progress: OnProgress) -> tuple[Streamed, byt
 
 
 async def _copied(body: Body, writer: PartWriter, background: BackgroundHash) -> Streamed:
-    """Take in a body; nothing of it is under way on a thread when this ends."""
+    """Write a body; no thread works on it when this ends."""
     try:
         await body.copy_in(writer.write, writer.tick)
         sha256 = await background.end()
@@ -113,7 +113,7 @@ async def _copied(body: Body, writer: PartWriter, background: BackgroundHash) ->
 
 
 async def _opened(client: Client, url: str, start: int, sidecar: Sidecar | None) -> Body | None:
-    """Ask for what is missing, if it is of the file that the part is of; else for all of it. None: nothing is."""
+    """Request what is missing, if the part is of the same file; else all of it. None: nothing is missing."""
     if not start or sidecar is None:
         return await client.open(url)
     try:
@@ -126,34 +126,34 @@ async def _opened(client: Client, url: str, start: int, sidecar: Sidecar | None)
         return await client.open(url)  # it has changed its length since
     if body.start and _is_rest_of_other(body.head, sidecar):
         body.close()
-        return await client.open(url)  # from a server that does not heed If-Range
+        return await client.open(url)  # from a server that ignores If-Range
     return body
 
 
 def _is_rest_of_other(found: Head, sidecar: Sidecar) -> bool:
-    """Whether an answer with a part tells of another file than the note; it need not tell everything."""
-    told = found.etag if sidecar.validator and sidecar.validator.startswith('"') else found.modified
-    return (told is not None and told != sidecar.validator) or (
+    """Whether a partial response is of another file than the sidecar; it need not state everything."""
+    stated = found.etag if sidecar.validator and sidecar.validator.startswith('"') else found.modified
+    return (stated is not None and stated != sidecar.validator) or (
         None not in (found.length, sidecar.length) and found.length != sidecar.length
     )
 
 
 def _is_other(found: Head, wanted: Head) -> bool:
-    """Whether an answer tells of another file than was asked for. An answer with a part need not tell everything."""
+    """Whether a response is of another file than was requested. A partial response need not state everything."""
     tags = (found.etag, wanted.etag) if found.etag and wanted.etag else (found.modified, wanted.modified)
     return any(None not in pair and pair[0] != pair[1] for pair in (tags, (found.length, wanted.length)))
 
 
 def _is_short(streamed: Streamed, found: Head, wanted: Head) -> bool:
-    """Whether HEAD has told another length of the same file."""
+    """Whether HEAD has stated another length for the same file."""
     return wanted.length is not None and streamed.size != wanted.length and not _is_other(found, wanted)
 
 
 def _check_end(streamed: Streamed, found: Head, wanted: Head) -> None:
-    """See that a body that ended with its connection was whole, by what HEAD says of the same file."""
+    """See that a body that ended with its connection was whole, by the length that HEAD states."""
     if _is_short(streamed, found, wanted):
-        said = f"{streamed.url} ended after {streamed.size:,} of {wanted.length:,} bytes"
-        raise Transient(said, error_class="NETWORK_RESET")
+        message = f"{streamed.url} ended after {streamed.size:,} of {wanted.length:,} bytes"
+        raise Transient(message, error_class="NETWORK_RESET")
 
 
 def _streamed(head: Head, sha256: str, size: int, fetched: int) -> Streamed:
@@ -161,8 +161,8 @@ def _streamed(head: Head, sha256: str, size: int, fetched: int) -> Streamed:
 
 
 def check(streamed: Streamed, sha256: str | None) -> None:
-    """Refuse a file whose content is not the one that was wanted. One that was built on a part deserves a fresh try."""
+    """Refuse a file whose content is not the one that was wanted. One that was resumed is tried once more."""
     if sha256 is not None and streamed.sha256 != sha256:
         kind = Permanent if streamed.fetched == streamed.size else Transient
-        said = f"{streamed.url} has the sha256 {streamed.sha256}, and {sha256} was wanted"
-        raise kind(said, error_class="HASH_MISMATCH")
+        message = f"{streamed.url} has the sha256 {streamed.sha256}; expected {sha256}"
+        raise kind(message, error_class="HASH_MISMATCH")

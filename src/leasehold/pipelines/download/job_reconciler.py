@@ -17,12 +17,12 @@ from leasehold.pipelines.download import states
 from leasehold.pipelines.download._script import TTL_SECONDS, Engine, engine
 from leasehold.pipelines.download.files.content_store import hash_of, sync
 
-__all__ = ["Reconciled", "cleanup_stale_leases", "cleanup_stale_ops", "reconcile_jobs"]
+__all__ = ["ReconcileCounts", "cleanup_stale_leases", "cleanup_stale_ops", "reconcile_jobs"]
 
 _words = re.compile(r"[0-9A-Za-z]+")
 
 
-class Reconciled(NamedTuple):
+class ReconcileCounts(NamedTuple):
     """How many stale parts were removed, and how many rows without their file were healed, or failed for good."""
 
     deleted_files: int
@@ -38,7 +38,7 @@ class Finalized(NamedTuple):
     sha256: str | None
 
 
-def reconcile_jobs(conn: object, staging_root: Path | str, max_age_s: float = 3_600) -> Reconciled:
+def reconcile_jobs(conn: object, staging_root: Path | str, max_age_s: float = 3_600) -> ReconcileCounts:
     """Remove `.part` files of no live lease that are older than `max_age_s`; mend jobs whose final file is gone.
 
     A part belongs to a lease if the job's id or key is a word of its name. Where a job's FINALIZE said `final_path` (or
@@ -46,7 +46,7 @@ def reconcile_jobs(conn: object, staging_root: Path | str, max_age_s: float = 3_
     which there is none fails as `final_missing`, unless it is in the index already.
     """
     with engine(conn) as found:
-        return Reconciled(_remove_stale(found, Path(staging_root), max_age_s), _mend(found))
+        return ReconcileCounts(_remove_stale(found, Path(staging_root), max_age_s), _mend(found))
 
 
 def cleanup_stale_leases(conn: object) -> int:

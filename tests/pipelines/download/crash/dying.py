@@ -19,7 +19,7 @@ from leasehold.pipelines.download import Collection
 from leasehold.pipelines.download.collection import THREADS_MAX, settings_of_this_process
 from leasehold.pipelines.download.files.content_store import ContentStore
 from leasehold.pipelines.download.process.concurrency import ThreadPool
-from leasehold.pipelines.download.tools import Tools
+from leasehold.pipelines.download.process.tools import Tools
 from tests.support.processes.fork_server import ROOT, start_module
 
 NEVER = "never"

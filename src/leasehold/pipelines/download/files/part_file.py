@@ -34,15 +34,15 @@ class LockedPart:
                 os.close(self.descriptor)
                 raise
             os.close(self.descriptor)
-        raise Transient(f"{path.name} is being replaced all the time", error_class="CONFLICT")
+        raise Transient(f"{path.name} is replaced again and again", error_class="CONFLICT")
 
     def _is_mine(self) -> bool:
         """Lock it, and see that it is still the part, and no other name of a whole file."""
         try:
             fcntl.flock(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            said = f"{self.path.name} is still being written by an attempt before"
-            raise Transient(said, error_class="CONFLICT") from None
+            message = f"{self.path.name} is still being written by a previous attempt"
+            raise Transient(message, error_class="CONFLICT") from None
         if not self.is_in_place:
             return False
         if os.fstat(self.descriptor).st_nlink == 1:
@@ -83,18 +83,18 @@ class LockedPart:
             view = view[os.write(self.descriptor, view) :]
 
     def sync(self) -> None:
-        """Have its bytes survive a loss of power."""
+        """Sync its bytes to the disk."""
         os.fdatasync(self.descriptor)
 
     def start_writeback(self) -> None:
-        """Have its bytes on their way to the disk."""
-        with suppress(OSError):  # what it would say, `fsync` says
+        """Start to write its bytes to the disk."""
+        with suppress(OSError):  # `fsync` reports it
             os.posix_fadvise(self.descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
 
     def fsync(self) -> OSError | None:
-        """Have all of it survive a loss of power; return what went wrong.
+        """Sync all of it to the disk; return what went wrong.
 
-        A part that was not synced is taken away: the kernel tells of that once, and the next sync would say nothing.
+        A part that could not be synced is removed: the kernel reports that once, and the next sync would succeed.
         """
         try:
             os.fsync(self.descriptor)
@@ -106,7 +106,7 @@ class LockedPart:
     def link(self, target: str) -> None:
         """Give it another name."""
         if not self.is_in_place:
-            raise FileNotFoundError(f"{self.path.name} was taken away")
+            raise FileNotFoundError(f"{self.path.name} was removed")
         os.link(self.path, target)
 
     def replace(self, target: str) -> None:
@@ -120,7 +120,7 @@ class LockedPart:
             os.fchmod(self.descriptor, READ_ONLY)
 
     def close(self) -> None:
-        """Let others have it; one that nothing was written to is taken away."""
+        """Release the lock; a part that nothing was written to is removed."""
         if self.descriptor < 0:
             return
         if self.size == 0 and self.is_in_place:

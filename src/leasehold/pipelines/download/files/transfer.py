@@ -15,7 +15,7 @@ from leasehold.pipelines.download.http.client import Body, Head
 from leasehold.pipelines.download.http.urls import name_of
 from leasehold.pipelines.download.manifest import Artifact
 from leasehold.pipelines.download.process.concurrency import wait_uncancelled
-from leasehold.pipelines.download.tools import Tools
+from leasehold.pipelines.download.process.tools import Tools
 
 PATIENCE_SECONDS: Final = 3.0
 
