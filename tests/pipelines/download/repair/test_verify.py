@@ -30,7 +30,7 @@ def test_what_is_as_it_should_be_is_verified_on_both_databases(dialect, request,
     folder.fetch(server.add("/a", b"same"), server.add("/b", b"same"), server.add("/c", b"other"))
     answer = folder.command("verify")
     assert answer.exit_code == 0
-    assert answer.output == "3 files, 2 contents, 9 B read: all as they should be.\n"
+    assert answer.output == "3 files, 2 contents, 9 B read: no differences.\n"
 
 
 def test_each_way_to_differ_is_named_and_the_exit_code_tells(damaged):
