@@ -4,8 +4,6 @@
 whom awaits the answer to one item. Answers to many callers cost one call to each event loop.
 """
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections import deque
@@ -53,7 +51,6 @@ class Promise(asyncio.Future[O]):
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop:
-        """The loop it belongs to."""
         return self.get_loop()
 
     def answer(self, value: O | BaseException, /) -> None:
@@ -87,7 +84,6 @@ class BatchThread:
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self) -> None:
-        """Start the thread, once."""
         with self._changed:
             if not self._is_started and not self._is_closed:
                 self._is_started = True

@@ -5,8 +5,6 @@ Refused: NaN and infinities, NUL, lone surrogates, integers beyond 64 bits, keys
 JSON does not have, values deeper or larger than their limit. Nothing is coerced except a tuple, which is a list.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

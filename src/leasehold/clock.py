@@ -4,8 +4,6 @@ Leases and due times follow the database's `leasehold_now()`, never this module.
 from these readings.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -43,7 +41,6 @@ def boot_id() -> str:
 
 
 def microseconds(seconds: float) -> int:
-    """Convert seconds to whole microseconds."""
     return round(seconds * SECOND)
 
 

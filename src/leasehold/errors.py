@@ -10,8 +10,6 @@ A class's docstring is its message; `code` is stable and may be matched by progr
 The signals at the end are raised by users' handlers; they are not errors of the engine.
 """
 
-from __future__ import annotations
-
 import re
 from typing import ClassVar, Final
 

@@ -4,8 +4,6 @@
 compares the two. No module of the package is imported by `__init__.py`, so no module imports itself through it.
 """
 
-from __future__ import annotations
-
 import sys
 from _thread import RLock  # without `threading`, which takes longer to import than all the rest
 from collections.abc import Callable, Mapping, Sequence

@@ -63,7 +63,6 @@ class Stop:
             raise KeyboardInterrupt
 
     def sleep(self, seconds: float) -> None:
-        """Sleep, but not past a request to stop."""
         deadline = time.monotonic() + seconds
         while self.number is None and (left := deadline - time.monotonic()) > 0:
             time.sleep(min(left, POLL_SECONDS))
@@ -140,7 +139,6 @@ class WorkerProcesses:
             self.start_one()
 
     def start_one(self) -> WorkerProcess:
-        """Start one more worker, in an interpreter of its own."""
         self._spec.log.parent.mkdir(parents=True, exist_ok=True)
         with self._spec.log.open("ab") as log:
             worker = subprocess.Popen(
@@ -156,7 +154,6 @@ class WorkerProcesses:
 
     @property
     def exit_codes(self) -> list[int]:
-        """The exit codes of the workers that have ended."""
         return [code for worker in self.running if (code := worker.poll()) is not None]
 
     def check(self) -> None:
@@ -165,7 +162,6 @@ class WorkerProcesses:
             raise WorkersEnded(f"See {self._spec.log}, and run the same command again.")
 
     def kill(self, worker: WorkerProcess) -> None:
-        """Kill a worker, and forget it."""
         self.running.remove(worker)
         self._stop([worker], seconds=0)
 

@@ -1,7 +1,5 @@
 """How long a server asks to be left alone: the header `Retry-After`, in seconds or as an HTTP date. Pure."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC
 from typing import Final

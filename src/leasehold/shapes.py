@@ -5,8 +5,6 @@ segmentation fault (0.22). A shape is therefore made while its module is importe
 checks that nothing is read into a type in any other way.
 """
 
-from __future__ import annotations
-
 from typing import Any, Generic, TypeVar
 
 import msgspec

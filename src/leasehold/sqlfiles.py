@@ -1,7 +1,5 @@
 """SQL files of a package: below its folder `sql`, one operation a file, with named parameters, never put together."""
 
-from __future__ import annotations
-
 from functools import cache
 from importlib.resources import files
 

@@ -4,8 +4,6 @@ Read (`list`, `get`), record the remedy (`evidence`, `answer`), check what would
 what ended DONE (`resolve`). Every action names its principal in the audit trail.
 """
 
-from __future__ import annotations
-
 import builtins
 from collections.abc import Callable, Iterator
 from itertools import islice

@@ -1,7 +1,5 @@
 """`app.job`: the decorator that makes a function the handler of a kind."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Unpack, overload
 

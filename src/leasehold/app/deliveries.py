@@ -1,7 +1,5 @@
 """The façade's noun `app.deliveries`: providers, and what became of the messages that tasks deliver."""
 
-from __future__ import annotations
-
 import builtins
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """`Leasehold`: the one object a user holds. Each method is a line or two that lead to a noun."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """`app.journal`: the journal read back, a job's record exported, verified and replayed, and old jobs pruned."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO

@@ -1,7 +1,5 @@
 """What may be submitted: kinds of jobs, pipelines and their stages, as decorators make them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol, TypedDict, Unpack, overload
 

@@ -1,7 +1,5 @@
 """The façade's noun `app.machine`: state machines that jobs of a kind go through."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 
 from leasehold.app.ready_store import ReadyStore

@@ -1,7 +1,5 @@
 """The façade's noun `app.manual`: jobs leased by a script that runs no worker."""
 
-from __future__ import annotations
-
 from leasehold import clock
 from leasehold.app.kinds import JobKind, KindRegistry
 from leasehold.app.ready_store import ReadyStore

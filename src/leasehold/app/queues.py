@@ -1,7 +1,5 @@
 """The façade's noun `app.queues`: what operators do with queues."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The first use of the database: a new one gets its schema, and the kinds known here are published."""
 
-from __future__ import annotations
-
 import threading
 import time
 from typing import Final

@@ -1,7 +1,5 @@
 """Retention: jobs that ended long ago are removed, oldest first, in small transactions; open ones stay."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Final
 

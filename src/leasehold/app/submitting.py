@@ -1,7 +1,5 @@
 """Check payloads, keys and options, and make the submissions that the store writes."""
 
-from __future__ import annotations
-
 import secrets
 import time
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """A worker's plan, from the options of its caller."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from leasehold.errors import KindUnknown, OptionInvalid, QueueUnserved

@@ -1,7 +1,5 @@
 """The exit codes of the command, and which error leads to which."""
 
-from __future__ import annotations
-
 from enum import IntEnum
 
 from leasehold.errors import LeaseholdError, Misuse, Overtaken, Unavailable

@@ -1,7 +1,5 @@
 """Finding the app that a command line names as `module:attribute`, or as `module` for the attribute `app`."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 from pathlib import Path

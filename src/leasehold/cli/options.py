@@ -1,7 +1,5 @@
 """What commands share: help with examples, `--url`, `--json`, and an app that is open while the command runs."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager

@@ -51,11 +51,9 @@ class Root(click.Group):
     """Runs a command; an error of Leasehold becomes one line and an exit code."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 — the same in every context
-        """List the commands, including those of pipelines."""
         return sorted({*COMMANDS, *(found.name for found in _pipelines())})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Import a command."""
         if cmd_name in COMMANDS:
             command: click.Command = getattr(import_module(f"leasehold.cli.{COMMANDS[cmd_name]}"), cmd_name)
             return command

@@ -4,8 +4,6 @@ On a narrow terminal flexible columns are cut first; if that is not enough, the 
 Colours are added to finished cells only, and click takes them off again when the output is not a terminal.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys
@@ -46,7 +44,6 @@ def echo(text: str = "", *, error: bool = False) -> None:
 
 
 def print_table(columns: Sequence[Column], rows: Sequence[Sequence[object]]) -> None:
-    """Print a table, or just its head where there are no rows."""
     for line in format_table(columns, rows, terminal_width()):
         echo(line)
 

@@ -4,8 +4,6 @@ Job data may hold terminal escapes, line breaks or bidirectional controls that w
 a visible escape. JSON for programs is pure ASCII, so it carries the same data without any of these.
 """
 
-from __future__ import annotations
-
 import json
 import unicodedata
 from datetime import UTC, datetime
@@ -29,7 +27,6 @@ def printable(text: object) -> str:
 
 
 def json_line(value: Any) -> str:
-    """Return a JSON value on one line, fit for a terminal."""
     return printable(json.dumps(value, ensure_ascii=False, separators=(", ", ": ")))
 
 
@@ -73,13 +70,11 @@ def duration(seconds: float) -> str:
 
 
 def ago(moment: datetime, now: datetime | None = None) -> str:
-    """Return how long ago a moment was."""
     seconds = ((now or datetime.now(UTC)) - moment).total_seconds()
     return f"{duration(max(0, round(seconds)))} ago"
 
 
 def count(number: int, noun: str) -> str:
-    """Return a number with its noun: 1 job, 2,000 jobs."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 

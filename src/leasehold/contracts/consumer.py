@@ -4,8 +4,6 @@
 files of major 1, every `2.x.y` by those of major 2 where there are such. 4. Unknown fields are invalid.
 """
 
-from __future__ import annotations
-
 import re
 from operator import itemgetter
 from typing import Any, Final
@@ -40,7 +38,6 @@ class Consumer:
         return all(_admits(each, [row for row in rows if contracts[row[VERSION]] == each]) for each in distinct)
 
     def problems(self, row: Any) -> list[Problem]:
-        """Return what is wrong with one row."""
         if not isinstance(row, dict):
             return [Problem("$", Reason.VALUE_INVALID, "a row is an object")]
         path = f"$.{VERSION}"

@@ -1,7 +1,5 @@
 """One contract: a schema of one major version, compiled, and the problems that it finds in a row."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice

@@ -3,8 +3,6 @@
 No value of a row is quoted: it may be long or confidential. Names of fields are, cut to a length.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

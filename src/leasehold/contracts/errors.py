@@ -1,7 +1,5 @@
 """The errors of the contracts: all of them are for the caller to repair."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from leasehold.contracts.diagnostics import Diagnostic, Problem

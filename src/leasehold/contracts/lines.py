@@ -1,7 +1,5 @@
 """Bytes to lines to rows, within limits: a line of 10 GB is one problem and at most a few megabytes of memory."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ The files of major 1 are in the folder itself, as the runbook has them; those of
 two majors can be read during a migration. References are resolved among these files alone.
 """
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from importlib.resources import files
@@ -49,7 +47,6 @@ class Registry:
         return self._majors.get(name, ())
 
     def names(self) -> tuple[str, ...]:
-        """Return the names of all contracts."""
         return tuple(self._majors)
 
     def contract(self, name: str, major: int) -> Contract:
@@ -87,7 +84,6 @@ def published() -> Registry:
 
 
 def contract(name: str, major: int) -> Contract:
-    """Return a contract of the package."""
     return published().contract(name, major)
 
 

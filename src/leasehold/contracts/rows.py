@@ -1,7 +1,5 @@
 """Rows one at a time and a file at a time: validated, written, read, or checked."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ Which files a folder has is described by a `RunLayout` of the pipeline that writ
 theirs under the entry-point group `leasehold.run_layouts`.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -153,7 +151,6 @@ class _Check:
         return [f"{home}/{name}" for name in found]
 
     def _file(self, path: str, name: str, rules: RunRules) -> bool:
-        """Check a file; return whether every row obeys."""
         before = self.problems
         consumer, relative = Consumer(self.registry, name), PurePosixPath(path)
         try:

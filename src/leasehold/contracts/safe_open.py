@@ -4,8 +4,6 @@ Symbolic links are not followed, neither as files nor as folders; a FIFO or a de
 grows while it is read is read as far as it went when it was opened.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

@@ -5,8 +5,6 @@ alone finds reasons; a block without problems that is checked that way is only s
 measured at two fifths of this rate (docs/decisions.md).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -41,7 +39,6 @@ class CheckedBlock:
 
 
 def check_block(block: Block, consumer: Consumer, identity: Identity | None = None) -> CheckedBlock:
-    """Check every line of a block."""
     lines = block.lines
     rows = _at_once(block.text, lines, consumer, identity)
     if rows is not None:
@@ -59,7 +56,6 @@ def check_block(block: Block, consumer: Consumer, identity: Identity | None = No
 
 
 def _few(first: int, lines: list[bytes], consumer: Consumer, identity: Identity | None) -> CheckedBlock:
-    """Check a few lines, of which most are still in order where one of a block is not."""
     rows = _at_once(b"\n".join(lines), lines, consumer, identity)
     if rows is not None:
         return CheckedBlock(range(first, first + len(rows)), rows, [], len(rows))

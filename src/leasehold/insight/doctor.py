@@ -3,8 +3,6 @@
 It changes nothing, creates no file, and shows no password.
 """
 
-from __future__ import annotations
-
 import platform
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing

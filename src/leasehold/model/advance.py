@@ -4,8 +4,6 @@ A waiting task counts what it still waits for (`unmet`). A stage waits for its p
 stage that fanned out for its segments. At zero a stage becomes ready or fans out, and a job or a fanned-out stage ends.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """One message that one recipient gets once: what a provider is asked, and what it may answer. Pure."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -109,7 +107,6 @@ class OutgoingMessages:
         self._size = 0
 
     def add(self, message: OutgoingMessage) -> None:
-        """Add a message; an identical one is added once."""
         identity = (message.subject, message.recipient, message.version)
         known = self._messages.setdefault(identity, message)
         if known is not message:

@@ -1,7 +1,5 @@
 """One act on the outside world: its key, the intent that precedes it, and the record that follows. Pure."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable
 from enum import StrEnum
@@ -117,5 +115,4 @@ def done(intent: Intent, result: str) -> Record:
 
 
 def failed(intent: Intent, failure: str) -> Record:
-    """Record that an effect failed: it was not done and may be tried again."""
     return Record(intent.job_id, intent.key, intent.task_id, intent.fence, failure=failure)

@@ -1,7 +1,5 @@
 """A pipeline as data: its stages, what each waits for, and what must hold before it may be submitted."""
 
-from __future__ import annotations
-
 from msgspec import Struct
 
 from leasehold.errors import GraphInvalid

@@ -6,8 +6,6 @@ that are known there are gaps, so a priority never seen before is still found at
 behind a hint: `forget` makes the next claim search everywhere.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """The lease: the right to settle one attempt of one task. `(task_id, fence)` is its identity."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """Every limit that is not about one JSON value, named, in one place."""
 
-from __future__ import annotations
-
 from typing import Final
 
 NAME_PATTERN: Final = r"^[a-z][a-z0-9_.-]{0,62}\Z"

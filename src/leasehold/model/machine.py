@@ -4,8 +4,6 @@ A handler moves its job with `task.advance(state)`. The database holds the trans
 is an event of the journal, in the same transaction.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum

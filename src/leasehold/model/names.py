@@ -1,7 +1,5 @@
 """Names, keys and numbers that callers pass, checked once at the edge."""
 
-from __future__ import annotations
-
 import re
 
 from leasehold.errors import NameInvalid, OptionInvalid
@@ -43,7 +41,6 @@ def branch_of(queue: str, branch: str) -> str:
 
 
 def base_of(queue: str) -> str:
-    """Return the queue that a branch belongs to; a queue's own name for a queue."""
     return queue.partition("/")[0]
 
 

@@ -8,8 +8,6 @@ The claim commits the intent. A delivery that stays claimed beyond its time, or 
 been sent: it is looked up before anything else. `failed` is written only where it is certain that nothing was sent.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from enum import StrEnum
@@ -69,7 +67,6 @@ class DeliveryRow(Struct, frozen=True):
 
     @property
     def to_send(self) -> Message:
-        """The message as its provider gets it."""
         token = token_of(self.subject, self.recipient, self.version)
         return Message(self.subject, self.recipient, self.version, canonical.decode(self.message), token)
 
@@ -100,7 +97,6 @@ class DeliveryMark(Struct, frozen=True):
 
 
 def sent(claimed: ClaimedDelivery, notification_id: str) -> DeliveryMark:
-    """Mark sent, with the provider's id, in one write."""
     return DeliveryMark(claimed.id, claimed.fence, DeliveryStatus.SENT, "given", evidence_of(notification_id))
 
 

@@ -1,7 +1,5 @@
 """When a failed attempt is tried again. Pure: the jitter is an argument, drawn from a seed that is recorded."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ The task that failed starts a new epoch; the tasks that contain it wait for it a
 because of it, unless another prerequisite failed too. DONE tasks are not changed, unless the whole job starts again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """The statuses of a task. They are the contract of the state machine and never change."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 

@@ -1,7 +1,5 @@
 """What is written when work is submitted: jobs, and the stages and segments below them."""
 
-from __future__ import annotations
-
 from msgspec import Struct
 
 from leasehold.model.limits import LEASE_SECONDS

@@ -1,7 +1,5 @@
 """Hosts and the addresses behind them: which spelling is a host's name, and which addresses may be connected to."""
 
-from __future__ import annotations
-
 import ipaddress
 import re
 import socket
@@ -54,7 +52,6 @@ def is_loopback(address: Address) -> bool:
 
 
 def any_address(_address: Address) -> bool:
-    """Permit every address."""
     return True
 
 
@@ -67,7 +64,6 @@ def is_loopback_host(host: str) -> bool:
 
 
 def resolve(host: str, port: int) -> list[str]:
-    """Ask the system for the addresses of a host."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 

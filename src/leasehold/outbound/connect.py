@@ -1,7 +1,5 @@
 """Connecting to a host by an address that was checked first. A name is resolved once."""
 
-from __future__ import annotations
-
 import socket
 
 from leasehold.outbound.addresses import Permit, Resolver, check_addresses

@@ -1,7 +1,5 @@
 """The end of an exchange, whatever the peer does: one that sends a byte now and then cannot hold a worker for ever."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import threading

@@ -6,8 +6,6 @@ OutboundError
 └── NoResponse          it may have been sent, and processed
 """
 
-from __future__ import annotations
-
 
 class OutboundError(Exception):
     """No response was received. `is_timeout`: because the deadline passed."""

@@ -1,7 +1,5 @@
 """One HTTP/1.1 request and its response, under a policy. Each exchange has a connection of its own."""
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import socket

@@ -1,7 +1,5 @@
 """The proxy that the environment names for a target: `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`."""
 
-from __future__ import annotations
-
 import base64
 import http.client
 import socket
@@ -46,7 +44,6 @@ def proxy_for(target: Target) -> Proxy | None:
 
 
 def open_tunnel(connection: socket.socket, target: Target, proxy: Proxy) -> None:
-    """Ask the proxy to connect to the target; from then on the connection is one to the target."""
     authority = f"[{target.host}]:{target.port}" if ":" in target.host else f"{target.host}:{target.port}"
     lines = [f"CONNECT {authority} HTTP/1.1", f"Host: {authority}"]
     lines += [f"Proxy-Authorization: {proxy.authorization}"] if proxy.authorization else []

@@ -1,7 +1,5 @@
 """A peer's words as one short line without secrets, fit for an error or a log."""
 
-from __future__ import annotations
-
 import unicodedata
 from typing import Final
 

@@ -5,8 +5,6 @@ the dot on only the server's answer is certain; without it the mail may be out. 
 but not its `sendmail`, which does not report on which side of the dot it failed.
 """
 
-from __future__ import annotations
-
 import contextlib
 import re
 import select

@@ -5,8 +5,6 @@ is `MaybeSent`. What an operator has to repair (a credential, a certificate) is 
 `NotSent` with a long wait, so that no row fails while it is being repaired.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 from typing import Final

@@ -6,8 +6,6 @@ behind is a hidden file ending in `.tmp`, which may be deleted. Programs that ta
 copies: a message whose file is gone counts as never sent.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

@@ -5,8 +5,6 @@ There is no wall clock in it: without `date` the mail has no Date, and the first
 A line break or a control in what becomes a header is refused, never repaired.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from dataclasses import dataclass

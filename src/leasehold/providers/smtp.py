@@ -5,8 +5,6 @@ whose final answer is lost may be out, and `find` returns `Unknown`. If it is se
 `Message-ID`, by which mailboxes and people recognise a copy.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ipaddress
 import socket

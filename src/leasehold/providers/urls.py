@@ -9,8 +9,6 @@ Mail: `from`, `name`, `password_env`, `hello`, `id_domain`, `timeout`, `insecure
 `authorization_env`, `timeout`, `private=1`. What ends in `_env` names a variable of the environment.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from typing import Any, Final

@@ -10,8 +10,6 @@
 | any other 3xx or 4xx | refused |
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import ipaddress

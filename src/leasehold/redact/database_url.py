@@ -1,7 +1,5 @@
 """Show a database's URL, and errors about it, without its password."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 from urllib.parse import unquote

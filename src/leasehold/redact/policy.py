@@ -1,7 +1,5 @@
 """What is to be hidden beyond what always is: frozen, and silent about its own secrets when printed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final

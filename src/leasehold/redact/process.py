@@ -58,7 +58,6 @@ def register(*values: str) -> None:
 
 
 def registered() -> tuple[str, ...]:
-    """Return what was registered, for a child process that is to hide the same."""
     return _process.values()
 
 

@@ -3,8 +3,6 @@
 A text that keeps changing after a few turns loses the whole lines that do; one that never becomes stable is refused.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final

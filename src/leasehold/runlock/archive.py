@@ -1,7 +1,5 @@
 """Archive a stale lock: link it under a second name, which cannot overwrite, then remove the first name."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

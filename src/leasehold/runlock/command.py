@@ -4,8 +4,6 @@ It exits with 0, 2, 3 or 4 as the runbook has it; 64 for a wrong command line, s
 when a signal ended it, after the release.
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 import os

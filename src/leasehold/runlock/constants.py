@@ -1,7 +1,5 @@
 """The run lock's constants, under the names of its runbook. They are checked when they are loaded."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from leasehold.errors import OptionInvalid

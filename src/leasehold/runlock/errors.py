@@ -7,8 +7,6 @@ ReleaseRefused   3   the same, detected at the release
 LockFailed       4   the system refused, or another process is in the way: read the message, then try again
 """
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from leasehold.errors import Broken, LeaseholdError, Overtaken, Unavailable

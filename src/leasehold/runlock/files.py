@@ -4,8 +4,6 @@ A file is written under a temporary name first. All writes happen under the guar
 there was left by a kill.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os

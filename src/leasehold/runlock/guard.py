@@ -4,8 +4,6 @@ The file has no content and is never deleted: deleting it would let two processe
 and one through the new. A process suspended inside blocks the others, so they wait for a limited time.
 """
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import os

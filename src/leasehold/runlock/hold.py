@@ -1,7 +1,5 @@
 """Hold a lock while a program works: a separate thread writes the heartbeats, so the work may block."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Iterator

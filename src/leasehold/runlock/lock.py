@@ -5,8 +5,6 @@ hold a later lock, and a file system reuses inode numbers. A holder that was ove
 whenever it wakes up.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import secrets
@@ -56,7 +54,6 @@ class RunLock:
 
     @property
     def path(self) -> Path:
-        """The path of the lock file."""
         return self.run_dir / LOCK_FILE_NAME
 
 

@@ -4,8 +4,6 @@
 person; it is never stale, which would allow a takeover.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import asdict, dataclass
@@ -48,7 +46,6 @@ class Payload:
         return microseconds_of(self.last_heartbeat_at)
 
     def encode(self) -> bytes:
-        """Return the bytes of the file."""
         return (json.dumps(asdict(self), indent=2) + "\n").encode("ascii")
 
     def summary(self) -> str:

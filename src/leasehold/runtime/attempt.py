@@ -134,7 +134,6 @@ class Attempt:
         return True
 
     def give_up_slot(self) -> bool:
-        """Give up the slot of this attempt; False if that was done before."""
         occupied, self.occupies = self.occupies, False
         return occupied
 

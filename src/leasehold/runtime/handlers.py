@@ -1,7 +1,5 @@
 """A user's function and the terms it runs on."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

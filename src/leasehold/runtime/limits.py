@@ -3,8 +3,6 @@
 `guard.py` of isolated handlers has two of its own: it is a script of the standard library alone.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from leasehold import clock

@@ -1,7 +1,5 @@
 """A manual lease: a job leased by a script that runs no worker. Only its holder renews the lease."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -43,7 +41,6 @@ class Held:
 
     @property
     def job_id(self) -> int:
-        """The job's id."""
         return self._lease.job_id
 
     @property
@@ -53,7 +50,6 @@ class Held:
 
     @property
     def key(self) -> str:
-        """The job's key."""
         return self._lease.key
 
     def renew(self, seconds: float) -> bool:

@@ -1,7 +1,5 @@
 """Who this process is, and whether another one is certainly gone. Never guesses: in doubt the answer is no."""
 
-from __future__ import annotations
-
 import os
 import socket
 from pathlib import Path

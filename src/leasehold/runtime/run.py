@@ -1,7 +1,5 @@
 """Running a worker to an end: until a signal, or until nothing is left; and an orchestrator alone."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence

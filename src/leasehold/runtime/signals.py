@@ -4,8 +4,6 @@ Signal handlers take no locks: Python runs them between any two steps of the mai
 a lock. An event's `set` takes one; a simple queue may be put into at any moment.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

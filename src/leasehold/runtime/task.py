@@ -1,7 +1,5 @@
 """The `task` argument of a handler: the attempt, its inputs, and the calls it may make to the engine."""
 
-from __future__ import annotations
-
 import asyncio
 from datetime import datetime
 from typing import Any, Protocol
@@ -62,13 +60,11 @@ class Task:
 
     @property
     def payload(self) -> dict[str, Any]:
-        """The job's payload."""
         found: dict[str, Any] = canonical.decode(self.lease.payload)
         return found
 
     @property
     def segment(self) -> Any:
-        """The item this segment is for; None for a task that is not a segment."""
         return None if self.lease.item is None else canonical.decode(self.lease.item)
 
     @property

@@ -1,7 +1,5 @@
 """The worker: puts the parts together, starts them, and takes them down in the right order."""
 
-from __future__ import annotations
-
 import sys
 import threading
 from collections.abc import Callable, Mapping

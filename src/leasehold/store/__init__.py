@@ -1,7 +1,5 @@
 """The store: the only place that knows SQL. One small noun a file, two dialects, the same operations in both."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -96,7 +94,6 @@ class Store:
         return migrate.migrate(self.database)
 
     def close(self) -> None:
-        """Close all connections."""
         notifier = self._own_notifier()
         if notifier is not None:
             notifier.close()
@@ -111,7 +108,6 @@ def borrow_store(connection: object) -> Store:
 
 
 def open_store(url: str, *, connections: int = 8, retry_seconds: float = RETRY_SECONDS) -> Store:
-    """Open the store a URL names. Nothing is read or written yet."""
     return Store(url, Database(_dialect(url), connections=connections, retry_seconds=retry_seconds))
 
 

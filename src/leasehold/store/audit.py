@@ -1,7 +1,5 @@
 """The audit trail: who did what to which row. Lines are only ever added, in the transaction of the change."""
 
-from __future__ import annotations
-
 import os
 import pwd
 from typing import Any

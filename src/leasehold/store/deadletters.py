@@ -4,8 +4,6 @@ A revival moves the old outcome unchanged to `outcome_past` and starts the task'
 while it counts, so that every end is counted exactly once.
 """
 
-from __future__ import annotations
-
 import builtins
 import secrets
 from collections.abc import Sequence
@@ -113,7 +111,6 @@ class DeadLetters:
         self._database = database
 
     def list(self, where: LetterFilter, most: int = 50) -> builtins.list[LetterRow]:
-        """List letters, newest first."""
         rows = self._database.read("deadletters/list", **structs.asdict(where), most=most)
         return [_letter(row) for row in rows]
 
@@ -122,11 +119,9 @@ class DeadLetters:
         return _source(self._database.read("deadletters/get", letter=letter_id), letter_id)
 
     def of(self, job_id: int, task_id: int | None = None, most: int = PAGE_MAX) -> builtins.list[LetterRow]:
-        """List the letters of a job, or of one task of it, oldest first."""
         return [_letter(row) for row in self._database.read("deadletters/of_task", job=job_id, task=task_id, most=most)]
 
     def count(self) -> tuple[int, int]:
-        """Count the open letters, and those of them that are escalated."""
         row = self._database.read("deadletters/count")[0]
         return int(row[0]), int(row[1])
 
@@ -167,8 +162,6 @@ class DeadLetters:
         self._database.transact(work)
 
     def answer_cancelled(self, job_id: int, key: str, principal: str, result: str | None) -> None:
-        """Record the same for an effect of a cancelled job, which has no letter."""
-
         def work(session: Session) -> None:
             failure = DID_NOT_HAPPEN if result is None else None
             if not session.run("deadletters/close_effect", job=job_id, key=key, result=result, failure=failure):

@@ -1,7 +1,5 @@
 """Deliveries: the outbox. Rows are claimed by their state; every write after a claim names the row and the fence."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
@@ -115,13 +113,11 @@ class Deliveries:
     def list(
         self, *, status: str | None = None, subject: str | None = None, before: int | None = None, most: int = 50
     ) -> list[DeliveryRow]:
-        """List deliveries, newest first."""
         name = "deliveries/stuck" if status in STUCK else "deliveries/list"
         rows = self._database.read(name, status=status, subject=subject, before=before, most=most)
         return [DeliveryRow(*row) for row in rows]
 
     def counts(self, subject: str, version: int, recipients: Sequence[str] | None = None) -> dict[str, int]:
-        """Count the deliveries of a subject's version by status, of these recipients or of all."""
         among = None if recipients is None else document(recipients)
         rows = self._database.read("deliveries/count", subject=subject, version=version, recipients=among)
         return {status: int(count) for status, count in rows}

@@ -1,7 +1,5 @@
 """Effects: the ledger of acts on the outside world. Every write of an attempt names its task and fence."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from operator import attrgetter
 

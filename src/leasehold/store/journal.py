@@ -5,8 +5,6 @@ order. All lines numbered before a moment are complete once every transaction of
 that writes an event has written another row first, so its transaction was already running.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 from msgspec import Struct
@@ -61,7 +59,6 @@ class JournalLines:
         return [JournalLine(*row) for row in rows]
 
     def pruned(self, jobs: Collection[int]) -> set[int]:
-        """Return which of these jobs are missing and may have been pruned; none if nothing was ever pruned."""
         if self._database.read("records/pruned")[0][0] == 0:
             return set()
         return set(jobs) - {row[0] for row in self._database.read("journal/known", jobs=document(sorted(jobs)))}

@@ -1,7 +1,5 @@
 """Live leases and the next ready tasks, for manual leases, one task at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -48,7 +46,6 @@ class LeaseViews:
         return _lane(*rows[0]) if rows else None
 
     def of(self, task_id: int) -> LeaseView | None:
-        """Read the live lease of a task."""
         rows = self._database.read("lease_view/lease_of", task=task_id)
         return LeaseView(Lease(*rows[0][:-5]), *rows[0][-5:]) if rows else None
 

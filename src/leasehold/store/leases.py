@@ -1,7 +1,5 @@
 """Leases: claim, renew, settle, release, reclaim. Every write names the task and the fence."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import Final, TypeVar
@@ -124,7 +122,6 @@ class Leases:
         return held
 
     def record_progress(self, reports: Sequence[Progress]) -> set[tuple[int, int]]:
-        """Record the progress of attempts; return the leases that were still live."""
         rows = self._database.write("leases/progress", reports=document(_in_order(reports)))
         return {(row[0], row[1]) for row in rows}
 
@@ -140,10 +137,8 @@ class Leases:
         return [Reclaim(task_id, fence, "expired") for task_id, fence in rows]
 
     def held_by(self, worker: int) -> list[tuple[int, int]]:
-        """List the leases of one worker as (task, fence)."""
         return [(row[0], row[1]) for row in self._database.read("leases/held_by", worker=worker, most=100 * SWEEP_MAX)]
 
 
 def _in_order(batch: Sequence[T]) -> list[T]:
-    """Return a batch in the one order in which leases are locked, so that two batches do not wait for each other."""
     return sorted(batch, key=attrgetter("task_id"))

@@ -1,7 +1,5 @@
 """State machines: declarations, the states of jobs, and moves, each along an arrow and under a lease."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from operator import attrgetter
 
@@ -54,7 +52,6 @@ class Machines:
         return dict(self._database.read("machines/states", job=job_id))
 
     def counts(self, kind: str) -> dict[str, int]:
-        """Count the jobs of a kind by state."""
         return dict(self._database.read("machines/count_states", kind=kind))
 
     def list_in_state(self, kind: str, prefix: str, after: str, most: int) -> list[JobState]:

@@ -1,7 +1,5 @@
 """Queues: paused and limited by operators, and what they hold."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """Reads for people: jobs, their tasks, the journal, and the health of the database. Changes nothing."""
 
-from __future__ import annotations
-
 from msgspec import Struct
 
 from leasehold.model.journal.event import Event
@@ -103,13 +101,11 @@ class Reports:
         before: int | None = None,
         most: int = 50,
     ) -> list[JobRow]:
-        """List jobs, newest first."""
         name = "reports/jobs_recent" if status in (None, Status.DONE) else "reports/jobs"
         rows = self._database.read(name, status=status, kind=kind, queue=queue, before=before, most=most)
         return [JobRow(*row) for row in rows]
 
     def tasks(self, job_id: int, most: int = 1_000) -> list[TaskRow]:
-        """List a job's tasks, itself first."""
         return [TaskRow(*row) for row in self._database.read("reports/tasks", job=job_id, most=most)]
 
     def events(self, job_id: int, after: int = 0, most: int = 1_000) -> list[Event]:

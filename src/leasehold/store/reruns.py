@@ -1,7 +1,5 @@
 """Versioned reruns: the newest submitted version of each job, locked while a version is submitted."""
 
-from __future__ import annotations
-
 from leasehold.errors import VersionPruned, VersionStale
 from leasehold.model.graph import Definition
 from leasehold.model.task import Submission, Submitted

@@ -1,7 +1,5 @@
 """Tasks that wait: stages for prerequisites, jobs for their stages, retries for their time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -37,25 +35,20 @@ class StageSteps:
         return [SettledTask(*row) for row in self._session.run("stages/take_unsettled", most=ADVANCE_MAX)]
 
     def dependents(self, settled: Iterable[SettledTask]) -> list[Dependent]:
-        """List and lock what waits for these tasks."""
         rows = self._session.run("stages/dependents", tasks=document([task.task_id for task in settled]))
         return [Dependent(row[0], row[1], bool(row[2]), row[3], row[4]) for row in rows]
 
     def make_ready(self, tasks: Sequence[int]) -> set[str]:
-        """Make waiting tasks ready; return their queues."""
         return {row[1] for row in self._session.run("stages/make_ready", tasks=document(tasks))} if tasks else set()
 
     def fan_out_sources(self, tasks: Sequence[int]) -> list[Facts]:
-        """Read stages that are to fan out, each with the output that it fans out over."""
         rows = self._session.run("stages/fan_out_sources", tasks=document(tasks)) if tasks else []
         return [Facts(*row) for row in rows]
 
     def spawn(self, segments: Sequence[Child]) -> None:
-        """Add the segments of a stage."""
         add_children(self._session, segments)
 
     def count_part_outcomes(self, tasks: Sequence[int]) -> dict[int, Tally]:
-        """Count how the parts of these tasks ended."""
         rows = self._session.run("stages/count_part_outcomes", tasks=document(tasks)) if tasks else []
         return {row[0]: Tally(*row) for row in rows}
 
@@ -94,7 +87,6 @@ class Stages:
         return _by_stage(self._database.read("stages/inputs", task=task_id))
 
     def outputs(self, job_id: int) -> dict[str, Any]:
-        """Return the outputs of a pipeline job's last stages."""
         return _by_stage(self._database.read("stages/outputs", job=job_id))
 
 

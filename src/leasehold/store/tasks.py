@@ -1,7 +1,5 @@
 """Jobs: submit, cancel, and the published kinds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct, json, structs
@@ -73,7 +71,6 @@ class Tasks:
             self._database.write("tasks/publish", name=definition.kind, definition=text)
 
     def definition(self, kind: str) -> Definition | None:
-        """Return the definition of a kind, if it was published."""
         found = self._database.read("tasks/find_kind", name=kind)
         return _definition.decode(found[0][0]) if found else None
 

@@ -1,7 +1,5 @@
 """Worker processes: who they are, and the one query that an idle one makes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from msgspec import Struct, json, structs
@@ -67,7 +65,6 @@ class Workers:
         return int(rows[0][0])
 
     def register_manual(self, owner: str) -> int:
-        """Return the number of an owner of manual leases."""
         return int(self._database.write("workers/register_manual", owner=owner)[0][0])
 
     def deregister(self, workers: Sequence[int]) -> None:

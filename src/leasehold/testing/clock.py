@@ -1,7 +1,5 @@
 """Clocks for tests. `Clock` stands still until it is moved, for every process on the same database."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime

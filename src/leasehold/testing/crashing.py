@@ -6,8 +6,6 @@ effects pass, then once with a crash at each of them, and compares the ends. A c
 it is an error of the matrix.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Draining with a stopped clock: what would take days of waiting takes none."""
 
-from __future__ import annotations
-
 from leasehold.app.facade import Leasehold
 from leasehold.errors import WaitTimeout
 from leasehold.runtime.run import next_due_at

@@ -1,7 +1,5 @@
 """`leasehold cancel`: cancel a job."""
 
-from __future__ import annotations
-
 import click
 
 from leasehold import Status
@@ -21,7 +19,6 @@ from leasehold.cli.table import echo
 @click.option("--reason", default="", help="Kept with the job.")
 @url_option
 def cancel(job_id: int, reason: str) -> None:
-    """Cancel a job."""
     with open_app() as app:
         status = app.cancel(job_id, reason=reason).status
     if not status.settled:

@@ -1,7 +1,5 @@
 """`leasehold effects`: what a job has done to the outside world."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import click
@@ -46,7 +44,6 @@ COLUMNS: Final = (
 @json_option
 @url_option
 def effects(job_id: int, *, key: str | None, happened: str | None, did_not_happen: bool, as_json: bool) -> None:
-    """List effects."""
     if key is not None or happened is not None or did_not_happen:
         _answer(job_id, key, happened, did_not_happen=did_not_happen)
         return

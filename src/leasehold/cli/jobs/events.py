@@ -1,7 +1,5 @@
 """`leasehold events`: the journal, on the screen or in a file that follows it."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -61,7 +59,6 @@ def events(job_id: int | None, *, follow: bool, out: Path | None, after: int | N
 
 
 def current(store: Store, job_id: int | None, after: int) -> Iterator[list[JournalLine]]:
-    """Yield the journal as it is now."""
     while lines := page(store, job_id, after):
         yield lines
         after = lines[-1].id

@@ -1,7 +1,5 @@
 """`leasehold export`: everything on record of one job, as lines of canonical JSON."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 import tempfile

@@ -1,7 +1,5 @@
 """`leasehold jobs`: what is there, newest first."""
 
-from __future__ import annotations
-
 import sys
 
 import click
@@ -42,7 +40,6 @@ COLUMNS = (
 def jobs(
     *, status: str | None, kind: str | None, queue: str | None, limit: int, before: int | None, as_json: bool
 ) -> None:
-    """List jobs."""
     kind = kind and check_name(kind, "kind")
     queue = queue and check_name(queue, "queue")
     with open_app() as app:

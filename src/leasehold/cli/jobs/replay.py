@@ -1,7 +1,5 @@
 """`leasehold replay`: a record, run again by the handlers of an app, with nothing done to the outside world."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click
@@ -32,7 +30,6 @@ from leasehold.runtime.replay.replayer import Replay
 @json_option
 @url_option
 def replay(file: Path, name: str, *, as_json: bool) -> None:
-    """Replay a record."""
     app = find_app(name)
     app.close()  # a handler that writes outside its effects finds no database
     found = app.journal.replay(file)

@@ -1,7 +1,5 @@
 """`leasehold show`: one job in full: its tasks, who holds them, and its journal as a time line."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
@@ -51,7 +49,6 @@ MOMENTS: Final = (
 @json_option
 @url_option
 def show(job_id: int, *, events: int, as_json: bool) -> None:
-    """Show a job."""
     with open_app() as app:
         found = timeline.read(app.store, job_id, lines=events)
     if as_json:

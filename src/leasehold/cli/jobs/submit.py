@@ -1,7 +1,5 @@
 """`leasehold submit`: one job, from the command line or from a program's standard output."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -57,7 +55,6 @@ def submit(  # noqa: PLR0913 — one parameter for each option
     app_name: str | None,
     as_json: bool,
 ) -> None:
-    """Submit a job."""
     if timeout is not None and not wait:
         raise click.UsageError("--timeout needs --wait.")
     if timeout is not None:
@@ -78,7 +75,6 @@ def submit(  # noqa: PLR0913 — one parameter for each option
 
 @contextmanager
 def app_or_database(name: str | None) -> Iterator[Leasehold]:
-    """Use the app that is named, or open the database alone."""
     with closing(find_app(name)) if name else open_app() as app:
         yield app
 

@@ -1,7 +1,5 @@
 """`leasehold verify`: does the journal of a job, or of an exported record, tell what came of it?"""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -1,7 +1,5 @@
 """`leasehold contracts`: do the rows of a run folder obey what was published about them?"""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from pathlib import Path
 from typing import Final
@@ -51,7 +49,6 @@ def contracts() -> None:
 @json_option
 @no_database
 def check(folder: Path, *, max_problems: int, as_json: bool) -> None:
-    """Check a whole run folder."""
     found = check_run(folder, problems_kept=max_problems)
     if as_json:
         echo(json_document(asdict(found)))

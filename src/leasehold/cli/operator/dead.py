@@ -1,7 +1,5 @@
 """`leasehold dead`: the operator's workflow on tasks that failed for good, in its order."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeVar
 
@@ -70,7 +68,6 @@ def dead() -> None:
 @json_option
 @url_option
 def list_letters(*, limit: int, before: int | None, as_json: bool, **filters: Any) -> None:
-    """List letters."""
     with open_app() as app:
         found = app.deadletters.list(before=before, limit=limit, **filters)
     if as_json:
@@ -90,7 +87,6 @@ def list_letters(*, limit: int, before: int | None, as_json: bool, **filters: An
 @json_option
 @url_option
 def show(letter_id: int, *, as_json: bool) -> None:
-    """Show a letter."""
     with open_app() as app:
         found = app.deadletters.get(letter_id)
     if as_json:
@@ -139,7 +135,6 @@ def evidence(letter_id: int | None, *, text: str, ticket: str | None, limit: int
 @json_option
 @url_option
 def plan(letter_id: int, *, from_start: bool, as_json: bool) -> None:
-    """Plan a revival."""
     with open_app() as app:
         found = app.deadletters.plan(letter_id, from_start=from_start)
     if as_json:
@@ -167,7 +162,6 @@ def plan(letter_id: int, *, from_start: bool, as_json: bool) -> None:
 @many_limit
 @url_option
 def revive(letter_id: int | None, *, from_start: bool, dry_run: bool, limit: int | None, **filters: Any) -> None:
-    """Revive letters."""
     chosen = one_or_many(letter_id, filters)
     with open_app() as app:
         if letter_id is None:
@@ -194,7 +188,6 @@ def revive(letter_id: int | None, *, from_start: bool, dry_run: bool, limit: int
 @click.option("--notes", required=True, help="At most 2,000 characters.")
 @url_option
 def resolve(letter_id: int, *, notes: str) -> None:
-    """Resolve a letter."""
     with open_app() as app:
         app.deadletters.resolve(letter_id, notes)
     echo(f"letter {letter_id} is resolved")
@@ -217,7 +210,6 @@ def resolve(letter_id: int, *, notes: str) -> None:
 @click.option("--did-not-happen", is_flag=True, help="It did not happen.")
 @url_option
 def answer(letter_id: int, effect_key: str, *, happened: str | None, did_not_happen: bool) -> None:
-    """Answer for an effect."""
     if (happened is None) != did_not_happen:
         raise OptionInvalid("Pass either --happened RESULT or --did-not-happen.")
     result = None if happened is None else read_json(happened)

@@ -1,7 +1,5 @@
 """How dead letters and plans look on a terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -33,12 +31,10 @@ EFFECTS: Final = (
 
 
 def print_letters(letters: Sequence[DeadLetter]) -> None:
-    """Print a list."""
     print_table(LETTERS, [_row(letter) for letter in letters])
 
 
 def print_dossier(found: DeadLetterDetail) -> None:
-    """Print a letter in full."""
     for line in _heading(found):
         echo(line)
     for chapter in found.history:
@@ -48,7 +44,6 @@ def print_dossier(found: DeadLetterDetail) -> None:
 
 
 def print_plan(plan: RevivalPlan) -> None:
-    """Print what a revival would do."""
     how = "from the start" if plan.from_start else "at the stage that failed"
     echo(f"reviving letter {plan.letter_id} would run job {plan.job_id} {how}")
     echo()

@@ -1,7 +1,5 @@
 """`leasehold deliveries`: what was sent, what was not, what is in doubt; and `leasehold relay`, which sends."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from contextlib import closing
 from typing import Any
@@ -48,7 +46,6 @@ status_option = click.option(
 @url_option
 @click.pass_context
 def deliveries(context: click.Context, *, as_json: bool) -> None:
-    """List deliveries."""
     if context.invoked_subcommand is None:
         print_deliveries(as_json=as_json)
 
@@ -67,7 +64,6 @@ def deliveries(context: click.Context, *, as_json: bool) -> None:
 @json_option
 @url_option
 def list_deliveries(*, status: str | None, subject: str | None, limit: int, before: int | None, as_json: bool) -> None:
-    """List deliveries."""
     print_deliveries(status=status, subject=subject, limit=limit, before=before, as_json=as_json)
 
 
@@ -82,7 +78,6 @@ def list_deliveries(*, status: str | None, subject: str | None, limit: int, befo
 @json_option
 @url_option
 def show(delivery_id: int, *, as_json: bool) -> None:
-    """Show a delivery."""
     with open_app() as app:
         found = insight.find(app.store, delivery_id)
         actions = insight.actions(app.store, delivery_id)
@@ -160,7 +155,6 @@ def answer(
 @level_option
 @url_option
 def relay(app: str, log_level: str) -> None:
-    """Send deliveries."""
     log_to_stderr(log_level)
     with closing(find_app(app)) as found:
         found.deliveries.relay()
@@ -174,7 +168,6 @@ def print_deliveries(
     limit: int = 50,
     before: int | None = None,
 ) -> None:
-    """Print deliveries, and which of them nobody sends."""
     with open_app() as app:
         found = insight.listing(app.store, status=status, subject=subject, before=before, limit=limit)
         backlogs = app.store.deliveries.backlogs()

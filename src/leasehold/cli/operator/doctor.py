@@ -1,7 +1,5 @@
 """`leasehold doctor`: check the installation and its database."""
 
-from __future__ import annotations
-
 import os
 
 import click

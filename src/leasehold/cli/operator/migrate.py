@@ -1,7 +1,5 @@
 """`leasehold migrate`: bring a database's schema to this version."""
 
-from __future__ import annotations
-
 from contextlib import closing
 
 import click

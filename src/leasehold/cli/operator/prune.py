@@ -1,7 +1,5 @@
 """`leasehold prune`: retention."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

@@ -1,7 +1,5 @@
 """`leasehold queues`: list, pause, resume, limit."""
 
-from __future__ import annotations
-
 import click
 from msgspec import to_builtins
 
@@ -31,7 +29,6 @@ COLUMNS = (
 @url_option
 @click.pass_context
 def queues(context: click.Context, *, as_json: bool) -> None:
-    """List the queues."""
     if context.invoked_subcommand is None:
         print_queues(as_json=as_json)
 
@@ -40,7 +37,6 @@ def queues(context: click.Context, *, as_json: bool) -> None:
 @json_option
 @url_option
 def list_queues(*, as_json: bool) -> None:
-    """List the queues."""
     print_queues(as_json=as_json)
 
 
@@ -53,7 +49,6 @@ def list_queues(*, as_json: bool) -> None:
 @click.argument("name")
 @url_option
 def pause(name: str) -> None:
-    """Pause a queue."""
     with open_app() as app:
         app.queues.pause(name)
     echo(f"queue {name} is paused")
@@ -63,7 +58,6 @@ def pause(name: str) -> None:
 @click.argument("name")
 @url_option
 def resume(name: str) -> None:
-    """Resume a queue."""
     with open_app() as app:
         app.queues.resume(name)
     echo(f"queue {name} is open")
@@ -80,7 +74,6 @@ def resume(name: str) -> None:
 @click.argument("most", metavar="N|none")
 @url_option
 def limit(name: str, most: str) -> None:
-    """Limit a queue."""
     capacity = parse_limit(most)
     with open_app() as app:
         app.queues.limit(name, capacity)
@@ -88,7 +81,6 @@ def limit(name: str, most: str) -> None:
 
 
 def parse_limit(text: str) -> int | None:
-    """Parse a number or 'none'."""
     if text.lower() == "none":
         return None
     if (number := parse_count(text)) is None:
@@ -97,7 +89,6 @@ def parse_limit(text: str) -> int | None:
 
 
 def print_queues(*, as_json: bool) -> None:
-    """Print every queue with its counts."""
     with open_app() as app:
         found = app.queues.all()
     if as_json:

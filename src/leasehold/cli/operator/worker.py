@@ -1,7 +1,5 @@
 """`leasehold worker` runs an app's jobs; `leasehold orchestrate` only keeps work moving. Both until a signal."""
 
-from __future__ import annotations
-
 import logging
 import sys
 from contextlib import closing

@@ -1,7 +1,5 @@
 """`leasehold tour`: the promise, shown on this machine in a few seconds."""
 
-from __future__ import annotations
-
 import secrets
 import shutil
 import signal

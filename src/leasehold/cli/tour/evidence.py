@@ -5,8 +5,6 @@ each, written without the database, by one `write` to a file opened with O_APPEN
 mix, and a process that is killed leaves a whole line or none.
 """
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence

@@ -3,8 +3,6 @@
 Worker processes serve `app` of this module, which is made from their environment.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from dataclasses import dataclass
@@ -29,7 +27,6 @@ class Tour:
 
 
 def make_tour(run: str, log: str, url: str | None = None) -> Tour:
-    """Make the app of one run of the tour; its handlers write their own log."""
     app = Leasehold(url)
     steps, films = f"tour.{run}.steps", f"tour.{run}.film"
     film = app.pipeline("tour.film")

@@ -1,7 +1,5 @@
 """The steps of a tour: submit, start workers, kill and replace one after another while they work, collect evidence."""
 
-from __future__ import annotations
-
 import signal
 import threading
 import time
@@ -63,7 +61,6 @@ class TourRun:
         self._jobs: list[Job] = []
 
     def run(self) -> Evidence:
-        """Run all steps and return the evidence."""
         film = self._submit()
         self._workers.start()
         started = killed_at = changed_at = time.monotonic()

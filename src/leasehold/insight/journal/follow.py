@@ -1,7 +1,5 @@
 """Follow the journal: every committed line once, in the order of their numbers."""
 
-from __future__ import annotations
-
 from collections import deque
 from typing import Any
 

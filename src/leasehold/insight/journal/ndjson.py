@@ -4,8 +4,6 @@ It is a projection: the journal's rows are the truth, and the file can be made a
 lock. What a crash left of a last line is cut off before anything is appended; damage before that is refused.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 from collections.abc import Iterable, Iterator

@@ -3,8 +3,6 @@
 Lines of jobs that were pruned cannot be compared. Every other line must be there, byte for byte, and no more.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import islice

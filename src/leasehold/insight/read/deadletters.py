@@ -3,8 +3,6 @@
 The context is built from an allow-list: ids, counts, codes and short hashes. Neither payload nor message can get in.
 """
 
-from __future__ import annotations
-
 import hashlib
 from datetime import datetime
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Deliveries as people and programs see them."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """A job's effects as people and programs see them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from msgspec import Struct, to_builtins

@@ -1,7 +1,5 @@
 """A job as people and programs see it."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any, Final
 

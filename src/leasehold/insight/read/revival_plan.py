@@ -1,7 +1,5 @@
 """Plan a revival without doing it: which stages would run, and what would happen to each effect."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any, Final

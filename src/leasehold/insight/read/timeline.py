@@ -1,7 +1,5 @@
 """One job in full: its tasks with their leases, and its journal as a time line. Times are the database's."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterator
 from typing import Any, Final

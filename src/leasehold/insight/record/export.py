@@ -1,7 +1,5 @@
 """Export a job: the rows of one moment become the lines of `model/journal/record.py`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import IO
 
@@ -66,7 +64,6 @@ class RecordBuilder:
         self._workers: dict[int, int] = {}
 
     def record(self, number: int, part: StoredTask) -> TaskRecord:
-        """Return one task as lines, under this number."""
         task = part.task
         line = from_fields(
             TaskLine,

@@ -1,7 +1,5 @@
 """Read a record from a file: every hash is checked, and damage is reported with its line."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Check a job's dead letters against its events: first failure, escalation, state."""
 
-from __future__ import annotations
-
 from msgspec import UNSET
 
 from leasehold.model.journal.event import Name

@@ -3,8 +3,6 @@
 A message that two tasks delivered belongs to the first of them, and is pruned with that job.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from leasehold.model.delivery import mark_of, marks_in

@@ -3,8 +3,6 @@
 The end of an attempt that was done names the effects it used, in order, and has a digest over their keys and results.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Check the hash chain of a task's events: it begins with the task's facts; its head is stored with its place."""
 
-from __future__ import annotations
-
 from itertools import chain
 
 from leasehold.model.journal.event import Event, Name

@@ -4,8 +4,6 @@ An effect's number, times and failure are on no hash chain, because no event is 
 them possible is not detected.
 """
 
-from __future__ import annotations
-
 from msgspec import UNSET
 
 from leasehold.model.journal.event import Name

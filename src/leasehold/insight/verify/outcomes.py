@@ -1,7 +1,5 @@
 """Check a task's outcomes byte by byte: failures as in the journal, no output of a failed one, every dead letter."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
@@ -43,7 +41,6 @@ def texts_differ(part: StoredTask) -> Difference | None:
 
 
 def _ends(events: Sequence[Any], outcomes: Sequence[Any]) -> Iterator[tuple[int, Any, Any]]:
-    """Pair each outcome with its event: the end event with the same time."""
     left = list(outcomes)
     for number, event in enumerate(events, 1):
         if left and event.at == left[0].finished_at and _ends_it(event, left[0]):

@@ -1,7 +1,5 @@
 """Check that all rows of a job exist: its own, as many stages as it was submitted with, and every segment."""
 
-from __future__ import annotations
-
 from leasehold.model.journal.event import Name
 from leasehold.model.journal.record import OutcomeLine, TaskRecord
 from leasehold.model.status import Status

@@ -4,8 +4,6 @@ They are recorded task by task, so their order across tasks is unknown. But a wa
 enters it, except for the first and the last.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """Verify a job: its events are folded and compared with the tables; the first difference is reported."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path

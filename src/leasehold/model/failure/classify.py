@@ -1,7 +1,5 @@
 """Classify one exception: by a pipeline's rules, then by codes it carries, then by the names of its classes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -45,7 +43,6 @@ class Classifier:
         return self._ruled(error) or self._known(error) or self._caused(error) or Classification(UNKNOWN, (error,))
 
     def _caused(self, error: BaseException) -> Classification | None:
-        """Classify an unknown error by its cause."""
         link = error.__cause__
         for _ in range(DEPTH_MAX):
             if link is None:

@@ -1,7 +1,5 @@
 """Codes that errors carry, and the class of each: HTTP, SMTP, providers' codes, SQLSTATE, SQLite, errno."""
 
-from __future__ import annotations
-
 import errno
 from typing import Final, TypeVar
 

@@ -1,7 +1,5 @@
 """The few facts of an error that are stored with its text: an allow-list, so that nothing else gets in."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from functools import partial

@@ -5,8 +5,6 @@ A pipeline's own rules come first, then an HTTP response or another code that th
 then the names of its classes (`failure/named.py`), then the error number. An unknown error is retried.
 """
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """The types of an error by name, nearest first: stored with a failed effect, so that a replay raises the same."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

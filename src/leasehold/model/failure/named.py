@@ -7,8 +7,6 @@ A plain `ValueError` is not listed on purpose: it is raised for bad input and fo
 unclassified and is retried; the errors of parsers (JSON, Unicode, schemas) are final.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 NAMES: Final[dict[str, str]] = {
@@ -78,7 +76,6 @@ def names_of(error: BaseException) -> list[str]:
 
 
 def class_of(names: list[str]) -> str | None:
-    """Return the class of the nearest name in the table."""
     return next((CLASS_OF[name] for name in names if name in CLASS_OF), None)
 
 

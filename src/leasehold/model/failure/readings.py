@@ -1,7 +1,5 @@
 """Read the codes of some libraries' errors, by attributes: none of these libraries is imported."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Final

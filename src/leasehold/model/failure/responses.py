@@ -1,7 +1,5 @@
 """HTTP responses that errors carry: their status, a few headers, and the delay they ask for."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field

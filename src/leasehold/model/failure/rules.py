@@ -1,7 +1,5 @@
 """A pipeline's own rules for failures: applied before the built-in table; they cannot hide a failure."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 

@@ -4,8 +4,6 @@ The rows are those of the specification, plus `UNCLASSIFIED`, failures of the lo
 signals. A class that is not listed is not retried: a person has to act.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 

@@ -4,8 +4,6 @@ Only a window of a long text is read, and the end of the window is dropped after
 cuts in half might not be recognised. Text that cannot be redacted is withheld.
 """
 
-from __future__ import annotations
-
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -41,7 +39,6 @@ def describe(error: BaseException, redact: Redactor) -> ErrorText:
 
 
 def fit(text: str, limit: int, redact: Redactor) -> str:
-    """Redact a text and cut it to its limit."""
     window = text[:WINDOW_LENGTH]
     safe = redact(clean(window, WINDOW_LENGTH))
     if len(text) > WINDOW_LENGTH:

@@ -1,7 +1,5 @@
 """The journal's events: one per change of place, per machine transition, and per cancel of a running task."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 from msgspec import Struct

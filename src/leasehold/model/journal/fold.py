@@ -4,8 +4,6 @@ Every change of place is one event (S6), so place, attempt, fence and epoch foll
 cannot follow the ones before it, or an outcome that does not match the events, is a `Difference`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -73,7 +71,6 @@ class _Differs(Exception):
 
 
 def fold(events: Sequence[EventLine]) -> TaskState | Difference:
-    """Follow a task's events from its submit."""
     state = TaskState()
     if not events:
         return Difference("its first event", Name.SUBMITTED.value, "missing", 1)

@@ -4,8 +4,6 @@ Both databases compute the same bytes when they write an event; a reader checks 
 begins with its facts, so that a changed payload is detected too; its head is stored in the row of the task's place.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable
 from typing import Final

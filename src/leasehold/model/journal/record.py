@@ -5,8 +5,6 @@ were written, its effects, outcomes, dead letters and deliveries. Tasks and work
 so no database id is in it. The last line counts them. Each line's `hash` covers the line and the hash before it.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -218,7 +216,6 @@ class HashChain:
         self.head = GENESIS
 
     def close(self, line: Line) -> bytes:
-        """Return the line as bytes, with its hash."""
         fields: dict[str, Any] = to_builtins(line)
         self.head = _link(self.head, _encoder.encode(fields))
         return _encoder.encode({**fields, "hash": self.head}) + b"\n"

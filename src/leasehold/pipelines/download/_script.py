@@ -49,7 +49,6 @@ class ScriptLeases:
         self._lock = threading.Lock()
 
     def put(self, found: Engine, job_id: int, holding: Holding) -> None:
-        """Note a lease."""
         with self._lock:
             for key, one in list(self._known.items()):
                 if one.is_over and one.connection is not found.connection:
@@ -57,11 +56,9 @@ class ScriptLeases:
             self._known[id(found.connection), found.place, job_id] = holding
 
     def get(self, found: Engine, job_id: int) -> Holding | None:
-        """Return what is held of a job."""
         return self._known.get((id(found.connection), found.place, job_id))
 
     def drop(self, found: Engine, job_id: int) -> None:
-        """Forget a lease."""
         with self._lock:
             self._known.pop((id(found.connection), found.place, job_id), None)
 
@@ -118,7 +115,6 @@ def _fact(connection: object, key: str) -> str | None:
 
 
 def version_of(connection: object) -> int:
-    """Return the version of the schema; 0 if there is none."""
     return int(_fact(connection, "schema_version") or 0)
 
 

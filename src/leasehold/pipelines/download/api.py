@@ -1,7 +1,5 @@
 """The pipeline from Python: plan, run, report; the same as the command, with the same options."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +23,6 @@ class PlannedFiles:
 
 
 def plan(manifest: Manifest, out: str | Path, *, url: str = "", tidy_query: bool = False) -> PlannedFiles:
-    """Plan every file of a manifest: its path, its lines, or artifacts. A planned file stays as it is."""
     artifacts = read(manifest, tidy_query=tidy_query)
     with open_collection(Settings(Path(out), url)) as collection:
         return PlannedFiles(tuple(job.key for job in collection.plan(artifacts)))

@@ -1,7 +1,5 @@
 """The pipeline as an app: one kind of job, a branch of its queue for each host, and the tools of a worker process."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -183,12 +181,10 @@ def declare(app: Leasehold, handler: Callable[..., Any]) -> Any:
 
 
 def branch_of(host: str) -> str:
-    """Return the branch that a host's files wait in."""
     if len(host) <= BRANCH_LENGTH_MAX:
         return host
     return f"host-{hashlib.sha256(host.encode()).hexdigest()}"
 
 
 def app_of_this_process() -> Leasehold:
-    """Make the app of a worker process."""
     return Collection(settings_of_this_process()).app

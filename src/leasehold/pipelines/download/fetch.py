@@ -1,7 +1,5 @@
 """One file's bytes, from a server into its part: from where the last attempt stopped, if it is still the same file."""
 
-from __future__ import annotations
-
 import hashlib
 from functools import partial
 
@@ -30,7 +28,6 @@ class Streamed(Struct, frozen=True):
 
 
 async def whole_part(head: Head, part: Part, part_file: LockedPart, threads: ThreadPool) -> Streamed | None:
-    """Return what a part holds, if it holds all of the file that a head describes."""
     sidecar, start = part.read(head) if part_file.size else (None, 0)
     start = min(start, part_file.size)
     if (
@@ -83,7 +80,6 @@ async def stream(
 
 
 async def read_small(body: Body, on_progress: OnProgress) -> tuple[Streamed, bytes]:
-    """Read a small body into memory."""
     content = bytearray()
 
     def tick() -> bool:

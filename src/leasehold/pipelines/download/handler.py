@@ -11,8 +11,6 @@ that a crash at any point repeats nothing that counts.
     INDEX or DEDUPE    written to the index; DEDUPE if another artifact brought the same content before
 """
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, Final, TypeVar

@@ -3,8 +3,6 @@
 A key is the sha256, in hex, of canonical JSON: keys sorted, no blanks, ASCII escapes.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from contextlib import suppress
@@ -18,7 +16,6 @@ _encoder: Final = msgspec.json.Encoder(order="sorted")
 
 
 def job_key(work_id: str, artifact_id: str, canonical_url: str) -> str:
-    """Return the key of a job: one artifact of one work from one URL."""
     return _digest(
         {
             "v": VERSION,
@@ -32,7 +29,6 @@ def job_key(work_id: str, artifact_id: str, canonical_url: str) -> str:
 
 
 def op_key(kind: str, job_id: str, **context: Any) -> str:
-    """Return the key of an operation: what is done to which job, with what."""
     if clash := {"v", "kind", "job_id"} & context.keys():
         raise ValueError(f"{min(clash)!r} is part of every key and cannot be a field")
     return _digest({"v": VERSION, "kind": kind, "job_id": job_id, **context})

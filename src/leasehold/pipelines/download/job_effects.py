@@ -3,8 +3,6 @@
 Recorded once; an act may run again if the script died between the act and its record.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable

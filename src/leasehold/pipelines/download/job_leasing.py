@@ -1,7 +1,5 @@
 """Leasing: one holder a job, for as long as the lease stands. A job whose holder is gone is leased again."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from leasehold import Held, Misuse
@@ -74,7 +72,6 @@ def _state(found: Engine, job_id: int) -> str:
 
 
 def _passed(found: Engine, job_id: int) -> set[str]:
-    """Return the states that the job has been in."""
     return {str(row[0]) for row in found.ask("job_states", job=job_id)}
 
 

@@ -1,7 +1,5 @@
 """Planning: the same artifact is the same job, whoever plans it and however often."""
 
-from __future__ import annotations
-
 from leasehold import KeyConflict
 from leasehold.pipelines.download._script import engine
 from leasehold.pipelines.download.collection import branch_of

@@ -1,7 +1,5 @@
 """After crashes: what they left behind is cleared away or mended. Nothing under a live lease is touched."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """States: only along the arrows of the document, forward, and under a lease."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from typing import Final
@@ -47,7 +45,6 @@ def advance_state(conn: object, *, job_id: str, to_state: str, allowed_from: Ite
 
 
 def get_current_state(conn: object, *, job_id: str) -> str | None:
-    """Return the state a job is in; None if there is no such job."""
     with engine(conn) as found:
         try:
             return found.job(job_id).state

@@ -5,8 +5,6 @@ is the host and whose artifact is the address itself. What cannot be read is tol
 is taken whole or not at all, so that nobody finds out after a night that a tenth was left out.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """Run a collection until nothing is left to do: the command and the Python API both end here."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -68,7 +66,6 @@ class RunOptions:
 
 
 def read_snapshot(collection: Collection) -> CollectionSnapshot:
-    """Read how far a collection is."""
     now = read_status(collection)
     running = collection.app.queues.running(QUEUE, limit=FILES_MAX) if now.left else []
     reported = [(task.job_id, task.progress) for task in running if task.progress]

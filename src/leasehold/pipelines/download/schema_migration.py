@@ -1,7 +1,5 @@
 """The schema of artifacts in a SQLite file of the caller's: `artifact_jobs`, `artifact_ops` and `_meta`, to be read."""
 
-from __future__ import annotations
-
 import secrets
 from contextlib import closing
 
@@ -29,5 +27,4 @@ def apply_migration(conn: object) -> None:
 
 
 def get_schema_version(conn: object) -> int:
-    """Return the version of the schema: 3, or 0 for a file without one."""
     return version_of(conn)

@@ -1,7 +1,5 @@
 """The states of an artifact's job and the arrows between them, as the document has them; only forward."""
 
-from __future__ import annotations
-
 from typing import Final
 
 PLANNED: Final = "PLANNED"

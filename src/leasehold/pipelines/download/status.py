@@ -1,7 +1,5 @@
 """The status of a collection: its artifacts by state, each counted once, however often it was requested."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 
@@ -61,7 +59,6 @@ def jobs_left(collection: Collection) -> int:
 
 
 def _subtract(counts: dict[str, int], states_of: tuple[str, ...], amount: int) -> dict[str, int]:
-    """Subtract an amount from the counts of these states, from the first that has any."""
     found = dict(counts)
     for state in states_of:
         part = min(amount, found.get(state, 0))

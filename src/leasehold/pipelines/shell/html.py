@@ -1,7 +1,5 @@
 """The frame of an HTML report: one file without scripts or anything to fetch, every value escaped, light or dark."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Final
@@ -34,7 +32,6 @@ def facts(rows: Iterable[tuple[str, str]]) -> str:
 
 
 def table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table with a heading."""
     head = "".join(f"<th>{escape(text)}</th>" for text in heads)
     body = "".join(f"<tr>{''.join(f'<td>{escape(text)}</td>' for text in row)}</tr>\n" for row in rows)
     return f"<h2>{escape(title)}</h2>\n" + _table(f"<tr>{head}</tr>\n{body}")

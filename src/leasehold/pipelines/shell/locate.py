@@ -4,8 +4,6 @@ They are in the folder itself, or in a database elsewhere. Then the folder remem
 may hold a password: that is passed with every command, or set in LEASEHOLD_URL.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Final
@@ -49,5 +47,4 @@ def database_url(folder: Path, given: str, remembered: str, *, is_inside: bool) 
 
 
 def local_database(folder: Path, name: str) -> str:
-    """Return the URL of a database inside the folder."""
     return f"sqlite:///{(folder / HOME / name).absolute()}"

@@ -27,7 +27,6 @@ class GroupWithDefault(click.Group):
 
     @classmethod
     def of(cls, default: str, extra: str = "") -> type[GroupWithDefault]:
-        """Return a group with this default command, which needs an extra of the package, if any."""
         return type(cls.__name__, (cls,), {"default_command": default, "extra": extra})
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:

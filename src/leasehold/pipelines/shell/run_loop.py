@@ -1,7 +1,5 @@
 """Run worker processes until a pipeline has nothing left to do, and show how far it is."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from contextlib import suppress

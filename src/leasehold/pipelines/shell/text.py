@@ -1,7 +1,5 @@
 """Texts that pipelines print: counts, sizes, and text from outside that is safe on a terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 

@@ -1,7 +1,5 @@
 """The pipeline from Python: run, status, project; the same as the command, with the same options."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
@@ -70,7 +68,6 @@ class Order:
 
     @property
     def folder(self) -> Path:
-        """The run's folder."""
         return self.out / self.name
 
 
@@ -204,7 +201,6 @@ def _write(toolchain: Toolchain, document: Document) -> list[ParagraphHistory]:
 
 @contextmanager
 def open_run(folder: Path, url: str = "") -> Iterator[tuple[Toolchain, Document]]:
-    """Open an existing run for reading."""
     with closing(Toolchain(settings_of(folder, url))) as toolchain:
         yield toolchain, RunFolder(folder).document()
 
@@ -227,6 +223,5 @@ def project(folder: str | Path, *, url: str = "") -> None:
 
 
 def status(folder: str | Path, *, url: str = "") -> list[ParagraphHistory]:
-    """Return the history of every paragraph of a run."""
     with open_run(Path(folder), url) as (toolchain, document):
         return list(histories(toolchain, document))

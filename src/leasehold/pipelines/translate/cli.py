@@ -44,7 +44,6 @@ STYLE_BYTES_MAX: Final = 100_000
 
 @contextmanager
 def lock_exit_codes(context: click.Context) -> Iterator[None]:
-    """End with the exit codes of the run lock's runbook."""
     try:
         yield
     except RunLockError as error:

@@ -3,8 +3,6 @@
 `leasehold contracts check` finds `LAYOUT` by the entry point of this pipeline.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Decisions of a person about paragraphs that wait in `rework_required`: each is a job of its own, a round."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
@@ -55,7 +53,6 @@ def check_decision(decision: Decision) -> Decision:
 
 
 def submit_round(toolchain: Toolchain, history: ParagraphHistory, paragraph: ParagraphInput, decision: Decision) -> Job:
-    """Submit the next round of a paragraph."""
     number = len(history.planned.rounds) + 1
     payload = RoundPayload(paragraph, replace(decision, number=number), history.tries[-TRIES_SENT_MAX:])
     key = f"{history.planned.key}{ROUND_MARK}{number}"
@@ -68,7 +65,6 @@ def submit_round(toolchain: Toolchain, history: ParagraphHistory, paragraph: Par
 def decide(
     toolchain: Toolchain, document: Document, indexes: Sequence[int], decision: Decision
 ) -> Iterator[ParagraphHistory]:
-    """Decide about paragraphs if all of them wait, and yield the history of each as it was, when it is decided."""
     there = {history.paragraph.index: history for history in histories(toolchain, document)}
     chosen = [_waiting(there, index, len(document.paragraphs)) for index in dict.fromkeys(indexes)]
     inputs = dict(inputs_of(toolchain, document))
@@ -100,6 +96,5 @@ def _run_round(toolchain: Toolchain, job: Job) -> None:
 
 
 def waiting(toolchain: Toolchain, document: Document) -> list[ParagraphHistory]:
-    """Return the paragraphs that wait for a person, in their order."""
     found = histories(toolchain, document)
     return [each for each in found if each.state == states.REWORK_REQUIRED and each.tries and not each.under_way]

@@ -4,8 +4,6 @@ Each file is written whole or not at all, the manifest last. Every row is checke
 written. The files may be deleted at any time: `leasehold translate project` writes them again.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence

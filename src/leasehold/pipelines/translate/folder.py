@@ -1,7 +1,5 @@
 """A run's folder: what lies where, and files that are there whole or not at all."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator
@@ -62,7 +60,6 @@ class RunFolder:
 
     @property
     def log(self) -> Path:
-        """The log of the workers."""
         return self.home / "workers.log"
 
     def source(self, name: str) -> Path:
@@ -74,7 +71,6 @@ class RunFolder:
         return self.root / "final" / name
 
     def make(self) -> None:
-        """Make the folders."""
         for folder in (self.home / "source", self.root / "state", self.root / "final", self.root / REVIEWS):
             folder.mkdir(parents=True, exist_ok=True)
 
@@ -83,18 +79,15 @@ class RunFolder:
         write_whole(self.home / RUN, plain(memory).encode())
 
     def keep_source(self, document: Document, content: bytes) -> None:
-        """Keep a copy of the document: it is rendered from that."""
         write_whole(self.source(document.name), content)
 
     def document(self) -> Document:
-        """Return the document as it was read."""
         memory = read_run_file(self.root)
         assert memory is not None
         return read_document(self.source(memory.identity.document_id))
 
 
 def write_whole(path: Path, content: bytes) -> bool:
-    """Write a file so that it is there whole or not at all; return whether it has changed."""
     if path.is_file() and path.stat().st_size == len(content) and path.read_bytes() == content:
         return False
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -130,7 +123,6 @@ def sweep(root: Path) -> None:
 
 
 def make_run_id(document: str, source_language: str, target_language: str) -> str:
-    """Return the name of a run that nobody has named: the same for the same document and languages."""
     stem = _unfit.sub("-", Path(document).stem).strip("-._")[:60] or content_hash(document)[7:19]
     return check_run_id(f"{stem}-{source_language}-{target_language}")
 
@@ -150,7 +142,6 @@ def check_name(name: str) -> str:
 
 
 def check_own(root: Path, document: Document, languages: tuple[str, str]) -> RunFile | None:
-    """Return run.json if the folder is of this document, None if it is new; refuse a folder of another document."""
     memory = read_run_file(root)
     if memory is None:
         if (root / MANIFEST).exists():

@@ -9,8 +9,6 @@ same candidate again, is rework by a person (`human_flag`); with no attempts lef
 with notes if any finding is more than information.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
@@ -98,7 +96,6 @@ class Thresholds:
                 raise ThresholdsInvalid(f"{field.name}: {value!r}.")
 
     def of(self, score: str) -> float:
-        """Return the threshold of a score."""
         least: float = getattr(self, score)
         return least
 
@@ -191,7 +188,6 @@ def _outcome(findings: tuple[ReviewFinding, ...], *, failed: bool, exhausted: bo
 def _failed_so_before(
     reasons: set[ReworkReason], findings: tuple[ReviewFinding, ...], earlier: Sequence[Assessment]
 ) -> bool:
-    """Whether the assessment before this one failed for the same reasons with findings of the same codes."""
     if not earlier or not earlier[-1].reasons:
         return False
     before = earlier[-1]

@@ -4,8 +4,6 @@ Every answer of a translator and every review is an effect. After a crash the ha
 was done; a translator is asked again only if it was cut off before it had answered.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final

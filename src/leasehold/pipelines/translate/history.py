@@ -1,7 +1,5 @@
 """The history of a run's paragraphs, read from the database: jobs, states, tries, and when each state was entered."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -96,7 +94,6 @@ def inputs_of(toolchain: Toolchain, document: Document) -> list[tuple[str, Parag
 
 
 def histories(toolchain: Toolchain, document: Document) -> Iterator[ParagraphHistory]:
-    """Yield the history of every paragraph of a document that was planned, in its order."""
     identity = toolchain.settings.identity
     there = planned_paragraphs(toolchain)
     for key, paragraph in zip(

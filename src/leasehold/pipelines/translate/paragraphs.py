@@ -3,8 +3,6 @@
 A paragraph is named by its text and by how many like it came before, never by its place: one that moves is the same.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections import Counter
@@ -111,7 +109,6 @@ def content_hash(text: str) -> str:
 
 
 def keys_of(run_id: str, document_id: str, paragraphs: Iterable[Paragraph]) -> list[str]:
-    """Return the keys of paragraphs, in their order."""
     seen: Counter[str] = Counter()
     found = []
     for paragraph in paragraphs:

@@ -3,8 +3,6 @@
 A paragraph that was planned before stays as it is, wherever it is in the document: nothing is translated twice.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final

@@ -1,7 +1,5 @@
 """Run a document until nothing is left to do, in worker processes."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -54,7 +52,6 @@ class ParagraphPoller:
         self._ended: set[int] = set()
 
     def read(self) -> RunSnapshot:
-        """Read how far the run is."""
         known = planned_paragraphs(self._toolchain)
         own = [known[key] for key in self._keys if key in known]
         failed = self._failed_jobs()
@@ -76,7 +73,6 @@ class ParagraphPoller:
 
 
 def _job(place: PlannedParagraph) -> int:
-    """Return the job that a paragraph's state is of."""
     return place.rounds[-1] if place.rounds else place.job_id
 
 

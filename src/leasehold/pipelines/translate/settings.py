@@ -4,8 +4,6 @@ Kept in the run's folder, where the workers read it. Never an address of a datab
 and come from the environment alone.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from dataclasses import dataclass
@@ -83,12 +81,10 @@ class RunSettings:
         return self.url or local_database(self.folder, DATABASE)
 
     def environment(self) -> dict[str, str]:
-        """The environment that gives a worker process the same settings."""
         return {"LEASEHOLD_URL": self.database, VARIABLE: str(self.folder.absolute())}
 
 
 def read_run_file(folder: Path) -> RunFile | None:
-    """Read run.json of a run's folder; None if the folder has no run."""
     try:
         text = (folder / HOME / RUN).read_text(encoding="utf-8")
     except (FileNotFoundError, NotADirectoryError):
@@ -107,7 +103,6 @@ def plain(memory: RunFile) -> str:
 
 
 def settings_of(folder: Path, url: str = "") -> RunSettings:
-    """Return the settings of a run that is there."""
     memory = read_run_file(folder)
     if memory is None:
         raise RunMissing(f"The folder is {folder}.")
@@ -115,7 +110,6 @@ def settings_of(folder: Path, url: str = "") -> RunSettings:
 
 
 def run_url(folder: Path, identity: RunIdentity, url: str) -> str:
-    """Return the URL of the run's database; empty where it is in the run's folder."""
     return database_url(folder, url, identity.database, is_inside=True)
 
 

@@ -1,7 +1,5 @@
 """The states of a paragraph and the arrows between them, as the document has them."""
 
-from __future__ import annotations
-
 from typing import Final
 
 INGESTED: Final = "ingested"

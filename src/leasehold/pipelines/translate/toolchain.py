@@ -4,8 +4,6 @@ A paragraph that is neither approved nor rejected after two passes waits in `rew
 its own, a round, whose machine begins there: a person approves or rejects it, or has it reworked once more.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -78,7 +76,6 @@ class Toolchain:
 
     @property
     def tools(self) -> TranslationTools:
-        """The tools of this process."""
         with self._lock:
             if self._tools is None:
                 self._tools = make_tools(self.settings)
@@ -185,5 +182,4 @@ def _translate_back(translator: Translator, source: str, target: str, text: str)
 
 
 def app_of_this_process() -> Leasehold:
-    """Make the app of a worker process."""
     return Toolchain(settings_of_this_process()).app

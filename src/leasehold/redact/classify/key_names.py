@@ -4,8 +4,6 @@ A strong name is believed whatever follows it; after a weak one (a token may be 
 look like a credential by itself.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 import string

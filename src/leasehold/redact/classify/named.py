@@ -1,7 +1,5 @@
 """Everything that a key name announces: names are looked for once, then each notation asks what follows them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from leasehold.redact.classify.key_names import find_keys

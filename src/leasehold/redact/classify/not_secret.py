@@ -1,7 +1,5 @@
 """What stands where a secret could stand and is none: references, prompts, types, blanks, words of a manual."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

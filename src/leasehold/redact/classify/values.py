@@ -3,8 +3,6 @@
 Only reads, in many notations; whether what stands there is a secret is judged elsewhere.
 """
 
-from __future__ import annotations
-
 import enum
 import re
 from typing import Final, NamedTuple

@@ -4,8 +4,6 @@ Only the value is hidden: quotes, separators and everything around it stay, so J
 A long value is never judged harmless; that is what keeps the work on a hostile text linear.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from typing import Final

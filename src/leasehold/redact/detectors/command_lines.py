@@ -3,8 +3,6 @@
 A printed list of arguments, also one escaped inside JSON, is read as the command line it stands for.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Final

@@ -1,7 +1,5 @@
 """What a policy may declare confidential: e-mail addresses, hosts by name or suffix, private IP addresses."""
 
-from __future__ import annotations
-
 import re
 import string
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Secrets one level below a key name, between brackets: the items of a list, the values of an object."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple

@@ -3,8 +3,6 @@
 Each row is a literal that must be there, and a pattern tried around it whose last group is hidden.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple

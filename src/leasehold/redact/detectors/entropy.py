@@ -4,8 +4,6 @@ Digests, UUIDs, lock-file hashes, public keys, identifiers and paths pass: a ran
 how often it changes between lower case, upper case and digits.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import sys
@@ -46,7 +44,6 @@ DISCORD: Final = re.compile(r"[A-Za-z0-9_-]{23,28}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9
 
 
 def find_random_tokens(page: Page) -> Iterator[Span]:
-    """Yield the tokens that look random."""
     for start, end in RUNS.find(page.text):
         yield from _judged(page.text, _after(ESCAPE, page.text, start), end)
 

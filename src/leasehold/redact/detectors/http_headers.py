@@ -1,7 +1,5 @@
 """Credentials in headers: Authorization in any scheme, bearer and basic tokens standing alone, cookies."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import re

@@ -5,8 +5,6 @@ less random than the others. Three wide lines or four narrow ones, equal in widt
 as one, are taken for a key. Digests and identifiers are hexadecimal or have dashes; words are not all of one width.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Final

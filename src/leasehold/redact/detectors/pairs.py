@@ -1,7 +1,5 @@
 """Passwords next to their user: in a pair, in a call that logs in, in a row of a table, in a rejected field."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Final
@@ -74,7 +72,6 @@ def _in_rejected_fields(page: Page) -> Iterator[Span]:
 
 
 def _is_secret(content: str, name: str) -> bool:
-    """Distinguish a secret from the name of one or of a field."""
     if len(content) > LENGTH_JUDGED_MAX:
         return not is_stand_in(content)
     if len(content) < LENGTH_MIN or is_stand_in(content) or (ALPHABETIC.fullmatch(content) and is_label(content)):

@@ -4,8 +4,6 @@ The first line of a key becomes the placeholder and the others go blank, so line
 without a key next to it is no secret. Every line is walked over once: a walk begins where the last one ended.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 import string
@@ -51,7 +49,6 @@ class FoundKey(NamedTuple):
 
 
 def find_private_keys(page: Page) -> Iterator[Span]:
-    """Yield every private key line by line."""
     text = page.text
     markers = sorted(_markers(text))
     done = 0
@@ -106,7 +103,6 @@ def _after(text: str, marker: Marker, closing: Marker | None, limit: int) -> Fou
 
 
 def _beside(text: str, marker: Marker, line_end: int) -> FoundKey:
-    """Find a key on the marker's own line whose end was cut off."""
     rest = INLINE.match(text, marker.end, line_end)
     end = rest.end() if rest else marker.end
     is_key = INLINE_ESCAPED.match(text, marker.end, end) or INLINE_RUN.search(text, marker.end, end)

@@ -4,8 +4,6 @@ In base64 a value looks different at each of three alignments, and its edges mix
 looked for, and the whole run of base64 around it is hidden, however many lines it was wrapped into.
 """
 
-from __future__ import annotations
-
 import base64
 import html
 import json
@@ -67,7 +65,6 @@ class ExactValues:
 
 
 def plain_forms(value: str) -> Iterator[str]:
-    """Yield the value as it is and escaped."""
     yield value
     once = json.dumps(value)[1:-1]
     yield from (once, json.dumps(once)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], repr(value)[1:-1])
@@ -125,7 +122,6 @@ def _occurrences(text: str, form: str) -> Iterator[tuple[int, int]]:
 
 
 def _base64_runs(text: str, core: str) -> Iterator[tuple[int, int]]:
-    """Yield the runs of base64 that hold the core; no stretch of text is looked at twice."""
     done = 0
     place = text.find(core)
     while place >= 0:

@@ -1,7 +1,5 @@
 """Passwords in statements: the column of an INSERT that a key name heads, and the keys of encrypted tables."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Iterator

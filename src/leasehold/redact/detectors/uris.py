@@ -1,7 +1,5 @@
 """Passwords inside URIs, whatever the scheme: `postgres://user:password@host/name` keeps all but the password."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Final
@@ -29,7 +27,6 @@ HOST: Final = re.compile(r"@[A-Za-z0-9][A-Za-z0-9.-]{0,100}(?::[0-9]{2,5}(?![0-9
 
 
 def find_uri_passwords(page: Page) -> Iterator[Span]:
-    """Yield the password of every URI that carries one."""
     text = page.text
     for place in places(page.shadow, "%2f%2f") if "%2f%2f" in page.shadow else places(page.shadow, "%252f%252f"):
         encoded = ENCODED.match(page.shadow, page.shadow.rfind("%", max(0, place - 5), place))

@@ -5,8 +5,6 @@ group 1 (or the whole) is hidden. Lengths are minima below the real ones, so tha
 Every repetition that is followed by something else is bounded: a hostile text costs a constant for each literal in it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ The margin of a diff counts as no indentation, and line ends may be escaped: the
 A block is walked over once; what is inside it is not walked over again for a name inside it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple

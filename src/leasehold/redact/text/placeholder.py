@@ -3,8 +3,6 @@
 The order of `CLASSES` is also the order of precedence where findings overlap: the more specific class names the whole.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterable
@@ -54,7 +52,6 @@ class Numbers:
                 self._last[found[1]] = max(self._last[found[1]], int(found[2]))
 
     def placeholder(self, name: str, value: str) -> str:
-        """Return the placeholder of this value: the same for the same value."""
         key = (name, value)
         if key not in self._known:
             self._last[name] += 1

@@ -1,7 +1,5 @@
 """Where something to hide stands in a text, and how findings that overlap become one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -32,7 +30,6 @@ def merged(text: str, spans: Iterable[Span], holes: list[tuple[int, int]], rank:
 
 
 def whole_lines(text: str, spans: Iterable[Span]) -> list[Span]:
-    """Widen spans to the lines they stand on, one span a line."""
     lines: dict[int, Span] = {}
     for span in spans:
         position = text.rfind("\n", 0, span.start) + 1

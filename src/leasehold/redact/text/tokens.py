@@ -3,8 +3,6 @@
 Every token has one; ordinary prose and code have few. So the costly questions are asked there only.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final
 

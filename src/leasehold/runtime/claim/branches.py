@@ -4,8 +4,6 @@ They come and go with what is submitted, so they are listed about once a second,
 whose slots are all taken is asked again when one is free, which is known at once for this worker's own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from leasehold import clock
@@ -62,7 +60,6 @@ class Branches:
         self._listed_at = None
 
     def turn(self) -> None:
-        """Let another branch be first."""
         self._known = self._known[1:] + self._known[:1]
 
     def _list(self, now: int) -> None:

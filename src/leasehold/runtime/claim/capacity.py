@@ -1,7 +1,5 @@
 """The places a worker has for attempts: how many are free, in all and for each queue, and who waits for one."""
 
-from __future__ import annotations
-
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -67,7 +65,6 @@ class Capacity:
         return free if cap is None else min(free, cap - self._busy_by_queue[base_of(queue)])
 
     def is_capped(self, queue: str) -> bool:
-        """Whether a queue has a cap of its own here."""
         return base_of(queue) in self._caps
 
     def await_free(self, slots: int, seconds: float) -> None:

@@ -5,8 +5,6 @@ late. Queues take turns at being first, so none is starved by another. It is wok
 by itself it asks nothing while idle.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -94,7 +92,6 @@ class Claimer:
         self.wake()
 
     def on_branch_ready(self) -> None:
-        """Something became ready in a branch."""
         self._branches.exist = True
         self._branches.forget()
         self.wake()

@@ -1,7 +1,5 @@
 """The leases this worker holds, from claim to answer, and the room it has for more."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from leasehold.runtime.attempt import Attempt, State
@@ -26,7 +24,6 @@ class HeldAttempts:
         self.capacity.occupy(attempt.lease.queue for attempt in taken)
 
     def free_slot(self, attempt: Attempt) -> None:
-        """Free the place of an attempt, once."""
         if attempt.give_up_slot():
             self.capacity.free_slot(attempt.lease.queue)
 
@@ -53,7 +50,6 @@ class HeldAttempts:
         return [lease for lease in given if lease not in self._held and lease not in self._lost]
 
     def get(self, task_id: int, fence: int) -> Attempt | None:
-        """Return a held attempt."""
         return self._held.get((task_id, fence))
 
     def all(self) -> list[Attempt]:

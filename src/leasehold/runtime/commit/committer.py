@@ -4,8 +4,6 @@ Whatever gathers while it writes is the next batch: no timer, no fixed size. Eac
 the database refuses fails alone.
 """
 
-from __future__ import annotations
-
 import threading
 from collections import deque
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Answers to what attempts entered into the ledger: for a thread that waits, or for an event loop, many in one call."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Generator
@@ -24,7 +22,6 @@ class Reply:
         self._trouble: BaseException | None = None
 
     def answer(self, value: Entry | BaseException) -> None:
-        """Give the answer, once."""
         if isinstance(value, BaseException):
             self._trouble = value
         else:
@@ -62,7 +59,6 @@ class AsyncReply:
 
     @property
     def is_answered(self) -> bool:
-        """Whether the answer has come."""
         return self._value is not None
 
     def result(self) -> Entry:

@@ -1,7 +1,5 @@
 """What attempts ask the committer to commit for them, one by one and in groups."""
 
-from __future__ import annotations
-
 from collections import deque
 from typing import Any
 

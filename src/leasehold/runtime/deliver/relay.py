@@ -5,8 +5,6 @@ those claims, so that another relay claims a row only when this one is gone. A r
 not begin to send. It asks the database nothing until a pulse shows that something is due.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -56,7 +54,6 @@ Send = Callable[[], None]
 
 
 def run_on_thread(_: HeldDelivery, send: Send) -> None:
-    """Send a delivery on a thread of its own."""
     threading.Thread(target=send, name="leasehold-sender", daemon=True).start()
 
 

@@ -6,8 +6,6 @@ send    with a token made of subject, recipient and version, the same on every t
 mark    the provider's id, the time and the status, in one write that lands only while the claim stands
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 

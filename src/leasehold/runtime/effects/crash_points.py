@@ -1,7 +1,5 @@
 """The points of an effect at which a test may crash an attempt. Without such a test they cost one comparison."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from enum import StrEnum
 

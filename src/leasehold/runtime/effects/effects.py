@@ -8,8 +8,6 @@
 The steps are written once, as a generator; a sync and an async driver run it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 import threading
@@ -158,7 +156,6 @@ class Effects:
         return listed
 
     def intend(self, kind: str, fields: dict[str, Any]) -> Intent:
-        """Make the intent of the next effect."""
         check_effect(kind)
         if TRANSACTION in _inside.get():
             raise Misuse(
@@ -222,7 +219,6 @@ class Effects:
             self._end(intent)
 
     def _begin(self, intent: Intent, *, is_transaction: bool = False) -> InFlightEffect | None:
-        """Start an effect; or return the same effect if it is in flight in this attempt."""
         if intent.key in _inside.get():
             raise EffectBusy(f"It is {intent.kind}, inside itself.")
         return self._in_flight.begin(intent.key, is_transaction=is_transaction)

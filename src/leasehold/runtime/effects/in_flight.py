@@ -1,7 +1,5 @@
 """The effects of an attempt that are in flight: a second caller of one waits for it, the end waits for transactions."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Callable
@@ -56,7 +54,6 @@ class InFlightEffects:
         self._at_no_transaction: list[Call] = []
 
     def begin(self, key: str, *, is_transaction: bool = False) -> InFlightEffect | None:
-        """Start an effect; or return the same one if it is in flight."""
         with self._lock:
             other = self._by_key.get(key)
             if other is None:

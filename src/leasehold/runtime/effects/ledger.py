@@ -1,7 +1,5 @@
 """The way from a running attempt to the ledger of effects, through the committer."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from leasehold.model.effect import Entry, Intent, Record

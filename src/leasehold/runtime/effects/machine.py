@@ -1,7 +1,5 @@
 """The moves of one attempt in its kind's machine. A move that an earlier attempt made is not made again."""
 
-from __future__ import annotations
-
 import threading
 from collections import Counter
 from collections.abc import Awaitable, Callable, Generator

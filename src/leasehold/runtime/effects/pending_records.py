@@ -4,8 +4,6 @@ The committer writes what an attempt hands over in order, so a record is committ
 before it. An act waits for both; so does the end of the attempt, since nothing can be recorded after that.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress

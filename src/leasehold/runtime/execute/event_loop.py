@@ -6,8 +6,6 @@ which takes over what is left; if it does not, the lane goes on by itself. A lan
 changed ends, so that no attempt sees another's context variables.
 """
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections import deque
@@ -98,6 +96,5 @@ class LoopRunner:
 
 
 def _cancel(lane: asyncio.Task[None], current: list[Attempt]) -> None:
-    """Cancel what a lane is doing, if it is still doing that."""
     if current:
         lane.cancel()

@@ -3,8 +3,6 @@
 It never blocks the claimer, and nothing a handler does can stop the heartbeat, which has threads of its own.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterable
 from functools import partial

@@ -6,8 +6,6 @@ its deadline on a clock that also runs while the machine sleeps, and has the wor
 be taken over.
 """
 
-from __future__ import annotations
-
 import threading
 
 from leasehold import clock

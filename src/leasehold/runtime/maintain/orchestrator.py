@@ -1,7 +1,5 @@
 """The orchestrator: NEW → READY, from data alone. It needs no user code, runs no task; any number may run at once."""
 
-from __future__ import annotations
-
 from leasehold.model import advance
 from leasehold.model.advance import Ended
 from leasehold.store import Store

@@ -1,7 +1,5 @@
 """The sweeper: takes back leases that expired or whose owner is certainly gone. Level-triggered, safe in any number."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from leasehold.model.lease import Reclaim, Reclaimed

@@ -4,8 +4,6 @@ A quiet worker makes this one statement a second and no other. `poll_now` (a sta
 a wake-up came in) makes it poll at once.
 """
 
-from __future__ import annotations
-
 import random
 import threading
 from collections.abc import Callable, Iterable

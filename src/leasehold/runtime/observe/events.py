@@ -1,7 +1,5 @@
 """What the runtime has to say, as events. This module alone turns them into log lines; nothing else logs."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 from leasehold import canonical

@@ -3,8 +3,6 @@
 Every line is redacted, exception texts and tracebacks included; one that cannot be redacted is withheld.
 """
 
-from __future__ import annotations
-
 import logging
 import sys
 import traceback

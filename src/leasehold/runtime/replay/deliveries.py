@@ -4,8 +4,6 @@ A message that stood already when the attempt was done is not on record as its o
 marks of the attempt's messages, which its last event has.
 """
 
-from __future__ import annotations
-
 from leasehold import canonical
 from leasehold.model.delivery import OutgoingMessage, mark_of, marks_in
 from leasehold.model.journal.record import DeliveryLine, TaskRecord, text_of

@@ -5,8 +5,6 @@ imported already, must be an `Exception`, and is made without its own constructo
 by the nearest of its bases that is, and at last by `Transient` or `Permanent`.
 """
 
-from __future__ import annotations
-
 import ast
 import builtins
 import sys

@@ -1,7 +1,5 @@
 """The ledger of a replay: every effect is answered from the record, or the replay has diverged. It never acts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
@@ -83,7 +81,6 @@ class Answers:
         return partial(self.enter, item)
 
     def transact(self, intent: Intent, act: Callable[[object], Record]) -> Entry:  # noqa: ARG002 — it never acts
-        """Answer a transaction from the record."""
         return self._answer(intent)
 
     def _answer(self, intent: Intent) -> Entry:

@@ -5,8 +5,6 @@ returned then, and the journal's clock and jitter with what the policies draw. T
 what came of it, so any number of runs on any machines give the same bytes.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import hashlib
@@ -61,7 +59,6 @@ class LoadedRecord:
     _stages: dict[str | None, list[TaskRecord]] = field(default_factory=dict)
 
     def add(self, record: TaskRecord) -> None:
-        """Take up a task."""
         self.records.append(record)
         self.effects |= {effect.key: effect for effect in record.effects}
         self._stages.setdefault(record.task.stage, []).append(record)
@@ -219,7 +216,6 @@ def _succeeded(attempt: Attempt, result: object, answers: Answers) -> Settlement
 
 
 def _claimed_at(record: TaskRecord, ending: EventLine) -> int:
-    """Return when the attempt that ended so was claimed."""
     claims = (one.at for one in reversed(record.events) if one.name == Name.CLAIMED and one.fence == ending.fence)
     return next(claims, ending.at)
 

@@ -1,7 +1,5 @@
 """Many new jobs at once on PostgreSQL: three COPYs instead of statements that search for existing jobs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 

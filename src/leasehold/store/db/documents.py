@@ -1,7 +1,5 @@
 """Batches as one JSON document each: a single parameter is far faster than many, on both databases."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import msgspec

@@ -5,8 +5,6 @@ process, by any name or link. Files that were opened before the engine are found
 through the standard library's sqlite3 cannot be refused: it raises no audit event.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import threading

@@ -1,7 +1,5 @@
 """Time-outs, pauses and sizes of the database layer."""
 
-from __future__ import annotations
-
 from typing import Final
 
 # Operations are repeated after transient errors for so long; before the first answer of a database, only briefly.

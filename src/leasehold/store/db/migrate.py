@@ -3,8 +3,6 @@
 Versions below `FIRST` belong to development versions before 0.1. Such a database is refused, never changed.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Final
 
@@ -21,7 +19,6 @@ def latest(dialect: str) -> int:
 
 
 def version(database: Database) -> int:
-    """Return the schema version of the database; 0 if it has none."""
     return _number(database.read("schema/version")) if database.read("schema/exists")[0][0] else 0
 
 

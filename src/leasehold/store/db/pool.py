@@ -6,8 +6,6 @@ A connection belongs to the process that opened it. Before a fork the idle ones 
 locks of an inherited one for the child's own; a child starts with none and never uses what it inherited.
 """
 
-from __future__ import annotations
-
 import os
 import threading
 from collections import deque
@@ -118,7 +116,6 @@ class ConnectionPool(Generic[C]):
                 self._count -= 1
 
     def close_idle_before_fork(self) -> None:
-        """Close idle connections, so that a child does not inherit them."""
         with self._lock:
             idle, self._idle = self._idle, []
             self._count -= len(idle)

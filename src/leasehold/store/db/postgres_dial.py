@@ -1,7 +1,5 @@
 """Opening a connection to PostgreSQL, with one kind of error for every way in which that fails."""
 
-from __future__ import annotations
-
 import psycopg
 
 

@@ -1,7 +1,5 @@
 """Wake-ups on PostgreSQL: one LISTEN per process, and NOTIFY on a connection that does not wait for the disk."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterable
 from contextlib import suppress

@@ -103,7 +103,6 @@ class SqliteDialect:
 
 
 def translate(code: int, message: str, path: Path) -> LeaseholdError:
-    """Turn a result code of SQLite, and its message, into an error of ours."""
     text = f"SQLite: {message}."
     match code:
         case apsw.SQLITE_CORRUPT | apsw.SQLITE_CONSTRAINT:

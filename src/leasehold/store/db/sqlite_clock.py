@@ -7,8 +7,6 @@ behind is not. After a reboot the clock starts from the wall, or from the last j
 may set the clock.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from msgspec import Struct, json

@@ -5,8 +5,6 @@ Each listener binds a datagram socket in a private folder; a notifier sends to a
 Where there are no such sockets, or the folder belongs to another user, nothing is sent and polling does the work.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import socket
@@ -93,7 +91,6 @@ class SocketNotifier:
         self._socket.settimeout(0)
 
     def send(self, hints: Iterable[str]) -> None:
-        """Send hints; the socket of a process that has ended is removed."""
         message = " ".join(sorted(hints)).encode("utf-8")
         if len(message) > HINT_BYTES_MAX:
             message = ATTENTION.encode("utf-8")

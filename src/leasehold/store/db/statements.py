@@ -1,7 +1,5 @@
 """The SQL files: one operation a file, the same names in both dialects. No statement is built from strings."""
 
-from __future__ import annotations
-
 from functools import cache
 from importlib.resources import files
 
@@ -12,7 +10,6 @@ _PACKAGE = "leasehold.store"
 
 @cache
 def text(folder: str, name: str) -> str:
-    """Return the text of one file."""
     return sqlfiles.text(_PACKAGE, f"{folder}/{name}")
 
 

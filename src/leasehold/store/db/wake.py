@@ -4,8 +4,6 @@ A hint is the name of a queue that got work, or `ATTENTION` for anything else (a
 sent after the commit, outside every transaction.
 """
 
-from __future__ import annotations
-
 import time
 from collections import deque
 from collections.abc import Iterable
@@ -50,7 +48,6 @@ class CoalescingNotifier:
         self._thread = BatchThread("leasehold-notifier", lambda: bool(self._hints), self._send)
 
     def send(self, hints: Iterable[str]) -> None:
-        """Pass hints to the sending thread."""
         self._hints.extend(hints)
         self._thread.start()
         self._thread.wake()

@@ -1,7 +1,5 @@
 """The commands of `leasehold download` about an existing collection."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -181,7 +179,6 @@ def repair_lines(done: Reconciled) -> Iterator[str]:
 
 @contextmanager
 def _reading_bar() -> Iterator[OnProgress]:
-    """Show the progress of reading on a terminal."""
     from rich.console import Console
     from rich.progress import Progress
 

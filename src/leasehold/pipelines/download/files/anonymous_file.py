@@ -3,8 +3,6 @@
 Nobody else can get at such a file, so it needs no lock; and a crash leaves nothing of it.
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 from contextlib import suppress
@@ -49,7 +47,6 @@ class AnonymousFile:
         os.link(f"/proc/self/fd/{self._descriptor}", target, src_dir_fd=self._descriptor, follow_symlinks=True)
 
     def replace(self, target: str) -> None:
-        """Take the place of another file."""
         passing = f"{self._folder}/{secrets.token_hex(32)}.part"  # named as one of no job: it is taken away when old
         self.link(passing)
         os.replace(passing, target)  # noqa: PTH105
@@ -65,7 +62,6 @@ class AnonymousFile:
 
 
 def supports_anonymous_files(folder: Path) -> bool:
-    """Whether this folder takes files without a name, and gives them one."""
     if not hasattr(os, "O_TMPFILE"):
         return False
     trial = AnonymousFile(b"", folder)

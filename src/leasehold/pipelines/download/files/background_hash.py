@@ -3,8 +3,6 @@
 They are read back from the file, which the kernel has in memory: no buffer is shared with whoever receives the next.
 """
 
-from __future__ import annotations
-
 import asyncio
 from functools import partial
 from typing import Any, Final

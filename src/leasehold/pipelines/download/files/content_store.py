@@ -8,8 +8,6 @@ A file becomes whole by `link(2)` after it was synced: it is there with all its 
 bring the same content one is first.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re
@@ -107,7 +105,6 @@ class ContentStore:
         return self._objects / sha256[:2] / sha256[2:]
 
     def has(self, sha256: str) -> bool:
-        """Whether a content is there."""
         return self.object(sha256).is_file()
 
     def publish(self, part_file: Publishable, sha256: str) -> Publication:
@@ -186,7 +183,6 @@ class ContentStore:
         raise FileExistsError(f"{folder}/{name} is there and leads elsewhere")
 
     def _lead(self, folder: str, name: str, aim: str) -> bool:
-        """Have a name lead somewhere; whether it does then."""
         link = f"{folder}/{name}"
         try:
             try:

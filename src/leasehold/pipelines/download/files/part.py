@@ -4,8 +4,6 @@ The sidecar has the validator and the length of then, and how many bytes were sy
 that was written counts, since the kernel has it; after a crash of the machine only what was synced does.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from dataclasses import asdict, dataclass, replace
@@ -38,7 +36,6 @@ class Part:
 
     @cached_property
     def path(self) -> Path:
-        """Where the part is."""
         return Path(self._place)
 
     @cached_property
@@ -68,7 +65,6 @@ class Part:
         return sidecar, size if sidecar.boot == self._boot and self._boot else min(size, sidecar.synced)
 
     def write(self, sidecar: Sidecar) -> None:
-        """Write the sidecar, whole or not at all."""
         unfinished = self._sidecar.with_suffix(".new")
         unfinished.write_text(json.dumps(asdict(sidecar)), encoding="utf-8")
         unfinished.replace(self._sidecar)
@@ -77,7 +73,6 @@ class Part:
         return Sidecar(head.url, head.validator, head.length, synced, self._boot)
 
     def with_synced(self, sidecar: Sidecar, synced: int) -> Sidecar:
-        """Return a sidecar for more synced bytes."""
         return replace(sidecar, synced=synced, boot=self._boot)
 
     def begin(self, head: Head) -> None:

@@ -4,8 +4,6 @@ An attempt that has lost its lease may not have noticed. It cannot get at a part
 that became a whole file meanwhile, since that has another name by then.
 """
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import os
@@ -37,7 +35,6 @@ class LockedPart:
         raise Transient(f"{path.name} is replaced again and again", error_class="CONFLICT")
 
     def _is_mine(self) -> bool:
-        """Lock it, and see that it is still the part, and no other name of a whole file."""
         try:
             fcntl.flock(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -78,7 +75,6 @@ class LockedPart:
         os.lseek(self.descriptor, size, os.SEEK_SET)
 
     def write(self, view: memoryview) -> None:
-        """Write all of it."""
         while view:
             view = view[os.write(self.descriptor, view) :]
 
@@ -110,7 +106,6 @@ class LockedPart:
         os.link(self.path, target)
 
     def replace(self, target: str) -> None:
-        """Take the place of another file."""
         os.replace(self.path, target)  # noqa: PTH105
 
     def finish(self) -> None:

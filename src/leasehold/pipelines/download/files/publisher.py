@@ -1,7 +1,5 @@
 """FINALIZE for many files at once: each is linked under its hash and named, and the disk is synced for all of them."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import dataclass
 from typing import Final

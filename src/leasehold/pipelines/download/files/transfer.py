@@ -1,7 +1,5 @@
 """The bytes of one artifact in one attempt: streamed into a part or into memory, then published under their hash."""
 
-from __future__ import annotations
-
 import asyncio
 from functools import partial
 from typing import Final

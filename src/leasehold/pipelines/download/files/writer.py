@@ -1,7 +1,5 @@
 """Writing a body into its part: hashed behind the writer, and synced from time to time."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from typing import Final

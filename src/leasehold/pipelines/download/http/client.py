@@ -4,8 +4,6 @@ Refused here: a body shorter than announced, a range that begins elsewhere than 
 accepted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -262,7 +260,6 @@ def _head(response: ResponseHead, url: str) -> Head:
 
 
 def _file_length(response: ResponseHead) -> int | None:
-    """Return the length of the whole file, if the response states it."""
     if response.status_code == PARTIAL:
         total = response.headers.get("content-range", "").rpartition("/")[2].strip()
         return int(total) if total.isascii() and total.isdecimal() else None

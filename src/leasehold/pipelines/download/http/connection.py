@@ -205,7 +205,6 @@ class Connection(asyncio.BufferedProtocol):
             self.transport.resume_reading()
 
     def close(self) -> None:
-        """Close the connection at once."""
         self._phase = Phase.CLOSED
         if self.transport is not None:
             self.transport.abort()

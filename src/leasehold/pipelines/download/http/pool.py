@@ -3,8 +3,6 @@
 A proxy forwards requests for http addresses; for https addresses it opens a tunnel, and sees no content.
 """
 
-from __future__ import annotations
-
 import asyncio
 import ssl
 from functools import cached_property
@@ -92,7 +90,6 @@ class ConnectionPool:
         return known
 
     def close(self) -> None:
-        """Close every idle connection, each on its loop."""
         for closer in self._closers:
             if not closer.get_loop().is_closed():
                 closer.get_loop().call_soon_threadsafe(closer.cancel)
@@ -117,7 +114,6 @@ async def _open(host: str, port: int, tls: ssl.SSLContext | None) -> Connection:
 
 
 async def _close_at_end(idle: Idle) -> None:
-    """Close the connections of a loop when it ends."""
     try:
         await asyncio.get_running_loop().create_future()
     finally:

@@ -1,7 +1,5 @@
 """One HTTP/1.1 response as it comes in. llhttp, the C parser of Node.js, reads heads and chunks (package httptools)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -34,7 +32,6 @@ class ResponseHead:
 
     @property
     def length(self) -> int | None:
-        """The length of the body, if the head states it."""
         length = self.headers.get("content-length")
         return int(length) if length is not None and not self.is_chunked else None
 

@@ -4,8 +4,6 @@ Scheme and host in lower case, no default port, no dot segments, no fragment, es
 The order of a query and its tracking parameters are touched on request alone: to a server they may matter.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import re
 from functools import lru_cache

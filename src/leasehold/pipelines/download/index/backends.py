@@ -1,7 +1,5 @@
 """Where the index lies: a file next to the engine's on SQLite, a schema next to the engine's on PostgreSQL."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -4,8 +4,6 @@ A row with a `reason` is of a file that was here and is missing now; searches an
 many downloads are written together: those that wait while a batch is written are the next one.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Iterator
@@ -77,7 +75,6 @@ class Index:
         self._batcher: Batcher[Row, str] = Batcher("leasehold-index", self._write, GROUP_MAX)
 
     def add(self, row: Row) -> None:
-        """Write a row."""
         (state,) = self._write([row])
         if isinstance(state, Exception):
             raise state
@@ -111,7 +108,6 @@ class Index:
         return str(found[0][0]) if found else None
 
     def has_content(self, sha256: str, other_than: str) -> bool:
-        """Whether another artifact has this content."""
         return bool(self._backend.read("artifact/has_content", {"sha256": sha256, "other_than": other_than}))
 
     def find(self, text: str, limit: int = 50) -> list[Row]:
@@ -121,7 +117,6 @@ class Index:
         return [Row(*row) for row in self._backend.read("artifact/search", values)] if words else []
 
     def rows(self) -> Iterator[Row]:
-        """Return every row, by key."""
         after = ""
         while page := self._backend.read("artifact/page", {"after": after, "rows_max": FIND_MAX}):
             yield from (Row(*row) for row in page)
@@ -141,7 +136,6 @@ class Index:
         return self._backend.change(("artifact/mark_missing", {**was, "state": state, "reason": reason})) > 0
 
     def mark_present(self, row: Row, state: str) -> bool:
-        """Mark the missing file of a row as present again."""
         values = {"state": state, "key": row.key, "sha256": row.sha256}
         return self._backend.change(("artifact/mark_present", values)) > 0
 

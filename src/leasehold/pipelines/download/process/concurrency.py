@@ -3,8 +3,6 @@
 None of them keeps a process from ending.
 """
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Open a collection on the database that its jobs are in."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator
@@ -49,7 +47,6 @@ def _open(settings: Settings) -> Iterator[Collection]:
 
 
 def with_database(settings: Settings) -> Settings:
-    """Return settings with the URL of the folder's database."""
     root = settings.root
     is_inside = (root / HOME / DATABASE).exists()
     return replace(settings, url=database_url(root, settings.url, _remembered(root), is_inside=is_inside))

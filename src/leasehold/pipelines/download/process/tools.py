@@ -1,7 +1,5 @@
 """What a worker process works with: made once for all its attempts."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from leasehold.pipelines.download.files.content_store import ContentStore

@@ -1,7 +1,5 @@
 """Bringing back a content that is missing from a copy that is at hand; and names that are missing."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import threading

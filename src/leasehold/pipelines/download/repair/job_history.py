@@ -3,8 +3,6 @@
 Both walks read the whole journal, and `jobs_of` every job as well: for repairs, never for what is asked often.
 """
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Iterator
@@ -32,7 +30,6 @@ class Operation:
 
 
 def jobs_of(collection: Collection) -> Iterator[Job]:
-    """Yield every job of the collection, oldest first."""
     for line in collection.app.journal.follow():
         if line.kind == KIND and line.name == SUBMITTED:
             yield from _read(collection, line.job_id)
@@ -58,17 +55,14 @@ def _read(collection: Collection, job_id: int) -> list[Job]:
 
 
 def newest_of(collection: Collection) -> dict[str, Job]:
-    """Return the newest job of each artifact, by its key."""
     return {artifact_key(job.key): job for job in jobs_of(collection)}
 
 
 def artifact_key(job_key: str) -> str:
-    """Return the key that all versions of a job share."""
     return job_key.partition("@")[0]
 
 
 def version_of(job_key: str) -> int:
-    """Return which version a job is; 0 for the first."""
     return int(job_key.partition("@")[2] or 0)
 
 

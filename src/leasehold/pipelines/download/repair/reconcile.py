@@ -9,8 +9,6 @@ younger than a minute: a worker may be between two steps. Any number may run at 
     abandoned   operations in flight for long and under no lease are marked; the next attempt does them again
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields

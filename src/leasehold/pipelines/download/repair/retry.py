@@ -1,7 +1,5 @@
 """Bringing back what failed and what went missing: dead letters are revived, lost files asked for anew."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 

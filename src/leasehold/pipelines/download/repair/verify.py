@@ -1,7 +1,5 @@
 """Reading everything again: whether each file still has the content that the index says it has."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Container, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor

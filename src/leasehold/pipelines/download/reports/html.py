@@ -1,7 +1,5 @@
 """The report as an HTML page."""
 
-from __future__ import annotations
-
 from leasehold.pipelines.download.reports.report import Report
 from leasehold.pipelines.download.reports.text import LABELS
 from leasehold.pipelines.shell.html import facts, page, table
@@ -9,7 +7,6 @@ from leasehold.pipelines.shell.text import size_text
 
 
 def report_page(report: Report) -> str:
-    """Return the page."""
     sections = [facts(_overview(report))]
     for error_class, found in report.failed_by_class.items():
         rows = [(file.url, file.work_id, file.message) for file in found]

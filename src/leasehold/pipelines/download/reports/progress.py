@@ -1,7 +1,5 @@
 """The live display of a run: a bar for all files, the largest running ones, and counts."""
 
-from __future__ import annotations
-
 import time
 from collections import deque
 from dataclasses import dataclass
@@ -33,7 +31,6 @@ class Pace:
         self._recent: deque[tuple[float, CollectionSnapshot]] = deque()
 
     def estimate(self, now: float, snapshot: CollectionSnapshot) -> Forecast:
-        """Add a snapshot, and estimate."""
         self._recent.append((now, snapshot))
         while len(self._recent) > 2 and now - self._recent[1][0] >= WINDOW_SECONDS:  # noqa: PLR2004 — two make a rate
             self._recent.popleft()

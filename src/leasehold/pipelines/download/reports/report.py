@@ -1,7 +1,5 @@
 """The report of a collection: what was planned, what is on disk, what failed and why, what is missing."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -62,7 +60,6 @@ class Report:
 
     @property
     def failed_by_class(self) -> dict[str, list[FailedFile]]:
-        """Failed files by error class, the largest class first."""
         found: dict[str, list[FailedFile]] = {}
         for file in self.failed:
             found.setdefault(file.error_class, []).append(file)

@@ -1,7 +1,5 @@
 """Counts of a collection as people read them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Final
 

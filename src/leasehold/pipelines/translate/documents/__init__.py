@@ -8,8 +8,6 @@
 Nothing here knows a database or a translator.
 """
 
-from __future__ import annotations
-
 from leasehold.pipelines.translate.documents.document import Document, DocumentInvalid, Paragraph
 from leasehold.pipelines.translate.documents.protecting import Protected, protect, respace, restore
 from leasehold.pipelines.translate.documents.reading import ENDINGS, read_document

@@ -4,8 +4,6 @@ A translator sees paragraphs only. The rest of a file, its code, its front matte
 was read. Nothing here reads or writes files but `reading`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Only paragraphs that change are rewritten, with their style and the formats of t
 other member of the file are copied as they are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ python-docx decides whether it is a Word document. Members are read and written 
 does not reach, are translated too, and what nobody translates is copied as it is.
 """
 
-from __future__ import annotations
-
 import io
 import re
 import zipfile
@@ -58,7 +56,6 @@ def serialized(root: Any) -> bytes:
 
 
 def replaced(content: bytes, members: Mapping[str, bytes]) -> bytes:
-    """Return the same package with these members; the dates in it stay, so the same input gives the same bytes."""
     made = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(content)) as package, zipfile.ZipFile(made, "w") as target:
         for member in package.infolist():

@@ -6,8 +6,6 @@ uses in such a way is not given. A tag that a translation lost loses a format, n
 back at the end of the paragraph; a tag that was never given is text.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -61,7 +59,6 @@ def source(paragraph: Any) -> str:
 
 
 def write(paragraph: Any, text: str) -> None:
-    """Replace the runs of a paragraph by those of a translation."""
     pieces = _pieces(paragraph)
     tagged = _numbered(paragraph, pieces)
     base = _base(paragraph, pieces)
@@ -118,7 +115,6 @@ def _style(run: Any) -> Style:
 
 
 def _text(child: Any) -> str | None:
-    """Return the text of an element of a run, or None if it is no text."""
     if child.tag == qn("w:t"):
         return child.text or ""
     if child.tag == qn("w:br"):

@@ -1,7 +1,5 @@
 """New runs in the place of a Word paragraph's old ones; what stands around them, bookmarks and such, is kept."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from copy import deepcopy
@@ -68,7 +66,6 @@ class RunWriter:
 
 
 def _top(paragraph: Any, run: Any) -> Any:
-    """Return the child of a paragraph that a run is, or stands in."""
     top = run
     while top.getparent() is not paragraph:
         top = top.getparent()

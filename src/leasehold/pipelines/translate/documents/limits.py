@@ -1,7 +1,5 @@
 """Limits of a document. What is larger is refused before any work is done, with what to do instead."""
 
-from __future__ import annotations
-
 from typing import Final
 
 DOCUMENT_BYTES_MAX: Final = 20 * 1024 * 1024

@@ -5,8 +5,6 @@ gets a paragraph as one line, divided only by hard breaks; whatever a translatio
 what and where they were. The characters inside a paragraph are the translation's own: `protect` keeps its markup.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -54,7 +52,6 @@ class MarkdownDocument:
 
 
 def read_markdown(name: str, text: str) -> MarkdownDocument:
-    """Find the paragraphs of a Markdown text."""
     body = text.removeprefix(BOM)
     body = body[len(front_matter(body)) :]
     head = text[: len(text) - len(body)]

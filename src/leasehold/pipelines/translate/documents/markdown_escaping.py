@@ -3,8 +3,6 @@
 A backslash before the character that would begin a block is how Markdown itself marks it as literal.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

@@ -4,8 +4,6 @@ markdown-it knows the rules; footnotes are a block rule of our own, since a foot
 for code, or for the target of a link. Front matter is cut off before, as it is not Markdown.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any, Final
 
@@ -22,7 +20,6 @@ _footnote: Final = re.compile(r"\[\^[^\]\s\[]+\]:")
 
 
 def parser(*, inline: bool = False) -> MarkdownIt:
-    """Return a parser of blocks, or of blocks and what is in them."""
     made = MarkdownIt("commonmark", {"maxNesting": NESTING_MAX, "inline_definitions": True})
     made.enable(["table", "strikethrough"])
     made.block.ruler.before("reference", "footnote", _footnote_block, {"alt": ["paragraph", "reference"]})

@@ -59,7 +59,6 @@ class MarkdownLines:
 
     @classmethod
     def of(cls, text: str) -> MarkdownLines:
-        """Cut a text into lines as markdown-it does."""
         lines = lines_of(text)
         parsed = accumulate(len(line.rstrip("\r\n")) + 1 for line in lines)
         return cls(lines, [0, *accumulate(map(len, lines))], [0, *parsed])

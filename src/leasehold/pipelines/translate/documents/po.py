@@ -6,8 +6,6 @@ header (its `Language` too, which only the person who runs `msginit` knows). A t
 untranslated, which gettext shows as the msgid.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

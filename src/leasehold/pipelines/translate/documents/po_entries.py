@@ -1,7 +1,5 @@
 """The entries of a PO file with their line numbers, which polib does not give."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

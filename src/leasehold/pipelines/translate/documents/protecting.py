@@ -5,8 +5,6 @@ does to marks decides the rest: one that is left out is left out of the result, 
 one with a number that was never given stays visible as it is, so that a reviewer and a reader find it.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Final

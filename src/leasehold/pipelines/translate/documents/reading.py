@@ -1,7 +1,5 @@
 """From a path to a document. Whatever cannot be translated is refused here, before anything is written anywhere."""
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Callable

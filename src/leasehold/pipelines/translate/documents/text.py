@@ -4,8 +4,6 @@ A translator gets a paragraph as one line. A translation is written with the ind
 and the white space around it that the source had.
 """
 
-from __future__ import annotations
-
 import re
 import textwrap
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The report of a run as an HTML page: every paragraph with its candidates, scores and findings."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -31,7 +29,6 @@ CLASSES: Final = {
 
 
 def report_page(identity: RunIdentity, histories: Sequence[ParagraphHistory]) -> str:
-    """Return the page."""
     title = f"{identity.document_id}: {identity.source_language} to {identity.target_language}"
     return page(title, _overview(identity, histories) + "".join(_section(history) for history in histories), STYLE)
 
@@ -85,7 +82,6 @@ def _finding(candidate: str, finding: ReviewFinding) -> str:
 
 
 def _marked(candidate: str, findings: Iterable[ReviewFinding]) -> str:
-    """Return a candidate with its findings marked; overlapping findings share one mark."""
     parts, at = [], 0
     for start, end in _spans(findings, len(candidate)):
         parts += [escape(candidate[at:start]), f"<mark>{escape(candidate[start:end])}</mark>"]

@@ -1,7 +1,5 @@
 """The live display of a run: a bar for all paragraphs, and one for each state."""
 
-from __future__ import annotations
-
 from rich.console import Group
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 

@@ -1,7 +1,5 @@
 """Things to pair, by any of their values, each at most once: how what is wanted finds what is there in one pass."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Sequence
 

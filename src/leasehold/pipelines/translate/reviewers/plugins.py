@@ -5,8 +5,6 @@ What a plug-in returns is checked before it counts: a score outside of [0, 1] or
 become a row that breaks its contract, far from the one who made it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The public names for reviewers, and which reviewers are used by default."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from leasehold.pipelines.translate.reviewers.checks.back import BackReviewer

@@ -4,8 +4,6 @@ Every pattern here is linear: runs are entered at their first character only and
 is kept for a while, because some ten reviewers read the same few texts one after the other.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 import unicodedata

@@ -4,8 +4,6 @@ A reviewer that cannot assess a subject (its language is not known, there is too
 stands in it) gives no score. A score that is there was measured, never assumed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum

@@ -5,8 +5,6 @@ reads this log by the key of the effect and uses what it finds instead of asking
 leaves a line or none, and a torn one (of a machine that went down) is skipped.
 """
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os
@@ -26,7 +24,6 @@ class AnswerLog:
     path: Path
 
     def keep(self, key: str, ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """Ask, and log the answer under a key."""
         answer = ask()
         line = json.dumps({"key": key, "answer": answer}, ensure_ascii=False, separators=(",", ":"))
         place = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -40,7 +37,6 @@ class AnswerLog:
         return answer
 
     def find(self, key: str) -> dict[str, Any] | None:
-        """Return what was answered under a key; None if nothing was."""
         if not self.path.exists():
             return None
         with self.path.open("rb") as lines:

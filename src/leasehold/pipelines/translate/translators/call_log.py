@@ -1,7 +1,5 @@
 """The log of a translator: one line of JSON for every call that came to its end, so that anybody can count them."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -28,7 +26,6 @@ class LoggedTranslator:
         self.name = translator.name
 
     def check(self, source_language: str, target_language: str) -> None:
-        """Ask the translator; that is no call that counts."""
         self._translator.check(source_language, target_language)
 
     def translate(self, request: TranslationRequest) -> Translation:

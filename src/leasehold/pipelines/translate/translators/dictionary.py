@@ -6,8 +6,6 @@
 it stands for any pair. A word that is not there stays as it is.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Final

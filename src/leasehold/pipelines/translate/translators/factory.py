@@ -1,7 +1,5 @@
 """From a name on the command line to a translator, or a reviewer."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from leasehold.pipelines.translate.translators.apertium import Apertium

@@ -1,7 +1,5 @@
 """Reading a glossary: pairs of a term and its translation, from CSV, TSV or a JSON object."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

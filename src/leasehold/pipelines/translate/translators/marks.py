@@ -1,7 +1,5 @@
 """Marks: ⟦1⟧, ⟦2⟧ … stand in a text for what a translation must not change."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from typing import Final

@@ -5,8 +5,6 @@ message, so no text can end its own quotes and pass for an instruction; the inst
 makes a text with orders in it less likely to be obeyed; it cannot rule it out, so reviewers check every answer.
 """
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import msgspec

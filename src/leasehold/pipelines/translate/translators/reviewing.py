@@ -3,8 +3,6 @@
 A model counts badly, so it is never asked for a position; what it quotes and the candidate does not hold has none.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Final, Literal
 
 import msgspec

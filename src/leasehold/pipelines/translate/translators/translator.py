@@ -1,7 +1,5 @@
 """The protocol of a translator: what it is asked, what it answers, and what every one of them checks."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -74,7 +72,6 @@ class Translator(Protocol):
 
 
 def check_tags(source_language: str, target_language: str) -> None:
-    """Refuse what cannot be the tag of a language."""
     for tag in (source_language, target_language):
         if not _language.match(tag):
             raise PairUnsupported(f"{tag[:40]!r} is no language tag; write en, es, pt-BR and the like.")

@@ -3,8 +3,6 @@
 A process that the handler forks has a copy of all this and must never use it: the channel is the child's alone.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import importlib
@@ -80,7 +78,6 @@ class PipeChannel:
                 _end(code)
 
     def send(self, **message: object) -> None:
-        """Send one line."""
         self.check()
         with self._lock:
             left = msgspec.json.encode(message) + b"\n"
@@ -222,7 +219,6 @@ def _end(code: int) -> None:
 
 
 def _exit_code(error: BaseException) -> int:
-    """Return the exit code of a process that such an error ends."""
     if not isinstance(error, SystemExit):
         return 1
     return error.code if isinstance(error.code, int) else int(error.code is not None)

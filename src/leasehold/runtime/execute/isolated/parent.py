@@ -4,8 +4,6 @@ The child is started through a guard (`guard.py`) that ends everything below it 
 is lost, or when this worker dies, however it dies. They exchange JSON lines over pipes, never pickle.
 """
 
-from __future__ import annotations
-
 import os
 import select
 import subprocess

@@ -4,8 +4,6 @@ Judged for languages whose months are known here. A numeric date may be read day
 reading of it is, because `3/4/1867` does not show which was meant.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple

@@ -4,8 +4,6 @@ A piece is there or it is not, so there are findings and no score: a lost one is
 quality. Addresses and placeholders are found in the source even where nobody listed them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from leasehold.pipelines.translate.reviewers.text import (

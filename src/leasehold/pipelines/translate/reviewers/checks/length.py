@@ -1,7 +1,5 @@
 """Length: a candidate much shorter or longer than its source has lost or invented something."""
 
-from __future__ import annotations
-
 import unicodedata
 from typing import Final
 

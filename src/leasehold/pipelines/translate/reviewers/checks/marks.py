@@ -4,8 +4,6 @@ Each kind is checked only if the source keeps it balanced: a smiley or a speech 
 the author's. Single quotation marks are apostrophes as often as not and are left alone.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 from typing import Final
@@ -68,7 +66,6 @@ def _bracket(pair: str, text: str) -> TextSpan | None:
 
 
 def _odd(pattern: str, text: str) -> TextSpan | None:
-    """Return the last mark of an odd number."""
     places = [TextSpan(found.start(), found.end()) for found in re.finditer(pattern, text)]
     return places[-1] if len(places) % 2 else None
 

@@ -4,8 +4,6 @@ Every piece of it is kept by a translator as a mark; but marks whose words went 
 mean nothing, or something else. What a paragraph is made of must not change by being translated.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Final
 

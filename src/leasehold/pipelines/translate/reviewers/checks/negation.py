@@ -6,8 +6,6 @@ and do not ask for one. English and German deny once for each thing denied, so t
 together (`no … nada`, `ne … pas`) only whether there is one is asked. A language that is not listed gives no score.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise

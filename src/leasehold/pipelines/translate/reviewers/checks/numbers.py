@@ -4,8 +4,6 @@ A number written out as a small number word or in Roman figures counts as kept; 
 the source is kept too, with a note on its style, because `1,500` reads as one and a half in many languages.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import Counter

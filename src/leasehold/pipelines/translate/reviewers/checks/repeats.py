@@ -3,8 +3,6 @@
 What the source repeats itself may be repeated, and so may words that a grammar doubles (`nous nous`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final

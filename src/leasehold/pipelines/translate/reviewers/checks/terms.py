@@ -4,8 +4,6 @@ Terms are compared word by word and without case; a word of the target term may 
 `contrato` is found in `contratos`. A glossary without a term of the text gives no score.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final

@@ -5,8 +5,6 @@ languages (`animal`, `hotel`), so copies weigh only beyond an allowance, which i
 Apertium's marks weigh in full.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

@@ -5,8 +5,6 @@ Marks travel as blanks (see `stream`); should the rules lose one, the pieces bet
 (see `rework`) does a little more and may well come to the same text.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Mapping
 from typing import Final

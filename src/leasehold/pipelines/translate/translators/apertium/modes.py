@@ -4,8 +4,6 @@ A mode is one line of a shell: programs with their files, joined by pipes. What 
 The folder is what `apertium -l` lists.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -4,8 +4,6 @@ Starting them takes 0.15 s, asking them a few milliseconds. They sit in a proces
 us does not reach them; if we are killed, the first reads the end of its input, and all end by themselves.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import selectors

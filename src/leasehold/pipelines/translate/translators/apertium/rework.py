@@ -4,8 +4,6 @@ These are done from the second attempt on, together with the glossary's terms. T
 engine, which inflects and agrees what it knows; a forced term arrives as the glossary has it.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

@@ -6,8 +6,6 @@ and a run that was interrupted would end with other words. A tagger of its own f
 milliseconds, and makes the same text come out the same.
 """
 
-from __future__ import annotations
-
 import subprocess
 import time
 from itertools import groupby
@@ -56,7 +54,6 @@ class ApertiumPrograms:
         return text
 
     def close(self) -> None:
-        """End every program."""
         for step in self._steps:
             step.close()
 
@@ -70,7 +67,6 @@ class FreshProgram:
         self._words = [word for word in words if word != FLUSH]
 
     def ask(self, text: str, tail: str, timeout: float) -> str:
-        """Return what it makes of a text."""
         try:
             ended = subprocess.run(
                 self._words, input=text.encode(), capture_output=True, timeout=timeout, check=False, process_group=0

@@ -6,8 +6,6 @@ A word that was dropped leaves its space, a word that was moved takes its own al
 the source are put back, and elsewhere two become one.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

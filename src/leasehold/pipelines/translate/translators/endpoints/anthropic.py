@@ -1,7 +1,5 @@
 """The interface of Anthropic's service: `POST {base}/v1/messages`. The answer's shape is asked for by instruction."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import msgspec

@@ -5,8 +5,6 @@ A key comes from the environment alone and goes to one host alone: a vendor's ow
 process logs or reports can repeat it.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Mapping

@@ -4,8 +4,6 @@ What may pass by itself is `Transient` (429, 5xx, time-outs, lost connections), 
 what somebody must change is `Permanent`.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -111,7 +109,6 @@ class EndpointClient:
         return response
 
     def refuse(self, response: Response) -> Permanent | Transient:
-        """Return the failure that a response other than 200 is."""
         headers, status, reason = response.headers, response.status, refusal_text(response)
         quote = f" It answered: {reason}" if reason else ""
         if status in TIMED_OUT or status >= 500:  # noqa: PLR2004 — the server's own troubles

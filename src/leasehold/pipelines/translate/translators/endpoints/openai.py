@@ -3,8 +3,6 @@
 The answer's shape is asked for by a JSON schema where the endpoint knows them, and by instruction in any case.
 """
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import msgspec

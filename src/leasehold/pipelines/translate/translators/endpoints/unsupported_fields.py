@@ -4,8 +4,6 @@ Servers and models that claim the same interface support different parts of it. 
 same request is sent without it, a few times at most.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any, Final
