@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from leasehold.errors import Permanent, Transient
 from leasehold.pipelines.download.http.connection import Connection, StallWatch
-from leasehold.pipelines.download.http.pool import ConnectionPool, authorization_line
+from leasehold.pipelines.download.http.pool import HttpConnectionPool, authorization_line
 from leasehold.pipelines.download.http.response import ResponseHead, Sink, UnexpectedStatus
 from leasehold.pipelines.download.http.urls import UrlRefused, canonical_url, parts_of
 
@@ -58,7 +58,7 @@ class Exchange:
     """One request and its response on one connection."""
 
     def __init__(
-        self, pool: ConnectionPool, parts: SplitResult, connection: Connection, response: ResponseHead
+        self, pool: HttpConnectionPool, parts: SplitResult, connection: Connection, response: ResponseHead
     ) -> None:
         self._pool = pool
         self._parts = parts
@@ -109,7 +109,7 @@ class Client:
 
     def __init__(self, options: Options) -> None:
         self.options = options
-        self._pool = ConnectionPool(options.timeout)
+        self._pool = HttpConnectionPool(options.timeout)
 
     async def head(self, url: str) -> Head:
         """Ask what a file is like; by the first byte of it where a server refuses HEAD."""

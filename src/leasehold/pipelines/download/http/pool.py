@@ -21,7 +21,7 @@ TUNNEL_OPEN: Final = range(200, 300)
 Idle = dict[tuple[str, str], list[Connection]]
 
 
-class ConnectionPool:
+class HttpConnectionPool:
     """Connections that are open and idle, by host; each event loop has its own."""
 
     def __init__(self, timeout: float) -> None:

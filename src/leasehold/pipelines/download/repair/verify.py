@@ -22,7 +22,7 @@ OnProgress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class FileDifference:
     """One thing that is not as it should be. `path` is below the collection's folder; `keys`: of whose files it is."""
 
     what: str
@@ -42,7 +42,7 @@ class Verified:
     files: int
     contents: int
     bytes: int
-    differences: tuple[Difference, ...]
+    differences: tuple[FileDifference, ...]
 
     @property
     def is_well(self) -> bool:
@@ -64,7 +64,7 @@ def verify(collection: Collection, on_progress: OnProgress = lambda *_: None) ->
         contents.setdefault(row.sha256, []).append(row)
     found, size = _hashed(content_store, contents, on_progress)
     found += [one for row in rows if row.reason is None and (one := _name(content_store, row))]
-    found += [Difference(UNKNOWN, _below(content_store, path)) for path in strangers_of(present, contents.keys())]
+    found += [FileDifference(UNKNOWN, _below(content_store, path)) for path in strangers_of(present, contents.keys())]
     return Verified(len(rows), len(contents), size, tuple(found))
 
 
@@ -91,9 +91,9 @@ def named_hash(path: str) -> str:
 
 def _hashed(
     content_store: ContentStore, contents: dict[str, list[Row]], on_progress: OnProgress
-) -> tuple[list[Difference], int]:
+) -> tuple[list[FileDifference], int]:
     """Hash every content, and return what differs and how many bytes were read."""
-    found: list[Difference] = []
+    found: list[FileDifference] = []
     size = 0
     for done, (sha256, now, length) in enumerate(_read(content_store, sorted(contents)), 1):
         size += length
@@ -119,17 +119,17 @@ def _content(content_store: ContentStore, sha256: str) -> tuple[str | None, int]
         return None, 0
 
 
-def _difference(content_store: ContentStore, sha256: str, rows: Iterable[Row], now: str | None) -> Difference:
+def _difference(content_store: ContentStore, sha256: str, rows: Iterable[Row], now: str | None) -> FileDifference:
     keys = tuple(row.key for row in rows)
-    return Difference(CHANGED if now else MISSING, _below(content_store, content_store.object(sha256)), keys, now)
+    return FileDifference(CHANGED if now else MISSING, _below(content_store, content_store.object(sha256)), keys, now)
 
 
-def _name(content_store: ContentStore, row: Row) -> Difference | None:
+def _name(content_store: ContentStore, row: Row) -> FileDifference | None:
     """Return what is wrong with a name: it leads nowhere, or not to its content."""
     link = content_store.root / row.path
     if link.is_symlink() and str(link.readlink()) == os.path.relpath(content_store.object(row.sha256), link.parent):
         return None
-    return Difference(LINK, row.path, (row.key,))
+    return FileDifference(LINK, row.path, (row.key,))
 
 
 def _below(content_store: ContentStore, path: Path) -> str:
