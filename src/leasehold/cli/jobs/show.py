@@ -154,4 +154,5 @@ def _moment_row(moment: Moment) -> list[object]:
 def _detail(detail: Any) -> str:
     if not isinstance(detail, dict):
         return json_line(detail)
-    return ", ".join(f"{name} {value}" for name, value in detail.items() if name not in ("stack", "retryable"))
+    shown = ((name, len(value) if name == "effects" else value) for name, value in detail.items())
+    return ", ".join(f"{name} {value}" for name, value in shown if name not in ("stack", "retryable"))
