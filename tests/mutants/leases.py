@@ -27,7 +27,7 @@ BUILDS: Final = (
     Build(
         "PostgreSQL: settle without the fence",
         f"{POSTGRES}/leases/settle.sql",
-        "AND lease.fence = item.fence\n",
+        " AND lease.fence = item.fence",
         "\n",
         (f"{SETTLE}::test_s2_the_same_worker_holding_attempt_two_cannot_settle_with_attempt_one[postgres]", MODEL),
     ),
@@ -41,7 +41,7 @@ BUILDS: Final = (
     Build(
         "PostgreSQL: settle after the lease's end",
         f"{POSTGRES}/leases/settle.sql",
-        "      AND lease.expires_at - clock.now > 0\n",
+        " AND lease.expires_at - clock.now > 0",
         "",
         (f"{SETTLE}::test_s2_an_expired_lease_cannot_settle_even_if_nobody_took_it_back[postgres]", MODEL),
     ),
@@ -155,7 +155,7 @@ BUILDS: Final = (
     Build(
         "claims wait for each other",
         f"{POSTGRES}/leases/claim.sql",
-        "        FOR UPDATE SKIP LOCKED\n",
+        " FOR UPDATE SKIP LOCKED",
         "",
         (f"{CLAIM}::test_a_claim_does_not_wait_for_one_that_is_under_way",),
     ),

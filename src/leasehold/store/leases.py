@@ -24,14 +24,11 @@ _CONFLICT: Final = MESSAGE_STANDS.text()
 
 
 class Claimed(Struct, frozen=True):
-    """What a claim brought. `in_doubt`: an earlier try may have leased tasks without an answer.
-
-    `wait_us`: how long until a slot of a limited queue has rested; None if none rests. `requested`: how many.
-    """
+    """What a claim brought."""
 
     leases: list[Lease]
-    in_doubt: bool
-    wait_us: int | None = None
+    in_doubt: bool  # an earlier try may have leased tasks without an answer
+    wait_us: int | None = None  # until a slot of a limited queue has rested; None if none rests
     requested: int = 0
 
 
@@ -64,7 +61,8 @@ class Leases:
         self, worker: int, queue: str, routes: str, most: int, only: Lane | None = None, free: Free | None = None
     ) -> Claimed:
         """Lease tasks of a limited queue, one slot each; `only` from this lane. `free` as above."""
-        lane = document([only or Lane(queue, PRIORITY_MIN, PRIORITY_MAX, 0)])
+        lanes = document([only or Lane(queue, PRIORITY_MIN, PRIORITY_MAX, 0)])
+        claim = {"worker": worker, "lanes": lanes, "routes": routes, "limited": True}
         known = {"queue": queue, "family": family_of(queue)}
         requested = most
 
@@ -80,13 +78,9 @@ class Leases:
             wait_us = min((wait_us for _, wait_us in found if wait_us > 0), default=None)
             if not open_slots:
                 return [], wait_us
-            rows = session.run(
-                "leases/claim", worker=worker, lanes=lane, routes=routes, most=len(open_slots), limited=True
-            )
-            leases = [Lease(*row) for row in rows]
-            pairs = [
-                {"number": number, "task_id": lease.task_id} for number, lease in zip(open_slots, leases, strict=False)
-            ]
+            leases = [Lease(*row) for row in session.run("leases/claim", **claim, most=len(open_slots))]
+            taken = zip(open_slots, leases, strict=False)
+            pairs = [{"number": number, "task_id": lease.task_id} for number, lease in taken]
             session.run("queues/fill_slots", **known, slots=document(pairs))
             return leases, wait_us
 

@@ -1,7 +1,6 @@
 -- claim: Lease up to :most ready tasks to one worker, lane by lane, priority first, then append order.
--- Differs from SQLite: rows are locked with SKIP LOCKED, and the lateral limit keeps any plan from taking more. The
--- other laterals are look-ups by key whatever the statistics: a plan made while the tables were empty is kept for a
--- while.
+-- Differs from SQLite: rows are locked with SKIP LOCKED, and the lateral limit keeps any plan from taking more. Other
+-- laterals are look-ups by key whatever the statistics: a plan made while the tables were empty is kept for a while.
 WITH clock AS MATERIALIZED (SELECT leasehold.leasehold_now() AS now),
 lane AS MATERIALIZED (
     SELECT lanes.* FROM ROWS FROM (
@@ -20,10 +19,8 @@ chosen AS MATERIALIZED (
         SELECT ready.ctid FROM leasehold.ready
         WHERE ready.queue = lane.queue AND ready.priority BETWEEN lane.low AND lane.high
           AND ready.position > lane.after
-              AND ready.route = ANY(ARRAY(SELECT jsonb_array_elements_text(%(routes)s::jsonb)))
-        ORDER BY ready.priority DESC, ready.position
-        LIMIT %(most)s::integer
-        FOR UPDATE SKIP LOCKED
+          AND ready.route = ANY(ARRAY(SELECT jsonb_array_elements_text(%(routes)s::jsonb)))
+        ORDER BY ready.priority DESC, ready.position LIMIT %(most)s::integer FOR UPDATE SKIP LOCKED
     ) AS row
     LIMIT %(most)s::integer
 ),
@@ -35,10 +32,10 @@ facts AS MATERIALIZED (
     SELECT taken.*, own.job_id, own.kind, own.stage, own.segment, coalesce(own.key, job.key) AS key,
         coalesce(own.payload, job.payload) AS payload, own.item, own.attempts_max, own.lease_ms,
         own.parent_id IS NOT NULL AS has_dependents,
-        leasehold.chain_link(taken.mark, clock.now, 'claimed', taken.fence, taken.attempt, %(worker)s::integer,
-            NULL) AS link
-    FROM taken CROSS JOIN clock CROSS
-        JOIN LATERAL (SELECT * FROM leasehold.task WHERE task.id = taken.task_id OFFSET 0) AS own
+        leasehold.chain_link(taken.mark, clock.now, 'claimed', taken.fence, taken.attempt, %(worker)s::integer, NULL)
+            AS link
+    FROM taken CROSS JOIN clock
+    CROSS JOIN LATERAL (SELECT * FROM leasehold.task WHERE task.id = taken.task_id OFFSET 0) AS own
     LEFT JOIN LATERAL (
         SELECT task.key, task.payload FROM leasehold.task
         WHERE task.id = own.job_id AND own.parent_id IS NOT NULL OFFSET 0

@@ -17,26 +17,23 @@ item AS MATERIALIZED (
 ),
 ended AS (
     DELETE FROM leasehold.lease USING item, clock
-    WHERE lease.task_id = ANY(ARRAY(SELECT task_id FROM item)) AND lease.task_id = item.task_id
-        AND lease.fence = item.fence
-      AND lease.expires_at - clock.now > 0
+    WHERE lease.task_id = ANY(ARRAY(SELECT task_id FROM item))
+      AND lease.task_id = item.task_id AND lease.fence = item.fence AND lease.expires_at - clock.now > 0
     RETURNING lease.task_id, lease.fence, lease.epoch, lease.attempt, lease.worker, lease.has_dependents, lease.limited,
         CASE WHEN lease.cancel_reason IS NOT NULL THEN 'CANCELLED' WHEN item.clash THEN 'ERROR'
             ELSE item.status END AS status,
         CASE WHEN lease.cancel_reason IS NOT NULL OR NOT item.clash THEN item.output END AS output,
         coalesce(lease.cancel_reason, CASE WHEN item.clash THEN %(conflict)s::text ELSE item.failure END) AS failure,
-            item.delay_us,
         coalesce(lease.cancel_reason, CASE WHEN item.clash THEN %(conflict)s::text
             ELSE coalesce(item.detail, item.failure) END) AS detail,
-        item.deliveries, clock.now, lease.mark
+        item.delay_us, item.deliveries, clock.now, lease.mark
 ),
 linked AS MATERIALIZED (
     SELECT *, leasehold.chain_link(mark, now, name, fence, attempt, worker,
         CASE status WHEN 'DONE' THEN coalesce(detail, '') || chr(31) || coalesce(output, '') ELSE detail END) AS link
-            FROM (
+    FROM (
         SELECT *, CASE status WHEN 'DONE' THEN 'done' WHEN 'ERROR' THEN 'failed' WHEN 'RETRY' THEN 'retried'
-            ELSE 'cancelled' END AS name
-        FROM ended
+            ELSE 'cancelled' END AS name FROM ended
     ) AS named
 ),
 recorded AS (
