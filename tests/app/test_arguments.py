@@ -55,5 +55,5 @@ def test_the_status_of_a_pipeline_does_not_read_its_outputs(app):
     job = film.submit()
     app.drain()
     assert job.status == "DONE"
-    assert job._seen.output is None  # noqa: SLF001 — that it was not read is the promise
+    assert job._snapshot.output is None  # noqa: SLF001 — that it was not read is the promise
     assert job.output == {"only": {"size": 1}}

@@ -9,7 +9,7 @@ from tests.crash.dying import die
 
 NEXT_STEPS = {
     "taken but not placed": (deadletters, "_place"),
-    "placed but not noted": (deadletters, "_note"),
+    "placed but not noted": (deadletters, "_add_audit_line"),
     "revived but not woken": (Store, "wake"),
 }
 

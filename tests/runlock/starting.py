@@ -1,6 +1,8 @@
 """The command as another user, whom permissions bind: everything is loaded before root's rights are given up."""
 
+import locale  # noqa: F401 — argparse imports these two when it needs them
 import os
+import shutil  # noqa: F401
 import sys
 
 from leasehold.runlock.command import main

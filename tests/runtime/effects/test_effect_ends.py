@@ -208,6 +208,6 @@ def test_an_effect_of_a_job_that_was_not_called_off_is_not_answered_without_its_
 
     job = ended(app, doubtful.submit())
     ((key,),) = rows(url, "SELECT key FROM effect")
-    with pytest.raises(EffectSettled, match="was not called off"):
+    with pytest.raises(EffectSettled, match="was not cancelled"):
         app.deadletters.answer_cancelled(job.id, key, happened=False)
     assert rows(url, "SELECT failure FROM effect") == [(None,)]

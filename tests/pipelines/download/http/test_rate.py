@@ -85,7 +85,7 @@ def test_a_rate_is_kept_over_all_worker_processes_by_the_log_of_the_server(folde
         until(lambda: server.log, timeout=120)
         until(lambda: len(workers(folder)) == PROCESSES, timeout=120)
         server.released.set()
-        assert (hand.end(), hand.log) == (0, f"{count} here.\n")
+        assert (hand.end(), hand.log) == (0, f"{count} downloaded.\n")
     gets = [(stamp, line.path) for stamp, line in diary.stamps if line.method == "GET"]
     assert len({path for _, path in gets}) == len(gets) == count
     starts = sorted(at for (at,) in known(folder, "SELECT at FROM event WHERE name = 'claimed'"))
@@ -104,6 +104,6 @@ def test_no_more_requests_of_a_host_are_open_at_once_than_allowed_over_all_worke
             until(lambda: gate.held >= at_once, timeout=120)
             gate.let_one()
         gate.set()
-        assert (hand.end(), hand.log) == (0, f"{count} here.\n")
+        assert (hand.end(), hand.log) == (0, f"{count} downloaded.\n")
     assert len(server.log) == 2 * count
     assert gate.most == at_once

@@ -119,7 +119,7 @@ def test_reviews_do_not_depend_on_the_hash_seed_or_the_locale():
         " 'El 5/6/1868 1.600 hombres *go.',"
         " 'en', 'es', ('{a}', '{b}', '{c}', '*', '*'), {'men': 'varones', 'go': 'ir', 'say': 'decir'})\n"
         "reviews = [each.review(subject) for each in standard_reviewers(lambda text: text)]\n"
-        "print(ascii((reviews, judge(reviews, Thresholds(), attempt=1, attempts_max=4))))\n"
+        "print(ascii((reviews, assess(reviews, Thresholds(), attempt=1, attempts_max=4))))\n"
     )
     said = {
         subprocess.run(
