@@ -28,7 +28,7 @@ Json = Any
 
 
 def encode(value: Json, *, limit: int = VALUE_BYTES_MAX) -> str:
-    """Return the canonical text of `value`, or raise `PayloadInvalid` saying where and why."""
+    """Return the canonical text of `value`, or raise `PayloadInvalid` with the place and the reason."""
     text = _encode_flat(value)
     if text is None:
         _Check(limit).walk(value)

@@ -196,7 +196,7 @@ class SchemaTooNew(Misuse):
 
 
 class SchemaForeign(Misuse):
-    """Tables that no released Leasehold made have Leasehold's names; give Leasehold a new database."""
+    """This database has tables with Leasehold's names that no released version made; use a new database."""
 
     code = "SCHEMA_FOREIGN"
 

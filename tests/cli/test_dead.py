@@ -96,7 +96,7 @@ def test_many_are_tried_dry_then_remedied_and_revived_by_filter(app, letter, com
     assert told == f"2 letters have evidence: {other.id}, {letter.id}\n"
     done = command("dead", "revive", "--error-class", "GATE_SHUT", "--limit", 1)
     assert (done.exit_code, done.stdout) == (ExitCode.OK, f"1 letter is revived: {other.id}\n")
-    assert done.stderr == "1 more letter left out, as --limit says\n"
+    assert done.stderr == "1 more letter left out because of --limit\n"
     assert command("dead", "revive", letter.id, "--dry-run").exit_code == ExitCode.OK
     assert [one.state for one in app.deadletters.list()] == ["revived", "open"]
 

@@ -70,7 +70,8 @@ def test_one_delivery_is_shown_with_its_first_doubt_and_who_had_it_looked_up(app
 
 def test_an_answer_is_given_once_and_only_where_one_is_waited_for(command, ids):
     assert command("deliveries", "answer", ids[2], "--not-sent").stdout == f"delivery {ids[2]} is pending\n"
-    assert found(command("deliveries", "answer", ids[1], "--sent", "--json"))["notification_id"].startswith("said by ")
+    answered = found(command("deliveries", "answer", ids[1], "--sent", "--json"))
+    assert answered["notification_id"].startswith("confirmed by ")
     refused = command("deliveries", "answer", ids[1], "--not-sent")
     assert (refused.exit_code, refused.stderr.startswith("error DELIVERY_SETTLED:")) == (ExitCode.OVERTAKEN, True)
     for words in ([], ["--not-sent", "--notification-id", "x"]):

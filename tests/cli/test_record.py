@@ -71,7 +71,7 @@ def test_a_record_is_replayed_by_the_app_that_made_it(command, app, processes):
         file.write(command("export", made).stdout_bytes)
     ran = processes.run("replay", path, "tests.support.apps.app:app")
     assert ran.returncode == 0, ran.stderr
-    assert ran.stdout.startswith("equal: 1 task run again, 0 told by the journal alone, 0 effects")
+    assert ran.stdout.startswith("equal: 1 task run again, 0 checked by the journal alone, 0 effects")
     other = processes.run("replay", path, "tests.cli.other:app", "--json")
     assert other.returncode == ExitCode.MISUSE
 

@@ -158,4 +158,4 @@ def read_terminal(descriptor: int) -> bytes:
 def test_a_tour_on_a_real_terminal_draws_a_bar_and_ends_with_its_table(processes):
     lines = terminal_lines(processes, "tour", "--jobs", "10", columns=100)
     assert any("10/10 jobs, film: done, 0 kills" in line for line in lines)
-    assert lines[-1] == "Nothing was lost and nothing was settled twice; both journals agree."
+    assert lines[-1] == "Nothing was lost and nothing was settled twice; both sources agree."

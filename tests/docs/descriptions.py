@@ -54,5 +54,5 @@ LOG = {
     "delivery_in_doubt": "a message may have been sent, and its provider cannot confirm it; a person decides",
     "delivery_put_off": "a message was not sent, or its look-up failed; it is tried again after the delay",
     "delivery_suspect": "a delivery is marked sent without evidence, which the order of send and mark rules out: alert",
-    "part_failed": "a part of the worker had an error and continues",
+    "component_failed": "a part of the worker had an error and continues",
 }

@@ -88,8 +88,8 @@ def test_whether_it_came_back_cannot_be_edited(app, unlucky, epoch):
     [
         (1, "open", "should be revived and is open"),
         (2, "revived", "should be open and is revived"),
-        (2, "resolved", "should be what the audit trail tells, not resolved and is resolved"),
-        (1, "resolved", "should be what the audit trail tells, not resolved and is resolved"),
+        (2, "resolved", "should be what the audit trail records, not resolved and is resolved"),
+        (1, "resolved", "should be what the audit trail records, not resolved and is resolved"),
     ],
 )
 def test_how_far_a_letter_is_cannot_be_edited(app, unlucky, epoch, state, expected):

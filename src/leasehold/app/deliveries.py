@@ -90,7 +90,7 @@ class DeliveryOperations:
         like a new one. `principal` is the user of this process unless given. `DeliverySettled` if nobody waits for it.
         """
         was_sent, who = _flag(sent), principal_of(principal)
-        evidence = f"said by {who}" if notification_id is None else notification_id
+        evidence = f"confirmed by {who}" if notification_id is None else notification_id
         known = _visible(check_text(evidence, NOTIFICATION_ID_LENGTH_MAX, "A notification id"), "A notification id")
         text = DeliveryAnswer(was_sent, known if was_sent else None, who, _notes(notes))
         return insight.view(self._ready_store.store.deliveries.answer(_id(delivery_id), text))

@@ -34,7 +34,7 @@ MEANINGS = {
 
 
 def exit_code_of(error: LeaseholdError) -> ExitCode:
-    """Return the code for an error: it says who must act."""
+    """Return the code for an error: its class names who must act."""
     match error:
         case Misuse():
             return ExitCode.MISUSE

@@ -28,7 +28,7 @@ _NEVER: Final = 5
 _READY: Final = 220
 _GO_AHEAD: Final = 354
 _TOO_LARGE: Final = 552
-# The server wants TLS, a login or another one: for the operator to repair, whatever step it says so at.
+# The server wants TLS, a login or another one: for the operator to repair, at whichever step it answers so.
 _ABOUT_US: Final = {530, 534, 535, 538}
 _LETTER_STEPS: Final = {"RCPT", "DATA", "the final dot"}
 _SIZE: Final = re.compile(r"[0-9]{1,18}")

@@ -113,7 +113,7 @@ def open_store(url: str, *, connections: int = 8, retry_seconds: float = RETRY_S
 
 def _dialect(url: object) -> Dialect:
     if not isinstance(url, str):
-        raise UrlInvalid(f"This is no text but of type {type(url).__name__}.")
+        raise UrlInvalid(f"It must be a string, not {type(url).__name__}.")
     if "\0" in url:
         raise UrlInvalid("This one has a null character in it.")
     scheme, found, rest = url.partition("://")

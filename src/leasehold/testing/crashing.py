@@ -1,7 +1,7 @@
 """Crashing attempts on purpose, in a user's own tests.
 
 `crash_at` ends an attempt at one point of one of its effects, as if its worker had died there: nothing more is recorded
-of it, and its lease is taken back at once. `crash_matrix` runs a job once without a crash, which tells what points its
+of it, and its lease is taken back at once. `crash_matrix` runs a job once without a crash, which shows what points its
 effects pass, then once with a crash at each of them, and compares the ends. A crash that did not happen proves nothing:
 it is an error of the matrix.
 """
@@ -59,7 +59,7 @@ def _trap(app: Leasehold, wanted: Point, kind: str | None, nth: int) -> Iterator
 
 @dataclass(frozen=True, slots=True)
 class CrashSite:
-    """Where a run is crashed: at the `turn`-th passing of a point. `nth` tells which effect of the job passes there."""
+    """Where a run is crashed: at the `turn`-th passing of a point. `nth`: which effect of the job passes there."""
 
     point: str = ""
     kind: str = ""
@@ -90,7 +90,7 @@ class Run:
         return f"crash {_words(self.point)} of {self.kind} (the {self.nth}. effect)" if self.nth else "no crash"
 
     def __str__(self) -> str:
-        """Say it in a line."""
+        """Describe it in one line."""
         failure = f", {self.failure}" if self.failure else ""
         return f"{self.where}: {self.status}, {self.acts} acts, output {self.output!r}{failure}"
 

@@ -44,7 +44,7 @@ def _print(found: Replay) -> None:
     if found.divergence is not None:
         echo(printable(scrub(f"diverged: {_sentence(found.divergence)}")))
         return
-    ran = f"{count(found.tasks, 'task')} run again, {found.told} told by the journal alone"
+    ran = f"{count(found.tasks, 'task')} run again, {found.journal_only} checked by the journal alone"
     echo(f"equal: {ran}, {count(found.effects, 'effect')} answered from the record")
     echo(f"digest {found.digest}")
 

@@ -1,4 +1,4 @@
-"""`leasehold verify`: does the journal of a job, or of an exported record, tell what came of it?"""
+"""`leasehold verify`: check that a job's tables, or an exported record, match its journal and its hashes."""
 
 from pathlib import Path
 
@@ -20,9 +20,10 @@ DIGITS_MAX = 19
 
 @click.command(
     help=help_with_examples(
-        "Check a job, or an exported record.\n\nA job's events are folded and compared with every table that holds it;"
-        " of a record, every hash is checked too. The first difference is printed, and the head of the hash chain over"
-        " the events: keep it, and --head checks later whether they are still the same.",
+        "Check a job, or an exported record.\n\nJOB: compute the job from its events, compare it with every table, and"
+        " check the hash chain. FILE: check the hash of every line, and that outcomes follow from events. Prints the"
+        " first difference and the head of the hash chain. Keep the head: --head checks later that the events are"
+        " still the same.",
         [
             "leasehold verify 4711",
             "leasehold verify job.ndjson",

@@ -239,7 +239,7 @@ def _print_report(report: RevivalReport, one: str, many: str) -> None:
     if len(report.refused) > REFUSALS_SHOWN:
         echo(f"and {count(len(report.refused) - REFUSALS_SHOWN, 'more letter')}", error=True)
     if report.left:
-        echo(f"{count(report.left, 'more letter')} left out, as --limit says", error=True)
+        echo(f"{count(report.left, 'more letter')} left out because of --limit", error=True)
     if report.refused:
         click.get_current_context().exit(ExitCode.CHECK_FAILED)
 

@@ -220,9 +220,9 @@ def _lines(one: Delivery, actions: list[dict[str, Any]]) -> Iterable[str]:
     yield from map(_action_line, actions)
 
 
-def _action_line(told: dict[str, Any]) -> str:
-    who = f"by {printable(told['principal'])} at {told['at']}"
-    if told["action"] == "reconcile":
+def _action_line(entry: dict[str, Any]) -> str:
+    who = f"by {printable(entry['principal'])} at {entry['at']}"
+    if entry["action"] == "reconcile":
         return f"  looked up  {who}"
-    verdict = "sent" if told.get("sent") else "not sent"
-    return f"  answered   {verdict}, {who}: {printable(told.get('notes', ''))}"
+    verdict = "sent" if entry.get("sent") else "not sent"
+    return f"  answered   {verdict}, {who}: {printable(entry.get('notes', ''))}"

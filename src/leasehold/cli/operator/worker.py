@@ -58,7 +58,7 @@ def worker(app: str, queues: tuple[str, ...], concurrency: int, grace: float, lo
 
 @click.command(
     help=help_with_examples(
-        "Keep work moving without running any.\n\nMakes waiting tasks ready and reclaims expired leases. Every worker"
+        "Make tasks ready and reclaim expired leases.\n\nIt runs no handlers. Every worker"
         " does this too; run it separately where workers start and stop often. It needs none of your code; any number"
         " may run. Ends with exit code 0 on SIGTERM or SIGINT.",
         ["leasehold orchestrate --url postgresql://db/shop"],

@@ -108,7 +108,7 @@ def _sentences(result: TourResult) -> Iterator[str]:
     if result.kills < result.kills_wanted:
         yield f"TOO FEW KILLS: {result.kills} of {result.kills_wanted} hit work; use more --jobs"
     if result.holds:
-        yield "Nothing was lost and nothing was settled twice; both journals agree."
+        yield "Nothing was lost and nothing was settled twice; both sources agree."
 
 
 def _first(ids: list[int]) -> str:

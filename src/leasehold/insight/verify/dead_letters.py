@@ -41,7 +41,7 @@ def states_differ(part: StoredTask) -> Difference | None:
     """Compare the state of letters with the audit trail: resolving one leaves a line there."""
     for letter in part.letters:
         if (letter.state == LetterState.RESOLVED) != letter.resolved:
-            expected = LetterState.RESOLVED.value if letter.resolved else "what the audit trail tells, not resolved"
+            expected = LetterState.RESOLVED.value if letter.resolved else "what the audit trail records, not resolved"
             return Difference(f"state of the dead letter of epoch {letter.epoch}", expected, letter.state)
     return None
 

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from leasehold import Held, Job, Leasehold, Misuse, Task
+from leasehold import Held, Job, Leasehold, Misuse
 from leasehold.errors import JobUnknown
 from leasehold.pipelines.download.collection import declare
 from leasehold.sqlfiles import steps
@@ -66,9 +66,9 @@ class ScriptLeases:
 HOLDINGS: Final = ScriptLeases()
 
 
-def by_hand(task: Task, work_id: str, artifact_id: str, url: str, **_wanted: str) -> None:
-    """Stand in for the handler: what a script holds, the script does."""
-    raise Misuse(f"{url} of {work_id}/{artifact_id} is done by a script; task {task.attempt} runs nowhere else.")
+def refuse(work_id: str, artifact_id: str, url: str, **_wanted: str) -> None:
+    """Stand in for the handler: a script runs these jobs itself."""
+    raise Misuse(f"{url} of {work_id}/{artifact_id} is held by a script; no worker runs it.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class Engine:
         return self.app.get(number_of(job_id))
 
     def held(self, job_id: int, known: Holding) -> Held | None:
-        """Take up a lease that was got on this connection; None if it no longer stands, whoever has the job now."""
+        """Resume a lease that was acquired on this connection; None if it no longer stands."""
         held = self.app.manual.resume(job_id, owner=known.owner)
         return held if held is not None and held.fence == known.fence else None
 
@@ -102,7 +102,7 @@ def engine(connection: object) -> Iterator[Engine]:
         raise Misuse("This database knows no artifacts; call schema_migration.apply_migration(conn) first.")
     app = Leasehold(connection=connection)
     try:
-        yield Engine(connection, app, declare(app, by_hand), place)
+        yield Engine(connection, app, declare(app, refuse), place)
     finally:
         app.close()
 

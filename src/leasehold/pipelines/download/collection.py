@@ -53,22 +53,22 @@ class Settings:
         return self.url or local_database(self.root, DATABASE)
 
     def environment(self) -> dict[str, str]:
-        """What tells a worker process the same."""
-        told: dict[str, Any] = {"timeout": self.timeout, "bytes_max": self.bytes_max, "headers": dict(self.headers)}
+        """The environment variables that give a worker process these settings."""
+        options: dict[str, Any] = {"timeout": self.timeout, "bytes_max": self.bytes_max, "headers": dict(self.headers)}
         return {
             "LEASEHOLD_URL": self.database,
             "LEASEHOLD_DOWNLOAD_DIR": str(self.root.absolute()),
-            "LEASEHOLD_DOWNLOAD_OPTIONS": json.dumps(told),
+            "LEASEHOLD_DOWNLOAD_OPTIONS": json.dumps(options),
         }
 
 
 def settings_of_this_process() -> Settings:
-    """Read what a worker was told by its environment."""
+    """Read the settings of a worker process from its environment."""
     folder = os.environ.get("LEASEHOLD_DOWNLOAD_DIR")
     if not folder:
         raise Misuse("A worker needs the collection's folder: set LEASEHOLD_DOWNLOAD_DIR, and LEASEHOLD_URL.")
-    told = json.loads(os.environ.get("LEASEHOLD_DOWNLOAD_OPTIONS", "{}"))
-    return Settings(Path(folder), os.environ.get("LEASEHOLD_URL", ""), **told)
+    options = json.loads(os.environ.get("LEASEHOLD_DOWNLOAD_OPTIONS", "{}"))
+    return Settings(Path(folder), os.environ.get("LEASEHOLD_URL", ""), **options)
 
 
 class Collection:
@@ -120,7 +120,7 @@ class Collection:
         return await Download(task, Artifact(work_id, artifact_id, url, sha256, filename), self.tools).run()
 
     def plan(self, artifacts: Iterable[Artifact], on_batch: Callable[[], object] = lambda: None) -> list[Job]:
-        """Submit every artifact once, whoever has planned it before. The first are few: somebody may wait for them."""
+        """Submit every artifact once, also if it was planned before. The first batch is small: workers wait for it."""
         found: list[Job] = []
         left = iter(artifacts)
         size = PLAN_FIRST

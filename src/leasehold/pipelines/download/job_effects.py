@@ -40,10 +40,10 @@ def _run(found: Engine, number: int, kind: str, opkey: str, effect_fn: Callable[
     def act() -> Any:  # without arguments, whatever the function could take
         return effect_fn()
 
-    by_hand = found.app.manual
+    manual = found.app.manual
     known = HOLDINGS.get(found, number)
     if known is None:
-        held = by_hand.hold(number, owner=f"script {os.getpid()}", seconds=TTL_SECONDS)
+        held = manual.hold(number, owner=f"script {os.getpid()}", seconds=TTL_SECONDS)
         try:
             return held.task.effect(kind, act, idempotent=True, op=opkey)
         finally:

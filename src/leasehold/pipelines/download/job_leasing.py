@@ -21,7 +21,7 @@ def lease_next_job(conn: object, *, owner: str, ttl_s: float = TTL_SECONDS) -> d
     with engine(conn) as found:
         while held := found.app.manual.lease(found.kind, owner=owner, seconds=ttl_s):
             state = _state(found, held.job_id)
-            if state in DONE:  # its holder was gone before it could say so
+            if state in DONE:  # its holder died before it could record that
                 held.done({"state": state})
                 continue
             passed = _passed(found, held.job_id)

@@ -1,4 +1,4 @@
-"""Planning: the same artifact is the same job, whoever plans it and however often."""
+"""Planning: the same artifact is the same job, however often it is planned."""
 
 from leasehold import KeyConflict
 from leasehold.pipelines.download._script import engine

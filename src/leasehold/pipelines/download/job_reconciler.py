@@ -39,8 +39,8 @@ class Finalized(NamedTuple):
 def reconcile_jobs(conn: object, staging_root: Path | str, max_age_s: float = 3_600) -> ReconcileCounts:
     """Remove `.part` files of no live lease that are older than `max_age_s`; mend jobs whose final file is gone.
 
-    A part belongs to a lease if the job's id or key is a word of its name. Where a job's FINALIZE said `final_path` (or
-    `path`) and `sha256`, and nothing is there, the file is copied from another job's with the same hash; a job for
+    A part belongs to a lease if the job's id or key is a word of its name. Where a job's FINALIZE recorded `final_path`
+    (or `path`) and `sha256`, and nothing is there, the file is copied from another job's with the same hash; a job for
     which there is none fails as `final_missing`, unless it is in the index already.
     """
     with engine(conn) as found:
@@ -89,11 +89,11 @@ def _mend(found: Engine) -> int:
 
 
 def _final(job_id: int, state: str, result: str) -> Finalized | None:
-    told: Any = json.loads(result)
-    path = (told.get("final_path") or told.get("path")) if isinstance(told, dict) else None
+    recorded: Any = json.loads(result)
+    path = (recorded.get("final_path") or recorded.get("path")) if isinstance(recorded, dict) else None
     if not isinstance(path, str) or not path:
         return None
-    sha256 = told.get("sha256")
+    sha256 = recorded.get("sha256")
     return Finalized(job_id, state, Path(path), sha256 if isinstance(sha256, str) else None)
 
 

@@ -15,7 +15,7 @@ ENDS: Final = (states.INDEXED, states.DEDUPED, states.SKIPPED_DUPLICATE)
 
 
 class TransitionDenied(RuntimeError):
-    """The state was not changed; the text begins with `state_transition_denied` and says why."""
+    """The state was not changed; the text begins with `state_transition_denied` and gives the reason."""
 
 
 def advance_state(conn: object, *, job_id: str, to_state: str, allowed_from: Iterable[str]) -> None:
@@ -26,7 +26,7 @@ def advance_state(conn: object, *, job_id: str, to_state: str, allowed_from: Ite
     SKIPPED_DUPLICATE and FAILED are the job's end.
     """
     allowed = (allowed_from,) if isinstance(allowed_from, str) else tuple(allowed_from)
-    wish = f"state_transition_denied job={job_id} wants={to_state} from={allowed}"
+    denied = f"state_transition_denied job={job_id} wants={to_state} from={allowed}"
     with engine(conn) as found:
         try:
             number = number_of(job_id)
@@ -36,12 +36,12 @@ def advance_state(conn: object, *, job_id: str, to_state: str, allowed_from: Ite
                 _pass(found, number, known, to_state)
                 return
             if state not in allowed or to_state not in states.ARROWS.get(state, ()):
-                raise TransitionDenied(f"{wish} have={state}")
+                raise TransitionDenied(f"{denied} have={state}")
             _move(found, number, known, to_state)
         except JobUnknown as error:
-            raise TransitionDenied(f"{wish} have=MISSING") from error
+            raise TransitionDenied(f"{denied} have=MISSING") from error
         except (JobNotFree, LeaseLost, StateDenied) as error:
-            raise TransitionDenied(f"{wish} have={found.job(job_id).state}: {error}") from error
+            raise TransitionDenied(f"{denied} have={found.job(job_id).state}: {error}") from error
 
 
 def get_current_state(conn: object, *, job_id: str) -> str | None:
@@ -61,12 +61,12 @@ def _pass(found: Engine, number: int, known: Holding, to_state: str) -> None:
 
 def _move(found: Engine, number: int, known: Holding | None, to_state: str) -> None:
     """Make the move, and the end that it is, in one transaction."""
-    by_hand = found.app.manual
+    manual = found.app.manual
     held = None if known is None else found.held(number, known)
     if known is not None and held is None:
         raise LeaseLost
     lasting = held is not None
-    held = held or by_hand.hold(number, owner=f"script {os.getpid()}", seconds=TTL_SECONDS)
+    held = held or manual.hold(number, owner=f"script {os.getpid()}", seconds=TTL_SECONDS)
     with found.app.transaction(found.connection):
         if to_state == states.FAILED:  # the engine shows it of a job that ended in an error, until that is revived
             held.fail(Permanent("a script has moved it to FAILED", error_class="FAILED_BY_SCRIPT"))

@@ -1,8 +1,8 @@
 """Manifests: what a person wants to have, one artifact a line.
 
 JSON Lines with `work_id`, `artifact_id`, `url`, optional `sha256` and `filename`; or a plain list of URLs, whose work
-is the host and whose artifact is the address itself. What cannot be read is told with its line, all at once: a manifest
-is taken whole or not at all, so that nobody finds out after a night that a tenth was left out.
+is the host and whose artifact is the address itself. All unreadable lines are reported at once, with their numbers:
+a manifest is accepted whole or not at all, so no part of it is left out silently.
 """
 
 import json
@@ -25,7 +25,7 @@ _unprintable: Final = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 
 
 class ManifestInvalid(ValueError):
-    """The manifest cannot be read; `faults` says where and why."""
+    """The manifest cannot be read; `faults` has the lines and the reasons."""
 
     def __init__(self, faults: list[str]) -> None:
         more = f"\n… and {len(faults) - FAULTS_MAX:,} more" if len(faults) > FAULTS_MAX else ""

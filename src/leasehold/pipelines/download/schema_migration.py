@@ -4,7 +4,7 @@ import secrets
 from contextlib import closing
 
 from leasehold import Leasehold, Misuse
-from leasehold.pipelines.download._script import SCHEMA_VERSION, ask, by_hand, version_of
+from leasehold.pipelines.download._script import SCHEMA_VERSION, ask, refuse, version_of
 from leasehold.pipelines.download.collection import declare
 
 __all__ = ["apply_migration", "get_schema_version"]
@@ -18,7 +18,7 @@ def apply_migration(conn: object) -> None:
     if found := ask(conn, "foreign_tables", {})[0][0]:
         raise Misuse(f"Tables of an earlier system stand in this file ({found}); rename them or use another file.")
     with closing(Leasehold(connection=conn)) as app:
-        declare(app, by_hand)
+        declare(app, refuse)
         app.migrate()
         with app.transaction(conn):
             ask(conn, "migration", {})

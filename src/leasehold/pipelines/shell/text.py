@@ -30,7 +30,7 @@ def one_line(text: str, width: int) -> str:
 
 
 def listed(title: str, lines: Sequence[str], more: str) -> Iterator[str]:
-    """Yield a blank line, a title and the first lines; `more` tells where the others are."""
+    """Yield a blank line, a title and the first lines; `more` names where the others are."""
     yield from ("", title)
     yield from lines[:LISTED_MAX]
     if len(lines) > LISTED_MAX:

@@ -1,4 +1,4 @@
-"""What the runtime has to say, as events. This module alone turns them into log lines; nothing else logs."""
+"""What the runtime reports, as events. This module alone turns them into log lines; nothing else logs."""
 
 from typing import Any, Final
 
@@ -17,42 +17,42 @@ class EventLog:
         self._log = Log("leasehold", **context)
 
     def started(self, queues: list[str], concurrency: int) -> None:
-        """Tell that the worker takes work now."""
+        """The worker claims tasks now."""
         self._log.info("worker_started", queues=queues, concurrency=concurrency)
 
     def stopping(self, released: int, running: int) -> None:
-        """Tell that the worker takes no more work."""
+        """The worker claims no more tasks."""
         self._log.info("worker_stopping", released=released, running=running)
 
     def stopped(self, left: int) -> None:
-        """Tell that the worker ends; `left` attempts were still running."""
+        """The worker ends; `left` attempts were still running."""
         self._log.info("worker_stopped", left=left)
 
     def attempt_failed(self, lease: Lease, settlement: Settlement) -> None:
-        """Tell that a handler failed, and what follows."""
+        """A handler failed; `end` is what follows."""
         failure = canonical.decode(settlement.failure or "{}")
         self._log.warning(
             "attempt_failed", **_facts(lease), error_class=failure.get("error_class"), ending=settlement.status
         )
 
     def lease_lost(self, lease: Lease, why: str) -> None:
-        """Tell that an attempt's end no longer counts."""
+        """An attempt's end no longer counts: its lease was lost."""
         self._log.warning("lease_lost", **_facts(lease), why=why)
 
     def leases_reclaimed(self, count: int, why: str) -> None:
-        """Tell that leases were taken back."""
+        """Leases were reclaimed."""
         self._log.warning("leases_reclaimed", count=count, why=why)
 
     def relay_started(self, providers: list[str]) -> None:
-        """Tell that deliveries are sent from here now."""
+        """Deliveries are sent from here now."""
         self._log.info("relay_started", providers=providers)
 
     def relay_left(self, count: int) -> None:
-        """Tell that the relay ends while deliveries are being sent; they will be looked up."""
+        """The relay ends while deliveries are being sent; they will be looked up."""
         self._log.warning("relay_left", count=count)
 
     def delivery_marked(self, taken: ClaimedDelivery, mark: DeliveryMark, *, landed: bool) -> None:
-        """Tell what came of a delivery; one in doubt or failed waits for a person."""
+        """A delivery was marked; one in doubt or failed waits for a person."""
         facts: dict[str, Any] = {"delivery": taken.id, "provider": taken.provider, "attempt": taken.attempts}
         if not landed:
             self._log.warning("delivery_overtaken", **facts, ending=mark.status)
@@ -68,8 +68,10 @@ class EventLog:
         self._log.error("delivery_suspect", delivery=row.id, provider=row.provider, task=row.task_id)
 
     def component_failed(self, part: str, error: BaseException) -> None:
-        """Tell that a part of the worker met trouble and goes on."""
-        self._log.error("part_failed", part=part, error=clean(f"{type(error).__name__}: {error}")[:ERROR_LENGTH_MAX])
+        """A component of the worker had an error and continues."""
+        self._log.error(
+            "component_failed", part=part, error=clean(f"{type(error).__name__}: {error}")[:ERROR_LENGTH_MAX]
+        )
 
 
 def _facts(lease: Lease) -> dict[str, Any]:

@@ -39,11 +39,11 @@ Handlers = Mapping[str, Handler]
 
 
 class Replay(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a replay found. `told`: tasks that no handler ended, so that only their journal was checked."""
+    """What a replay found. `journal_only`: tasks that no handler ended, so only their journal was checked."""
 
     equal: bool
     tasks: int = 0
-    told: int = 0
+    journal_only: int = 0
     effects: int = 0
     digest: str = ""
     divergence: Divergence | None = None
@@ -85,8 +85,16 @@ def replay(path: Path, handlers: Handlers) -> Replay:
         for record in book.records:
             run.record(record)
     except Diverged as found:
-        return Replay(equal=False, tasks=run.tasks, told=run.told, effects=run.effects, divergence=found.divergence)
-    return Replay(equal=True, tasks=run.tasks, told=run.told, effects=run.effects, digest=run.digest.hexdigest())
+        return Replay(
+            equal=False,
+            tasks=run.tasks,
+            journal_only=run.journal_only,
+            effects=run.effects,
+            divergence=found.divergence,
+        )
+    return Replay(
+        equal=True, tasks=run.tasks, journal_only=run.journal_only, effects=run.effects, digest=run.digest.hexdigest()
+    )
 
 
 def load(lines: Iterable[bytes]) -> LoadedRecord:
@@ -119,7 +127,7 @@ class _Run:
         self._book = book
         self._handlers = handlers
         self.tasks = 0
-        self.told = 0
+        self.journal_only = 0
         self.effects = 0
         self.digest = hashlib.sha256()
 
@@ -128,7 +136,7 @@ class _Run:
         self._check_jitter(record)
         ending, outcome = record.events[-1], current(record)
         if outcome is None or ending.fence is None or ending.name not in (Name.DONE, Name.FAILED):
-            self.told += 1
+            self.journal_only += 1
             return
         handler = self._handler(record)
         answers = Answers(record, ending, self._book.effects, getattr(handler.function, "__module__", ""))
@@ -140,7 +148,7 @@ class _Run:
             compare_posts(record, settlement)
         self.tasks += 1
         self.effects += answers.asked
-        self.digest.update(canonical.encode(_told(record, settlement), limit=sys.maxsize).encode() + b"\n")
+        self.digest.update(canonical.encode(_journal_only(record, settlement), limit=sys.maxsize).encode() + b"\n")
 
     def _attempt(self, record: TaskRecord, attempt: Attempt, answers: Answers) -> Settlement:
         channel = ReplayChannel(lambda: self._book.inputs(record), answers)
@@ -238,7 +246,7 @@ def _error_class(settlement: Settlement) -> str | None:
     return str(found.get("error_class"))
 
 
-def _told(record: TaskRecord, settlement: Settlement) -> dict[str, Any]:
+def _journal_only(record: TaskRecord, settlement: Settlement) -> dict[str, Any]:
     """What one task adds to the digest."""
     return {
         "task": record.task.task,

@@ -25,7 +25,7 @@ class AnonymousFile:
         """Write it, and have it on its way to the disk."""
         try:
             self._descriptor = os.open(self._folder, os.O_TMPFILE | os.O_WRONLY, READ_ONLY)
-            os.fchmod(self._descriptor, READ_ONLY)  # whatever the umask says
+            os.fchmod(self._descriptor, READ_ONLY)  # regardless of the umask
             while self._view:
                 self._view = self._view[os.write(self._descriptor, self._view) :]
             os.posix_fadvise(self._descriptor, 0, 0, os.POSIX_FADV_DONTNEED)

@@ -1,6 +1,6 @@
 """Hashing what is written: the first bytes at once, those of a large file on threads that follow the writing.
 
-They are read back from the file, which the kernel has in memory: no buffer is shared with whoever receives the next.
+They are read back from the file, which the kernel has in memory: no buffer is shared with the receiver.
 """
 
 import asyncio
@@ -58,7 +58,7 @@ class BackgroundHash:
         return str(self._digest.hexdigest())
 
     async def give_up(self) -> None:
-        """Wait for the stretch that is under way, whoever wants this to end: its file must not be closed before."""
+        """Wait for the running stretch even if cancelled: its file must not be closed before."""
         self._is_given_up = True
         await wait_ignoring_errors(self._following)
 

@@ -139,7 +139,7 @@ class ContentStore:
         return kept
 
     def ensure_durable(self, sha256: str) -> None:
-        """Complete what whoever linked a content may have died before: nobody writes to it, and its name survives."""
+        """Complete a content whose writer may have died after the link: make it read-only and sync its name."""
         with suppress(OSError):
             self.object(sha256).chmod(READ_ONLY)
         sync(str(self.object(sha256).parent))

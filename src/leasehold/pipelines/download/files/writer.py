@@ -30,7 +30,7 @@ class PartWriter:
         on_progress: OnProgress,
         threads: ThreadPool,
     ) -> None:
-        # The rest of a file need not be sent with everything that was told of the whole.
+        # A 206 response may omit headers that the first response had.
         self._sidecar = part.sidecar(body.head, 0) if sidecar is None or body.start == 0 else sidecar
         self.size = self._begun = body.start
         self._part_file = part_file

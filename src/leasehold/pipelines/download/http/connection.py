@@ -92,7 +92,7 @@ class Connection(asyncio.BufferedProtocol):
             waiting.set_result(result)
 
     async def request(self, raw: bytes, timeout: float, *, is_bodiless: bool = False) -> ResponseHead:  # noqa: ASYNC109 — one limit from the first byte on
-        """Send a request and return the head of its response. `is_bodiless`: whatever it says, no body follows."""
+        """Send a request and return the head of its response. `is_bodiless`: no body follows, as with HEAD."""
         assert self.transport is not None
         if not self.is_idle or self.transport.is_closing():
             raise ConnectionClosed("the connection is closed")

@@ -1,4 +1,4 @@
-"""One HTTP/1.1 response as it comes in. llhttp, the C parser of Node.js, reads heads and chunks (package httptools)."""
+"""One HTTP/1.1 response, parsed while it arrives by llhttp, the C parser of Node.js (package httptools)."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

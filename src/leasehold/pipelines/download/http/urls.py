@@ -40,7 +40,7 @@ def canonical_url(url: str, *, tidy_query: bool = False) -> str:
     return urlunsplit((parts.scheme, _netloc(parts), _path(parts.path), query, ""))
 
 
-# An address is looked at several times while its file is fetched, and so are the hundreds that are fetched beside it.
+# An address is parsed several times while its file is fetched, together with hundreds of others.
 parts_of: Final = lru_cache(maxsize=PARTS_KEPT)(urlsplit)
 
 

@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 async def wait_uncancelled(*tasks: asyncio.Future[Any] | None) -> None:
-    """Wait until all are over, whoever wants this to end meanwhile: that is passed on afterwards."""
+    """Wait until all are done even if cancelled meanwhile; the cancellation is raised afterwards."""
     cut: asyncio.CancelledError | None = None
     while left := [task for task in tasks if task is not None and not task.done()]:
         try:
@@ -27,7 +27,7 @@ async def wait_uncancelled(*tasks: asyncio.Future[Any] | None) -> None:
 
 
 async def wait_ignoring_errors(task: asyncio.Future[Any] | None) -> None:
-    """Likewise, for one whose failure is of no interest: whoever ends has another."""
+    """Likewise, and ignore its error: the caller already has one."""
     try:
         await wait_uncancelled(task)
     finally:

@@ -1,4 +1,4 @@
-"""Leaving: what waits for a server, or reads a part, when its worker is told to stop is cut short and given back.
+"""Shutdown: a wait for a server, or a read of a part, is cut short when the worker stops; the task is released.
 
 A stop has a few seconds, and a server may take a minute to answer. One task of the loop looks for all who wait.
 """
@@ -23,7 +23,7 @@ class ShutdownGuard:
         self._watch: asyncio.Task[None] | None = None
 
     def among(self, task: Task, patience: float = 0.0) -> _Guarded:
-        """Have the block cut short, with `Released`, so many seconds after the worker was told to stop."""
+        """Have the block cut short, with `Released`, so many seconds after the worker begins to stop."""
         return _Guarded(self, task, patience)
 
     def enter(self, lane: asyncio.Task[object], task: Task, patience: float) -> None:
@@ -33,7 +33,7 @@ class ShutdownGuard:
             self._watch = asyncio.get_running_loop().create_task(self._look())
 
     def leave(self, lane: asyncio.Task[object]) -> bool:
-        """Look after one no longer; whether it was told to stop."""
+        """Remove one; return whether it was stopped."""
         self._present.pop(lane, None)
         was_told = lane in self._told
         self._told.discard(lane)

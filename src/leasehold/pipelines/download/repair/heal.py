@@ -1,4 +1,4 @@
-"""Bringing back a content that is missing from a copy that is at hand; and names that are missing."""
+"""Restore a missing content from a copy on disk, and recreate missing names."""
 
 import os
 import shutil
@@ -31,9 +31,9 @@ class Healer:
             return False
 
     def heal(self, row: Row) -> bool:
-        """Bring back the content of a row; say whether a copy was found.
+        """Restore the content of a row; return whether a copy was found.
 
-        A copy is copied, hashed and only then put in its place: whoever may be writing to it writes to something else.
+        The copy is copied, hashed and only then published: a process that still writes to it cannot change the content.
         """
         return any(self._heal_from(path, row) for path in self._copies(row))
 
@@ -59,7 +59,7 @@ class Healer:
         ]
 
     def link(self, row: Row) -> bool:
-        """Make the name of a row lead to its content where it leads nowhere; say whether it was made."""
+        """Make the name of a row lead to its content where it leads nowhere; return whether it was made."""
         link = self._content_store.root / row.path
         if link.exists() and (link.is_symlink() or not self._is_copy(link, row)):
             return False  # a name that leads to something is a person's to judge

@@ -1,10 +1,10 @@
 """Bringing folder, index and engine together again after crashes and people: at each start, and by command.
 
 It never touches what a job that has not ended may be at work on, deletes no whole file, and judges nothing that is
-younger than a minute: a worker may be between two steps. Any number may run at once, beside workers.
+younger than a minute: a worker may be between two steps. Any number may run at once, also while workers run.
 
     parts       of jobs that have ended, and of none, are removed once they are old
-    strangers   whole files without a row are adopted if a job knows their hash, else told
+    strangers   whole files without a row are adopted if a job knows their hash, else reported
     losses      rows without their file are healed from a copy, else failed as `final_missing`
     abandoned   operations in flight for long and under no lease are marked; the next attempt does them again
 """
@@ -54,7 +54,7 @@ class Reconciled:
 
     @property
     def is_quiet(self) -> bool:
-        """Whether there was nothing to do and nothing to tell."""
+        """Whether there was nothing to do and nothing to report."""
         return not any(getattr(self, field.name) for field in fields(self))
 
     def plain(self) -> dict[str, Any]:
@@ -152,14 +152,14 @@ class _Round:
             return False  # gone meanwhile: somebody is at work
 
     def _losses(self) -> dict[str, tuple[str, ...]]:
-        """Heal rows whose file or name is missing, or say that they are."""
+        """Heal rows whose file or name is missing, or report them."""
         healer = Healer(self._content_store)
         done: dict[str, list[str]] = {"healed": [], "linked": [], FINAL_MISSING: []}
         for row in self._index.rows():
             self._hashes.add(row.sha256)
-            deed = None if healer.is_whole(row) else self._loss(healer, row)
-            if deed:
-                done[deed].append(row.path)
+            action = None if healer.is_whole(row) else self._loss(healer, row)
+            if action:
+                done[action].append(row.path)
         return {name: tuple(paths) for name, paths in done.items()}
 
     def _loss(self, healer: Healer, row: Row) -> str | None:
@@ -179,14 +179,14 @@ class _Round:
         return "healed"
 
     def _strangers(self, strangers: list[Path], age: float) -> dict[str, tuple[str, ...]]:
-        """Adopt whole files that no row knows, or tell of them."""
+        """Adopt whole files that no row knows, or report them."""
         done: dict[str, list[str]] = {"adopted": [], "unknown": [], "changed": []}
         old = [path for path in strangers if self._is_settled(path, age)]
         claims = self._claims({named_hash(str(path)) for path in old}) if old else {}
         for path in old:
-            deed = self._stranger(path, claims.get(named_hash(str(path)), []))
-            if deed:
-                done[deed].append(str(path.relative_to(self._content_store.root)))
+            action = self._stranger(path, claims.get(named_hash(str(path)), []))
+            if action:
+                done[action].append(str(path.relative_to(self._content_store.root)))
         return {name: tuple(paths) for name, paths in done.items()}
 
     def _is_settled(self, path: Path, age: float) -> bool:
@@ -198,7 +198,7 @@ class _Round:
         return self._now - max(found.st_mtime, found.st_ctime) >= age
 
     def _claims(self, hashes: set[str]) -> dict[str, list[Job]]:
-        """Return the jobs that know each hash: from what they returned, were told to want, or have done."""
+        """Return the jobs that know each hash: from their results, their payloads and their effects."""
         found: dict[str, list[Job]] = {}
         for job in self._known.values():
             named = {(job.output or {}).get("sha256"), job.payload.get("sha256")}

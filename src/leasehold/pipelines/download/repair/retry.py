@@ -1,4 +1,4 @@
-"""Bringing back what failed and what went missing: dead letters are revived, lost files asked for anew."""
+"""Retry: revive dead letters, and fetch missing files again."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class ClassUnknown(Misuse):
 
 @dataclass(frozen=True, slots=True)
 class Retried:
-    """How many failed jobs run again, how many missing files are fetched anew, and why others are not."""
+    """How many failed jobs run again, how many missing files are fetched again, and why others are not."""
 
     revived: int = 0
     resubmitted: int = 0
@@ -73,7 +73,7 @@ def _resubmit(collection: Collection, lost: list[Row]) -> int:
 
 def _again(collection: Collection, row: Row, job: Job | None) -> int:
     """Submit the next version of a job, and return which it is."""
-    if job is None:  # pruned: what it was asked for is told by its row
+    if job is None:  # pruned: its row has the request
         wanted = Artifact(row.work_id, row.artifact_id, row.url, filename=row.name).fields()
         collection.app.submit(collection.kind, wanted, key=row.key, branch=branch_of(row.host))
         return 0

@@ -1,4 +1,4 @@
-"""Reading everything again: whether each file still has the content that the index says it has."""
+"""Read everything again: does each file still have the content that the index records?"""
 
 import os
 from collections.abc import Callable, Container, Iterable, Iterator
@@ -80,12 +80,12 @@ def strangers_of(among: Iterable[str], known: Container[str]) -> list[Path]:
 
 
 def leads_to(path: str, sha256: str) -> bool:
-    """Whether a path, or what a link says, ends where a content lies."""
+    """Whether a path, or the target of a link, ends at a content."""
     return path.endswith(f"sha256/{sha256[:2]}/{sha256[2:]}")
 
 
 def named_hash(path: str) -> str:
-    """Return the hash that the place of a file says it has."""
+    """Return the hash in the path of a file."""
     return "".join(path.rsplit("/", 2)[-2:])
 
 

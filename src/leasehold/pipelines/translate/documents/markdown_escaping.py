@@ -60,7 +60,7 @@ def cell_text(text: str) -> str:
 
 
 def begins_block(line: str) -> bool:
-    """Tell whether a line would begin a block if it stood by itself."""
+    """Return whether a line would begin a block if it stood by itself."""
     return _escaped(line) != line
 
 

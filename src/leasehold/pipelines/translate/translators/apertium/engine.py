@@ -44,7 +44,7 @@ class Apertium:
         self._courses: dict[str, ApertiumPrograms] = {}
 
     def check(self, source_language: str, target_language: str) -> None:
-        """Refuse a pair that is not installed, telling which are and how to install others."""
+        """Refuse a pair that is not installed, naming those that are and how to install others."""
         check_tags(source_language, target_language)
         find_mode(source_language, target_language)
 

@@ -10,7 +10,7 @@ from typing import Final
 _sentence_end: Final = re.compile(r"(?<=[.!?…])[\"'”’»)]*\s+(?=[^\W\d_]|[\"'“‘«(¿¡⟦])")
 _blank_line: Final = re.compile(r"\n[^\S\n]*\n\s*")
 _spanish: Final = frozenset({"es", "spa", "ast", "gl", "glg"})
-_asked: Final = re.compile(r"(?P<lead>(?:^|(?<=[.!?…:;])\s+|\n)[\"'“‘«(—⟦0-9⟧ ]*)(?P<said>[^.!?…:;¿¡\n]+)(?P<end>[!?])")
+_asked: Final = re.compile(r"(?P<lead>(?:^|(?<=[.!?…:;])\s+|\n)[\"'“‘«(—⟦0-9⟧ ]*)(?P<text>[^.!?…:;¿¡\n]+)(?P<end>[!?])")
 _OPENING: Final = {"?": "¿", "!": "¡"}
 
 
@@ -33,4 +33,4 @@ def opened_marks(text: str, language: str) -> str:
     """Put ¿ and ¡ before what is asked or called out, where the language wants them and they are missing."""
     if re.split("[-_]", language.lower())[0] not in _spanish:
         return text
-    return _asked.sub(lambda found: f"{found['lead']}{_OPENING[found['end']]}{found['said']}{found['end']}", text)
+    return _asked.sub(lambda found: f"{found['lead']}{_OPENING[found['end']]}{found['text']}{found['end']}", text)
