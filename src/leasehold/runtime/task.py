@@ -11,7 +11,7 @@ from leasehold.model.effect import Intent
 from leasehold.model.lease import Lease
 from leasehold.model.limits import PROGRESS_BYTES_MAX
 from leasehold.model.names import clean
-from leasehold.runtime.effects.effects import Act, Effects, Ledger
+from leasehold.runtime.effects.effects import Act, Ledger, TaskEffects
 from leasehold.runtime.effects.machine import States
 from leasehold.runtime.handlers import Handler
 from leasehold.runtime.observe.logs import Log, cleaned
@@ -53,7 +53,7 @@ class Task:
         self._channel = channel
         self._is_async = handler.is_async
         loop = asyncio.get_running_loop() if handler.is_async else None
-        self.effects = Effects(lease, lambda: channel.ledger, effects, loop)
+        self.effects = TaskEffects(lease, lambda: channel.ledger, effects, loop)
         self.states = States(lease, handler.machine, lambda: channel.ledger)
         self._inputs: dict[str, Any] | None = None
         self.posts = OutgoingMessages()

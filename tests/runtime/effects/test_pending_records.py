@@ -14,7 +14,7 @@ from leasehold.model.lease import Reclaim
 from leasehold.model.limits import GROUP_MAX, PRIORITY_MAX, PRIORITY_MIN
 from leasehold.model.owner import Owner
 from leasehold.runtime.commit.replies import AsyncReply
-from leasehold.runtime.effects.effects import Effects
+from leasehold.runtime.effects.effects import TaskEffects
 from tests.support.db import connected, rows
 from tests.support.processes import forking
 from tests.support.processes.working import working
@@ -294,7 +294,7 @@ def test_an_act_that_was_not_begun_for_want_of_a_record_is_not_left_in_doubt(app
     (lease,) = app.store.leases.claim(app.store.workers.register(NOBODY), [lane], '["buy"]', 1).leases
 
     def make(loop=None):
-        effects = Effects(lease, lambda: Unlucky(app.store), loop=loop)  # type: ignore[arg-type, return-value]
+        effects = TaskEffects(lease, lambda: Unlucky(app.store), loop=loop)  # type: ignore[arg-type, return-value]
         return effects, *(effects.intend(kind, {}) for kind in ("ONE", "TWO"))
 
     def both():

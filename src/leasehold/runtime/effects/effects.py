@@ -103,7 +103,7 @@ class Call(Struct, frozen=True):
 Steps = Generator[Enter | WaitForRecords | Call, Any, Any]
 
 
-class Effects:
+class TaskEffects:
     """What one attempt does to the outside world, in order."""
 
     def __init__(

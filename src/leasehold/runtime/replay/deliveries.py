@@ -18,12 +18,12 @@ def compare_posts(record: TaskRecord, settlement: Settlement) -> None:
     for one in record.deliveries:
         found = by_identity.get((one.subject, one.recipient, one.version))
         if one.created_at == record.outcomes[-1].finished_at and _posted(found) != _recorded(one):
-            raise Diverged(record.task, _said(one), canonical.encode(_recorded(one)), _shown(found))
+            raise Diverged(record.task, _description(one), canonical.encode(_recorded(one)), _shown(found))
     then = marks_in(record.events[-1].detail)
     now = [mark_of(one.subject, one.recipient, one.version, one.message, one.provider) for one in messages]
     extra = next((message for message, mark in zip(messages, now, strict=True) if mark not in then), None)
     if extra is not None:
-        raise Diverged(record.task, _said(extra), None, _shown(extra))
+        raise Diverged(record.task, _description(extra), None, _shown(extra))
     if len(then) != len(now):
         raise Diverged(record.task, "number of deliveries", str(len(then)), str(len(now)))
     if then != now:
@@ -42,5 +42,5 @@ def _shown(message: OutgoingMessage | None) -> str:
     return canonical.encode(_posted(message))
 
 
-def _said(one: OutgoingMessage | DeliveryLine) -> str:
+def _description(one: OutgoingMessage | DeliveryLine) -> str:
     return f"delivery of '{one.subject}' to '{one.recipient}', version {one.version}"
