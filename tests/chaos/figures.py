@@ -26,16 +26,17 @@ CLAIMS = (
 class Fault:
     """Something that was done, at a moment of the database's clock, to one process or to all (`pid` 0).
 
-    `is_deadly`: no lease of theirs outlives it.
+    `is_deadly`: no lease of theirs outlives it. `took_us`: until the process was certainly dead.
     """
 
     at: int
     pid: int
     is_deadly: bool = True
+    took_us: int = 0
 
     def hits(self, pid: int, claimed_at: int, reclaimed_at: int) -> bool:
         """Whether it may have taken this lease; a process may have claimed while somebody was about to strike it."""
-        slack = UNDER_WAY_US if self.pid else 0
+        slack = max(UNDER_WAY_US, self.took_us) if self.pid else 0
         return self.pid in (0, pid) and claimed_at - slack <= self.at <= reclaimed_at
 
 

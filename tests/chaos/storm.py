@@ -161,8 +161,10 @@ class Storm:
         """Kill workers until one had leases in hand, each replaced at once; return that one. It owes a re-pickup."""
         while True:
             hand = self.holder()
-            self.struck("SIGKILL", hand.pid)
+            at = self.now()
             hand.kill()
+            self.faults["SIGKILL"] += 1
+            self.moments.append(Fault(at, hand.pid, took_us=self.now() - at))
             self.processes.replace(hand)
             if self.look(HELD.format(hand.pid))[0][0] or self.taken_from(hand.pid):
                 self.owed += 1
