@@ -21,338 +21,234 @@ class LeaseholdError(Exception):
 
     code: ClassVar[str] = "LEASEHOLD_ERROR"
 
+    def __init_subclass__(cls, code: str = "") -> None:
+        super().__init_subclass__()
+        cls.code = code or cls.code
+
     def __init__(self, detail: str = "") -> None:
         message = (type(self).__doc__ or "").strip()
         super().__init__(f"{message} {detail}".strip())
         self.detail = detail
 
 
-class Misuse(LeaseholdError):
+class Misuse(LeaseholdError, code="MISUSE"):
     """The call cannot succeed with these arguments or in this state; change it."""
 
-    code = "MISUSE"
 
-
-class Overtaken(LeaseholdError):
+class Overtaken(LeaseholdError, code="OVERTAKEN"):
     """Another process changed this first; nothing was written."""
 
-    code = "OVERTAKEN"
 
-
-class Unavailable(LeaseholdError):
+class Unavailable(LeaseholdError, code="UNAVAILABLE"):
     """A service that Leasehold needs does not answer; try again later."""
 
-    code = "UNAVAILABLE"
 
-
-class Broken(LeaseholdError):
+class Broken(LeaseholdError, code="BROKEN"):
     """An invariant does not hold; stop and have a person look at it."""
 
-    code = "BROKEN"
 
-
-class KeyConflict(Misuse):
+class KeyConflict(Misuse, code="KEY_CONFLICT"):
     """A job with this kind and key exists with a different payload; use another key or the same payload."""
 
-    code = "KEY_CONFLICT"
 
-
-class PayloadInvalid(Misuse):
+class PayloadInvalid(Misuse, code="PAYLOAD_INVALID"):
     """The value is not strict JSON that both databases can store."""
 
-    code = "PAYLOAD_INVALID"
 
-
-class PayloadTooLarge(PayloadInvalid):
+class PayloadTooLarge(PayloadInvalid, code="PAYLOAD_TOO_LARGE"):
     """The value is larger than its limit; store it elsewhere and pass a reference."""
 
-    code = "PAYLOAD_TOO_LARGE"
 
-
-class PayloadTooDeep(PayloadInvalid):
+class PayloadTooDeep(PayloadInvalid, code="PAYLOAD_TOO_DEEP"):
     """The value is nested deeper than its limit; flatten it."""
 
-    code = "PAYLOAD_TOO_DEEP"
 
-
-class NameInvalid(Misuse):
+class NameInvalid(Misuse, code="NAME_INVALID"):
     """The name of a queue, kind or stage must match ^[a-z][a-z0-9_.-]{0,62}$: lower case, starting with a letter."""
 
-    code = "NAME_INVALID"
 
-
-class OptionInvalid(Misuse):
+class OptionInvalid(Misuse, code="OPTION_INVALID"):
     """An option is invalid or outside its limits."""
 
-    code = "OPTION_INVALID"
 
-
-class KindUnknown(Misuse):
+class KindUnknown(Misuse, code="KIND_UNKNOWN"):
     """No handler of this kind is registered here, and no worker has published one; check the spelling."""
 
-    code = "KIND_UNKNOWN"
 
-
-class KindTaken(Misuse):
+class KindTaken(Misuse, code="KIND_TAKEN"):
     """A handler for this kind or stage is already registered; give one of them another name."""
 
-    code = "KIND_TAKEN"
 
-
-class ArgumentsInvalid(Misuse):
+class ArgumentsInvalid(Misuse, code="ARGUMENTS_INVALID"):
     """The payload's fields do not match the handler's arguments."""
 
-    code = "ARGUMENTS_INVALID"
 
-
-class GraphInvalid(Misuse):
+class GraphInvalid(Misuse, code="GRAPH_INVALID"):
     """The pipeline's stages cannot all run: each needs a unique name and may wait for earlier stages only."""
 
-    code = "GRAPH_INVALID"
 
-
-class MachineInvalid(Misuse):
+class MachineInvalid(Misuse, code="MACHINE_INVALID"):
     """A machine's states must match ^[A-Za-z][A-Za-z0-9_.-]{0,62}$, and each must be reachable from the first."""
 
-    code = "MACHINE_INVALID"
 
-
-class StateDenied(Misuse):
+class StateDenied(Misuse, code="STATE_TRANSITION_DENIED"):
     """The machine does not allow this transition from the current state; nothing was changed."""
 
-    code = "STATE_TRANSITION_DENIED"
 
-
-class EachInvalid(Misuse):
+class EachInvalid(Misuse, code="EACH_INVALID"):
     """`each` must name a field of the upstream output that holds a list."""
 
-    code = "EACH_INVALID"
 
-
-class FanOutTooLarge(Misuse):
+class FanOutTooLarge(Misuse, code="FAN_OUT_TOO_LARGE"):
     """The list has more items than a stage may have segments; group the items."""
 
-    code = "FAN_OUT_TOO_LARGE"
 
-
-class JobUnknown(Misuse):
+class JobUnknown(Misuse, code="JOB_UNKNOWN"):
     """There is no job with this id."""
 
-    code = "JOB_UNKNOWN"
 
-
-class QueueUnserved(Misuse):
+class QueueUnserved(Misuse, code="QUEUE_UNSERVED"):
     """No handler is registered for this queue; import the module that defines it or drop the option."""
 
-    code = "QUEUE_UNSERVED"
 
-
-class UrlInvalid(Misuse):
+class UrlInvalid(Misuse, code="URL_INVALID"):
     """A database URL is sqlite:///relative/path.db, sqlite:////absolute/path.db or postgresql://host/name."""
 
-    code = "URL_INVALID"
 
-
-class DriverMissing(Misuse):
+class DriverMissing(Misuse, code="DRIVER_MISSING"):
     """The PostgreSQL driver is not installed; run: pip install 'leasehold[postgres]'."""
 
-    code = "DRIVER_MISSING"
 
-
-class AppInvalid(Misuse):
+class AppInvalid(Misuse, code="APP_INVALID"):
     """An app is given as module:attribute, and the attribute must be a Leasehold object."""
 
-    code = "APP_INVALID"
 
-
-class ConnectionForeign(Misuse):
+class ConnectionForeign(Misuse, code="CONNECTION_FOREIGN"):
     """The connection is to another database than this app's; pass one to the same database."""
 
-    code = "CONNECTION_FOREIGN"
 
-
-class SecondLibrary(Misuse):
+class SecondLibrary(Misuse, code="SECOND_LIBRARY"):
     """A second SQLite library or a plain open() would drop the locks on the file; use apsw or another process."""
 
-    code = "SECOND_LIBRARY"
 
-
-class SqliteTooOld(Misuse):
+class SqliteTooOld(Misuse, code="SQLITE_TOO_OLD"):
     """This SQLite can corrupt a database under concurrent checkpoints; install apsw with SQLite 3.51.3 or later."""
 
-    code = "SQLITE_TOO_OLD"
 
-
-class SchemaMissing(Misuse):
+class SchemaMissing(Misuse, code="SCHEMA_MISSING"):
     """The database has no Leasehold schema, or an older one; run `leasehold migrate`."""
 
-    code = "SCHEMA_MISSING"
 
-
-class SchemaTooNew(Misuse):
+class SchemaTooNew(Misuse, code="SCHEMA_TOO_NEW"):
     """The database was migrated by a newer Leasehold; upgrade this one."""
 
-    code = "SCHEMA_TOO_NEW"
 
-
-class SchemaForeign(Misuse):
+class SchemaForeign(Misuse, code="SCHEMA_FOREIGN"):
     """This database has tables with Leasehold's names that no released version made; use a new database."""
 
-    code = "SCHEMA_FOREIGN"
 
-
-class ResultRefused(Misuse):
+class ResultRefused(Misuse, code="RESULT_REFUSED"):
     """The database refused to store this result."""
 
-    code = "RESULT_REFUSED"
 
-
-class EffectBusy(Misuse):
+class EffectBusy(Misuse, code="EFFECT_BUSY"):
     """This effect is already running in the same attempt; wait for it, or give each effect different fields."""
 
-    code = "EFFECT_BUSY"
 
-
-class EffectSettled(Overtaken):
+class EffectSettled(Overtaken, code="EFFECT_SETTLED"):
     """The effect has a result, belongs to another task, or its letter is not open; see `leasehold effects JOB`."""
 
-    code = "EFFECT_SETTLED"
 
-
-class EffectTooLarge(Misuse):
+class EffectTooLarge(Misuse, code="EFFECT_TOO_LARGE"):
     """The act was done, but its result exceeds the size limit and was not recorded; return a reference instead."""
-
-    code = "EFFECT_TOO_LARGE"
 
     def __init__(self, detail: str = "", result: object = None) -> None:
         super().__init__(detail)
         self.result = result
 
 
-class EffectInDoubt(Broken):
+class EffectInDoubt(Broken, code="EFFECT_IN_DOUBT"):
     """An earlier attempt may have done this effect without recording it; a person decides: `leasehold dead list`."""
 
-    code = "EFFECT_IN_DOUBT"
 
-
-class VersionStale(Misuse):
+class VersionStale(Misuse, code="VERSION_STALE"):
     """A newer version of this job was submitted; submit a strictly higher version."""
 
-    code = "VERSION_STALE"
 
-
-class VersionPruned(Misuse):
+class VersionPruned(Misuse, code="VERSION_PRUNED"):
     """This version of the job was pruned with its result; submit a strictly higher version to run it again."""
 
-    code = "VERSION_PRUNED"
 
-
-class DeliveryUnknown(Misuse):
+class DeliveryUnknown(Misuse, code="DELIVERY_UNKNOWN"):
     """There is no delivery with this id; list them with `leasehold deliveries list`."""
 
-    code = "DELIVERY_UNKNOWN"
 
-
-class DeliveryConflict(Misuse):
+class DeliveryConflict(Misuse, code="DELIVERY_CONFLICT"):
     """One task delivers two different messages to the same recipient under one subject and version."""
 
-    code = "DELIVERY_CONFLICT"
 
-
-class DeliverySettled(Overtaken):
+class DeliverySettled(Overtaken, code="DELIVERY_SETTLED"):
     """This delivery is not in doubt, reconciling or failed, so it takes no answer."""
 
-    code = "DELIVERY_SETTLED"
 
-
-class LetterUnknown(Misuse):
+class LetterUnknown(Misuse, code="LETTER_UNKNOWN"):
     """There is no dead letter with this id; list them with `leasehold dead list`."""
 
-    code = "LETTER_UNKNOWN"
 
-
-class EvidenceMissing(Misuse):
+class EvidenceMissing(Misuse, code="EVIDENCE_MISSING"):
     """A dead letter is revived only after its remedy was written down as evidence."""
 
-    code = "EVIDENCE_MISSING"
 
-
-class EffectUnanswered(Misuse):
+class EffectUnanswered(Misuse, code="EFFECT_UNANSWERED"):
     """An effect of this task may or may not have happened; record which with `leasehold dead answer` first."""
 
-    code = "EFFECT_UNANSWERED"
 
-
-class JobCancelled(Misuse):
+class JobCancelled(Misuse, code="JOB_CANCELLED"):
     """The job was cancelled, so its dead letters cannot be revived; they can be resolved."""
 
-    code = "JOB_CANCELLED"
 
-
-class JobNotFree(Misuse):
+class JobNotFree(Misuse, code="JOB_NOT_FREE"):
     """The job cannot be leased now: it has ended, is waiting, or another worker holds its lease."""
 
-    code = "JOB_NOT_FREE"
 
-
-class JobUnfinished(Misuse):
+class JobUnfinished(Misuse, code="JOB_UNFINISHED"):
     """The job has not ended yet, or not with the status that this needs."""
 
-    code = "JOB_UNFINISHED"
 
-
-class LetterOpen(Misuse):
+class LetterOpen(Misuse, code="LETTER_OPEN"):
     """Only a dead letter that was revived, or whose job was cancelled, can be resolved."""
 
-    code = "LETTER_OPEN"
 
-
-class LetterRevived(Overtaken):
+class LetterRevived(Overtaken, code="LETTER_REVIVED"):
     """The dead letter is no longer open: it was revived or resolved; see `leasehold dead show`."""
 
-    code = "LETTER_REVIVED"
 
-
-class RecordDamaged(Misuse):
+class RecordDamaged(Misuse, code="RECORD_DAMAGED"):
     """The file is not a complete, unchanged record; export the job again."""
 
-    code = "RECORD_DAMAGED"
 
-
-class ProjectionDamaged(Misuse):
+class ProjectionDamaged(Misuse, code="PROJECTION_DAMAGED"):
     """The file differs from the journal; move it away, and a new one is written from the beginning."""
 
-    code = "PROJECTION_DAMAGED"
 
-
-class ProjectionForeign(Misuse):
+class ProjectionForeign(Misuse, code="PROJECTION_FOREIGN"):
     """The file belongs to another database or job; name another file, or the database and job it came from."""
 
-    code = "PROJECTION_FOREIGN"
 
-
-class ProjectionBusy(Unavailable):
+class ProjectionBusy(Unavailable, code="PROJECTION_BUSY"):
     """Another process is writing this file; stop it first, or name another file."""
 
-    code = "PROJECTION_BUSY"
 
-
-class LeaseLost(Overtaken):
+class LeaseLost(Overtaken, code="LEASE_LOST"):
     """The lease is no longer valid: it expired or another worker has it; stop and change nothing."""
 
-    code = "LEASE_LOST"
 
-
-class DatabaseUnavailable(Unavailable):
+class DatabaseUnavailable(Unavailable, code="DATABASE_UNAVAILABLE"):
     """The database cannot be reached or did not answer in time; check its URL and that it is running."""
 
-    code = "DATABASE_UNAVAILABLE"
 
-
-class WaitTimeout(Unavailable):
+class WaitTimeout(Unavailable, code="WAIT_TIMEOUT"):
     """The job did not end within the given time; wait again, or see `leasehold show`."""
-
-    code = "WAIT_TIMEOUT"
 
 
 def check_error_class(name: object) -> str:

@@ -42,10 +42,8 @@ FAILED: Final = 1
 STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
-class WorkersEnded(Unavailable):
+class WorkersEnded(Unavailable, code="WORKERS_ENDED"):
     """Every worker process has ended though something is left to do."""
-
-    code = "WORKERS_ENDED"
 
 
 class Stop:

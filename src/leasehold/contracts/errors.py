@@ -6,44 +6,32 @@ from leasehold.contracts.diagnostics import Diagnostic, Problem
 from leasehold.errors import Misuse
 
 
-class ValidatorMissing(Misuse):
+class ValidatorMissing(Misuse, code="VALIDATOR_MISSING"):
     """Rows are checked by jsonschema-rs, which is not installed: pip install 'leasehold[contracts]'."""
 
-    code = "VALIDATOR_MISSING"
 
-
-class ContractUnknown(Misuse):
+class ContractUnknown(Misuse, code="CONTRACT_UNKNOWN"):
     """There is no contract of this name and major version; name one that is published."""
 
-    code = "CONTRACT_UNKNOWN"
 
-
-class ContractInvalid(Misuse):
+class ContractInvalid(Misuse, code="CONTRACT_INVALID"):
     """A contract is a JSON Schema of draft 2020-12 with an `$id`, whose references lead to files in its folder."""
 
-    code = "CONTRACT_INVALID"
 
-
-class RunLayoutMissing(Misuse):
+class RunLayoutMissing(Misuse, code="RUN_LAYOUT_MISSING"):
     """No installed pipeline describes its run folders; install leasehold again, so that its entry points are found."""
 
-    code = "RUN_LAYOUT_MISSING"
 
-
-class RowInvalid(Misuse):
+class RowInvalid(Misuse, code="ROW_INVALID"):
     """The row breaks its contract; change it, or the contract together with every reader."""
-
-    code = "ROW_INVALID"
 
     def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
         super().__init__(str(diagnostics[0]))
         self.diagnostics = tuple(diagnostics)
 
 
-class FileUnreadable(Misuse):
+class FileUnreadable(Misuse, code="FILE_UNREADABLE"):
     """The file cannot be read as rows: it is missing, not a regular file, or not to be opened."""
-
-    code = "FILE_UNREADABLE"
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.message)

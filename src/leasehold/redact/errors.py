@@ -3,7 +3,5 @@
 from leasehold.errors import Broken
 
 
-class RedactionFailed(Broken):
+class RedactionFailed(Broken, code="REDACTION_FAILED"):
     """The text could not be cleaned; do not store, log or send it."""
-
-    code = "REDACTION_FAILED"

@@ -13,43 +13,37 @@ from leasehold.errors import Broken, LeaseholdError, Overtaken, Unavailable
 from leasehold.runlock.constants import EXIT_ACTIVE_LOCK, EXIT_INVALID_LOCK, EXIT_LOCK_RACE
 
 
-class RunLockError(LeaseholdError):
+class RunLockError(LeaseholdError, code="RUN_LOCK"):
     """The run lock could not be had or kept."""
 
-    code = "RUN_LOCK"
     exit_code: ClassVar[int]
 
 
-class RunActive(RunLockError, Unavailable):
+class RunActive(RunLockError, Unavailable, code="RUN_ACTIVE"):
     """Run already active: fresh RUNNING.lock exists"""  # noqa: D415 — the runbook's words, which go on
 
-    code = "RUN_ACTIVE"
     exit_code = EXIT_ACTIVE_LOCK
 
 
-class LockInvalid(RunLockError, Broken):
+class LockInvalid(RunLockError, Broken, code="LOCK_INVALID"):
     """Invalid lock encountered:"""  # noqa: D415 — as above
 
-    code = "LOCK_INVALID"
     exit_code = EXIT_INVALID_LOCK
 
 
-class LockLost(RunLockError, Overtaken):
+class LockLost(RunLockError, Overtaken, code="LOCK_LOST"):
     """Invalid lock encountered:"""  # noqa: D415 — as above
 
-    code = "LOCK_LOST"
     exit_code = EXIT_INVALID_LOCK
 
 
-class ReleaseRefused(RunLockError, Overtaken):
+class ReleaseRefused(RunLockError, Overtaken, code="RELEASE_REFUSED"):
     """Failed to release lock safely:"""  # noqa: D415 — as above
 
-    code = "RELEASE_REFUSED"
     exit_code = EXIT_INVALID_LOCK
 
 
-class LockFailed(RunLockError, Unavailable):
+class LockFailed(RunLockError, Unavailable, code="LOCK_FAILED"):
     """Failed to acquire RUNNING.lock:"""  # noqa: D415 — as above
 
-    code = "LOCK_FAILED"
     exit_code = EXIT_LOCK_RACE

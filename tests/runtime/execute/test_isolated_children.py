@@ -67,10 +67,8 @@ class Refusing:
         return None
 
 
-class Unheard(LeaseholdError):
+class Unheard(LeaseholdError, code="UNHEARD"):
     """An error that no child knows."""
-
-    code = "UNHEARD"
 
 
 @pytest.mark.parametrize(

@@ -157,10 +157,8 @@ class Collection:
         self.app.close()
 
 
-class FolderForeign(Misuse):
+class FolderForeign(Misuse, code="FOLDER_FOREIGN"):
     """The jobs of this database belong to another folder; a folder has a database of its own."""
-
-    code = "FOLDER_FOREIGN"
 
 
 def check_folder(backend: IndexBackend, content_store: ContentStore) -> None:

@@ -15,16 +15,12 @@ URL_VARIABLE: Final = "LEASEHOLD_URL"
 _SAME: Final = {"postgres": "postgresql"}
 
 
-class DatabaseUrlMissing(Misuse):
+class DatabaseUrlMissing(Misuse, code="DATABASE_URL_MISSING"):
     """The jobs of this folder are in another database, whose URL the folder does not keep."""
 
-    code = "DATABASE_URL_MISSING"
 
-
-class DatabaseInFolder(Misuse):
+class DatabaseInFolder(Misuse, code="DATABASE_IN_FOLDER"):
     """The jobs of this folder are in a database inside the folder."""
-
-    code = "DATABASE_IN_FOLDER"
 
 
 def database_kind(url: str) -> str:

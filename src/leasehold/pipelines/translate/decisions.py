@@ -23,22 +23,16 @@ SECONDS: Final = 60.0
 _unencodable: Final = re.compile(r"[\x00\ud800-\udfff]")
 
 
-class DecisionInvalid(Misuse):
+class DecisionInvalid(Misuse, code="DECISION_INVALID"):
     """A decision has a name, a note and a text of characters, each within its length."""
 
-    code = "DECISION_INVALID"
 
-
-class ParagraphUnknown(Misuse):
+class ParagraphUnknown(Misuse, code="PARAGRAPH_UNKNOWN"):
     """The document has no such paragraph."""
 
-    code = "PARAGRAPH_UNKNOWN"
 
-
-class NotWaiting(Misuse):
+class NotWaiting(Misuse, code="NOT_WAITING"):
     """This paragraph does not wait for a person."""
-
-    code = "NOT_WAITING"
 
 
 def check_decision(decision: Decision) -> Decision:

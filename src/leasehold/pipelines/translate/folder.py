@@ -23,28 +23,20 @@ FOREIGN_MIN: Final = 3  # fewer paragraphs may all have been rewritten
 _unfit: Final = re.compile(r"[^A-Za-z0-9._-]+")
 
 
-class RunForeign(Misuse):
+class RunForeign(Misuse, code="RUN_FOREIGN"):
     """This folder holds the run of another document; use another --run-id or another --out."""
 
-    code = "RUN_FOREIGN"
 
-
-class RunIdInvalid(Misuse):
+class RunIdInvalid(Misuse, code="RUN_ID_INVALID"):
     """A run id has at most 100 letters, digits, dots, dashes and underscores, and starts with a letter or digit."""
 
-    code = "RUN_ID_INVALID"
 
-
-class DocumentNameInvalid(Misuse):
+class DocumentNameInvalid(Misuse, code="DOCUMENT_NAME_INVALID"):
     """A document's name has at most 200 bytes of UTF-8 and no control characters; rename the file."""
 
-    code = "DOCUMENT_NAME_INVALID"
 
-
-class FolderUnwritable(Unavailable):
+class FolderUnwritable(Unavailable, code="FOLDER_UNWRITABLE"):
     """A file of the run cannot be written; give it room and permission, and run the same again."""
-
-    code = "FOLDER_UNWRITABLE"
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,10 +73,8 @@ _HIGH: Final = frozenset((ReworkReason.LOW_ADEQUACY, ReworkReason.POLICY_VIOLATI
 _MEDIUM: Final = frozenset((ReworkReason.LOW_FLUENCY, ReworkReason.TERMINOLOGY_VIOLATION))
 
 
-class ThresholdsInvalid(Misuse):
+class ThresholdsInvalid(Misuse, code="THRESHOLDS_INVALID"):
     """A threshold is a number from 0 to 1."""
-
-    code = "THRESHOLDS_INVALID"
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,10 +23,8 @@ VARIABLE: Final = "LEASEHOLD_TRANSLATE_DIR"
 ATTEMPTS_MAX: Final = 4
 
 
-class RunMissing(Misuse):
+class RunMissing(Misuse, code="RUN_MISSING"):
     """There is no run in this folder; make one with `leasehold translate DOCUMENT --from en --to es`."""
-
-    code = "RUN_MISSING"
 
 
 class RunIdentity(Struct, frozen=True):

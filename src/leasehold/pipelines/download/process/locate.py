@@ -15,10 +15,8 @@ from leasehold.pipelines.shell.locate import HOME, database_kind, database_url
 MEMORY: Final = "collection.json"
 
 
-class CollectionMissing(Misuse):
+class CollectionMissing(Misuse, code="COLLECTION_MISSING"):
     """There is no collection in this folder."""
-
-    code = "COLLECTION_MISSING"
 
 
 @contextmanager

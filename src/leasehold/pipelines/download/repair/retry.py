@@ -15,10 +15,8 @@ from leasehold.pipelines.download.status import FINAL_MISSING
 EVIDENCE = "retried with leasehold download"
 
 
-class ClassUnknown(Misuse):
+class ClassUnknown(Misuse, code="CLASS_UNKNOWN"):
     """Nothing failed with this class."""
-
-    code = "CLASS_UNKNOWN"
 
 
 @dataclass(frozen=True, slots=True)

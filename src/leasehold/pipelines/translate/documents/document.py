@@ -19,64 +19,44 @@ _vertical: Final = re.compile(r"[ \t]*[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+[ \t]*
 BOM: Final = "\ufeff"
 
 
-class DocumentInvalid(Misuse):
+class DocumentInvalid(Misuse, code="DOCUMENT_INVALID"):
     """The document cannot be translated as it stands."""
 
-    code = "DOCUMENT_INVALID"
 
-
-class DocumentMissing(DocumentInvalid):
+class DocumentMissing(DocumentInvalid, code="DOCUMENT_MISSING"):
     """The document cannot be opened; check its name and its permissions."""
 
-    code = "DOCUMENT_MISSING"
 
-
-class DocumentNotAFile(DocumentInvalid):
+class DocumentNotAFile(DocumentInvalid, code="DOCUMENT_NOT_A_FILE"):
     """Only regular files are read, no folders, pipes or devices; name a file."""
 
-    code = "DOCUMENT_NOT_A_FILE"
 
-
-class DocumentUnsupported(DocumentInvalid):
+class DocumentUnsupported(DocumentInvalid, code="DOCUMENT_UNSUPPORTED"):
     """The ending of a document's name gives its format; save it as one of those that can be read."""
 
-    code = "DOCUMENT_UNSUPPORTED"
 
-
-class DocumentTooLarge(DocumentInvalid):
+class DocumentTooLarge(DocumentInvalid, code="DOCUMENT_TOO_LARGE"):
     """The document is larger than its limit; split it and translate its parts."""
 
-    code = "DOCUMENT_TOO_LARGE"
 
-
-class DocumentBinary(DocumentInvalid):
+class DocumentBinary(DocumentInvalid, code="DOCUMENT_BINARY"):
     """The file holds no text; export it as text, or correct the ending of its name."""
 
-    code = "DOCUMENT_BINARY"
 
-
-class DocumentNotUtf8(DocumentInvalid):
+class DocumentNotUtf8(DocumentInvalid, code="DOCUMENT_NOT_UTF8"):
     """Text is read as UTF-8 only; convert the file, for example with `iconv -t UTF-8`."""
 
-    code = "DOCUMENT_NOT_UTF8"
 
-
-class DocumentEmpty(DocumentInvalid):
+class DocumentEmpty(DocumentInvalid, code="DOCUMENT_EMPTY"):
     """The document has no paragraph to translate; check that it is the right file."""
 
-    code = "DOCUMENT_EMPTY"
 
-
-class ParagraphTooLong(DocumentInvalid):
+class ParagraphTooLong(DocumentInvalid, code="PARAGRAPH_TOO_LONG"):
     """A paragraph is longer than its limit; divide it, for example by blank lines."""
 
-    code = "PARAGRAPH_TOO_LONG"
 
-
-class DocumentDamaged(DocumentInvalid):
+class DocumentDamaged(DocumentInvalid, code="DOCUMENT_DAMAGED"):
     """The file is not of the format that its name ends in; open it in the program that made it and save it again."""
-
-    code = "DOCUMENT_DAMAGED"
 
 
 @dataclass(frozen=True, slots=True)

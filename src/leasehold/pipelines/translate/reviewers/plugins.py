@@ -29,10 +29,8 @@ _name: Final = re.compile(r"[a-z][a-z0-9_]{0,62}\Z")
 _code: Final = re.compile(r"[a-z][a-z0-9_]{0,63}\Z")
 
 
-class ReviewerRefused(Misuse):
+class ReviewerRefused(Misuse, code="REVIEWER_REFUSED"):
     """A plug-in reviewer does not keep its contract; repair it, or uninstall the package that brings it."""
-
-    code = "REVIEWER_REFUSED"
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,10 +16,8 @@ PAIR: Final = 2
 _odd: Final = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")  # no term has control characters or halves of characters
 
 
-class GlossaryInvalid(Misuse):
+class GlossaryInvalid(Misuse, code="GLOSSARY_INVALID"):
     """A glossary is a CSV or TSV file with a term and its translation in each line, or a JSON object of them."""
-
-    code = "GLOSSARY_INVALID"
 
 
 def read_glossary(path: Path) -> dict[str, str]:

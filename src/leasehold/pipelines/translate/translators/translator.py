@@ -15,16 +15,12 @@ BAD_ANSWER: Final = "BAD_ANSWER"
 _language: Final = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8}){0,4}\Z")
 
 
-class PairUnsupported(Misuse):
+class PairUnsupported(Misuse, code="PAIR_UNSUPPORTED"):
     """The translator cannot translate between these languages."""
 
-    code = "PAIR_UNSUPPORTED"
 
-
-class TranslatorInvalid(Misuse):
+class TranslatorInvalid(Misuse, code="TRANSLATOR_INVALID"):
     """A translator is named apertium, dictionary:PATH, openai:MODEL[@BASE] or anthropic:MODEL[@BASE]."""
-
-    code = "TRANSLATOR_INVALID"
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,10 +31,8 @@ _fenced: Final = re.compile(r"\s*```(?:json)?\s*\n(.*)\n\s*```\s*\Z", re.DOTALL)
 T = TypeVar("T")
 
 
-class KeyMissing(Misuse):
+class KeyMissing(Misuse, code="KEY_MISSING"):
     """The endpoint wants a key, which is read from the environment alone."""
-
-    code = "KEY_MISSING"
 
 
 @dataclass(frozen=True, slots=True)
