@@ -129,7 +129,7 @@ def test_a_limit_set_while_tasks_run_counts_them(app):
     assert len(app.store.leases.claim(worker, lanes, ROUTES, 9).leases) == 3
 
 
-def test_a_rate_lets_so_many_start_in_a_second_and_tells_when_the_next_may(app):
+def test_a_rate_lets_so_many_start_in_a_second_and_returns_when_the_next_may(app):
     clock = Clock(app)
     kind = fetching(app)
     app.queues.limit("web/*", 2, rate=4)

@@ -104,7 +104,7 @@ def test_s16_a_letter_shows_codes_counts_and_short_hashes_and_never_the_payload_
     assert (letter.stage, letter.attempts, letter.epoch, letter.state) == ("llm", 1, 1, "open")
 
 
-def test_a_plan_says_what_runs_what_is_kept_and_what_becomes_of_each_effect(app, shop):
+def test_a_plan_lists_what_runs_what_is_kept_and_what_becomes_of_each_effect(app, shop):
     _, letter = shop.fail()
     plan = app.deadletters.plan(letter.id)
     assert [(one.stage, one.fate, one.note) for one in plan.stages] == [
@@ -201,7 +201,7 @@ def test_an_effect_in_doubt_is_answered_by_a_person_and_then_the_task_goes_on(ap
     assert acted == ([] if happened else [3])
 
 
-def test_who_acts_is_the_user_of_the_process_whatever_its_environment_says(app, shop, monkeypatch):
+def test_the_recorded_user_is_the_user_of_the_process_whatever_its_environment_names(app, shop, monkeypatch):
     """S17: no action without a principal."""
     monkeypatch.setenv("LOGNAME", "somebody else")
     _, letter = shop.fail()

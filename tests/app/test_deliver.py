@@ -64,7 +64,7 @@ def test_the_longest_subject_and_recipient_fit_both_databases(app, url):
     assert rows(url, "SELECT length(subject), length(recipient), version FROM delivery") == [(512, 320, 2**31 - 1)]
 
 
-def test_one_task_delivers_to_a_recipient_once_and_refuses_to_say_two_things():
+def test_one_task_delivers_to_a_recipient_once_and_refuses_two_different_messages():
     posts = OutgoingMessages()
     posts.add(make_message(**GOOD))
     posts.add(make_message(**GOOD))

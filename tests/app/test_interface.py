@@ -163,7 +163,7 @@ def test_waiting_for_a_job_ends_with_it_or_with_a_timeout(app, url):
     assert job.output == "through"
 
 
-def test_a_job_shows_its_facts_and_get_reads_it_anew(app):
+def test_a_job_shows_its_facts_and_get_reads_it_again(app):
     @app.job
     def fact(number: int):
         return {"twice": number * 2}

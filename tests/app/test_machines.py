@@ -216,7 +216,7 @@ def test_whoever_changes_a_state_by_hand_is_refused_by_the_database(app, url):
     assert job.states == {"": "LEASED"}
 
 
-def test_no_state_is_taken_away_before_the_job_has_ended_so_that_it_could_begin_anew(app, url):
+def test_no_state_is_removed_before_the_job_has_ended_so_that_it_could_start_again(app, url):
     @app.job(machine=parcel(app))
     def send(task):
         task.advance("LEASED")

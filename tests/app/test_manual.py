@@ -132,7 +132,7 @@ def test_a_failure_by_hand_is_tried_again_as_the_kind_has_it_and_then_buried(app
     assert app.deadletters.list()[0].error_class == "TORN"
 
 
-def test_this_very_job_is_held_or_it_is_said_why_not(app, send):
+def test_exactly_this_job_is_leased_or_the_error_names_the_reason(app, send):
     clock = Clock(app)
     jobs = [send.submit(key=key) for key in "abc"]
     held = app.manual.hold(jobs[1].id, owner="clerk", seconds=10)

@@ -32,7 +32,7 @@ def test_the_same_version_of_a_job_that_succeeded_returns_the_old_result_and_run
     assert again.finished_at == finished
 
 
-def test_a_strictly_higher_version_runs_anew_and_delivers_under_new_keys(app, review, tmp_path):
+def test_a_strictly_higher_version_runs_again_and_delivers_under_new_keys(app, review, tmp_path):
     app.deliveries.provider("default", Folder(tmp_path / "letters"))
     third = review.submit({"change": "cl-1", "version": 3}, key="cl-1", version=3)
     app.drain(timeout=60)

@@ -51,7 +51,7 @@ def test_the_document_has_medians_spread_ratios_and_what_is_missing():
     assert "- SQLite, huey, history: it keeps no settled rows." in text
 
 
-def test_a_figure_with_something_to_say_has_a_star_and_a_footnote():
+def test_a_figure_with_a_remark_has_a_star_and_a_footnote():
     results = a_run()
     for repeat in range(3):
         results.add(Sample("sqlite", "dbos", "drain 1", repeat, 5.0, "stopped after 30 s"))
@@ -66,7 +66,7 @@ def test_the_overview_has_all_medians_and_the_best_in_bold():
     assert "| Recovery after SIGKILL, another worker is there (s) | **1.10** | not within 60 s |" in text
 
 
-def test_the_document_says_how_many_goals_were_reached():
+def test_the_document_counts_the_goals_that_were_reached():
     assert "3 of 3 reached" in document.markdown(a_run())
 
 

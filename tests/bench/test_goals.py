@@ -55,7 +55,7 @@ def test_a_ratio_without_one_of_its_sides_is_neither_reached_nor_missed():
     assert all(goal.reached is None for goal in judge(results(postgres__dbos__steps=1.0)))
 
 
-def test_a_goal_tells_who_should_have_been_compared_and_was_not():
+def test_a_goal_names_the_system_that_should_have_been_compared_and_was_not():
     made = results(postgres__leasehold__drain_1=3_000.0, postgres__awa_pg__drain_1=1_400.0, sqlite__huey__drain_1=1.0)
     made.missing.append(("postgres", "pgqueuer", "everything", "no index"))
     made.missing.append(("postgres", "dbos", "drain1", "failed in repeat 2: x"))

@@ -73,7 +73,7 @@ def test_l1_a_storm_whose_faults_take_leases_has_repickups(long):
     ]
 
 
-def test_l1_a_long_storm_without_repickups_says_why():
+def test_l1_a_long_storm_without_repickups_names_the_reason():
     assert "nobody says why" in late(proof_of([]), owed=0, long=True)[0]
     assert late(proof_of([], spared="Nobody is lost."), owed=0, long=True) == []
     assert late(proof_of([9.0], spared="Nobody is lost."), owed=0, long=True) != []

@@ -80,7 +80,7 @@ def test_an_answer_is_given_once_and_only_where_one_is_waited_for(command, ids):
 
 
 @pytest.mark.parametrize("words", [(), ("--sent", "--not-sent"), ("--not-sent", "--sent")], ids=str)
-def test_an_answer_says_one_thing(app, command, ids, words):
+def test_an_answer_is_either_sent_or_not_sent(app, command, ids, words):
     refused = command("deliveries", "answer", ids[1], *words)
     assert (refused.exit_code, "either --sent or --not-sent" in refused.stderr) == (ExitCode.MISUSE, True)
     assert app.deliveries.get(ids[1]).status == "in_doubt"
@@ -119,7 +119,7 @@ def test_a_relay_sends_until_a_signal_and_reconcile_asks_the_providers(app, ids,
     assert processes.run("relay", "shop:bare", **shop).returncode == ExitCode.MISUSE
 
 
-def test_the_doctor_tells_of_deliveries_in_doubt_and_of_those_nobody_sends(app, command, ids):
+def test_the_doctor_reports_deliveries_in_doubt_and_those_nobody_sends(app, command, ids):
     def finding():
         return {one["name"]: one for one in json.loads(command("doctor", "--json").stdout)}["deliveries"]
 

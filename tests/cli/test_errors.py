@@ -37,7 +37,7 @@ NOBODY_LISTENS = "127.0.0.1:1"
         (LeaseholdError, 5),
     ],
 )
-def test_the_exit_code_says_who_must_act(error, code):
+def test_the_exit_code_shows_who_must_act(error, code):
     assert exit_code_of(error()) == code
 
 

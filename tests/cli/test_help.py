@@ -62,7 +62,7 @@ def test_a_verb_of_the_engine_does_not_look_for_installed_pipelines(processes):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_help_says_what_becomes_of_a_url_a_cancel_and_a_second_signal():
+def test_help_describes_what_becomes_of_a_url_a_cancel_and_a_second_signal():
     words = {verb: " ".join(help_of(*verb).split()) for verb in ((), ("tour",), ("worker",))}
     assert "a new SQLite file; LEASEHOLD_URL is not used" in words["tour",]
     assert "Default: LEASEHOLD_URL" not in words["tour",]

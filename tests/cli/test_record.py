@@ -36,7 +36,7 @@ def test_a_job_is_exported_and_both_it_and_its_record_are_verified(command, job,
     assert head.split()[1] == json.loads(exported.read_bytes().splitlines()[-1])["events_sha256"]
 
 
-def test_a_head_that_was_kept_tells_whether_the_events_are_the_same(command, job):
+def test_a_head_that_was_kept_shows_whether_the_events_are_the_same(command, job):
     head = json.loads(command("verify", job, "--json").stdout)["head"]
     assert command("verify", job, "--head", head.upper()).exit_code == 0
     other = command("verify", job, "--head", "0" * 64)

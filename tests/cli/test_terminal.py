@@ -122,7 +122,7 @@ def test_a_cut_text_never_takes_more_room_than_there_is():
     ("seconds", "words"),
     [(0.25, "0.25 s"), (14.4, "14 s"), (185, "3 min 5 s"), (7800, "2 h 10 min"), (360_000, "4 d 4 h"), (-3, "-3 s")],
 )
-def test_a_span_of_time_is_said_in_two_units_at_most(seconds, words):
+def test_a_span_of_time_is_printed_in_two_units_at_most(seconds, words):
     assert duration(seconds) == words
 
 

@@ -102,7 +102,7 @@ def test_more_kills_than_there_is_work_for_are_refused(processes):
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
-def test_a_tour_whose_workers_cannot_work_says_that_everything_was_lost(url, tmp_path, capsys):
+def test_a_tour_whose_workers_cannot_work_reports_that_everything_was_lost(url, tmp_path, capsys):
     log = tmp_path / HANDLERS
     tour = make_tour("x", str(log), url)
     with closing(tour.app), WorkerProcesses(worker_spec(tmp_path, "nowhere:", "x"), 1) as workers:

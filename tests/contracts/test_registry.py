@@ -80,7 +80,7 @@ def test_each_row_is_judged_by_its_own_major_alone(both, tmp_path):
     ]
 
 
-def test_a_reader_of_one_major_refuses_rows_of_another_and_says_which_it_knows(tmp_path):
+def test_a_reader_of_one_major_version_refuses_rows_of_another_and_names_those_it_knows(tmp_path):
     path = tmp_path / "rows.jsonl"
     path.write_bytes(lines(full(NAME), second()))
     (found,) = check_rows(path, NAME)

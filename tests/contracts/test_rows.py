@@ -76,7 +76,7 @@ def test_rule_4_every_unknown_field_is_named_up_to_a_number(found):
     assert 10 <= len(many) <= 100
 
 
-def test_a_diagnostic_says_file_line_path_and_reason_and_quotes_no_value(tmp_path):
+def test_a_diagnostic_names_file_line_path_and_reason_and_quotes_no_value(tmp_path):
     path = tmp_path / "rows.jsonl"
     path.write_bytes(lines(full(NAME), full(NAME) | {"state": "hunter22"}))
     (told,) = check_rows(path, NAME)
@@ -295,7 +295,7 @@ def test_what_was_encoded_is_read_back_the_same(name, found, tmp_path):
         (None, "$", Reason.VALUE_INVALID),
     ],
 )
-def test_a_writer_is_told_before_it_writes(row, path, code):
+def test_a_writer_is_refused_before_it_writes(row, path, code):
     with pytest.raises(RowInvalid) as refused:
         validate(NAME, row)
     assert refused.value.code == "ROW_INVALID"

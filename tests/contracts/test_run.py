@@ -110,13 +110,13 @@ def test_a_row_that_breaks_its_contract_is_found_in_every_file(run, path):
     assert (file, place, code) == (path, "$.extra", Reason.FIELD_UNKNOWN)
 
 
-def test_a_second_candidate_for_a_paragraph_is_told(run):
+def test_a_second_candidate_for_a_paragraph_is_reported(run):
     append(run / "final/candidate_map.jsonl", lines(full("candidate_map_row") | {"paragraph_index": 2}))
     assert problems(run) == [("final/candidate_map.jsonl", 4, "$.paragraph_index", Reason.ROW_DUPLICATE)]
 
 
 @pytest.mark.parametrize("path", ["manifest.json", *FILES])
-def test_a_file_that_is_missing_is_told_and_the_others_are_checked(run, path):
+def test_a_missing_file_is_reported_and_the_others_are_checked(run, path):
     (run / path).unlink()
     append(run / "review/normalized/numbers.jsonl", b"{}\n")
     assert problems(run) == [
@@ -154,7 +154,7 @@ def test_a_run_without_reviews_yet_is_in_order(run):
         (b" " * (ROW_BYTES_MAX + 1), "$", Reason.ROW_TOO_LARGE),
     ],
 )
-def test_a_manifest_that_is_none_is_told_and_the_rows_are_checked_all_the_same(run, text, path, code):
+def test_an_invalid_manifest_is_reported_and_the_rows_are_still_checked(run, text, path, code):
     (run / "manifest.json").write_bytes(text)
     append(run / FILES[1], b"{}\n")
     assert problems(run) == [
@@ -215,7 +215,7 @@ def test_a_folder_that_cannot_be_opened_is_an_error_and_not_a_verdict(run, tmp_p
         check_run(tmp_path / name)
 
 
-def test_a_name_of_nonsense_bytes_is_told_as_it_can_be(run):
+def test_a_file_name_of_undecodable_bytes_is_reported(run):
     bad = os.fsdecode(b"review/normalized/\xff\x1b.jsonl")
     (run / bad).write_bytes(b"x")
     ((file, line, _, code),) = problems(run)

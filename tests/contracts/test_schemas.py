@@ -135,7 +135,7 @@ def check_admitted(name, row):
     assert contract(name, 1).admits([row])
 
 
-def test_the_seven_files_of_the_document_stand_where_it_says_and_are_of_its_draft():
+def test_the_seven_files_are_where_the_document_puts_them_and_use_its_draft():
     found = {path.name: json.loads(path.read_text(encoding="utf-8")) for path in FOLDER.iterdir()}
     assert set(found) == {f"{name}.schema.json" for name in (*NAMES, "defs")}
     for name, schema in found.items():

@@ -72,7 +72,7 @@ def test_s14_a_letter_that_was_marked_but_not_logged_is_never_touched_again(app,
 
 
 @pytest.mark.parametrize(("place", "mails"), [("claimed but not sent", 0), ("sent but not marked", 1)])
-def test_s14_a_mail_whose_relay_died_waits_for_a_person_since_no_server_can_tell(app, workers, place, mails):
+def test_s14_a_mail_whose_relay_died_waits_for_a_person_since_no_server_can_be_asked(app, workers, place, mails):
     with MailServer() as server:
         _, healed = crash_and_heal(app, workers, place, mail_url(server))
         assert (healed.status, len(server.bodies)) == ("in_doubt", mails)

@@ -24,7 +24,7 @@ def blocks():
 
 
 @pytest.mark.parametrize("block", list(blocks()))
-def test_a_code_block_of_the_documents_runs_and_prints_what_it_says(block, url, tmp_path):
+def test_a_code_block_of_the_documents_runs_and_prints_what_it_shows(block, url, tmp_path):
     (tmp_path / "block.py").write_text(block, encoding="utf-8")
     ran = subprocess.run(
         [sys.executable, "block.py"],

@@ -35,7 +35,7 @@ def test_the_table_of_failures_lists_every_class_and_whether_it_is_retried():
     assert {name: retried == "yes" for name, retried, _ in ROW.findall(PAGE)} == RETRYABLE
 
 
-def test_every_example_in_the_table_of_failures_is_classified_as_it_says():
+def test_every_example_in_the_table_of_failures_is_classified_as_listed():
     assert classified("HTTP 429") == "RATE_LIMITED"
     wrong = [
         f"{example} is {classified(example)}, not {name}"

@@ -11,7 +11,7 @@ from tests.docs.descriptions import ATTRIBUTES, ENVIRONMENT, LOG
 
 
 @pytest.mark.parametrize("name", reference.PAGES)
-def test_a_page_of_the_reference_is_what_the_code_says(name):
+def test_a_page_of_the_reference_matches_the_code(name):
     written = (reference.FOLDER / name).read_text(encoding="utf-8")
     assert written == reference.PAGES[name](), f"docs/reference/{name} is out of date: run `make reference`"
 

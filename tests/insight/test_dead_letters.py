@@ -75,7 +75,7 @@ def test_a_plan_counts_the_segments_that_run_are_kept_are_under_way_and_stay(sto
     assert revival_plan.make(store, first.id, from_start=True).refusal_code == "EVIDENCE_MISSING"
 
 
-def test_a_plan_tells_reused_effects_from_repeated_and_doubtful_ones(store):
+def test_a_plan_distinguishes_reused_repeated_and_doubtful_effects(store):
     worker = register(store)
     pipeline(store, "k", stage("one"), stage("two", "one"))
     (one,) = claim(store, worker, routes=routes_of("one"))

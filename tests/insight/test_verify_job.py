@@ -102,7 +102,7 @@ def test_a_job_that_runs_right_now_is_equal_too(app):
     assert [(one.equal, one.events) for one in seen] == [(True, 2)]
 
 
-def test_a_job_that_is_not_there_is_said_to_be_unknown(app):
+def test_a_job_that_does_not_exist_is_reported_as_unknown(app):
     with pytest.raises(JobUnknown):
         app.journal.verify(4711)
 

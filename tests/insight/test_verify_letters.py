@@ -109,7 +109,7 @@ def test_a_letter_that_was_edited_in_a_record_is_found(app, unlucky, tmp_path, f
     assert expected in forge(app, unlucky, tmp_path, lambda records: swap(records[0].letters, 0, **fields))
 
 
-def test_letters_of_segments_made_anew_follow_those_in_the_same_place(app, clock, remedies):
+def test_dead_letters_of_recreated_segments_follow_those_in_the_same_place(app, clock, remedies):
     job = app.submit("film").id
     drain(app, clock)
     revive(app, 1, from_start=True)

@@ -43,7 +43,7 @@ def notified(app, *recipients: str) -> int:
     return made
 
 
-def test_the_end_of_a_task_tells_its_messages(app, job):
+def test_the_end_of_a_task_lists_its_messages(app, job):
     detail = json.loads(look(app.store, f"SELECT detail FROM event WHERE task_id = {job} AND name = 'done'")[0][0])
     assert detail["posts"] == 2
     assert (len(detail["posts_sha256"]), [len(mark) for mark in detail["posts_marks"]]) == (64, [32, 32])
@@ -133,7 +133,7 @@ def test_what_a_relay_writes_is_no_difference(app, job):
     assert difference(app.store, job) == ""
 
 
-def test_segments_made_anew_that_post_the_same_are_equal(app):
+def test_recreated_segments_that_post_the_same_are_equal(app):
     clock = Clock(app)
     show = app.pipeline("show")
     remedies: list[str] = []

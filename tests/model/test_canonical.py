@@ -43,7 +43,7 @@ def test_what_is_not_strict_json_is_refused(value):
             canonical.encode(around)
 
 
-def test_a_refusal_says_where_the_trouble_is():
+def test_a_refusal_names_the_place_of_the_fault():
     with pytest.raises(PayloadInvalid, match=r"At \$\.user\.tags\[1\]: a text holds NUL"):
         canonical.encode({"user": {"tags": ["ok", "bad\0"]}})
 

@@ -92,7 +92,7 @@ def test_the_table_is_the_documents():
     assert NAMES.keys() <= RETRYABLE.keys()
 
 
-def test_every_http_status_that_tells_of_a_failure_has_a_class():
+def test_every_http_status_of_a_failure_has_a_class():
     found = {status.value: by_status(status) for status in HTTPStatus}
     assert {status for status, error_class in found.items() if error_class is None} == {
         status.value for status in HTTPStatus if status < 300

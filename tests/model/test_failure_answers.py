@@ -69,7 +69,7 @@ def test_only_a_failure_that_is_tried_again_waits():
 @pytest.mark.parametrize(
     "headers", [None, "text", 5, [("Retry-After", "5")], {"Retry-After": None}, {None: "5"}, SimpleNamespace(items=5)]
 )
-def test_headers_that_cannot_be_read_say_nothing(headers):
+def test_headers_that_cannot_be_parsed_are_ignored(headers):
     failure = carried(429, headers)
     assert (failure.error_class, failure.retry_after) == ("RATE_LIMITED", 0)
 
@@ -122,7 +122,7 @@ def test_properties_that_raise_are_taken_for_absent():
         (404, {"code": ["unhashable"], "body": {"code": {}}}, "NOT_FOUND"),
     ],
 )
-def test_a_providers_own_word_says_more_than_the_status(status, fields, error_class):
+def test_a_providers_own_code_decides_before_the_status(status, fields, error_class):
     assert carried(status, **fields).error_class == error_class
 
 

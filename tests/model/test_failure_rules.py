@@ -30,12 +30,12 @@ def test_a_type_may_be_given_a_class_or_a_verdict_and_the_nearest_counts():
     assert judged(TimeoutError(), rules) == ("NETWORK_TIMEOUT", True, 0)
 
 
-def test_a_class_that_is_only_named_is_as_final_as_the_table_says_and_an_unknown_one_is_final():
+def test_a_class_given_by_name_is_as_final_as_in_the_table_and_an_unknown_one_is_final():
     assert judged(Declined(), {Declined: "RATE_LIMITED"}) == ("RATE_LIMITED", True, 0)
     assert judged(Declined(), {Declined: "CARD_DECLINED"}) == ("CARD_DECLINED", False, 0)
 
 
-def test_rules_come_before_the_table_and_before_what_the_handler_says():
+def test_rules_come_before_the_table_and_before_the_class_that_the_handler_names():
     assert judged(KeyError("x"), {KeyError: "UPSTREAM_ERROR"}) == ("UPSTREAM_ERROR", True, 0)
     assert judged(Permanent("x"), {Permanent: Verdict("LATER", retryable=True)}) == ("LATER", True, 0)
 

@@ -29,7 +29,7 @@ def raised(error: BaseException, cause: BaseException | None = None) -> BaseExce
         return caught
 
 
-def test_a_failure_tells_where_it_happened():
+def test_a_failure_names_where_it_happened():
     def deep(left: int) -> None:
         if left:
             deep(left - 1)
@@ -42,7 +42,7 @@ def test_a_failure_tells_where_it_happened():
     assert len(failure.stack) < STACK_LENGTH_MAX + 100
 
 
-def test_a_long_text_is_cut_and_says_so():
+def test_a_long_text_is_cut_and_marked_as_cut():
     failure = classify(ValueError("x" * 50_000_000))
     assert len(failure.message) < MESSAGE_LENGTH_MAX + 100
     assert "50,000,012 characters in all" in failure.message
@@ -106,7 +106,7 @@ def test_facts_are_redacted_too_and_left_out_when_they_cannot_be():
     assert classify(error, redact=refuse).context == {"http_status": 500}
 
 
-def test_the_stack_tells_the_chain_of_errors_and_their_texts_are_redacted():
+def test_the_stack_lists_the_chain_of_errors_and_their_texts_are_redacted():
     failure = classify(raised(RuntimeError("last"), raised(KeyError(SECRET), raised(OSError("first")))), redact=hide)
     assert "caused by KeyError: '[secret]'" in failure.stack
     assert "caused by OSError: first" in failure.stack
@@ -114,7 +114,7 @@ def test_the_stack_tells_the_chain_of_errors_and_their_texts_are_redacted():
     assert failure.stack.count("test_failure_texts.py") == 3
 
 
-def test_the_stack_tells_what_was_being_handled_unless_that_is_suppressed():
+def test_the_stack_lists_what_was_being_handled_unless_that_is_suppressed():
     empty: dict[str, str] = {}
 
     def fail(*, wait_ignoring_errors: bool) -> None:

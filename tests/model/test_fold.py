@@ -51,7 +51,7 @@ BURIED = {"status": "ERROR", "why": "expired"}
         (["submitted", ("claimed", 1, 1), ("done", 1, 1), ("superseded", 1)], ({"nowhere"}, 1, 1, 1)),
     ],
 )
-def test_events_tell_where_a_task_stands(steps, expected):
+def test_the_state_of_a_task_follows_from_its_events(steps, expected):
     assert stands(*steps) == expected
 
 
@@ -99,7 +99,7 @@ END: dict[str, Any] = {
 }
 
 
-def test_an_outcome_that_the_events_tell_is_equal():
+def test_an_outcome_that_matches_the_events_is_equal():
     assert isinstance(compare(record(OutcomeLine(**END))), TaskState)
 
 
@@ -113,7 +113,7 @@ def test_an_outcome_that_the_events_tell_is_equal():
         ({"past": True}, "epoch 1 should be current and is past"),
     ],
 )
-def test_an_outcome_that_the_events_do_not_tell_is_named(change, sentence):
+def test_an_outcome_that_differs_from_the_events_is_named(change, sentence):
     found = compare(record(OutcomeLine(**(END | change))))
     assert isinstance(found, Difference)
     assert found.sentence() == sentence

@@ -37,7 +37,7 @@ def test_the_outermost_priorities_leave_no_lane_beyond_them():
     ]
 
 
-def test_hints_of_one_queue_say_nothing_about_another():
+def test_hints_of_one_queue_do_not_apply_to_another():
     hints = Hints()
     hints.claimed([lease(0, 10, "q")])
     assert hints.lanes(["r"]) == [Lane("r", PRIORITY_MIN, PRIORITY_MAX, 0)]

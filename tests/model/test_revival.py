@@ -120,7 +120,7 @@ def test_a_restart_places_every_stage_as_a_submit_does():
     assert restart(JobTasks([root("ERROR")], [])) == [RevivalMove(ROOT, "ready", 0)]
 
 
-def test_a_job_of_which_something_runs_is_not_started_anew():
+def test_a_job_of_which_something_runs_is_not_started_again():
     with pytest.raises(JobUnfinished):
         restart(JobTasks([root(), member(2), member(3, "ERROR")], []))
 

@@ -51,7 +51,7 @@ BUILDS: Final = (
         "runtime/effects/effects.py",
         "        raise _doubt(intent)\n",
         "        return None\n",
-        (f"{EFFECTS}::test_an_act_that_cannot_tell_leaves_its_effect_in_doubt[sqlite]", POINTS),
+        (f"{EFFECTS}::test_an_act_that_does_not_know_its_result_leaves_its_effect_in_doubt[sqlite]", POINTS),
     ),
     Build(
         "the end of an attempt overtakes the records that it went ahead of",

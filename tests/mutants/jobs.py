@@ -8,7 +8,7 @@ from tests.mutants.mutant import POSTGRES, SQLITE, Build
 
 MODEL = "tests/store/model/test_model.py"
 LETTERS = "tests/store/deadletters/test_dead_letters.py"
-EPOCH = f"{LETTERS}::test_a_letter_tells_of_the_attempts_and_the_first_failure_of_its_own_epoch"
+EPOCH = f"{LETTERS}::test_a_dead_letter_names_the_attempts_and_the_first_failure_of_its_own_epoch"
 PRUNE = "tests/store/test_prune.py::test_a_job_that_was_called_off_stays_while_a_stage_of_it_has_not_stopped"
 RECLAIM = "tests/store/leases/test_reclaim.py"
 DELIVERIES = "tests/store/test_deliveries.py"
@@ -91,7 +91,7 @@ BUILDS: Final = (
         f"{SQLITE}/stages/count_part_outcomes.sql",
         "task.id\n        ) AS number",
         "task.id DESC\n        ) AS number",
-        (f"{ADVANCE}::test_a_stage_of_which_many_segments_failed_tells_of_the_first_of_them[sqlite]", MODEL),
+        (f"{ADVANCE}::test_a_stage_of_which_many_segments_failed_names_the_first_of_them[sqlite]", MODEL),
     ),
     Build(
         "PostgreSQL: progress of an earlier attempt is kept",
@@ -105,42 +105,44 @@ BUILDS: Final = (
         "runtime/worker.py",
         "        self._store.wake(queues)\n\n    def _on_wake_up",
         "        pass\n\n    def _on_wake_up",
-        (f"{NUDGES}::test_processes_that_serve_another_queue_are_told_of_work_that_upkeep_made_ready_there[sqlite]",),
+        (
+            f"{NUDGES}::test_processes_that_serve_another_queue_are_notified_of_work_that_upkeep_made_ready_there[sqlite]",
+        ),
     ),
     Build(
         "nobody is told of what was given back unstarted",
         "runtime/worker.py",
         "            self._store.wake({one.queue for one in reclaimed})",
         "            pass",
-        (f"{NUDGES}::test_others_are_told_of_what_a_worker_that_stops_gives_back_unstarted[sqlite]",),
+        (f"{NUDGES}::test_others_are_notified_of_what_a_stopping_worker_gives_back_unstarted[sqlite]",),
     ),
     Build(
         "a handler that outlives the grace is not told",
         "runtime/worker.py",
         "if attempt.state is State.RUNNING and attempt.lose()]",
         "if attempt.state is State.RUNNING]",
-        (f"{NUDGES}::test_a_handler_for_which_the_grace_was_too_short_is_told_to_stop[sqlite]",),
+        (f"{NUDGES}::test_a_handler_for_which_the_grace_was_too_short_is_asked_to_stop[sqlite]",),
     ),
     Build(
         "upkeep is not told of a retry",
         "runtime/commit/committer.py",
         'one.has_dependents or one.status == "RETRY"',
         "one.has_dependents",
-        (f"{NUDGES}::test_upkeep_is_told_at_once_of_what_makes_work_for_it_and_of_nothing_else",),
+        (f"{NUDGES}::test_upkeep_is_notified_at_once_of_what_makes_work_for_it_and_of_nothing_else",),
     ),
     Build(
         "upkeep is not told of a message",
         "runtime/commit/committer.py",
         " or any(end.deliveries for _, end in batch)",
         "",
-        (f"{NUDGES}::test_upkeep_is_told_at_once_of_what_makes_work_for_it_and_of_nothing_else",),
+        (f"{NUDGES}::test_upkeep_is_notified_at_once_of_what_makes_work_for_it_and_of_nothing_else",),
     ),
     Build(
         "nobody looks for a task whose lease was taken back",
         "runtime/commit/committer.py",
         "            self._on_upkeep_due()  # a lease that was reclaimed may have left work for upkeep\n",
         "",
-        (f"{NUDGES}::test_upkeep_is_told_of_an_attempt_that_came_too_late_since_its_task_may_be_ready_again",),
+        (f"{NUDGES}::test_upkeep_is_notified_of_an_attempt_that_came_too_late_since_its_task_may_be_ready_again",),
     ),
     Build(
         "upkeep sleeps beyond what is due",
@@ -176,6 +178,6 @@ BUILDS: Final = (
         "            if attempt is not None and attempt.lose():\n"
         '                self._events.lease_lost(attempt.lease, "found while reporting progress")',
         "            pass",
-        (f"{NUDGES}::test_s2_an_attempt_whose_progress_came_too_late_is_told_that_its_lease_is_gone",),
+        (f"{NUDGES}::test_s2_an_attempt_whose_progress_came_too_late_learns_that_its_lease_is_gone",),
     ),
 )

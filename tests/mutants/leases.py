@@ -57,14 +57,14 @@ BUILDS: Final = (
         f"{SQLITE}/leases/settle.sql",
         "FROM temp.leasehold_ended;\n\nSELECT task_id, fence, status, has_dependents",
         "FROM temp.leasehold_ended WHERE false;\n\nSELECT task_id, fence, status, has_dependents",
-        (f"{SETTLE}::test_the_journal_tells_every_attempt_with_its_worker[sqlite]", MODEL),
+        (f"{SETTLE}::test_the_journal_holds_every_attempt_with_its_worker[sqlite]", MODEL),
     ),
     Build(
         "PostgreSQL: settle without its event",
         f"{POSTGRES}/leases/settle.sql",
         "worker, detail, link FROM linked\n)",
         "worker, detail, link FROM linked WHERE false\n)",
-        (f"{SETTLE}::test_the_journal_tells_every_attempt_with_its_worker[postgres]", MODEL),
+        (f"{SETTLE}::test_the_journal_holds_every_attempt_with_its_worker[postgres]", MODEL),
     ),
     Build(
         "SQLite: settle writes its event after the commit",

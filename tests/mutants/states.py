@@ -77,7 +77,7 @@ BUILDS: Final = (
         f"{SQLITE}/queues/free_slots.sql",
         "max(slot.free_at - leasehold_now(), 0) AS wait_us",
         "0 AS wait_us",
-        (f"{BRANCHES}::test_a_rate_lets_so_many_start_in_a_second_and_tells_when_the_next_may[sqlite]",),
+        (f"{BRANCHES}::test_a_rate_lets_so_many_start_in_a_second_and_returns_when_the_next_may[sqlite]",),
     ),
     Build(
         "a paused queue does not pause its branches",

@@ -95,7 +95,7 @@ def test_what_a_stranger_slips_in_before_tls_begins_is_not_believed():
     assert not any(command.startswith("AUTH") for command in server.commands)
 
 
-def test_a_wrong_password_fails_no_row_and_is_told_to_nobody():
+def test_a_wrong_password_fails_no_row_and_is_shown_to_nobody():
     """S14: a credential is for the operator to repair; the letter waits."""
     with PostOffice(offers_tls=True, auth_required=True) as office:
         options = {"host": "localhost", "tls": "starttls", "context": client_context()}
@@ -200,7 +200,7 @@ def test_an_international_address_goes_only_to_a_server_that_offers_smtputf8():
         plain(server).send(letter("żółć@bücher.example"))
 
 
-def test_plain_smtp_cannot_be_asked_so_it_says_that_it_does_not_know():
+def test_plain_smtp_cannot_be_asked_so_a_look_up_returns_unknown():
     """S14: what a provider cannot answer becomes in doubt."""
     found = Smtp(host="mail.example", sender=SENDER).find(letter(), "250 queued")
     assert isinstance(found, Unknown)

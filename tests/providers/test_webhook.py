@@ -119,7 +119,7 @@ def test_an_answer_that_can_follow_the_work_leaves_the_letter_in_doubt(status):
 
 
 @pytest.mark.parametrize("status", [301, 307, 308])
-def test_a_redirect_is_not_followed_and_says_what_to_configure(status):
+def test_a_redirect_is_not_followed_and_the_error_names_what_to_configure(status):
     with Receiver(Says()) as other:
         elsewhere = Says(status, headers={"Location": other.url})
         with Receiver(elsewhere) as receiver, pytest.raises(Refused, match="redirects are not followed"):
@@ -128,7 +128,7 @@ def test_a_redirect_is_not_followed_and_says_what_to_configure(status):
 
 
 @pytest.mark.parametrize("says", [Says(drops=True), Says(hangs=True)])
-def test_a_receiver_that_reads_the_letter_and_says_nothing_leaves_it_in_doubt(says):
+def test_a_receiver_that_reads_the_message_and_does_not_answer_leaves_it_in_doubt(says):
     """S14: it accepted the request and dropped the connection, or fell silent."""
     with Receiver(says) as receiver, pytest.raises(MaybeSent):
         hook(receiver, timeout=2 if says.hangs else 60).send(letter())
@@ -168,7 +168,7 @@ def test_a_secret_that_a_receiver_repeats_is_not_in_the_reason():
     assert SHARED[:5] not in str(caught.value)
 
 
-def test_a_time_that_is_over_before_anything_is_said_means_not_sent():
+def test_a_timeout_before_anything_was_sent_means_not_sent():
     with socket.socket() as connection, pytest.raises(NotConnected), Deadline(0).guard(connection):
         raise AssertionError("nothing may be said")
 
@@ -200,7 +200,7 @@ def test_a_handshake_that_fails_has_certainly_sent_nothing():
         (Says(drops=True), Unknown),
     ],
 )
-def test_a_look_up_tells_only_what_the_receiver_knows_for_certain(says, found):
+def test_a_look_up_returns_only_what_the_receiver_knows_for_certain(says, found):
     """S14: what a provider cannot answer becomes in doubt."""
     with Receiver(says) as receiver:
         answer = hook(receiver, lookup_url=receiver.url + "/letters/{token}").find(letter(), None)

@@ -46,7 +46,7 @@ def test_a_message_is_shown_without_the_password_and_its_pieces():
     ],
 )
 @pytest.mark.parametrize("error", [DatabaseUnavailable, UrlInvalid, Misuse])
-def test_nothing_a_driver_says_of_a_url_with_several_readings_is_shown(url, error):
+def test_nothing_of_a_drivers_text_about_an_ambiguous_url_is_shown(url, error):
     said = safe_text(error("PostgreSQL: failed to resolve host 'ret@db'."), url)
     assert said.startswith(f"{error.code}: {error.__doc__} The cause is not shown")
     assert "ret@" not in said
@@ -64,7 +64,7 @@ def test_nothing_a_driver_says_of_a_url_with_several_readings_is_shown(url, erro
         "postgresql://clerk:a?b:c@one:1,[::1]:2/shop",
     ],
 )
-def test_what_a_driver_says_of_a_clean_url_is_shown(url):
+def test_a_drivers_text_about_a_clean_url_is_shown(url):
     assert safe_text(DatabaseUnavailable("Nobody listens."), url).endswith(" that it is running. Nobody listens.")
 
 

@@ -82,7 +82,7 @@ class Breaking(str):
         raise ZeroDivisionError(str(self))
 
 
-def test_whatever_breaks_inside_is_a_failure_that_does_not_tell_the_text():
+def test_any_error_inside_is_a_failure_that_does_not_show_the_text():
     with pytest.raises(RedactionFailed) as failure:
         Redactor().redact(Breaking("password=hunter2"))
     assert "hunter2" not in str(failure.value)
@@ -91,7 +91,7 @@ def test_whatever_breaks_inside_is_a_failure_that_does_not_tell_the_text():
     assert failure.value.__suppress_context__
 
 
-def test_counts_tell_how_many_places_of_each_class_this_call_hid():
+def test_counts_are_the_number_of_places_of_each_class_that_this_call_hid():
     found = clean_and_counted("password=hunter2 https://u:pw1@h password=[REDACTED:password#1]")
     assert found.counts == {"password": 1, "uri_password": 1}
     assert clean_and_counted("nothing here").counts == {}

@@ -128,7 +128,7 @@ def test_a_handler_that_shrugged_off_an_effect_in_doubt_is_stopped_in_a_replay_t
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_a_recorded_failure_says_what_it_said_then(error):
+def test_a_recorded_failure_has_the_same_text_in_a_replay(error):
     found = Recorded(json.loads(classify(error).text(lineage_of(error))), HOME).error()
     assert isinstance(found, type(error))
     assert str(found) == str(error)

@@ -47,7 +47,7 @@ def test_a_record_holds_no_path_no_process_and_no_number_of_a_database(records):
     assert {line["worker"] for line in film if "worker" in line} == {1, 2}
 
 
-def test_a_record_tells_the_whole_job_task_by_task(records):
+def test_a_record_holds_the_whole_job_task_by_task(records):
     film = lines(records["film"])
     tasks = [(line.get("stage"), line.get("segment"), line.get("after")) for line in film if line["line"] == "task"]
     assert tasks == [

@@ -61,7 +61,7 @@ def test_s8_three_fresh_processes_give_the_same_bytes_from_both_databases(both_r
     assert len(answers) == 1
 
 
-def test_a_replay_counts_what_it_ran_and_what_the_journal_alone_told(both_records, tmp_path):
+def test_a_replay_counts_what_it_ran_and_what_came_from_the_journal_alone(both_records, tmp_path):
     ran = replay_elsewhere(both_records["sqlite"]["film"], tmp_path / "a", PLACES[0], "--json")
     found = json.loads(ran.stdout)
     assert (found["equal"], found["tasks"], found["journal_only"], found["effects"]) == (True, 6, 2, 4)

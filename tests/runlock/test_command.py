@@ -23,7 +23,7 @@ def start(run_dir, *words):
     )
 
 
-def test_a_run_says_that_it_took_its_lock_and_gave_it_back(tmp_path):
+def test_a_run_reports_that_it_took_its_lock_and_released_it(tmp_path):
     done = run(tmp_path / "run-1", "--hold-seconds", "0.1")
     path = tmp_path / "run-1" / "RUNNING.lock"
     assert (done.returncode, done.stderr) == (0, "")

@@ -89,7 +89,7 @@ def test_a_holder_that_cannot_write_heartbeats_stops_before_others_may_take_over
     assert not (tmp_path / "RUNNING.lock").exists()
 
 
-def test_a_heartbeat_that_cannot_be_written_is_told_of_and_tried_again(tmp_path):
+def test_a_heartbeat_that_cannot_be_written_is_reported_and_tried_again(tmp_path):
     guard = tmp_path / "RUNNING.guard"
     with hold(tmp_path, "run-1", interval_seconds=0.01) as held:
         kept = guard.rename(tmp_path / "kept")

@@ -76,7 +76,7 @@ def test_s15_a_process_cannot_take_the_lock_that_it_holds(run_dir):
 
 
 @pytest.mark.parametrize("age", [120.000_001, 121, 86_400])
-def test_a_stale_lock_is_archived_byte_for_byte_and_told_of(run_dir, age):
+def test_a_stale_lock_is_archived_byte_for_byte_and_reported(run_dir, age):
     content = write_lock(run_dir)
     said: list[str] = []
     acquire(run_dir, "run-1", now=at(age), audit=said.append)
@@ -96,7 +96,7 @@ def test_s15_an_archive_is_never_overwritten(run_dir):
     assert archives(run_dir) == kept
 
 
-def test_what_a_lock_says_cannot_act_on_the_terminal_that_shows_it(run_dir):
+def test_the_text_of_a_lock_cannot_act_on_the_terminal_that_shows_it(run_dir):
     write_lock(run_dir, run_id="\x1b[2Jgone\n", host="a\u202eb")
     with pytest.raises(RunActive) as summary:
         acquire(run_dir, "run-1", now=at())

@@ -51,7 +51,7 @@ def test_a_handler_that_does_not_look_ends_cancelled_all_the_same(app, url):
         assert names(url, job.id) == ["submitted", "claimed", "asked", "cancelled"]
 
 
-def test_a_task_once_told_to_stop_is_never_told_otherwise(app, url):
+def test_a_task_once_cancelled_stays_cancelled(app, url):
     started, seen, gate = threading.Event(), [], threading.Event()
 
     @app.job(lease=0.5)

@@ -14,7 +14,7 @@ from tests.support.wait import until
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_worker_told_to_stop_finishes_what_runs_and_claims_no_more(app, workers, url, number):
+def test_a_worker_asked_to_stop_finishes_what_runs_and_claims_no_more(app, workers, url, number):
     hand = workers.start(concurrency=1)
     running, waiting = app.submit("hold", {"name": "a"}), app.submit("hold", {"name": "b"})
     until(lambda: workers.journal("start"))
@@ -107,7 +107,7 @@ def test_a_worker_whose_server_is_away_still_leaves_soon(outpost):
     assert job.wait(timeout=60).status == "DONE"
 
 
-def test_a_worker_that_is_not_told_otherwise_leaves_a_database_that_is_away_within_ten_seconds(app):
+def test_a_worker_with_default_settings_leaves_a_database_that_is_away_within_ten_seconds(app):
     assert plan_of(app.job(lambda: None, name="idle")).shutdown_seconds <= 10
 
 

@@ -272,7 +272,7 @@ def test_a_child_that_cannot_be_started_leaks_no_descriptor(app, url, tmp_path):
     assert int(ran.stdout) < 35
 
 
-def test_a_script_that_drains_outside_main_is_told_so_by_its_isolated_handler(url, tmp_path):
+def test_an_isolated_job_of_a_script_that_drains_outside_main_fails_with_that_reason(url, tmp_path):
     script = tmp_path / "bare.py"
     script.write_text(
         "import sys\n"

@@ -93,7 +93,7 @@ def test_a_schedule_that_was_kept_breaks_the_build_it_is_about(kept):
         assert kept.promise in json.loads(ask("breaks", KEPT.index(kept)))
 
 
-def test_the_schedule_told_of_a_broken_build_has_no_more_faults_than_the_run_that_failed():
+def test_the_schedule_printed_for_a_mutant_has_no_more_faults_than_the_run_that_failed():
     with broken("SQLite: settle without the fence") as ask:
         told = json.loads(ask("shorten", 200, 2_000))
     assert told["breaks"] == "S2"

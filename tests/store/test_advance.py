@@ -236,7 +236,7 @@ def test_the_queues_that_got_work_are_named(store, worker):
     assert Orchestrator(store).advance_batch().queues == {"slow", "wide"}
 
 
-def test_a_stage_of_which_many_segments_failed_tells_of_the_first_of_them(store, worker):
+def test_a_stage_of_which_many_segments_failed_names_the_first_of_them(store, worker):
     """Whoever failed first: the same parts give the same words, on both databases."""
     film = pipeline(store, "k", stage("script"), stage("audio", "script", each="scenes"))
     run(store, worker, "script", {"scenes": [1, 2, 3]})

@@ -91,7 +91,7 @@ def test_a_renewed_claim_is_not_taken_by_another_and_a_lost_one_is_not_renewed(s
     assert store.deliveries.renew([first], LEASE) == set()
 
 
-def test_the_four_cases_of_a_retry_are_told_apart_by_the_row_alone(store):
+def test_the_four_cases_of_a_retry_are_distinguished_by_the_row_alone(store):
     """S14: sent is never taken; untouched may be sent; an id without a time is looked up; a time without an id too."""
     sent, fresh, half, marked = write(store, *(post(f"{name}@example.org") for name in "abcd"))
     change(store, sent, "status = 'sent', notification_id = 'x', notified_at = 1")
@@ -128,7 +128,7 @@ def pulse(store, providers=(PROVIDER,)):
     return store.workers.pulse(question(1, providers=json.dumps(providers)))
 
 
-def test_the_pulse_tells_when_the_next_delivery_of_these_providers_is_due(store, clock):
+def test_the_pulse_reports_when_the_next_delivery_of_these_providers_is_due(store, clock):
     assert pulse(store).delivery_due_at is None
     write(store, post(), post("bob@example.org", provider="other"))
     assert pulse(store).delivery_due_at == clock.now
@@ -202,7 +202,7 @@ def test_s14_what_is_marked_is_marked_once(store):
     assert (fact(store, one, "status"), fact(store, one, "notification_id")) == ("sent", "4XyZ")
 
 
-def test_look_ups_that_cannot_tell_are_repeated_and_then_left_to_a_person(store, clock):
+def test_look_ups_without_a_clear_answer_are_repeated_and_then_left_to_a_person(store, clock):
     (one,) = write(store, post())
     store.deliveries.mark(outbox.may_be_sent(take_one(store), FAILURE))
     for looks in (1, 2, 3):

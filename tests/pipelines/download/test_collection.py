@@ -84,7 +84,7 @@ def test_what_is_cut_off_is_resumed(make, server):
     assert [line.first for line in server.gets("/a")] == [0, 70_000]
 
 
-def test_a_part_that_an_earlier_job_has_left_is_built_on_and_the_state_says_so(make, server, tmp_path):
+def test_a_part_that_an_earlier_job_has_left_is_resumed_and_the_state_shows_it(make, server, tmp_path):
     collection = make()
     url = server.add("/a", CONTENT)
     (artifact,) = read_manifest([url])
@@ -139,7 +139,7 @@ def test_a_database_has_one_folder_and_another_is_refused(dialect, request, tmp_
         assert [row.size for row in moved.tools.index.rows()] == [len(CONTENT)]
 
 
-def test_a_worker_that_was_told_of_no_folder_says_what_it_needs(monkeypatch):
+def test_a_worker_that_was_given_no_folder_names_what_it_needs(monkeypatch):
     monkeypatch.delenv("LEASEHOLD_DOWNLOAD_DIR", raising=False)
     with pytest.raises(Misuse, match="LEASEHOLD_DOWNLOAD_DIR"):
         settings_of_this_process()

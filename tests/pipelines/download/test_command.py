@@ -94,7 +94,7 @@ def test_missing_files_are_shown_and_fetched_again_as_often_as_they_go_missing(f
     assert (folder.root / "files" / "w" / "my.bin").read_bytes() == CONTENT
 
 
-def test_a_start_puts_right_what_a_crash_left_and_says_so(folder, server, fetch):
+def test_a_start_repairs_what_a_crash_left_and_reports_it(folder, server, fetch):
     url = server.add("/a", CONTENT)
     fetch(url)
     part = folder.staging / f"{'f' * 64}.part"
@@ -107,7 +107,7 @@ def test_a_start_puts_right_what_a_crash_left_and_says_so(folder, server, fetch)
     assert fetch(url).stderr == ""
 
 
-def test_reconciling_by_command_tells_what_was_done(folder, server, fetch):
+def test_reconciling_by_command_prints_what_was_done(folder, server, fetch):
     fetch(server.add("/a", CONTENT))
     assert folder.command("reconcile").output == "Nothing to repair.\n"
     part = folder.staging / f"{'f' * 64}.part"
@@ -116,7 +116,7 @@ def test_reconciling_by_command_tells_what_was_done(folder, server, fetch):
     assert json.loads(folder.command("reconcile", "--part-age", 0, "--json").output)["removed"] == [part.name]
 
 
-def test_a_folder_on_postgresql_says_that_its_address_is_needed_and_keeps_no_password(postgres, server, tmp_path):
+def test_a_folder_on_postgresql_asks_for_its_address_and_keeps_no_password(postgres, server, tmp_path):
     folder = Folder(tmp_path / "out", postgres.create_database())
     manifest = tmp_path / "manifest"
     manifest.write_text(server.add("/a", CONTENT))
@@ -133,7 +133,7 @@ def test_a_folder_on_postgresql_says_that_its_address_is_needed_and_keeps_no_pas
     assert Folder(folder.root).command("status", env={"LEASEHOLD_URL": folder.url}).output == "1 downloaded\n"
 
 
-def test_an_address_that_cannot_be_read_is_told_without_its_password_and_not_remembered(server, tmp_path):
+def test_an_invalid_address_is_reported_without_its_password_and_not_remembered(server, tmp_path):
     folder = Folder(tmp_path / "out")
     folder.fetch(server.add("/a", CONTENT))
     for verb, words in (("status", ()), ("find", ("a",))):
@@ -164,7 +164,7 @@ def test_options_may_stand_before_the_manifest_and_a_dry_run_makes_nothing(serve
     assert server.log == []
 
 
-def test_a_folder_with_its_own_database_does_not_heed_the_address_of_others(server, tmp_path):
+def test_a_folder_with_its_own_database_ignores_the_address_of_others(server, tmp_path):
     folder = Folder(tmp_path / "out")
     folder.fetch(server.add("/a", CONTENT))
     assert folder.command("status", env={"LEASEHOLD_URL": "postgresql://nowhere.invalid/x"}).output == "1 downloaded\n"
@@ -179,7 +179,7 @@ def test_a_folder_with_its_own_database_is_not_given_another(postgres, server, t
     assert folder.command("status").output == "1 downloaded\n"
 
 
-def test_a_folder_that_is_no_collection_is_told_how_to_become_one(tmp_path):
+def test_the_error_for_a_folder_that_is_no_collection_explains_how_to_make_one(tmp_path):
     answer = Folder(tmp_path).command("status")
     assert answer.exit_code == 2
     assert "COLLECTION_MISSING" in answer.output

@@ -60,7 +60,7 @@ def test_a_line_that_cannot_be_read_is_named_with_its_reason(line, said):
     assert said in fault
 
 
-def test_every_fault_is_told_at_once_and_not_too_many_are_printed():
+def test_every_fault_is_reported_at_once_and_not_too_many_are_printed():
     with pytest.raises(ManifestInvalid) as refused:
         read_manifest(["nonsense"] * 50)
     assert len(refused.value.faults) == 50

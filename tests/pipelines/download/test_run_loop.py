@@ -115,7 +115,7 @@ def test_a_file_that_is_called_off_while_it_runs_does_not_keep_the_others_waitin
         assert [sight.is_over for sight in seen] == [True]
 
 
-def test_workers_that_cannot_start_are_told_with_where_they_wrote_why(tmp_path, server, monkeypatch):
+def test_workers_that_cannot_start_are_reported_with_the_path_of_their_log(tmp_path, server, monkeypatch):
     folder = Folder(tmp_path / "out")
     with folder.opened() as collection:
         collection.plan(read_manifest([server.add("/a", CONTENT)]))
@@ -152,7 +152,7 @@ def test_python_takes_a_path_lines_and_artifacts_and_sends_headers(tmp_path, ser
     assert sha(CONTENT) in {row.sha256 for row in Folder(tmp_path / "out").rows()}
 
 
-def test_bytes_a_second_and_the_time_left_are_told_as_far_as_they_are_known():
+def test_bytes_a_second_and_the_time_left_are_printed_as_far_as_they_are_known():
     pace = Pace()
     assert pace.estimate(0.0, CollectionSnapshot({"PLANNED": 4}, 4)) == Forecast(0.0, None)
     one = CollectionSnapshot({"INDEXED": 1, "STREAMING": 1, "PLANNED": 2}, 3, 2_000, [FileProgress(1, 1_000, 5_000)])

@@ -149,7 +149,7 @@ def test_a_limit_inside_the_block_is_over_with_the_block_and_costs_no_attempt():
     assert ended(run) is Released
 
 
-def test_a_limit_that_ran_out_before_the_stop_is_told_as_such():
+def test_a_limit_that_ran_out_before_the_stop_is_reported_as_such():
     async def run():
         told = OnProgress(stopping=False)
         async with asyncio.timeout(0):
@@ -195,7 +195,7 @@ def test_a_lease_that_is_lost_while_nobody_stops_ends_the_block_as_ever():
     assert ended(run) is asyncio.CancelledError
 
 
-def test_who_clears_up_after_a_stop_is_not_told_a_second_time():
+def test_a_block_that_cleans_up_after_a_stop_is_not_cancelled_a_second_time():
     async def run():
         lane, told, shutdown = this_task(), OnProgress(), ShutdownGuard()
 
@@ -220,7 +220,7 @@ def test_two_stops_of_two_workers_cut_short_both_that_wait():
     assert run_to_end(run) == [Released, Released]
 
 
-def test_what_a_stopped_block_fails_with_is_told_and_not_that_it_was_stopped():
+def test_a_stopped_block_that_fails_raises_its_own_error():
     async def run():
         async def fail():
             try:

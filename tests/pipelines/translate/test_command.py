@@ -67,7 +67,7 @@ def test_a_document_becomes_its_translation_and_the_same_command_again_touches_n
     assert manifest["counts"]["paragraphs_approved"] == manifest["counts"]["paragraphs_total"] == 4
 
 
-def test_what_is_not_approved_is_told_with_its_reasons_and_the_exit_code_says_so(workspace):
+def test_paragraphs_not_approved_are_listed_with_their_reasons_and_set_the_exit_code(workspace):
     workspace.write(HOUSE, SHY)
     answer = workspace.translate()
     assert answer.exit_code == 1, answer.output

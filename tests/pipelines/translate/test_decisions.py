@@ -56,7 +56,7 @@ def check_rows(workspace):
     assert answer.exit_code == 0, answer.output
 
 
-def test_paragraphs_are_approved_as_they_stand_by_whoever_says_so(waiting):
+def test_paragraphs_are_approved_as_they_are_in_the_name_of_the_person_given(waiting):
     answer = waiting.about("approve", "2", "4", "2", "--by", "Ana Ñ.", "--note", "a name")
     assert (answer.exit_code, answer.stdout) == (0, "     2  approved\n     4  approved\n")
     assert waiting.status() == ["approved", "approved", "rework_required", "approved"]
@@ -86,7 +86,7 @@ def test_a_text_of_a_persons_own_goes_into_the_document_and_has_no_scores(waitin
     check_rows(waiting)
 
 
-def test_a_rejected_paragraph_keeps_its_source_and_tells_why(waiting):
+def test_a_rejected_paragraph_keeps_its_source_and_its_reason(waiting):
     assert waiting.about("reject", "3", "--note", "a poem; leave it", "--by", "Ben").exit_code == 0
     assert waiting.status()[2] == "rejected"
     assert waiting.final()[2] == SHYER
@@ -142,7 +142,7 @@ def test_a_paragraph_is_decided_once(waiting):
     assert "Paragraph 2 is rejected." in answer.stderr
 
 
-def test_files_that_are_gone_or_edited_are_made_anew_byte_for_byte(waiting):
+def test_files_that_are_gone_or_edited_are_made_again_byte_for_byte(waiting):
     waiting.about("approve", "2", "--note", "n")
     before = contents(waiting.run_folder)
     for name in ("final", "state", "review"):

@@ -33,7 +33,7 @@ def reworked(tmp_path):
 
 
 @pytest.mark.parametrize("seen", ["ingested", "translated_pass1", "rework_required", "translated_pass2", "approved"])
-def test_a_paragraph_that_was_seen_in_an_earlier_state_is_told_as_its_tries_ended(reworked, seen):
+def test_a_paragraph_that_was_seen_in_an_earlier_state_is_shown_as_its_tries_ended(reworked, seen):
     """Files are written while workers go on. A place is looked up first; its job may end before it is read."""
     toolchain, paragraph, planned = reworked
     history = history_of(toolchain, paragraph, replace(planned, state=seen))

@@ -40,7 +40,7 @@ def test_the_example_of_the_docstring_translates_a_chapter(written):
     assert "12 ventanas" in (folder / "final/chapter.md").read_text(encoding="utf-8")
 
 
-def test_files_that_were_thrown_away_are_made_anew_from_python(written):
+def test_files_that_were_deleted_are_made_again_from_python(written):
     _, folder = written
     before = {name: (folder / name).read_bytes() for name in ("manifest.json", "final/chapter.md", "report.html")}
     for name in before:

@@ -156,7 +156,7 @@ def test_a_folder_whose_manifest_nobody_remembers_is_not_written_over(workspace)
 
 
 @pytest.mark.parametrize("verb", [["status"], ["project"], ["approve", "--all"], ["reject", "1", "--note", "n"]])
-def test_a_folder_that_is_no_run_is_told_how_to_become_one(tmp_path, verb):
+def test_the_error_for_a_folder_that_is_no_run_explains_how_to_make_one(tmp_path, verb):
     answer = command("translate", verb[0], str(tmp_path), *verb[1:])
     assert answer.exit_code == 2
     assert "leasehold translate DOCUMENT --from en --to es" in answer.stderr
@@ -183,7 +183,7 @@ POWERLESS = (
 
 
 @pytest.mark.parametrize("user", [NOBODY] if os.geteuid() == 0 else [])
-def test_a_user_who_may_not_write_or_read_there_is_told_so_and_leaves_nothing(workspace, user):
+def test_a_user_without_permission_gets_an_error_and_leaves_nothing(workspace, user):
     workspace.write(HOUSE)
     workspace.out.mkdir()
     hidden = workspace.folder / "terms.csv"
@@ -212,7 +212,7 @@ def disks():
 
 
 @pytest.mark.parametrize("megabytes", disks())
-def test_a_full_disk_is_told_in_words_and_the_run_goes_on_once_there_is_room(megabytes, tmp_path):
+def test_a_full_disk_is_reported_and_the_run_continues_once_there_is_room(megabytes, tmp_path):
     workspace = Workspace(tmp_path)
     with small_disk(megabytes) as disk:
         workspace.out = disk.folder / "runs"

@@ -12,7 +12,7 @@ HOSTS = (".corp.example", "vault", "build.example.org")
 
 @every_row("address", ["a@b.example", "first.last+tag@mail.example.org", "x_y-z@ex-ample.co", "jörg@exämple.org"])
 @every_row("place", ["{}", "<{}>", "mailto:{}", "From: A <{}>, B", "'{}'"])
-def test_an_address_is_hidden_when_the_policy_says_so(address, place):
+def test_an_address_is_hidden_when_the_policy_asks_for_it(address, place):
     found = clean(place.replace("{}", address), emails=True)
     assert "[REDACTED:email#1]" in found
     assert address.split("@")[1] not in found
@@ -50,7 +50,7 @@ def test_a_host_that_only_resembles_a_confidential_one_is_left_alone(text):
     ["10.0.0.1", "192.168.1.255", "172.16.0.9", "172.31.255.1", "169.254.1.1", "100.64.0.1", "fd00::1", "fe80::1%eth0"],
 )
 @every_row("place", ["{}", "http://{}/", "[{}]", "peer {}, gone", "{}."])
-def test_a_private_address_is_hidden_when_the_policy_says_so(address, place):
+def test_a_private_address_is_hidden_when_the_policy_asks_for_it(address, place):
     assert clean(place.replace("{}", address), addresses=True) == place.replace("{}", "[REDACTED:address#1]")
 
 

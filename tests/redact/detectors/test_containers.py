@@ -53,7 +53,7 @@ def test_a_password_of_letters_only_is_hidden_in_lists_pairs_and_objects(templat
         ("client_secrets: ['{}']", "secret"),
     ],
 )
-def test_a_word_beside_the_name_of_a_key_or_a_header_is_hidden(template, name):
+def test_a_word_next_to_the_name_of_a_key_or_a_header_is_hidden(template, name):
     check_hidden(template, WORD, name)
 
 

@@ -113,5 +113,5 @@ def test_a_line_that_only_names_a_secret_is_left_alone(text):
     check_left_alone(f"+{text}\n")
 
 
-def test_names_of_all_kinds_beside_each_other_are_left_alone():
+def test_names_of_all_kinds_next_to_each_other_are_left_alone():
     check_left_alone("\n".join(HARMLESS) + "\n")

@@ -74,5 +74,5 @@ def test_a_value_of_six_characters_is_the_shortest_that_is_taken():
     assert clean("sixsix", secrets=["sixsix"]) == "[REDACTED:registered#1]"
 
 
-def test_a_printed_policy_does_not_tell_its_secrets():
+def test_a_printed_policy_does_not_show_its_secrets():
     assert "hunter2" not in repr(Policy(secrets=["hunter2"]))

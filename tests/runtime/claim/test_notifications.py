@@ -31,7 +31,7 @@ CREATE TRIGGER refused BEFORE INSERT ON outcome FOR EACH ROW WHEN (NEW.output = 
 """
 
 
-def test_processes_that_serve_another_queue_are_told_of_work_that_upkeep_made_ready_there(app, url):
+def test_processes_that_serve_another_queue_are_notified_of_work_that_upkeep_made_ready_there(app, url):
     """The worker that ends the first stage does not serve the queue of the second."""
     film = app.pipeline("film")
     first = film.stage(lambda: None, name="first")
@@ -46,7 +46,7 @@ def test_processes_that_serve_another_queue_are_told_of_work_that_upkeep_made_re
     assert [task.status for task in app.store.reports.tasks(job.id)][1:] == ["DONE", "READY"]
 
 
-def test_others_are_told_of_what_a_worker_that_stops_gives_back_unstarted(app, url):
+def test_others_are_notified_of_what_a_stopping_worker_gives_back_unstarted(app, url):
     inside, over = threading.Event(), threading.Event()
 
     @app.job
@@ -69,7 +69,7 @@ def test_others_are_told_of_what_a_worker_that_stops_gives_back_unstarted(app, u
         stopping.join()
 
 
-def test_a_handler_for_which_the_grace_was_too_short_is_told_to_stop(app, url):
+def test_a_handler_for_which_the_grace_was_too_short_is_asked_to_stop(app, url):
     """From then on nobody renews its lease."""
     inside, told = threading.Event(), threading.Event()
 
@@ -121,12 +121,12 @@ ENDS = {
 
 
 @pytest.mark.parametrize("what", ENDS)
-def test_upkeep_is_told_at_once_of_what_makes_work_for_it_and_of_nothing_else(app, what):
+def test_upkeep_is_notified_at_once_of_what_makes_work_for_it_and_of_nothing_else(app, what):
     end, told = ENDS[what]
     assert told_of(app, end) == told
 
 
-def test_upkeep_is_told_of_an_attempt_that_came_too_late_since_its_task_may_be_ready_again(app):
+def test_upkeep_is_notified_of_an_attempt_that_came_too_late_since_its_task_may_be_ready_again(app):
     def taken_back(one):
         app.store.leases.reclaim([lease.Reclaim(one.task_id, one.fence, "owner gone")])
         return lease.done(one, "1")
@@ -168,7 +168,7 @@ def test_an_effect_that_is_asked_for_again_before_its_result_is_written_gets_tha
     assert (recorded.wait().verdict, again.wait().verdict, again.wait().result) == ("recorded", "done", '"once"')
 
 
-def test_s2_an_attempt_whose_progress_came_too_late_is_told_that_its_lease_is_gone(app):
+def test_s2_an_attempt_whose_progress_came_too_late_learns_that_its_lease_is_gone(app):
     manual = Clock(app)
     held, [attempt] = hold(app, 1)
     committer = Committer(app.store, held, EventLog(), lambda: None)

@@ -226,7 +226,7 @@ def test_a_provider_that_answers_anything_else_has_maybe_sent_it(app, answer):
     assert provider.sent == 1
 
 
-def test_a_look_up_whose_words_cannot_be_read_tells_nothing(app):
+def test_a_look_up_whose_answer_cannot_be_read_counts_as_unknown(app):
     provider = Scripted([Mute()], [Mute(), Unknown(Mute()), Sent("  ")])  # type: ignore[arg-type]
     app.deliveries.provider(PROVIDER, provider)
     mailing(app).submit({"recipients": ["ada@example.org"]})

@@ -46,7 +46,7 @@ def test_an_id_that_nothing_can_keep_leaves_its_beginning_its_length_and_a_diges
     assert found.notification_id == f"{name[:1_000]}… ({len(name):,} characters in all), cut: sha256 {digest}"
 
 
-def test_the_reason_of_the_first_doubt_stays_beside_the_words_of_the_last_look_up(app):
+def test_the_reason_of_the_first_doubt_is_kept_with_the_text_of_the_last_look_up(app):
     finds = [Unknown("one"), OSError("two"), Unknown("three"), Unknown("four")]
     (found,) = carried(app, Scripted([ConnectionResetError("cut off")], finds))
     first = {"error_class": "DELIVERY_MAY_BE_SENT", "message": "ConnectionResetError: cut off"}
@@ -65,7 +65,7 @@ def test_the_reason_of_the_first_doubt_stays_beside_the_words_of_the_last_look_u
         ("status = 'sent', notified_at = 1, due_at = NULL", "it was marked without evidence"),
     ],
 )
-def test_a_doubt_that_no_send_told_of_says_where_it_came_from(app, assignments, said):
+def test_a_doubt_that_no_send_reported_names_where_it_came_from(app, assignments, said):
     app.deliveries.provider(PROVIDER, Scripted([], [Unknown("?")] * 4))
     known(app)
     (one,) = write(app.store, post())

@@ -92,7 +92,7 @@ def test_an_act_that_commits_by_itself_is_found_out_and_not_run_again(app):
     assert acts == [1]
 
 
-def test_an_act_that_closes_its_connection_is_told_so_and_not_run_again(app):
+def test_an_act_that_closes_its_connection_gets_an_error_and_is_not_run_again(app):
     acts = []
 
     @app.job(retry=AT_ONCE)
@@ -224,7 +224,7 @@ def test_the_crash_matrix_refuses_a_crash_that_did_not_happen(tmp_path):
         matrix_of(tmp_path, register)
 
 
-def test_the_crash_matrix_refuses_an_isolated_job_and_says_what_to_do(tmp_path):
+def test_the_crash_matrix_refuses_an_isolated_job_and_names_what_to_do(tmp_path):
     def register(app, _):
         app.job(forking.crowd.handler.function, name="work", isolated=True)
 

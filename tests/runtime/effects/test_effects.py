@@ -175,7 +175,7 @@ def test_no_transaction_is_open_while_an_act_runs(app, url):
     assert seen == [("BUY", None)]
 
 
-def test_an_act_that_cannot_tell_leaves_its_effect_in_doubt(app):
+def test_an_act_that_does_not_know_its_result_leaves_its_effect_in_doubt(app):
     acts = []
 
     def act():

@@ -66,7 +66,7 @@ def test_exceptions_and_bad_results_cross_from_the_child(app, workers):
     assert (bad.status, bad.failure["error_class"]) == ("ERROR", "PAYLOAD_INVALID")
 
 
-def test_a_cancelled_isolated_handler_is_told_and_ends_cancelled(app, workers, url):
+def test_a_cancelled_isolated_handler_is_notified_and_ends_cancelled(app, workers, url):
     job = run(app, workers, "obey")
     until(lambda: workers.journal("start", "obey"))
     app.cancel(job, reason="enough")

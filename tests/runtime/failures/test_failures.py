@@ -197,7 +197,7 @@ def test_the_rules_of_a_pipeline_are_those_of_all_its_stages(app):
     assert job.failure["error_class"] == "POLICY_REJECTED"
 
 
-def test_a_broken_rule_ends_nothing_and_is_told(app, clock):
+def test_a_rule_that_raises_ends_nothing_and_is_reported(app, clock):
     def broken(error):
         raise SystemExit(error)
 

@@ -73,7 +73,7 @@ def send(post: tuple[str, int], sender: str, recipients: list[str], text: str = 
         ("a@x.org", ["b@x.org"], "452", "UPSTREAM_UNAVAILABLE", 452),
     ],
 )
-def test_what_a_mail_server_says_decides(post, sender, recipients, text, error_class, code):
+def test_the_reply_of_a_mail_server_decides(post, sender, recipients, text, error_class, code):
     failure = failure_of(lambda: send(post, sender, recipients, text))
     assert failure.error_class == error_class, failure
     assert failure.retryable is (error_class == "UPSTREAM_UNAVAILABLE")

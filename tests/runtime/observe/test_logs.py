@@ -45,7 +45,7 @@ def test_s16_no_secret_reaches_a_log_by_a_traceback(log, caplog):
     assert TOKEN not in caplog.text
 
 
-def test_s16_trouble_of_a_part_is_told_without_the_password_in_its_url(caplog):
+def test_s16_trouble_of_a_part_is_reported_without_the_password_in_its_url(caplog):
     caplog.set_level(logging.DEBUG)
     EventLog(worker=1).component_failed("upkeep", RuntimeError("cannot reach postgresql://me:s3cretword@db/x"))
     assert "s3cretword" not in caplog.text
@@ -128,7 +128,7 @@ def test_s16_trouble_of_a_part_is_redacted_before_it_is_cut(caplog):
     assert "s3cret" not in caplog.text
 
 
-def test_s16_what_a_driver_says_is_redacted_before_it_is_cut():
+def test_s16_a_drivers_text_is_redacted_before_it_is_cut():
     for padding in range(240, 300):
         said = one_line(RuntimeError("x" * padding + " postgresql://me:s3cretwordofmine@db/x"))
         assert "s3cret" not in said

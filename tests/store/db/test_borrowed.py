@@ -200,7 +200,7 @@ def test_what_is_no_connection_is_refused(tmp_path):
     other.close()
 
 
-def test_a_broken_file_is_told_of(tmp_path):
+def test_a_broken_file_is_reported(tmp_path):
     (tmp_path / "mine.db").write_bytes(b"no database" * 1000)
     connection = sqlite3.connect(tmp_path / "mine.db")
     with pytest.raises(Misuse, match="cannot be opened"):

@@ -109,7 +109,7 @@ def test_a_settlement_whose_answer_was_lost_is_reported_as_landed(proxied):
     check_everything(direct)
 
 
-def test_a_claim_whose_answer_was_lost_says_that_it_may_hold_more(proxied):
+def test_a_claim_whose_answer_was_lost_reports_that_it_may_hold_more(proxied):
     """S1: what it leased without being told can be found and released, without an attempt being spent."""
     proxy, store, direct = proxied
     worker = register(store)
@@ -128,7 +128,7 @@ def test_a_claim_whose_answer_was_lost_says_that_it_may_hold_more(proxied):
     check_everything(direct)
 
 
-def test_a_limited_claim_whose_answer_was_lost_says_so_and_keeps_the_limit(proxied):
+def test_a_limited_claim_whose_answer_was_lost_reports_that_and_keeps_the_limit(proxied):
     """S11: the slots it took without being told stay taken."""
     proxy, store, direct = proxied
     worker = register(store)

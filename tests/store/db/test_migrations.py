@@ -120,7 +120,7 @@ def test_an_older_schema_is_not_taken_for_this_one(dialect):
     assert refused.value.code == "SCHEMA_MISSING"
 
 
-def test_an_operation_without_a_schema_says_what_to_do(empty_store):
+def test_an_operation_without_a_schema_names_what_to_do(empty_store):
     with pytest.raises(SchemaMissing, match="leasehold migrate"):
         submit(empty_store, "early")
 

@@ -213,7 +213,7 @@ def test_closing_a_store_ends_the_wait_for_its_database(private_postgres):
     assert len(refused) == 1
 
 
-def test_a_value_the_database_refuses_is_told_in_our_own_words(store):
+def test_a_value_the_database_refuses_is_an_error_of_our_own(store):
     worker = register(store)
     submit(store, "k")
     (lease,) = claim(store, worker)

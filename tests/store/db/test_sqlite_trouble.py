@@ -101,7 +101,7 @@ def test_many_processes_and_threads_write_and_none_is_refused(sqlite_store, tmp_
     assert sqlite_store.reports.health().ready == 3 * 60 + 4 * 30
 
 
-def test_a_store_closed_while_its_file_is_locked_says_so_in_our_own_words(tmp_path):
+def test_a_store_closed_while_its_file_is_locked_is_an_error_of_our_own(tmp_path):
     with contextlib.closing(open_store(sqlite_url(tmp_path), retry_seconds=0)) as store:
         store.migrate()
         worker = register(store)
@@ -136,7 +136,7 @@ def test_a_folder_instead_of_a_file_is_refused(tmp_path):
         store.prepare()
 
 
-def test_a_closed_store_says_so(tmp_path):
+def test_a_closed_store_reports_that_it_is_closed(tmp_path):
     store = open_store(sqlite_url(tmp_path))
     store.migrate()
     store.close()
@@ -158,7 +158,7 @@ def test_a_write_that_fails_half_way_leaves_no_scratch_behind(sqlite_store):
     assert look(sqlite_store, "SELECT key FROM task") == [("k",)]
 
 
-def test_a_file_that_stays_locked_is_told_in_our_own_words(tmp_path):
+def test_a_file_that_stays_locked_is_an_error_of_our_own(tmp_path):
     with contextlib.closing(open_store(sqlite_url(tmp_path), connections=1, retry_seconds=0)) as store:
         store.migrate()
         store.database.perform(lambda session: getattr(session, "_connection").set_busy_timeout(0))  # noqa: B009

@@ -129,7 +129,7 @@ def test_other_threads_do_not_take_part_in_a_transaction(store, connection):
             assert at_once(1, lambda _: store.database.is_bound) == [False]
 
 
-def test_what_the_caller_does_wrong_is_told_in_the_drivers_words(store, connection):
+def test_a_mistake_of_the_caller_is_the_drivers_own_error(store, connection):
     add_customer(connection)
     with pytest.raises(DRIVER_ERRORS), store.transaction(connection):
         add_customer(connection)

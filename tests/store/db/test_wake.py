@@ -44,14 +44,14 @@ def expect(listener, *words: str) -> None:
     until(listen)
 
 
-def test_a_word_said_in_another_process_is_heard(listener, url):
+def test_a_notification_sent_in_another_process_is_received(listener, url):
     say(url, "mail")
     expect(listener, "mail")
     say(url, "film", ATTENTION)
     expect(listener, "film", ATTENTION)
 
 
-def test_every_ear_hears_every_word(store, url):
+def test_every_listener_receives_every_notification(store, url):
     with contextlib.ExitStack() as stack:
         ears = [stack.enter_context(contextlib.closing(store.listener())) for _ in range(3)]
         for listener in ears:
@@ -61,12 +61,12 @@ def test_every_ear_hears_every_word(store, url):
             expect(listener, "mail")
 
 
-def test_an_ear_that_hears_nothing_comes_back_empty(listener):
+def test_a_listener_that_receives_nothing_returns_an_empty_set(listener):
     assert listener.wait(0.01) == set()
     assert listener.wait(0) == set()
 
 
-def test_many_words_at_once_are_heard_or_stand_for_all(store, listener):
+def test_many_names_at_once_are_received_or_replaced_by_one_for_all(store, listener):
     names = [f"queue-{number:04}-{'x' * 40}" for number in range(300)]
     store.wake(names)
     heard: set[str] = set()
@@ -79,7 +79,7 @@ def test_many_words_at_once_are_heard_or_stand_for_all(store, listener):
     assert heard <= {*names, ATTENTION}
 
 
-def test_saying_something_to_nobody_is_no_trouble(store):
+def test_notifying_nobody_is_no_error(store):
     store.wake(["mail"])
     store.wake([])
     assert store.reports.health().ready == 0
@@ -102,7 +102,7 @@ def test_a_listening_connection_killed_alone_heals_by_itself(postgres, postgres_
     postgres.drop_database(url)
 
 
-def test_a_mouth_whose_connection_was_killed_speaks_again(postgres, postgres_template):
+def test_a_notifier_whose_connection_was_killed_reconnects(postgres, postgres_template):
     url = postgres.create_database(postgres_template)
     with contextlib.closing(open_store(url)) as store, contextlib.closing(store.listener()) as listener:
         expect(listener, ATTENTION)
@@ -122,7 +122,7 @@ def test_a_mouth_whose_connection_was_killed_speaks_again(postgres, postgres_tem
     postgres.drop_database(url)
 
 
-def test_an_ear_whose_server_is_away_waits_and_comes_back(private_postgres):
+def test_a_listener_whose_server_is_away_waits_and_reconnects(private_postgres):
     server = private_postgres()
     url = server.create_database()
     with contextlib.closing(open_store(url)) as store, contextlib.closing(store.listener()) as listener:
@@ -145,14 +145,14 @@ def test_the_socket_of_a_process_that_was_killed_is_cleared_away(tmp_path):
     folder_of(path).rmdir()
 
 
-def test_a_closed_ear_leaves_nothing_behind(tmp_path):
+def test_a_closed_listener_leaves_nothing_behind(tmp_path):
     path = tmp_path / "x.db"
     with contextlib.closing(SocketListener(path)):
         assert len(list(folder_of(path).iterdir())) == 1
     assert not folder_of(path).exists()
 
 
-def test_a_folder_of_another_user_is_neither_spoken_to_nor_listened_in(tmp_path):
+def test_a_folder_of_another_user_is_neither_notified_nor_listened_in(tmp_path):
     path = tmp_path / "x.db"
     folder = folder_of(path)
     folder.mkdir(mode=0o777)

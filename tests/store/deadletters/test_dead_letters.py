@@ -75,7 +75,7 @@ def try_twice_and_bury(store, worker, clock, by_sweep):
 
 
 @pytest.mark.parametrize("by_sweep", [False, True], ids=["failed", "lost"])
-def test_a_letter_tells_of_the_attempts_and_the_first_failure_of_its_own_epoch(store, worker, clock, by_sweep):
+def test_a_dead_letter_names_the_attempts_and_the_first_failure_of_its_own_epoch(store, worker, clock, by_sweep):
     submit(store, "k", attempts_max=3)
     first = try_twice_and_bury(store, worker, clock, by_sweep)[0]
     revive(store, only_letter(store))

@@ -280,7 +280,7 @@ def proxied(postgres, postgres_template):
     postgres.drop_database(direct)
 
 
-def test_a_revival_whose_commit_was_not_answered_is_told_as_done_and_happened_once(proxied):
+def test_a_revival_whose_commit_was_not_answered_is_reported_as_done_and_happened_once(proxied):
     proxy, store = proxied
     letter = buried_job(store, register(store))
     store.deadletters.evidence(letter.id, "ada", REMEDY)

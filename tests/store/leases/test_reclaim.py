@@ -52,7 +52,7 @@ def test_a_renewal_with_an_old_fence_holds_nothing(store, worker, clock):
     assert len(store.leases.renew([renewal(second)])) == 1
 
 
-def test_a_renewal_tells_that_the_task_shall_stop(store, worker):
+def test_a_renewal_reports_that_the_task_shall_stop(store, worker):
     (task,) = submit(store, "k")
     lease = claim_one(store, worker)
     store.tasks.cancel(task, work.REASON)
@@ -122,7 +122,7 @@ def test_the_leases_of_an_owner_that_is_gone_are_taken_back_at_once(store, worke
     assert store.leases.held_by(other) == [(kept.task_id, 1)]
 
 
-def test_every_way_back_leaves_a_line_that_says_why(store, worker, clock):
+def test_every_way_back_to_ready_leaves_an_event_with_the_reason(store, worker, clock):
     """S6: a reclaim is a change of place like any other."""
     (task,) = submit(store, "k")
     store.leases.reclaim([released(claim_one(store, worker))])

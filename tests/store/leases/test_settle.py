@@ -154,7 +154,7 @@ def test_due_tasks_become_ready_in_the_order_of_their_times(store, worker, clock
     assert [lease.key for lease in claim(store, worker)] == ["a", "b", "c"]
 
 
-def test_the_journal_tells_every_attempt_with_its_worker(store, worker, clock):
+def test_the_journal_holds_every_attempt_with_its_worker(store, worker, clock):
     """S6: each change of place has its line, with fence, attempt and worker."""
     (task,) = submit(store, "k")
     store.leases.settle([retry(claim_one(store, worker), 1)])

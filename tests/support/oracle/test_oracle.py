@@ -222,7 +222,7 @@ def test_a_broken_table_breaks_its_promise(world, promise, statement):
 
 
 @pytest.mark.parametrize("promise", WITNESS)
-def test_what_the_witness_saw_and_the_tables_do_not_tell_breaks_its_promise(world, promise):
+def test_what_the_witness_saw_and_the_tables_do_not_hold_breaks_its_promise(world, promise):
     url, lines, _ = world
     found = verdict(lambda query: rows(url, query), WITNESS[promise](lines))
     assert promise in {said.partition(":")[0] for said in found}, found

@@ -78,7 +78,7 @@ def test_a_line_is_written_only_where_somebody_collects_it_and_the_tree_has_a_na
     assert json.loads(line)["commit"] == "abc"
 
 
-def test_the_document_adds_up_what_the_lines_say_and_holds_nothing_else():
+def test_the_document_adds_up_the_lines_and_holds_nothing_else():
     lines = [
         seeds(0, 9),
         seeds(10, 19, bad=2, faults={"crash": 4}),
@@ -129,7 +129,7 @@ def test_of_a_test_that_was_run_again_the_last_line_counts():
         ([storm("kills"), storm("kills", test="other")], "2 tests write of the storm kills, sqlite"),
     ],
 )
-def test_lines_that_would_count_twice_are_refused_and_it_is_said_what_to_do(lines, said):
+def test_lines_that_would_count_twice_are_refused_and_the_error_names_what_to_do(lines, said):
     with pytest.raises(Refused, match=said):
         proof_report.page(lines)
 
@@ -165,7 +165,7 @@ def test_the_same_storm_on_two_databases_is_two_storms():
     assert len(standing([storm("kills"), storm("kills", database="postgres")])) == 2
 
 
-def test_a_run_that_shows_everything_says_so():
+def test_a_run_that_shows_everything_is_reported_as_complete():
     assert unshown(standing(whole())) == []
     assert "Nothing that was asked for is missing." in proof_report.page(whole())
 

@@ -87,7 +87,7 @@ def test_s4_two_commands_on_one_folder_fetch_every_file_once_and_both_end_well(s
         check_journal(collection.settings.database)
 
 
-def test_a_third_command_on_the_folder_says_that_there_is_nothing_to_do(server, database, tmp_path):
+def test_a_third_command_on_the_folder_reports_that_there_is_nothing_to_do(server, database, tmp_path):
     _, (manifest,) = serve(server, tmp_path, ((0, 10),))
     server.released.set()
     assert end_of(*order(manifest, tmp_path / "out", database))[1] == 0

@@ -42,7 +42,7 @@ def test_a_part_becomes_whole_under_its_hash_and_its_old_name_is_gone(content_st
     assert list(content_store.staging.iterdir()) == []
 
 
-def test_the_same_content_again_is_kept_once_and_said_to_be_there(content_store):
+def test_the_same_content_again_is_kept_once_and_reported_as_present(content_store):
     publish(content_store, part(content_store, "a"), SHA)
     before = content_store.object(SHA).stat()
     assert not publish(content_store, part(content_store, "b"), SHA).is_new
@@ -92,7 +92,7 @@ def test_a_part_is_open_to_the_next_attempt_until_it_is_whole(content_store):
         assert path.stat().st_mode & 0o200
 
 
-def test_a_part_that_could_not_be_synced_is_taken_away_since_the_next_sync_would_say_nothing(content_store):
+def test_a_part_that_could_not_be_synced_is_removed_since_the_next_sync_would_succeed(content_store):
     path = part(content_store, "a")
     end, other = os.pipe()  # what no kernel can sync
     with closing(LockedPart(path)) as part_file:

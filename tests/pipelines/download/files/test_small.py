@@ -99,7 +99,7 @@ def test_a_part_that_is_there_is_built_over_and_not_left_behind(collection, serv
     assert list(collection.content_store.staging.iterdir()) == []
 
 
-def test_a_file_that_is_larger_than_was_told_comes_whole(collection, server, tmp_path):
+def test_a_file_that_is_larger_than_announced_is_downloaded_whole(collection, server, tmp_path):
     large = random.Random(8).randbytes(200_000)
     (job,) = collection.plan(read_manifest([server.add("/a", CONTENT, stall_after=[1_000], crumbs=500)]))
     with (tmp_path / "log").open("wb") as log:
@@ -114,7 +114,7 @@ def test_a_file_that_is_larger_than_was_told_comes_whole(collection, server, tmp
     assert [path.read_bytes() for path in objects(collection.content_store)] == [large]
 
 
-def test_a_file_whose_length_only_a_head_tells_is_asked_for_once(collection, server):
+def test_a_file_whose_length_only_head_returns_is_requested_once(collection, server):
     (job,) = collection.plan(read_manifest([server.add("/a", CONTENT, ends_by_closing=True)]))
     collection.app.drain(timeout=120)
     assert job.state == "INDEXED"
@@ -173,7 +173,7 @@ def test_what_was_damaged_on_disk_is_replaced(content_store):
     assert list(content_store.staging.iterdir()) == []
 
 
-def test_whatever_the_umask_says_everybody_may_read_and_nobody_write(content_store):
+def test_whatever_the_umask_is_everybody_may_read_and_nobody_may_write(content_store):
     before = os.umask(0o077)
     try:
         publish(content_store, CONTENT, SHA)
@@ -190,7 +190,7 @@ def test_the_same_content_twice_is_kept_once(content_store):
     assert len(objects(content_store)) == 1
 
 
-def test_a_trial_tells_what_a_folder_takes_and_leaves_nothing(content_store):
+def test_a_probe_finds_out_what_a_folder_supports_and_leaves_nothing(content_store):
     assert supports_anonymous_files(content_store.staging)
     assert list(content_store.staging.iterdir()) == []
     assert not supports_anonymous_files(content_store.staging / "missing")

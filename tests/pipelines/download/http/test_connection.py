@@ -70,7 +70,7 @@ def test_a_body_of_a_known_length_is_read_to_its_end_and_its_connection_is_used_
     assert (found, len(asked)) == ([b"hello", b"hello"], 2)
 
 
-def test_what_is_told_before_the_answer_is_passed_over():
+def test_informational_responses_before_the_answer_are_skipped():
     early = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n"
     assert fetch(early + b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")[0] == [b"ok"]
 
@@ -91,7 +91,7 @@ def test_a_body_that_is_cut_off_is_not_taken_for_whole():
         assert raised.value.error_class == "NETWORK_RESET"
 
 
-def test_more_than_was_said_is_not_taken_and_the_connection_not_used_again():
+def test_bytes_beyond_the_announced_length_are_not_taken_and_the_connection_is_not_reused():
     found, asked = fetch(
         b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok and more",
         b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nme",

@@ -146,7 +146,7 @@ def test_a_sync_that_takes_long_holds_back_the_server_and_all_of_the_file_comes_
     assert len(server.gets("/a")) == 1
 
 
-def test_a_pen_pauses_once_while_it_syncs_and_hears_again_when_that_has_ended(part):
+def test_a_writer_pauses_once_while_it_syncs_and_resumes_when_that_has_ended(part):
     async def run():
         syncing, threads = Slow(), ThreadPool(4)
         tap: Any = Tap()

@@ -129,7 +129,7 @@ def test_own_headers_go_to_no_other_host_even_for_the_bytes(server, make_client,
         assert not [line for line in other.log if name.lower() in line.headers]
 
 
-def test_a_place_that_is_signed_anew_each_time_is_still_the_same_place(server, client, part):
+def test_a_url_that_is_signed_again_each_time_is_still_the_same_url(server, client, part):
     """As with stores that redirect to an address that is good for a minute."""
     for number in range(4):
         server.add(f"/file?signature={number}", CONTENT, cut_after=[70_000] if number == 1 else [])
@@ -229,7 +229,7 @@ def test_a_file_that_changes_with_every_question_is_still_one_of_them_whole(serv
     assert {line.first for line in server.gets("/a")} == {0}
 
 
-def test_a_server_that_does_not_heed_if_range_cannot_mix_two_files(server, client, part):
+def test_a_server_that_ignores_if_range_cannot_mix_two_files(server, client, part):
     """It sends the rest of another file; its own tag gives it away."""
     url = server.add("/a", CONTENT[::-1], cut_after=[100_000])
     head = client.head(url)
@@ -292,7 +292,7 @@ class Dying(Part):
         raise Killed
 
 
-def test_a_process_that_dies_as_it_begins_anew_leaves_nothing_of_the_other_file(server, client, part):
+def test_a_process_that_dies_as_it_starts_again_leaves_nothing_of_the_other_file(server, client, part):
     """The bytes of the file that was there before must be gone when the note says that they are of the new one."""
     url = server.add("/a", CONTENT[::-1], cut_after=[100_000])
     failure_of(client, url, part)
@@ -315,7 +315,7 @@ def test_a_wrong_hash_of_a_file_that_was_built_on_a_part_is_tried_once_more_from
     assert [line.first for line in server.gets("/a")] == [70_000, 0]
 
 
-def test_a_busy_server_is_asked_again_when_it_said_and_not_before(collection, server):
+def test_a_busy_server_is_asked_again_after_its_retry_after_and_not_before(collection, server):
     (job,) = collection.plan(read_manifest([server.add("/a", CONTENT, statuses=[503, 429], retry_after="2")]))
     collection.app.drain(timeout=120)
     assert (job.state, job.output["sha256"]) == ("INDEXED", SHA)

@@ -91,7 +91,7 @@ def test_a_part_that_is_whole_already_is_not_fetched_again(server, client, part)
     assert len(server.gets("/a")) == 1
 
 
-def test_a_part_that_is_whole_by_its_own_note_is_not_fetched_again_though_head_says_little(server, client, part):
+def test_a_part_that_is_complete_by_its_own_note_is_not_fetched_again_though_head_lacks_facts(server, client, part):
     """Killed after the last byte: HEAD has told neither length nor validator, GET both."""
     url = server.add("/a", CONTENT)
     fetch(client, url, part)
@@ -126,7 +126,7 @@ def test_after_another_boot_only_what_was_synced_is_built_on(server, client, tmp
     assert Part(tmp_path / "key.part", "this boot").resumable_bytes(head) == 0
 
 
-def test_the_rest_of_a_file_need_not_say_again_what_was_said_of_the_whole(server, client, tmp_path):
+def test_the_answer_to_a_range_need_not_repeat_the_headers_of_the_whole_file(server, client, tmp_path):
     """A 206 without Last-Modified must not cost the note its validator: the next cut would begin at byte 0."""
     content = random.Random(4).randbytes(SYNC_BYTES + 2_000_000)
     cuts = [500_000, SYNC_BYTES + 500_000]
@@ -136,7 +136,7 @@ def test_the_rest_of_a_file_need_not_say_again_what_was_said_of_the_whole(server
     assert [line.first for line in server.gets("/a")] == [0, 500_000, SYNC_BYTES + 1_000_000]
 
 
-def test_a_length_that_was_told_long_ago_is_asked_for_again_before_a_file_is_refused(server, client, part):
+def test_a_length_that_was_noted_long_ago_is_requested_again_before_a_file_is_refused(server, client, part):
     url = server.add("/a", CONTENT[:1000], etag=None)
     head = client.head(url)
     server.add("/a", CONTENT, etag=None, chunked=True)
@@ -178,7 +178,7 @@ def fetched():
     return Streamed(SHA, 1, 1, None, None, None, "https://example.org/")
 
 
-def test_where_head_is_refused_the_first_byte_tells_the_same(server, client):
+def test_where_head_is_refused_a_request_for_the_first_byte_returns_the_same(server, client):
     for status in (403, 404, 405, 501):
         url = server.add(f"/{status}", CONTENT, head=status)
         head = client.head(url)
@@ -272,7 +272,7 @@ def test_a_part_that_an_attempt_before_still_writes_to_is_left_to_it(server, cli
     assert fetch(client, url, part).sha256 == SHA
 
 
-def test_a_header_of_ones_own_does_not_stand_beside_the_one_that_a_resume_needs(server, make_client, part):
+def test_a_users_own_header_is_not_sent_together_with_the_one_that_a_resume_needs(server, make_client, part):
     url = server.add("/a", CONTENT, cut_after=[70_000])
     client = make_client(headers={"If-Range": '"of another file"'})
     assert fetch_on(client, url, part).sha256 == SHA

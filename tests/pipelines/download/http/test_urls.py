@@ -80,7 +80,7 @@ def test_the_form_of_a_form_is_itself(path, query):
     assert found.isascii()
 
 
-def test_host_and_name_are_those_a_person_would_say():
+def test_host_and_name_are_those_a_person_would_use():
     assert host_of("https://example.org:8443/a") == "example.org:8443"
     assert name_of("https://example.org/a/Gr%C3%BC%C3%9Fe%20v2.pdf?x=1") == "Grüße v2.pdf"
     assert name_of("https://example.org/") == ""

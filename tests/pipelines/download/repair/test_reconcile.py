@@ -133,7 +133,7 @@ def test_a_file_that_a_planned_artifact_wants_by_its_hash_is_adopted_and_not_fet
     assert (folder.root / row.path).read_bytes() == CONTENT
 
 
-def test_files_that_nobody_knows_and_files_that_changed_are_told_and_never_deleted(folder, server):
+def test_unknown_files_and_changed_files_are_reported_and_never_deleted(folder, server):
     folder.fetch(server.add("/a", CONTENT))
     strange, changed = folder.put(b"strange"), folder.put(b"other", name="a" * 64)
     misplaced = folder.root / "sha256" / "README"
@@ -204,7 +204,7 @@ def test_a_missing_file_without_a_copy_fails_as_final_missing_until_it_is_put_ba
         assert read_status(collection).counts == {"INDEXED": 2}
 
 
-def test_operations_of_a_killed_worker_are_told_once_nobody_holds_their_job(folder, server, tmp_path):
+def test_operations_of_a_killed_worker_are_reported_once_nobody_holds_their_job(folder, server, tmp_path):
     url = server.add("/a", CONTENT, stall_after=[20_000])
     with folder.opened() as collection:
         (job,) = collection.plan(read_manifest([url]))
@@ -248,7 +248,7 @@ def test_two_reconciliations_at_once_do_everything_once(folder, server):
     assert len([path for one in found for path in one.final_missing]) == 10
 
 
-def test_a_row_that_a_worker_has_just_written_anew_is_not_failed(dialect, request, tmp_path):
+def test_a_row_that_a_worker_has_just_rewritten_is_not_failed(dialect, request, tmp_path):
     if dialect == "postgres":
         index = Index(PostgresIndex(request.getfixturevalue("postgres").create_database()))
     else:

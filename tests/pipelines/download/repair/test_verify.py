@@ -33,7 +33,7 @@ def test_what_is_as_it_should_be_is_verified_on_both_databases(dialect, request,
     assert answer.output == "3 files, 2 contents, 9 B read: no differences.\n"
 
 
-def test_each_way_to_differ_is_named_and_the_exit_code_tells(damaged):
+def test_each_kind_of_difference_is_named_and_sets_the_exit_code(damaged):
     answer = damaged.command("verify", "--json")
     assert answer.exit_code == 1
     found = json.loads(answer.output)
@@ -50,7 +50,7 @@ def test_each_way_to_differ_is_named_and_the_exit_code_tells(damaged):
     assert (found["files"], found["contents"], found["is_well"]) == (5, 5, False)
 
 
-def test_what_differs_is_told_in_words_and_nothing_is_touched(damaged):
+def test_differences_are_printed_as_text_and_nothing_is_touched(damaged):
     before = sorted(path for path in damaged.root.rglob("*") if ".leasehold" not in path.parts)
     answer = damaged.command("verify")
     assert answer.exit_code == 1
@@ -60,7 +60,7 @@ def test_what_differs_is_told_in_words_and_nothing_is_touched(damaged):
     assert sorted(path for path in damaged.root.rglob("*") if ".leasehold" not in path.parts) == before
 
 
-def test_a_content_of_many_artifacts_is_read_once_and_told_as_it_goes(server, tmp_path):
+def test_a_content_of_many_artifacts_is_read_once_and_its_progress_reported(server, tmp_path):
     folder = Folder(tmp_path / "out")
     folder.fetch(*[server.add(f"/{number}", b"same") for number in range(5)], server.add("/x", b"other"))
     told = []

@@ -46,7 +46,7 @@ def test_a_report_for_people_shows_the_first_twenty_of_each_class(folder, server
     assert "… and 5 more; --json prints all" in said
 
 
-def test_a_report_tells_what_was_here_and_is_gone(folder, server):
+def test_a_report_lists_what_was_here_and_is_gone(folder, server):
     folder.fetch(server.add("/a", CONTENT), server.add("/b", b"b"))
     folder.object(CONTENT).unlink()
     with folder.opened() as collection:

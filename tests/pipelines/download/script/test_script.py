@@ -34,7 +34,7 @@ def test_a_file_of_the_earlier_system_is_left_alone(connect):
     assert get_schema_version(conn) == 0
 
 
-def test_without_a_schema_every_function_says_what_to_do(connect):
+def test_without_a_schema_every_function_names_what_to_do(connect):
     with pytest.raises(Misuse, match="apply_migration"):
         plan(connect())
 
@@ -66,7 +66,7 @@ def test_one_that_was_planned_with_a_hash_is_the_same_job(conn):
     assert plan(conn) == str(job.id)
 
 
-def test_a_lease_is_one_holders_and_its_row_is_told(conn, connect):
+def test_a_lease_has_one_holder_and_returns_its_row(conn, connect):
     job = plan(conn)
     row = lease(conn, ttl_s=60)
     assert {**row, "lease_until": None, "created_at": None, "updated_at": None} == {

@@ -88,7 +88,7 @@ def test_a_faithful_translation_keeps_runs_styles_images_and_links(document):
     assert b" a NOTE BELOW." in members(rendered)["word/footnotes.xml"]
 
 
-def test_only_the_member_of_a_changed_paragraph_is_written_anew(document):
+def test_only_the_member_of_a_changed_paragraph_is_rewritten(document):
     before, after = members(CONTENT), members(document.render({FABLE: "Un zorro"}))
     assert [name for name in before if before[name] != after[name]] == ["word/document.xml"]
     assert list(before) == list(after)

@@ -32,7 +32,7 @@ def refusal_of(tmp_path, name, content):
     return said
 
 
-def test_each_format_is_told_by_the_ending_of_the_name(tmp_path):
+def test_each_format_is_recognised_by_the_suffix_of_the_name(tmp_path):
     made = {"a.MD": b"x", "b.txt": b"x", "c.po": b'msgid "x"\nmsgstr ""\n', "d.docx": manuscript()}
     for name, content in made.items():
         (tmp_path / name).write_bytes(content)
@@ -42,7 +42,7 @@ def test_each_format_is_told_by_the_ending_of_the_name(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["x.pdf", "x", "x.doc", ".md"])
-def test_an_unknown_ending_is_told_what_is_supported(tmp_path, name):
+def test_the_error_for_an_unknown_suffix_lists_the_supported_ones(tmp_path, name):
     assert ".md, .markdown, .txt, .text, .po, .pot, .docx" in refusal_of(tmp_path, name, b"x")
 
 
@@ -61,7 +61,7 @@ def test_a_binary_file_is_refused(tmp_path, name):
     assert "NUL at byte 8" in refusal_of(tmp_path, name, b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
 
 
-def test_invalid_utf8_is_told_with_its_byte_and_line(tmp_path):
+def test_invalid_utf8_is_reported_with_its_byte_and_line(tmp_path):
     assert "Byte 7 (line 2): invalid continuation byte" in refusal_of(tmp_path, "x.md", b"Hola\nse\xf1or\n")
     assert "UTF-16" in refusal_of(tmp_path, "x.md", "Hola".encode("utf-16"))
 
@@ -101,7 +101,7 @@ def test_what_is_no_regular_file_is_refused_at_once(tmp_path):
     assert "No such file" in refusal(tmp_path / "missing.md")
 
 
-def test_a_zip_bomb_is_refused_by_what_it_says_it_unpacks_to(tmp_path):
+def test_a_zip_bomb_is_refused_by_the_size_it_declares(tmp_path):
     bomb = with_members(manuscript(), {"word/document.xml": b"<a>" + b" " * (60 * MEGABYTE) + b"</a>"})
     assert len(bomb) < MEGABYTE
     assert "unpacks to" in refusal_of(tmp_path, "x.docx", bomb)

@@ -42,7 +42,7 @@ def test_pieces_are_taken_longest_first_and_never_share_a_sign():
     assert missing == ["*"]
 
 
-def test_a_piece_that_overlaps_itself_is_found_beside_itself():
+def test_a_piece_that_overlaps_itself_is_found_without_overlap():
     spans, missing = pieces_standing("aaaaa", ["aa", "aa", "aa"])
     assert [tuple(span) for span in spans] == [(0, 2), (2, 4)]
     assert missing == ["aa"]

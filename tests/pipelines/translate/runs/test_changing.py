@@ -62,7 +62,7 @@ def test_a_paragraph_that_stands_twice_is_two_and_only_the_second_is_translated_
     writer.check_translated(HOUSE, HOUSE, TABLE)
 
 
-def test_what_goes_before_it_is_done_is_called_off_and_what_comes_back_is_planned_anew(workspace):
+def test_a_paragraph_removed_before_it_is_done_is_cancelled_and_one_that_returns_is_planned_again(workspace):
     """A paragraph that waits for its translator is taken out of the document, and later put back."""
     with endpoint(workspace, lambda asked: answer_to(requested_text(asked))) as server:
         away = Reply(status=503, headers=(("Retry-After", "300"),))

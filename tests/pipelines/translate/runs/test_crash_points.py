@@ -22,7 +22,7 @@ def died(event, act, path):
     return subprocess.run(words, cwd=ROOT, timeout=60, check=False).returncode == -signal.SIGKILL
 
 
-def test_the_file_before_stands_and_a_leftover_beside_it_which_the_next_start_takes_away(tmp_path):
+def test_the_previous_file_stays_with_a_leftover_next_to_it_that_the_next_start_removes(tmp_path):
     path = tmp_path / "state" / "rows.jsonl"
     write_whole(path, b"before")
     act = "from leasehold.pipelines.translate.folder import write_whole\nwrite_whole(Path(sys.argv[2]), b'after')"

@@ -98,7 +98,7 @@ def test_a_model_behind_anthropics_interface_translates_a_document_to_its_end(le
     assert written == "# Una carta\n\nLa casa *roja* tiene 12 ventanas.\n\n**No** vendremos el lunes.\n"
 
 
-def test_a_model_that_lost_a_negation_is_told_so_and_does_better(letter):
+def test_a_model_that_lost_a_negation_gets_that_as_feedback_and_does_better(letter):
     _, asked, _ = letter
     first, again = [one for one in asked if one.get("text", "").startswith("We will")]
     assert "previous" not in first
@@ -106,7 +106,7 @@ def test_a_model_that_lost_a_negation_is_told_so_and_does_better(letter):
     assert any("negation" in said.lower() or "denie" in said.lower() for said in again["findings"])
 
 
-def test_a_model_is_told_of_neighbours_terms_and_style(letter):
+def test_the_prompt_for_a_model_has_neighbours_terms_and_style(letter):
     _, asked, systems = letter
     house = next(one for one in asked if one.get("text", "").startswith("The "))
     assert house["before"] == "A letter"

@@ -107,7 +107,7 @@ def test_a_run_of_the_same_name_in_the_same_database_is_refused_and_the_first_on
     assert one.translate().stdout.splitlines()[0] == "1 paragraphs, nothing new"
 
 
-def test_a_run_elsewhere_keeps_no_address_and_says_that_it_needs_one(shared):
+def test_a_run_on_a_remote_database_keeps_no_address_and_asks_for_one(shared):
     workspace = shared("one")
     workspace.write(HOUSE)
     workspace.translate()
@@ -150,7 +150,7 @@ def test_a_database_that_is_none_or_does_not_answer_leaves_nothing_behind(worksp
     assert not workspace.out.exists()
 
 
-def test_a_worker_on_another_machine_serves_the_run_it_is_told_of_and_persons_decide_meanwhile(database, tmp_path):
+def test_a_worker_on_another_machine_serves_the_run_it_is_given_while_persons_decide(database, tmp_path):
     workspace = Workspace(tmp_path, database)
     workspace.write(HOUSE)
     assert workspace.translate().exit_code == 0
@@ -163,7 +163,7 @@ def test_a_worker_on_another_machine_serves_the_run_it_is_told_of_and_persons_de
     assert len(workspace.answers()) == 4
 
 
-def test_a_worker_that_is_told_of_no_run_says_what_it_needs():
+def test_a_worker_that_is_given_no_run_names_what_it_needs():
     words = [sys.executable, "-m", "leasehold", "worker", "leasehold.pipelines.translate"]
     env = {name: value for name, value in os.environ.items() if not name.startswith("LEASEHOLD")}
     ended = subprocess.run(words, cwd=ROOT, env=env, capture_output=True, text=True, timeout=60, check=False)

@@ -54,7 +54,7 @@ def lock(workspace, *, age_seconds):
     return (workspace.run_folder / "RUNNING.lock").read_bytes()
 
 
-def test_a_run_that_is_told_to_stop_ends_cleanly_and_goes_on_where_it_was(database, tmp_path):
+def test_a_run_that_is_asked_to_stop_ends_cleanly_and_continues_where_it_was(database, tmp_path):
     workspace = Workspace(tmp_path, database)
     workspace.write(*ALL)
     with slow(workspace, TABLE) as (server, go):
@@ -76,7 +76,7 @@ def test_a_run_that_is_told_to_stop_ends_cleanly_and_goes_on_where_it_was(databa
     assert len(workspace.answers()) == 3
 
 
-def test_of_two_starts_at_once_one_runs_and_the_other_says_that_it_does(workspace):
+def test_of_two_starts_at_once_one_runs_and_the_other_reports_that(workspace):
     workspace.write(*ALL)
     with slow(workspace, *ALL) as (server, go), workspace.process(log="a") as one, workspace.process(log="b") as two:
         until(lambda: not one.running or not two.running)

@@ -48,7 +48,7 @@ def test_a_pair_that_is_not_there_is_answered_with_all_that_are(modes):
         find_mode("en", "es")
 
 
-def test_where_nothing_is_installed_the_refusal_says_so(modes):
+def test_where_nothing_is_installed_the_error_names_that(modes):
     with pytest.raises(PairUnsupported, match="Installed: none"):
         find_mode("en", "es")
 

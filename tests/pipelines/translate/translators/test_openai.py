@@ -106,7 +106,7 @@ def test_a_time_to_wait_may_be_a_date():
         (418, "such"),
     ],
 )
-def test_what_somebody_must_change_is_not_tried_again_and_says_what(status, remedy):
+def test_an_error_that_somebody_must_fix_is_not_retried_and_names_what_to_change(status, remedy):
     failed = failure_of(refusal(status, "no, and here is why"))
     assert isinstance(failed, Permanent)
     assert failed.error_class == "ENDPOINT_REFUSED"

@@ -34,7 +34,7 @@ def test_a_changed_date_is_pointed_at():
     assert review.scores == {"adequacy": 0.0}
 
 
-def test_a_lost_date_is_told_with_its_words():
+def test_a_lost_date_is_reported_with_its_text():
     review, findings = reviewed(DateReviewer(), "On 12 March 1867 he left.", "Se fue.")
     assert findings == [("date_lost", None)]
     assert "“12 March 1867”" in review.findings[0].message

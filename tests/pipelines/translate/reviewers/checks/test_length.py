@@ -20,7 +20,7 @@ def test_a_usual_length_is_full_adequacy(candidate, pair):
     assert (review.scores, findings) == ({"adequacy": 1.0}, [])
 
 
-def test_half_a_translation_and_a_runaway_one_are_told_apart():
+def test_half_a_translation_and_a_runaway_one_are_distinguished():
     short, found_short = reviewed(LengthReviewer(), SENTENCE, "Alicia empezaba a cansarse")
     long, found_long = reviewed(LengthReviewer(), SENTENCE, "Alicia empezaba a cansarse mucho. " * 9)
     assert (found_short, found_long) == ([("too_short", None)], [("too_long", None)])

@@ -70,7 +70,7 @@ def test_a_without_that_the_source_has_too_excuses_nothing():
     assert findings == [("negation_lost", "Fue sin ella")]
 
 
-def test_a_negation_that_nobody_said_is_pointed_at():
+def test_a_negation_that_the_source_does_not_have_is_found():
     _, findings = reviewed(NegationReviewer(), "😀 The ship was lost.", "😀 El barco no se perdió.")
     assert findings == [("negation_added", "no")]
 

@@ -53,7 +53,7 @@ def test_a_changed_number_is_pointed_at_behind_an_emoji():
     assert scores["adequacy"] == 0
 
 
-def test_a_number_that_nobody_said_is_pointed_at():
+def test_a_number_that_the_source_does_not_have_is_found():
     scores, findings = found("Many ships were lost.", "Se perdieron 300 barcos.")
     assert findings == [("number_added", "300")]
     assert scores == {"adequacy": 0.0}

@@ -4,7 +4,7 @@ from leasehold.pipelines.translate.reviewers.checks.untranslated import Untransl
 from tests.pipelines.translate.reviewers.subjects import reviewed
 
 
-def test_marks_of_unknown_words_are_pointed_at_and_names_are_only_told():
+def test_marks_of_unknown_words_are_found_and_names_are_only_reported():
     """As Apertium really translated it."""
     source = "“Cheshire Puss,” she began, rather timidly, as it only grinned a little wider 🐈 in the watery part."
     candidate = (
