@@ -48,12 +48,12 @@ class Bed:
             with psycopg.connect(self.url, autocommit=True) as connection:
                 cursor = connection.execute(text.encode())
                 return cursor.fetchall() if cursor.description else []
-        connection = apsw.Connection(self.url.removeprefix("sqlite:///"))
-        connection.set_busy_timeout(60_000)
+        file = apsw.Connection(self.url.removeprefix("sqlite:///"))
+        file.set_busy_timeout(60_000)
         try:
-            return list(connection.execute(text))
+            return list(file.execute(text))
         finally:
-            connection.close()
+            file.close()
 
     @property
     def prefix(self) -> str:

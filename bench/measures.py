@@ -21,7 +21,7 @@ from leasehold.model.lanes import Hints
 from leasehold.model.lease import Lease, done
 from leasehold.model.owner import Owner
 from leasehold.model.task import Submission, Terms
-from leasehold.store import open_store
+from leasehold.store import Store, open_store
 from tests.support.wait import until
 
 GROUP = 500
@@ -103,9 +103,9 @@ def ceiling_two(bed: Bed) -> float:
     return count / seconds
 
 
-def _claim(store: object, worker: int, hints: Hints) -> list[Lease]:
-    leases = store.leases.claim(worker, hints.lanes(["default"]), '["noop"]', GROUP).leases  # type: ignore[attr-defined]
-    hints.saw(leases)
+def _claim(store: Store, worker: int, hints: Hints) -> list[Lease]:
+    leases = store.leases.claim(worker, hints.lanes(["default"]), '["noop"]', GROUP).leases
+    hints.claimed(leases)
     return leases
 
 
@@ -128,7 +128,7 @@ def effects(bed: Bed, jobs: int, concurrency: int = CONCURRENCY) -> float:
     recorded = bed.sql(f"SELECT count(*) FROM {bed.prefix}effect WHERE result = '1'")[0][0]  # noqa: S608
     if (count, recorded) != (jobs, 10 * jobs):
         raise RuntimeError(f"{count} of {jobs} jobs settled, {recorded} of {10 * jobs} effects on record")
-    return recorded / seconds
+    return float(recorded / seconds)
 
 
 def _worker(bed: Bed, verb: str, concurrency: int = CONCURRENCY) -> subprocess.Popen[bytes]:

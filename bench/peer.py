@@ -86,14 +86,14 @@ def _version() -> str:
 def _run(*command: str) -> None:
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     if done.returncode != 0:
-        said = (done.stderr or done.stdout).strip().splitlines() or ["no reason given"]
-        raise PeerMissing(f"`{' '.join(command[1:])}` failed: {said[-1]}")
+        printed = (done.stderr or done.stdout).strip().splitlines() or ["no reason given"]
+        raise PeerMissing(f"`{' '.join(command[1:])}` failed: {printed[-1]}")
 
 
 def steps(server: PostgresServer, variant: Variant, count: int, warm: int) -> float:
     """Run workflows of ten steps; return steps a second."""
     url = server.create_database()
-    command = [PYTHON, SCRIPT, *variant.arguments, f"--count={count}", f"--warm={warm}"]
+    command: list[str | Path] = [PYTHON, SCRIPT, *variant.arguments, f"--count={count}", f"--warm={warm}"]
     subprocess.run(command, check=True, env=os.environ | {"PEER_URL": url}, timeout=TIMEOUT_SECONDS)
     with psycopg.connect(url) as connection:
         row = connection.execute(
@@ -104,4 +104,4 @@ def steps(server: PostgresServer, variant: Variant, count: int, warm: int) -> fl
     taken, first, last = row or (0, 0, 0)
     if taken != 10 * count:
         raise RuntimeError(f"DBOS ({variant.name}) recorded {taken} of {10 * count} steps")
-    return 1_000 * taken / (last - first)
+    return float(1_000 * taken / (last - first))

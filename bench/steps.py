@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from bench import measures, peer
 from bench.bed import Bed, beds
 from bench.report import Report
+from tests.support.databases.postgres import PostgresServer
 
 GOAL = 20
 
@@ -65,7 +66,7 @@ def _ours(make: Callable[[str], Bed], size: Size) -> dict[str, Measure]:
     }
 
 
-def _theirs(server: peer.PostgresServer, variant: peer.Variant, size: Size) -> Measure:
+def _theirs(server: PostgresServer, variant: peer.Variant, size: Size) -> Measure:
     return lambda: peer.steps(server, variant, size.workflows, size.warm)
 
 
