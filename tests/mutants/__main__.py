@@ -1,4 +1,4 @@
-"""Apply each broken build in a copy, run the tests that should find it out, and tell which did: `make mutants`."""
+"""Apply each mutant in a copy, run the tests that should catch it, and print which did: `make mutants`."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.mutants.mutant import Build
-from tests.mutants.mutants import BUILDS
+from tests.mutants.mutant import Mutant
+from tests.mutants.mutants import MUTANTS
 from tests.support.oracle.proof_report import record
 
 ROOT = Path(__file__).parents[2]
@@ -22,7 +22,7 @@ FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
 SECONDS_MAX = 900
 
 
-def say(line: str) -> None:
+def print_line(line: str) -> None:
     """Print a line at once."""
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
@@ -39,16 +39,16 @@ def copy(folder: Path) -> None:
             shutil.copy(source, folder / part)
 
 
-def sabotage(folder: Path, build: Build) -> None:
+def apply(folder: Path, mutant: Mutant) -> None:
     """Put the bad text in place of the good one."""
-    path = folder / "src" / "leasehold" / build.file
-    path.write_text(path.read_text(encoding="utf-8").replace(build.good, build.bad, 1), encoding="utf-8")
+    path = folder / "src" / "leasehold" / mutant.file
+    path.write_text(path.read_text(encoding="utf-8").replace(mutant.good, mutant.bad, 1), encoding="utf-8")
 
 
 def run(folder: Path, tests: tuple[str, ...]) -> tuple[str | None, float]:
     """Run tests until the first that fails; return its name and the seconds that took."""
     environment = {**os.environ, "PYTHONPATH": str(folder / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
-    environment.pop("LEASEHOLD_PROOF", None)  # what a broken build shows proves nothing
+    environment.pop("LEASEHOLD_PROOF", None)  # what a mutant shows proves nothing
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
     started = time.monotonic()
     try:
@@ -64,34 +64,34 @@ def run(folder: Path, tests: tuple[str, ...]) -> tuple[str | None, float]:
 
 
 def main() -> int:
-    """Try every build; exit 1 if one survives."""
+    """Try every mutant; exit 1 if one survives."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
-    parser.add_argument("--only", default="", help="builds whose name holds this text")
+    parser.add_argument("--only", default="", help="mutants whose name holds this text")
     parser.add_argument("--sound", action="store_true", help="first run all those tests on an unharmed copy")
     options = parser.parse_args()
-    chosen = [build for build in BUILDS if options.only in build.name]
+    chosen = [mutant for mutant in MUTANTS if options.only in mutant.name]
     if options.sound and not _is_sound(chosen):
         return 2
     survivors = 0
-    for build in chosen:
+    for mutant in chosen:
         with tempfile.TemporaryDirectory() as name:
             copy(Path(name))
-            sabotage(Path(name), build)
-            caught, seconds = run(Path(name), build.tests)
+            apply(Path(name), mutant)
+            caught, seconds = run(Path(name), mutant.tests)
         survivors += caught is None
-        say(f"{'caught  ' if caught else 'SURVIVED'} {seconds:6.1f} s  {build.name}: {caught or '-'}")
-        record("mutants", name=build.name, caught=caught, seconds=round(seconds, 1))
-    say(f"{len(chosen)} builds, {survivors} survived")
+        print_line(f"{'caught  ' if caught else 'SURVIVED'} {seconds:6.1f} s  {mutant.name}: {caught or '-'}")
+        record("mutants", name=mutant.name, caught=caught, seconds=round(seconds, 1))
+    print_line(f"{len(chosen)} mutants, {survivors} survived")
     return 1 if survivors else 0
 
 
-def _is_sound(chosen: list[Build]) -> bool:
+def _is_sound(chosen: list[Mutant]) -> bool:
     """Whether the tests pass where nothing is broken: what fails there would be caught for nothing."""
-    tests = tuple(sorted({test for build in chosen for test in build.tests}))
+    tests = tuple(sorted({test for mutant in chosen for test in mutant.tests}))
     with tempfile.TemporaryDirectory() as name:
         copy(Path(name))
         failed, seconds = run(Path(name), ("-n", "2", *tests))
-    say(f"unharmed: {failed or 'all pass'} in {seconds:.0f} s")
+    print_line(f"unharmed: {failed or 'all pass'} in {seconds:.0f} s")
     return failed is None
 
 

@@ -1,10 +1,10 @@
-"""Broken builds of the statements that claim, settle and take back."""
+"""Mutants of the statements that claim, settle and take back."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from tests.mutants.mutant import POSTGRES, SQLITE, Build
+from tests.mutants.mutant import POSTGRES, SQLITE, Mutant
 
 MODEL = "tests/store/model/test_model.py"
 SETTLE = "tests/store/leases/test_settle.py"
@@ -16,57 +16,57 @@ REFUSED = (
     "test_s6_a_change_of_which_one_row_is_refused_does_not_happen_and_can_be_made_later"
 )
 
-BUILDS: Final = (
-    Build(
+MUTANTS: Final = (
+    Mutant(
         "SQLite: settle without the fence",
         f"{SQLITE}/leases/settle.sql",
         " AND lease.fence = item.value ->> 'fence'",
         "",
         (f"{SETTLE}::test_s2_the_same_worker_holding_attempt_two_cannot_settle_with_attempt_one[sqlite]", MODEL),
     ),
-    Build(
+    Mutant(
         "PostgreSQL: settle without the fence",
         f"{POSTGRES}/leases/settle.sql",
         " AND lease.fence = item.fence",
         "\n",
         (f"{SETTLE}::test_s2_the_same_worker_holding_attempt_two_cannot_settle_with_attempt_one[postgres]", MODEL),
     ),
-    Build(
+    Mutant(
         "SQLite: settle after the lease's end",
         f"{SQLITE}/leases/settle.sql",
         "WHERE lease.expires_at > leasehold_now();",
         ";",
         (f"{SETTLE}::test_s2_an_expired_lease_cannot_settle_even_if_nobody_took_it_back[sqlite]", MODEL),
     ),
-    Build(
+    Mutant(
         "PostgreSQL: settle after the lease's end",
         f"{POSTGRES}/leases/settle.sql",
         " AND lease.expires_at - clock.now > 0",
         "",
         (f"{SETTLE}::test_s2_an_expired_lease_cannot_settle_even_if_nobody_took_it_back[postgres]", MODEL),
     ),
-    Build(
-        "rowcount ignored: whatever was asked for is said to have landed",
+    Mutant(
+        "rowcount ignored: every write counts as done",
         "store/leases.py",
         "        settled = [Settled(*row) for row in rows]\n",
         "        settled = [Settled(end.task_id, end.fence, end.status, False) for end in settlements]\n",
         (f"{SETTLE}::test_each_of_a_batch_is_answered_by_itself",),
     ),
-    Build(
+    Mutant(
         "SQLite: settle without its event",
         f"{SQLITE}/leases/settle.sql",
         "FROM temp.leasehold_ended;\n\nSELECT task_id, fence, status, has_dependents",
         "FROM temp.leasehold_ended WHERE false;\n\nSELECT task_id, fence, status, has_dependents",
         (f"{SETTLE}::test_the_journal_holds_every_attempt_with_its_worker[sqlite]", MODEL),
     ),
-    Build(
+    Mutant(
         "PostgreSQL: settle without its event",
         f"{POSTGRES}/leases/settle.sql",
         "worker, detail, link FROM linked\n)",
         "worker, detail, link FROM linked WHERE false\n)",
         (f"{SETTLE}::test_the_journal_holds_every_attempt_with_its_worker[postgres]", MODEL),
     ),
-    Build(
+    Mutant(
         "SQLite: settle writes its event after the commit",
         f"{SQLITE}/leases/settle.sql",
         "INSERT INTO main.event (task_id, at, name, fence, attempt, worker, detail, mark)\n",
@@ -74,49 +74,49 @@ BUILDS: Final = (
         "INSERT INTO main.event (task_id, at, name, fence, attempt, worker, detail, mark)\n",
         (f"{REFUSED}[sqlite-finishing-event]",),
     ),
-    Build(
+    Mutant(
         "SQLite: claim writes its event after the commit",
         f"{SQLITE}/leases/claim.sql",
         "INSERT INTO main.event (task_id, at, name, fence, attempt, worker, mark)\n",
         "COMMIT;\n\nBEGIN IMMEDIATE;\n\nINSERT INTO main.event (task_id, at, name, fence, attempt, worker, mark)\n",
         (f"{REFUSED}[sqlite-claiming-event]",),
     ),
-    Build(
+    Mutant(
         "the end of a stage is not passed on",
         f"{SQLITE}/leases/settle.sql",
         "WHERE has_dependents AND status <> 'RETRY'",
         "WHERE false",
         ("tests/store/test_advance.py::test_a_stage_runs_when_what_it_waits_for_is_done[sqlite]",),
     ),
-    Build(
+    Mutant(
         "a slot is not freed",
         f"{SQLITE}/leases/settle.sql",
         "(SELECT task_id FROM temp.leasehold_ended WHERE limited)",
         "(SELECT task_id FROM temp.leasehold_ended WHERE false)",
         (f"{LIMITS}::test_every_end_of_a_lease_frees_its_slot",),
     ),
-    Build(
+    Mutant(
         "two claims fill the same slot",
         f"{POSTGRES}/queues/free_slots.sql",
         " FOR UPDATE OF slot SKIP LOCKED",
         "",
         (f"{LIMITS}::test_sixteen_claimers_on_a_limit_of_four_never_exceed_it[postgres]",),
     ),
-    Build(
+    Mutant(
         "a cancelled task ends as it likes",
         f"{POSTGRES}/leases/settle.sql",
         "CASE WHEN lease.cancel_reason IS NOT NULL THEN 'CANCELLED' WHEN item.clash",
         "CASE WHEN item.clash",
         (f"{SETTLE}::test_a_task_asked_to_stop_ends_cancelled_whatever_came_of_it", MODEL),
     ),
-    Build(
+    Mutant(
         "messages are written whatever came of the task",
         f"{SQLITE}/leases/settle.sql",
         "WHERE ended.status = 'DONE' AND ended.deliveries IS NOT NULL",
         "WHERE ended.deliveries IS NOT NULL",
         ("tests/store/test_deliveries.py::test_only_a_task_that_is_done_delivers",),
     ),
-    Build(
+    Mutant(
         "a conflicting message is dropped",
         f"{POSTGRES}/leases/settle.sql",
         "DO UPDATE SET message = delivery.message\n"
@@ -124,42 +124,42 @@ BUILDS: Final = (
         "DO NOTHING",
         (f"{SETTLE}::test_a_message_committed_while_another_for_the_same_recipient_is_written_is_not_dropped",),
     ),
-    Build(
+    Mutant(
         "SQLite: attempts are not counted by the claim",
         f"{SQLITE}/leases/claim.sql",
         "ready.attempt + 1, ready.fence + 1, ready.epoch",
         "ready.attempt, ready.fence + 1, ready.epoch",
         (f"{RECLAIM}::test_an_expired_lease_is_taken_back_and_its_attempt_is_spent[sqlite]", MODEL),
     ),
-    Build(
+    Mutant(
         "PostgreSQL: attempts are not counted by the claim",
         f"{POSTGRES}/leases/claim.sql",
         "attempt + 1 AS attempt",
         "attempt AS attempt",
         (f"{RECLAIM}::test_an_expired_lease_is_taken_back_and_its_attempt_is_spent[postgres]", MODEL),
     ),
-    Build(
+    Mutant(
         "attempts are counted after the run: one that was lost has cost nothing",
         f"{POSTGRES}/leases/reclaim.sql",
         "CASE WHEN why = 'released' THEN attempt - 1 ELSE attempt END",
         "attempt - 1",
         (f"{RECLAIM}::test_an_expired_lease_is_taken_back_and_its_attempt_is_spent[postgres]", MODEL),
     ),
-    Build(
+    Mutant(
         "the fence does not grow",
         f"{SQLITE}/leases/claim.sql",
         "ready.attempt + 1, ready.fence + 1, ready.epoch",
         "ready.attempt + 1, max(1, ready.fence), ready.epoch",
         (f"{SETTLE}::test_s2_a_worker_that_slept_past_its_lease_cannot_settle_the_next_attempt[sqlite]", MODEL),
     ),
-    Build(
+    Mutant(
         "claims wait for each other",
         f"{POSTGRES}/leases/claim.sql",
         " FOR UPDATE SKIP LOCKED",
         "",
         (f"{CLAIM}::test_a_claim_does_not_wait_for_one_that_is_under_way",),
     ),
-    Build(
+    Mutant(
         "a claim's LIMIT in a subquery that the planner may run again",
         f"{POSTGRES}/leases/claim.sql",
         "WHERE ctid = ANY(ARRAY(SELECT place FROM chosen))",
@@ -170,42 +170,42 @@ BUILDS: Final = (
         " LIMIT %(most)s::integer FOR UPDATE OF ready SKIP LOCKED)",
         ("tests/store/db/test_plans.py::test_a_claim_of_one_returns_one_under_hostile_planner_settings",),
     ),
-    Build(
+    Mutant(
         "a paused queue is claimed from",
         f"{SQLITE}/leases/claim.sql",
         "WHERE queue.paused AND (queue.name",
         "WHERE queue.paused AND (false AND queue.name",
         (f"{CLAIM}::test_a_paused_queue_is_not_claimed_from_until_it_is_resumed[sqlite]",),
     ),
-    Build(
+    Mutant(
         "a lease is taken back before its time",
         f"{SQLITE}/leases/reclaim.sql",
         "WHERE item.value ->> 'why' <> 'expired' OR lease.expires_at <= leasehold_now();",
         ";",
         (f"{RECLAIM}::test_a_sweep_never_takes_a_lease_that_was_renewed_after_it_looked[sqlite]",),
     ),
-    Build(
+    Mutant(
         "a lease is taken back from another",
         f"{POSTGRES}/leases/reclaim.sql",
         " AND lease.fence = item.fence\n    JOIN leasehold.task",
         "\n    JOIN leasehold.task",
         (f"{RECLAIM}::test_a_sweep_never_takes_a_newer_lease_of_the_same_task[postgres]", MODEL),
     ),
-    Build(
+    Mutant(
         "a task that kills its workers is tried for ever",
         f"{SQLITE}/leases/reclaim.sql",
         "WHEN task.on_lost = 'bury' OR lease.attempt >= task.attempts_max THEN 'ERROR'",
         "WHEN task.on_lost = 'bury' THEN 'ERROR'",
         (f"{RECLAIM}::test_an_expired_lease_is_taken_back_and_its_attempt_is_spent[sqlite]", MODEL),
     ),
-    Build(
+    Mutant(
         "a released attempt is spent",
         f"{SQLITE}/leases/reclaim.sql",
         "CASE WHEN why = 'released' THEN attempt - 1 ELSE attempt END",
         "attempt",
         (f"{RECLAIM}::test_a_released_lease_spends_no_attempt_and_keeps_its_fence[sqlite]", MODEL),
     ),
-    Build(
+    Mutant(
         "a burial by a sweep leaves no letter",
         f"{SQLITE}/leases/reclaim.sql",
         "WHERE dead.status = 'ERROR';",
@@ -214,7 +214,7 @@ BUILDS: Final = (
             "tests/store/deadletters/test_dead_letters.py::test_a_task_buried_by_a_sweep_leaves_a_letter_as_any_other_burial_does",
         ),
     ),
-    Build(
+    Mutant(
         "an expired lease is renewed",
         f"{SQLITE}/leases/renew.sql",
         " AND lease.expires_at > leasehold_now()",

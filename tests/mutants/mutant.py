@@ -1,4 +1,4 @@
-"""What a broken build is: a text of one file, what stands there instead, and the tests that should find it out."""
+"""What a mutant is: a text of one source file, the text that replaces it, and the tests that should catch it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ POSTGRES: Final = "store/sql/postgres"
 
 
 @dataclass(frozen=True)
-class Build:
-    """One broken build. Its tests are run nearest first: the one that states the promise, then what lies around it."""
+class Mutant:
+    """One mutant. Its tests are run nearest first: the one that states the promise, then those around it."""
 
     name: str
     file: str

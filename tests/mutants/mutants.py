@@ -1,16 +1,16 @@
-"""Builds of the engine that are broken on purpose, each in one place: the suite is as good as what it finds in them."""
+"""Copies of the engine that are broken on purpose, each in one place: the suite is as good as the mutants it catches."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from tests.mutants.contracts import BUILDS as CONTRACTS
-from tests.mutants.effects import BUILDS as EFFECTS
-from tests.mutants.jobs import BUILDS as JOBS
-from tests.mutants.leases import BUILDS as LEASES
-from tests.mutants.mutant import Build
-from tests.mutants.runlocks import BUILDS as RUN_LOCKS
-from tests.mutants.states import BUILDS as STATES
-from tests.mutants.workers import BUILDS as WORKERS
+from tests.mutants.contracts import MUTANTS as CONTRACTS
+from tests.mutants.effects import MUTANTS as EFFECTS
+from tests.mutants.jobs import MUTANTS as JOBS
+from tests.mutants.leases import MUTANTS as LEASES
+from tests.mutants.mutant import Mutant
+from tests.mutants.runlocks import MUTANTS as RUN_LOCKS
+from tests.mutants.states import MUTANTS as STATES
+from tests.mutants.workers import MUTANTS as WORKERS
 
-BUILDS: Final[tuple[Build, ...]] = (*LEASES, *EFFECTS, *JOBS, *WORKERS, *STATES, *RUN_LOCKS, *CONTRACTS)
+MUTANTS: Final[tuple[Mutant, ...]] = (*LEASES, *EFFECTS, *JOBS, *WORKERS, *STATES, *RUN_LOCKS, *CONTRACTS)

@@ -19,7 +19,7 @@ SCENARIOS: dict[str, Plan] = {
     "a queue of one": _plan("narrow"),
     "a queue of one, two jobs, two workers": _plan("narrow", "narrow", workers=2),
     "buried when lost": _plan("fragile"),
-    "buried when lost, beside another": _plan("fragile", "plain", workers=2),
+    "buried when lost, next to another": _plan("fragile", "plain", workers=2),
     "retries": _plan("flaky"),
     "retries, two workers": _plan("flaky", "flaky", workers=2),
     "effects with a look-up": _plan("sure:once"),
@@ -52,5 +52,5 @@ SCENARIOS: dict[str, Plan] = {
     "a cancel among moves": _plan("stepped", cancels=0),
     "pruning": _plan("plain", "plain", prunes=True),
     "pruning a fan-out": _plan("film:fine", prunes=True),
-    "pruning beside a message": _plan("mail:honest", "plain", prunes=True),
+    "pruning next to a message": _plan("mail:honest", "plain", prunes=True),
 }

@@ -1,9 +1,10 @@
-"""Schedules worth keeping: each holds on the engine as it is and breaks the build that it is about.
+"""Schedules worth keeping: each passes on the engine as it is and fails on the mutant that it is about.
 
-To keep one more, take the lines that a failing seed prints under "To keep it", add them to KEPT and name the build of
-`tests/mutants` that has the fault; for a fault that was found in the engine itself, write its mend backwards as a new
-build there. A schedule belongs to its seed's plan and names points of the engine's parts, so both may move on: then the
-second test says that it breaks its build no more, and this prints another one, from the seeds 0 to 1999:
+To keep one more, take the lines that a failing seed prints under "To keep it", add them to KEPT and name the mutant of
+`tests/mutants` that has the fault; for a fault that was found in the engine itself, write its fix backwards as a new
+mutant there. A schedule belongs to its seed's plan and names points of the engine's parts, and both may change: then
+the second test fails because the schedule no longer breaks its mutant, and this prints another one, from the seeds 0
+to 1999:
 
     python -m tests.simulation.test_regressions "SQLite: settle without the fence" 0 2000
 """
@@ -20,8 +21,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.mutants.__main__ import ROOT, sabotage
-from tests.mutants.mutants import BUILDS
+from tests.mutants.__main__ import ROOT, apply
+from tests.mutants.mutants import MUTANTS
 from tests.simulation.run import explain, shorten, simulate
 from tests.simulation.sessions import File
 from tests.simulation.shrink import weigh
@@ -29,11 +30,11 @@ from tests.simulation.shrink import weigh
 
 @dataclass(frozen=True)
 class Kept:
-    """A schedule: the promise that it breaks in a build, the seed of its plan, and the choices that are not usual."""
+    """A schedule: the promise that it breaks in a mutant, the seed of its plan, and the choices that are not usual."""
 
     promise: str
     seed: int
-    build: str
+    mutant: str
     choices: tuple[str, ...]
 
 
@@ -57,7 +58,7 @@ KEPT = (
         "fault 2 of w2.task 8#2: crash",
     )),
     # One worker's clock is an hour ahead.
-    Kept("CLOCK", 3, "SQLite: the clock of whoever writes", (
+    Kept("CLOCK", 3, "SQLite: the clock of the process that writes", (
         "clock 0 of w0.start: 3600",
     )),
     # A provider took the message and its answer was lost: no other fault is needed.
@@ -67,11 +68,11 @@ KEPT = (
 
 @contextmanager
 def broken(name):
-    """Make a copy of the engine in which a build's fault is, and yield how to ask something of it."""
-    (build,) = (build for build in BUILDS if build.name == name)
+    """Make a copy of the engine in which a mutant's fault is, and yield how to ask something of it."""
+    (mutant,) = (mutant for mutant in MUTANTS if mutant.name == name)
     with tempfile.TemporaryDirectory() as folder:
         shutil.copytree(ROOT / "src", Path(folder, "src"), ignore=shutil.ignore_patterns("__pycache__"))
-        sabotage(Path(folder), build)
+        apply(Path(folder), mutant)
         path = f"{folder}/src{os.pathsep}{ROOT}"
         environment = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
 
@@ -82,14 +83,14 @@ def broken(name):
         yield lambda *words: ask(*words).stdout
 
 
-@pytest.mark.parametrize("kept", KEPT, ids=lambda kept: f"{kept.seed} {kept.promise} {kept.build}")
+@pytest.mark.parametrize("kept", KEPT, ids=lambda kept: f"{kept.seed} {kept.promise} {kept.mutant}")
 def test_a_schedule_that_was_kept_breaks_no_promise(file, kept):
     assert simulate(file, kept.seed, kept.choices).problems == []
 
 
-@pytest.mark.parametrize("kept", KEPT, ids=lambda kept: f"{kept.seed} {kept.promise} {kept.build}")
-def test_a_schedule_that_was_kept_breaks_the_build_it_is_about(kept):
-    with broken(kept.build) as ask:
+@pytest.mark.parametrize("kept", KEPT, ids=lambda kept: f"{kept.seed} {kept.promise} {kept.mutant}")
+def test_a_schedule_that_was_kept_breaks_the_mutant_it_is_about(kept):
+    with broken(kept.mutant) as ask:
         assert kept.promise in json.loads(ask("breaks", KEPT.index(kept)))
 
 
@@ -126,8 +127,8 @@ def _answer(file: File, word: str, *numbers: int) -> str:
 
 
 def main(word: str, *numbers: str) -> str:
-    """Answer a question about the engine that is imported here; or, for a build's name, about a copy with its fault."""
-    if any(build.name == word for build in BUILDS):
+    """Answer a question about the engine that is imported here; or, for a mutant's name, about a copy with its fault."""
+    if any(mutant.name == word for mutant in MUTANTS):
         with broken(word) as ask:
             return ask("explain", *numbers)
     with tempfile.TemporaryDirectory() as folder, closing(File(Path(folder) / "world.db")) as file:

@@ -33,8 +33,8 @@ Its p99 is at most the lease and two seconds."""
 def record(part: str, **fields: object) -> None:
     """Append a line, if anybody collects them and the tree has a name: nobody can say what another would prove.
 
-    The line carries the name of the test that wrote it, so that a test that was run again counts once. The broken
-    builds of the mutants are copies without a name.
+    The line carries the name of the test that wrote it, so that a test that was run again counts once. Mutants
+    are copies without a name.
     """
     path = os.environ.get("LEASEHOLD_PROOF")
     if not path or (name := commit()) == UNKNOWN:
@@ -91,7 +91,7 @@ def _commits(lines: list[Line], engine: Callable[[str], str]) -> str:
     names = Counter(str(line["commit"]) for line in lines)
     if len(names) < 2:
         return f"Commit {next(iter(names), 'none')}."
-    told = ", ".join(f"{name} ({count} tests and builds)" for name, count in names.items())
+    told = ", ".join(f"{name} ({count} tests and mutants)" for name, count in names.items())
     return f"Commits {told}; their `src/` is the same, {engine(next(iter(names)))}."
 
 

@@ -49,8 +49,8 @@ def whole() -> list[proof_report.Line]:
             name = f"{wanted.storm} on {database}"
             line = storm(wanted.storm, database=database, test=name, faults=both, measured={"snapshot seconds": 300})
             storms.append(line)
-    builds = [mutant(f"build {number}") for number in range(40)]
-    return [seeds(0, SEEDS - 1), *(points(f"scenario {number}") for number in range(SCENARIOS)), *storms, *builds]
+    mutants = [mutant(f"mutant {number}") for number in range(40)]
+    return [seeds(0, SEEDS - 1), *(points(f"scenario {number}") for number in range(SCENARIOS)), *storms, *mutants]
 
 
 def test_what_a_storm_writes_is_a_line_of_the_document(tmp_path, monkeypatch):
@@ -137,7 +137,7 @@ def test_lines_that_would_count_twice_are_refused_and_the_error_names_what_to_do
 def test_lines_of_two_commits_go_together_if_their_engine_is_the_same():
     lines = [seeds(0, 9), seeds(10, 19, bad=1), seeds(10, 19, commit="def")]
     page = proof_report.page(lines, engine={"abc": "tree", "def": "tree"}.__getitem__)
-    assert "Commits abc (1 tests and builds), def (1 tests and builds); their `src/` is the same, tree." in page
+    assert "Commits abc (1 tests and mutants), def (1 tests and mutants); their `src/` is the same, tree." in page
     assert "20 runs (seeds 0 to 19)" in page
     assert "- abc: Seeds 10 to 19: 1 broken promises." in page
     with pytest.raises(Refused, match="Figures are of one engine"):
