@@ -194,7 +194,7 @@ def test_many_moves_of_one_thing_are_made_one_after_the_other(app, url):
     assert jobs[0].states == {"": "PLANNED", "one": "LOST"}
 
 
-def test_whoever_changes_a_state_by_hand_is_refused_by_the_database(app, url):
+def test_a_change_of_a_state_by_plain_sql_is_refused_by_the_database(app, url):
     @app.job(machine=parcel(app))
     def send(task):
         task.advance("LEASED")

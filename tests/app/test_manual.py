@@ -26,7 +26,7 @@ def send(app):
     return send
 
 
-def test_a_job_is_leased_worked_on_and_ended_by_hand(app, send, url):
+def test_a_job_is_leased_worked_on_and_ended_manually(app, send, url):
     job = send.submit({"number": 3}, key="a")
     held = app.manual.lease(send, owner="clerk", seconds=60)
     assert (held.job_id, held.key, held.owner, held.task.payload, held.task.attempt) == (
@@ -121,7 +121,7 @@ def test_what_is_given_back_is_not_spent_and_may_have_to_wait(app, send):
     assert app.manual.lease(send, owner="clerk").job_id == job.id
 
 
-def test_a_failure_by_hand_is_tried_again_as_the_kind_has_it_and_then_buried(app, send):
+def test_a_failed_manual_lease_is_retried_by_the_policy_of_its_kind_and_then_buried(app, send):
     clock = Clock(app)
     job = send.submit()
     assert app.manual.lease(send, owner="clerk").fail(ConnectionError("no line")) == "READY"
@@ -224,7 +224,7 @@ def test_what_is_not_committed_is_not_leased(app, send, url):
         app.manual.lease(send, owner="clerk")
 
 
-def test_nonsense_is_refused_by_hand_too(app, send):
+def test_nonsense_is_refused_in_manual_leases_too(app, send):
     @app.pipeline("stages").stage
     def one():
         return None

@@ -54,7 +54,7 @@ def test_retry_after_is_seconds_or_a_date_and_anything_else_is_ignored(asked, se
     assert carried(429, {"Retry-After": asked}, now=NOON).retry_after == seconds
 
 
-def test_a_date_is_measured_by_the_answers_own_date_before_the_clock_at_hand():
+def test_a_date_is_measured_by_the_answers_own_date_before_the_local_clock():
     there = {"retry-after": "Sun, 06 Nov 1994 12:02:00 GMT", "DATE": "Sun, 06 Nov 1994 12:01:00 GMT"}
     assert carried(503, there, now=NOON).retry_after == 60
     assert carried(503, there).retry_after == 60

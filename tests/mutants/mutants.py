@@ -1,4 +1,4 @@
-"""Copies of the engine that are broken on purpose, each in one place: the suite is as good as the mutants it catches."""
+"""The engine broken on purpose, each time in one place: the suite is as good as the mutants it catches."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ MUTANTS: Final = (
         f"{SQLITE}/migrations/0001_baseline.sql",
         "WHEN NEW.job_id <> OLD.job_id OR NEW.subject <> OLD.subject OR NEW.machine <> OLD.machine OR NOT EXISTS (",
         "WHEN false AND NOT EXISTS (",
-        (f"{MACHINES}::test_whoever_changes_a_state_by_hand_is_refused_by_the_database[sqlite]",),
+        (f"{MACHINES}::test_a_change_of_a_state_by_plain_sql_is_refused_by_the_database[sqlite]",),
     ),
     Mutant(
         "a move leaves no line in the journal",

@@ -127,7 +127,7 @@ def _answer(file: File, word: str, *numbers: int) -> str:
 
 
 def main(word: str, *numbers: str) -> str:
-    """Answer a question about the engine that is imported here; or, for a mutant's name, about a copy with its fault."""
+    """Answer a question about the engine imported here; or, for a mutant's name, about a copy with its fault."""
     if any(mutant.name == word for mutant in MUTANTS):
         with broken(word) as ask:
             return ask("explain", *numbers)

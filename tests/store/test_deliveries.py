@@ -49,7 +49,7 @@ def test_only_a_task_that_is_done_delivers(store, worker, status):
     assert store.deliveries.list() == []
 
 
-def test_a_recipient_of_a_version_gets_one_row_whoever_delivers_again(store):
+def test_a_recipient_of_a_version_gets_one_row_however_often_it_is_delivered(store):
     (first,) = write(store, post())
     assert write(store, post(), post(version=2)) != [first]
     assert [(one.id, one.version) for one in store.deliveries.list()][-1] == (first, 1)

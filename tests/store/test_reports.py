@@ -174,7 +174,7 @@ def test_a_url_with_unknown_options_is_refused():
         open_store("postgresql://x/y?nonsense=1")
 
 
-def test_a_relative_path_is_meant_from_the_folder_at_hand(tmp_path, monkeypatch):
+def test_a_relative_path_starts_at_the_current_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with contextlib.closing(open_store("sqlite:///here.db")) as store:
         store.prepare()

@@ -95,7 +95,7 @@ def test_one_waiter_may_be_cut_short_in_two_blocks_one_after_the_other():
     assert run_to_end(run) == [0, 0]
 
 
-def test_who_waits_while_nobody_stops_is_left_alone_and_so_is_whoever_waits_for_another_worker():
+def test_a_waiter_is_left_alone_while_its_own_worker_does_not_stop():
     async def run():
         shutdown, calm, go_on = ShutdownGuard(), OnProgress(stopping=False), asyncio.Event()
         staying = asyncio.create_task(block(shutdown, calm, go_on.wait))

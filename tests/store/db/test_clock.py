@@ -94,7 +94,7 @@ def test_a_machine_that_does_not_name_its_boots_never_goes_behind_its_journal():
     assert told(anchor, reading(NOON - HOUR, 200, ""), NOON + 7)[0] == NOON + 7
 
 
-def test_a_clock_set_by_hand_follows_nothing():
+def test_a_clock_set_by_a_test_does_not_advance():
     anchor = Anchor(manual=NOON)
     assert not sqlite_clock.is_stale(anchor, reading(0, 0))
     assert sqlite_clock.now(anchor, reading(NOON + HOUR, 5)) == NOON

@@ -78,7 +78,7 @@ def test_one_connection_is_lent_again_and_again(kept):
     assert pid(kept) == pid(kept)
 
 
-def test_whoever_finds_it_taken_gets_a_connection_of_their_own(kept):
+def test_a_caller_that_finds_the_connection_taken_gets_another(kept):
     with kept.lent() as first, kept.lent() as second:
         assert first is not second
     assert (first.closed, second.closed) == (False, True)

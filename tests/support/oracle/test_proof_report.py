@@ -183,7 +183,7 @@ def test_a_run_that_shows_everything_is_reported_as_complete():
         ),
         ({"part": "storm", "repickups": {"count": 1, "p99": 4.5}}, "p99 of re-pickup within 4 s; it was 4.50 s."),
         ({"part": "storm", "repickups": {"count": 0, "p99": None}}, "p99 of re-pickup; nothing was picked up again."),
-        ({"part": "mutants", "caught": None}, "The mutant 'build 0' found out: it survived."),
+        ({"part": "mutants", "caught": None}, "The mutant 'mutant 0' found out: it survived."),
         ({"part": "mutants", "commit": "abc-dirty"}, "The tree had changes that are in no commit"),
     ],
 )

@@ -39,7 +39,7 @@ def test_without_a_schema_every_function_names_what_to_do(connect):
         plan(connect())
 
 
-def test_a_job_is_planned_once_whoever_plans_it(conn, connect):
+def test_a_job_is_planned_once_however_many_plan_it(conn, connect):
     job = plan(conn)
     assert isinstance(job, str)
     assert {plan(conn), plan(connect())} == {job}
