@@ -8,6 +8,7 @@ import re
 import struct
 import termios
 from contextlib import closing
+from operator import itemgetter
 
 import pytest
 
@@ -86,7 +87,12 @@ def test_json_carries_hostile_data_whole_and_in_ascii(app, command):
         assert (found["key"], found["payload"]["name"]) == (hostile, hostile)
 
 
-COLUMNS = (Column("ID", right=True), Column("KEY", rank=2, flexible=True), Column("WHEN", rank=3), Column("STATUS"))
+COLUMNS = (
+    Column("ID", itemgetter(0), right=True),
+    Column("KEY", itemgetter(1), rank=2, flexible=True),
+    Column("WHEN", itemgetter(2), rank=3),
+    Column("STATUS", itemgetter(3)),
+)
 ROWS = [[7, "a" * 60, "10 min ago", "READY"], [4711, "漢字" * 20, "1 s ago", "DONE"]]
 
 

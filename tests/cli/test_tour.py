@@ -12,10 +12,9 @@ import pytest
 from leasehold import Leasehold
 from leasehold.cli.exit_codes import ExitCode
 from leasehold.cli.tour.command import HANDLERS, LOG, worker_spec
-from leasehold.cli.tour.evidence import StartLog, judge
+from leasehold.cli.tour.evidence import StartLog
 from leasehold.cli.tour.jobs import make_tour
-from leasehold.cli.tour.run import TourPlan, TourRun
-from leasehold.cli.tour.screen import Screen
+from leasehold.cli.tour.run import Screen, TourPlan, TourRun
 from leasehold.processes import WorkerProcesses
 from tests.support.wait import until
 
@@ -107,7 +106,9 @@ def test_a_tour_whose_workers_cannot_work_reports_that_everything_was_lost(url, 
     tour = make_tour("x", str(log), url)
     with closing(tour.app), WorkerProcesses(worker_spec(tmp_path, "nowhere:", "x"), 1) as workers:
         plan = TourPlan(jobs=20, kills=1, workers=1)
-        result = judge(TourRun(tour, workers, StartLog(log), plan, Screen()).run())
+        run = TourRun(tour, workers, StartLog(log), plan, Screen())
+        run.run()
+        result = run.result()
     assert (len(result.lost), result.holds) == (21, False)
     assert "workers ended without being stopped, with exit codes [2]" in capsys.readouterr().out
     assert "error URL_INVALID: " in (tmp_path / LOG).read_text()

@@ -1,13 +1,13 @@
 """The tour's result on invented evidence: a run that lost, doubled or contradicted something is never called good."""
 
-import dataclasses
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from leasehold.cli.tour.evidence import AttemptStart, Evidence, StartLog, judge
-from leasehold.cli.tour.run import TourPlan, is_kill_due
-from leasehold.cli.tour.screen import TourProgress, print_result
+from leasehold.cli.tour.command import print_result
+from leasehold.cli.tour.evidence import AttemptStart, StartLog, judge
+from leasehold.cli.tour.run import TourPlan, TourProgress, is_kill_due
 from leasehold.errors import Broken
 from leasehold.store.reports import JournalCounts
 
@@ -19,15 +19,17 @@ TWICE = JournalCounts(
     task_id=2, job_id=2, status="DONE", fence=2, outcomes=1, claims=2, releases=0, reclaims=1, endings=1
 )
 STARTS = [AttemptStart(1, 1, 1, 1, 100), AttemptStart(2, 2, 1, 1, 100), AttemptStart(2, 2, 2, 2, 101)]
-GOOD = Evidence(jobs={1, 2}, journal_counts=[ONCE, TWICE], starts=STARTS, kills_wanted=1, kills=1, seconds=1.0)
+GOOD: dict[str, Any] = {
+    "jobs": {1, 2}, "journal_counts": [ONCE, TWICE], "starts": STARTS, "kills_wanted": 1, "kills": 1, "seconds": 1.0,
+}  # fmt: skip
 
 
-def doctored(**changes) -> Evidence:
-    return dataclasses.replace(GOOD, **changes)
+def doctored(**changes) -> dict[str, Any]:
+    return GOOD | changes
 
 
 def test_a_good_run_is_called_good():
-    result = judge(GOOD)
+    result = judge(**GOOD)
     assert result.holds
     assert (result.submitted, result.done, result.seen) == (2, 2, 2)
     assert (result.lost, result.settled_twice, result.contradictions) == ([], [], [])
@@ -51,7 +53,7 @@ BAD = {
 
 @pytest.mark.parametrize(("evidence", "sentence"), BAD.values(), ids=BAD)
 def test_a_run_that_lost_doubled_or_contradicted_something_is_never_called_good(evidence, sentence, capsys):
-    result = judge(evidence)
+    result = judge(**evidence)
     assert not result.holds
     print_result(result)
     shown = capsys.readouterr().out
@@ -63,7 +65,7 @@ def test_a_task_of_a_pipeline_counts_for_its_job_and_a_task_of_others_not_at_all
     part = replace(ONCE, task_id=3, endings=2)
     stranger = replace(ONCE, task_id=9, job_id=9, endings=2)
     result = judge(
-        doctored(journal_counts=[ONCE, TWICE, part, stranger], starts=[*STARTS, AttemptStart(1, 3, 1, 1, 100)])
+        **doctored(journal_counts=[ONCE, TWICE, part, stranger], starts=[*STARTS, AttemptStart(1, 3, 1, 1, 100)])
     )
     assert result.settled_twice == [3]
     assert (result.submitted, result.done) == (2, 2)
@@ -71,8 +73,8 @@ def test_a_task_of_a_pipeline_counts_for_its_job_and_a_task_of_others_not_at_all
 
 def test_a_revived_task_may_end_once_more_and_not_twice_more():
     revived = replace(TWICE, endings=2, outcomes=2, revivals=1)
-    assert judge(doctored(journal_counts=[ONCE, revived])).holds
-    assert judge(doctored(journal_counts=[ONCE, replace(revived, endings=3)])).settled_twice == [2]
+    assert judge(**doctored(journal_counts=[ONCE, revived])).holds
+    assert judge(**doctored(journal_counts=[ONCE, replace(revived, endings=3)])).settled_twice == [2]
 
 
 PLAN = TourPlan(jobs=100, kills=3, workers=3)

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from leasehold.cli.exit_codes import ExitCode, exit_code_of
-from leasehold.cli.jobs.verify import verify
+from leasehold.cli.jobs.record import verify
 from leasehold.errors import RecordDamaged
 from leasehold.insight.verify.verify import verify_file
 from leasehold.model.journal.record import HashChain

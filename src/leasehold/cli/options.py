@@ -1,19 +1,27 @@
-"""What commands share: help with examples, `--url`, `--json`, and an app that is open while the command runs."""
+"""What commands share: help with examples, `--url`, `--json`, and the database or the app that they work on."""
 
+import importlib
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from typing import Any, Final, TypeVar
+from inspect import cleandoc
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final
 
 import click
 
 from leasehold import Leasehold
-from leasehold.errors import SchemaMissing
+from leasehold.errors import AppInvalid, LeaseholdError, Misuse, SchemaMissing
 from leasehold.store.db.sqlite import SqliteDialect
 
 URL_KEY: Final = "leasehold.url"
 JOB_ID: Final = click.IntRange(1, 2**63 - 1)
-F = TypeVar("F", bound=Callable[..., Any])
+URL_DEFAULT: Final = (
+    "Default: LEASEHOLD_URL, else sqlite:///leasehold.db. Others can read a command line: keep passwords in"
+    " LEASEHOLD_URL."
+)
 
 
 def help_with_examples(text: str, examples: Sequence[str]) -> str:
@@ -22,28 +30,40 @@ def help_with_examples(text: str, examples: Sequence[str]) -> str:
     return "\n\n".join((text, "\b\n" + "\n".join((head, *(f"  {line}" for line in examples)))))
 
 
-def url_option(function: F) -> F:
-    """Add `--url`, which may stand before or after the command's name."""
-    return url_option_with_default(
-        "Default: LEASEHOLD_URL, else sqlite:///leasehold.db. Others can read a command line: keep passwords in"
-        " LEASEHOLD_URL."
-    )(function)
+class Command(click.Command):
+    """A command whose help is the docstring of its function and examples. Its last option is `--url`.
+
+    `url` explains the default of that option, which may stand before or after the command's name.
+    """
+
+    def __init__(self, *args: Any, examples: Sequence[str], url: str = URL_DEFAULT, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.help = help_with_examples(cleandoc(self.help or ""), examples)
+        help_text = f"The database: sqlite:///file.db or postgresql://host/name. {url}"
+        self.params += [click.Option(["--url"], metavar="URL", expose_value=False, callback=_remember, help=help_text)]
 
 
-def url_option_with_default(default: str) -> Callable[[F], F]:
-    """Add `--url` with its own explanation of the default."""
-    return click.option(
-        "--url",
-        metavar="URL",
-        expose_value=False,
-        callback=_remember,
-        help=f"The database: sqlite:///file.db or postgresql://host/name. {default}",
-    )
+class Group(Command, click.Group):
+    """A group of such commands."""
+
+    def subcommand(self, *examples: str, **settings: Any) -> Callable[[Callable[..., Any]], click.Command]:
+        return self.command(cls=Command, examples=examples, **settings)
 
 
-def json_option(function: F) -> F:
-    """Add `--json`."""
-    return click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")(function)
+def command(*examples: str, **settings: Any) -> Callable[[Callable[..., Any]], Command]:
+    return click.command(cls=Command, examples=examples, **settings)
+
+
+def group(*examples: str, **settings: Any) -> Callable[[Callable[..., Any]], Group]:
+    return click.group(cls=Group, examples=examples, **settings)
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+
+
+def _remember(context: click.Context, _: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        context.meta[URL_KEY] = value
 
 
 def given_url() -> str | None:
@@ -52,29 +72,63 @@ def given_url() -> str | None:
     return found
 
 
-def export_url() -> None:
-    """Put the command line's URL into LEASEHOLD_URL, where an app that is imported next reads it."""
-    if url := given_url():
-        os.environ["LEASEHOLD_URL"] = url
-
-
 @contextmanager
 def open_app(*, must_exist: bool = True) -> Iterator[Leasehold]:
     """Open the command's database. A command that only reads never creates a SQLite file."""
     with closing(Leasehold(given_url())) as app:
         if must_exist:
-            check_file_exists(app)
+            dialect = app.store.database.dialect
+            if isinstance(dialect, SqliteDialect) and not dialect.path.exists():
+                raise SchemaMissing(f"There is no file {dialect.path}.")
         app.store.prepare()
         yield app
 
 
-def check_file_exists(app: Leasehold) -> None:
-    """Raise if the database is a file that does not exist."""
-    dialect = app.store.database.dialect
-    if isinstance(dialect, SqliteDialect) and not dialect.path.exists():
-        raise SchemaMissing(f"There is no file {dialect.path}.")
+def find_app(name: str) -> Leasehold:
+    """Import the module, with this folder on the path, and return its app; `AppInvalid` names what is missing."""
+    module_name, found, attribute = name.partition(":")
+    attribute = attribute if found else "app"
+    if not (module_name and attribute):
+        raise AppInvalid(f"Got '{name}'; write it like shop.jobs:app.")
+    if url := given_url():
+        os.environ["LEASEHOLD_URL"] = url  # where the app that is imported next reads it
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.insert(0, here)
+    module = _import(module_name)
+    app = getattr(module, attribute, None)
+    if not isinstance(app, Leasehold):
+        raise AppInvalid(_complaint(module, attribute))
+    if url and app.url != url:
+        app.close()
+        remedy = "write `Leasehold()` without a URL there, or drop --url"
+        raise Misuse(f"'{name}' names its own URL, so --url would be ignored; {remedy}.")
+    return app
 
 
-def _remember(context: click.Context, _: click.Parameter, value: str | None) -> None:
-    if value is not None:
-        context.meta[URL_KEY] = value
+def _import(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except LeaseholdError:
+        raise
+    except ModuleNotFoundError as error:
+        if error.name and (name == error.name or name.startswith(f"{error.name}.")):
+            raise AppInvalid(f"There is no module '{error.name}' in this folder or on the path.") from None
+        raise AppInvalid(f"Importing '{name}' failed: {error}; install what is missing.") from error
+    except (Exception, SystemExit) as error:
+        cause = f"{type(error).__name__}: {error}".removesuffix(": ")
+        raise AppInvalid(f"Importing '{name}' failed{_place(error)}: {cause}.") from error
+
+
+def _place(error: BaseException) -> str:
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return f" in {trace.tb_frame.f_code.co_filename}, line {trace.tb_lineno}" if trace is not None else ""
+
+
+def _complaint(module: ModuleType, attribute: str) -> str:
+    apps = sorted(name for name, value in vars(module).items() if isinstance(value, Leasehold))
+    hint = f"Its apps: {', '.join(apps)}." if apps else "It has none: write `app = Leasehold()` there."
+    if not hasattr(module, attribute):
+        return f"'{module.__name__}' has no '{attribute}'. {hint}"
+    return f"'{module.__name__}:{attribute}' is of type {type(getattr(module, attribute)).__name__}. {hint}"

@@ -12,7 +12,7 @@ import click
 
 from leasehold.app.facade import DEFAULT_URL
 from leasehold.cli.exit_codes import MEANINGS, ExitCode, exit_code_of
-from leasehold.cli.options import URL_KEY, help_with_examples, url_option
+from leasehold.cli.options import URL_KEY, Group
 from leasehold.cli.table import echo
 from leasehold.cli.text import printable
 from leasehold.errors import LeaseholdError
@@ -24,30 +24,30 @@ if TYPE_CHECKING:
 PIPELINES: Final = "leasehold.pipelines"
 # A command is imported when it is called, so that starting one does not import the others.
 COMMANDS: Final = {
-    "cancel": "jobs.cancel",
+    "cancel": "jobs.submit",
     "contracts": "operator.contracts",
     "dead": "operator.dead",
     "deliveries": "operator.deliveries",
-    "doctor": "operator.doctor",
+    "doctor": "operator.database",
     "effects": "jobs.effects",
     "events": "jobs.events",
-    "export": "jobs.export",
+    "export": "jobs.record",
     "jobs": "jobs.jobs",
-    "migrate": "operator.migrate",
+    "migrate": "operator.database",
     "orchestrate": "operator.worker",
-    "prune": "operator.prune",
+    "prune": "operator.database",
     "queues": "operator.queues",
     "relay": "operator.deliveries",
-    "replay": "jobs.replay",
+    "replay": "jobs.record",
     "show": "jobs.show",
     "submit": "jobs.submit",
     "tour": "tour.command",
-    "verify": "jobs.verify",
+    "verify": "jobs.record",
     "worker": "operator.worker",
 }
 
 
-class Root(click.Group):
+class Root(Group):
     """Runs a command; an error of Leasehold becomes one line and an exit code."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 — the same in every context
@@ -99,20 +99,16 @@ def _discard_stdout() -> None:
 @click.group(
     cls=Root,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    help=help_with_examples(
-        "Jobs held by leases, on SQLite and on PostgreSQL: not lost, not done twice, and on the record.",
-        [
-            "leasehold tour                                    watch it survive kill -9",
-            "leasehold worker shop.jobs:app                    run the jobs of an app",
-            "leasehold submit welcome '{\"user_id\": 7}' --wait  submit one and wait for it",
-            "leasehold jobs --status ERROR                     list what failed",
-        ],
-    ),
+    examples=[
+        "leasehold tour                                    watch it survive kill -9",
+        "leasehold worker shop.jobs:app                    run the jobs of an app",
+        "leasehold submit welcome '{\"user_id\": 7}' --wait  submit one and wait for it",
+        "leasehold jobs --status ERROR                     list what failed",
+    ],
 )
 @click.version_option(package_name="leasehold")
-@url_option
 def root() -> None:
-    """Jobs held by leases."""
+    """Jobs held by leases, on SQLite and on PostgreSQL: not lost, not done twice, and on the record."""
 
 
 def main() -> None:

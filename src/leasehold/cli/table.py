@@ -7,13 +7,16 @@ Colours are added to finished cells only, and click takes them off again when th
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final, TypeVar
 
 import click
+from msgspec import to_builtins
 
-from leasehold.cli.text import display_width, printable, truncate
+from leasehold.cli.text import display_width, json_document, printable, truncate
+
+T = TypeVar("T")
 
 GAP: Final = "  "
 FLEXIBLE_MIN: Final = 8
@@ -30,9 +33,13 @@ COLOURS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column. `flexible` may be cut; a higher `rank` is left out earlier when there is no room."""
+    """One column: its title, and what it shows of an item.
+
+    One that is `flexible` may be cut; a higher `rank` is left out earlier when there is no room.
+    """
 
     title: str
+    value: Callable[[Any], object]
     rank: int = 0
     flexible: bool = False
     right: bool = False
@@ -43,9 +50,27 @@ def echo(text: str = "", *, error: bool = False) -> None:
     click.echo(text, err=error, color=False if "NO_COLOR" in os.environ else None)
 
 
-def print_table(columns: Sequence[Column], rows: Sequence[Sequence[object]]) -> None:
-    for line in format_table(columns, rows, terminal_width()):
+def print_lines(lines: Iterable[str]) -> None:
+    for line in lines:
         echo(line)
+
+
+def print_table(columns: Sequence[Column], items: Iterable[object]) -> None:
+    print_lines(format_table(columns, items, terminal_width()))
+
+
+def print_found(found: T, render: Callable[[T], None], *, as_json: bool) -> None:
+    """Print what a command found, for programs or for people."""
+    if as_json:
+        echo(json_document(_plain(found)))
+    else:
+        render(found)
+
+
+def _plain(found: Any) -> Any:
+    if isinstance(found, list | tuple):
+        return [_plain(item) for item in found]
+    return found.plain() if hasattr(found, "plain") else to_builtins(found)
 
 
 def terminal_width() -> int | None:
@@ -53,24 +78,27 @@ def terminal_width() -> int | None:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
-def format_table(columns: Sequence[Column], rows: Sequence[Sequence[object]], width: int | None) -> list[str]:
+def format_table(columns: Sequence[Column], items: Iterable[object], width: int | None) -> list[str]:
     """Return the lines of a table, the head first."""
-    texts = [[column.title for column in columns], *([printable(cell) for cell in row] for row in rows)]
+    texts = [[column.title for column in columns]]
+    texts += [[printable(column.value(item)) for column in columns] for item in items]
     widths = [max(display_width(row[index]) for row in texts) for index in range(len(columns))]
     kept = list(range(len(columns)))
     if width is not None:
         kept = _keep(columns, widths, width)
         widths = _squeeze(columns, widths, kept, width)
     head, *body = ([_fit(row[index], widths[index], columns[index]) for index in kept] for row in texts)
-    lines = [click.style(GAP.join(head).rstrip(), bold=True)]
-    return lines + [_join(row) for row in body]
+    return [click.style(GAP.join(head).rstrip(), bold=True), *map(_join, body)]
 
 
 def _join(row: Sequence[str]) -> str:
     """Join cells, in colours, with nothing left blank at the end."""
     while len(row) > 1 and not row[-1].strip():
         row = row[:-1]
-    return GAP.join(_colour(cell) for cell in (*row[:-1], row[-1].rstrip()))
+    cells = (*row[:-1], row[-1].rstrip())
+    return GAP.join(
+        click.style(cell, fg=COLOURS[name]) if (name := cell.strip()) in COLOURS else cell for cell in cells
+    )
 
 
 def _keep(columns: Sequence[Column], widths: Sequence[int], width: int) -> list[int]:
@@ -105,8 +133,3 @@ def _fit(text: str, width: int, column: Column) -> str:
     shown = truncate(text, width)
     padding = " " * (width - display_width(shown))
     return padding + shown if column.right else shown + padding
-
-
-def _colour(cell: str) -> str:
-    colour = COLOURS.get(cell.strip())
-    return cell if colour is None else click.style(cell, fg=colour)

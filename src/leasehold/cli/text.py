@@ -78,6 +78,18 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def stage_text(stage: str | None, segment: int | None) -> str:
+    return stage or "" if segment is None else f"{stage} [{segment}]"
+
+
+def failure_text(failure: dict[str, Any] | None) -> str:
+    return "" if failure is None else printable(f"{failure.get('error_class')}: {failure.get('message')}")
+
+
+def utc(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M:%S} UTC"
+
+
 def parse_count(text: str) -> int | None:
     """Parse a whole number; None if it is not one."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= DIGITS_MAX else None

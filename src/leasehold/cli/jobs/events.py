@@ -8,7 +8,7 @@ from typing import Any, Final
 import click
 
 from leasehold import clock
-from leasehold.cli.options import JOB_ID, help_with_examples, json_option, open_app, url_option
+from leasehold.cli.options import JOB_ID, command, json_option, open_app
 from leasehold.cli.table import echo
 from leasehold.cli.text import count, json_line, printable
 from leasehold.errors import OptionInvalid
@@ -23,27 +23,21 @@ from leasehold.store.journal import JournalLine
 PAUSE_SECONDS: Final = 0.25
 
 
-@click.command(
-    help=help_with_examples(
-        "Show the journal.\n\nOf one job, or of all, in the order of its numbers. --follow prints new lines until"
-        " Ctrl-C. --out keeps it as lines of JSON in a file that survives a crash: the same command continues after its"
-        " last whole line. One process writes to a file at a time; a file that was edited, or is of another job or"
-        " database, is refused.",
-        [
-            "leasehold events 4711",
-            "leasehold events --after 1200 --json",
-            "leasehold events --follow --out journal.ndjson",
-        ],
-    )
+@command(
+    "leasehold events 4711", "leasehold events --after 1200 --json", "leasehold events --follow --out journal.ndjson"
 )
 @click.argument("job_id", metavar="[JOB]", type=JOB_ID, required=False)
 @click.option("--follow", is_flag=True, help="Print new lines until Ctrl-C.")
 @click.option("--out", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="Append to this file.")
 @click.option("--after", metavar="ID", type=click.IntRange(0, 2**63 - 1), help="Only lines after this one.")
 @json_option
-@url_option
 def events(job_id: int | None, *, follow: bool, out: Path | None, after: int | None, as_json: bool) -> None:
-    """Show the journal."""
+    """Show the journal.
+
+    Of one job, or of all, in the order of its numbers. --follow prints new lines until Ctrl-C. --out keeps it as lines
+    of JSON in a file that survives a crash: the same command continues after its last whole line. One process writes to
+    a file at a time; a file that was edited, or is of another job or database, is refused.
+    """
     if out is not None and after is not None:
         raise OptionInvalid("--out continues where its file ends; drop --after.")
     with open_app() as app:

@@ -6,73 +6,89 @@ from typing import Any, Final
 
 import click
 
-from leasehold.cli.options import JOB_ID, help_with_examples, json_option, open_app, url_option
-from leasehold.cli.table import Column, echo, print_table
-from leasehold.cli.text import ago, count, duration, json_document, json_line, printable
+from leasehold.cli.options import JOB_ID, command, json_option, open_app
+from leasehold.cli.table import Column, echo, print_found, print_lines, print_table
+from leasehold.cli.text import ago, count, duration, failure_text, json_line, printable, stage_text, utc
 from leasehold.insight.read import timeline
 from leasehold.insight.read.jobs import JobSnapshot
-from leasehold.insight.read.timeline import JobPart, Moment, Timeline
+from leasehold.insight.read.timeline import JobPart, Timeline
 
 SEGMENTS_SHOWN: Final = 40
 LETTERS_SHOWN: Final = 5
 URGENCY: Final = ("ERROR", "RUNNING", "READY", "NEW", "CANCELLED", "DONE")
+
+
+def _lease(part: JobPart) -> str:
+    if part.holder is not None:
+        left = part.holder.expires_in
+        expiry = f"expires in {duration(left)}" if left >= 0 else f"expired {duration(-left)} ago"
+        return f"{part.holder.host}:{part.holder.pid}, {expiry}"
+    if part.due_in is not None and part.due_in > 0:
+        return f"due in {duration(part.due_in)}"
+    return ""
+
+
 PARTS: Final = (
-    Column("TASK", right=True),
-    Column("STAGE", rank=1, flexible=True),
-    Column("STATUS"),
-    Column("ATTEMPT", rank=3),
-    Column("LEASE", rank=4, flexible=True),
-    Column("PROGRESS", rank=5, flexible=True),
-    Column("FAILURE", rank=2, flexible=True),
+    Column("TASK", lambda part: part.id, right=True),
+    Column(
+        "STAGE",
+        lambda part: ("" if part.segment is None else "  ") + stage_text(part.stage, part.segment),
+        rank=1,
+        flexible=True,
+    ),
+    Column("STATUS", lambda part: part.status),
+    Column("ATTEMPT", lambda part: f"{part.attempt}/{part.attempts_max}" if part.attempt else "", rank=3),
+    Column("LEASE", _lease, rank=4, flexible=True),
+    Column("PROGRESS", lambda part: _progress(part.progress), rank=5, flexible=True),
+    Column("FAILURE", lambda part: failure_text(part.failure), rank=2, flexible=True),
 )
 MOMENTS: Final = (
-    Column("SINCE", right=True),
-    Column("TASK", rank=1, right=True),
-    Column("EVENT"),
-    Column("ATTEMPT", rank=3, right=True),
-    Column("WORKER", rank=4, right=True),
-    Column("DETAIL", rank=2, flexible=True),
+    Column("SINCE", lambda moment: f"+{moment.since:.3f} s", right=True),
+    Column("TASK", lambda moment: moment.task_id, rank=1, right=True),
+    Column("EVENT", lambda moment: moment.name),
+    Column("ATTEMPT", lambda moment: moment.attempt or "", rank=3, right=True),
+    Column("WORKER", lambda moment: moment.worker or "", rank=4, right=True),
+    Column("DETAIL", lambda moment: "" if moment.detail is None else _detail(moment.detail), rank=2, flexible=True),
 )
 
 
-@click.command(
-    help=help_with_examples(
-        "Show a job in full.\n\nIts payload and result; its stages and segments with attempts, leases, progress and"
-        " failures; and its journal as a time line that starts with the submit.",
-        ["leasehold show 4711", "leasehold show 4711 --events 1000 --json"],
-    )
-)
+@command("leasehold show 4711", "leasehold show 4711 --events 1000 --json")
 @click.argument("job_id", metavar="JOB", type=JOB_ID)
 @click.option(
     "--events", type=click.IntRange(0, 50_000), default=200, show_default=True, help="Number of latest journal lines."
 )
 @json_option
-@url_option
 def show(job_id: int, *, events: int, as_json: bool) -> None:
+    """Show a job in full.
+
+    Its payload and result; its stages and segments with attempts, leases, progress and failures; and its journal as a
+    time line that starts with the submit.
+    """
     with open_app() as app:
         found = timeline.read(app.store, job_id, lines=events)
-    if as_json:
-        echo(json_document(found.plain()))
-        return
-    for line in (*_heading(found.job), *_letters(found)):
-        echo(line)
-    echo()
+    print_found(found, _print, as_json=as_json)
+
+
+def _print(found: Timeline) -> None:
+    print_lines((*_heading(found.job), *_letters(found), ""))
     _print_parts(found)
     echo()
-    _print_moments(found)
+    if found.earlier:
+        echo(f"{count(found.earlier, 'earlier line')} left out; --events shows more")
+    print_table(MOMENTS, found.moments)
 
 
 def _heading(job: JobSnapshot) -> Iterable[str]:
     yield f"job {job.id}  {printable(job.kind)}  {job.status.value}"
     yield f"  key        {printable(job.key)}"
-    yield f"  submitted  {job.created_at:%Y-%m-%d %H:%M:%S} UTC, {ago(job.created_at)}"
+    yield f"  submitted  {utc(job.created_at)}, {ago(job.created_at)}"
     if job.finished_at is not None:
         yield f"  took       {duration((job.finished_at - job.created_at).total_seconds())}"
     yield f"  payload    {json_line(job.payload)}"
     if job.output is not None:
         yield f"  output     {json_line(job.output)}"
     if job.failure is not None:
-        yield f"  failure    {_failure(job.failure)}"
+        yield f"  failure    {failure_text(job.failure)}"
         yield from (f"             {printable(line)}" for line in str(job.failure.get("stack", "")).splitlines())
 
 
@@ -89,17 +105,13 @@ def _print_parts(found: Timeline) -> None:
     shown = [part for part in found.parts if part.segment is None]
     for stage in sorted(filter(None, stages)):
         segments = [part for part in found.parts if part.segment is not None and part.stage == stage]
-        shown += sorted(_pressing(segments), key=lambda part: part.id)
+        urgent = sorted(segments, key=lambda part: (URGENCY.index(part.status), part.segment))[:SEGMENTS_SHOWN]
+        shown += sorted(urgent, key=lambda part: part.id)
         if len(segments) > SEGMENTS_SHOWN:
             tally = ", ".join(f"{groups[stage, status]} {status}" for status in URGENCY if groups[stage, status])
             total = f"{printable(stage)}: {count(len(segments), 'segment')}"
             echo(f"{total}: {tally}; {SEGMENTS_SHOWN} are shown, --json prints all")
-    print_table(PARTS, [_part_row(part) for part in _in_order(shown)])
-
-
-def _pressing(segments: Sequence[JobPart]) -> list[JobPart]:
-    """Return the most urgent segments: failed, then running, then done."""
-    return sorted(segments, key=lambda part: (URGENCY.index(part.status), part.segment))[:SEGMENTS_SHOWN]
+    print_table(PARTS, _in_order(shown))
 
 
 def _in_order(parts: Sequence[JobPart]) -> list[JobPart]:
@@ -113,42 +125,11 @@ def _in_order(parts: Sequence[JobPart]) -> list[JobPart]:
     )
 
 
-def _part_row(part: JobPart) -> list[object]:
-    stage = "" if part.stage is None else part.stage if part.segment is None else f"  {part.stage} [{part.segment}]"
-    attempt = f"{part.attempt}/{part.attempts_max}" if part.attempt else ""
-    return [part.id, stage, part.status, attempt, _lease(part), _progress(part.progress), _failure(part.failure)]
-
-
-def _lease(part: JobPart) -> str:
-    if part.holder is not None:
-        left = part.holder.expires_in
-        expiry = f"expires in {duration(left)}" if left >= 0 else f"expired {duration(-left)} ago"
-        return f"{part.holder.host}:{part.holder.pid}, {expiry}"
-    if part.due_in is not None and part.due_in > 0:
-        return f"due in {duration(part.due_in)}"
-    return ""
-
-
 def _progress(progress: Any) -> str:
     if not isinstance(progress, dict):
         return ""
     done = f"{progress.get('done')}/{progress['total']}" if "total" in progress else str(progress.get("done"))
     return f"{done} {progress.get('message', '')}".strip()
-
-
-def _failure(failure: dict[str, Any] | None) -> str:
-    return "" if failure is None else printable(f"{failure.get('error_class')}: {failure.get('message')}")
-
-
-def _print_moments(found: Timeline) -> None:
-    if found.earlier:
-        echo(f"{count(found.earlier, 'earlier line')} left out; --events shows more")
-    print_table(MOMENTS, [_moment_row(moment) for moment in found.moments])
-
-
-def _moment_row(moment: Moment) -> list[object]:
-    detail = "" if moment.detail is None else _detail(moment.detail)
-    return [f"+{moment.since:.3f} s", moment.task_id, moment.name, moment.attempt or "", moment.worker or "", detail]
 
 
 def _detail(detail: Any) -> str:

@@ -1,15 +1,13 @@
-"""`leasehold submit`: one job, from the command line or from a program's standard output."""
+"""`leasehold submit`: one job, from the command line or from a program's standard output; and `leasehold cancel`."""
 
 import sys
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 
 import click
 
-from leasehold import Job, Leasehold, Status, canonical
+from leasehold import Job, Status, canonical
 from leasehold.cli.exit_codes import ExitCode
-from leasehold.cli.modules import find_app
-from leasehold.cli.options import help_with_examples, json_option, open_app, url_option
+from leasehold.cli.options import JOB_ID, command, find_app, json_option, open_app
 from leasehold.cli.table import echo
 from leasehold.cli.text import json_document, json_line, printable
 from leasehold.errors import PayloadInvalid
@@ -18,18 +16,10 @@ from leasehold.model.limits import DELAY_SECONDS_MAX
 from leasehold.model.names import check_range
 
 
-@click.command(
-    help=help_with_examples(
-        "Submit a job and print its id.\n\nPAYLOAD is a JSON object whose fields become the handler's arguments; '-'"
-        " reads it from standard input. KIND must be known: a worker of its app has started once on this database, or"
-        " --app names the app. With --key the same job is submitted only once, however often this is run. With --wait"
-        " the exit code is 1 unless the job ends DONE, and 3 if it takes longer than --timeout.",
-        [
-            "leasehold submit welcome '{\"user_id\": 7}' --key welcome:7",
-            "leasehold submit review '{\"change\": 4711}' --key cl-4711 --version 2",
-            'echo \'{"path": "a.md"}\' | leasehold submit film - --app shop.films:app --wait --timeout 60',
-        ],
-    )
+@command(
+    "leasehold submit welcome '{\"user_id\": 7}' --key welcome:7",
+    "leasehold submit review '{\"change\": 4711}' --key cl-4711 --version 2",
+    'echo \'{"path": "a.md"}\' | leasehold submit film - --app shop.films:app --wait --timeout 60',
 )
 @click.argument("kind")
 @click.argument("payload", default="{}", metavar="[PAYLOAD|-]")
@@ -41,7 +31,6 @@ from leasehold.model.names import check_range
 @click.option("--timeout", type=float, metavar="S", help="Wait at most S seconds.")
 @click.option("--app", "app_name", metavar="MODULE:APP", help="The app that declares the kind.")
 @json_option
-@url_option
 def submit(  # noqa: PLR0913 — one parameter for each option
     kind: str,
     payload: str,
@@ -55,12 +44,19 @@ def submit(  # noqa: PLR0913 — one parameter for each option
     app_name: str | None,
     as_json: bool,
 ) -> None:
+    """Submit a job and print its id.
+
+    PAYLOAD is a JSON object whose fields become the handler's arguments; '-' reads it from standard input. KIND must be
+    known: a worker of its app has started once on this database, or --app names the app. With --key the same job is
+    submitted only once, however often this is run. With --wait the exit code is 1 unless the job ends DONE, and 3 if it
+    takes longer than --timeout.
+    """
     if timeout is not None and not wait:
         raise click.UsageError("--timeout needs --wait.")
     if timeout is not None:
         check_range(timeout, 0, DELAY_SECONDS_MAX, "timeout (seconds)")
     fields = canonical.parse(read_payload(payload))
-    with app_or_database(app_name) as app:
+    with closing(find_app(app_name)) if app_name else open_app() as app:
         job = app.submit(kind, fields, key=key, version=version, priority=priority, delay=delay)
         if not as_json:
             echo(str(job.id))
@@ -73,18 +69,12 @@ def submit(  # noqa: PLR0913 — one parameter for each option
         click.get_current_context().exit(ExitCode.CHECK_FAILED)
 
 
-@contextmanager
-def app_or_database(name: str | None) -> Iterator[Leasehold]:
-    with closing(find_app(name)) if name else open_app() as app:
-        yield app
-
-
 def ending(job: Job) -> str:
     """Return the outcome of a job in one line."""
     if job.status is Status.DONE:
         return f"DONE {json_line(job.output)}"
     failure = job.failure or {}
-    return f"{job.status} {printable(failure.get('error_class', ''))}: {printable(failure.get('message', ''))}"
+    return printable(f"{job.status} {failure.get('error_class', '')}: {failure.get('message', '')}")
 
 
 def read_payload(given: str) -> str:
@@ -96,3 +86,23 @@ def read_payload(given: str) -> str:
         return found.decode("utf-8")
     except UnicodeDecodeError as error:
         raise PayloadInvalid(f"Standard input is not UTF-8: {error.reason} at byte {error.start}.") from None
+
+
+@command("leasehold cancel 4711 --reason 'ordered twice'")
+@click.argument("job_id", metavar="JOB", type=JOB_ID)
+@click.option("--reason", default="", help="Kept with the job.")
+def cancel(job_id: int, reason: str) -> None:
+    """Cancel a job with all its tasks.
+
+    Tasks that have not started end at once; running ones are asked to stop, and end when their handler returns. A job
+    that has already ended is not changed, and the exit code is 1.
+    """
+    with open_app() as app:
+        status = app.cancel(job_id, reason=reason).status
+    if not status.settled:
+        echo(f"job {job_id} is asked to stop")
+    elif status is Status.CANCELLED:
+        echo(f"job {job_id} is CANCELLED")
+    else:
+        echo(f"job {job_id} had already ended {status}; nothing was changed", error=True)
+        click.get_current_context().exit(ExitCode.CHECK_FAILED)

@@ -1,18 +1,17 @@
 """`leasehold dead`: the operator's workflow on tasks that failed for good, in its order."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 import click
 
 from leasehold.app.deadletters import Filters, RevivalReport
 from leasehold.cli.exit_codes import ExitCode
-from leasehold.cli.operator.dead_screens import print_dossier, print_letters, print_plan
-from leasehold.cli.options import JOB_ID, help_with_examples, json_option, open_app, url_option
-from leasehold.cli.table import echo
-from leasehold.cli.text import count, json_document, printable, read_json
+from leasehold.cli.operator.dead_screens import print_letter, print_letters, print_plan
+from leasehold.cli.options import JOB_ID, group, json_option, open_app
+from leasehold.cli.table import echo, print_found
+from leasehold.cli.text import count, printable, read_json
 from leasehold.errors import OptionInvalid
-from leasehold.insight.read.revival_plan import RevivalPlan
 from leasehold.model.limits import PAGE_MAX
 from leasehold.model.revival import LetterState
 
@@ -28,10 +27,7 @@ def filter_options(function: F) -> F:
     """Add the options that select letters."""
     for option in (
         click.option(
-            "--escalated/--not-escalated",
-            "escalated",
-            default=None,
-            help="Only letters that failed again, or only others.",
+            "--escalated/--not-escalated", default=None, help="Only letters that failed again, or only others."
         ),
         click.option("--error-class", metavar="CLASS", help="Only of this class, such as NETWORK_TIMEOUT."),
         click.option("--stage", help="Only of this stage."),
@@ -41,78 +37,61 @@ def filter_options(function: F) -> F:
     return function
 
 
-@click.group(
-    help=help_with_examples(
-        "Handle dead letters: tasks that failed permanently.\n\nThe order of work: `list` and `show` what failed;"
-        " fix the cause and record that with `evidence`; `answer` for effects in doubt; check with `plan` what would"
-        " run; `revive`; and `resolve` once the job is DONE. Every action is recorded with the user who took it.",
-        ["leasehold dead list", "leasehold dead show 12", "leasehold dead evidence 12 --text 'key rotated'"],
-    )
-)
-@url_option
+@group("leasehold dead list", "leasehold dead show 12", "leasehold dead evidence 12 --text 'key rotated'")
 def dead() -> None:
-    """Handle dead letters."""
+    """Handle dead letters: tasks that failed permanently.
+
+    The order of work: `list` and `show` what failed; fix the cause and record that with `evidence`; `answer` for
+    effects in doubt; check with `plan` what would run; `revive`; and `resolve` once the job is DONE. Every action is
+    recorded with the user who took it.
+    """
 
 
-@dead.command(
-    "list",
-    help=help_with_examples(
-        "List dead letters, newest first.\n\nA page ends after --limit letters; --before ID continues there.",
-        ["leasehold dead list --state open", "leasehold dead list --error-class AUTH_DENIED --escalated --json"],
-    ),
+@dead.subcommand(
+    "leasehold dead list --state open", "leasehold dead list --error-class AUTH_DENIED --escalated --json", name="list"
 )
 @filter_options
 @click.option("--state", type=click.Choice([state.value for state in LetterState]))
 @click.option("--limit", type=click.IntRange(1, PAGE_MAX), default=50, show_default=True)
 @click.option("--before", type=JOB_ID, metavar="ID", help="Only letters older than this one.")
 @json_option
-@url_option
 def list_letters(*, limit: int, before: int | None, as_json: bool, **filters: Any) -> None:
+    """List dead letters, newest first.
+
+    A page ends after --limit letters; --before ID continues there.
+    """
     with open_app() as app:
         found = app.deadletters.list(before=before, limit=limit, **filters)
-    if as_json:
-        echo(json_document([letter.plain() for letter in found]))
-    else:
-        print_letters(found)
+    print_found(found, print_letters, as_json=as_json)
 
 
-@dead.command(
-    help=help_with_examples(
-        "Show a letter in full.\n\nIts last stack, its sanitized context, and every burial of the same task with what"
-        " was done about it and by whom.",
-        ["leasehold dead show 12", "leasehold dead show 12 --json"],
-    )
-)
+@dead.subcommand("leasehold dead show 12", "leasehold dead show 12 --json")
 @letter_argument
 @json_option
-@url_option
 def show(letter_id: int, *, as_json: bool) -> None:
+    """Show a letter in full.
+
+    Its last stack, its sanitized context, and every burial of the same task with what was done about it and by whom.
+    """
     with open_app() as app:
         found = app.deadletters.get(letter_id)
-    if as_json:
-        echo(json_document(found.plain()))
-    else:
-        print_dossier(found)
+    print_found(found, print_letter, as_json=as_json)
 
 
-@dead.command(
-    help=help_with_examples(
-        "Record how the cause of a letter, or of every open one that matches, was fixed.\n\nA letter without evidence"
-        " is not revived. The text is kept permanently: do not include secrets.",
-        [
-            "leasehold dead evidence 12 --text 'rotated the key, tried one review' --ticket OPS-77",
-            "leasehold dead evidence --kind review --error-class AUTH_DENIED --text 'rotated the key'",
-        ],
-    )
+@dead.subcommand(
+    "leasehold dead evidence 12 --text 'rotated the key, tried one review' --ticket OPS-77",
+    "leasehold dead evidence --kind review --error-class AUTH_DENIED --text 'rotated the key'",
 )
 @letter_or_filters
 @click.option("--text", required=True, help="What was done, in at most 2,000 characters.")
 @click.option("--ticket", help="A ticket with more details.")
 @filter_options
 @many_limit
-@url_option
 def evidence(letter_id: int | None, *, text: str, ticket: str | None, limit: int | None, **filters: Any) -> None:
-    """Record how the cause was fixed."""
+    """Record how the cause of a letter, or of every open one that matches, was fixed.
+
+    A letter without evidence is not revived. The text is kept permanently: do not include secrets.
+    """
     chosen = one_or_many(letter_id, filters)
     with open_app() as app:
         if letter_id is not None:
@@ -123,52 +102,46 @@ def evidence(letter_id: int | None, *, text: str, ticket: str | None, limit: int
     _print_report(report, "has evidence", "have evidence")
 
 
-@dead.command(
-    help=help_with_examples(
-        "Show what a revival would do; nothing is changed.\n\nWhich stages would run and which are kept; which effects"
-        " would be reused, looked up or repeated; and why it would be refused, if it would.",
-        ["leasehold dead plan 12", "leasehold dead plan 12 --from-start --json"],
-    )
-)
+@dead.subcommand("leasehold dead plan 12", "leasehold dead plan 12 --from-start --json")
 @letter_argument
 @click.option("--from-start", is_flag=True, help="Plan for all stages, not from the one that failed.")
 @json_option
-@url_option
 def plan(letter_id: int, *, from_start: bool, as_json: bool) -> None:
+    """Show what a revival would do; nothing is changed.
+
+    Which stages would run and which are kept; which effects would be reused, looked up or repeated; and why it would be
+    refused, if it would.
+    """
     with open_app() as app:
         found = app.deadletters.plan(letter_id, from_start=from_start)
-    if as_json:
-        echo(json_document(found.plain()))
-    else:
-        print_plan(found)
+    print_found(found, print_plan, as_json=as_json)
 
 
-@dead.command(
-    help=help_with_examples(
-        "Run a failed task again, from the stage that failed.\n\nOne letter, or every open one that matches."
-        " If several users revive a letter at once, one succeeds and the others exit with 4. Matching letters that"
-        " may not be revived are listed and left unchanged, and the exit code is 1; likewise for a refused dry run.",
-        [
-            "leasehold dead revive 12",
-            "leasehold dead revive 12 --from-start",
-            "leasehold dead revive --kind review --error-class AUTH_DENIED --dry-run",
-        ],
-    )
+@dead.subcommand(
+    "leasehold dead revive 12",
+    "leasehold dead revive 12 --from-start",
+    "leasehold dead revive --kind review --error-class AUTH_DENIED --dry-run",
 )
 @letter_or_filters
 @click.option("--from-start", is_flag=True, help="Run all stages of the job again; recorded effects are still reused.")
 @click.option("--dry-run", is_flag=True, help="Only list what would be revived.")
 @filter_options
 @many_limit
-@url_option
 def revive(letter_id: int | None, *, from_start: bool, dry_run: bool, limit: int | None, **filters: Any) -> None:
+    """Run a failed task again, from the stage that failed.
+
+    One letter, or every open one that matches. If several users revive a letter at once, one succeeds and the others
+    exit with 4. Matching letters that may not be revived are listed and left unchanged, and the exit code is 1;
+    likewise for a refused dry run.
+    """
     chosen = one_or_many(letter_id, filters)
     with open_app() as app:
         if letter_id is None:
             report = app.deadletters.revive_many(from_start=from_start, dry_run=dry_run, limit=limit, **chosen)
         elif dry_run:
-            _print_rehearsal(app.deadletters.plan(letter_id, from_start=from_start))
-            return
+            plan = app.deadletters.plan(letter_id, from_start=from_start)
+            print_plan(plan)
+            click.get_current_context().exit(ExitCode.OK if plan.refusal is None else ExitCode.CHECK_FAILED)
         else:
             done = app.deadletters.revive(letter_id, from_start=from_start)
             echo(f"letter {letter_id} is revived: task {done.task_id} of job {done.job_id} is in epoch {done.epoch}")
@@ -177,39 +150,33 @@ def revive(letter_id: int | None, *, from_start: bool, dry_run: bool, limit: int
     _print_report(report, f"{would or 'is'} revived", f"{would or 'are'} revived")
 
 
-@dead.command(
-    help=help_with_examples(
-        "Close a letter.\n\nIt was revived and its job is DONE, or its job was cancelled. The notes are kept for later"
-        " readers.",
-        ["leasehold dead resolve 12 --notes 'key rotated, review was mailed'"],
-    )
-)
+@dead.subcommand("leasehold dead resolve 12 --notes 'key rotated, review was mailed'")
 @letter_argument
 @click.option("--notes", required=True, help="At most 2,000 characters.")
-@url_option
 def resolve(letter_id: int, *, notes: str) -> None:
+    """Close a letter.
+
+    It was revived and its job is DONE, or its job was cancelled. The notes are kept for later readers.
+    """
     with open_app() as app:
         app.deadletters.resolve(letter_id, notes)
     echo(f"letter {letter_id} is resolved")
 
 
-@dead.command(
-    help=help_with_examples(
-        "Record what happened to an effect in doubt.\n\nIt was intended, and its result is unknown. Either it happened,"
-        " with this result (JSON), or it did not, and is done again after the revival. `dead plan` lists the keys; the"
-        " first 8 characters are enough.",
-        [
-            'leasehold dead answer 12 3f9ac01b --happened \'{"id": "m-17"}\'',
-            "leasehold dead answer 12 3f9ac01b --did-not-happen",
-        ],
-    )
+@dead.subcommand(
+    'leasehold dead answer 12 3f9ac01b --happened \'{"id": "m-17"}\'',
+    "leasehold dead answer 12 3f9ac01b --did-not-happen",
 )
 @letter_argument
 @click.argument("effect_key")
 @click.option("--happened", metavar="RESULT", help="It happened; its result for the handler, as JSON.")
 @click.option("--did-not-happen", is_flag=True, help="It did not happen.")
-@url_option
 def answer(letter_id: int, effect_key: str, *, happened: str | None, did_not_happen: bool) -> None:
+    """Record what happened to an effect in doubt.
+
+    It was intended, and its result is unknown. Either it happened, with this result (JSON), or it did not, and is done
+    again after the revival. `dead plan` lists the keys; the first 8 characters are enough.
+    """
     if (happened is None) != did_not_happen:
         raise OptionInvalid("Pass either --happened RESULT or --did-not-happen.")
     result = None if happened is None else read_json(happened)
@@ -226,14 +193,9 @@ def one_or_many(letter_id: int | None, filters: dict[str, Any]) -> Filters:
     return given
 
 
-def _print_rehearsal(plan: RevivalPlan) -> None:
-    print_plan(plan)
-    if plan.refusal is not None:
-        click.get_current_context().exit(ExitCode.CHECK_FAILED)
-
-
 def _print_report(report: RevivalReport, one: str, many: str) -> None:
-    echo(f"{count(len(report.done), 'letter')} {one if len(report.done) == 1 else many}{_ids(report.done)}")
+    ids = f": {', '.join(map(str, report.done))}" if report.done else ""
+    echo(f"{count(len(report.done), 'letter')} {one if len(report.done) == 1 else many}{ids}")
     for refused in report.refused[:REFUSALS_SHOWN]:
         echo(printable(f"letter {refused.letter_id} is unchanged: {refused.code}: {refused.reason}"), error=True)
     if len(report.refused) > REFUSALS_SHOWN:
@@ -242,8 +204,3 @@ def _print_report(report: RevivalReport, one: str, many: str) -> None:
         echo(f"{count(report.left, 'more letter')} left out because of --limit", error=True)
     if report.refused:
         click.get_current_context().exit(ExitCode.CHECK_FAILED)
-
-
-def _ids(letters: Iterable[int]) -> str:
-    found = ", ".join(str(letter) for letter in letters)
-    return f": {found}" if found else ""

@@ -1,16 +1,15 @@
 """`leasehold deliveries`: what was sent, what was not, what is in doubt; and `leasehold relay`, which sends."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from typing import Any
 
 import click
 
-from leasehold.cli.modules import find_app
 from leasehold.cli.operator.worker import level_option, log_to_stderr
-from leasehold.cli.options import JOB_ID, help_with_examples, json_option, open_app, url_option
-from leasehold.cli.table import Column, echo, print_table
-from leasehold.cli.text import ago, count, duration, json_document, json_line, printable
+from leasehold.cli.options import JOB_ID, command, find_app, group, json_option, open_app
+from leasehold.cli.table import Column, echo, print_found, print_lines, print_table
+from leasehold.cli.text import ago, count, duration, failure_text, json_document, json_line, printable, utc
 from leasehold.errors import OptionInvalid
 from leasehold.insight.read import deliveries as insight
 from leasehold.insight.read.deliveries import Delivery
@@ -18,14 +17,14 @@ from leasehold.model.limits import PAGE_MAX
 from leasehold.model.outbox import DeliveryStatus
 
 COLUMNS = (
-    Column("ID", right=True),
-    Column("STATUS"),
-    Column("SUBJECT", rank=1, flexible=True),
-    Column("RECIPIENT", rank=2, flexible=True),
-    Column("VERSION", rank=3, right=True),
-    Column("PROVIDER", rank=5, flexible=True),
-    Column("WRITTEN", rank=6),
-    Column("FAILURE", rank=4, flexible=True),
+    Column("ID", lambda one: one.id, right=True),
+    Column("STATUS", lambda one: one.status.value),
+    Column("SUBJECT", lambda one: one.subject, rank=1, flexible=True),
+    Column("RECIPIENT", lambda one: one.recipient, rank=2, flexible=True),
+    Column("VERSION", lambda one: one.version, rank=3, right=True),
+    Column("PROVIDER", lambda one: one.provider, rank=5, flexible=True),
+    Column("WRITTEN", lambda one: ago(one.created_at), rank=6),
+    Column("FAILURE", lambda one: failure_text(one.failure), rank=4, flexible=True),
 )
 
 status_option = click.option(
@@ -33,51 +32,48 @@ status_option = click.option(
 )
 
 
-@click.group(
+@group(
+    "leasehold deliveries",
+    "leasehold deliveries list --status in_doubt",
+    "leasehold deliveries answer 7 --sent",
     invoke_without_command=True,
-    help=help_with_examples(
-        "List deliveries, and decide those in doubt.\n\nin_doubt: it may have been sent, and its provider cannot look"
-        " it up; check, then use `answer`. failed: refused permanently, or not accepted in any attempt. reconciling:"
-        " it was marked without evidence and is being looked up.",
-        ["leasehold deliveries", "leasehold deliveries list --status in_doubt", "leasehold deliveries answer 7 --sent"],
-    ),
 )
 @json_option
-@url_option
 @click.pass_context
 def deliveries(context: click.Context, *, as_json: bool) -> None:
+    """List deliveries, and decide those in doubt.
+
+    in_doubt: it may have been sent, and its provider cannot look it up; check, then use `answer`. failed: refused
+    permanently, or not accepted in any attempt. reconciling: it was marked without evidence and is being looked up.
+    """
     if context.invoked_subcommand is None:
         print_deliveries(as_json=as_json)
 
 
-@deliveries.command(
-    "list",
-    help=help_with_examples(
-        "List deliveries, newest first.\n\nA page ends after --limit; --before ID continues where the last one ended.",
-        ["leasehold deliveries list --status in_doubt --json", "leasehold deliveries list --subject change-17"],
-    ),
+@deliveries.subcommand(
+    "leasehold deliveries list --status in_doubt --json", "leasehold deliveries list --subject change-17", name="list"
 )
 @status_option
 @click.option("--subject", help="Only deliveries of this subject.")
 @click.option("--limit", type=click.IntRange(1, PAGE_MAX), default=50, show_default=True)
 @click.option("--before", type=JOB_ID, metavar="ID", help="Only deliveries older than this one.")
 @json_option
-@url_option
 def list_deliveries(*, status: str | None, subject: str | None, limit: int, before: int | None, as_json: bool) -> None:
+    """List deliveries, newest first.
+
+    A page ends after --limit; --before ID continues where the last one ended.
+    """
     print_deliveries(status=status, subject=subject, limit=limit, before=before, as_json=as_json)
 
 
-@deliveries.command(
-    help=help_with_examples(
-        "Show a delivery in full.\n\nIts message, the provider's id of it, its last failure, and what people did about"
-        " it.",
-        ["leasehold deliveries show 7", "leasehold deliveries show 7 --json"],
-    )
-)
+@deliveries.subcommand("leasehold deliveries show 7", "leasehold deliveries show 7 --json")
 @click.argument("delivery_id", metavar="ID", type=JOB_ID)
 @json_option
-@url_option
 def show(delivery_id: int, *, as_json: bool) -> None:
+    """Show a delivery in full.
+
+    Its message, the provider's id of it, its last failure, and what people did about it.
+    """
     with open_app() as app:
         found = insight.find(app.store, delivery_id)
         actions = insight.actions(app.store, delivery_id)
@@ -85,43 +81,32 @@ def show(delivery_id: int, *, as_json: bool) -> None:
         answers = [one for one in actions if one["action"] == "answer"]
         echo(json_document({**found.plain(), "answers": answers, "audit": actions}))
         return
-    for line in _lines(found, actions):
-        echo(line)
+    print_lines(_lines(found, actions))
 
 
-@deliveries.command(
-    help=help_with_examples(
-        "Look up deliveries that are in doubt or reconciling.\n\nAsks the providers of MODULE:APP about one delivery or"
-        " all of them. A delivery that is found is marked sent; one that the provider never received is sent again; the"
-        " rest stays in doubt. The user is recorded.",
-        ["leasehold deliveries reconcile shop.jobs:app", "leasehold deliveries reconcile shop.jobs:app 7"],
-    )
-)
+@deliveries.subcommand("leasehold deliveries reconcile shop.jobs:app", "leasehold deliveries reconcile shop.jobs:app 7")
 @click.argument("app", metavar="MODULE:APP")
 @click.argument("delivery_id", metavar="[ID]", type=JOB_ID, required=False)
 @json_option
-@url_option
 def reconcile(app: str, delivery_id: int | None, *, as_json: bool) -> None:
-    """Look up deliveries in doubt."""
+    """Look up deliveries that are in doubt or reconciling.
+
+    Asks the providers of MODULE:APP about one delivery or all of them. A delivery that is found is marked sent; one
+    that the provider never received is sent again; the rest stays in doubt. The user is recorded.
+    """
     with closing(find_app(app)) as found:
         checked = found.deliveries.reconcile(delivery_id)
-    if as_json:
-        echo(json_document([one.plain() for one in checked]))
-        return
-    for one in checked:
-        echo(f"delivery {one.id} is {one.status.value}")
+    print_found(checked, _print_checked, as_json=as_json)
+
+
+def _print_checked(checked: Sequence[Delivery]) -> None:
+    print_lines(f"delivery {one.id} is {one.status.value}" for one in checked)
     echo(f"{count(len(checked), 'look-up')} done")
 
 
-@deliveries.command(
-    help=help_with_examples(
-        "Record whether a delivery was sent.\n\nFor one that is in doubt, reconciling or failed. --sent marks it sent,"
-        " with the provider's id if you have it; --not-sent sends it like a new one. The user is recorded.",
-        [
-            "leasehold deliveries answer 7 --sent --notification-id 4XyZ --notes 'seen in the mail log'",
-            "leasehold deliveries answer 7 --not-sent",
-        ],
-    )
+@deliveries.subcommand(
+    "leasehold deliveries answer 7 --sent --notification-id 4XyZ --notes 'seen in the mail log'",
+    "leasehold deliveries answer 7 --not-sent",
 )
 @click.argument("delivery_id", metavar="ID", type=JOB_ID)
 @click.option("--sent", is_flag=True, help="It was sent.")
@@ -129,32 +114,33 @@ def reconcile(app: str, delivery_id: int | None, *, as_json: bool) -> None:
 @click.option("--notification-id", metavar="TEXT", help="The provider's own id of it.")
 @click.option("--notes", default="", metavar="TEXT", help="How you know; kept with the answer.")
 @json_option
-@url_option
 def answer(
     delivery_id: int, *, sent: bool, not_sent: bool, notification_id: str | None, notes: str, as_json: bool
 ) -> None:
-    """Record whether a delivery was sent."""
+    """Record whether a delivery was sent.
+
+    For one that is in doubt, reconciling or failed. --sent marks it sent, with the provider's id if you have it;
+    --not-sent sends it like a new one. The user is recorded.
+    """
     if sent == not_sent:
         raise OptionInvalid("Pass either --sent or --not-sent.")
     if notification_id is not None and not sent:
         raise click.UsageError("--notification-id needs --sent.")
     with open_app() as app:
         found = app.deliveries.answer(delivery_id, sent=sent, notification_id=notification_id, notes=notes)
-    echo(json_document(found.plain()) if as_json else f"delivery {found.id} is {found.status.value}")
+    print_found(found, lambda found: echo(f"delivery {found.id} is {found.status.value}"), as_json=as_json)
 
 
-@click.command(
-    help=help_with_examples(
-        "Send the deliveries of an app's providers until a signal.\n\nA worker of an app with providers does this too;"
-        " run it separately to keep credentials away from the jobs. Keeps work moving like `orchestrate`; any"
-        " number may run. Ends with exit code 0 on SIGTERM or SIGINT, after what is being sent.",
-        ["leasehold relay shop.jobs:app"],
-    )
-)
+@command("leasehold relay shop.jobs:app")
 @click.argument("app", metavar="MODULE:APP")
 @level_option
-@url_option
 def relay(app: str, log_level: str) -> None:
+    """Send the deliveries of an app's providers until a signal.
+
+    A worker of an app with providers does this too; run it separately to keep credentials away from the jobs. Keeps
+    work moving like `orchestrate`; any number may run. Ends with exit code 0 on SIGTERM or SIGINT, after what is being
+    sent.
+    """
     log_to_stderr(log_level)
     with closing(find_app(app)) as found:
         found.deliveries.relay()
@@ -171,33 +157,11 @@ def print_deliveries(
     with open_app() as app:
         found = insight.listing(app.store, status=status, subject=subject, before=before, limit=limit)
         backlogs = app.store.deliveries.backlogs()
-    if as_json:
-        echo(json_document([one.plain() for one in found]))
-        return
-    print_table(COLUMNS, [_row(one) for one in found])
-    for backlog in backlogs:
+    print_found(found, lambda found: print_table(COLUMNS, found), as_json=as_json)
+    for backlog in () if as_json else backlogs:
         if (waited := insight.unserved(backlog)) is not None:
-            name = printable(backlog.provider)
-            echo(
-                f"{backlog.late} due for provider {name}, for {duration(waited)}: no relay seems to have it", error=True
-            )
-
-
-def _row(one: Delivery) -> list[object]:
-    return [
-        one.id,
-        one.status.value,
-        one.subject,
-        one.recipient,
-        one.version,
-        one.provider,
-        ago(one.created_at),
-        _failure(one.failure),
-    ]
-
-
-def _failure(failure: dict[str, Any] | None) -> str:
-    return "" if failure is None else printable(f"{failure.get('error_class')}: {failure.get('message')}")
+            due = f"{backlog.late} due for provider {printable(backlog.provider)}, for {duration(waited)}"
+            echo(f"{due}: no relay seems to have it", error=True)
 
 
 def _lines(one: Delivery, actions: list[dict[str, Any]]) -> Iterable[str]:
@@ -207,15 +171,15 @@ def _lines(one: Delivery, actions: list[dict[str, Any]]) -> Iterable[str]:
     yield f"  provider   {printable(one.provider)}, {count(one.attempts, 'attempt')}"
     yield f"  task       {one.task_id}, {ago(one.created_at)}"
     if one.due_at is not None:
-        yield f"  due        {one.due_at:%Y-%m-%d %H:%M:%S} UTC"
+        yield f"  due        {utc(one.due_at)}"
     if one.notified_at is not None:
-        yield f"  sent       {one.notified_at:%Y-%m-%d %H:%M:%S} UTC, {ago(one.notified_at)}"
+        yield f"  sent       {utc(one.notified_at)}, {ago(one.notified_at)}"
     if one.notification_id is not None:
         yield f"  id there   {printable(one.notification_id)}"
     if one.failure is not None:
-        yield f"  failure    {_failure(one.failure)}"
+        yield f"  failure    {failure_text(one.failure)}"
         if (doubt := one.failure.get("first_doubt")) is not None:
-            yield f"  doubt      {_failure(doubt)}"
+            yield f"  doubt      {failure_text(doubt)}"
     yield f"  message    {json_line(one.message)}"
     yield from map(_action_line, actions)
 

@@ -6,8 +6,7 @@ from contextlib import closing
 
 import click
 
-from leasehold.cli.modules import find_app
-from leasehold.cli.options import help_with_examples, open_app, url_option
+from leasehold.cli.options import command, find_app, open_app
 from leasehold.cli.text import parse_count
 from leasehold.errors import OptionInvalid
 from leasehold.runtime import run
@@ -19,18 +18,10 @@ level_option = click.option(
 )
 
 
-@click.command(
-    help=help_with_examples(
-        "Run the jobs of an app until a signal.\n\nMODULE:APP names a Leasehold object; this folder is on the path."
-        " SIGTERM or SIGINT (Ctrl-C) stops claiming, releases tasks that have not started, and lets the others finish"
-        " within --grace; then the exit code is 0. A second signal stops at once, with exit code 1: tasks that still"
-        " ran run again, at once by a worker on the same host, by one elsewhere once the lease has expired.",
-        [
-            "leasehold worker shop.jobs:app",
-            "leasehold worker shop.jobs:app --queue mail=10 --queue default --concurrency 50",
-            "LEASEHOLD_URL=postgresql://db/shop leasehold worker shop.jobs:app --grace 60",
-        ],
-    )
+@command(
+    "leasehold worker shop.jobs:app",
+    "leasehold worker shop.jobs:app --queue mail=10 --queue default --concurrency 50",
+    "LEASEHOLD_URL=postgresql://db/shop leasehold worker shop.jobs:app --grace 60",
 )
 @click.argument("app", metavar="MODULE:APP")
 @click.option(
@@ -47,27 +38,28 @@ level_option = click.option(
     "--grace", metavar="S", type=float, default=30.0, show_default=True, help="Seconds to finish after a signal."
 )
 @level_option
-@url_option
 def worker(app: str, queues: tuple[str, ...], concurrency: int, grace: float, log_level: str) -> None:
-    """Run the jobs of an app."""
+    """Run the jobs of an app until a signal.
+
+    MODULE:APP names a Leasehold object; this folder is on the path. SIGTERM or SIGINT (Ctrl-C) stops claiming, releases
+    tasks that have not started, and lets the others finish within --grace; then the exit code is 0. A second signal
+    stops at once, with exit code 1: tasks that still ran run again, at once by a worker on the same host, by one
+    elsewhere once the lease has expired.
+    """
     log_to_stderr(log_level)
     chosen = dict(parse_queue(queue) for queue in queues) or None
     with closing(find_app(app)) as found:
         found.work(concurrency=concurrency, queues=chosen, grace=grace)
 
 
-@click.command(
-    help=help_with_examples(
-        "Make tasks ready and reclaim expired leases.\n\nIt runs no handlers. Every worker"
-        " does this too; run it separately where workers start and stop often. It needs none of your code; any number"
-        " may run. Ends with exit code 0 on SIGTERM or SIGINT.",
-        ["leasehold orchestrate --url postgresql://db/shop"],
-    )
-)
+@command("leasehold orchestrate --url postgresql://db/shop")
 @level_option
-@url_option
 def orchestrate(log_level: str) -> None:
-    """Keep work moving."""
+    """Make tasks ready and reclaim expired leases.
+
+    It runs no handlers. Every worker does this too; run it separately where workers start and stop often. It needs none
+    of your code; any number may run. Ends with exit code 0 on SIGTERM or SIGINT.
+    """
     log_to_stderr(log_level)
     with open_app(must_exist=False) as app:
         run.orchestrate(app.store)

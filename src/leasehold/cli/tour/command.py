@@ -2,46 +2,44 @@
 
 import secrets
 import shutil
-import signal
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from operator import itemgetter
 from pathlib import Path
-from types import FrameType
-from typing import NoReturn
 
 import click
 
 from leasehold.cli.exit_codes import ExitCode
-from leasehold.cli.options import given_url, help_with_examples, url_option_with_default
-from leasehold.cli.table import echo
-from leasehold.cli.text import printable
-from leasehold.cli.tour.evidence import StartLog, TourResult, judge
+from leasehold.cli.options import command, given_url
+from leasehold.cli.table import Column, echo, print_lines, print_table
+from leasehold.cli.text import count, printable
+from leasehold.cli.tour.evidence import StartLog, TourResult
 from leasehold.cli.tour.jobs import make_tour
-from leasehold.cli.tour.run import CONCURRENCY, TourPlan, TourRun
-from leasehold.cli.tour.screen import open_screen, print_result
-from leasehold.processes import WorkerProcesses, WorkerSpec, worker_arguments
+from leasehold.cli.tour.run import CONCURRENCY, TourPlan, TourRun, open_screen
+from leasehold.processes import WorkerProcesses, WorkerSpec, stop_on_signals, worker_arguments
 from leasehold.redact.database_url import masked
 from leasehold.store.db.sqlite_wake import folder_of
 
 DATABASE = "tour.db"
 LOG = "workers.log"
+SIGNALLED = 128
 HANDLERS = "handlers.journal"
 KILLS = 5
 JOBS_PER_KILL = 20
 LOG_LINES = 40
+LISTED_MAX = 10
+COLUMNS = (
+    Column("", itemgetter(0)),
+    Column("DATABASE", itemgetter(1), right=True),
+    Column("HANDLERS", itemgetter(2), right=True),
+)
 
 
-@click.command(
-    help=help_with_examples(
-        "See Leasehold survive kill -9.\n\nThe tour submits small jobs and one film in three stages (script, 20 sounds,"
-        " render) to a new SQLite file and starts worker processes. About once a second it kills a worker with SIGKILL"
-        " in the middle of its work, and starts another.\n\nThe table at the end is computed from the database and from"
-        " a journal that the handlers write themselves. The exit code is 1 if a job was lost, a task was settled twice,"
-        " the two sources disagree, or too few kills hit work. With --url the jobs stay in that database; without it,"
-        " everything is removed (see --keep).",
-        ["leasehold tour", "leasehold tour --jobs 10000 --kills 20 --url postgresql://localhost/test"],
-    )
+@command(
+    "leasehold tour",
+    "leasehold tour --jobs 10000 --kills 20 --url postgresql://localhost/test",
+    url="Default: a new SQLite file; LEASEHOLD_URL is not used. Others can read a command line.",
 )
 @click.option(
     "--jobs", type=click.IntRange(1, 1_000_000), default=2_000, show_default=True, help="Number of small jobs."
@@ -51,14 +49,21 @@ LOG_LINES = 40
 )
 @click.option("--workers", type=click.IntRange(1, 64), default=3, show_default=True, help="Worker processes.")
 @click.option("--keep", is_flag=True, help="Keep the folder with the SQLite file, the journal and the workers' log.")
-@url_option_with_default("Default: a new SQLite file; LEASEHOLD_URL is not used. Others can read a command line.")
 def tour(*, jobs: int, kills: int | None, workers: int, keep: bool) -> None:
-    """See Leasehold survive kill -9."""
+    """See Leasehold survive kill -9.
+
+    The tour submits small jobs and one film in three stages (script, 20 sounds, render) to a new SQLite file and starts
+    worker processes. About once a second it kills a worker with SIGKILL in the middle of its work, and starts another.
+
+    The table at the end is computed from the database and from a journal that the handlers write themselves. The exit
+    code is 1 if a job was lost, a task was settled twice, the two sources disagree, or too few kills hit work. With
+    --url the jobs stay in that database; without it, everything is removed (see --keep).
+    """
     if kills is None:
         kills = min(KILLS, jobs // JOBS_PER_KILL)
     if kills * JOBS_PER_KILL > jobs:
         raise click.UsageError(f"{kills} kills need at least {kills * JOBS_PER_KILL} jobs.")
-    with _terminable(), _folder(keep=keep) as folder:
+    with _folder(keep=keep) as folder:
         result = _run(folder, TourPlan(jobs, kills, workers))
         print_result(result)
         if not result.holds:
@@ -80,17 +85,18 @@ def _run(folder: Path, plan: TourPlan) -> TourResult:
     tour = make_tour(run, str(log), url)
     with (
         closing(tour.app),
-        WorkerProcesses(worker_spec(folder, url, run), plan.workers) as workers,
+        stop_on_signals() as stop,
+        WorkerProcesses(worker_spec(folder, url, run), plan.workers, stop) as workers,
         open_screen() as screen,
     ):
         tour_run = TourRun(tour, workers, StartLog(log), plan, screen)
-        try:
-            return judge(tour_run.run())
-        except (KeyboardInterrupt, SystemExit):
+        tour_run.run()
+        if stop.number is not None:
             workers.stop_all(seconds=0)
             if given_url():
                 tour_run.cancel()
-            raise
+            raise SystemExit(SIGNALLED + stop.number)
+        return tour_run.result()
 
 
 @contextmanager
@@ -107,23 +113,45 @@ def _folder(*, keep: bool) -> Iterator[Path]:
         shutil.rmtree(folder_of(folder / DATABASE), ignore_errors=True)  # left by workers that were killed
 
 
-@contextmanager
-def _terminable() -> Iterator[None]:
-    """Let SIGTERM end the tour as Ctrl-C does, with everything cleaned up."""
-
-    def exit_now(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001
-        raise SystemExit(ExitCode.TERMINATED)
-
-    before = signal.signal(signal.SIGTERM, exit_now)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
 def _print_log(folder: Path) -> None:
     log = folder / LOG
     if log.exists():
         echo("\nThe last lines of the workers' log:", error=True)
         for line in log.read_text(encoding="utf-8", errors="replace").splitlines()[-LOG_LINES:]:
             echo(f"  {printable(line)}", error=True)
+
+
+def print_result(result: TourResult) -> None:
+    """Print the table and what it means; every number is counted."""
+    rows = (
+        ("submitted", f"{result.submitted:,}", ""),
+        ("done", f"{result.done:,}", f"{result.seen:,}"),
+        ("lost", len(result.lost), ""),
+        ("settled twice", len(result.settled_twice), ""),
+        ("workers killed at work", "", result.kills),
+        ("attempts repeated because of kills", result.repeated, result.repeated_begun),
+        ("time", f"{result.seconds:.1f} s", ""),
+    )
+    echo()
+    print_table(COLUMNS, rows)
+    print_lines(("", *_sentences(result)))
+
+
+def _sentences(result: TourResult) -> Iterator[str]:
+    not_begun = result.repeated - result.repeated_begun
+    if not_begun > 0 and not result.contradictions:
+        yield f"{count(not_begun, 'attempt')} had been claimed, but not begun, when the worker was killed."
+    if result.lost:
+        yield f"LOST: jobs {_first(result.lost)}"
+    if result.settled_twice:
+        yield f"SETTLED TWICE: tasks {_first(result.settled_twice)}"
+    yield from (f"CONTRADICTION: {sentence}" for sentence in result.contradictions[:LISTED_MAX])
+    if result.kills < result.kills_wanted:
+        yield f"TOO FEW KILLS: {result.kills} of {result.kills_wanted} hit work; use more --jobs"
+    if result.holds:
+        yield "Nothing was lost and nothing was settled twice; both sources agree."
+
+
+def _first(ids: list[int]) -> str:
+    more = f" and {len(ids) - LISTED_MAX} more" if len(ids) > LISTED_MAX else ""
+    return ", ".join(map(str, ids[:LISTED_MAX])) + more

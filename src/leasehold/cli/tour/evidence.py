@@ -6,7 +6,6 @@ mix, and a process that is killed leaves a whole line or none.
 """
 
 import os
-from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,18 +73,6 @@ class StartLog:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
-    """All that is known at the end: what was submitted, what both sources recorded, how many kills hit work."""
-
-    jobs: Collection[int]
-    journal_counts: Sequence[JournalCounts]
-    starts: Sequence[AttemptStart]
-    kills_wanted: int
-    kills: int
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
 class TourResult:
     """The tour's result. `lost` and `settled_twice` hold ids; `contradictions` are sentences."""
 
@@ -107,26 +94,33 @@ class TourResult:
         return not (self.lost or self.settled_twice or self.contradictions) and self.kills >= self.kills_wanted
 
 
-def judge(evidence: Evidence) -> TourResult:
-    """Compute the result. Pure: everything is in the evidence."""
-    own = [history for history in evidence.journal_counts if history.job_id in evidence.jobs]
+def judge(
+    jobs: Collection[int],
+    journal_counts: Iterable[JournalCounts],
+    starts: Sequence[AttemptStart],
+    *,
+    kills_wanted: int,
+    kills: int,
+    seconds: float,
+) -> TourResult:
+    """Compute the result from what was submitted, what both sources recorded, and how many kills hit work. Pure."""
+    own = [history for history in journal_counts if history.job_id in jobs]
     done = {history.task_id for history in own if history.task_id == history.job_id and history.status == Status.DONE}
-    seen = {start.job_id for start in evidence.starts}
-    begun = Counter(start.task_id for start in evidence.starts)
+    seen = {start.job_id for start in starts}
     return TourResult(
-        submitted=len(evidence.jobs),
+        submitted=len(jobs),
         done=len(done),
-        seen=len(seen & set(evidence.jobs)),
-        lost=sorted(job for job in evidence.jobs if job not in done or job not in seen),
+        seen=len(seen & set(jobs)),
+        lost=sorted(set(jobs) - (done & seen)),
         settled_twice=sorted(
             history.task_id for history in own if max(history.endings, history.outcomes) > 1 + history.revivals
         ),
         repeated=sum(history.reclaims for history in own),
-        repeated_begun=sum(times - 1 for times in begun.values()),
-        contradictions=list(_contradictions(own, evidence.starts)),
-        kills_wanted=evidence.kills_wanted,
-        kills=evidence.kills,
-        seconds=evidence.seconds,
+        repeated_begun=len(starts) - len({start.task_id for start in starts}),
+        contradictions=list(_contradictions(own, starts)),
+        kills_wanted=kills_wanted,
+        kills=kills,
+        seconds=seconds,
     )
 
 

@@ -1,19 +1,29 @@
-"""The steps of a tour: submit, start workers, kill and replace one after another while they work, collect evidence."""
+"""The steps of a tour: submit, start workers, kill and replace one after another while they work, collect evidence.
+
+It is shown as a live bar on a terminal, and as a line a second elsewhere.
+"""
+
+from __future__ import annotations
 
 import signal
-import threading
+import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from leasehold import Job, Status
-from leasehold.cli.tour.evidence import AttemptStart, Evidence, StartLog
+from leasehold.cli.table import echo
+from leasehold.cli.text import count
+from leasehold.cli.tour.evidence import AttemptStart, StartLog, TourResult, judge
 from leasehold.cli.tour.jobs import Tour
-from leasehold.cli.tour.screen import Screen, TourProgress
 from leasehold.model.journal.event import Name
 from leasehold.processes import WorkerProcesses
 from leasehold.store.reports import JournalCounts
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
 
 CONCURRENCY: Final = 2
 SCENES: Final = 20
@@ -23,6 +33,7 @@ STUCK_SECONDS: Final = 60.0
 PAUSE_MIN: Final = 0.003
 FILM_SHARE: Final = 0.25
 PAGE: Final = 1_000
+LINE_SECONDS: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +59,66 @@ class TourPlan:
         return (self.kills + 1) * KILL_SECONDS * self.workers * CONCURRENCY
 
 
+@dataclass(frozen=True, slots=True)
+class TourProgress:
+    """How far the tour is."""
+
+    seconds: float
+    total: int
+    left: int
+    film_left: int
+    kills: int
+
+    @property
+    def done(self) -> int:
+        """How many small jobs are settled."""
+        return self.total - self.left
+
+    def __str__(self) -> str:
+        film = f"film: {count(self.film_left, 'task')} to go" if self.film_left else "film: done"
+        return f"{self.done:,}/{self.total:,} jobs, {film}, {count(self.kills, 'kill')}"
+
+
+class Screen:
+    """Shows the tour: in a bar, or line by line."""
+
+    def __init__(self, bar: Bar | None = None) -> None:
+        self._next_line = 0.0
+        self._bar = bar
+
+    def show(self, progress: TourProgress) -> None:
+        """Draw the progress, or print a line unless the last one was just now."""
+        if self._bar is not None:
+            self._bar.update(
+                self._bar.task_ids[0], completed=progress.done, total=progress.total, description=str(progress)
+            )
+        elif progress.seconds >= self._next_line or progress.left + progress.film_left == 0:
+            self._next_line = progress.seconds + LINE_SECONDS
+            echo(f"{progress.seconds:6.1f} s  {progress}")
+
+    def print(self, text: str) -> None:
+        """Print a line above the bar."""
+        if self._bar is not None:
+            self._bar.console.print(text, markup=False)
+        else:
+            echo(f"          {text}")
+
+
+@contextmanager
+def open_screen() -> Iterator[Screen]:
+    """Draw a bar where the output is a terminal; Rich is imported only then."""
+    if not sys.stdout.isatty():
+        yield Screen()
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(highlight=False)) as bar:
+        bar.add_task("starting", total=None)
+        yield Screen(bar)
+
+
 class TourRun:
     """One run of the tour."""
 
@@ -58,27 +129,36 @@ class TourRun:
         self._plan = plan
         self._screen = screen
         self._kills = 0
+        self._seconds = 0.0
         self._jobs: list[Job] = []
 
-    def run(self) -> Evidence:
+    def run(self) -> None:
+        """Run until all is done, nothing moves any more, or a stop is requested."""
         film = self._submit()
         self._workers.start()
         started = killed_at = changed_at = time.monotonic()
         seen = (-1, -1)
-        pause = threading.Event()
         while (now := time.monotonic()) - changed_at < STUCK_SECONDS and not self._workers.exit_codes:
             progress = self._progress(now - started)
             self._screen.show(progress)
-            if progress.left == 0 and film.status.settled:
+            if (progress.left == 0 and film.status.settled) or self._workers.stop.number is not None:
                 break
             if (state := (progress.left + progress.film_left, self._log.read())) != seen:
                 seen, changed_at = state, now
             if is_kill_due(progress, self._plan, now - killed_at) and self._kill_one():
                 killed_at = time.monotonic()
-            pause.wait(POLL_SECONDS)
-        seconds = time.monotonic() - started
+            self._workers.stop.sleep(POLL_SECONDS)
+        self._seconds = time.monotonic() - started
+
+    def result(self) -> TourResult:
+        """Stop the workers, and compute the result from what both sources recorded."""
         self._stop_workers()
-        return self._evidence(seconds)
+        self._log.read()
+        jobs = {job.id for job in self._jobs}
+        counts = self._journal_counts(min(jobs) - 1)
+        return judge(
+            jobs, counts, self._log.starts, kills_wanted=self._plan.kills, kills=self._kills, seconds=self._seconds
+        )
 
     def _submit(self) -> Job:
         plan, tour = self._plan, self._tour
@@ -120,15 +200,9 @@ class TourRun:
         elif set(codes := self._workers.stop_all()) - {0, -signal.SIGTERM}:
             self._screen.print(f"workers did not stop cleanly: exit codes {codes}")
 
-    def _evidence(self, seconds: float) -> Evidence:
-        self._log.read()
-        jobs = {job.id for job in self._jobs}
-        journal_counts = list(self._histories(min(jobs) - 1, jobs))
-        return Evidence(jobs, journal_counts, self._log.starts, self._plan.kills, self._kills, seconds)
-
-    def _histories(self, after: int, jobs: set[int]) -> Iterator[JournalCounts]:
+    def _journal_counts(self, after: int) -> Iterator[JournalCounts]:
         while page := self._tour.app.store.reports.journal_counts(after, PAGE):
-            yield from (history for history in page if history.job_id in jobs)
+            yield from page
             after = page[-1].task_id
 
     def cancel(self) -> None:
