@@ -11,8 +11,8 @@ import pytest
 
 from leasehold.pipelines import download
 from leasehold.pipelines.download import Artifact, read_manifest
-from leasehold.pipelines.download.reports.progress import Forecast, Pace, pace_text
-from leasehold.pipelines.download.run_loop import CollectionSnapshot, FileProgress
+from leasehold.pipelines.download.reports.progress import Pace, pace_text
+from leasehold.pipelines.download.status import CollectionStatus, FileProgress
 from leasehold.processes import WorkersEnded
 from tests.pipelines.download.gathering import Folder, run_workers, sha
 from tests.support.processes.fork_server import start_module
@@ -154,28 +154,26 @@ def test_python_takes_a_path_lines_and_artifacts_and_sends_headers(tmp_path, ser
 
 def test_bytes_a_second_and_the_time_left_are_printed_as_far_as_they_are_known():
     pace = Pace()
-    assert pace.estimate(0.0, CollectionSnapshot({"PLANNED": 4}, 4)) == Forecast(0.0, None)
-    one = CollectionSnapshot({"INDEXED": 1, "STREAMING": 1, "PLANNED": 2}, 3, 2_000, [FileProgress(1, 1_000, 5_000)])
-    assert pace.estimate(10.0, one) == Forecast(200.0, (4_000 + 2 * 1_000) / 200.0)
-    assert pace_text(pace.estimate(10.0, one)) == "200 B/s, 0:00:30 left"
-    assert pace_text(Forecast(2_500_000.0, None)) == "2.5 MB/s"
+    assert pace.estimate(0.0, CollectionStatus({"PLANNED": 4}, 4)) == (0.0, None)
+    one = CollectionStatus({"INDEXED": 1, "STREAMING": 1, "PLANNED": 2}, 3, 2_000, [FileProgress(1, 1_000, 5_000)])
+    assert pace.estimate(10.0, one) == (200.0, (4_000 + 2 * 1_000) / 200.0)
+    assert pace_text(*pace.estimate(10.0, one)) == "200 B/s, 0:00:30 left"
+    assert pace_text(2_500_000.0, None) == "2.5 MB/s"
 
 
 def test_nobody_guesses_the_time_left_before_a_file_is_here():
     pace = Pace()
-    pace.estimate(0.0, CollectionSnapshot({"PLANNED": 2}, 2))
-    unknown = CollectionSnapshot({"STREAMING": 1, "PLANNED": 1}, 2, 500, [FileProgress(1, 500, 1_000)])
-    assert pace.estimate(5.0, unknown) == Forecast(100.0, None)
-    assert pace.estimate(6.0, CollectionSnapshot({"STREAMING": 1}, 1, 600, [FileProgress(1, 600, 1_000)])) == Forecast(
-        100.0, 4.0
-    )
+    pace.estimate(0.0, CollectionStatus({"PLANNED": 2}, 2))
+    unknown = CollectionStatus({"STREAMING": 1, "PLANNED": 1}, 2, 500, [FileProgress(1, 500, 1_000)])
+    assert pace.estimate(5.0, unknown) == (100.0, None)
+    assert pace.estimate(6.0, CollectionStatus({"STREAMING": 1}, 1, 600, [FileProgress(1, 600, 1_000)])) == (100.0, 4.0)
 
 
 def test_the_rate_is_of_the_last_seconds_and_not_of_the_whole_run():
     pace = Pace()
     for second in range(100):
-        seen = pace.estimate(float(second), CollectionSnapshot({"STREAMING": 1}, 1, min(second, 50) * 1_000))
-    assert seen == Forecast(0.0, None)
+        seen = pace.estimate(float(second), CollectionStatus({"STREAMING": 1}, 1, min(second, 50) * 1_000))
+    assert seen == (0.0, None)
 
 
 def test_workers_leave_when_the_command_was_killed(tmp_path, server, start):

@@ -9,7 +9,6 @@ from leasehold.pipelines.download._script import HOLDINGS, TTL_SECONDS, Engine, 
 __all__ = ["lease_next_job", "release_lease", "renew_lease"]
 
 PARKED_SECONDS = 3_600.0
-DONE = (states.INDEXED, states.DEDUPED, states.SKIPPED_DUPLICATE)
 
 
 def lease_next_job(conn: object, *, owner: str, ttl_s: float = TTL_SECONDS) -> dict[str, Any] | None:
@@ -21,7 +20,7 @@ def lease_next_job(conn: object, *, owner: str, ttl_s: float = TTL_SECONDS) -> d
     with engine(conn) as found:
         while held := found.app.manual.lease(found.kind, owner=owner, seconds=ttl_s):
             state = _state(found, held.job_id)
-            if state in DONE:  # its holder died before it could record that
+            if state in states.DOWNLOADED:  # its holder died before it could record that
                 held.done({"state": state})
                 continue
             passed = _passed(found, held.job_id)

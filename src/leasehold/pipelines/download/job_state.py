@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterable
-from typing import Final
 
 from leasehold import Held, Permanent
 from leasehold.errors import JobNotFree, JobUnknown, LeaseLost, StateDenied
@@ -10,8 +9,6 @@ from leasehold.pipelines.download import states
 from leasehold.pipelines.download._script import HOLDINGS, TTL_SECONDS, Engine, Holding, engine, number_of
 
 __all__ = ["TransitionDenied", "advance_state", "get_current_state"]
-
-ENDS: Final = (states.INDEXED, states.DEDUPED, states.SKIPPED_DUPLICATE)
 
 
 class TransitionDenied(RuntimeError):
@@ -74,11 +71,11 @@ def _move(found: Engine, number: int, known: Holding | None, to_state: str) -> N
             held.task.advance(to_state)
             _leave(held, to_state, lasting=lasting)
     if known is not None:
-        known.is_over = to_state in (*ENDS, states.FAILED)
+        known.is_over = to_state in (*states.DOWNLOADED, states.FAILED)
 
 
 def _leave(held: Held, to_state: str, *, lasting: bool) -> None:
-    if to_state in ENDS:
+    if to_state in states.DOWNLOADED:
         held.done({"state": to_state})
     elif not lasting:
         held.release()

@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from leasehold.pipelines.download import states
 from leasehold.pipelines.download.cli import queries
 from leasehold.pipelines.download.collection import PER_HOST, Settings
 from leasehold.pipelines.download.manifest import Artifact, ManifestInvalid, read_manifest
 from leasehold.pipelines.download.process.locate import open_collection, with_database
 from leasehold.pipelines.download.repair.reconcile import Reconciled
-from leasehold.pipelines.download.reports.text import state_counts
 from leasehold.pipelines.download.run_loop import RunOptions, run, worker_spec
-from leasehold.pipelines.download.status import FINAL_MISSING
+from leasehold.pipelines.download.status import state_counts
 from leasehold.pipelines.shell.options import (
     CONTEXT,
     SIGNALLED,
@@ -107,7 +105,7 @@ def fetch(context: click.Context, /, manifest: Path, out: Path, workers: int, **
         click.echo(f"Stopped: {counts}. Run the same command again to resume.")
         context.exit(SIGNALLED + stop.number)
     click.echo(f"{counts}." if processes.have_started else f"Nothing to do: {counts}.")
-    context.exit(1 if last.counts.get(states.FAILED) or last.counts.get(FINAL_MISSING) else 0)
+    context.exit(0 if last.is_well else 1)
 
 
 def _renderer() -> DownloadRenderer:

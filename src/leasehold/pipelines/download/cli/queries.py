@@ -13,10 +13,8 @@ from leasehold.pipelines.download.process.locate import open_existing
 from leasehold.pipelines.download.repair.reconcile import OPERATION_SECONDS, PART_SECONDS, Reconciled, reconcile
 from leasehold.pipelines.download.repair.retry import retry
 from leasehold.pipelines.download.repair.verify import OnProgress, verify
-from leasehold.pipelines.download.reports.html import report_page
-from leasehold.pipelines.download.reports.report import make_report, report_lines
-from leasehold.pipelines.download.reports.text import state_counts
-from leasehold.pipelines.download.status import read_status
+from leasehold.pipelines.download.reports.report import make_report, report_lines, report_page
+from leasehold.pipelines.download.status import read_status, state_counts
 from leasehold.pipelines.shell.options import EXISTING_FOLDER, help_with_examples, json_option, url_option
 from leasehold.pipelines.shell.text import count, printable, size_text
 

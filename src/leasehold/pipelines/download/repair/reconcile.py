@@ -31,7 +31,7 @@ from leasehold.pipelines.download.repair.job_history import (
     operations_of,
 )
 from leasehold.pipelines.download.repair.verify import named_hash, objects_of, strangers_of
-from leasehold.pipelines.download.status import FINAL_MISSING, UNFINISHED
+from leasehold.pipelines.download.status import FINAL_MISSING
 
 PART_SECONDS: Final = 3_600.0
 OPERATION_SECONDS: Final = 600.0
@@ -251,7 +251,7 @@ class _Round:
     def _abandoned(self, age: float) -> Iterator[str]:
         """Name the operations that were begun long ago by jobs that nobody works on now."""
         counts = self._collection.counts()
-        if not any(counts.get(state) for state in UNFINISHED if state != states.PLANNED):
+        if not any(counts.get(state) for state in states.UNFINISHED if state != states.PLANNED):
             return
         for key, job in self._begun.items():
             for one in self._stuck(job, age) if job.status in ("NEW", "READY") else ():

@@ -2,84 +2,71 @@
 
 import time
 from collections import deque
-from dataclasses import dataclass
 from typing import Final
 
 from rich.console import Group
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
-from leasehold.pipelines.download.reports.text import state_counts
-from leasehold.pipelines.download.run_loop import SHOWN_MAX, CollectionSnapshot
+from leasehold.pipelines.download.run_loop import SHOWN_MAX
+from leasehold.pipelines.download.status import CollectionStatus, state_counts
 from leasehold.pipelines.shell.text import printable, size_text
 
 WINDOW_SECONDS: Final = 20.0
 
 
-@dataclass(frozen=True, slots=True)
-class Forecast:
-    """Bytes a second, and the seconds until everything is downloaded; None where that cannot be estimated."""
-
-    rate: float
-    seconds: float | None
-
-
 class Pace:
-    """Estimates the speed of a run from the snapshots of its last seconds."""
+    """Estimates the speed of a run from its status over the last seconds."""
 
     def __init__(self) -> None:
-        self._recent: deque[tuple[float, CollectionSnapshot]] = deque()
+        self._recent: deque[tuple[float, CollectionStatus]] = deque()
 
-    def estimate(self, now: float, snapshot: CollectionSnapshot) -> Forecast:
-        self._recent.append((now, snapshot))
+    def estimate(self, now: float, status: CollectionStatus) -> tuple[float, float | None]:
+        """Return bytes a second, and the seconds until all is downloaded; None where that cannot be estimated."""
+        self._recent.append((now, status))
         while len(self._recent) > 2 and now - self._recent[1][0] >= WINDOW_SECONDS:  # noqa: PLR2004 — two make a rate
             self._recent.popleft()
         since, first = self._recent[0]
         span = now - since
-        rate = max(0.0, (snapshot.bytes - first.bytes) / span) if span > 0 else 0.0
-        return Forecast(rate, _seconds_left(snapshot, rate))
+        rate = max(0.0, (status.bytes - first.bytes) / span) if span > 0 else 0.0
+        return rate, _seconds_left(status, rate)
 
 
-def _seconds_left(snapshot: CollectionSnapshot, rate: float) -> float | None:
+def _seconds_left(status: CollectionStatus, rate: float) -> float | None:
     """Add up the sizes that are known; every other file is assumed to have the mean size of those that ended."""
-    if rate <= 0 or not snapshot.left:
+    if rate <= 0 or not status.left:
         return None
-    known = [file.total - file.done for file in snapshot.files if file.total is not None]
-    unknown = max(0, snapshot.left - len(known))
-    if unknown and not snapshot.ended:
+    known = [file.total - file.done for file in status.files if file.total is not None]
+    unknown = max(0, status.left - len(known))
+    if unknown and not status.ended:
         return None
-    ended_bytes = snapshot.bytes - sum(file.done for file in snapshot.files)
-    mean = ended_bytes / snapshot.ended if snapshot.ended else 0.0
+    ended_bytes = status.bytes - sum(file.done for file in status.files)
+    mean = ended_bytes / status.ended if status.ended else 0.0
     return (sum(known) + unknown * mean) / rate
 
 
 class DownloadRenderer:
-    """Renders a snapshot."""
+    """Renders the status of a run."""
 
     def __init__(self) -> None:
         self._pace = Pace()
-        self._bar = Progress(
-            TextColumn("files"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[pace]}"),
-        )  # fmt: skip
+        self._bar = Progress(TextColumn("files"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[pace]}"))
         self._all = self._bar.add_task("files", total=None, pace="")
 
-    def __call__(self, snapshot: CollectionSnapshot) -> Group:
-        pace = pace_text(self._pace.estimate(time.monotonic(), snapshot))
-        self._bar.update(self._all, total=snapshot.total, completed=snapshot.ended, pace=pace)
-        lines = [
-            Text(
-                f"  {size_text(file.done):>10} of {size_text(file.total) if file.total else '?':>10}"
-                f"  {printable(file.name)}"
-            )
-            for file in snapshot.files[:SHOWN_MAX]
-        ]
-        return Group(self._bar, *lines, Text(f"  {state_counts(snapshot.counts)}"))
+    def __call__(self, status: CollectionStatus) -> Group:
+        pace = pace_text(*self._pace.estimate(time.monotonic(), status))
+        self._bar.update(self._all, total=status.total, completed=status.ended, pace=pace)
+        lines = []
+        for file in status.files[:SHOWN_MAX]:
+            total = size_text(file.total) if file.total else "?"
+            lines.append(Text(f"  {size_text(file.done):>10} of {total:>10}  {printable(file.name)}"))
+        return Group(self._bar, *lines, Text(f"  {state_counts(status.counts)}"))
 
 
-def pace_text(forecast: Forecast) -> str:
-    """Return a forecast in words: 12.0 MB/s, 0:04:10 left."""
-    rate = f"{size_text(int(forecast.rate))}/s"
-    if forecast.seconds is None:
-        return rate
-    minutes, seconds = divmod(round(forecast.seconds), 60)
-    return f"{rate}, {minutes // 60}:{minutes % 60:02}:{seconds:02} left"
+def pace_text(rate: float, seconds_left: float | None) -> str:
+    """Return an estimate as text: 12.0 MB/s, 0:04:10 left."""
+    pace = f"{size_text(int(rate))}/s"
+    if seconds_left is None:
+        return pace
+    minutes, seconds = divmod(round(seconds_left), 60)
+    return f"{pace}, {minutes // 60}:{minutes % 60:02}:{seconds:02} left"

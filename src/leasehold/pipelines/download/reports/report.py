@@ -9,7 +9,8 @@ from leasehold import Job
 from leasehold.pipelines.download.collection import Collection
 from leasehold.pipelines.download.index.index import missing_rows
 from leasehold.pipelines.download.repair.job_history import artifact_key, failed_jobs
-from leasehold.pipelines.download.status import read_status
+from leasehold.pipelines.download.status import LABELS, read_status
+from leasehold.pipelines.shell.html import facts, page, table
 from leasehold.pipelines.shell.text import listed, printable, size_text
 
 
@@ -76,7 +77,7 @@ def make_report(collection: Collection) -> Report:
     now, summary = read_status(collection), collection.tools.index.summary()
     missing = missing_rows(collection.tools.index) if summary.missing else []
     return Report(
-        planned=now.planned,
+        planned=now.total,
         counts=now.counts,
         left=now.left,
         files=summary.files,
@@ -125,3 +126,31 @@ def report_lines(report: Report) -> Iterator[str]:
 
 def _listed(title: str, lines: list[str]) -> Iterator[str]:
     return listed(title, [f"  {printable(line)}" for line in lines], "--json prints all")
+
+
+def report_page(report: Report) -> str:
+    """Return a report as an HTML page."""
+    sections = [facts(_overview(report))]
+    for error_class, found in report.failed_by_class.items():
+        rows = [(file.url, file.work_id, file.message) for file in found]
+        sections.append(table(f"{error_class}: {len(found):,} failed", ("URL", "work", "cause"), rows))
+    if report.missing:
+        rows = [(file.path, file.url, file.sha256) for file in report.missing]
+        sections.append(table("Downloaded, and missing from disk now", ("file", "URL", "SHA-256"), rows))
+    return page("Download report", "".join(sections))
+
+
+def _overview(report: Report) -> list[tuple[str, str]]:
+    rows = [
+        ("planned", f"{report.planned:,} files"),
+        ("on disk", f"{report.files:,} files, {size_text(report.bytes)}"),
+        ("distinct contents", f"{report.contents:,}"),
+        ("saved by deduplication", size_text(report.bytes_saved)),
+        ("left to do", f"{report.left:,} files"),
+    ]
+    if report.first_at and report.last_at:
+        rows += [
+            ("first download", f"{report.first_at:%Y-%m-%d %H:%M:%S} UTC"),
+            ("last download", f"{report.last_at:%Y-%m-%d %H:%M:%S} UTC"),
+        ]
+    return rows + [(f"{state} ({LABELS[state]})", f"{count:,}") for state, count in report.counts.items()]
