@@ -91,7 +91,7 @@ def test_a_part_that_an_earlier_job_has_left_is_resumed_and_the_state_shows_it(m
     part = Part(collection.tools.content_store.part(artifact.key), collection.tools.boot)
     head = asyncio.run(collection.tools.client.head(url))
     part.path.write_bytes(CONTENT[:150_000])
-    part.write(part.sidecar(head, 0))
+    part.write(part.sidecar(head))
     (job,) = fetch(collection, url)
     assert job.state == "INDEXED"
     assert moves(collection, job) == ["LEASED", "HEAD_DONE", "RESUME_OK", "STREAMING", "FINALIZED", "INDEXED"]

@@ -13,6 +13,7 @@ from typing import Any, Final
 from leasehold import Job, Leasehold, Misuse, Retry, Task
 from leasehold.clock import boot_id
 from leasehold.pipelines.download import states
+from leasehold.pipelines.download.fetch import Tools
 from leasehold.pipelines.download.files.content_store import ContentStore
 from leasehold.pipelines.download.files.publisher import Publisher
 from leasehold.pipelines.download.handler import Download
@@ -22,7 +23,6 @@ from leasehold.pipelines.download.index.index import Index
 from leasehold.pipelines.download.manifest import Artifact
 from leasehold.pipelines.download.process.concurrency import ThreadPool
 from leasehold.pipelines.download.process.shutdown import ShutdownGuard
-from leasehold.pipelines.download.process.tools import Tools
 from leasehold.pipelines.shell.locate import HOME, local_database
 
 KIND: Final = "artifact"

@@ -19,15 +19,13 @@ from msgspec import Struct, to_builtins
 
 from leasehold import Task, Transient
 from leasehold.pipelines.download import states
-from leasehold.pipelines.download.fetch import Streamed
+from leasehold.pipelines.download.fetch import PATIENCE_SECONDS, Streamed, Tools, Transfer
 from leasehold.pipelines.download.files.publisher import Published
-from leasehold.pipelines.download.files.transfer import PATIENCE_SECONDS, Transfer
 from leasehold.pipelines.download.http.client import Head
 from leasehold.pipelines.download.http.urls import host_of
 from leasehold.pipelines.download.idempotency import op_key
 from leasehold.pipelines.download.index.index import Row
 from leasehold.pipelines.download.manifest import Artifact
-from leasehold.pipelines.download.process.tools import Tools
 from leasehold.shapes import Shape
 
 LOSSES_MAX: Final = 5

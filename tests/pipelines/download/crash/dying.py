@@ -14,12 +14,13 @@ import sys
 from contextlib import closing
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 from leasehold.pipelines.download import Collection
 from leasehold.pipelines.download.collection import THREADS_MAX, settings_of_this_process
+from leasehold.pipelines.download.fetch import Tools
 from leasehold.pipelines.download.files.content_store import ContentStore
 from leasehold.pipelines.download.process.concurrency import ThreadPool
-from leasehold.pipelines.download.process.tools import Tools
 from tests.support.processes.fork_server import ROOT, start_module
 
 NEVER = "never"
@@ -72,7 +73,8 @@ class DyingPlaces(ContentStore):
         self._seam = seam
 
     def publish_all(self, part_files):
-        return super().publish_all([(DyingSheet(part_file, self._seam), sha256) for part_file, sha256 in part_files])
+        dying: list[Any] = [(DyingSheet(part_file, self._seam), sha256) for part_file, sha256 in part_files]
+        return super().publish_all(dying)
 
     def name(self, work_id, wanted, key, sha256):
         pass_by("forgotten", self._seam)

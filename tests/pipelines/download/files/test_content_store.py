@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leasehold.pipelines.download.files.content_store import NAME_BYTES_MAX, ContentStore, clean_name, hash_of
-from leasehold.pipelines.download.files.part_file import LockedPart
+from leasehold.pipelines.download.files.part import LockedPart
 
 CONTENT = b"every byte of it"
 SHA = hashlib.sha256(CONTENT).hexdigest()
@@ -36,7 +36,7 @@ def publish(content_store, path, sha256):
 
 def test_a_part_becomes_whole_under_its_hash_and_its_old_name_is_gone(content_store):
     kept = publish(content_store, part(content_store, "a"), SHA)
-    assert kept.is_new
+    assert kept
     assert content_store.object(SHA).read_bytes() == CONTENT
     assert content_store.object(SHA).relative_to(content_store.root).as_posix() == f"sha256/{SHA[:2]}/{SHA[2:]}"
     assert list(content_store.staging.iterdir()) == []
@@ -45,7 +45,7 @@ def test_a_part_becomes_whole_under_its_hash_and_its_old_name_is_gone(content_st
 def test_the_same_content_again_is_kept_once_and_reported_as_present(content_store):
     publish(content_store, part(content_store, "a"), SHA)
     before = content_store.object(SHA).stat()
-    assert not publish(content_store, part(content_store, "b"), SHA).is_new
+    assert not publish(content_store, part(content_store, "b"), SHA)
     assert content_store.object(SHA).stat().st_ino == before.st_ino
     assert list(content_store.staging.iterdir()) == []
 
@@ -68,7 +68,7 @@ def test_a_damaged_content_is_replaced_by_what_was_just_fetched(content_store):
     publish(content_store, part(content_store, "a"), SHA)
     content_store.object(SHA).chmod(0o644)
     content_store.object(SHA).write_bytes(b"rot")
-    assert publish(content_store, part(content_store, "b"), SHA).is_new
+    assert publish(content_store, part(content_store, "b"), SHA)
     assert content_store.object(SHA).read_bytes() == CONTENT
     assert list(content_store.staging.iterdir()) == []
 
@@ -115,7 +115,7 @@ def test_of_many_that_bring_the_same_content_at_once_one_is_first(content_store)
     def bring(number):
         path = part(content_store, str(number))
         gate.wait()
-        found.append(publish(content_store, path, SHA).is_new)
+        found.append(publish(content_store, path, SHA))
 
     threads = [threading.Thread(target=bring, args=(number,)) for number in range(8)]
     for thread in threads:

@@ -168,7 +168,7 @@ def test_what_was_damaged_on_disk_is_replaced(content_store):
     publish(content_store, CONTENT, SHA)
     content_store.object(SHA).chmod(0o644)
     content_store.object(SHA).write_bytes(b"damaged")
-    assert publish(content_store, CONTENT, SHA).is_new
+    assert publish(content_store, CONTENT, SHA)
     assert content_store.object(SHA).read_bytes() == CONTENT
     assert list(content_store.staging.iterdir()) == []
 
@@ -183,9 +183,9 @@ def test_whatever_the_umask_is_everybody_may_read_and_nobody_may_write(content_s
 
 
 def test_the_same_content_twice_is_kept_once(content_store):
-    assert publish(content_store, CONTENT, SHA).is_new
+    assert publish(content_store, CONTENT, SHA)
     before = content_store.object(SHA).stat().st_ino
-    assert not publish(content_store, CONTENT, SHA).is_new
+    assert not publish(content_store, CONTENT, SHA)
     assert content_store.object(SHA).stat().st_ino == before
     assert len(objects(content_store)) == 1
 

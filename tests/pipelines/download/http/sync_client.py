@@ -11,7 +11,7 @@ import pytest
 
 from leasehold.model.failure.failure import classify
 from leasehold.pipelines.download import fetch as fetching
-from leasehold.pipelines.download.files.part_file import LockedPart
+from leasehold.pipelines.download.files.part import LockedPart
 from leasehold.pipelines.download.http import client
 from leasehold.pipelines.download.process.concurrency import ThreadPool
 
@@ -70,4 +70,4 @@ def failure_of(client, url, part):
 def leave_a_part(client, url, part, size):
     """Leave what an attempt that ended after so many bytes would have left."""
     part.path.write_bytes(CONTENT[:size])
-    part.write(part.sidecar(client.head(url), 0))
+    part.write(part.sidecar(client.head(url)))

@@ -80,7 +80,7 @@ def test_nginx_refuses_a_range_behind_the_end_and_the_file_is_fetched_from_its_s
     url = nginx.url("/paper.txt")
     head = client.head(url)
     part.path.write_bytes(bytes(400_000))
-    part.write(part.sidecar(head, 0))
+    part.write(part.sidecar(head))
     assert fetch(client, url, part).sha256 == SHA
     assert 416 in [line.status for line in nginx.gets("/paper.txt")]
 
@@ -89,7 +89,7 @@ def test_an_empty_file_of_nginx_is_a_file_also_where_head_is_refused(nginx, clie
     nginx.add("empty", b"")
     for path in ("/empty", "/no-head/empty"):
         assert fetch(client, nginx.url(path), part).size == 0
-        part.forget()
+        part.remove()
 
 
 def test_a_redirect_of_nginx_to_another_server_is_followed_without_own_headers(nginx, client, part):

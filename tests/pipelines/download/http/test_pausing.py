@@ -11,9 +11,7 @@ from typing import Any
 import pytest
 
 from leasehold.pipelines.download.fetch import stream
-from leasehold.pipelines.download.files.background_hash import BackgroundHash
-from leasehold.pipelines.download.files.part import Part
-from leasehold.pipelines.download.files.part_file import LockedPart
+from leasehold.pipelines.download.files.part import LockedPart, Part
 from leasehold.pipelines.download.files.writer import SYNC_BYTES, PartWriter
 from leasehold.pipelines.download.http.client import Client, Head, Options
 from leasehold.pipelines.download.process.concurrency import ThreadPool
@@ -152,8 +150,7 @@ def test_a_writer_pauses_once_while_it_syncs_and_resumes_when_that_has_ended(par
         tap: Any = Tap()
         view = memoryview(LARGE)[:SYNC_BYTES]
         with closing(SlowDraft(part.path, syncing)) as part_file:
-            background = BackgroundHash(part_file, hashlib.sha256(), 0, threads)
-            writer = PartWriter(part_file, background, tap, part, None, lambda *_: None, threads)
+            writer = PartWriter(part, part_file, tap, None, hashlib.sha256(), lambda *_: None, threads)
             writer.write(view)
             await wait_until(syncing.begun.is_set)
             assert (tap.flows, writer.tick()) == (True, False)  # it is written on while the first stretch is synced
@@ -164,8 +161,7 @@ def test_a_writer_pauses_once_while_it_syncs_and_resumes_when_that_has_ended(par
             await wait_until(lambda: tap.flows)
             assert (writer.tick(), tap.changes) == (False, 2)
             noted = json.loads(part.path.with_suffix(".json").read_text())["synced"]
-            await writer.wait()
-            await background.end()
+            await writer.finish()
         threads.close()
         return noted
 

@@ -252,7 +252,7 @@ def test_an_empty_file_is_a_file_also_where_head_is_refused(server, client, part
     for manners in ({}, {"head": 405}, {"head": 405, "ranges": False}):
         url = server.add("/a", b"", **manners)
         assert fetch(client, url, part).size == 0
-        part.forget()
+        part.remove()
 
 
 def test_an_answer_that_is_no_http_is_a_line_that_broke(client, part):
@@ -308,7 +308,7 @@ def test_a_wrong_hash_of_a_file_that_was_built_on_a_part_is_tried_once_more_from
     (artifact,) = read_manifest([json.dumps({"work_id": "w", "artifact_id": "a", "url": url, "sha256": SHA})])
     spoilt = Part(collection.tools.content_store.part(artifact.key), collection.tools.boot)
     spoilt.path.write_bytes(bytes(70_000))
-    spoilt.write(spoilt.sidecar(asyncio.run(collection.tools.client.head(url)), 0))
+    spoilt.write(spoilt.sidecar(asyncio.run(collection.tools.client.head(url))))
     (job,) = collection.plan([artifact])
     collection.app.drain(timeout=120)
     assert (job.state, job.output["sha256"]) == ("INDEXED", SHA)

@@ -9,10 +9,9 @@ from msgspec.structs import replace
 
 from leasehold import Permanent, Transient
 from leasehold.pipelines.download.fetch import check
-from leasehold.pipelines.download.files.background_hash import AT_ONCE_BYTES, STEP_BYTES
 from leasehold.pipelines.download.files.content_store import hash_of
 from leasehold.pipelines.download.files.part import Part, Sidecar
-from leasehold.pipelines.download.files.writer import SYNC_BYTES
+from leasehold.pipelines.download.files.writer import AT_ONCE_BYTES, STEP_BYTES, SYNC_BYTES
 from leasehold.pipelines.download.http.response import UnexpectedStatus
 from tests.pipelines.download.http.sync_client import CONTENT, SHA, fetch
 from tests.support.http.file_server import FileServer
@@ -255,7 +254,7 @@ def test_connections_are_used_again_and_a_closed_one_is_replaced(server, client,
     url = server.add("/a", CONTENT)
     for _ in range(3):
         fetch(client, url, part)
-        part.forget()
+        part.remove()
     assert len(server.log) == 6
 
 

@@ -34,7 +34,7 @@ def test_a_connection_that_was_paused_by_a_body_as_large_as_its_buffer_is_used_a
     client = make_client(timeout=20)
     with FileServer(tls=True) as safe:
         for number in range(4):
-            part.forget()
+            part.remove()
             assert fetch(client, safe.add(f"/{number}", CONTENT[:HEAD_BYTES_MAX]), part).size == HEAD_BYTES_MAX
 
 

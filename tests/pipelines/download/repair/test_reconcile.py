@@ -11,7 +11,7 @@ import apsw
 import psycopg
 
 from leasehold.pipelines.download import read_manifest, reconcile
-from leasehold.pipelines.download.files.part_file import LockedPart
+from leasehold.pipelines.download.files.part import LockedPart
 from leasehold.pipelines.download.index.backends import PostgresIndex, SqliteIndex
 from leasehold.pipelines.download.index.index import Index, missing_rows
 from leasehold.pipelines.download.repair.reconcile import Reconciled

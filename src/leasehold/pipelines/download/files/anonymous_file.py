@@ -8,7 +8,7 @@ import secrets
 from contextlib import suppress
 from pathlib import Path
 
-from leasehold.pipelines.download.files.part_file import READ_ONLY
+from leasehold.pipelines.download.files.part import READ_ONLY
 
 
 class AnonymousFile:

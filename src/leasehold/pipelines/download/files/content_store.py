@@ -12,51 +12,21 @@ import hashlib
 import os
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
-from leasehold.pipelines.download.files.anonymous_file import supports_anonymous_files
-from leasehold.pipelines.download.files.part_file import BLOCK_BYTES, READ_ONLY
+from leasehold.pipelines.download.files.anonymous_file import AnonymousFile, supports_anonymous_files
+from leasehold.pipelines.download.files.part import BLOCK_BYTES, READ_ONLY, LockedPart
 from leasehold.pipelines.shell.locate import HOME
 
 IDENTITY: Final = "identity"
 NAME_BYTES_MAX: Final = 200
+Publishable = LockedPart | AnonymousFile
+PublishResult = bool | Exception  # whether the content was not there before
 _unsafe: Final = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|\ud800-\udfff]+')
-
-
-@dataclass(frozen=True, slots=True)
-class Publication:
-    """Where a whole file lies; `is_new`: its content was not there before."""
-
-    sha256: str
-    is_new: bool
-
-
-class Publishable(Protocol):
-    """All bytes of a file that shall become whole: a draft, or a content that is loose."""
-
-    @property
-    def size(self) -> int:
-        """How many they are."""
-
-    def start_writeback(self) -> None:
-        """Have them on their way to the disk."""
-
-    def fsync(self) -> OSError | None:
-        """Have them survive a loss of power; return what went wrong."""
-
-    def link(self, target: str) -> None:
-        """Have them under this name; `FileExistsError` where there is one."""
-
-    def replace(self, target: str) -> None:
-        """Have them under this name instead of what is there."""
-
-    def finish(self) -> None:
-        """Keep them under that name alone."""
 
 
 class ContentStore:
@@ -107,36 +77,33 @@ class ContentStore:
     def has(self, sha256: str) -> bool:
         return self.object(sha256).is_file()
 
-    def publish(self, part_file: Publishable, sha256: str) -> Publication:
-        """Make a part whole under its hash. Safe to repeat: what a crash left half-done is completed."""
-        (kept,) = self.publish_all([(part_file, sha256)])
-        if isinstance(kept, Exception):
-            raise kept
-        return kept
+    def publish(self, part_file: Publishable, sha256: str) -> bool:
+        """Publish one file, as `publish_all` does."""
+        (result,) = self.publish_all([(part_file, sha256)])
+        if isinstance(result, Exception):
+            raise result
+        return result
 
-    def publish_all(self, part_files: Sequence[tuple[Publishable, str]]) -> list[Publication | Exception]:
-        """Make parts whole, each as if it were alone; what can be synced for all of them at once is.
+    def publish_all(self, part_files: Sequence[tuple[Publishable, str]]) -> list[PublishResult]:
+        """Make parts whole under their hashes, each as if it were alone.
 
-        All bytes are sent to the disk before the first is waited for, and nothing is changed between one sync and the
-        next: then a journalling file system commits once or twice for all, not once for each.
+        Safe to repeat: what a crash left half-done is completed. All bytes are sent to the disk before the first is
+        waited for, and nothing is changed between one sync and the next: then a journalling file system commits once or
+        twice for all, not once for each.
         """
         for part_file, _ in part_files:
             part_file.start_writeback()
         troubles = [part_file.fsync() for part_file, _ in part_files]
-        kept = [
-            trouble or self._link(part_file, sha256)
-            for (part_file, sha256), trouble in zip(part_files, troubles, strict=True)
-        ]
-        fine = {sha256[:2] for (_, sha256), one in zip(part_files, kept, strict=True) if isinstance(one, Publication)}
-        for folder in sorted(fine):
+        results = [trouble or self._link(*pair) for pair, trouble in zip(part_files, troubles, strict=True)]
+        published = [pair for pair, result in zip(part_files, results, strict=True) if isinstance(result, bool)]
+        for folder in sorted({sha256[:2] for _, sha256 in published}):
             sync(f"{self._objects}/{folder}")
         sync(str(self._objects))
         # crash here: linked but not unlinked
         # The part is another name of the whole file; the next attempt finds that and takes the name away.
-        for (part_file, _), one in zip(part_files, kept, strict=True):
-            if isinstance(one, Publication):
-                part_file.finish()
-        return kept
+        for part_file, _ in published:
+            part_file.finish()
+        return results
 
     def ensure_durable(self, sha256: str) -> None:
         """Complete a content whose writer may have died after the link: make it read-only and sync its name."""
@@ -145,31 +112,20 @@ class ContentStore:
         sync(str(self.object(sha256).parent))
         sync(str(self._objects))
 
-    def _link(self, part_file: Publishable, sha256: str) -> Publication | Exception:
-        """Link a part under its hash. With plain texts: it is done for every file."""
+    def _link(self, part_file: Publishable, sha256: str) -> PublishResult:
+        """Link a part under its hash; it takes the place of a content that is not what it should be."""
         folder = f"{self._objects}/{sha256[:2]}"
         target = f"{folder}/{sha256[2:]}"
         try:
             try:
-                part_file.link(target)
-            except FileNotFoundError:
-                os.makedirs(folder, exist_ok=True)  # noqa: PTH103
-                part_file.link(target)
-        except FileExistsError:
-            return self._compare(part_file, target, sha256)
+                _make_in(folder, partial(part_file.link, target))
+            except FileExistsError:
+                if hash_of(Path(target)) == (sha256, part_file.size):
+                    return False
+                part_file.replace(target)
         except OSError as error:
             return error
-        return Publication(sha256, is_new=True)
-
-    def _compare(self, part_file: Publishable, target: str, sha256: str) -> Publication | Exception:
-        """See that what is there is what it should be; if it is not, what was just fetched takes its place."""
-        try:
-            if hash_of(Path(target)) == (sha256, part_file.size):
-                return Publication(sha256, is_new=False)
-            part_file.replace(target)
-            return Publication(sha256, is_new=True)
-        except OSError as error:
-            return error
+        return True
 
     def name(self, work_id: str, wanted: str, key: str, sha256: str) -> str:
         """Link a name for people to a content, and return it; one that is taken by other content gets a suffix."""
@@ -178,21 +134,27 @@ class ContentStore:
         front, ending = (stem, f".{suffix}") if stem else (suffix, "")
         marks = ("", f"-{key[:8]}", f"-{key[:8]}-{sha256[:8]}")  # the last, if this artifact had other content before
         for name in (f"{front}{mark}{ending}" for mark in marks):
-            if self._lead(f"{self.root}/{folder}", name, f"../../sha256/{sha256[:2]}/{sha256[2:]}"):
+            if self._leads(f"{self.root}/{folder}", name, f"../../sha256/{sha256[:2]}/{sha256[2:]}"):
                 return f"{folder}/{name}"
         raise FileExistsError(f"{folder}/{name} is there and leads elsewhere")
 
-    def _lead(self, folder: str, name: str, aim: str) -> bool:
+    def _leads(self, folder: str, name: str, aim: str) -> bool:
+        """Link a name, if there is none; return whether it leads there."""
         link = f"{folder}/{name}"
         try:
-            try:
-                os.symlink(aim, link)  # noqa: PTH211
-            except FileNotFoundError:
-                os.makedirs(folder, exist_ok=True)  # noqa: PTH103
-                os.symlink(aim, link)  # noqa: PTH211
-            return True
+            _make_in(folder, partial(os.symlink, aim, link))
         except FileExistsError:
             return os.path.islink(link) and os.readlink(link) == aim  # noqa: PTH114, PTH115
+        return True
+
+
+def _make_in(folder: str, make: Callable[[], None]) -> None:
+    """Make something in a folder, which is made if it is missing. With plain texts: it is done for every file."""
+    try:
+        make()
+    except FileNotFoundError:
+        os.makedirs(folder, exist_ok=True)  # noqa: PTH103
+        make()
 
 
 def clean_name(text: str, otherwise: str) -> str:

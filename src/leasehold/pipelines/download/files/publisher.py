@@ -8,9 +8,8 @@ from msgspec import Struct
 
 from leasehold.batching import Batcher, UncancellableFuture
 from leasehold.pipelines.download.files.anonymous_file import AnonymousFile
-from leasehold.pipelines.download.files.content_store import ContentStore, Publication
-from leasehold.pipelines.download.files.part import Part
-from leasehold.pipelines.download.files.part_file import LockedPart
+from leasehold.pipelines.download.files.content_store import ContentStore, PublishResult
+from leasehold.pipelines.download.files.part import LockedPart, Part
 from leasehold.pipelines.download.index.index import Index
 
 GROUP_MAX: Final = 200
@@ -55,7 +54,8 @@ class Publisher:
         return self._batcher.submit(ready)
 
     def _publish(self, batch: list[Ready]) -> list[Published | Exception]:
-        sources = [self._source(ready) for ready in batch]
+        staging = self._content_store.staging
+        sources = [one.part_file if one.content is None else AnonymousFile(one.content, staging) for one in batch]
         try:
             pairs = [(source, ready.sha256) for source, ready in zip(sources, batch, strict=True) if source is not None]
             results = iter(self._content_store.publish_all(pairs))
@@ -68,14 +68,11 @@ class Publisher:
                 if isinstance(source, AnonymousFile):
                     source.close()
 
-    def _source(self, ready: Ready) -> LockedPart | AnonymousFile | None:
-        return ready.part_file if ready.content is None else AnonymousFile(ready.content, self._content_store.staging)
-
-    def _name(self, ready: Ready, result: Publication | Exception | None) -> Published | Exception:
+    def _name(self, ready: Ready, result: PublishResult | None) -> Published | Exception:
         """Name a file. One whose part is missing was published before, if its content is there."""
         try:
-            if isinstance(result, Publication):
-                is_new = result.is_new
+            if isinstance(result, bool):
+                is_new = result
             elif result is not None and not isinstance(result, FileNotFoundError):
                 return result
             elif self._content_store.has(ready.sha256):
@@ -84,7 +81,7 @@ class Publisher:
             else:
                 return Published(is_part_missing=True)
             if ready.content is None:
-                ready.part.forget()
+                ready.part.remove()
             name = self._content_store.name(ready.work_id, ready.filename, ready.key, ready.sha256)
             return Published(is_new=is_new, name=name)
         except Exception as error:  # noqa: BLE001 — it is this file's alone

@@ -26,13 +26,14 @@ async def wait_uncancelled(*tasks: asyncio.Future[Any] | None) -> None:
         raise cut
 
 
-async def wait_ignoring_errors(task: asyncio.Future[Any] | None) -> None:
-    """Likewise, and ignore its error: the caller already has one."""
+async def wait_ignoring_errors(*tasks: asyncio.Future[Any] | None) -> None:
+    """Likewise, and ignore their errors: the caller already has one."""
     try:
-        await wait_uncancelled(task)
+        await wait_uncancelled(*tasks)
     finally:
-        if task is not None and not task.cancelled():
-            task.exception()
+        for task in tasks:
+            if task is not None and not task.cancelled():
+                task.exception()
 
 
 class ThreadPool:

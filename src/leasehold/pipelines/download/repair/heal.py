@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from leasehold.pipelines.download.files.content_store import ContentStore, hash_of
-from leasehold.pipelines.download.files.part_file import LockedPart, hashed
+from leasehold.pipelines.download.files.part import LockedPart
 from leasehold.pipelines.download.index.index import Row
 from leasehold.pipelines.download.repair.verify import leads_to
 
@@ -42,7 +42,7 @@ class Healer:
         try:
             shutil.copyfile(path, unfinished)
             with closing(LockedPart(unfinished, make=False)) as part_file:
-                if part_file.size != row.size or hashed(part_file, row.size).hexdigest() != row.sha256:
+                if part_file.size != row.size or part_file.digest(row.size).hexdigest() != row.sha256:
                     return False
                 self._content_store.publish(part_file, row.sha256)
                 return True

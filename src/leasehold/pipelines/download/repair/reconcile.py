@@ -19,7 +19,7 @@ from leasehold import Job, Transient
 from leasehold.pipelines.download import states
 from leasehold.pipelines.download.collection import Collection
 from leasehold.pipelines.download.files.content_store import hash_of
-from leasehold.pipelines.download.files.part_file import LockedPart
+from leasehold.pipelines.download.files.part import LockedPart
 from leasehold.pipelines.download.http.urls import host_of, name_of
 from leasehold.pipelines.download.index.index import Abandoned, Row
 from leasehold.pipelines.download.repair.heal import Healer
