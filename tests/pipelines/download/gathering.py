@@ -1,5 +1,6 @@
 """What the tests of a collection share: opening one again and again, as a person does, and filling it."""
 
+import asyncio
 import hashlib
 import os
 import time
@@ -62,6 +63,15 @@ def run_workers(collection, count=1, **options):
     """Run a collection to its end in worker processes; return the last snapshot."""
     with WorkerProcesses(worker_spec(collection.settings), count) as workers:
         return run(collection, (), RunOptions(**options), workers)
+
+
+def add_row(index, row):
+    """Write a row to an index, and wait until it is committed."""
+
+    async def add():
+        return await index.add(row)
+
+    return asyncio.run(add())
 
 
 def sha(content):

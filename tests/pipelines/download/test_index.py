@@ -8,6 +8,7 @@ import pytest
 
 from leasehold.pipelines.download.index.backends import PostgresIndex, SqliteIndex
 from leasehold.pipelines.download.index.index import Index, Row
+from tests.pipelines.download.gathering import add_row
 
 ROW = Row(
     key="1",
@@ -42,8 +43,8 @@ def index(make_index):
 
 def test_a_row_is_there_once_committed_and_a_second_time_replaces_it(index):
     assert not index.state_of("1")
-    index.add(ROW)
-    index.add(replace(ROW, size=6))
+    add_row(index, ROW)
+    add_row(index, replace(ROW, size=6))
     assert index.state_of("1")
     assert list(index.rows()) == [replace(ROW, size=6)]
 
@@ -52,8 +53,10 @@ def test_a_row_is_there_once_committed_and_a_second_time_replaces_it(index):
     "text", ["Grüße", "grüße über", "api.arxiv.org", "arxiv 2024", "work-7", "2024.00001", "die pdf"]
 )
 def test_a_row_is_found_by_any_of_its_words(index, text):
-    index.add(ROW)
-    index.add(replace(ROW, key="2", work_id="w", artifact_id="a", url="https://b.test/", host="b.test", name="b.txt"))
+    add_row(index, ROW)
+    add_row(
+        index, replace(ROW, key="2", work_id="w", artifact_id="a", url="https://b.test/", host="b.test", name="b.txt")
+    )
     assert [row.key for row in index.find(text)] == ["1"]
 
 
@@ -61,12 +64,12 @@ def test_a_row_is_found_by_any_of_its_words(index, text):
     "text", ["", "  ", '"', "'", "* OR", "NOT", "a:b", "( )", "%", "\\", "x' OR '1'='1", "NEAR(a b)"]
 )
 def test_nothing_that_is_searched_for_breaks_the_search(index, text):
-    index.add(ROW)
+    add_row(index, ROW)
     assert index.find(text) in ([], [ROW])
 
 
 def test_the_same_content_of_another_artifact_is_known(index):
-    index.add(ROW)
+    add_row(index, ROW)
     assert not index.has_content("a" * 64, other_than="1")
     assert index.has_content("a" * 64, other_than="2")
 
@@ -74,7 +77,7 @@ def test_the_same_content_of_another_artifact_is_known(index):
 @pytest.mark.parametrize("said", ["INDEXED", "DEDUPED"])
 def test_the_first_row_of_a_content_is_indexed_and_others_are_deduped_whatever_they_were_called(index, said):
     for key in ("1", "2", "1", "3"):
-        index.add(replace(ROW, key=key, state=said))
+        add_row(index, replace(ROW, key=key, state=said))
     assert [row.state for row in index.rows()] == ["INDEXED", "DEDUPED", "DEDUPED"]
     assert [index.state_of(key) for key in ("1", "2", "4")] == ["INDEXED", "DEDUPED", None]
 
@@ -85,7 +88,7 @@ def test_of_many_that_bring_one_content_at_once_one_is_indexed(make_index):
     rows = [replace(ROW, key=f"{number:05}", sha256=f"{number % 20:064}") for number in range(300)]
 
     async def add_all():
-        return await asyncio.gather(*(indexes[number % 3].add_batched(row) for number, row in enumerate(rows)))
+        return await asyncio.gather(*(indexes[number % 3].add(row) for number, row in enumerate(rows)))
 
     states = asyncio.run(add_all())
     assert states.count("INDEXED") == 20
@@ -100,7 +103,7 @@ def test_many_threads_and_two_processes_worth_of_indexes_write_at_once(make_inde
 
     def write(index, start):
         for number in range(start, start + 100):
-            index.add(replace(ROW, key=f"{number:05}"))
+            add_row(index, replace(ROW, key=f"{number:05}"))
 
     threads = [
         threading.Thread(target=write, args=(index, start))

@@ -14,7 +14,7 @@ from msgspec import Struct
 from leasehold import Cancelled, Released, Task
 from leasehold.errors import Permanent, Transient
 from leasehold.pipelines.download.files.content_store import ContentStore
-from leasehold.pipelines.download.files.part import LockedPart, Part, Sidecar, is_small
+from leasehold.pipelines.download.files.part import LockedPart, Part, Sidecar, digest_of, is_small
 from leasehold.pipelines.download.files.publisher import Published, Publisher, Ready
 from leasehold.pipelines.download.files.writer import OnProgress, PartWriter
 from leasehold.pipelines.download.http.client import UNSATISFIABLE, Body, Client, Head
@@ -151,7 +151,9 @@ class Transfer:
         except FileNotFoundError:
             return True
         if (size := self._part_file.size) == streamed.size:
-            digest = await self._tools.threads.do(partial(self._part_file.digest, size))  # ends if the file is closed
+            digest = await self._tools.threads.do(
+                partial(digest_of, self._part_file, size)
+            )  # ends if the file is closed
             if digest.hexdigest() == streamed.sha256:
                 return True
         self.part.remove()
@@ -187,7 +189,7 @@ async def stream(
         if (found := await _read_complete(head, part, part_file, threads)) is not None:
             return found
         sidecar, start = _resumable(head, part, part_file)
-        digest = await threads.do(partial(part_file.digest, start)) if start else digest
+        digest = await threads.do(partial(digest_of, part_file, start)) if start else digest
         body = await _request_rest(client, url, start, sidecar)
         if body is None:
             return _streamed(head, digest.hexdigest(), start, 0)
@@ -217,7 +219,7 @@ async def _read_complete(head: Head, part: Part, part_file: LockedPart, threads:
     sidecar, size = _resumable(head, part, part_file)
     if sidecar is None or not size or not size == sidecar.length == head.length or sidecar.validator != head.validator:
         return None
-    digest = await threads.do(partial(part_file.digest, size))
+    digest = await threads.do(partial(digest_of, part_file, size))
     return _streamed(head, digest.hexdigest(), size, 0)
 
 

@@ -22,7 +22,6 @@ from leasehold.pipelines.download import states
 from leasehold.pipelines.download.fetch import PATIENCE_SECONDS, Streamed, Tools, Transfer
 from leasehold.pipelines.download.files.publisher import Published
 from leasehold.pipelines.download.http.client import Head
-from leasehold.pipelines.download.http.urls import host_of
 from leasehold.pipelines.download.idempotency import op_key
 from leasehold.pipelines.download.index.index import Row
 from leasehold.pipelines.download.manifest import Artifact
@@ -181,10 +180,18 @@ class Download:
     async def _index(self, streamed: Streamed, published: Published) -> str:
         """Write the row, and return its state."""
         index = self._tools.index
-        row = self._row(streamed, published)
+        row = Row.of(
+            self._artifact,
+            published.name,
+            media_type=streamed.media_type,
+            size=streamed.size,
+            sha256=streamed.sha256,
+            state=states.INDEXED if published.is_new else states.DEDUPED,
+            fetched_at=self._task.started_at.timestamp(),
+        )
 
         async def act() -> Indexed:
-            return Indexed(row.key, await index.add_batched(row))
+            return Indexed(row.key, await index.add(row))
 
         async def look() -> Indexed | None:
             state = await self._tools.threads.do(partial(index.state_of, row.key, row.sha256))
@@ -192,20 +199,3 @@ class Download:
 
         kind = "INDEX" if published.is_new else "DEDUPE"
         return (await self._steps.run(kind, INDEXED, act, look, sha256=streamed.sha256)).state
-
-    def _row(self, streamed: Streamed, published: Published) -> Row:
-        artifact = self._artifact
-        return Row(
-            key=artifact.key,
-            work_id=artifact.work_id,
-            artifact_id=artifact.artifact_id,
-            url=artifact.url,
-            host=host_of(artifact.url),
-            name=published.name.rpartition("/")[2],
-            path=published.name,
-            media_type=streamed.media_type,
-            size=streamed.size,
-            sha256=streamed.sha256,
-            state=states.INDEXED if published.is_new else states.DEDUPED,
-            fetched_at=self._task.started_at.timestamp(),
-        )

@@ -17,7 +17,7 @@ from leasehold.pipelines.download.index.index import Index, missing_rows
 from leasehold.pipelines.download.repair.reconcile import Reconciled
 from leasehold.pipelines.download.status import read_status
 from tests.pipelines.download.crash.test_kills import worker
-from tests.pipelines.download.gathering import make_old, sha
+from tests.pipelines.download.gathering import add_row, make_old, sha
 from tests.pipelines.download.test_index import ROW
 from tests.support.wait import until
 
@@ -253,12 +253,12 @@ def test_a_row_that_a_worker_has_just_rewritten_is_not_failed(dialect, request, 
         index = Index(PostgresIndex(request.getfixturevalue("postgres").create_database()))
     else:
         index = Index(SqliteIndex(tmp_path / "index.db"))
-    index.add(ROW)
-    index.add(replace(ROW, fetched_at=9.0))
+    add_row(index, ROW)
+    add_row(index, replace(ROW, fetched_at=9.0))
     assert not index.mark_missing(ROW, "FAILED", "final_missing")
     assert index.mark_missing(replace(ROW, fetched_at=9.0), "FAILED", "final_missing")
     assert not index.add_if_absent(ROW), "a row that is there is not written over"
-    index.add(ROW)
+    add_row(index, ROW)
     index.record_rerun(ROW.key, 1)
     assert list(index.rows()) == [ROW], "what is here is not taken out"
     index.close()

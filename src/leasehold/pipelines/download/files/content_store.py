@@ -12,7 +12,7 @@ import hashlib
 import os
 import re
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
 from pathlib import Path
@@ -76,6 +76,11 @@ class ContentStore:
 
     def has(self, sha256: str) -> bool:
         return self.object(sha256).is_file()
+
+    def objects(self) -> Iterator[str]:
+        """Yield the path of every file among the contents on disk."""
+        for folder, _, names in os.walk(self._objects):
+            yield from (f"{folder}/{name}" for name in names)
 
     def publish(self, part_file: Publishable, sha256: str) -> bool:
         """Publish one file, as `publish_all` does."""

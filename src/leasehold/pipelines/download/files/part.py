@@ -149,12 +149,6 @@ class LockedPart:
     def size(self) -> int:
         return os.fstat(self.descriptor).st_size
 
-    def digest(self, upto: int) -> Any:
-        """Return a sha256 over the first so many bytes, which must be there."""
-        digest = hashlib.sha256()
-        self.hash_into(digest, 0, upto)
-        return digest
-
     def hash_into(self, digest: Any, start: int, upto: int) -> None:
         """Add a stretch of bytes, which must be there, to a digest."""
         block = memoryview(bytearray(min(BLOCK_BYTES, upto - start)))
@@ -216,3 +210,10 @@ class LockedPart:
             self.path.unlink()
         os.close(self.descriptor)
         self.descriptor = -1
+
+
+def digest_of(part_file: LockedPart, upto: int) -> Any:
+    """Return a sha256 over the first so many bytes, which must be there."""
+    digest = hashlib.sha256()
+    part_file.hash_into(digest, 0, upto)
+    return digest

@@ -7,14 +7,16 @@ many downloads are written together: those that wait while a batch is written ar
 import asyncio
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
-from typing import Any, Final
+from dataclasses import dataclass, fields
+from typing import Any, Final, Self
 
 from leasehold.batching import Batcher
 from leasehold.pipelines.download.index.backends import IndexBackend
+from leasehold.pipelines.download.manifest import Artifact
 
 GROUP_MAX: Final = 500
 FIND_MAX: Final = 1_000
+WANTED: Final = ("key", "work_id", "artifact_id", "url", "host")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,12 @@ class Row:
     fetched_at: float
     reason: str | None = None
 
+    @classmethod
+    def of(cls, artifact: Artifact, path: str, **found: Any) -> Self:
+        """Return the row of an artifact; `found`: media_type, size, sha256, state and fetched_at."""
+        wanted: dict[str, Any] = {name: getattr(artifact, name) for name in WANTED}
+        return cls(**wanted, name=path.rpartition("/")[2], path=path, **found)
+
 
 @dataclass(frozen=True, slots=True)
 class Summary:
@@ -53,16 +61,6 @@ class Summary:
     last_at: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Abandoned:
-    """An operation on an artifact that was begun and never ended, and whose holder is gone."""
-
-    key: str
-    kind: str
-    began_at: float
-    marked_at: float
-
-
 COLUMNS: Final = tuple(field.name for field in fields(Row))
 
 
@@ -70,16 +68,10 @@ class Index:
     """What is on disk."""
 
     def __init__(self, backend: IndexBackend) -> None:
-        self.abandoned = AbandonedOperations(backend)
         self._backend = backend
         self._batcher: Batcher[Row, str] = Batcher("leasehold-index", self._write, GROUP_MAX)
 
-    def add(self, row: Row) -> None:
-        (state,) = self._write([row])
-        if isinstance(state, Exception):
-            raise state
-
-    def add_batched(self, row: Row) -> asyncio.Future[str]:
+    def add(self, row: Row) -> asyncio.Future[str]:
         """Write a row together with others that wait; its state once it is committed.
 
         Of the rows with one content, the first that is written has brought it, whatever happened before.
@@ -144,25 +136,15 @@ class Index:
         rerun = ("artifact/record_rerun", {"key": key, "version": version})
         self._backend.change(rerun, ("artifact/delete_missing", {"key": key}))
 
+    def mark_abandoned(self, key: str, kind: str, began_at: float, marked_at: float) -> bool:
+        """Mark an operation on an artifact whose holder is gone; return whether it was not marked before."""
+        values = {"key": key, "kind": kind, "began_at": began_at, "marked_at": marked_at}
+        return self._backend.change(("operation/mark_abandoned", values)) > 0
+
     def close(self) -> None:
         """Write what waits, and close the database."""
         self._batcher.close()
         self._backend.close()
-
-
-class AbandonedOperations:
-    """Operations that were begun and will not be continued."""
-
-    def __init__(self, backend: IndexBackend) -> None:
-        self._backend = backend
-
-    def add(self, operation: Abandoned) -> bool:
-        """Mark an operation; return whether it was not marked before."""
-        return self._backend.change(("operation/mark_abandoned", asdict(operation))) > 0
-
-    def all(self, limit: int = FIND_MAX) -> list[Abandoned]:
-        """Return what was marked, newest first."""
-        return [Abandoned(*row) for row in self._backend.read("operation/list_abandoned", {"rows_max": limit})]
 
 
 def missing_rows(index: Index) -> list[Row]:

@@ -1,6 +1,6 @@
 """What the engine's database knows of a collection's jobs, read by public names alone.
 
-Both walks read the whole journal, and `jobs_of` every job as well: for repairs, never for what is asked often.
+Both walks read the whole journal, and `newest_jobs` every job as well: for repairs, never for what is asked often.
 """
 
 import io
@@ -29,12 +29,6 @@ class Operation:
     result: Any
 
 
-def jobs_of(collection: Collection) -> Iterator[Job]:
-    for line in collection.app.journal.follow():
-        if line.kind == KIND and line.name == SUBMITTED:
-            yield from _read(collection, line.job_id)
-
-
 def begun_jobs(collection: Collection) -> list[Job]:
     """Return the jobs that somebody has worked on and that have not ended."""
     begun: dict[int, None] = {}
@@ -54,8 +48,10 @@ def _read(collection: Collection, job_id: int) -> list[Job]:
         return []  # pruned meanwhile
 
 
-def newest_of(collection: Collection) -> dict[str, Job]:
-    return {artifact_key(job.key): job for job in jobs_of(collection)}
+def newest_jobs(collection: Collection) -> dict[str, Job]:
+    """Return the newest job of each artifact, by its key."""
+    lines = (line for line in collection.app.journal.follow() if line.kind == KIND and line.name == SUBMITTED)
+    return {artifact_key(job.key): job for line in lines for job in _read(collection, line.job_id)}
 
 
 def artifact_key(job_key: str) -> str:
@@ -88,9 +84,13 @@ def operations_of(collection: Collection, job: Job) -> list[Operation]:
     except JobUnknown:
         return []
     lines = (json.loads(line) for line in record.getvalue().splitlines())
-    return [_operation(line) for line in lines if line["line"] == "effect"]
-
-
-def _operation(line: dict[str, Any]) -> Operation:
-    is_open = line.get("recorded_at") is None and "failure" not in line
-    return Operation(line["kind"], line["intended_at"] / 1e6, is_open, line.get("result"))
+    return [
+        Operation(
+            line["kind"],
+            line["intended_at"] / 1e6,
+            is_open=line.get("recorded_at") is None and "failure" not in line,
+            result=line.get("result"),
+        )
+        for line in lines
+        if line["line"] == "effect"
+    ]

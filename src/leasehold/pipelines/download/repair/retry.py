@@ -9,7 +9,7 @@ from leasehold.pipelines.download.collection import KIND, Collection, branch_of
 from leasehold.pipelines.download.http.urls import host_of
 from leasehold.pipelines.download.index.index import Row, missing_rows
 from leasehold.pipelines.download.manifest import Artifact
-from leasehold.pipelines.download.repair.job_history import failed_letters, newest_of, version_of
+from leasehold.pipelines.download.repair.job_history import failed_letters, newest_jobs, version_of
 from leasehold.pipelines.download.status import FINAL_MISSING
 
 EVIDENCE = "retried with leasehold download"
@@ -60,7 +60,7 @@ def _revive(collection: Collection, error_class: str | None) -> tuple[int, tuple
 
 def _resubmit(collection: Collection, lost: list[Row]) -> int:
     """Ask for each missing file under the next version of its job; one that was asked for and waits is left alone."""
-    jobs = newest_of(collection) if lost else {}
+    jobs = newest_jobs(collection) if lost else {}
     for row in lost:
         job = jobs.get(row.key)
         version = _again(collection, row, job)

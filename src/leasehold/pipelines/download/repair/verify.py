@@ -30,10 +30,6 @@ class FileDifference:
     keys: tuple[str, ...] = ()
     found: str | None = None
 
-    def plain(self) -> dict[str, Any]:
-        """Return it as JSON-able fields."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True)
 class Verified:
@@ -46,47 +42,34 @@ class Verified:
 
     @property
     def is_well(self) -> bool:
-        """Whether all is as it should be."""
         return not self.differences
 
     def plain(self) -> dict[str, Any]:
-        """Return it as JSON-able fields."""
-        return {**asdict(self), "is_well": self.is_well, "differences": [one.plain() for one in self.differences]}
+        return {**asdict(self), "is_well": self.is_well}
 
 
 def verify(collection: Collection, on_progress: OnProgress = lambda *_: None) -> Verified:
     """Hash every content of the index, each once, and follow every name; nothing is changed."""
     content_store, index = collection.content_store, collection.tools.index
-    present = set(objects_of(content_store))  # before the rows are read: what comes later is not taken for unknown
+    present = set(content_store.objects())  # before the rows are read: what comes later is not taken for unknown
     rows = list(index.rows())
     contents: dict[str, list[Row]] = {}
     for row in rows:
         contents.setdefault(row.sha256, []).append(row)
     found, size = _hashed(content_store, contents, on_progress)
     found += [one for row in rows if row.reason is None and (one := _name(content_store, row))]
-    found += [FileDifference(UNKNOWN, _below(content_store, path)) for path in strangers_of(present, contents.keys())]
+    found += [FileDifference(UNKNOWN, _below(content_store, path)) for path in unindexed(present, contents.keys())]
     return Verified(len(rows), len(contents), size, tuple(found))
 
 
-def objects_of(content_store: ContentStore) -> Iterator[str]:
-    """Yield the path of every file among the contents on disk."""
-    for folder, _, names in os.walk(content_store.root / "sha256"):
-        yield from (f"{folder}/{name}" for name in names)
+def unindexed(paths: Iterable[str], hashes: Container[str]) -> list[Path]:
+    """Return the files whose path has none of the hashes, which are those of the index."""
+    return [Path(path) for path in sorted(paths) if hash_in(path) not in hashes]
 
 
-def strangers_of(among: Iterable[str], known: Container[str]) -> list[Path]:
-    """Return the files that no hash of the known ones leads to."""
-    return [Path(path) for path in sorted(among) if named_hash(path) not in known]
-
-
-def leads_to(path: str, sha256: str) -> bool:
-    """Whether a path, or the target of a link, ends at a content."""
-    return path.endswith(f"sha256/{sha256[:2]}/{sha256[2:]}")
-
-
-def named_hash(path: str) -> str:
+def hash_in(path: str | Path) -> str:
     """Return the hash in the path of a file."""
-    return "".join(path.rsplit("/", 2)[-2:])
+    return "".join(str(path).rsplit("/", 2)[-2:])
 
 
 def _hashed(
@@ -99,7 +82,9 @@ def _hashed(
         size += length
         on_progress(done, len(contents))
         if now != sha256:
-            found.append(_difference(content_store, sha256, contents[sha256], now))
+            keys = tuple(row.key for row in contents[sha256])
+            path = _below(content_store, content_store.object(sha256))
+            found.append(FileDifference(CHANGED if now else MISSING, path, keys, now))
     return found, size
 
 
@@ -117,11 +102,6 @@ def _content(content_store: ContentStore, sha256: str) -> tuple[str | None, int]
         return hash_of(content_store.object(sha256))
     except OSError:
         return None, 0
-
-
-def _difference(content_store: ContentStore, sha256: str, rows: Iterable[Row], now: str | None) -> FileDifference:
-    keys = tuple(row.key for row in rows)
-    return FileDifference(CHANGED if now else MISSING, _below(content_store, content_store.object(sha256)), keys, now)
 
 
 def _name(content_store: ContentStore, row: Row) -> FileDifference | None:
