@@ -168,20 +168,20 @@ def latency(bed: Bed, count: int) -> list[float]:
 def bare_latency(bed: Bed, count: int) -> list[float]:
     """Measure milliseconds of a bare INSERT + NOTIFY → LISTEN → claim between two processes' connections."""
     bed.sql("CREATE TABLE bare (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, payload text)")
-    heard: SimpleQueue[int] = SimpleQueue()
+    received: SimpleQueue[int] = SimpleQueue()
     ready = threading.Event()
 
     def listen() -> None:
-        with psycopg.connect(bed.url, autocommit=True) as ear, psycopg.connect(bed.url, autocommit=True) as hand:
-            ear.execute("LISTEN bare")
+        with psycopg.connect(bed.url, autocommit=True) as listener, psycopg.connect(bed.url, autocommit=True) as hand:
+            listener.execute("LISTEN bare")
             ready.set()
             for _ in range(count):
-                for _notice in ear.notifies(stop_after=1):
+                for _notice in listener.notifies(stop_after=1):
                     hand.execute(
                         "DELETE FROM bare WHERE id = ANY(ARRAY(SELECT id FROM bare ORDER BY id LIMIT 1 "
                         "FOR UPDATE SKIP LOCKED)) RETURNING payload"
                     ).fetchall()
-                    heard.put(time.time_ns())
+                    received.put(time.time_ns())
 
     thread = threading.Thread(target=listen)
     thread.start()
@@ -193,7 +193,7 @@ def bare_latency(bed: Bed, count: int) -> list[float]:
             started = time.time_ns()
             connection.execute("INSERT INTO bare (payload) VALUES ('{}')")
             connection.execute("NOTIFY bare")
-            found.append((heard.get() - started) / 1e6)
+            found.append((received.get() - started) / 1e6)
     thread.join()
     return found
 

@@ -63,8 +63,8 @@ def noted(summary: Summary | None, repeats: int) -> Summary | None:
     """Add to what there is to say that some repeats are missing."""
     if summary is None or summary.count >= repeats:
         return summary
-    said = f"{summary.count} of {repeats} repeats"
-    return replace(summary, note=f"{summary.note}, {said}" if summary.note else said)
+    sentence = f"{summary.count} of {repeats} repeats"
+    return replace(summary, note=f"{summary.note}, {sentence}" if summary.note else sentence)
 
 
 def figure(summary: Summary, metric: Metric) -> str:
@@ -248,8 +248,8 @@ def _peers(results: Results) -> str:
     for name, version in results.facts["versions"].items():
         lines.append(f"| {name} | {version or 'this commit'} | {results.facts['settings'][name]} |")
     if ways := results.facts.get("ways"):
-        said = "Of several ways to run jobs of steps, the fastest in a trial of the same length (steps/s):"
-        lines += ["", said, ""]
+        sentence = "Of several ways to run jobs of steps, the fastest in a trial of the same length (steps/s):"
+        lines += ["", sentence, ""]
         lines += [f"- {_named(name)}: {chosen}." for name, chosen in ways.items()]
     if histories := results.facts["histories"]:
         lines += ["", "Settled rows before the drain with settled rows:", ""]

@@ -79,6 +79,6 @@ def _versions(peer: Peer) -> str:
 def _run(*words: str) -> str:
     done = subprocess.run(words, check=False, capture_output=True, text=True)
     if done.returncode != 0:
-        said = (done.stderr or done.stdout).strip().splitlines() or ["no reason given"]
-        raise PeerMissing(f"`{Path(words[0]).name} {words[1]}` failed: {said[-1]}")
+        lines = (done.stderr or done.stdout).strip().splitlines() or ["no reason given"]
+        raise PeerMissing(f"`{Path(words[0]).name} {words[1]}` failed: {lines[-1]}")
     return done.stdout.strip()

@@ -15,7 +15,7 @@ from queue import Empty, SimpleQueue
 
 from bench.compare import roles
 from bench.compare.place import Place
-from bench.compare.roles import Crew, Role, RoleFailed, Start, Worker
+from bench.compare.roles import Role, RoleFailed, Start, Worker, WorkerGroup
 from bench.compare.workloads import Subject
 
 UP_SECONDS = 30
@@ -42,7 +42,7 @@ class Patient:
     case: Case
     place: Place
     client: Role
-    crew: Crew
+    group: WorkerGroup
     killed: int = 0
     found: float | None = None
 
@@ -78,31 +78,31 @@ def _start(case: Case, stack: ExitStack) -> Patient | Exception:
     try:
         place, client = stack.enter_context(case.subject.fresh())
         processes = 1 if case.is_replaced else 2
-        crew = stack.enter_context(roles.crew(case.subject.peer, place, processes, "default"))
-        _await_both(client, crew)
+        group = stack.enter_context(roles.start_workers(case.subject.peer, place, processes, "default"))
+        _await_both(client, group)
     except Exception as failure:  # noqa: BLE001 - however a peer fails, it is a finding and not the end of the run
         return failure
-    return Patient(case, place, client, crew)
+    return Patient(case, place, client, group)
 
 
 def _kill(patient: Patient, stack: ExitStack) -> Patient | Exception:
     try:
-        patient.killed = _kill_holder(patient.client, patient.crew)
+        patient.killed = _kill_holder(patient.client, patient.group)
         if patient.case.is_replaced:
             peer = patient.case.subject.peer
-            other = stack.enter_context(Worker(peer, patient.place, "default", patient.crew.started))
+            other = stack.enter_context(Worker(peer, patient.place, "default", patient.group.started))
             other.answer()
-            other.tell(go=0)
+            other.send(go=0)
         _watch(patient, ALONE_SECONDS)
     except Exception as failure:  # noqa: BLE001 - as above
         return failure
     return patient
 
 
-def _kill_holder(client: Role, crew: Crew) -> int:
+def _kill_holder(client: Role, group: WorkerGroup) -> int:
     """Have a job started that never ends, kill its worker, and return when."""
     client.ask(do="single", kind="hold", count=1)
-    held = _next(crew.started, "hold", UP_SECONDS)
+    held = _next(group.started, "hold", UP_SECONDS)
     if held is None:
         raise RoleFailed("the job to be lost did not start")
     time.sleep(0.5)  # so that what a start writes, heartbeats included, is written
@@ -110,14 +110,14 @@ def _kill_holder(client: Role, crew: Crew) -> int:
     return time.time_ns()
 
 
-def _await_both(client: Role, crew: Crew) -> None:
+def _await_both(client: Role, group: WorkerGroup) -> None:
     """Wait until each worker ran something, or one did and the other had its chance."""
     seen: set[int] = set()
     deadline = time.monotonic() + UP_SECONDS
-    while len(seen) < len(crew.workers) and time.monotonic() < deadline:
+    while len(seen) < len(group.workers) and time.monotonic() < deadline:
         client.ask(do="single", kind="stamp", count=4)
         for _ in range(4):
-            start = _next(crew.started, "stamp", UP_SECONDS)
+            start = _next(group.started, "stamp", UP_SECONDS)
             if start is None:
                 raise RoleFailed("no worker came up")
             if not seen:
@@ -139,6 +139,6 @@ def _next(started: SimpleQueue[Start], kind: str, seconds: float) -> Start | Non
 
 def _watch(patient: Patient, seconds: float) -> None:
     if patient.found is None:
-        start = _next(patient.crew.started, "hold", seconds)
+        start = _next(patient.group.started, "hold", seconds)
         if start is not None:
             patient.found = (start.at - patient.killed) / 1e9

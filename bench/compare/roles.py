@@ -60,10 +60,10 @@ class Role:
 
     def ask(self, timeout: float = ANSWER_SECONDS, **command: object) -> dict[str, Any]:
         """Say something and return the answer."""
-        self.tell(**command)
+        self.send(**command)
         return self.answer(timeout)
 
-    def tell(self, **command: object) -> None:
+    def send(self, **command: object) -> None:
         """Say something that has no answer."""
         assert self._process.stdin is not None
         try:
@@ -107,15 +107,15 @@ class Role:
             if stream is not None:
                 _close(stream)
 
-    def hear(self, said: dict[str, Any]) -> None:
+    def receive(self, message: dict[str, Any]) -> None:
         """Take what the process said."""
-        self.answers.put(said)
+        self.answers.put(message)
 
     def _listen(self) -> None:
         assert self._process.stdout is not None
         with suppress(ValueError):  # closed while a line was being read
             for line in filter(_is_spoken, self._process.stdout):
-                self.hear(json.loads(line))
+                self.receive(json.loads(line))
         self.answers.put(None)
 
 
@@ -140,18 +140,18 @@ class Worker(Role):
         self._started = started
         super().__init__(peer, place, "worker", mode, environment=environment)
 
-    def hear(self, said: dict[str, Any]) -> None:
+    def receive(self, message: dict[str, Any]) -> None:
         """Keep counts and starts; the rest is an answer."""
-        if "ran" in said:
-            self.ran, self.first = said["ran"], said["first"]
-        elif "started" in said:
-            self._started.put(Start(said["started"], said["kind"], self))
+        if "ran" in message:
+            self.ran, self.first = message["ran"], message["first"]
+        elif "started" in message:
+            self._started.put(Start(message["started"], message["kind"], self))
         else:
-            super().hear(said)
+            super().receive(message)
 
 
 @dataclass(frozen=True, slots=True)
-class Crew:
+class WorkerGroup:
     """Workers that were let go together."""
 
     workers: list[Worker]
@@ -184,9 +184,9 @@ def client(peer: Peer, place: Place, *, is_fresh: bool = True) -> Iterator[Role]
 
 
 @contextmanager
-def crew(
+def start_workers(
     peer: Peer, place: Place, processes: int, mode: str, environment: Environment = (), count: int = 0
-) -> Iterator[Crew]:
+) -> Iterator[WorkerGroup]:
     """Have workers that all started at the same moment; `count` is for those that start their jobs themselves."""
     started: SimpleQueue[Start] = SimpleQueue()
     with ExitStack() as stack:
@@ -194,5 +194,5 @@ def crew(
         for worker in workers:
             worker.answer()
         for worker in workers:
-            worker.tell(go=count)
-        yield Crew(workers, started)
+            worker.send(go=count)
+        yield WorkerGroup(workers, started)

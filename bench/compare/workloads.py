@@ -21,7 +21,7 @@ from bench.compare import roles
 from bench.compare.figures import percentile
 from bench.compare.peers import Peer, Way
 from bench.compare.place import Ground, Place
-from bench.compare.roles import Crew, Role, RoleFailed, Start
+from bench.compare.roles import Role, RoleFailed, Start, WorkerGroup
 
 DRAIN_SECONDS_MAX = 30
 POLL_SECONDS = 0.01
@@ -128,26 +128,26 @@ def cost(subject: Subject, count: int) -> Readings:
 def latency(subject: Subject, count: int) -> Readings:
     """Measure milliseconds from a submit to the first line of the handler, on a worker that waits."""
     found = []
-    with subject.fresh() as (place, client), roles.crew(subject.peer, place, 1, "latency") as crew:
+    with subject.fresh() as (place, client), roles.start_workers(subject.peer, place, 1, "latency") as group:
         for _ in range(3):
-            _stamp(client, crew)
+            _stamp(client, group)
         for _ in range(count):
             time.sleep(random.uniform(*PAUSE_SECONDS))
-            found.append(_stamp(client, crew) / 1e6)
+            found.append(_stamp(client, group) / 1e6)
     return {"start p50": Reading(statistics.median(found)), "start p95": Reading(percentile(found, 0.95))}
 
 
-def _stamp(client: Role, crew: Crew) -> int:
+def _stamp(client: Role, group: WorkerGroup) -> int:
     sent = client.ask(do="single", kind="stamp", count=1)["calls"][0][0]
-    return int(_wait(crew, "stamp", START_SECONDS_MAX).at - sent)
+    return int(_wait(group, "stamp", START_SECONDS_MAX).at - sent)
 
 
-def _wait(crew: Crew, kind: str, seconds: float) -> Start:
+def _wait(group: WorkerGroup, kind: str, seconds: float) -> Start:
     """Return the next start of that kind."""
     deadline = time.monotonic() + seconds
     while True:
         try:
-            start = crew.started.get(timeout=max(0.0, deadline - time.monotonic()))
+            start = group.started.get(timeout=max(0.0, deadline - time.monotonic()))
         except Empty:
             raise RoleFailed(f"no {kind} job started within {seconds:.0f} s") from None
         if start.kind == kind:
@@ -169,15 +169,15 @@ def _drain(
         _fill(place, client, load)
     with (
         place.old_snapshot() if pinned else nullcontext(),
-        roles.crew(subject.peer, place, processes, load.mode, load.way.environment, count) as crew,
+        roles.start_workers(subject.peer, place, processes, load.mode, load.way.environment, count) as group,
     ):
-        if not _await_all(crew, count):
-            return _stopped(crew, count)
-        end = _await_settled(subject, place, crew)
+        if not _await_all(group, count):
+            return _stopped(group, count)
+        end = _await_settled(subject, place, group)
         time.sleep(0.1)  # what ran twice would be told now
-        if crew.ran != count:
-            raise RoleFailed(f"{crew.ran} runs of {count} jobs")
-        taken = (end - crew.first) / 1e9
+        if group.ran != count:
+            raise RoleFailed(f"{group.ran} runs of {count} jobs")
+        taken = (end - group.first) / 1e9
     settled = place.sql(ledger.done)[0][0] - before if ledger.done else count
     if settled != count:
         raise RoleFailed(f"{settled} of {count} jobs settled")
@@ -191,32 +191,32 @@ def _fill(place: Place, client: Role, load: Load) -> None:
         place.sql("ANALYZE")
 
 
-def _await_all(crew: Crew, count: int) -> bool:
+def _await_all(group: WorkerGroup, count: int) -> bool:
     """Wait until all have run; False if that takes too long."""
     deadline = time.monotonic() + DRAIN_SECONDS_MAX
-    while crew.ran < count:
-        crew.check()
+    while group.ran < count:
+        group.check()
         if time.monotonic() > deadline:
             return False
         time.sleep(POLL_SECONDS / 2)
     return True
 
 
-def _stopped(crew: Crew, count: int) -> Reading:
-    ran, seconds = crew.ran, (time.time_ns() - crew.first) / 1e9
+def _stopped(group: WorkerGroup, count: int) -> Reading:
+    ran, seconds = group.ran, (time.time_ns() - group.first) / 1e9
     if not ran:
         raise RoleFailed(f"none of {count} jobs ran in {DRAIN_SECONDS_MAX} s")
     return Reading(ran / seconds, f"stopped after {seconds:.0f} s with {ran:,} of {count:,} jobs done")
 
 
-def _await_settled(subject: Subject, place: Place, crew: Crew) -> int:
+def _await_settled(subject: Subject, place: Place, group: WorkerGroup) -> int:
     """Return when the peer's tables were first seen without unsettled work."""
     busy = subject.peer.ledgers[subject.database].busy
     deadline = time.monotonic() + START_SECONDS_MAX
     with _asking(place) as ask:
         asked = time.time_ns()  # an answer tells how things were when it was asked for
         while ask(busy):
-            crew.check()
+            group.check()
             if time.monotonic() > deadline:
                 raise RoleFailed(f"all jobs ran, but not all were settled {START_SECONDS_MAX} s later")
             time.sleep(POLL_SECONDS)

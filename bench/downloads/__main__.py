@@ -33,7 +33,7 @@ def facts(size: Size) -> dict[str, Any]:
     nginx, aria, wget = (tool(name) for name in ("nginx", ARIA, WGET))
     return {
         "date": dt.datetime.now(dt.UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        "commit": _said(["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=12"]) or "unknown",
+        "commit": _output_of(["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=12"]) or "unknown",
         "rounds": size.rounds,
         "files": size.files,
         "bytes": size.bytes,
@@ -43,9 +43,9 @@ def facts(size: Size) -> dict[str, Any]:
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
         "versions": {
-            "nginx": _said([nginx, "-v"]).rpartition("/")[2],
-            ARIA: _said([aria, "--version"]).split()[2],
-            WGET: _said([wget, "--version"]).split()[2],
+            "nginx": _output_of([nginx, "-v"]).rpartition("/")[2],
+            ARIA: _output_of([aria, "--version"]).split()[2],
+            WGET: _output_of([wget, "--version"]).split()[2],
             "uvloop": version("uvloop"),
         },
         "settings": {},
@@ -53,7 +53,7 @@ def facts(size: Size) -> dict[str, Any]:
     }
 
 
-def _said(words: list[str]) -> str:
+def _output_of(words: list[str]) -> str:
     done = subprocess.run(words, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     return done.stdout.strip() if done.returncode == 0 else ""
 

@@ -61,16 +61,16 @@ async def timed_async(submit: Callable[[Payload], Awaitable[object]], given: lis
     return calls
 
 
-_speaking = threading.Lock()
+_writing = threading.Lock()
 
 
-def say(**what: object) -> None:
+def send(**what: object) -> None:
     """Write one line."""
-    with _speaking:
+    with _writing:
         print(json.dumps(what), flush=True)
 
 
-def heard() -> Iterator[dict[str, Any]]:
+def commands() -> Iterator[dict[str, Any]]:
     """Yield what is said to this process."""
     for line in sys.stdin:
         yield json.loads(line)
@@ -96,39 +96,39 @@ class Tally:
 
     def started(self, kind: str) -> None:
         """Tell at once that a job started."""
-        say(started=time.time_ns(), kind=kind)
+        send(started=time.time_ns(), kind=kind)
 
-    def tell(self) -> None:
+    def report_counts(self) -> None:
         """Tell how many ran, until the process ends."""
-        told = 0
+        reported = 0
         while True:
             time.sleep(TICK_SECONDS)
-            if self.ran != told:
-                told = self.ran
-                say(ran=told, first=self.first)
+            if self.ran != reported:
+                reported = self.ran
+                send(ran=reported, first=self.first)
 
 
 def serve_client(client: Client) -> None:
     """Obey until there is nothing more to do."""
-    for command in heard():
+    for command in commands():
         match command["do"]:
             case "setup":
                 client.setup()
-                say(done=True)
+                send(done=True)
             case "bulk":
                 given = payloads(command["count"])
                 started = time.perf_counter()
                 client.bulk(command["kind"], given)
-                say(seconds=time.perf_counter() - started)
+                send(seconds=time.perf_counter() - started)
             case "single":
-                say(calls=client.singles(command["kind"], payloads(command["count"])))
+                send(calls=client.singles(command["kind"], payloads(command["count"])))
 
 
 def serve_worker(work: Callable[[Tally, str], None], mode: str) -> None:
     """Work from `go` until killed. Modes: throughput, steps, latency, default (the peer's own settings)."""
-    say(ready=True)
-    tally = Tally(next(heard())["go"])
-    threading.Thread(target=tally.tell, daemon=True).start()
+    send(ready=True)
+    tally = Tally(next(commands())["go"])
+    threading.Thread(target=tally.report_counts, daemon=True).start()
     threading.Thread(target=_end_with_input, daemon=True).start()
     work(tally, mode)
 

@@ -132,13 +132,13 @@ def test_a_coroutine_in_a_transaction_does_not_draw_others_of_its_thread_into_it
             await looked.wait()
             raise ZeroDivisionError
 
-    async def look_beside():
+    async def look_concurrently():
         await begun.wait()
         assert not app.store.database.is_bound
         looked.set()
 
     async def both():
-        return await asyncio.gather(regret(), look_beside(), return_exceptions=True)
+        return await asyncio.gather(regret(), look_concurrently(), return_exceptions=True)
 
     assert [type(end) for end in asyncio.run(both())] == [ZeroDivisionError, type(None)]
     assert app.jobs() == []

@@ -50,10 +50,10 @@ def test_the_range_is_that_of_single_rounds():
 
 def test_the_document_names_rates_settings_and_missed_goals():
     made = results(small__leasehold=[50.0], small__aria2c=[25.0], large__leasehold=[2.0], large__aria2c=[2.0])
-    said = markdown(made)
-    assert "| MISSED | 5,000 files of 4 to 64 kB, 170 MB | aria2c | 0.50 × | 0.50–0.50 | ≥ 0.7 |" in said
-    assert "| reached | One file of 500 MB | aria2c | 1.00 × | 1.00–1.00 | ≥ 0.8 |" in said
-    assert "| aria2c | 200 files/s | 25.00 s | 25.00 s | 25.00 s | `-j16` |" in said
+    page = markdown(made)
+    assert "| MISSED | 5,000 files of 4 to 64 kB, 170 MB | aria2c | 0.50 × | 0.50–0.50 | ≥ 0.7 |" in page
+    assert "| reached | One file of 500 MB | aria2c | 1.00 × | 1.00–1.00 | ≥ 0.8 |" in page
+    assert "| aria2c | 200 files/s | 25.00 s | 25.00 s | 25.00 s | `-j16` |" in page
     assert "MISSED" in terminal(made)
 
 

@@ -66,11 +66,11 @@ class Storm:
         self.lease = lease
         self.long = long
         self.spared = spared
-        told = {"LEASEHOLD_URL": url, "WORKSHOP_FOLDER": str(folder), "STORM_DIRECT": self.url}
-        told["STORM_LEASE"] = str(lease)
+        environment = {"LEASEHOLD_URL": url, "WORKSHOP_FOLDER": str(folder), "STORM_DIRECT": self.url}
+        environment["STORM_LEASE"] = str(lease)
         if not (long if patient is None else patient):
-            told["STORM_CLAIM_SECONDS"] = str(CLAIM_SECONDS)
-        self.processes = StormProcesses(folder, told)
+            environment["STORM_CLAIM_SECONDS"] = str(CLAIM_SECONDS)
+        self.processes = StormProcesses(folder, environment)
         self.journal = Journal(folder / "witness")
         self.dice = random.Random(name)
         self.faults: Counter[str] = Counter()

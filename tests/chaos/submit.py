@@ -11,7 +11,7 @@ from pathlib import Path
 
 from leasehold import Leasehold
 from leasehold.errors import Unavailable
-from tests.chaos.work import parting, prepare
+from tests.chaos.work import ignoring_busy_disk, prepare
 from tests.support.apps.chaos import app_of_this_process, work_of
 from tests.support.oracle.witness import Journal
 
@@ -54,7 +54,7 @@ def main() -> None:
     prepare()
     app = app_of_this_process()
     Submitter(app, Path(os.environ["WORKSHOP_FOLDER"])).run(int(sys.argv[1]))
-    with parting():
+    with ignoring_busy_disk():
         app.close()
 
 

@@ -46,13 +46,13 @@ def make_clock_storm(make_storm, url):
     return make
 
 
-class Wrist:
+class ClockedWorker:
     """A worker and the clock that only it reads."""
 
     def __init__(self, storm: Storm, number: int) -> None:
         self._path = storm.folder / f"clock-{number}"
         self.set(0)
-        self.hand: StormProcess = storm.processes.start_worker({"STORM_CLOCK": str(self._path)})
+        self.process: StormProcess = storm.processes.start_worker({"STORM_CLOCK": str(self._path)})
 
     def set(self, seconds: int) -> None:
         """Have the clock jump."""
@@ -60,26 +60,26 @@ class Wrist:
         draft.write_text(str(seconds))
         os.replace(draft, self._path)  # noqa: PTH105 — there whole at any moment
 
-    def has_told(self, seconds: int) -> bool:
+    def has_reported(self, seconds: int) -> bool:
         """Whether the process has been told this time, since it was set."""
-        told = self._path.with_name(f"{self._path.name}-told-{self.hand.pid}")
-        return told.exists() and told.read_text() == str(seconds)
+        reported = self._path.with_name(f"{self._path.name}-seen-{self.process.pid}")
+        return reported.exists() and reported.read_text() == str(seconds)
 
 
 def check_jumps(storm: Storm, jumps: int) -> None:
     """Every worker's clock is right at first and then jumps by hours, forth and back; nobody is replaced meanwhile."""
     storm.prepare()
-    wrists = [Wrist(storm, number) for number in range(len(HOURS))]
-    storm.processes.start_submitter(storm.processes.environment_of(wrists[1].hand))
+    workers = [ClockedWorker(storm, number) for number in range(len(HOURS))]
+    storm.processes.start_submitter(storm.processes.environment_of(workers[1].process))
     storm.progress(5)
     for number in range(1, jumps + 1):
-        for place, wrist in enumerate(wrists):
+        for place, worker in enumerate(workers):
             seconds = HOURS[(place + number) % len(HOURS)] * HOUR
-            wrist.set(seconds)
-            until(partial(wrist.has_told, seconds))
+            worker.set(seconds)
+            until(partial(worker.has_reported, seconds))
             storm.faults["clock jump"] += 1
         storm.progress(5)
-    assert {hand.pid for hand in storm.processes.workers} == {wrist.hand.pid for wrist in wrists}
+    assert {process.pid for process in storm.processes.workers} == {worker.process.pid for worker in workers}
     storm.kill_holder()
     check_storm(storm)
 

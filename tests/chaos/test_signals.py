@@ -48,8 +48,8 @@ def test_s3_s5_kills_under_a_lease_of_the_default_length_are_picked_up_within_it
 def test_a_worker_that_dies_by_itself_fails_the_storm_and_its_last_words_are_shown(make_storm, url):
     storm = make_storm("a worker that dies", url, lease=SHORT)
     storm.begin(workers=1)
-    stray = storm.processes.start_worker({"STORM_EXIT": "3"})
-    assert stray.end() == 3
+    failing = storm.processes.start_worker({"STORM_EXIT": "3"})
+    assert failing.end() == 3
     with pytest.raises(RuntimeError, match=r"ended with 3 by itself:[^$]*told to end with 3"):
         storm.progress(3)
     with pytest.raises(AssertionError, match=r"ended with 3 by itself:[^$]*told to end with 3"):

@@ -20,7 +20,7 @@ from tests.support.disks import faulty_disk
 RETRY_SECONDS = 0.1
 
 
-class StrayClock:
+class ShiftedClock:
     """This process's wall clock, off by what a file says at the moment; what the database says is not changed by it.
 
     Beside the file stands, by process, how far off the time was that was told last: so one can see that it has jumped.
@@ -28,14 +28,14 @@ class StrayClock:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._told = path.with_name(f"{path.name}-told-{os.getpid()}")
+        self._reported = path.with_name(f"{path.name}-seen-{os.getpid()}")
         self._last = ""
 
     def seconds(self) -> float:
         text = self._path.read_text()
         if text != self._last:
             self._last = text
-            self._told.write_text(text)
+            self._reported.write_text(text)
         return float(text)
 
     def install(self) -> None:
@@ -67,7 +67,7 @@ def hasten_relays(seconds: float) -> None:
 def prepare() -> None:
     """Do to this process what the storm says, before it does anything else."""
     if path := os.environ.get("STORM_CLOCK"):
-        StrayClock(Path(path)).install()
+        ShiftedClock(Path(path)).install()
     if "faketime" in os.environ.get("LD_PRELOAD", ""):
         mend_sleep()
     if disk := os.environ.get("STORM_DISK"):
@@ -77,7 +77,7 @@ def prepare() -> None:
 
 
 @contextlib.contextmanager
-def parting() -> Iterator[None]:
+def ignoring_busy_disk() -> Iterator[None]:
     """Let go of a bad disk: SQLite takes no offence when its last checkpoint finds the file locked, but apsw does."""
     try:
         yield
@@ -104,7 +104,7 @@ def work(options: dict[str, Any]) -> None:
 def main() -> None:
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     prepare()
-    with parting():
+    with ignoring_busy_disk():
         work(json.loads(sys.argv[1]))
 
 

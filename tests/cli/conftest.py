@@ -69,7 +69,7 @@ class Processes:
 
     def start(self, *words: object, **options: Any) -> WorkerProcess:
         """Start `leasehold …`; what it says, on either stream, is its log."""
-        log = self._folder / f"said-{len(self._hands)}"
+        log = self._folder / f"output-{len(self._hands)}"
         with log.open("wb") as lines:
             settings: dict[str, Any] = {
                 "cwd": ROOT,

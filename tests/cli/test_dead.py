@@ -92,8 +92,8 @@ def test_many_are_tried_dry_then_remedied_and_revived_by_filter(app, letter, com
     dry = command("dead", "revive", "--kind", "deliver", "--dry-run")
     assert (dry.exit_code, dry.stdout) == (ExitCode.CHECK_FAILED, "0 letters would be revived\n")
     assert dry.stderr.count("EVIDENCE_MISSING") == 2
-    told = command("dead", "evidence", "--error-class", "GATE_SHUT", "--text", "opened it").stdout
-    assert told == f"2 letters have evidence: {other.id}, {letter.id}\n"
+    printed = command("dead", "evidence", "--error-class", "GATE_SHUT", "--text", "opened it").stdout
+    assert printed == f"2 letters have evidence: {other.id}, {letter.id}\n"
     done = command("dead", "revive", "--error-class", "GATE_SHUT", "--limit", 1)
     assert (done.exit_code, done.stdout) == (ExitCode.OK, f"1 letter is revived: {other.id}\n")
     assert done.stderr == "1 more letter left out because of --limit\n"

@@ -65,8 +65,8 @@ def test_an_effect_in_doubt_of_a_job_that_was_called_off_is_answered_here(app, c
     (one,) = json.loads(command("effects", job, "--json").output)
     assert command("effects", job, "--answer", one["key"][:12]).exit_code == 2
     assert command("effects", job, "--answer", one["key"][:12], "--happened", "{").exit_code == 2
-    told = command("effects", job, "--answer", one["key"][:12], "--happened", '{"id": 9}')
-    assert (told.exit_code, "this is on record" in told.output) == (0, True)
+    answered = command("effects", job, "--answer", one["key"][:12], "--happened", '{"id": 9}')
+    assert (answered.exit_code, "this is on record" in answered.output) == (0, True)
     (one,) = json.loads(command("effects", job, "--json").output)
     assert (one["state"], one["result"]) == ("done", {"id": 9})
     assert command("effects", job, "--answer", one["key"], "--did-not-happen").exit_code == 4

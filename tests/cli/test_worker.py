@@ -11,7 +11,7 @@ from tests.support.wait import until
 
 def started(processes, *words):
     worker = processes.start("worker", "tests.support.apps.app:app", *words)
-    until(lambda: worker.said("worker_started"))
+    until(lambda: worker.has_logged("worker_started"))
     return worker
 
 
@@ -21,7 +21,7 @@ def test_a_worker_finishes_what_runs_and_ends_well_on_a_signal(processes, app, t
     job = app.submit("hold", {"name": "gate"})
     until((tmp_path / "journal").exists)  # what is leased and has not begun would be given back
     worker.signal(number)
-    until(lambda: worker.said("worker_stopping"))
+    until(lambda: worker.has_logged("worker_stopping"))
     (tmp_path / "gate-gate").touch()
     assert (worker.end(), job.status) == (0, "DONE")
 
@@ -31,7 +31,7 @@ def test_a_second_signal_makes_a_worker_leave_at_once(processes, app, tmp_path):
     job = app.submit("stubborn", {"name": "nobody opens this"})
     until((tmp_path / "journal").exists)  # what is leased and has not begun would be given back
     worker.signal(signal.SIGTERM)
-    until(lambda: worker.said("worker_stopping"))
+    until(lambda: worker.has_logged("worker_stopping"))
     worker.signal(signal.SIGTERM)
     assert (worker.end(), job.status) == (1, "RUNNING")
 
@@ -48,7 +48,7 @@ def test_the_url_of_the_command_line_is_the_one_the_module_gets(processes, tmp_p
     (tmp_path / "shop.py").write_text("from leasehold import Leasehold\napp = Leasehold()\n@app.job\ndef act(): ...\n")
     url = f"sqlite:///{tmp_path}/other.db"
     worker = processes.start("worker", "shop:app", "--url", url, cwd=tmp_path)
-    until(lambda: worker.said("worker_started"))
+    until(lambda: worker.has_logged("worker_started"))
     other = Leasehold(url)
     assert other.submit("act").wait(60).status == "DONE"
     other.close()

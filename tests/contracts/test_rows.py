@@ -79,10 +79,10 @@ def test_rule_4_every_unknown_field_is_named_up_to_a_number(found):
 def test_a_diagnostic_names_file_line_path_and_reason_and_quotes_no_value(tmp_path):
     path = tmp_path / "rows.jsonl"
     path.write_bytes(lines(full(NAME), full(NAME) | {"state": "hunter22"}))
-    (told,) = check_rows(path, NAME)
-    assert told == Diagnostic(str(path), 2, "$.state", Reason.VALUE_INVALID, told.message)
-    assert str(told).startswith(f"{path}:2 $.state VALUE_INVALID: the value is not one of ")
-    assert "hunter22" not in told.message
+    (diagnostic,) = check_rows(path, NAME)
+    assert diagnostic == Diagnostic(str(path), 2, "$.state", Reason.VALUE_INVALID, diagnostic.message)
+    assert str(diagnostic).startswith(f"{path}:2 $.state VALUE_INVALID: the value is not one of ")
+    assert "hunter22" not in diagnostic.message
 
 
 def test_long_and_odd_names_of_fields_are_cut_and_quoted(tmp_path):
@@ -258,8 +258,8 @@ def links(path):
 def test_what_is_no_regular_file_is_refused_without_waiting(tmp_path, make, code):
     path = tmp_path / "rows.jsonl"
     make(path)
-    (told,) = check_rows(path, NAME)
-    assert (told.line, told.code) == (None, code)
+    (diagnostic,) = check_rows(path, NAME)
+    assert (diagnostic.line, diagnostic.code) == (None, code)
     with pytest.raises(FileUnreadable) as refused:
         list(read_rows(path, NAME))
     assert refused.value.problem.code == code

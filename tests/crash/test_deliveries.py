@@ -25,7 +25,7 @@ def crashed(workers, place, provider):
 
 def relay(workers, provider):
     hand = workers.run("tests.support.apps.mailing", environment={"MAILING_PROVIDER": provider})
-    until(lambda: hand.said("relay_started"))
+    until(lambda: hand.has_logged("relay_started"))
     return hand
 
 
@@ -90,7 +90,7 @@ def test_s14_two_relay_processes_on_many_rows_send_each_letter_once(app, workers
     sends = Counter(recipient for _, recipient in workers.journal("send"))
     assert sends == Counter(recipients)
     assert len(fields(folder)) == 300
-    assert all(hand.said("delivery_sent") for hand in workers.started)
+    assert all(hand.has_logged("delivery_sent") for hand in workers.started)
 
 
 def test_s14_relays_killed_among_many_rows_lose_no_letter_and_repeat_none(app, workers, folder):

@@ -88,7 +88,7 @@ def test_s2_a_worker_stopped_past_its_lease_wakes_up_and_changes_nothing(app, wo
     workers.open("a-1")
     sleeper.signal(signal.SIGCONT)
     until(lambda: workers.journal("end", "a", 1))
-    until(lambda: sleeper.said("lease_lost"))
+    until(lambda: sleeper.has_logged("lease_lost"))
     assert app.get(job.id).output == {"attempt": 2, "pid": taker.pid}
     assert app.get(job.id).finished_at == finished
     assert names(url, job.id) == ["submitted", "claimed", "reclaimed", "claimed", "done"]
@@ -111,7 +111,7 @@ def test_s2_one_worker_that_overslept_holds_attempt_two_while_attempt_one_still_
     assert job.status == "RUNNING"
     workers.open("a-2")
     assert job.wait(timeout=60).output == {"attempt": 2, "pid": hand.pid}
-    assert hand.said("lease_lost")
+    assert hand.has_logged("lease_lost")
     check_journal(url)
 
 

@@ -12,7 +12,7 @@ from tests.insight.editing import edit
 from tests.store.work import look
 
 # An effect that no attempt got a result of, so that the journal does not miss it.
-STRAY = """
+EVENT_WITHOUT_TASK = """
 INSERT INTO effect (job_id, key, task_id, number, kind, fields, fence, attempt, intended_at)
 SELECT job_id, 'f' || key, 4711, number, kind, fields, fence, attempt, intended_at FROM effect WHERE job_id = {job}
 """
@@ -193,7 +193,7 @@ def test_whatever_is_edited_is_named(done, jobs, kind, statement, expected):
         ("film", "DELETE FROM task WHERE id = {job}", "the row of the job itself"),
         ("film", "DELETE FROM task WHERE job_id = {job} AND stage = 'script'", "there is a need of a task"),
         ("film", "DELETE FROM task WHERE job_id = {job} AND stage = 'audio'", "there is a need of a task"),
-        ("order", STRAY, "of a task (id 4711) that is missing"),
+        ("order", EVENT_WITHOUT_TASK, "of a task (id 4711) that is missing"),
     ],
 )
 def test_what_is_left_of_a_task_that_is_missing_is_named(done, jobs, kind, statement, expected):

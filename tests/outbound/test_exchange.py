@@ -20,7 +20,7 @@ from leasehold.outbound import (
 )
 from tests.providers.letters import client_context, server_context
 from tests.providers.listener import Listener, free_port
-from tests.providers.receiver import Receiver, Says
+from tests.providers.receiver import Receiver, Response
 
 HELLO = Request("POST", {"Content-Type": "text/plain"}, b"hello")
 PROXY_VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
@@ -42,30 +42,30 @@ def ask(server, **options):
 
 
 def test_a_response_is_returned_whatever_its_status_and_a_redirect_is_not_followed():
-    with Receiver(Says()) as other, Receiver(Says(307, b"there", {"Location": other.url})) as server:
+    with Receiver(Response()) as other, Receiver(Response(307, b"there", {"Location": other.url})) as server:
         response = ask(server)
     assert (response.status, response.body, response.end) == (307, b"there", BodyEnd.COMPLETE)
-    assert (server.heard[0].method, server.heard[0].path, server.heard[0].body) == ("POST", "/x", b"hello")
-    assert other.heard == []
+    assert (server.requests[0].method, server.requests[0].path, server.requests[0].body) == ("POST", "/x", b"hello")
+    assert other.requests == []
 
 
 def test_only_public_addresses_are_connected_to_by_default():
-    with Receiver(Says()) as server, pytest.raises(AddressForbidden, match=r"127\.0\.0\.1"):
+    with Receiver(Response()) as server, pytest.raises(AddressForbidden, match=r"127\.0\.0\.1"):
         exchange(Target.parse(server.url), HELLO, ExchangePolicy(seconds=30, body_bytes_max=1_000))
-    assert server.heard == []
+    assert server.requests == []
 
 
 @pytest.mark.parametrize(
-    ("says", "end", "size"),
+    ("response", "end", "size"),
     [
-        (Says(body=b"x" * 1_000), BodyEnd.COMPLETE, 1_000),
-        (Says(body=b"x" * 1_001), BodyEnd.TOO_LONG, 1_000),
-        (Says(body=b"x" * 3_000_000), BodyEnd.TOO_LONG, 1_000),
-        (Says(body=b"xxx", headers={"Content-Length": "500"}), BodyEnd.BROKEN_OFF, 3),
+        (Response(body=b"x" * 1_000), BodyEnd.COMPLETE, 1_000),
+        (Response(body=b"x" * 1_001), BodyEnd.TOO_LONG, 1_000),
+        (Response(body=b"x" * 3_000_000), BodyEnd.TOO_LONG, 1_000),
+        (Response(body=b"xxx", headers={"Content-Length": "500"}), BodyEnd.BROKEN_OFF, 3),
     ],
 )
-def test_a_body_is_read_up_to_its_limit_and_its_end_is_known(says, end, size):
-    with Receiver(says) as server:
+def test_a_body_is_read_up_to_its_limit_and_its_end_is_known(response, end, size):
+    with Receiver(response) as server:
         response = ask(server)
     assert (response.end, len(response.body)) == (end, size)
 
@@ -77,7 +77,7 @@ def test_a_body_that_comes_byte_by_byte_is_cut_off_at_the_deadline():
 
 
 def test_a_server_that_never_answers_may_have_processed_the_request():
-    with Receiver(Says(hangs=True)) as server, pytest.raises(NoResponse) as failed:
+    with Receiver(Response(hangs=True)) as server, pytest.raises(NoResponse) as failed:
         ask(server, seconds=1)
     assert failed.value.is_timeout
 
@@ -106,13 +106,13 @@ def test_a_connection_that_is_not_accepted_is_given_up_after_its_own_limit():
 
 
 def test_a_certificate_that_is_not_trusted_is_for_the_operator_to_repair():
-    with Receiver(Says(), server_context()) as server, pytest.raises(NotConnected) as failed:
+    with Receiver(Response(), server_context()) as server, pytest.raises(NotConnected) as failed:
         exchange(Target.parse(f"https://127.0.0.1:{server.port}/"), HELLO, policy())
     assert failed.value.needs_operator
 
 
 def test_an_https_target_is_reached_through_the_proxy_of_the_environment(monkeypatch):
-    with Receiver(Says(body=b"hi"), server_context()) as server, Tunnel(server.port) as proxy:
+    with Receiver(Response(body=b"hi"), server_context()) as server, Tunnel(server.port) as proxy:
         monkeypatch.setenv("HTTPS_PROXY", f"http://user:pass@127.0.0.1:{proxy.port}")
         target = Target.parse(f"https://hooks.example:{server.port}/x")
         response = exchange(target, HELLO, policy(use_proxy=True, context=client_context()))

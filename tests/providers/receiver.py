@@ -12,7 +12,7 @@ GUARD_SECONDS = 60
 
 
 @dataclass
-class Heard:
+class Request:
     """One request as it came in."""
 
     method: str
@@ -22,7 +22,7 @@ class Heard:
 
 
 @dataclass
-class Says:
+class Response:
     """One answer. `drops` closes the connection unanswered, `hangs` never answers."""
 
     status: int = 200
@@ -35,9 +35,9 @@ class Says:
 class Receiver:
     """Calls `reply` with each request."""
 
-    def __init__(self, reply: Callable[[Heard], Says] | Says, context: ssl.SSLContext | None = None) -> None:
+    def __init__(self, reply: Callable[[Request], Response] | Response, context: ssl.SSLContext | None = None) -> None:
         self.reply = reply if callable(reply) else lambda _: reply
-        self.heard: list[Heard] = []
+        self.requests: list[Request] = []
         self.over = threading.Event()
         self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), self._requests())
         if context is not None:
@@ -66,23 +66,23 @@ class Receiver:
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                heard = Heard(self.command, self.path, dict(self.headers.items()), body)
-                receiver.heard.append(heard)
-                self._say(receiver.reply(heard))
+                request = Request(self.command, self.path, dict(self.headers.items()), body)
+                receiver.requests.append(request)
+                self._respond(receiver.reply(request))
 
             do_GET = do_POST  # noqa: N815
 
-            def _say(self, says: Says) -> None:
+            def _respond(self, response: Response) -> None:
                 self.close_connection = True
-                if says.hangs:
+                if response.hangs:
                     receiver.over.wait(GUARD_SECONDS)
-                if says.hangs or says.drops:
+                if response.hangs or response.drops:
                     return
-                self.send_response(says.status)
-                for name, value in ({"Content-Length": str(len(says.body))} | says.headers).items():
+                self.send_response(response.status)
+                for name, value in ({"Content-Length": str(len(response.body))} | response.headers).items():
                     self.send_header(name, value)
                 self.end_headers()
-                self.wfile.write(says.body)
+                self.wfile.write(response.body)
 
             def log_message(self, *_: object) -> None:
                 """Keep the tests quiet."""

@@ -7,7 +7,7 @@ from leasehold.model.delivery import Sent
 from leasehold.providers import Folder, Smtp, Webhook, from_url
 from tests.providers.letters import letter
 from tests.providers.post_office import PostOffice
-from tests.providers.receiver import Receiver, Says
+from tests.providers.receiver import Receiver, Response
 
 KEY = "pass%40word"
 OUTSIDE = "from outside"
@@ -50,7 +50,7 @@ def test_a_provider_made_from_a_url_sends_mail():
 def test_a_webhook_keeps_its_own_parameters_and_loses_ours(monkeypatch):
     monkeypatch.setenv("HOOK_KEY", "shared between two")
     monkeypatch.setenv("HOOK_AUTH", "Bearer abcdefgh")
-    with Receiver(Says(404)) as receiver:
+    with Receiver(Response(404)) as receiver:
         lookup = f"http%3A%2F%2F127.0.0.1%3A{receiver.port}%2Ffind%2F%7Btoken%7D"
         url = (
             f"{receiver.url}/x?b=%2f&leasehold_private=1&leasehold_lookup={lookup}&a&leasehold_timeout=9"
@@ -61,8 +61,8 @@ def test_a_webhook_keeps_its_own_parameters_and_loses_ours(monkeypatch):
     assert isinstance(provider, Webhook)
     assert provider.url == f"{receiver.url}/x?b=%2f&a"
     assert (provider.secret, provider.timeout, provider.header) == ("shared between two", 9, "X-Once")
-    assert receiver.heard[0].path == f"/find/{letter().token}"
-    assert receiver.heard[0].headers["Authorization"] == "Bearer abcdefgh"
+    assert receiver.requests[0].path == f"/find/{letter().token}"
+    assert receiver.requests[0].headers["Authorization"] == "Bearer abcdefgh"
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from leasehold.outbound import Deadline, NotConnected
 from leasehold.providers import MaybeSent, Webhook
 from tests.providers.letters import client_context, letter, server_context
 from tests.providers.listener import Listener, free_port
-from tests.providers.receiver import Receiver, Says
+from tests.providers.receiver import Receiver, Response
 
 TOKEN = letter().token
 SHARED = "known to two"
@@ -28,65 +28,65 @@ def here(url, context) -> Webhook:
 
 
 def test_a_letter_is_posted_as_canonical_json_under_its_token():
-    with Receiver(Says(202, b'{"id": "m-1"}')) as receiver:
+    with Receiver(Response(202, b'{"id": "m-1"}')) as receiver:
         assert hook(receiver, "/letters?team=a%20b").send(letter()) == Sent("m-1")
-    [heard] = receiver.heard
-    assert (heard.method, heard.path) == ("POST", "/letters?team=a%20b")
-    assert heard.headers["Idempotency-Key"] == TOKEN
-    assert heard.headers["Host"] == f"127.0.0.1:{receiver.port}"
-    assert heard.body == (
+    [request] = receiver.requests
+    assert (request.method, request.path) == ("POST", "/letters?team=a%20b")
+    assert request.headers["Idempotency-Key"] == TOKEN
+    assert request.headers["Host"] == f"127.0.0.1:{receiver.port}"
+    assert request.body == (
         b'{"message":{"text":"Three findings.\\n","title":"Review of change 17"},'
         b'"recipient":"ada@example.org","subject":"change-17","version":3}'
     )
 
 
 def test_a_letter_is_signed_with_the_secret_and_carries_the_headers_given():
-    with Receiver(Says()) as receiver:
+    with Receiver(Response()) as receiver:
         options = {"secret": SHARED, "header": "X-Once", "headers": {"Authorization": "Bearer abcdefgh"}}
         hook(receiver, **options).send(letter())
-    [heard] = receiver.heard
-    expected = hmac.new(SHARED.encode(), heard.body, hashlib.sha256).hexdigest()
-    assert heard.headers["X-Leasehold-Signature"] == f"sha256={expected}"
-    assert heard.headers["X-Once"] == TOKEN
-    assert heard.headers["Authorization"] == "Bearer abcdefgh"
+    [request] = receiver.requests
+    expected = hmac.new(SHARED.encode(), request.body, hashlib.sha256).hexdigest()
+    assert request.headers["X-Leasehold-Signature"] == f"sha256={expected}"
+    assert request.headers["X-Once"] == TOKEN
+    assert request.headers["Authorization"] == "Bearer abcdefgh"
 
 
 @pytest.mark.parametrize(
-    ("says", "notification_id"),
+    ("response", "notification_id"),
     [
-        (Says(200, b'{"id": 17}'), "17"),
-        (Says(200, b"taken", {"X-Message-Id": "h-1"}), "h-1"),
-        (Says(201, b"", {"Location": "/letters/9"}), "/letters/9"),
-        (Says(204, b""), TOKEN),
-        (Says(200, b'{"id": true}'), TOKEN),
-        (Says(200, b"[" * 60_000), TOKEN),
-        (Says(200, b'{"id": "big"}' + b" " * 200_000), TOKEN),
-        (Says(200, b'{"id": "short"}', {"Content-Length": "500"}), "short"),
-        (Says(409, b"", {"Idempotency-Key": TOKEN}), TOKEN),
-        (Says(409, json.dumps({"token": TOKEN, "id": "m-1"}).encode()), "m-1"),
+        (Response(200, b'{"id": 17}'), "17"),
+        (Response(200, b"taken", {"X-Message-Id": "h-1"}), "h-1"),
+        (Response(201, b"", {"Location": "/letters/9"}), "/letters/9"),
+        (Response(204, b""), TOKEN),
+        (Response(200, b'{"id": true}'), TOKEN),
+        (Response(200, b"[" * 60_000), TOKEN),
+        (Response(200, b'{"id": "big"}' + b" " * 200_000), TOKEN),
+        (Response(200, b'{"id": "short"}', {"Content-Length": "500"}), "short"),
+        (Response(409, b"", {"Idempotency-Key": TOKEN}), TOKEN),
+        (Response(409, json.dumps({"token": TOKEN, "id": "m-1"}).encode()), "m-1"),
     ],
 )
-def test_a_yes_is_a_yes_whatever_its_body_is(says, notification_id):
-    with Receiver(says) as receiver:
+def test_a_yes_is_a_yes_whatever_its_body_is(response, notification_id):
+    with Receiver(response) as receiver:
         assert hook(receiver).send(letter()) == Sent(notification_id)
 
 
 @pytest.mark.parametrize(
-    ("says", "seconds"),
+    ("response", "seconds"),
     [
-        (Says(429, headers={"Retry-After": "120"}), 120),
-        (Says(429, headers={"Retry-After": "99999999999999999999"}), 86_400),
-        (Says(429, headers={"Retry-After": "soon"}), 0),
-        (Says(429, headers={"Retry-After": "-5"}), 0),
-        (Says(429), 0),
-        (Says(503, headers={"Retry-After": "7"}), 7),
-        (Says(408), 0),
-        (Says(425), 0),
+        (Response(429, headers={"Retry-After": "120"}), 120),
+        (Response(429, headers={"Retry-After": "99999999999999999999"}), 86_400),
+        (Response(429, headers={"Retry-After": "soon"}), 0),
+        (Response(429, headers={"Retry-After": "-5"}), 0),
+        (Response(429), 0),
+        (Response(503, headers={"Retry-After": "7"}), 7),
+        (Response(408), 0),
+        (Response(425), 0),
     ],
 )
-def test_a_receiver_that_asks_to_wait_is_asked_again_after_that_time(says, seconds):
+def test_a_receiver_that_asks_to_wait_is_asked_again_after_that_time(response, seconds):
     """S14: nothing was processed, so the letter waits, as long as the receiver wants."""
-    with Receiver(says) as receiver, pytest.raises(NotSent) as caught:
+    with Receiver(response) as receiver, pytest.raises(NotSent) as caught:
         hook(receiver).send(letter())
     assert caught.value.retry_after == seconds
 
@@ -101,12 +101,12 @@ def test_a_date_to_wait_for_counts_from_the_receivers_own_clock():
 @pytest.mark.parametrize("status", [400, 403, 404, 405, 410, 413, 422, 451])
 def test_a_no_to_the_letter_refuses_that_letter(status):
     """S14: a permanent refusal fails that row alone."""
-    with Receiver(Says(status, b"nobody")) as receiver, pytest.raises(Refused, match=f"{status}: nobody"):
+    with Receiver(Response(status, b"nobody")) as receiver, pytest.raises(Refused, match=f"{status}: nobody"):
         hook(receiver).send(letter())
 
 
 def test_a_credential_that_is_not_accepted_fails_no_row():
-    with Receiver(Says(401)) as receiver, pytest.raises(NotSent) as caught:
+    with Receiver(Response(401)) as receiver, pytest.raises(NotSent) as caught:
         hook(receiver).send(letter())
     assert caught.value.retry_after >= 60
 
@@ -114,25 +114,25 @@ def test_a_credential_that_is_not_accepted_fails_no_row():
 @pytest.mark.parametrize("status", [500, 502, 503, 504, 550, 599, 302, 303, 409])
 def test_an_answer_that_can_follow_the_work_leaves_the_letter_in_doubt(status):
     """S14: a proxy answers so when the receiver behind it took the letter and died."""
-    with Receiver(Says(status)) as receiver, pytest.raises(MaybeSent):
+    with Receiver(Response(status)) as receiver, pytest.raises(MaybeSent):
         hook(receiver).send(letter())
 
 
 @pytest.mark.parametrize("status", [301, 307, 308])
 def test_a_redirect_is_not_followed_and_the_error_names_what_to_configure(status):
-    with Receiver(Says()) as other:
-        elsewhere = Says(status, headers={"Location": other.url})
+    with Receiver(Response()) as other:
+        elsewhere = Response(status, headers={"Location": other.url})
         with Receiver(elsewhere) as receiver, pytest.raises(Refused, match="redirects are not followed"):
             hook(receiver).send(letter())
-    assert other.heard == []
+    assert other.requests == []
 
 
-@pytest.mark.parametrize("says", [Says(drops=True), Says(hangs=True)])
-def test_a_receiver_that_reads_the_message_and_does_not_answer_leaves_it_in_doubt(says):
+@pytest.mark.parametrize("response", [Response(drops=True), Response(hangs=True)])
+def test_a_receiver_that_reads_the_message_and_does_not_answer_leaves_it_in_doubt(response):
     """S14: it accepted the request and dropped the connection, or fell silent."""
-    with Receiver(says) as receiver, pytest.raises(MaybeSent):
-        hook(receiver, timeout=2 if says.hangs else 60).send(letter())
-    assert len(receiver.heard) == 1
+    with Receiver(response) as receiver, pytest.raises(MaybeSent):
+        hook(receiver, timeout=2 if response.hangs else 60).send(letter())
+    assert len(receiver.requests) == 1
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_an_answer_that_breaks_off_after_its_yes_is_a_yes():
 
 
 def test_a_secret_that_a_receiver_repeats_is_not_in_the_reason():
-    with Receiver(Says(400, b"x" * 495 + SHARED.encode())) as receiver, pytest.raises(Refused) as caught:
+    with Receiver(Response(400, b"x" * 495 + SHARED.encode())) as receiver, pytest.raises(Refused) as caught:
         hook(receiver, secret=SHARED).send(letter())
     assert SHARED[:5] not in str(caught.value)
 
@@ -174,12 +174,12 @@ def test_a_timeout_before_anything_was_sent_means_not_sent():
 
 
 def test_a_letter_goes_by_tls_only_to_the_host_that_the_certificate_names():
-    with Receiver(Says(), server_context()) as receiver:
+    with Receiver(Response(), server_context()) as receiver:
         for host, context in [("other.example", client_context()), ("hooks.example", None)]:
             with pytest.raises(NotSent, match="certificate verify failed"):
                 here(f"https://{host}:{receiver.port}/", context).send(letter())
         here(f"https://hooks.example:{receiver.port}/", client_context()).send(letter())
-    assert [heard.headers["Host"] for heard in receiver.heard] == [f"hooks.example:{receiver.port}"]
+    assert [request.headers["Host"] for request in receiver.requests] == [f"hooks.example:{receiver.port}"]
 
 
 def test_a_handshake_that_fails_has_certainly_sent_nothing():
@@ -188,31 +188,31 @@ def test_a_handshake_that_fails_has_certainly_sent_nothing():
 
 
 @pytest.mark.parametrize(
-    ("says", "found"),
+    ("response", "found"),
     [
-        (Says(200, b'{"id": "m-1"}'), Sent("m-1")),
-        (Says(404), Absent()),
-        (Says(200, b"{}"), Unknown),
-        (Says(410), Unknown),
-        (Says(500), Unknown),
-        (Says(401), Unknown),
-        (Says(302, headers={"Location": "/"}), Unknown),
-        (Says(drops=True), Unknown),
+        (Response(200, b'{"id": "m-1"}'), Sent("m-1")),
+        (Response(404), Absent()),
+        (Response(200, b"{}"), Unknown),
+        (Response(410), Unknown),
+        (Response(500), Unknown),
+        (Response(401), Unknown),
+        (Response(302, headers={"Location": "/"}), Unknown),
+        (Response(drops=True), Unknown),
     ],
 )
-def test_a_look_up_returns_only_what_the_receiver_knows_for_certain(says, found):
+def test_a_look_up_returns_only_what_the_receiver_knows_for_certain(response, found):
     """S14: what a provider cannot answer becomes in doubt."""
-    with Receiver(says) as receiver:
+    with Receiver(response) as receiver:
         answer = hook(receiver, lookup_url=receiver.url + "/letters/{token}").find(letter(), None)
     assert answer == found or type(answer) is found
-    assert [(heard.method, heard.path) for heard in receiver.heard] == [("GET", f"/letters/{TOKEN}")]
+    assert [(request.method, request.path) for request in receiver.requests] == [("GET", f"/letters/{TOKEN}")]
 
 
 def test_a_token_cannot_change_the_path_of_a_look_up():
     strange = Message("s", "r", 1, {}, "../a?b#c d/é")
-    with Receiver(Says(404)) as receiver:
+    with Receiver(Response(404)) as receiver:
         hook(receiver, lookup_url=receiver.url + "/letters/{token}").find(strange, None)
-    assert receiver.heard[0].path == "/letters/..%2Fa%3Fb%23c%20d%2F%C3%A9"
+    assert receiver.requests[0].path == "/letters/..%2Fa%3Fb%23c%20d%2F%C3%A9"
 
 
 def test_without_a_look_up_only_a_promise_to_deduplicate_makes_sending_again_safe():
@@ -222,7 +222,7 @@ def test_without_a_look_up_only_a_promise_to_deduplicate_makes_sending_again_saf
 
 
 def test_a_letter_that_is_no_json_or_has_a_strange_token_is_refused_unsent():
-    with Receiver(Says()) as receiver:
+    with Receiver(Response()) as receiver:
         for strange in (
             letter(text=float("nan")),
             Message("s", "r", 1, {}, "a\r\nX-Evil: 1"),
@@ -230,7 +230,7 @@ def test_a_letter_that_is_no_json_or_has_a_strange_token_is_refused_unsent():
         ):
             with pytest.raises(Refused):
                 hook(receiver).send(strange)
-    assert receiver.heard == []
+    assert receiver.requests == []
 
 
 @pytest.mark.parametrize(

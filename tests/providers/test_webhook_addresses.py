@@ -9,7 +9,7 @@ from leasehold.model.delivery import NotSent, Refused, Unknown
 from leasehold.outbound import ascii_host, is_public
 from leasehold.providers import Webhook
 from tests.providers.letters import letter
-from tests.providers.receiver import Receiver, Says
+from tests.providers.receiver import Receiver, Response
 
 PRIVATE = [
     "127.0.0.1", "127.9.9.9", "10.0.0.1", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1",
@@ -43,34 +43,34 @@ def test_one_address_that_is_not_public_among_several_is_enough_to_refuse():
 
 @pytest.mark.parametrize("host", ["localhost", "127.1", "2130706433", "0x7f000001", "0177.0.0.1"])
 def test_other_spellings_of_this_machine_do_not_get_through(host):
-    with Receiver(Says()) as receiver, pytest.raises((Refused, NotSent, OptionInvalid)):
+    with Receiver(Response()) as receiver, pytest.raises((Refused, NotSent, OptionInvalid)):
         Webhook(f"http://{host}:{receiver.port}/").send(letter())
-    assert receiver.heard == []
+    assert receiver.requests == []
 
 
 def test_a_name_is_resolved_once_and_the_connection_goes_to_what_was_looked_at():
     """DNS rebinding: a second answer would lead elsewhere; it is never asked for."""
     answers = [["127.0.0.1"], ["192.0.2.1"]]
-    with Receiver(Says()) as receiver:
+    with Receiver(Response()) as receiver:
         url = f"http://hooks.example:{receiver.port}/"
         Webhook(url, allow_private=True, resolver=lambda *_: answers.pop(0)).send(letter())
     assert len(answers) == 1
-    assert receiver.heard[0].headers["Host"] == f"hooks.example:{receiver.port}"
+    assert receiver.requests[0].headers["Host"] == f"hooks.example:{receiver.port}"
 
 
 def test_a_look_up_goes_nowhere_that_a_letter_may_not_go():
-    with Receiver(Says(404)) as receiver:
+    with Receiver(Response(404)) as receiver:
         provider = Webhook("https://hooks.example/", lookup_url=f"http://localhost:{receiver.port}/{{token}}")
         assert isinstance(provider.find(letter(), None), Unknown)
-    assert receiver.heard == []
+    assert receiver.requests == []
 
 
 def test_proxies_of_the_environment_are_not_used(monkeypatch):
-    with Receiver(Says()) as proxy, Receiver(Says()) as receiver:
+    with Receiver(Response()) as proxy, Receiver(Response()) as receiver:
         for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
             monkeypatch.setenv(name, proxy.url)
         Webhook(receiver.url, allow_private=True).send(letter())
-    assert (len(proxy.heard), len(receiver.heard)) == (0, 1)
+    assert (len(proxy.requests), len(receiver.requests)) == (0, 1)
 
 
 @pytest.mark.parametrize(

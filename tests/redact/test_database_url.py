@@ -28,9 +28,9 @@ def test_a_url_is_shown_without_its_password(url, shown):
 
 def test_a_message_is_shown_without_the_password_and_its_pieces():
     url = "postgresql://clerk:hunter22%21/more@db/shop"
-    said = 'bad port "hunter22%21", password "hunter22!/more" for clerk'
-    assert scrubbed(said, url) == 'bad port "***", password "***" for clerk'
-    assert scrubbed(said, "sqlite:///x.db") == said
+    text = 'bad port "hunter22%21", password "hunter22!/more" for clerk'
+    assert scrubbed(text, url) == 'bad port "***", password "***" for clerk'
+    assert scrubbed(text, "sqlite:///x.db") == text
 
 
 @pytest.mark.parametrize(
@@ -47,10 +47,10 @@ def test_a_message_is_shown_without_the_password_and_its_pieces():
 )
 @pytest.mark.parametrize("error", [DatabaseUnavailable, UrlInvalid, Misuse])
 def test_nothing_of_a_drivers_text_about_an_ambiguous_url_is_shown(url, error):
-    said = safe_text(error("PostgreSQL: failed to resolve host 'ret@db'."), url)
-    assert said.startswith(f"{error.code}: {error.__doc__} The cause is not shown")
-    assert "ret@" not in said
-    assert "write @ as %40" in said
+    text = safe_text(error("PostgreSQL: failed to resolve host 'ret@db'."), url)
+    assert text.startswith(f"{error.code}: {error.__doc__} The cause is not shown")
+    assert "ret@" not in text
+    assert "write @ as %40" in text
 
 
 @pytest.mark.parametrize(
@@ -69,5 +69,5 @@ def test_a_drivers_text_about_a_clean_url_is_shown(url):
 
 
 def test_an_error_that_does_not_come_from_a_driver_keeps_its_words():
-    said = safe_text(KindUnknown("Did you mean greet?"), "postgresql://db/shop?user=clerk@db")
-    assert said.endswith("Did you mean greet?")
+    text = safe_text(KindUnknown("Did you mean greet?"), "postgresql://db/shop?user=clerk@db")
+    assert text.endswith("Did you mean greet?")

@@ -22,16 +22,16 @@ ONCE = Retry(attempts=1)
 class OutOfStock(Exception):
     """An error that can only be made with what it is about, and has an attribute of its own."""
 
-    def __init__(self, item: str, shelf: int) -> None:
-        super().__init__(f"no {item} on shelf {shelf}")
-        self.shelf = shelf
+    def __init__(self, item: str, bin_number: int) -> None:
+        super().__init__(f"no {item} in bin {bin_number}")
+        self.bin_number = bin_number
 
 
 class Stocks:
     """A place where a type is found inside another."""
 
     class Empty(OutOfStock):
-        """The shelf is empty."""
+        """The bin is empty."""
 
 
 class Answered(Exception):
@@ -74,7 +74,7 @@ def caught(task, name: str) -> dict:
     try:
         task.effect("CALL", act, name=name)
     except OutOfStock as error:
-        return {"caught": type(error).__qualname__, "said": str(error)}
+        return {"caught": type(error).__qualname__, "text": str(error)}
     except Answered as error:
         return {"caught": "status", "status": error.response.status_code}
     except urllib.error.HTTPError as error:
@@ -82,11 +82,11 @@ def caught(task, name: str) -> dict:
     except OSError as error:
         return {"caught": "system", "errno": error.errno}
     except (ValueError, LookupError) as error:
-        return {"caught": "value or look-up", "said": str(error)}
+        return {"caught": "value or look-up", "text": str(error)}
     except subprocess.CalledProcessError as error:
         return {"caught": "process", "code": error.returncode}
     except Transient as error:
-        return {"caught": error.error_class, "said": str(error), "after": error.retry_after}
+        return {"caught": error.error_class, "text": str(error), "after": error.retry_after}
     return {}
 
 

@@ -22,20 +22,20 @@ from tests.support.processes.fork_server import ROOT
 
 HOME = catching.__name__
 CAUGHT = {
-    "value": {"caught": "value or look-up", "said": "7 is not a number"},
-    "custom": {"caught": "OutOfStock", "said": "no Kaffee on shelf 7"},
-    "nested": {"caught": "Stocks.Empty", "said": "no Tee on shelf 3"},
-    "key": {"caught": "value or look-up", "said": "'kaffee'"},
+    "value": {"caught": "value or look-up", "text": "7 is not a number"},
+    "custom": {"caught": "OutOfStock", "text": "no Kaffee in bin 7"},
+    "nested": {"caught": "Stocks.Empty", "text": "no Tee in bin 3"},
+    "key": {"caught": "value or look-up", "text": "'kaffee'"},
     "system": {"caught": "system", "errno": 2},
     "answered": {"caught": "status", "status": 404},
     "http": {"caught": "status", "status": 404},
     "process": {"caught": "process", "code": 3},
-    "local": {"caught": "value or look-up", "said": "somewhere"},
+    "local": {"caught": "value or look-up", "text": "somewhere"},
     "decode": {
         "caught": "value or look-up",
-        "said": "'utf-8' codec can't decode byte 0xff in position 0: invalid start byte",
+        "text": "'utf-8' codec can't decode byte 0xff in position 0: invalid start byte",
     },
-    "own": {"caught": "SHOP_CLOSED", "said": "later", "after": 2.5},
+    "own": {"caught": "SHOP_CLOSED", "text": "later", "after": 2.5},
 }
 
 
@@ -246,9 +246,9 @@ def test_the_names_of_an_errors_types_are_few_and_can_be_found_again():
 def test_the_time_an_attempt_started_is_that_of_its_claim_then_and_in_a_replay(caught, kind):
     path = caught / f"{kind}.ndjson"
     claimed = next(line["at"] for line in lines_of(path, "event") if line["name"] == "claimed")
-    told = datetime.fromisoformat(output_of(path)["at"])
-    assert told.tzinfo == UTC
-    assert round(told.timestamp() * 1_000_000) == claimed > lines_of(path, "task")[0]["created_at"]
+    time_read = datetime.fromisoformat(output_of(path)["at"])
+    assert time_read.tzinfo == UTC
+    assert round(time_read.timestamp() * 1_000_000) == claimed > lines_of(path, "task")[0]["created_at"]
     found = catching.app.journal.replay(path)
     assert (found.equal, found.divergence) == (True, None)
 

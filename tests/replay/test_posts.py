@@ -67,7 +67,7 @@ def rerouted(task):
 
 ADA = "delivery of 'order 7' to 'ada@example.org', version 1"
 BOB = "delivery of 'order 7' to 'bob@example.org', version 1"
-SAID = '["{\\"text\\":\\"Danke\\"}","default"]'
+MESSAGE = '["{\\"text\\":\\"Danke\\"}","default"]'
 
 
 @pytest.mark.parametrize("same", [nothing, one, two])
@@ -78,12 +78,12 @@ def test_the_same_messages_are_equal(url, tmp_path, same):
 @pytest.mark.parametrize(
     ("then", "now", "what", "expected", "found"),
     [
-        (nothing, one, ADA, None, SAID),
-        (one, two, BOB, None, SAID),
-        (two, one, BOB, SAID, "null"),
-        (one, nothing, ADA, SAID, "null"),
-        (one, reworded, ADA, SAID, SAID.replace("Danke", "Merci")),
-        (one, rerouted, ADA, SAID, SAID.replace("default", "fax")),
+        (nothing, one, ADA, None, MESSAGE),
+        (one, two, BOB, None, MESSAGE),
+        (two, one, BOB, MESSAGE, "null"),
+        (one, nothing, ADA, MESSAGE, "null"),
+        (one, reworded, ADA, MESSAGE, MESSAGE.replace("Danke", "Merci")),
+        (one, rerouted, ADA, MESSAGE, MESSAGE.replace("default", "fax")),
     ],
 )
 def test_a_message_more_or_less_or_another_is_the_divergence(url, tmp_path, then, now, what, expected, found):
@@ -97,8 +97,8 @@ def test_a_message_that_stood_before_is_posted_again_or_that_is_the_divergence(u
     assert b'"line":"delivery"' not in path.read_bytes()
     assert replayed(path, one) is None
     assert replayed(path, nothing) == ("number of deliveries", "1", "0")
-    assert replayed(path, two) == (BOB, None, SAID)
-    assert replayed(path, reworded) == (ADA, None, SAID.replace("Danke", "Merci"))
+    assert replayed(path, two) == (BOB, None, MESSAGE)
+    assert replayed(path, reworded) == (ADA, None, MESSAGE.replace("Danke", "Merci"))
 
 
 def test_messages_in_another_order_are_the_divergence(url, tmp_path):

@@ -62,7 +62,7 @@ def test_lines_that_changed_places_are_found(records, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "reason"),
     [
         (lambda lines: lines[:-1], "The file ends before its last line"),
         (lambda lines: [*lines[:-1], lines[-1][:-5]], "It is torn: its end is missing"),
@@ -74,10 +74,10 @@ def test_lines_that_changed_places_are_found(records, tmp_path):
         (lambda lines: [], "line 1: The file ends"),
     ],
 )
-def test_what_is_not_a_whole_record_is_named(records, tmp_path, change, said):
+def test_what_is_not_a_whole_record_is_named(records, tmp_path, change, reason):
     found = changed(records, tmp_path, change)
     assert not found.equal
-    assert said in found.difference
+    assert reason in found.difference
 
 
 def test_the_command_refuses_a_file_that_is_not_there(tmp_path):
@@ -91,7 +91,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "reason"),
     [
         (lambda lines: [line for line in lines if getattr(line, "name", "") != "done"], "the number of its outcomes"),
         (lambda lines: [line for line in lines if getattr(line, "segment", None) != 1], "It belongs to another task"),
@@ -100,7 +100,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
         (lambda lines: [*lines[:3], lines[1], *lines[3:]], "Task 1 should follow"),
     ],
 )
-def test_a_record_with_new_hashes_must_still_make_sense(records, tmp_path, change, said):
+def test_a_record_with_new_hashes_must_still_make_sense(records, tmp_path, change, reason):
     found = forged(records, tmp_path, change)
     assert not found.equal
-    assert said in found.difference
+    assert reason in found.difference

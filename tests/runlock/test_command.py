@@ -140,10 +140,10 @@ def test_a_lost_heartbeat_exits_with_3_and_leaves_the_others_lock(tmp_path):
         assert process.stdout is not None
         assert process.stdout.readline().startswith("Acquired lock: ")
         other = acquire(tmp_path, "run-2", now=lambda: clock.wall() + 200 * clock.SECOND, audit=lambda line: None)
-        _, said = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=60)
     assert process.returncode == 3
-    assert said.startswith("Invalid lock encountered: ")
-    assert "is of run run-2 now, not of run-1" in said
+    assert errors.startswith("Invalid lock encountered: ")
+    assert "is of run run-2 now, not of run-1" in errors
     release(other)
 
 
@@ -153,9 +153,9 @@ def test_a_lock_lost_before_its_release_exits_with_3(tmp_path):
         assert process.stdout.readline().startswith("Acquired lock: ")
         (tmp_path / "RUNNING.lock").unlink()
         process.send_signal(signal.SIGINT)
-        out, said = process.communicate(timeout=60)
+        out, errors = process.communicate(timeout=60)
     assert (process.returncode, out) == (3, "")
-    assert said.startswith("Failed to release lock safely: ")
+    assert errors.startswith("Failed to release lock safely: ")
 
 
 def test_a_reader_that_is_gone_costs_no_lock(tmp_path):

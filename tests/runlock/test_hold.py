@@ -124,9 +124,9 @@ def test_s15_a_paused_holder_that_wakes_after_a_takeover_changes_nothing_and_exi
     other = takeover(tmp_path, run_id)
     before = traces(tmp_path)
     holder.send_signal(signal.SIGCONT)
-    _, said = holder.communicate(timeout=60)
+    _, errors = holder.communicate(timeout=60)
     assert holder.returncode == 3
-    assert said.startswith("Failed to release lock safely: ")
+    assert errors.startswith("Failed to release lock safely: ")
     assert traces(tmp_path) == before
     release(other)
 

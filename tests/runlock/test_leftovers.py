@@ -12,10 +12,10 @@ THEIRS = ".RUNNING.lock.tmp.4711"  # the runbook's own name for it, without a gu
 def test_a_stale_lock_archived_not_yet_unlinked_is_not_archived_twice(tmp_path):
     content = write_lock(tmp_path)
     os.link(tmp_path / "RUNNING.lock", tmp_path / "RUNNING.stale.1800000000.lock")
-    said: list[str] = []
-    release(acquire(tmp_path, "next", now=at(200), audit=said.append))
+    audited: list[str] = []
+    release(acquire(tmp_path, "next", now=at(200), audit=audited.append))
     assert archives(tmp_path) == {"RUNNING.stale.1800000000.lock": content}
-    assert len(said) == 1
+    assert len(audited) == 1
 
 
 def test_a_stale_lock_archived_not_yet_unlinked_under_a_later_number_is_not_archived_twice(tmp_path):

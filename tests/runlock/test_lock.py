@@ -78,13 +78,13 @@ def test_s15_a_process_cannot_take_the_lock_that_it_holds(run_dir):
 @pytest.mark.parametrize("age", [120.000_001, 121, 86_400])
 def test_a_stale_lock_is_archived_byte_for_byte_and_reported(run_dir, age):
     content = write_lock(run_dir)
-    said: list[str] = []
-    acquire(run_dir, "run-1", now=at(age), audit=said.append)
+    audited: list[str] = []
+    acquire(run_dir, "run-1", now=at(age), audit=audited.append)
     assert archives(run_dir) == {"RUNNING.stale.1800000000.lock": content}
     assert lock_of(run_dir)["run_id"] == "run-1"
     place = run_dir / "RUNNING.stale.1800000000.lock"
     whose = "run_id=run-7 pid=4711 host=elsewhere last_heartbeat_at=2027-01-15T08:00:00.000000Z"
-    assert said == [f"Archived stale lock to {place} ({whose})"]
+    assert audited == [f"Archived stale lock to {place} ({whose})"]
 
 
 def test_s15_an_archive_is_never_overwritten(run_dir):

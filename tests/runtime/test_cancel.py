@@ -15,7 +15,7 @@ def test_a_running_handler_in_another_process_sees_the_cancel_and_ends_cancelled
     until(lambda: workers.journal("start"))
     app.cancel(job, reason="not needed any more")
     assert job.wait(timeout=60).status == "CANCELLED"
-    assert workers.journal("told")
+    assert workers.journal("cancelled")
     assert job.failure == {"error_class": "CANCELLED", "message": "not needed any more", "retryable": False}
     assert names(url, job.id) == ["submitted", "claimed", "asked", "cancelled"]
     check_places(url)

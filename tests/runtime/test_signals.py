@@ -19,7 +19,7 @@ def test_a_worker_asked_to_stop_finishes_what_runs_and_claims_no_more(app, worke
     running, waiting = app.submit("hold", {"name": "a"}), app.submit("hold", {"name": "b"})
     until(lambda: workers.journal("start"))
     hand.signal(number)
-    until(lambda: hand.said("worker_stopping"))
+    until(lambda: hand.has_logged("worker_stopping"))
     workers.open("a")
     assert hand.end() == 0
     assert (running.status, waiting.status) == ("DONE", "READY")
@@ -34,7 +34,7 @@ def test_what_was_claimed_and_not_begun_is_released_without_spending_an_attempt(
     until(lambda: workers.journal("start"))
     until(lambda: rows(url, "SELECT count(*) FROM lease") == [(5,)])
     hand.signal(signal.SIGTERM)
-    until(lambda: hand.said("worker_stopping"))
+    until(lambda: hand.has_logged("worker_stopping"))
     assert rows(url, "SELECT attempt, fence FROM ready") == [(0, 1)] * 4
     workers.open("a")
     assert hand.end() == 0
@@ -66,7 +66,7 @@ def test_a_second_signal_leaves_at_once_and_the_lease_is_taken_back(app, workers
     job = app.submit("hold", {"name": "a"})
     until(lambda: workers.journal("start"))
     hand.signal(signal.SIGTERM)
-    until(lambda: hand.said("worker_stopping"))
+    until(lambda: hand.has_logged("worker_stopping"))
     hand.signal(signal.SIGTERM)
     assert hand.end() != 0
     assert job.status == "RUNNING"
@@ -85,7 +85,7 @@ def test_a_worker_whose_file_is_locked_still_leaves_soon(workers, app, url):
     with connected(url) as connection:
         connection.execute("BEGIN IMMEDIATE")
         hand.signal(signal.SIGTERM)
-        until(lambda: hand.said("worker_stopping"))
+        until(lambda: hand.has_logged("worker_stopping"))
         workers.open("a")
         until(lambda: not hand.running, timeout=120)
         connection.execute("ROLLBACK")
@@ -99,7 +99,7 @@ def test_a_worker_whose_server_is_away_still_leaves_soon(outpost):
     until(lambda: outpost.workers.journal("start"))
     outpost.server.stop("immediate")
     hand.signal(signal.SIGTERM)
-    until(lambda: hand.said("worker_stopping"))
+    until(lambda: hand.has_logged("worker_stopping"))
     outpost.workers.open("a")
     until(lambda: not hand.running, timeout=120)
     outpost.server.start()
@@ -132,4 +132,4 @@ def test_a_signal_is_heard_at_whatever_step_of_the_waiting_it_comes():
         timeout=300,
         check=True,
     )
-    assert done.stdout == f"told {len(STEPS)} times\n"
+    assert done.stdout == f"signalled {len(STEPS)} times\n"

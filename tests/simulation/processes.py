@@ -118,7 +118,7 @@ class Looking(Claimer):
 
     echo = False
 
-    def hear(self, times: int) -> None:
+    def notify(self, times: int) -> None:
         """Get a wake-up: lost, once, or twice."""
         if times:
             self.wake()
@@ -168,13 +168,13 @@ class Minding:
         return self._provider.find(letter, notification_id)
 
     def send(self, letter: Message) -> Sent:
-        self._mind("began to send")
+        self._check_claim("began to send")
         self._world.at("post", "send")
         if not self._was_held_up():
-            self._mind("sent")
+            self._check_claim("sent")
         return self._provider.send(letter)
 
-    def _mind(self, deed: str) -> None:
+    def _check_claim(self, action: str) -> None:
         actor = self._world.running
         query = "SELECT 1 FROM delivery WHERE id = ? AND fence = ? AND due_at > ?"
         claim = actor.name.removeprefix("courier ").split("#")
@@ -182,7 +182,7 @@ class Minding:
         # By the clock as it was last written: one that is put right when faults stop has jumped for whoever looks next.
         now = self._world.uptime + (lead or 0)
         if self._world.lead == lead and not self._worker.file.look(query, (*claim, now)):
-            self._world.wrongs.append(f"S14: {actor.label} {deed} under a claim that was gone")
+            self._world.wrongs.append(f"S14: {actor.label} {action} under a claim that was gone")
 
     def _was_held_up(self) -> bool:
         """Whether the relay could not renew: all slept, somebody was paused (writing, maybe), or it waited."""
@@ -235,7 +235,9 @@ class Worker:
             self.store, self._id, self._handlers, self._queues, self.held, self.committer, self.events, self._begin
         )
         claimer.wake()
-        self.file.ears[self.process] = lambda words, times: claimer.hear(times if words & set(self._queues) else 0)
+        self.file.listeners[self.process] = lambda words, times: claimer.notify(
+            times if words & set(self._queues) else 0
+        )
         upkeep = Upkeep(
             self.store,
             self._id,
@@ -244,7 +246,7 @@ class Worker:
             queues=self._queues,
             routes=self._handlers,
             providers=self._providers,
-            on_pulse=lambda pulse: self._heed(pulse, claimer),
+            on_pulse=lambda pulse: self._on_pulse(pulse, claimer),
             on_ready=lambda queues: self._announce(queues, claimer),
             wants_work=lambda: claimer.idle,
         )
@@ -299,7 +301,7 @@ class Worker:
         self.begun[name] = self._before
         self.world.spawn(self.process, name, send)
 
-    def _heed(self, pulse: Pulse, claimer: Looking) -> None:
+    def _on_pulse(self, pulse: Pulse, claimer: Looking) -> None:
         claimer.set_limits(frozenset(pulse.limited))
         for task_id, fence, reason in pulse.cancels:
             attempt = self.held.get(task_id, fence)
@@ -345,7 +347,7 @@ class Worker:
 
     def _on_death(self) -> None:
         """What the kernel tells of a process that is gone; and its connections are closed."""
-        self.file.ears.pop(self.process, None)
+        self.file.listeners.pop(self.process, None)
         self.store.close()
         if self._id:
             self.file.bury(self._id)

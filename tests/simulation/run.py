@@ -105,13 +105,13 @@ def simulate(
     plan: Plan | None = None,
     crashes: Collection[int] = (),
     *,
-    tells: bool = False,
+    with_story: bool = False,
 ) -> Report:
     """Run one world to its end and judge it. `crashes`: steps at which whoever passes a point dies."""
     plan = plan or plan_of(seed)
     choices = Choices(seed) if script is None else Choices(script=script)
     world = World(choices, faults=plan.faults, temper=plan.temper, crashes=crashes)
-    world.story = [] if tells else None
+    world.story = [] if with_story else None
     with _tidied_once():
         problems = _judged(file, world, plan)
     return Report(seed, plan, problems, choices, world.trace, world.steps, world.counts, world.story)
@@ -151,7 +151,7 @@ def shorten(file: File, report: Report) -> Report:
         again = simulate(file, report.seed, script, report.plan)
         return again.choices if report.breaks[0] in again.breaks else None
 
-    return simulate(file, report.seed, shrink(report.choices, run), report.plan, tells=True)
+    return simulate(file, report.seed, shrink(report.choices, run), report.plan, with_story=True)
 
 
 def explain(file: File, report: Report) -> str:
@@ -161,7 +161,7 @@ def explain(file: File, report: Report) -> str:
         f"seed {report.seed}: {report.plan}",
         *short.problems,
         f"{_count(short)}, shortened from {_count(report)}. Who did what; '!!' marks a fault, '->' a switch:",
-        *_tell(short),
+        *_lines(short),
         "To keep it, add this to KEPT in tests/simulation/test_regressions.py, and name the build that it breaks:",
         f'    Kept("{report.breaks[0]}", {report.seed}, "…", (',
         *(f'        "{line}",' for line in short.choices),
@@ -175,7 +175,7 @@ def _count(report: Report) -> str:
     return f"{faults} faults and {choices - faults} other choices"
 
 
-def _tell(report: Report) -> Iterator[str]:
+def _lines(report: Report) -> Iterator[str]:
     """Yield a line for every turn in which something was done, or went wrong; mere looks are left out."""
     looks = 0
     for at, who, points in report.story or ():
@@ -231,7 +231,7 @@ class _Run:
         self._workers.append(self._work.worker(len(self._workers)))
 
     def _submitting(self, number: int, kind: str, name: str) -> Callable[[Store], None]:
-        def deeds(store: Store) -> None:
+        def actions(store: Store) -> None:
             if kind == "narrow":
                 store.queues.limit("narrow", NARROW)
             job = self._work.submit(store, kind, name, f"key-{number}")
@@ -239,7 +239,7 @@ class _Run:
                 self._world.sleep(2)
                 self._work.cancel(store, job)
 
-        return deeds
+        return actions
 
     def _fate(self) -> None:
         """Replace who died: workers, and the operator; after the storm nobody dies any more."""
@@ -264,7 +264,7 @@ class _Run:
             self._work.prune(store)
 
     def _replace(self) -> None:
-        self._file.tell_deaths()
+        self._file.write_deaths()
         alive = sum(not worker.process.is_dead for worker in self._workers)
         for _ in range(self._plan.workers - alive):
             self._hire()

@@ -240,9 +240,9 @@ class Notifier:
         self._file = file
 
     def send(self, words: Iterable[str]) -> None:
-        said = frozenset(words)
-        for hear in self._file.ears.values():
-            hear(said, self._file.world.hint())
+        names = frozenset(words)
+        for notify in self._file.listeners.values():
+            notify(names, self._file.world.hint())
 
     def close(self) -> None:
         """Nothing is left to be said."""
@@ -254,7 +254,7 @@ class File:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.idle: dict[str, list[Connection]] = defaultdict(list)  # by part of a process
-        self.ears: dict[Process, Callable[[frozenset[str], int], None]] = {}
+        self.listeners: dict[Process, Callable[[frozenset[str], int], None]] = {}
         self.world: World
         self.what = ""
         self.writes = 0
@@ -275,7 +275,7 @@ class File:
         """Empty the file for another world."""
         self.world = world
         self._gone.clear()
-        self.ears.clear()
+        self.listeners.clear()
         self._eye.execute("BEGIN IMMEDIATE")
         for (table,) in self.look(self._used):  # to empty one that is empty would write its pages all the same
             self._eye.execute(f"DELETE FROM {table}")  # noqa: S608
@@ -307,9 +307,9 @@ class File:
     def bury(self, worker: int) -> None:
         """Have a worker's process be gone, as the kernel would tell; at once, or when nobody is writing."""
         self._gone.append(worker)
-        self.tell_deaths()
+        self.write_deaths()
 
-    def tell_deaths(self) -> None:
+    def write_deaths(self) -> None:
         """Write down which processes are gone, unless somebody is writing now."""
         with suppress(apsw.BusyError):
             while self._gone:

@@ -96,15 +96,15 @@ def test_a_schedule_that_was_kept_breaks_the_mutant_it_is_about(kept):
 
 def test_the_schedule_printed_for_a_mutant_has_no_more_faults_than_the_run_that_failed():
     with broken("SQLite: settle without the fence") as ask:
-        told = json.loads(ask("shorten", 200, 2_000))
-    assert told["breaks"] == "S2"
-    assert told["after"] < told["before"]
-    assert told["after"][0] <= 4
-    assert told["after"][1] <= 20
-    assert f'Kept("S2", {told["seed"]}, ' in told["text"]
-    assert told["text"].count("!! ") == told["after"][0]
-    assert " s  w0.claimer: " in told["text"]
-    assert "done: leases/settle" in told["text"]
+        printed = json.loads(ask("shorten", 200, 2_000))
+    assert printed["breaks"] == "S2"
+    assert printed["after"] < printed["before"]
+    assert printed["after"][0] <= 4
+    assert printed["after"][1] <= 20
+    assert f'Kept("S2", {printed["seed"]}, ' in printed["text"]
+    assert printed["text"].count("!! ") == printed["after"][0]
+    assert " s  w0.claimer: " in printed["text"]
+    assert "done: leases/settle" in printed["text"]
 
 
 # What is asked of a copy.
@@ -122,8 +122,8 @@ def _answer(file: File, word: str, *numbers: int) -> str:
     report = _first(file, *numbers)
     if word == "explain":
         return explain(file, report)
-    told = {"seed": report.seed, "breaks": report.breaks[0], "before": weigh(report.choices)}
-    return json.dumps({**told, "after": weigh(shorten(file, report).choices), "text": explain(file, report)})
+    printed = {"seed": report.seed, "breaks": report.breaks[0], "before": weigh(report.choices)}
+    return json.dumps({**printed, "after": weigh(shorten(file, report).choices), "text": explain(file, report)})
 
 
 def main(word: str, *numbers: str) -> str:

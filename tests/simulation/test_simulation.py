@@ -31,8 +31,8 @@ def check_seeds(file: File, first: int, count: int) -> None:
         faults.update(report.faults)
         bad += [report] if report.problems else []
     seconds = time.process_time() - started
-    told = {"first": first, "last": first + count - 1, "runs": count, "bad": len(bad)}
-    record("seeds", **told, steps=steps, faults=faults, seconds=round(seconds, 1))
+    fields = {"first": first, "last": first + count - 1, "runs": count, "bad": len(bad)}
+    record("seeds", **fields, steps=steps, faults=faults, seconds=round(seconds, 1))
     again = f"{FIRST_SEED}={first} repeats them at any commit"
     assert not bad, f"{len(bad)} of {count} seeds are bad ({again}); the first:\n{explain(file, bad[0])}"
 

@@ -189,7 +189,7 @@ class Workload:
         else:
             self.witness.saw(word, lease.task_id, lease.fence, result)
 
-    def person(self, name: str, deeds: Callable[[Store], None]) -> Process:
+    def person(self, name: str, actions: Callable[[Store], None]) -> Process:
         """Start a process in which somebody does something, again and again until it is answered."""
         process = Process(name)
         store = self.file.store(process)
@@ -198,7 +198,7 @@ class Workload:
         def live() -> None:
             while True:
                 try:
-                    deeds(store)
+                    actions(store)
                 except LeaseholdError:
                     self.world.sleep(1)
                 else:

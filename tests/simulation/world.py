@@ -208,14 +208,14 @@ class World:
         self.uptime += TICK
         actor.points += 1
         if self.story is not None:
-            self._tell(f"{kind}: {what}")
+            self._add_to_story(f"{kind}: {what}")
         if self.steps > STEPS_MAX:
             raise Stuck(f"no end after {STEPS_MAX:,} steps")
         if self.steps in self._crashes:
             self._crash(actor, kind, what)
         fault = self._strike(actor, kind, what) if self.faults > 0 else Fault.NONE
         if self.choices.choose("yield", actor.points, actor.label, ("yes",), SWITCHES):
-            self._tell("->")
+            self._add_to_story("->")
             self._yield(actor)
         return fault
 
@@ -270,7 +270,7 @@ class World:
                 actor.greenlet.throw(Killed)
         process.on_death()
 
-    def _tell(self, what: str) -> None:
+    def _add_to_story(self, what: str) -> None:
         """Add to the story of this turn, if anybody wants to hear it."""
         if self.story:
             self.story[-1][2].append(what)
@@ -312,11 +312,11 @@ class World:
     def _note(self, actor: Actor, fault: Fault, where: str) -> None:
         self.counts[fault] = self.counts.get(fault, 0) + 1
         self.trace.append((self.uptime, actor.label, f"{fault} at {where}"))
-        self._tell(f"!! {fault}")
+        self._add_to_story(f"!! {fault}")
 
     def _lose_time(self, actor: Actor, fault: Fault, usual: str) -> None:
         span = int(self.choices.choose("span", actor.points, actor.label, SPANS, 0.7) or usual) * SECOND
-        self._tell(f"{span // SECOND} s")
+        self._add_to_story(f"{span // SECOND} s")
         if fault is Fault.ASLEEP:
             self.uptime += span
         elif fault is Fault.PAUSE:

@@ -163,9 +163,9 @@ def test_what_was_certainly_not_sent_waits_longer_each_time_and_fails_when_its_a
         taken = take_one(store)
         mark = outbox.not_sent(taken, FAILURE, policy)
         assert store.deliveries.mark(mark)
-        told = json.loads(fact(store, one, "failure"))
-        assert told["delay_us"] == mark.delay_us
-        assert told["seed"].endswith(f"|attempt|{taken.attempts}")
+        answer = json.loads(fact(store, one, "failure"))
+        assert answer["delay_us"] == mark.delay_us
+        assert answer["seed"].endswith(f"|attempt|{taken.attempts}")
         assert take(store) == []
         clock.advance(20)
     assert store.deliveries.mark(outbox.not_sent(take_one(store), FAILURE, policy))
@@ -234,14 +234,14 @@ def doubtful(store, recipient="ada@example.org"):
 
 def test_an_answer_that_it_was_sent_marks_it_with_evidence_and_is_on_the_audit_trail(store, clock):
     one = doubtful(store)
-    told = DeliveryAnswer(sent=True, notification_id="4XyZ", principal="ada", notes="in the mail log")
-    found = store.deliveries.answer(one, told)
+    answer = DeliveryAnswer(sent=True, notification_id="4XyZ", principal="ada", notes="in the mail log")
+    found = store.deliveries.answer(one, answer)
     assert (found.status, found.notification_id, found.notified_at, found.due_at) == ("sent", "4XyZ", 7, None)
     (line,) = store.audit.list("delivery", one)
     assert (line.principal, line.action, line.noun_id, line.at) == ("ada", "answer", one, clock.now)
     assert json.loads(line.detail) == {"notes": "in the mail log", "notification_id": "4XyZ", "sent": True}
     with pytest.raises(DeliverySettled):
-        store.deliveries.answer(one, told)
+        store.deliveries.answer(one, answer)
     assert len(store.audit.list("delivery", one)) == 1
 
 

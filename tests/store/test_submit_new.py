@@ -41,10 +41,10 @@ def test_they_are_the_rows_that_any_other_submit_writes(store, clock):
     made = store.tasks.submit_new(given)
     assert [answer.key for answer in made] == [given_one.key for given_one in given]
     assert all(answer.created for answer in made)
-    poured = rows(store)
+    before = rows(store)
     empty(store)
     store.tasks.submit(given)
-    assert rows(store) == poured
+    assert rows(store) == before
 
 
 def test_any_text_of_a_payload_comes_back_as_it_was(store, worker):

@@ -14,14 +14,14 @@ STEERING = ("COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TT
 @contextmanager
 def ordered(folder, lines, *words, terminal=None):
     """The command with these lines for a manifest; it is not left behind. `terminal`: where its errors go."""
-    manifest, log = folder.root.with_name("manifest"), folder.root.with_name("said")
+    manifest, log = folder.root.with_name("manifest"), folder.root.with_name("output")
     manifest.write_text("\n".join(lines))
     where = ["--url", folder.url] if folder.url else []
     given = ["download", str(manifest), "--out", str(folder.root), *where, *words]
     known = {name: value for name, value in os.environ.items() if name not in STEERING}
-    with log.open("wb") as said:
-        errors = said if terminal is None else terminal
-        process = start_module("leasehold", *given, env={**known, "TERM": "xterm"}, stdout=said, stderr=errors)
+    with log.open("wb") as output:
+        errors = output if terminal is None else terminal
+        process = start_module("leasehold", *given, env={**known, "TERM": "xterm"}, stdout=output, stderr=errors)
     hand = WorkerProcess(process, log)
     try:
         yield hand

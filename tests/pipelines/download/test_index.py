@@ -74,10 +74,10 @@ def test_the_same_content_of_another_artifact_is_known(index):
     assert index.has_content("a" * 64, other_than="2")
 
 
-@pytest.mark.parametrize("said", ["INDEXED", "DEDUPED"])
-def test_the_first_row_of_a_content_is_indexed_and_others_are_deduped_whatever_they_were_called(index, said):
+@pytest.mark.parametrize("state", ["INDEXED", "DEDUPED"])
+def test_the_first_row_of_a_content_is_indexed_and_others_are_deduped_whatever_they_were_called(index, state):
     for key in ("1", "2", "1", "3"):
-        add_row(index, replace(ROW, key=key, state=said))
+        add_row(index, replace(ROW, key=key, state=state))
     assert [row.state for row in index.rows()] == ["INDEXED", "DEDUPED", "DEDUPED"]
     assert [index.state_of(key) for key in ("1", "2", "4")] == ["INDEXED", "DEDUPED", None]
 

@@ -48,5 +48,5 @@ def test_a_worker_that_python_starts_has_it_too(collection, server):
 
 
 def test_a_worker_does_without_where_it_is_not_installed():
-    said = subprocess.run([sys.executable, "-c", WITHOUT], check=True, capture_output=True, text=True)
-    assert said.stdout == "asyncio\n"
+    ran = subprocess.run([sys.executable, "-c", WITHOUT], check=True, capture_output=True, text=True)
+    assert ran.stdout == "asyncio\n"

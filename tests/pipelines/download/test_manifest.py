@@ -36,7 +36,7 @@ def test_the_same_artifact_with_another_hash_is_a_contradiction():
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "reason"),
     [
         ("{", "neither an address nor a JSON object"),
         ("[1]", "http:// or https://"),
@@ -52,12 +52,12 @@ def test_the_same_artifact_with_another_hash_is_a_contradiction():
         ("x" * 70_000, "limit"),
     ],
 )
-def test_a_line_that_cannot_be_read_is_named_with_its_reason(line, said):
+def test_a_line_that_cannot_be_read_is_named_with_its_reason(line, reason):
     with pytest.raises(ManifestInvalid) as refused:
         read_manifest(lines(GOOD, line))
     (fault,) = refused.value.faults
     assert fault.startswith("line 2: ")
-    assert said in fault
+    assert reason in fault
 
 
 def test_every_fault_is_reported_at_once_and_not_too_many_are_printed():

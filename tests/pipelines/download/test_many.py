@@ -32,9 +32,9 @@ def contents_of(count):
 def test_s4_five_thousand_small_files_and_four_workers_fetch_each_body_once(server, collection):
     contents = contents_of(FILES)
     jobs = collection.plan(read_manifest(server.add(path, content) for path, content in contents.items()))
-    sight = run_workers(collection, WORKERS, per_host=PER_HOST)
+    snapshot = run_workers(collection, WORKERS, per_host=PER_HOST)
     unlike = len(set(contents.values()))
-    assert sight.counts == {"INDEXED": unlike, "DEDUPED": FILES - unlike}
+    assert snapshot.counts == {"INDEXED": unlike, "DEDUPED": FILES - unlike}
     for job, content in zip(jobs, contents.values(), strict=True):
         assert job.output["sha256"] == hashlib.sha256(content).hexdigest()
         assert (collection.content_store.root / job.output["path"]).read_bytes() == content

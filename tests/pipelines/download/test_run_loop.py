@@ -28,12 +28,12 @@ def start(tmp_path):
     hands: list[WorkerProcess] = []
 
     def begin(folder, *lines):
-        manifest, log = tmp_path / "manifest", tmp_path / f"said-{len(hands)}"
+        manifest, log = tmp_path / "manifest", tmp_path / f"output-{len(hands)}"
         manifest.write_text("\n".join(lines))
         where = ["--url", folder.url] if folder.url else []
         words = ["download", str(manifest), "--out", str(folder.root), "--workers", "1", *where]
-        with log.open("wb") as said:
-            process = start_module("leasehold", *words, stdout=said, stderr=said)
+        with log.open("wb") as output:
+            process = start_module("leasehold", *words, stdout=output, stderr=output)
         hands.append(WorkerProcess(process, log))
         return hands[-1]
 
@@ -97,7 +97,7 @@ def test_a_run_ends_though_files_were_called_off(folder, server):
         running = threading.Thread(target=lambda: seen.append(run_workers(collection)), daemon=True)
         running.start()
         running.join(timeout=120)
-        assert [sight.counts for sight in seen] == [{"INDEXED": 1, "CANCELLED": 1}]
+        assert [snapshot.counts for snapshot in seen] == [{"INDEXED": 1, "CANCELLED": 1}]
     assert server.gets("/b") == []
 
 
@@ -112,7 +112,7 @@ def test_a_file_that_is_called_off_while_it_runs_does_not_keep_the_others_waitin
         job.cancel()
         server.released.set()
         running.join(timeout=120)
-        assert [sight.is_over for sight in seen] == [True]
+        assert [snapshot.is_over for snapshot in seen] == [True]
 
 
 def test_workers_that_cannot_start_are_reported_with_the_path_of_their_log(tmp_path, server, monkeypatch):

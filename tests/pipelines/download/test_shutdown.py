@@ -45,8 +45,8 @@ async def forever():
     await asyncio.get_running_loop().create_future()
 
 
-async def block(shutdown, told, wait=forever, patience=0.0):
-    with shutdown.among(told, patience):
+async def block(shutdown, task, wait=forever, patience=0.0):
+    with shutdown.among(task, patience):
         await wait()
 
 
@@ -99,9 +99,9 @@ def test_a_waiter_is_left_alone_while_its_own_worker_does_not_stop():
     async def run():
         shutdown, calm, go_on = ShutdownGuard(), OnProgress(stopping=False), asyncio.Event()
         staying = asyncio.create_task(block(shutdown, calm, go_on.wait))
-        told = OnProgress()
+        task = OnProgress()
         with pytest.raises(Released):
-            await block(shutdown, told)
+            await block(shutdown, task)
         assert not staying.done()
         go_on.set()
         await staying
@@ -121,16 +121,16 @@ def test_a_limit_of_the_handler_that_runs_out_in_the_moment_of_a_stop_wins():
 def test_a_limit_that_runs_out_while_a_stopped_block_clears_up_wins():
     async def run():
         async with asyncio.timeout(None) as limit:
-            told = OnProgress()
+            task = OnProgress()
 
             async def clear_up():
                 try:
                     await forever()
                 finally:
                     limit.reschedule(asyncio.get_running_loop().time())
-                    await wait_uncancelled(asyncio.create_task(told.asked_often()))
+                    await wait_uncancelled(asyncio.create_task(task.asked_often()))
 
-            await block(ShutdownGuard(), told, clear_up)
+            await block(ShutdownGuard(), task, clear_up)
 
     assert ended(run) is TimeoutError
 
@@ -151,9 +151,9 @@ def test_a_limit_inside_the_block_is_over_with_the_block_and_costs_no_attempt():
 
 def test_a_limit_that_ran_out_before_the_stop_is_reported_as_such():
     async def run():
-        told = OnProgress(stopping=False)
+        task = OnProgress(stopping=False)
         async with asyncio.timeout(0):
-            await block(ShutdownGuard(), told)
+            await block(ShutdownGuard(), task)
 
     assert ended(run) is TimeoutError
 
@@ -173,16 +173,16 @@ def test_a_lease_that_is_lost_in_the_moment_of_a_stop_is_not_given_back(is_first
 
 def test_a_lease_that_is_lost_while_a_stopped_block_clears_up_is_not_given_back():
     async def run():
-        lane, told = this_task(), OnProgress()
+        lane, task = this_task(), OnProgress()
 
         async def clear_up():
             try:
                 await forever()
             finally:
                 asyncio.get_running_loop().call_soon(lane.cancel)
-                await wait_uncancelled(asyncio.create_task(told.asked_often()))
+                await wait_uncancelled(asyncio.create_task(task.asked_often()))
 
-        await block(ShutdownGuard(), told, clear_up)
+        await block(ShutdownGuard(), task, clear_up)
 
     assert ended(run) is asyncio.CancelledError
 
@@ -197,16 +197,16 @@ def test_a_lease_that_is_lost_while_nobody_stops_ends_the_block_as_ever():
 
 def test_a_block_that_cleans_up_after_a_stop_is_not_cancelled_a_second_time():
     async def run():
-        lane, told, shutdown = this_task(), OnProgress(), ShutdownGuard()
+        lane, task, shutdown = this_task(), OnProgress(), ShutdownGuard()
 
         async def clear_up():
             with suppress(asyncio.CancelledError):
                 await forever()
-            await told.asked_often()  # would be cut short
+            await task.asked_often()  # would be cut short
             assert lane.cancelling() == 1
             raise asyncio.CancelledError
 
-        await block(shutdown, told, clear_up)
+        await block(shutdown, task, clear_up)
 
     assert ended(run) is Released
 
@@ -247,13 +247,13 @@ def test_who_is_given_some_seconds_has_them_and_who_ends_in_them_was_not_stopped
 
 def test_who_has_become_patient_ends_what_it_does_after_a_stop():
     async def run():
-        shutdown, told = ShutdownGuard(), OnProgress()
+        shutdown, task = ShutdownGuard(), OnProgress()
 
         async def finish():
             shutdown.extend_patience(3_600)
-            await told.asked_often()
+            await task.asked_often()
 
-        await block(shutdown, told, finish)
+        await block(shutdown, task, finish)
         shutdown.extend_patience(1)  # outside of a block it means nothing
         return "finished"
 

@@ -19,7 +19,7 @@ class Run:
 
     folder: Path
     exit_code: int
-    said: str
+    output: str
 
     def rows(self, name):
         return [json.loads(line) for line in (self.folder / name).read_text(encoding="utf-8").splitlines()]

@@ -104,7 +104,7 @@ def test_all_that_wait_are_decided_at_once_and_then_none_are_left(waiting):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["approve", "1"], "NOT_WAITING: This paragraph does not wait for a person. Paragraph 1 is approved."),
         (["reject", "1", "--note", "n"], "NOT_WAITING"),
@@ -125,11 +125,11 @@ def test_all_that_wait_are_decided_at_once_and_then_none_are_left(waiting):
         (["reject", "2"], "Missing option '--note'"),
     ],
 )
-def test_a_decision_that_cannot_be_made_is_refused_and_changes_nothing(ended, words, said):
+def test_a_decision_that_cannot_be_made_is_refused_and_changes_nothing(ended, words, message):
     before = traces(ended.run_folder)
     answer = ended.about(*words)
     assert answer.exit_code == 2, answer.output
-    assert said in answer.stderr
+    assert message in answer.stderr
     assert answer.stdout == ""
     assert traces(ended.run_folder) == before
     assert ended.status() == ["approved", *["rework_required"] * 3]

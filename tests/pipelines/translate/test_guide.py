@@ -23,7 +23,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-def said(command, folder):
+def output_of(command, folder):
     """What a command of the guide prints."""
     program, *words = shlex.split(command)
     if program == "cat":
@@ -41,4 +41,4 @@ def test_the_first_run_of_the_guide_prints_what_the_guide_shows(folder):
     steps = STEP.findall(shown)
     assert [command.split()[0] for command, _ in steps] == ["leasehold"] * 3 + ["cat", "leasehold"]
     for command, expected in steps:
-        assert said(command, folder) == expected, command
+        assert output_of(command, folder) == expected, command

@@ -34,8 +34,8 @@ def written(tmp_path):
 
 
 def test_the_example_of_the_docstring_translates_a_chapter(written):
-    said, folder = written
-    assert said == "{'approved': 2}\n"
+    printed, folder = written
+    assert printed == "{'approved': 2}\n"
     assert [one.state for one in translate.status(folder)] == ["approved", "approved"]
     assert "12 ventanas" in (folder / "final/chapter.md").read_text(encoding="utf-8")
 

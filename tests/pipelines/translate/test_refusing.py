@@ -51,12 +51,12 @@ DOCUMENTS = {
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_a_document_that_cannot_be_translated_is_refused_and_nothing_is_written(workspace, name):
-    make, said = DOCUMENTS[name]
+    make, message = DOCUMENTS[name]
     make(workspace.document)
     answer = workspace.translate()
     assert answer.exit_code == 2, answer.output
     assert re.match(r"error (DOCUMENT|PARAGRAPH)_[A-Z0-9_]+: ", answer.stderr)
-    assert said in answer.stderr
+    assert message in answer.stderr
     assert not workspace.out.exists()
 
 
@@ -125,7 +125,7 @@ def run(tmp_path_factory):
     return made
 
 
-def check_untouched(run, *words, said, document=None):
+def check_untouched(run, *words, message, document=None):
     before = traces(run.run_folder)
     own = run.document
     run.document = document or own
@@ -133,26 +133,26 @@ def check_untouched(run, *words, said, document=None):
     run.document = own
     assert answer.exit_code == 2, answer.output
     assert "RUN_FOREIGN" in answer.stderr
-    assert said in answer.stderr
+    assert message in answer.stderr
     assert traces(run.run_folder) == before
 
 
 def test_the_run_of_another_document_is_refused_and_left_as_it_is(run):
     other = run.folder / "other.md"
     other.write_text(f"{HOUSE}\n")
-    check_untouched(run, document=other, said="is of story.md, and this is other.md")
-    check_untouched(run, "--to", "pt", said="translates from en to es, and not from en to pt")
+    check_untouched(run, document=other, message="is of story.md, and this is other.md")
+    check_untouched(run, "--to", "pt", message="translates from en to es, and not from en to pt")
     strange = run.folder / "elsewhere" / "story.md"
     strange.parent.mkdir(exist_ok=True)
     strange.write_text(f"{DOOR}\n\n{STREET}\n\n{CHURCH}\n")
-    check_untouched(run, document=strange, said="has no paragraph in common with this one")
+    check_untouched(run, document=strange, message="has no paragraph in common with this one")
 
 
 def test_a_folder_whose_manifest_nobody_remembers_is_not_written_over(workspace):
     workspace.write(HOUSE)
     workspace.run_folder.mkdir(parents=True)
     (workspace.run_folder / "manifest.json").write_text("{}")
-    check_untouched(workspace, said="has a manifest, and nothing shows that it is of story.md")
+    check_untouched(workspace, message="has a manifest, and nothing shows that it is of story.md")
 
 
 @pytest.mark.parametrize("verb", [["status"], ["project"], ["approve", "--all"], ["reject", "1", "--note", "n"]])
@@ -191,7 +191,7 @@ def test_a_user_without_permission_gets_an_error_and_leaves_nothing(workspace, u
     hidden.chmod(0o600)
     for path in (workspace.out, hidden):
         os.chown(path, user, user)
-    for more, code, said in (
+    for more, code, message in (
         ([], 4, "Failed to acquire RUNNING.lock: Permission denied"),
         (["--glossary", str(hidden)], 2, "is not readable"),
         (["--style", str(hidden)], 2, "is not readable"),
@@ -200,7 +200,7 @@ def test_a_user_without_permission_gets_an_error_and_leaves_nothing(workspace, u
         words = [sys.executable, "-c", f"{POWERLESS}; it.main()", *workspace.order(*more)]
         ended = subprocess.run(words, env=known(), cwd=ROOT, capture_output=True, text=True, check=False)
         assert ended.returncode == code, ended.stderr
-        assert said in ended.stderr
+        assert message in ended.stderr
         assert "Traceback" not in ended.stderr
         assert list(workspace.out.iterdir()) == []
 

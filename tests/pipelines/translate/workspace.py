@@ -85,15 +85,15 @@ class Workspace:
         return [row["state"] for row in json.loads(self.about("status", "--json").stdout)]
 
     @contextmanager
-    def process(self, *words, log="said", terminal=None):
+    def process(self, *words, log="output", terminal=None):
         """The command in a process of its own, with all it says in a file; it is not left behind.
 
         `terminal`: where its errors go instead.
         """
         path = self.folder / log
-        with path.open("wb") as said:
-            errors = said if terminal is None else terminal
-            process = start_module("leasehold", *self.order(*words), env=known(), stdout=said, stderr=errors)
+        with path.open("wb") as output:
+            errors = output if terminal is None else terminal
+            process = start_module("leasehold", *self.order(*words), env=known(), stdout=output, stderr=errors)
         hand = WorkerProcess(process, path)
         try:
             yield hand

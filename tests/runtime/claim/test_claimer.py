@@ -184,9 +184,9 @@ def test_s11_sixteen_workers_on_a_queue_limited_to_four_never_run_five_at_once(a
 
     @app.job(queue="narrow", name="inside")
     def inside(number: int):
-        crew_note(workers, "in", number)
+        note(workers, "in", number)
         threading.Event().wait(0.005)
-        crew_note(workers, "out", number)
+        note(workers, "out", number)
 
     with ExitStack() as stack:
         for _ in range(12):
@@ -215,7 +215,7 @@ class Counted:
             self.runs += word == "out"
 
 
-def crew_note(workers, *words):
+def note(workers, *words):
     with (workers.folder / "journal").open("a") as journal:
         journal.write(" ".join(str(word) for word in words) + "\n")
 

@@ -71,13 +71,13 @@ def test_others_are_notified_of_what_a_stopping_worker_gives_back_unstarted(app,
 
 def test_a_handler_for_which_the_grace_was_too_short_is_asked_to_stop(app, url):
     """From then on nobody renews its lease."""
-    inside, told = threading.Event(), threading.Event()
+    inside, notified = threading.Event(), threading.Event()
 
     @app.job
     def hold(task):
         inside.set()
         until(lambda: task.cancelled)
-        told.set()
+        notified.set()
 
     hold.submit()
     with closing(open_store(url)) as store:
@@ -85,7 +85,7 @@ def test_a_handler_for_which_the_grace_was_too_short_is_asked_to_stop(app, url):
         worker.start()
         assert inside.wait(60)
         assert worker.stop(0) == 1
-        assert told.wait(30)
+        assert notified.wait(30)
 
 
 def hold(app, count):
@@ -101,15 +101,15 @@ def hold(app, count):
     return held, attempts
 
 
-def told_of(app, *ends):
+def notified_by(app, *ends):
     """Have these ends written together, and tell whether upkeep was told to look."""
-    told = []
+    notified = []
     held, attempts = hold(app, len(ends))
-    committer = Committer(app.store, held, EventLog(), lambda: told.append("look"))
+    committer = Committer(app.store, held, EventLog(), lambda: notified.append("look"))
     for attempt, end in zip(attempts, ends, strict=True):
         committer.settle(attempt, end(attempt.lease))
     committer.write()
-    return told
+    return notified
 
 
 NOT_YET = Failure("TRANSIENT", "not yet", retryable=True)
@@ -122,8 +122,8 @@ ENDS = {
 
 @pytest.mark.parametrize("what", ENDS)
 def test_upkeep_is_notified_at_once_of_what_makes_work_for_it_and_of_nothing_else(app, what):
-    end, told = ENDS[what]
-    assert told_of(app, end) == told
+    end, notified = ENDS[what]
+    assert notified_by(app, end) == notified
 
 
 def test_upkeep_is_notified_of_an_attempt_that_came_too_late_since_its_task_may_be_ready_again(app):
@@ -131,7 +131,7 @@ def test_upkeep_is_notified_of_an_attempt_that_came_too_late_since_its_task_may_
         app.store.leases.reclaim([lease.Reclaim(one.task_id, one.fence, "owner gone")])
         return lease.done(one, "1")
 
-    assert told_of(app, taken_back) == ["look"]
+    assert notified_by(app, taken_back) == ["look"]
 
 
 def test_upkeep_asks_again_when_the_next_task_is_due_and_not_a_whole_pulse_later(app):
@@ -146,7 +146,7 @@ def test_an_end_that_the_database_refuses_fails_alone(app, url):
     with connected(url) as connection:
         connection.execute(REFUSE_ON_SQLITE if url.startswith("sqlite") else REFUSE_ON_POSTGRES)
     outputs = ('"good"', '"bad"', '"fine"')
-    assert told_of(app, *(lambda one, output=output: lease.done(one, output) for output in outputs)) == []
+    assert notified_by(app, *(lambda one, output=output: lease.done(one, output) for output in outputs)) == []
     assert [(job.status, job.output) for job in app.jobs()][::-1] == [
         ("DONE", "good"),
         ("ERROR", None),

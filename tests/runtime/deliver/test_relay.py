@@ -10,15 +10,15 @@ from leasehold.model.delivery import Absent, NotSent, Refused, Sent, Unknown
 from leasehold.providers import Folder, Smtp, Webhook
 from leasehold.testing import Clock, drain
 from tests.providers.mail_server import DROP, MailServer
-from tests.providers.receiver import Receiver, Says
+from tests.providers.receiver import Receiver, Response
 from tests.support.apps.mailing import PROVIDER, Noted, change, fields, post, write
 from tests.support.db import rows
 from tests.support.processes.working import working
 from tests.support.wait import until
 
 AT_ONCE = Retry(attempts=5, delay_initial=0)
-FOUND = Says(200, b'{"id": "m-9"}')
-TAKEN = Says(202, b'{"id": "m-1"}')
+FOUND = Response(200, b'{"id": "m-9"}')
+TAKEN = Response(202, b'{"id": "m-1"}')
 
 
 def mailing(app):
@@ -37,10 +37,10 @@ def mailing(app):
 
 def provide(app, provider, **options):
     """Register a provider that tells of its calls. A pause is one that a stopped clock can be moved over."""
-    told = []
-    noted = Noted(provider, lambda *words: told.append(words))
+    calls = []
+    noted = Noted(provider, lambda *words: calls.append(words))
     app.deliveries.provider(PROVIDER, noted, retry=Retry(**{"attempts": 5, "delay_initial": 1} | options))
-    return told
+    return calls
 
 
 def statuses(app):
@@ -78,10 +78,10 @@ def test_what_a_task_delivers_is_sent_after_its_end_and_marked_with_the_provider
 
 
 def test_an_attempt_that_fails_delivers_nothing_and_the_one_that_succeeds_delivers_once(app, tmp_path):
-    told = provide(app, Folder(tmp_path / "letters"))
+    calls = provide(app, Folder(tmp_path / "letters"))
     job = mailing(app).submit({"recipients": ["ada@example.org"], "fail": 2})
     app.drain(timeout=60)
-    assert (job.output, told) == (1, [("send", "ada@example.org")])
+    assert (job.output, calls) == (1, [("send", "ada@example.org")])
 
 
 def test_an_isolated_handler_delivers_with_its_end(app, workers, url):
@@ -94,8 +94,8 @@ def test_an_isolated_handler_delivers_with_its_end(app, workers, url):
 
 
 def test_a_recipient_who_is_refused_fails_alone(app):
-    def reply(heard):
-        return Says(400, b"no such user") if b"eve@" in heard.body else TAKEN
+    def reply(request):
+        return Response(400, b"no such user") if b"eve@" in request.body else TAKEN
 
     with Receiver(reply) as receiver:
         provide(app, hook(receiver))
@@ -105,46 +105,46 @@ def test_a_recipient_who_is_refused_fails_alone(app):
     (failed,) = app.deliveries.list(status="failed")
     assert failed.failure["error_class"] == "DELIVERY_REFUSED"
     assert "no such user" in failed.failure["message"]
-    assert len(receiver.heard) == 3
+    assert len(receiver.requests) == 3
 
 
 def test_what_was_not_taken_is_sent_again_under_the_same_token(app):
-    answers = [Says(429, headers={"Retry-After": "0"}), Says(503, headers={"Retry-After": "0"}), TAKEN]
+    answers = [Response(429, headers={"Retry-After": "0"}), Response(503, headers={"Retry-After": "0"}), TAKEN]
     with Receiver(lambda _: answers.pop(0)) as receiver:
-        told = provide(app, hook(receiver))
+        calls = provide(app, hook(receiver))
         mailing(app).submit({"recipients": ["ada@example.org"]})
         drain(app, Clock(app))
     assert statuses(app) == {"ada@example.org": "sent"}
-    assert {heard.headers["Idempotency-Key"] for heard in receiver.heard} == {
-        receiver.heard[0].headers["Idempotency-Key"]
+    assert {request.headers["Idempotency-Key"] for request in receiver.requests} == {
+        receiver.requests[0].headers["Idempotency-Key"]
     }
-    assert told == [("send", "ada@example.org")] * 3
+    assert calls == [("send", "ada@example.org")] * 3
 
 
 def test_a_provider_that_is_away_for_good_fails_the_row_when_its_attempts_are_spent(app):
-    with Receiver(Says(429)) as receiver:
+    with Receiver(Response(429)) as receiver:
         provide(app, hook(receiver), attempts=3)
         mailing(app).submit({"recipients": ["ada@example.org"]})
         drain(app, Clock(app))
     assert statuses(app) == {"ada@example.org": "failed"}
-    assert len(receiver.heard) == 3
+    assert len(receiver.requests) == 3
 
 
 @pytest.mark.parametrize(
-    ("look_up", "ending", "sends"), [(FOUND, "sent", 1), (Says(404), "sent", 2), (Says(500), "in_doubt", 1)]
+    ("look_up", "ending", "sends"), [(FOUND, "sent", 1), (Response(404), "sent", 2), (Response(500), "in_doubt", 1)]
 )
 def test_s14_a_lost_answer_is_looked_up_before_anything_is_sent_again(app, look_up, ending, sends):
     """The first row of the failure matrix: found means marked without sending, absent means sent, unknown waits."""
-    posts = [Says(drops=True), TAKEN]
+    posts = [Response(drops=True), TAKEN]
 
-    with Receiver(lambda heard: posts.pop(0) if heard.method == "POST" else look_up) as receiver:
-        told = provide(app, hook(receiver, lookup_url=receiver.url + "/letters/{token}"))
+    with Receiver(lambda request: posts.pop(0) if request.method == "POST" else look_up) as receiver:
+        calls = provide(app, hook(receiver, lookup_url=receiver.url + "/letters/{token}"))
         mailing(app).submit({"recipients": ["ada@example.org"]})
         drain(app, Clock(app))
     assert statuses(app) == {"ada@example.org": ending}
-    assert [verb for verb, _ in told].count("send") == sends
-    assert [verb for verb, _ in told][:2] == ["send", "find"]
-    assert sum(heard.method == "POST" for heard in receiver.heard) == sends
+    assert [verb for verb, _ in calls].count("send") == sends
+    assert [verb for verb, _ in calls][:2] == ["send", "find"]
+    assert sum(request.method == "POST" for request in receiver.requests) == sends
 
 
 def test_s14_a_mail_whose_server_fell_silent_waits_for_a_person_and_is_not_sent_blindly(app):
@@ -171,7 +171,7 @@ def test_s14_what_is_marked_sent_without_evidence_is_reconciled_with_an_alarm(
 ):
     """The second row of the failure matrix: found means backfilled, absent means cleared and sent."""
     folder = Folder(tmp_path / "letters")
-    told = provide(app, folder)
+    calls = provide(app, folder)
     (one,) = write(app.store, post())
     if is_there:
         folder.send(app.store.deliveries.get(one).to_send)
@@ -179,7 +179,7 @@ def test_s14_what_is_marked_sent_without_evidence_is_reconciled_with_an_alarm(
     with relaying(app, url):
         until(lambda: app.deliveries.get(one).notification_id)
     assert app.deliveries.get(one).status == ending
-    assert [verb for verb, _ in told] == (["find"] if is_there else ["find", "send"])
+    assert [verb for verb, _ in calls] == (["find"] if is_there else ["find", "send"])
     assert len(fields(tmp_path / "letters")) == 1
     alarms = [record for record in caplog.records if record.message.startswith("delivery_suspect")]
     assert [record.levelname for record in alarms] == ["ERROR"]

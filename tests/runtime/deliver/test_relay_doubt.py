@@ -59,13 +59,13 @@ def test_the_reason_of_the_first_doubt_is_kept_with_the_text_of_the_last_look_up
 
 
 @pytest.mark.parametrize(
-    ("assignments", "said"),
+    ("assignments", "beginning"),
     [
         ("status = 'sending', attempts = 1, due_at = 1", "the relay that had claimed it ended"),
         ("status = 'sent', notified_at = 1, due_at = NULL", "it was marked without evidence"),
     ],
 )
-def test_a_doubt_that_no_send_reported_names_where_it_came_from(app, assignments, said):
+def test_a_doubt_that_no_send_reported_names_where_it_came_from(app, assignments, beginning):
     app.deliveries.provider(PROVIDER, Scripted([], [Unknown("?")] * 4))
     known(app)
     (one,) = write(app.store, post())
@@ -77,7 +77,7 @@ def test_a_doubt_that_no_send_reported_names_where_it_came_from(app, assignments
         app.deliveries.reconcile(one)
     found = app.deliveries.get(one)
     assert (found.status, found.failure["first_doubt"]["error_class"]) == ("in_doubt", "DELIVERY_MAY_BE_SENT")
-    assert found.failure["first_doubt"]["message"].startswith(said)
+    assert found.failure["first_doubt"]["message"].startswith(beginning)
 
 
 def test_a_look_up_of_one_delivery_touches_no_other_and_is_on_the_audit_trail(app):
@@ -136,7 +136,7 @@ def test_s14_a_relay_that_learns_that_its_claim_is_gone_does_not_begin_to_send(a
     relay = Relay(app.store, {PROVIDER: RegisteredProvider(provider)}, EventLog())
     worker = register(app.store)
 
-    def tell():
+    def pulse():
         relay.on_pulse(app.store.workers.pulse(question(worker, providers=f'["{PROVIDER}"]')))
 
     (ada,) = write(app.store, post("ada@example.org"))
@@ -144,13 +144,13 @@ def test_s14_a_relay_that_learns_that_its_claim_is_gone_does_not_begin_to_send(a
     with simulated_uptime(uptime):
         relay.start()
         try:
-            tell()
+            pulse()
             assert provider.asked.wait(60)
             manual.advance(121)
             (elsewhere,) = app.store.deliveries.claim(PROVIDER, 120, 1)
             write(app.store, post("bob@example.org"))
             uptime.advance(31)
-            tell()
+            pulse()
             until(lambda: provider.sent)  # which comes after the renewal
             provider.answers.set()
             until(lambda: relay.busy == 0)
@@ -173,7 +173,7 @@ class Slow:
             app.store, providers, EventLog(), launch=lambda held, send: self.launched.append((held, send))
         )
 
-    def hear(self):
+    def pulse(self):
         """Have it hear the pulse."""
         asked = question(register(self.app.store), providers=document(self.names))
         self.relay.on_pulse(self.app.store.workers.pulse(asked))
@@ -184,7 +184,7 @@ def test_s14_a_claim_on_a_message_is_counted_from_the_moment_it_was_asked_for(ap
     Clock(app)
     write(app.store, post())
     slow, ticking = Slow(app, PROVIDER), Ticking()
-    slow.hear()
+    slow.pulse()
     with simulated_uptime(ticking):
         before = len(ticking.looks)
         slow.relay.poll_once()
@@ -201,7 +201,7 @@ def test_l3_a_relay_that_could_not_take_all_takes_the_rest_as_soon_as_it_has_roo
     Clock(app)
     write(app.store, *(post(f"{number}@example.org") for number in range(10)))
     slow = Slow(app, PROVIDER)
-    slow.hear()
+    slow.pulse()
     slow.relay.poll_once()
     assert (len(slow.launched), slow.relay._due.is_set()) == (8, False)  # noqa: SLF001
     slow.launched[0][1]()
@@ -215,7 +215,7 @@ def test_l3_providers_take_turns_so_that_one_with_many_messages_does_not_starve_
     many = [post(f"{number}@{name}.org", provider=name) for name in (PROVIDER, "other") for number in range(16)]
     write(app.store, *many)
     slow = Slow(app, PROVIDER, "other")
-    slow.hear()
+    slow.pulse()
     served = []
     for _ in range(2):
         slow.relay.poll_once()

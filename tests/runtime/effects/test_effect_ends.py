@@ -71,16 +71,16 @@ def test_a_time_out_around_an_effect_is_a_time_out_to_the_handler(app):
 
     @app.job(retry=AT_ONCE)
     async def hurry(task):
-        said = []
+        cancelled = []
         for number in range(20):
             try:
                 async with asyncio.timeout(0):
                     await task.effect("ACT", lambda number=number: acts.append(number), number=number)
             except TimeoutError:
-                said.append(number)
+                cancelled.append(number)
         here = asyncio.current_task()
         assert here is not None
-        return said, here.cancelling()
+        return cancelled, here.cancelling()
 
     job = ended(app, hurry.submit())
     assert (job.status, job.output, acts) == ("DONE", [list(range(20)), 0], [])

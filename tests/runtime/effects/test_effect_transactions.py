@@ -43,18 +43,18 @@ def test_an_async_handler_awaits_its_transactions(app):
 
 
 def test_a_users_own_database_error_reaches_the_handler_in_its_own_words(app):
-    said = []
+    modules = []
 
     @app.job
     def read(task):
         try:
             task.transaction("READ", lambda connection: connection.execute("SELECT * FROM nowhere"))
         except Exception as error:
-            said.append(type(error).__module__.split(".")[0])
+            modules.append(type(error).__module__.split(".")[0])
             raise
 
     assert ended(app, read.submit()).status == "ERROR"
-    assert said[0] in ("apsw", "psycopg")
+    assert modules[0] in ("apsw", "psycopg")
 
 
 def test_a_submit_inside_a_transaction_commits_or_vanishes_with_it(app):

@@ -27,7 +27,7 @@ def test_an_isolated_handler_has_a_process_of_its_own_and_speaks_with_the_engine
     assert job.output["attempt"] == 1
     assert job.output["payload"] == {"act": "answer"}
     assert workers.started[0].pid not in (job.output["pid"], job.output["parent"])
-    until(lambda: "said by the child" in workers.started[0].log)
+    until(lambda: "printed by the child" in workers.started[0].log)
     until(lambda: not psutil.pid_exists(job.output["pid"]))
     until(lambda: not psutil.pid_exists(job.output["parent"]))
 
@@ -44,7 +44,7 @@ def test_progress_of_an_isolated_handler_is_seen_while_it_runs(app, workers):
 
 
 def test_a_program_below_finds_nothing_on_its_standard_input(app, workers):
-    assert run(app, workers, "read_input").wait(timeout=60).output == {"heard": "", "inputs": {}}
+    assert run(app, workers, "read_input").wait(timeout=60).output == {"read": "", "inputs": {}}
 
 
 @pytest.mark.parametrize(("act", "cause"), [("die_once", "signal 9"), ("exit_once", "exit code 3")])
@@ -71,7 +71,7 @@ def test_a_cancelled_isolated_handler_is_notified_and_ends_cancelled(app, worker
     until(lambda: workers.journal("start", "obey"))
     app.cancel(job, reason="enough")
     assert job.wait(timeout=60).status == "CANCELLED"
-    assert workers.journal("told")
+    assert workers.journal("cancelled")
     assert names(url, job.id) == ["submitted", "claimed", "asked", "cancelled"]
 
 
@@ -109,7 +109,7 @@ def test_a_lost_lease_ends_the_whole_tree(app, workers, url):
     tree = family(workers)
     Clock(app).advance(3600)
     until(lambda: not any(process.is_running() for process in tree))
-    assert workers.started[0].said("lease_lost")
+    assert workers.started[0].has_logged("lease_lost")
     workers.open("breed")
     assert job.wait(timeout=60).status == "DONE"
     assert rows(url, "SELECT attempt FROM event WHERE name = 'done'") == [(2,)]

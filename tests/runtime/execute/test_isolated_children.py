@@ -72,7 +72,7 @@ class Unheard(LeaseholdError, code="UNHEARD"):
 
 
 @pytest.mark.parametrize(
-    ("refusal", "heard"),
+    ("refusal", "error"),
     [
         (LeaseLost(), LeaseLost()),
         (ResultRefused("It is too odd."), ResultRefused("It is too odd.")),
@@ -80,17 +80,17 @@ class Unheard(LeaseholdError, code="UNHEARD"):
         (Unheard("It is new."), DatabaseUnavailable("It is new.")),
     ],
 )
-def test_a_child_is_refused_by_the_error_that_the_ledger_raised(app, url, refusal, heard):
-    kind = app.job(forking.tell_refusal.handler.function, name="tell-refusal", isolated=True)
+def test_a_child_is_refused_by_the_error_that_the_ledger_raised(app, url, refusal, error):
+    kind = app.job(forking.return_refusal.handler.function, name="return-refusal", isolated=True)
     kind.submit()
-    [lease] = claim(app.store, enrol(app.store), "tell-refusal")
+    [lease] = claim(app.store, enrol(app.store), "return-refusal")
     attempt = Attempt(lease, kind.handler, clock.uptime())
     assert attempt.begin()
     ended = parent.run(attempt, Refusing(refusal), url)
     assert ended.status == "DONE", ended
-    assert canonical.decode(ended.output or "") == [type(heard).__name__, str(heard)]
+    assert canonical.decode(ended.output or "") == [type(error).__name__, str(error)]
 
 
 def test_an_answer_that_nobody_asked_for_does_not_end_the_listener(app):
-    job = drained(app, forking.hear_unasked, {})
+    job = drained(app, forking.receive_unasked, {})
     assert job.output == [1, 2], job.failure

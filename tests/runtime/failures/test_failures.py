@@ -33,7 +33,7 @@ class Upstream(ThreadingHTTPServer):
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_port}/"
 
-    def say(self, *answers: tuple[int, dict[str, str]]) -> None:
+    def answer_with(self, *answers: tuple[int, dict[str, str]]) -> None:
         self.answers, self.asked = list(answers), 0
 
     def next_answer(self) -> tuple[int, dict[str, str]]:
@@ -52,7 +52,7 @@ class Speaking(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.end_headers()
 
-    def log_message(self, *said: object) -> None:
+    def log_message(self, *_: object) -> None:
         """Say nothing."""
 
 
@@ -77,7 +77,7 @@ def retries(url, task_id):
 
 
 def test_a_server_that_asks_for_fifteen_minutes_is_asked_again_after_five(app, clock, url, upstream):
-    upstream.say((429, {"Retry-After": "900"}), (200, {}))
+    upstream.answer_with((429, {"Retry-After": "900"}), (200, {}))
 
     @app.job
     def fetch():
@@ -97,7 +97,7 @@ def test_a_server_that_asks_for_fifteen_minutes_is_asked_again_after_five(app, c
 
 
 def test_a_failure_that_turns_final_stops_the_retries_at_once(app, clock, url, upstream):
-    upstream.say((429, {"Retry-After": "2"}), (403, {"Retry-After": "2", "X-Request-Id": "r-7"}))
+    upstream.answer_with((429, {"Retry-After": "2"}), (403, {"Retry-After": "2", "X-Request-Id": "r-7"}))
 
     @app.job
     def fetch():
@@ -113,7 +113,7 @@ def test_a_failure_that_turns_final_stops_the_retries_at_once(app, clock, url, u
 
 
 def test_a_date_to_wait_for_becomes_a_delay(app, clock, url, upstream):
-    upstream.say((503, {"Retry-After": "Fri, 31 Dec 9999 23:59:59 GMT"}), (200, {}))
+    upstream.answer_with((503, {"Retry-After": "Fri, 31 Dec 9999 23:59:59 GMT"}), (200, {}))
 
     @app.job
     def fetch():
@@ -129,7 +129,7 @@ def test_a_date_to_wait_for_becomes_a_delay(app, clock, url, upstream):
 def test_a_stage_that_exhausts_its_attempts_takes_none_from_another(app, clock, url, upstream):
     """S12: attempts belong to a stage. Both fail five times over; one of them has more attempts left."""
     film = app.pipeline("film")
-    upstream.say((503, {}))
+    upstream.answer_with((503, {}))
 
     @film.stage
     def fetch():

@@ -49,7 +49,7 @@ class Answering(BaseHTTPRequestHandler):
         self.send_header("Content-Length", "100" if word == "cut" else "0")
         self.end_headers()
 
-    def log_message(self, *said: object) -> None:
+    def log_message(self, *_: object) -> None:
         """Say nothing."""
 
 

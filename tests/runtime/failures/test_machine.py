@@ -20,19 +20,19 @@ class Postmaster:
 
     async def hear_sender(self, server, session, envelope, address, options):
         envelope.mail_from = address
-        return said(address)
+        return reply_for(address)
 
     async def hear_recipient(self, server, session, envelope, address, options):
         envelope.rcpt_tos.append(address)
-        return said(address)
+        return reply_for(address)
 
     async def hear_text(self, server, session, envelope):
-        return said(envelope.content.decode().strip())
+        return reply_for(envelope.content.decode().strip())
 
     handle_MAIL, handle_RCPT, handle_DATA = hear_sender, hear_recipient, hear_text  # noqa: N815 — SMTP commands
 
 
-def said(text: str) -> str:
+def reply_for(text: str) -> str:
     code = text.partition("@")[0].partition(" ")[0]
     return f"{code} so it is" if code.isdigit() else "250 OK"
 

@@ -56,7 +56,7 @@ def lock_out(connection, url):
 
 def test_s2_a_worker_that_cannot_renew_stops_acting_and_its_end_changes_nothing(app, url):
     """The async handler is cancelled, the sync one is told, and neither settles the attempt that was lost."""
-    stopped, told, started = threading.Event(), threading.Event(), threading.Barrier(3)
+    stopped, notified, started = threading.Event(), threading.Event(), threading.Barrier(3)
 
     @app.job(lease=2)
     async def on_the_loop(task):
@@ -75,7 +75,7 @@ def test_s2_a_worker_that_cannot_renew_stops_acting_and_its_end_changes_nothing(
             until(lambda: task.cancelled)
             with pytest.raises(LeaseLost):
                 task.progress(1)
-            told.set()
+            notified.set()
         return task.attempt
 
     jobs = [on_the_loop.submit(), on_a_thread.submit()]
@@ -84,7 +84,7 @@ def test_s2_a_worker_that_cannot_renew_stops_acting_and_its_end_changes_nothing(
         with connected(url) as connection:
             lock_out(connection, url)
             assert stopped.wait(60)
-            assert told.wait(60)
+            assert notified.wait(60)
             assert rows(url, "SELECT count(*) FROM outcome") == [(0,)]
             connection.execute("ROLLBACK")
         assert [job.wait(timeout=60).output for job in jobs] == [2, 2]
@@ -97,8 +97,8 @@ def test_s2_a_worker_whose_server_went_away_stops_acting_before_the_lease_can_be
     job = outpost.app.submit("hold", {"name": "a"})
     until(lambda: outpost.workers.journal("start"))
     outpost.server.stop("immediate")
-    until(lambda: outpost.workers.journal("told", "a", 1))
-    assert hand.said("lease_lost")
+    until(lambda: outpost.workers.journal("cancelled", "a", 1))
+    assert hand.has_logged("lease_lost")
     outpost.workers.open("a")
     outpost.server.start()
     assert job.wait(timeout=120).output["attempt"] >= 2
@@ -211,8 +211,8 @@ def test_s2_an_end_that_came_too_late_is_not_taken_for_one_that_landed(app, capl
     committer.write()
     assert (late.state, good.state) == (State.LOST, State.ENDED)
     assert held.unknown_of([(late.lease.task_id, late.lease.fence)]) == []
-    told = [record.message for record in caplog.records if record.message.startswith("lease_lost")]
-    assert [f"task={late.lease.task_id} " in line and "settled too late" in line for line in told] == [True]
+    notified = [record.message for record in caplog.records if record.message.startswith("lease_lost")]
+    assert [f"task={late.lease.task_id} " in line and "settled too late" in line for line in notified] == [True]
     assert [job.status for job in app.jobs()][::-1] == ["RUNNING", "DONE"]
 
 

@@ -130,9 +130,9 @@ def test_s16_trouble_of_a_part_is_redacted_before_it_is_cut(caplog):
 
 def test_s16_a_drivers_text_is_redacted_before_it_is_cut():
     for padding in range(240, 300):
-        said = one_line(RuntimeError("x" * padding + " postgresql://me:s3cretwordofmine@db/x"))
-        assert "s3cret" not in said
-        assert len(said) <= 300
+        line = one_line(RuntimeError("x" * padding + " postgresql://me:s3cretwordofmine@db/x"))
+        assert "s3cret" not in line
+        assert len(line) <= 300
     assert one_line(RuntimeError(" two \n lines ")) == "two lines"
     assert one_line(RuntimeError()) == "RuntimeError"
 
@@ -149,12 +149,12 @@ def test_s16_no_secret_reaches_the_database_by_progress(app, url):
         return True
 
     @app.job
-    def tell(task):
+    def log_secrets(task):
         for report in ((1, 2, f"with {TOKEN}"), (3, 4, "x" * 470 + f" {TOKEN}"), (5, {"of": TOKEN}), (f"at {TOKEN}",)):
             task.progress(*report)
             until(is_news)
 
-    job = tell.submit()
+    job = log_secrets.submit()
     app.drain(timeout=60)
     assert job.status == "DONE", job.failure
     assert len(seen) == 4

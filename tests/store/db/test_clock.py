@@ -57,7 +57,7 @@ def reading(wall: int, uptime: int, boot="b") -> Reading:
     return Reading(boot, wall, uptime)
 
 
-def told(anchor: Anchor | None, host: Reading, last: int = 0) -> tuple[int, Anchor]:
+def clock_after(anchor: Anchor | None, host: Reading, last: int = 0) -> tuple[int, Anchor]:
     """Tell the time as a session does, and what the file then holds."""
     if anchor is None or sqlite_clock.is_stale(anchor, host):
         anchor = sqlite_clock.make_anchor(anchor, host, last)
@@ -65,33 +65,33 @@ def told(anchor: Anchor | None, host: Reading, last: int = 0) -> tuple[int, Anch
 
 
 def test_a_wall_clock_that_falls_back_is_not_followed():
-    now, anchor = told(None, reading(NOON, 100))
-    later, anchor = told(anchor, reading(NOON - HOUR, 100 + time.SECOND))
+    now, anchor = clock_after(None, reading(NOON, 100))
+    later, anchor = clock_after(anchor, reading(NOON - HOUR, 100 + time.SECOND))
     assert (now, later) == (NOON, NOON + time.SECOND)
-    assert told(anchor, reading(NOON - HOUR, 100 + HOUR))[0] == NOON + HOUR
+    assert clock_after(anchor, reading(NOON - HOUR, 100 + HOUR))[0] == NOON + HOUR
 
 
 def test_a_wall_clock_that_runs_ahead_is_followed_by_all():
-    _, anchor = told(None, reading(NOON, 100))
-    ahead, anchor = told(anchor, reading(NOON + HOUR, 101))
+    _, anchor = clock_after(None, reading(NOON, 100))
+    ahead, anchor = clock_after(anchor, reading(NOON + HOUR, 101))
     assert ahead == NOON + HOUR
-    assert told(anchor, reading(NOON, 102))[0] == NOON + HOUR + 1
+    assert clock_after(anchor, reading(NOON, 102))[0] == NOON + HOUR + 1
 
 
 def test_a_wall_clock_a_little_ahead_moves_nothing():
-    _, anchor = told(None, reading(NOON, 100))
-    assert told(anchor, reading(NOON + time.SECOND // 2, 101))[0] == NOON + 1
+    _, anchor = clock_after(None, reading(NOON, 100))
+    assert clock_after(anchor, reading(NOON + time.SECOND // 2, 101))[0] == NOON + 1
 
 
 def test_after_a_reboot_the_clock_starts_from_the_wall_or_the_journal():
-    _, anchor = told(None, reading(NOON, 100))
-    assert told(anchor, reading(NOON + HOUR, 1, "other"), NOON + 5)[0] == NOON + HOUR
-    assert told(anchor, reading(NOON - HOUR, 1, "other"), NOON + 5)[0] == NOON + 5
+    _, anchor = clock_after(None, reading(NOON, 100))
+    assert clock_after(anchor, reading(NOON + HOUR, 1, "other"), NOON + 5)[0] == NOON + HOUR
+    assert clock_after(anchor, reading(NOON - HOUR, 1, "other"), NOON + 5)[0] == NOON + 5
 
 
 def test_a_machine_that_does_not_name_its_boots_never_goes_behind_its_journal():
-    _, anchor = told(None, reading(NOON, 100, ""))
-    assert told(anchor, reading(NOON - HOUR, 200, ""), NOON + 7)[0] == NOON + 7
+    _, anchor = clock_after(None, reading(NOON, 100, ""))
+    assert clock_after(anchor, reading(NOON - HOUR, 200, ""), NOON + 7)[0] == NOON + 7
 
 
 def test_a_clock_set_by_a_test_does_not_advance():
@@ -105,10 +105,10 @@ def test_a_clock_set_by_a_test_does_not_advance():
 def test_whatever_the_wall_clock_does_time_passes_at_least_as_fast_as_on_the_bench(moves):
     """A lease taken at any moment is over, at the latest, when its own length has passed for real."""
     uptime, wall = 1000, NOON
-    now, anchor = told(None, reading(wall, uptime))
+    now, anchor = clock_after(None, reading(wall, uptime))
     for passed, jump in moves:
         uptime, wall = uptime + passed, max(0, wall + passed + jump)
-        later, anchor = told(anchor, reading(wall, uptime))
+        later, anchor = clock_after(anchor, reading(wall, uptime))
         assert later - now >= passed
         now = later
 

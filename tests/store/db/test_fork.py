@@ -98,13 +98,13 @@ def test_the_wake_ups_of_a_forked_child_and_of_its_parent_are_heard(store, url):
     with contextlib.closing(store.listener()) as listener, ending() as over:
         listener.wait(0.1)
         assert run(WAKING, url) == "True\n"
-        heard: set[str] = set()
-        while not {"before", "child", "parent"} <= heard and not over.is_set():
+        received: set[str] = set()
+        while not {"before", "child", "parent"} <= received and not over.is_set():
             words = listener.wait(2)
-            heard |= words
+            received |= words
             if not words:
                 break
-    assert {"before", "child", "parent"} <= heard
+    assert {"before", "child", "parent"} <= received
 
 
 def test_a_forked_child_inherits_no_open_database_file(tmp_path):

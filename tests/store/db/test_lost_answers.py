@@ -120,9 +120,9 @@ def test_a_claim_whose_answer_was_lost_reports_that_it_may_hold_more(proxied):
     assert claimed.in_doubt
     assert [lease.key for lease in claimed.leases] == ["c", "d"]
     known = {(lease.task_id, lease.fence) for lease in claimed.leases}
-    strays = [one for one in store.leases.held_by(worker) if one not in known]
-    assert len(strays) == 2
-    store.leases.reclaim([Reclaim(task, fence, "released") for task, fence in strays])
+    unknown = [one for one in store.leases.held_by(worker) if one not in known]
+    assert len(unknown) == 2
+    store.leases.reclaim([Reclaim(task, fence, "released") for task, fence in unknown])
     assert [lease.attempt for lease in work.claim(store, worker)] == [1, 1]
     assert not store.leases.claim(worker, [lane()], '["a"]', 2).in_doubt
     check_everything(direct)

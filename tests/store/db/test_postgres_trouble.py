@@ -66,10 +66,10 @@ def test_connections_killed_during_operations_lose_nothing(store, url):
     finished: list[int] = []
     with ending() as over:
         at_once(5, act)
-    strays = [
+    unknown = [
         Reclaim(task, fence, "released") for task, fence in store.leases.held_by(worker)
     ]  # of claims without an answer
-    store.leases.reclaim(strays)
+    store.leases.reclaim(unknown)
     while leases := claim(store, worker):
         finish(store, leases)
     assert look(store, "SELECT count(*) FROM outcome WHERE status = 'DONE'") == [(800,)]

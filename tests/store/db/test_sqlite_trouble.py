@@ -162,10 +162,10 @@ def test_a_file_that_stays_locked_is_an_error_of_our_own(tmp_path):
     with contextlib.closing(open_store(sqlite_url(tmp_path), connections=1, retry_seconds=0)) as store:
         store.migrate()
         store.database.perform(lambda session: getattr(session, "_connection").set_busy_timeout(0))  # noqa: B009
-        with held_by_another_process(tmp_path / "leasehold.db"), pytest.raises(DatabaseUnavailable) as told:
+        with held_by_another_process(tmp_path / "leasehold.db"), pytest.raises(DatabaseUnavailable) as raised:
             submit(store, "k")
-    assert "another process is writing" in str(told.value)
-    assert "locked" not in str(told.value)
+    assert "another process is writing" in str(raised.value)
+    assert "locked" not in str(raised.value)
 
 
 @pytest.mark.parametrize("code", [apsw.SQLITE_READONLY, apsw.SQLITE_PERM, apsw.SQLITE_AUTH])

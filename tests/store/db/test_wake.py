@@ -13,7 +13,7 @@ from leasehold.store.db.sqlite_wake import SocketListener, SocketNotifier, folde
 from leasehold.store.db.wake import ATTENTION
 from tests.support.wait import until
 
-SAY = """
+WAKE = """
 import sys
 from leasehold.store import open_store
 store = open_store(sys.argv[1])
@@ -29,35 +29,35 @@ def listener(store):
         yield listener
 
 
-def say(url: str, *words: str) -> None:
-    subprocess.run([sys.executable, "-c", SAY, url, *words], check=True)
+def wake_elsewhere(url: str, *words: str) -> None:
+    subprocess.run([sys.executable, "-c", WAKE, url, *words], check=True)
 
 
 def expect(listener, *words: str) -> None:
     """Wait until all these words were heard."""
-    heard: set[str] = set()
+    received: set[str] = set()
 
     def listen() -> bool:
-        heard.update(listener.wait(1))
-        return heard >= set(words)
+        received.update(listener.wait(1))
+        return received >= set(words)
 
     until(listen)
 
 
 def test_a_notification_sent_in_another_process_is_received(listener, url):
-    say(url, "mail")
+    wake_elsewhere(url, "mail")
     expect(listener, "mail")
-    say(url, "film", ATTENTION)
+    wake_elsewhere(url, "film", ATTENTION)
     expect(listener, "film", ATTENTION)
 
 
 def test_every_listener_receives_every_notification(store, url):
     with contextlib.ExitStack() as stack:
-        ears = [stack.enter_context(contextlib.closing(store.listener())) for _ in range(3)]
-        for listener in ears:
+        listeners = [stack.enter_context(contextlib.closing(store.listener())) for _ in range(3)]
+        for listener in listeners:
             listener.wait(0.01)
         store.wake(["mail"])
-        for listener in ears:
+        for listener in listeners:
             expect(listener, "mail")
 
 
@@ -69,14 +69,14 @@ def test_a_listener_that_receives_nothing_returns_an_empty_set(listener):
 def test_many_names_at_once_are_received_or_replaced_by_one_for_all(store, listener):
     names = [f"queue-{number:04}-{'x' * 40}" for number in range(300)]
     store.wake(names)
-    heard: set[str] = set()
+    received: set[str] = set()
 
     def listen() -> bool:
-        heard.update(listener.wait(1))
-        return ATTENTION in heard or heard >= set(names)
+        received.update(listener.wait(1))
+        return ATTENTION in received or received >= set(names)
 
     until(listen)
-    assert heard <= {*names, ATTENTION}
+    assert received <= {*names, ATTENTION}
 
 
 def test_notifying_nobody_is_no_error(store):
@@ -114,11 +114,11 @@ def test_a_notifier_whose_connection_was_killed_reconnects(postgres, postgres_te
                 "WHERE datname = current_database() AND query LIKE '%pg_notify%' AND pid <> pg_backend_pid()"
             )
 
-        def said_and_heard() -> bool:
+        def is_received() -> bool:
             store.wake(["again"])
             return "again" in listener.wait(0.2)
 
-        until(said_and_heard)
+        until(is_received)
     postgres.drop_database(url)
 
 

@@ -35,7 +35,7 @@ from tests.store.work import (
 IN_DOUBT = Failure("EFFECT_IN_DOUBT", "it may have been sent")
 
 
-def deeds(store, letter):
+def actions_on(store, letter):
     lines = store.audit.list("dead_letter", letter.id)
     return [(line.principal, line.action, json.loads(line.detail)) for line in lines]
 
@@ -152,7 +152,7 @@ def test_a_letter_without_evidence_is_not_revived_and_nothing_changes(store, wor
     assert letters(store) == [letter]
     assert status(store, letter.job_id) == "ERROR"
     assert check_everything(store, before) == before
-    assert deeds(store, letter) == []
+    assert actions_on(store, letter) == []
 
 
 def test_evidence_of_an_earlier_burial_does_not_count_for_a_later_one(store, worker):
@@ -170,8 +170,8 @@ def test_failing_again_with_the_same_final_class_is_escalated_and_both_histories
     one, two = store.deadletters.of(first.job_id, first.task_id)
     assert (one.state, one.epoch, one.escalated) == ("revived", 1, False)
     assert (two.state, two.epoch, two.escalated) == ("open", 2, True)
-    assert [action for _, action, _ in deeds(store, one)] == ["evidence", "revive"]
-    assert deeds(store, two) == []
+    assert [action for _, action, _ in actions_on(store, one)] == ["evidence", "revive"]
+    assert actions_on(store, two) == []
     assert store.deadletters.count() == (1, 1)
 
 
@@ -192,7 +192,7 @@ def test_a_letter_is_resolved_only_after_its_job_ended_well(store, worker):
     finish(store, [claim_one(store, worker)])
     store.deadletters.resolve(letter.id, "grace", "it was the key")
     assert only_letter(store).state == "resolved"
-    assert deeds(store, letter)[-1] == ("grace", "resolve", {"notes": "it was the key"})
+    assert actions_on(store, letter)[-1] == ("grace", "resolve", {"notes": "it was the key"})
     with pytest.raises(LetterRevived):
         store.deadletters.resolve(letter.id, "grace", "again")
     with pytest.raises(LetterRevived):
@@ -222,8 +222,8 @@ def test_an_effect_in_doubt_must_be_answered_before_its_task_is_revived(store, w
         store.deadletters.answer(letter.id, "f" * 64, "ada", None)
     store.deadletters.answer(letter.id, intent.key, "ada", '{"id":"m-17"}')
     store.deadletters.revive(letter.id, "ada")
-    assert deeds(store, letter)[1] == ("ada", "answer", {"effect": intent.key, "happened": True})
-    assert [action for _, action, _ in deeds(store, letter)] == ["evidence", "answer", "revive"]
+    assert actions_on(store, letter)[1] == ("ada", "answer", {"effect": intent.key, "happened": True})
+    assert [action for _, action, _ in actions_on(store, letter)] == ["evidence", "answer", "revive"]
     again = claim_one(store, worker)
     (entry,) = store.effects.enter([intend(again, "SEND", {"to": "bob"}, 1)], [])
     assert (entry.verdict, entry.result) == ("done", '{"id":"m-17"}')
@@ -251,12 +251,12 @@ def test_every_action_of_every_principal_is_on_the_trail(store, worker):
     done = store.deadletters.revive(letter.id, "bob")
     finish(store, [claim_one(store, worker)])
     store.deadletters.resolve(letter.id, "cid", "fine")
-    assert [(who, action) for who, action, _ in deeds(store, letter)] == [
+    assert [(who, action) for who, action, _ in actions_on(store, letter)] == [
         ("ada", "evidence"),
         ("bob", "revive"),
         ("cid", "resolve"),
     ]
-    assert deeds(store, letter)[1][2]["did"]["epoch"] == done.epoch == 2
+    assert actions_on(store, letter)[1][2]["did"]["epoch"] == done.epoch == 2
     (line,) = [event for event in store.reports.events(letter.job_id) if event.name == "revived"]
     assert json.loads(line.detail) == {"epoch": 2, "letter": letter.id, "principal": "bob"}
 

@@ -207,8 +207,8 @@ def test_a_far_future_and_a_zero_delay_are_kept(store, worker, clock):
 
 
 @pytest.mark.parametrize("dialect", ["postgres"])
-@pytest.mark.parametrize(("said", "end"), [("the same", "DONE"), ("another thing", "ERROR")])
-def test_a_message_committed_while_another_for_the_same_recipient_is_written_is_not_dropped(store, worker, said, end):
+@pytest.mark.parametrize(("text", "end"), [("the same", "DONE"), ("another thing", "ERROR")])
+def test_a_message_committed_while_another_for_the_same_recipient_is_written_is_not_dropped(store, worker, text, end):
     """S13: the second waits for the first, then finds it; SQLite has one writer, so there the first stands before."""
     submit(store, "a", "b")
     first, second = claim(store, worker)
@@ -223,7 +223,7 @@ def test_a_message_committed_while_another_for_the_same_recipient_is_written_is_
             take_time(session)
             with store.database.joined(session):
                 settle(first, "the same")
-            waiting = thread.submit(settle, second, said)
+            waiting = thread.submit(settle, second, text)
             until(lambda: look(store, WAITS))
             return waiting
 

@@ -15,7 +15,7 @@ def check_everything(store: Store, before: dict[Any, Any] | None = None) -> dict
     """Check what the tables alone can show; return the outcomes, to be given as `before` next time."""
     with looking(store) as see:
         evidence = Evidence(see, [], has_settled=False)
-        wrong = [f"{name}: {said}" for name in AT_ANY_MOMENT for said in CHECKS[name](evidence)]
+        wrong = [f"{name}: {finding}" for name in AT_ANY_MOMENT for finding in CHECKS[name](evidence)]
         assert not wrong, wrong
         settled = outcomes(see)
         for key, row in (before or {}).items():

@@ -25,11 +25,11 @@ OPEN = ("default", "side")
 NARROW = "narrow"
 LIMIT_MAX = 3
 EITHER = st.booleans()
-Wish = tuple[str, list[int] | None, str | None]  # how an attempt ends, a script's scenes, a message
-WELL: Wish = ("DONE", [1], None)
-BADLY: Wish = ("ERROR", None, None)
-POSTING: Wish = ("DONE", [1, 2], "own")
-WISH = st.tuples(
+Ending = tuple[str, list[int] | None, str | None]  # how an attempt ends, a script's scenes, a message
+WELL: Ending = ("DONE", [1], None)
+BADLY: Ending = ("ERROR", None, None)
+POSTING: Ending = ("DONE", [1, 2], "own")
+ENDING = st.tuples(
     st.sampled_from(["DONE", "ERROR", "DONE", "RETRY", "DONE", "ERROR"]),
     st.sampled_from([[1, 2], [1], [], None]),
     st.sampled_from([None, "own", "one", "two"]),
@@ -58,7 +58,9 @@ class Machine(RuleBasedStateMachine):
         self.jobs, self.ledger, self.outbox = Jobs(self.model), Ledger(self.model), Outbox(self.model)
         self.held: list[Held] = []
         self.dead: set[Held] = set()  # attempts whose worker is gone: they end nothing any more
-        self.said: dict[Held, tuple[Any, list[tuple[str, str]]]] = {}  # what an attempt returned, however often told
+        self.returned: dict[
+            Held, tuple[Any, list[tuple[str, str]]]
+        ] = {}  # what an attempt returned, however often told
         for side in self.sides:
             side.begin()
         self.has_begun = True
@@ -93,7 +95,7 @@ class Machine(RuleBasedStateMachine):
     def move(self, seconds: float) -> None:
         self.model.now += seconds
         for side in self.sides:
-            side.tell(self.model.now)
+            side.set_clock(self.model.now)
 
     @invariant()
     def agree(self) -> None:
@@ -221,14 +223,14 @@ class Leasing(Machine):
 class Working(Leasing):
     """Attempts end, orchestrators look at it, people call off, pause and revive."""
 
-    @rule(data=st.data(), wishes=st.lists(WISH, min_size=4, max_size=4), is_looked_at=EITHER)
-    def settle(self, data: Any, wishes: list[Wish], *, is_looked_at: bool) -> None:
-        self.settle_all(list(zip(self.some(data), wishes, strict=False)))
+    @rule(data=st.data(), endings=st.lists(ENDING, min_size=4, max_size=4), is_looked_at=EITHER)
+    def settle(self, data: Any, endings: list[Ending], *, is_looked_at: bool) -> None:
+        self.settle_all(list(zip(self.some(data), endings, strict=False)))
         if is_looked_at:
             self.advance()
             self.make_due()
 
-    def settle_all(self, wanted: Sequence[tuple[Held, Wish]]) -> None:
+    def settle_all(self, wanted: Sequence[tuple[Held, Ending]]) -> None:
         failure = Failure("PERMANENT", "it cannot work")
         ends = []
         for held, (how, scenes, message) in wanted:
@@ -236,7 +238,7 @@ class Working(Leasing):
             own = "ERROR" if how == "RETRY" and lease.attempt >= lease.attempts_max else how
             output = {"scenes": scenes} if held[0][1] == "script" and scenes is not None else {"by": held[1]}
             posts = [] if message is None else [(str(held[0][:3]) if message == "own" else "shared", message)]
-            output, posts = self.said.setdefault(held, (output, posts))
+            output, posts = self.returned.setdefault(held, (output, posts))
             if own == "DONE":
                 self.finish_effects(held)
             ends.append((held, own, output, posts))
@@ -317,7 +319,7 @@ class Working(Leasing):
             letter.evidenced = True
         unanswered = len(self.ledger.unanswered(letter.name))
         expected = self.jobs.refusal(letter, unanswered, from_start=from_start)
-        told = self.both(lambda side: operations.revive(side, letter.name, letter.epoch, from_start=from_start))
-        assert told == expected
+        answered = self.both(lambda side: operations.revive(side, letter.name, letter.epoch, from_start=from_start))
+        assert answered == expected
         if expected is None:
             (self.jobs.restart if from_start else self.jobs.revive)(letter)

@@ -79,8 +79,10 @@ class Acting(Working):
     def answer(self, data: Any) -> None:
         letter, act = data.draw(st.sampled_from(self.unanswered()))
         effect = self.ledger.effects[act]
-        told = self.both(lambda side: operations.answer(side, letter.name, letter.epoch, act, effect.by, effect.really))
-        assert told is None
+        answered = self.both(
+            lambda side: operations.answer(side, letter.name, letter.epoch, act, effect.by, effect.really)
+        )
+        assert answered is None
         effect.result, effect.failure = effect.really, None if effect.really else FAILED
 
     def unanswered(self) -> list[Any]:

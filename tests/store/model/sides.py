@@ -55,7 +55,7 @@ class Side:
         for table in TABLES:
             self._connection.execute(f"DELETE FROM {table}")  # noqa: S608
         self._connection.execute("COMMIT")
-        self.tell(0)
+        self.set_clock(0)
         self.worker = work.register(self.store)
         self.witness = Witness()
         self.ids: dict[Name, int] = {}
@@ -63,7 +63,7 @@ class Side:
         self.leases: dict[tuple[Name, int], Lease] = {}
         self.taken: dict[tuple[str, int], ClaimedDelivery] = {}
 
-    def tell(self, now: float) -> None:
+    def set_clock(self, now: float) -> None:
         """Set the clock."""
         self.store.database.perform(lambda session: session.set_clock(START + round(now * 1_000_000)))
 
@@ -87,7 +87,7 @@ class Side:
         known = {letter: (row[0], row[1]) for letter, row in letters}
         journal: dict[Name, list[tuple[Any, ...]]] = {}
         for task, name, fence, attempt, at, detail in self.look(EVENTS):
-            journal.setdefault(self.names[task], []).append((name, fence, attempt, at, _told(detail, known)))
+            journal.setdefault(self.names[task], []).append((name, fence, attempt, at, _decoded(detail, known)))
         return {
             "places": self._by_name(PLACES),
             "ready": [(queue, self.names[task]) for queue, task in self.look(READY)],
@@ -104,9 +104,9 @@ class Side:
         return sorted(((self.names[row[0]], *row[1:]) for row in self.look(query)), key=str)
 
 
-def _told(detail: str | None, letters: dict[int, Any]) -> Any:
+def _decoded(detail: str | None, letters: dict[int, Any]) -> Any:
     """Read a detail; a letter's id is of one database only."""
-    told = json.loads(detail) if detail else None
-    if isinstance(told, dict) and "letter" in told:
-        told["letter"] = letters[told["letter"]]
-    return told
+    fields = json.loads(detail) if detail else None
+    if isinstance(fields, dict) and "letter" in fields:
+        fields["letter"] = letters[fields["letter"]]
+    return fields

@@ -37,7 +37,7 @@ def wait_at(name: str, task: Task | None = None) -> None:
     pause = threading.Event()
     while not is_open(name):
         if task is not None and task.cancelled:
-            note("told", name, task.attempt)
+            note("cancelled", name, task.attempt)
             raise Cancelled("asked to stop")
         pause.wait(0.02)
 
@@ -112,14 +112,14 @@ def answer(task):
     for number in range(50):
         task.progress(number, total=50)
     assert task.inputs == {}
-    sys.stdout.write("said by the child\n")
+    sys.stdout.write("printed by the child\n")
     return {"pid": os.getpid(), "parent": os.getppid(), "attempt": task.attempt, "payload": task.payload}
 
 
 def read_input(task):
     """A program that reads its standard input finds it empty, and does not take what is meant for the engine."""
     done = subprocess.run(["/bin/cat"], check=True, stdout=subprocess.PIPE)
-    return {"heard": done.stdout.decode(), "inputs": task.inputs}
+    return {"read": done.stdout.decode(), "inputs": task.inputs}
 
 
 DAEMON = """

@@ -45,7 +45,7 @@ def toil() -> None:
     threading.Event().wait(TOIL_SECONDS)
 
 
-def leave_if_told() -> None:
+def exit_if_asked() -> None:
     """End this process at once, with the code that the storm has told it: a worker that dies by itself."""
     if code := os.environ.get("STORM_EXIT"):
         sys.stderr.write(f"told to end with {code}\n")
@@ -67,7 +67,7 @@ class Outside:
 
         @functools.wraps(function)
         def call(task: Task, number: int) -> Any:
-            leave_if_told()
+            exit_if_asked()
             lease = task.lease
             self.journal.saw("began", lease.task_id, lease.fence, lease.queue, None)
             output = function(task, number)
@@ -140,8 +140,8 @@ class Outside:
 
     def find(self, letter: Message, notification_id: str | None) -> Sent | Absent | Unknown:
         found = self._letters.find(letter, notification_id)
-        told = found.notification_id if isinstance(found, Sent) else None
-        self.journal.saw("traced", letter.token, self._claim_of(letter), told)
+        notification_id = found.notification_id if isinstance(found, Sent) else None
+        self.journal.saw("traced", letter.token, self._claim_of(letter), notification_id)
         return found
 
 

@@ -22,16 +22,16 @@ PROVIDER = "mail"
 class Noted:
     """A provider that tells of each send and look-up before it is made."""
 
-    def __init__(self, provider: Provider, tell: Callable[[str, str], object]) -> None:
+    def __init__(self, provider: Provider, report: Callable[[str, str], object]) -> None:
         self._provider = provider
-        self._tell = tell
+        self._report = report
 
     def send(self, letter: Message) -> Sent:
-        self._tell("send", letter.recipient)
+        self._report("send", letter.recipient)
         return self._provider.send(letter)
 
     def find(self, letter: Message, notification_id: str | None) -> Sent | Absent | Unknown:
-        self._tell("find", letter.recipient)
+        self._report("find", letter.recipient)
         return self._provider.find(letter, notification_id)
 
 

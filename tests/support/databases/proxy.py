@@ -61,9 +61,9 @@ class _Link(Pair):
 
     def _answer(self) -> None:
         with suppress(OSError):
-            while said := self._server.recv(1 << 20):
+            while answer := self._server.recv(1 << 20):
                 if not self._cutting.is_set():
-                    self._client.sendall(said)
-                elif READY_FOR_QUERY in said:
+                    self._client.sendall(answer)
+                elif READY_FOR_QUERY in answer:
                     break
         self.hang_up()

@@ -63,10 +63,10 @@ def test_what_was_given_back_is_dropped_with_the_next_one_or_at_the_end(postgres
 def test_a_database_is_dropped_though_somebody_still_has_a_connection_to_it(postgres):
     with contextlib.closing(Databases(postgres)) as databases:
         url = databases.make()
-        stray = psycopg.connect(url, autocommit=True)
+        leftover = psycopg.connect(url, autocommit=True)
         databases.give_back(url)
-    with contextlib.closing(stray), pytest.raises(psycopg.OperationalError):
-        stray.execute(PID)
+    with contextlib.closing(leftover), pytest.raises(psycopg.OperationalError):
+        leftover.execute(PID)
 
 
 def existing(postgres) -> set[str]:

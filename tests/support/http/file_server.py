@@ -36,10 +36,10 @@ class Resource:
     stall_head: bool = False
     crumbs: int = 0  # bytes at a time, with a pause after each
     chunked: bool = False
-    tells_rest: bool = True  # with the rest of a file, what was told of the whole
+    repeats_headers: bool = True  # with the rest of a file, what was told of the whole
     ends_by_closing: bool = False  # neither a length nor chunks
-    heeds_if_range: bool = True
-    heeds_range_end: bool = True
+    honours_if_range: bool = True
+    honours_range_end: bool = True
     lies: dict[str, str] = field(default_factory=dict)  # headers that replace the true ones
     location: str | None = None
     moved: int = 302
@@ -197,7 +197,7 @@ class _Answer:
         self._line.status, self._line.first = status, first
         length = str(last + 1 - first)
         headers = {"Content-Length": length, "Content-Type": "application/octet-stream", **_tags(resource)}
-        if status == 206 and not resource.tells_rest:
+        if status == 206 and not resource.repeats_headers:
             headers = {"Content-Length": length}
         if status == 206:
             headers["Content-Range"] = f"bytes {first}-{last}/{size}"
@@ -222,13 +222,13 @@ class _Answer:
         condition = self._line.headers.get("if-range")
         known = {_tags(resource).get("ETag"), _tags(resource).get("Last-Modified")}
         last = len(resource.content) - 1
-        is_other = resource.heeds_if_range and condition is not None and condition not in known
+        is_other = resource.honours_if_range and condition is not None and condition not in known
         if not found or not resource.ranges or is_other:
             return 0, last, 200
         first = int(found[1])
         if first > last:
             return 0, last, 416
-        return first, min(last, int(found[2])) if found[2] and resource.heeds_range_end else last, 206
+        return first, min(last, int(found[2])) if found[2] and resource.honours_range_end else last, 206
 
     def _body(self, resource: Resource, first: int, last: int) -> None:
         cut = resource.cut_after.pop(0) if resource.cut_after else None

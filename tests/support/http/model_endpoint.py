@@ -25,12 +25,12 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """One answer. `told` is the length it claims, `crumbs` sends it a few bytes at a time."""
+    """One answer. `declared_length` is the length it claims, `crumbs` sends it a few bytes at a time."""
 
     status: int = 200
     body: bytes = b""
     headers: tuple[tuple[str, str], ...] = ()
-    told: int | None = None
+    declared_length: int | None = None
     crumbs: int = 0
     after: threading.Event | None = None
 
@@ -76,12 +76,12 @@ def message(text: str, *, stop: str = "end_turn", tokens: tuple[int, int] = (11,
     """Answer as Anthropic's interface does."""
     usage = {"input_tokens": tokens[0], "output_tokens": tokens[1]}
     content = [{"type": "text", "text": text}]
-    said = {"type": "message", "role": "assistant", "content": content, "stop_reason": stop, "usage": usage}
-    return Reply(body=json.dumps(said).encode())
+    message = {"type": "message", "role": "assistant", "content": content, "stop_reason": stop, "usage": usage}
+    return Reply(body=json.dumps(message).encode())
 
 
-def refusal(status: int, said: str, *headers: tuple[str, str]) -> Reply:
-    return Reply(status, json.dumps({"error": {"message": said}}).encode(), headers)
+def refusal(status: int, message: str, *headers: tuple[str, str]) -> Reply:
+    return Reply(status, json.dumps({"error": {"message": message}}).encode(), headers)
 
 
 def _handler_of(server: EndpointServer) -> type[BaseHTTPRequestHandler]:
@@ -99,7 +99,9 @@ def _handler_of(server: EndpointServer) -> type[BaseHTTPRequestHandler]:
             self.send_response(reply.status)
             for name, value in reply.headers:
                 self.send_header(name, value)
-            self.send_header("content-length", str(len(reply.body) if reply.told is None else reply.told))
+            self.send_header(
+                "content-length", str(len(reply.body) if reply.declared_length is None else reply.declared_length)
+            )
             self.end_headers()
             step = reply.crumbs or max(len(reply.body), 1)
             for start in range(0, len(reply.body), step):

@@ -147,16 +147,16 @@ def _account() -> str:
     return "user root;" if os.geteuid() == 0 else ""
 
 
-def _line(told: dict[str, str | int]) -> Line:
-    begin = str(told["content_range"]).removeprefix("bytes ").partition("-")[0]
+def _line(entry: dict[str, str | int]) -> Line:
+    begin = str(entry["content_range"]).removeprefix("bytes ").partition("-")[0]
     return Line(
-        str(told["method"]),
-        str(told["path"]),
-        int(told["status"]),
-        int(told["sent"]),
+        str(entry["method"]),
+        str(entry["path"]),
+        int(entry["status"]),
+        int(entry["sent"]),
         int(begin) if begin.isdecimal() else 0,
-        str(told["if_range"]),
-        str(told["encoding"]),
-        str(told["secret"]),
-        int(told["port"]),
+        str(entry["if_range"]),
+        str(entry["encoding"]),
+        str(entry["secret"]),
+        int(entry["port"]),
     )

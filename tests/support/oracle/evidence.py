@@ -30,7 +30,7 @@ class Event(NamedTuple):
     detail: str | None
 
     @property
-    def told(self) -> dict[str, Any]:
+    def fields(self) -> dict[str, Any]:
         found = json.loads(self.detail) if self.detail else {}
         return found if isinstance(found, dict) else {}
 
@@ -39,7 +39,7 @@ class Event(NamedTuple):
         """The status the task ended with; empty if it did not end."""
         if self.name in ENDS:
             return {"done": "DONE", "failed": "ERROR", "cancelled": "CANCELLED"}[self.name]
-        status = str(self.told.get("status", "")) if self.name in ("reclaimed", "released") else ""
+        status = str(self.fields.get("status", "")) if self.name in ("reclaimed", "released") else ""
         return "" if status == "READY" else status
 
     @property

@@ -88,7 +88,7 @@ def _late_ends(evidence: Evidence) -> Iterator[str]:
             expires_at = ended.get((task, event.fence)) if event.frees else None
             if expires_at is None:
                 continue
-            if event.name == "reclaimed" and event.told.get("why") == "expired" and event.at < expires_at:
+            if event.name == "reclaimed" and event.fields.get("why") == "expired" and event.at < expires_at:
                 yield f"attempt {event.fence} of task {task} was taken back before it had run out"
             if event.name not in ("reclaimed", "released") and event.at >= expires_at:
                 yield f"attempt {event.fence} of task {task} ended ({event.name}) after it had run out"
@@ -153,7 +153,7 @@ def _idle_waits(evidence: Evidence, calm_at: int) -> Iterator[str]:
     for task, events in evidence.events.items():
         for event in events:
             late = event.at - max(calm_at, ended.get((task, event.fence), event.at))
-            if event.name == "reclaimed" and event.told.get("why") == "expired" and late > SWEEP_LATE:
+            if event.name == "reclaimed" and event.fields.get("why") == "expired" and late > SWEEP_LATE:
                 yield f"attempt {event.fence} of task {task} was taken back {late // SECOND} s after it had run out"
         if task in evidence.tasks and evidence.tasks[task].queue not in evidence.limits:
             yield from _unclaimed(task, events, calm_at)

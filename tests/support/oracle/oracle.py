@@ -37,4 +37,4 @@ CHECKS: dict[str, Callable[[Evidence], Iterator[str]]] = {
 
 def judge(evidence: Evidence) -> list[str]:
     """Return everything that is wrong."""
-    return [f"{name}: {said}" for name, check in CHECKS.items() for said in check(evidence)]
+    return [f"{name}: {finding}" for name, check in CHECKS.items() for finding in check(evidence)]

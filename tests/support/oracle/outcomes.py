@@ -57,11 +57,11 @@ def s5_settled(evidence: Evidence) -> Iterator[str]:
     for seen in evidence.seen:
         if seen.what in NEVER:
             yield f"of task {seen.task} {NEVER[seen.what]} was changed: {seen.was} → {seen.now}"
-    told: dict[int, list[Outcome]] = defaultdict(list)
+    outcomes: dict[int, list[Outcome]] = defaultdict(list)
     for (task, _), rows in sorted(evidence.outcomes.items()):
-        told[task].append(rows[0])
+        outcomes[task].append(rows[0])
     for task, events in evidence.events.items():
-        yield from _other_ends(task, [event for event in events if event.ends], told[task])
+        yield from _other_ends(task, [event for event in events if event.ends], outcomes[task])
         yield from _beyond_the_end(task, events)
 
 
@@ -109,7 +109,7 @@ def s6_journal(evidence: Evidence) -> Iterator[str]:
 def _early_retries(task: int, events: list[Event]) -> Iterator[str]:
     for before, after in pairwise(events):
         if before.name == "retried" and after.name == "advanced":
-            due_at = before.at + int(before.told.get("delay_us", 0))
+            due_at = before.at + int(before.fields.get("delay_us", 0))
             if after.at < due_at:
                 yield f"task {task} was ready {due_at - after.at} µs before its retry was due"
 
@@ -192,7 +192,7 @@ def s13_revivals(evidence: Evidence) -> Iterator[str]:
     letters = evidence.look("SELECT id, task_id, epoch, state FROM dead_letter")
     for letter, task, epoch, state in letters:
         # A start from the beginning closes the letters of other stages too, and names the one that was pressed.
-        made = [event for event in evidence.events[task] if event.told.get("epoch") == epoch + 1]
+        made = [event for event in evidence.events[task] if event.fields.get("epoch") == epoch + 1]
         if state == "revived" and not made and not evidence.is_superseded(task):
             yield f"letter {letter} is {state} and nothing was revived"
         if len(made) > 1:
@@ -210,10 +210,10 @@ def s13_revivals(evidence: Evidence) -> Iterator[str]:
 
 
 def _done_again(evidence: Evidence) -> Iterator[str]:
-    """From the stage that failed on: what was DONE is revived only where everything starts anew."""
+    """From the stage that failed on: what was DONE is revived only where everything starts again."""
     revivals = evidence.look("SELECT noun_id, detail FROM audit WHERE action = 'revive'")
-    anew = {letter for letter, detail in revivals if json.loads(detail).get("from_start")}
+    from_start = {letter for letter, detail in revivals if json.loads(detail).get("from_start")}
     for task, events in evidence.events.items():
         for before, event in pairwise(events):
-            if event.name == "revived" and before.status == "DONE" and event.told.get("letter") not in anew:
+            if event.name == "revived" and before.status == "DONE" and event.fields.get("letter") not in from_start:
                 yield f"task {task} was done and run again by a revival (event {event.id})"

@@ -22,7 +22,7 @@ def s4_results(evidence: Evidence) -> Iterator[str]:
         if count > 1 and kind != "AGAIN":
             yield f"effect {kind} {key[:8]} was done {count} times by attempts that held their lease"
     for seen in evidence.seen:
-        if seen.what in ("recorded", "told") and seen.was is not None and seen.was != seen.now:
+        if seen.what in ("recorded", "answered") and seen.was is not None and seen.was != seen.now:
             yield f"the result of effect {str(seen.key)[:8]} was changed: {seen.was} → {seen.now}"
     yield from _missing_results(evidence)
     yield from _bookings(evidence)

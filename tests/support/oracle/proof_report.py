@@ -40,10 +40,10 @@ def record(part: str, **fields: object) -> None:
     if not path or (name := commit()) == UNKNOWN:
         return
     test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
-    told = {"part": part, "at": round(time.time()), "commit": name, "test": test}
+    listed = {"part": part, "at": round(time.time()), "commit": name, "test": test}
     descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
     try:
-        os.write(descriptor, json.dumps(told | fields, sort_keys=True).encode() + b"\n")
+        os.write(descriptor, json.dumps(listed | fields, sort_keys=True).encode() + b"\n")
     finally:
         os.close(descriptor)
 
@@ -77,7 +77,7 @@ def page(lines: Iterable[Line], engine: Callable[[str], str] = engine_of) -> str
         "",
         "## Not shown",
         "",
-        *([f"- {said}" for said in unshown(everything)] or ["Nothing that was asked for is missing."]),
+        *([f"- {finding}" for finding in unshown(everything)] or ["Nothing that was asked for is missing."]),
         *_again(overruled(lines)),
         *_seeds(parts["seeds"]),
         *_points(parts["points"]),
@@ -91,15 +91,15 @@ def _commits(lines: list[Line], engine: Callable[[str], str]) -> str:
     names = Counter(str(line["commit"]) for line in lines)
     if len(names) < 2:
         return f"Commit {next(iter(names), 'none')}."
-    told = ", ".join(f"{name} ({count} tests and mutants)" for name, count in names.items())
-    return f"Commits {told}; their `src/` is the same, {engine(next(iter(names)))}."
+    listed = ", ".join(f"{name} ({count} tests and mutants)" for name, count in names.items())
+    return f"Commits {listed}; their `src/` is the same, {engine(next(iter(names)))}."
 
 
 def _again(lines: list[Line]) -> list[str]:
     """Tell what was run again because its first run went wrong: a figure that was improved on is not hidden."""
-    told = [f"- {line['commit']}: {said}" for line in lines for said in wrong_in(line)]
+    listed = [f"- {line['commit']}: {finding}" for line in lines for finding in wrong_in(line)]
     head = "These tests were run again, and the figures below are those of the last run. The first runs reported:"
-    return ["", "## Run again", "", head, "", *told] if told else []
+    return ["", "## Run again", "", head, "", *listed] if listed else []
 
 
 def _bad(lines: list[Line]) -> int:
@@ -119,12 +119,14 @@ def _seeds(lines: list[Line]) -> list[str]:
         return []
     first, last = min(line["first"] for line in lines), max(line["last"] for line in lines)
     runs, steps = (sum(line[name] for line in lines) for name in ("runs", "steps"))
-    said = f"{runs:,} runs (seeds {first:,} to {last:,}), {steps:,} points passed, {_hours(lines)} hours of computing"
+    finding = (
+        f"{runs:,} runs (seeds {first:,} to {last:,}), {steps:,} points passed, {_hours(lines)} hours of computing"
+    )
     return [
         "",
         "## Simulated schedules",
         "",
-        f"{said}, {_bad(lines)} broken promises.",
+        f"{finding}, {_bad(lines)} broken promises.",
         "",
         *_tally("fault", _summed(lines, "faults")),
     ]
@@ -135,12 +137,12 @@ def _points(lines: list[Line]) -> list[str]:
         return []
     table = [[line["name"], f"{line['singles']:,}", f"{line['pairs']:,}", str(line["bad"])] for line in lines]
     singles, pairs = (sum(line[name] for line in lines) for name in ("singles", "pairs"))
-    said = f"Every point of {len(lines)} scenarios ({singles:,} runs), and every two points ({pairs:,} runs)"
+    finding = f"Every point of {len(lines)} scenarios ({singles:,} runs), and every two points ({pairs:,} runs)"
     return [
         "",
         "## Crash points",
         "",
-        f"{said}; {_hours(lines)} hours of computing, {_bad(lines)} broken promises.",
+        f"{finding}; {_hours(lines)} hours of computing, {_bad(lines)} broken promises.",
         "",
         *_table(["scenario", "one crash", "two crashes", "broken promises"], table),
     ]
@@ -165,12 +167,12 @@ def _storms(lines: list[Line]) -> list[str]:
     head = ["test", "database", "faults", "result", "seconds", "lease", "re-pickup p50 / p99 / max", "oracle"]
     jobs = sum(line["counts"].get("jobs", 0) for line in lines)
     again = sum(line["repickups"]["count"] for line in lines)
-    said = f"{len(lines)} tests, {jobs:,} jobs, {again:,} re-pickups, {_hours(lines)} hours"
+    finding = f"{len(lines)} tests, {jobs:,} jobs, {again:,} re-pickups, {_hours(lines)} hours"
     return [
         "",
         "## Chaos tests on real processes and servers",
         "",
-        f"{said}, {_bad(lines)} broken promises.",
+        f"{finding}, {_bad(lines)} broken promises.",
         REPICKUP,
         "",
         *_table(head, table),
@@ -229,8 +231,8 @@ def main() -> None:
     except Refused as error:
         raise SystemExit(f"{sys.argv[1]}: {error}") from None
     PAGE.write_text(text, encoding="utf-8")
-    for said in unshown(standing(lines)):
-        sys.stderr.write(f"not shown: {said}\n")
+    for finding in unshown(standing(lines)):
+        sys.stderr.write(f"not shown: {finding}\n")
 
 
 if __name__ == "__main__":

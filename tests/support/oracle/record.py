@@ -56,7 +56,7 @@ def _unmet(facts: Facts, needs: dict[int, int], stages: dict[int, int]) -> int:
 
 
 def _root(facts: Facts, unmet: int) -> bytes:
-    told = (
+    place = (
         facts.kind,
         facts.stage,
         facts.segment,
@@ -67,16 +67,16 @@ def _root(facts: Facts, unmet: int) -> bytes:
         facts.priority,
     )
     terms = (facts.attempts_max, facts.lease_ms, facts.on_lost, unmet, facts.payload, facts.item, facts.key)
-    return _digest("\x1f".join("" if one is None else str(one) for one in (*told, *terms)).encode())
+    return _digest("\x1f".join("" if one is None else str(one) for one in (*place, *terms)).encode())
 
 
 def _mark(before: bytes, row: tuple[Any, ...], outputs: dict[tuple[Any, ...], str | None]) -> bytes:
     task, _, at, name, fence, attempt, worker, detail, _ = row
-    said = detail or ""
+    text = detail or ""
     if name == "done" and fence is not None:
-        said = f"{said}\x1f{outputs.get((task, fence)) or ''}"
+        text = f"{text}\x1f{outputs.get((task, fence)) or ''}"
     fields = "|".join("" if one is None else str(one) for one in (at, name, fence, attempt, worker))
-    return _digest(before + f"{fields}|{said}".encode())
+    return _digest(before + f"{fields}|{text}".encode())
 
 
 def _digest(content: bytes) -> bytes:

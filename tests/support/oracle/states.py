@@ -17,10 +17,10 @@ def moves(evidence: Evidence) -> Iterator[str]:
     for task, events in evidence.events.items():
         job = evidence.tasks[task].job if task in evidence.tasks else task
         for event in (one for one in events if one.name == "moved"):
-            source, target = str(event.told["from"]), str(event.told["to"])
+            source, target = str(event.fields["from"]), str(event.fields["to"])
             if (source, target) not in arrows:
                 yield f"task {task} moved from {source} to {target}, where no arrow leads (event {event.id})"
-            balance[job, str(event.told.get("of", ""))].update({source: 1, target: -1})
+            balance[job, str(event.fields.get("of", ""))].update({source: 1, target: -1})
     yield from _broken(balance)
     yield from _elsewhere(evidence, balance)
     yield from _unmade(evidence)
@@ -43,14 +43,14 @@ def _elsewhere(evidence: Evidence, balance: dict[Thing, Counter[str]]) -> Iterat
 def _unmade(evidence: Evidence) -> Iterator[str]:
     """What a handler was told is moved is on record, by this attempt or an earlier one."""
     made = Counter(
-        (event.task, str(event.told["to"]))
+        (event.task, str(event.fields["to"]))
         for events in evidence.events.values()
         for event in events
-        if event.name == "moved" and "of" not in event.told
+        if event.name == "moved" and "of" not in event.fields
     )
     asked: dict[tuple[int, str], int] = {}
     for (task, _, state), count in Counter(evidence.witnessed("advanced")).items():
         asked[task, state] = max(count, asked.get((task, state), 0))
     for (task, state), count in asked.items():
         if task in evidence.tasks and made[task, state] != count:
-            yield f"task {task} was told {count} times that it moved to {state}, and {made[task, state]} are on record"
+            yield f"task {task} saw {count} moves to {state}, and {made[task, state]} are on record"

@@ -218,14 +218,14 @@ def test_a_broken_table_breaks_its_promise(world, promise, statement):
     url, lines, named = world
     with broken(url, statement.format(**named)) as look:
         found = verdict(look, lines)
-    assert promise in {said.partition(":")[0] for said in found}, found
+    assert promise in {finding.partition(":")[0] for finding in found}, found
 
 
 @pytest.mark.parametrize("promise", WITNESS)
 def test_what_the_witness_saw_and_the_tables_do_not_hold_breaks_its_promise(world, promise):
     url, lines, _ = world
     found = verdict(lambda query: rows(url, query), WITNESS[promise](lines))
-    assert promise in {said.partition(":")[0] for said in found}, found
+    assert promise in {finding.partition(":")[0] for finding in found}, found
 
 
 def test_every_promise_is_broken_above():
@@ -237,7 +237,7 @@ def test_every_promise_is_broken_above():
 def test_an_output_that_is_not_the_expected_one_breaks_s2(world):
     url, lines, _ = world
     found = judge(Evidence(lambda query: rows(url, query), lines, expected=lambda *_: "something else"))
-    assert any(said.startswith("S2:") for said in found)
+    assert any(finding.startswith("S2:") for finding in found)
 
 
 def test_the_oracle_uses_nothing_of_the_engine():

@@ -120,7 +120,7 @@ def test_of_a_test_that_was_run_again_the_last_line_counts():
 
 
 @pytest.mark.parametrize(
-    ("lines", "said"),
+    ("lines", "sentence"),
     [
         ([seeds(0, 9), seeds(10, 19, commit="def")], r"Lines of 2 commits \(abc, def\)[^$]*run `make soak` again"),
         ([seeds(0, 9), seeds(0, 9, test="other")], r"2 tests write of the seeds 0, 9: other, seeds\[0\]. Delete"),
@@ -129,8 +129,8 @@ def test_of_a_test_that_was_run_again_the_last_line_counts():
         ([storm("kills"), storm("kills", test="other")], "2 tests write of the storm kills, sqlite"),
     ],
 )
-def test_lines_that_would_count_twice_are_refused_and_the_error_names_what_to_do(lines, said):
-    with pytest.raises(Refused, match=said):
+def test_lines_that_would_count_twice_are_refused_and_the_error_names_what_to_do(lines, sentence):
+    with pytest.raises(Refused, match=sentence):
         proof_report.page(lines)
 
 
@@ -171,7 +171,7 @@ def test_a_run_that_shows_everything_is_reported_as_complete():
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "sentence"),
     [
         ({"part": "seeds", "runs": 999_999}, "1,000,000 simulated schedules: 999,999 were run."),
         ({"part": "seeds", "bad": 1}, "Simulated schedules that break no promise: 1 did."),
@@ -187,12 +187,12 @@ def test_a_run_that_shows_everything_is_reported_as_complete():
         ({"part": "mutants", "commit": "abc-dirty"}, "The tree had changes that are in no commit"),
     ],
 )
-def test_what_a_run_falls_short_of_is_listed(change, said):
+def test_what_a_run_falls_short_of_is_listed(change, sentence):
     lines = whole()
     place = next(number for number, line in enumerate(lines) if line["part"] == change["part"])
     lines[place] |= change
     (found,) = unshown(lines)
-    assert said in found
+    assert sentence in found
 
 
 def test_everything_that_has_no_line_is_listed():

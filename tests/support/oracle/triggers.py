@@ -20,7 +20,7 @@ CREATE TRIGGER lab_lease BEFORE DELETE ON lease BEGIN
 CREATE TRIGGER lab_effect AFTER UPDATE ON effect
 WHEN NEW.recorded_at IS NOT NULL AND (OLD.recorded_at IS NOT NEW.recorded_at OR OLD.result IS NOT NEW.result) BEGIN
     INSERT INTO lab_seen (what, task, fence, key, was, now, at, expires_at)
-    SELECT CASE WHEN EXISTS (SELECT 1 FROM outcome WHERE task_id = NEW.task_id) THEN 'told' ELSE 'recorded' END,
+    SELECT CASE WHEN EXISTS (SELECT 1 FROM outcome WHERE task_id = NEW.task_id) THEN 'answered' ELSE 'recorded' END,
         NEW.task_id, lease.fence, NEW.key, OLD.result, NEW.result, NEW.recorded_at, lease.expires_at
     FROM (SELECT 1) LEFT JOIN lease ON lease.task_id = NEW.task_id; END;
 CREATE TRIGGER lab_outcome_changed BEFORE UPDATE ON outcome BEGIN
@@ -50,7 +50,7 @@ CREATE FUNCTION leasehold.lab_watch() RETURNS trigger LANGUAGE plpgsql AS $$ BEG
             OR OLD.result IS DISTINCT FROM NEW.result) THEN
             INSERT INTO leasehold.lab_seen (what, task, fence, key, was, now, at, expires_at)
             SELECT CASE WHEN EXISTS (SELECT 1 FROM leasehold.outcome WHERE task_id = NEW.task_id)
-                    THEN 'told' ELSE TG_ARGV[0] END,
+                    THEN 'answered' ELSE TG_ARGV[0] END,
                 NEW.task_id, lease.fence, NEW.key, OLD.result, NEW.result, NEW.recorded_at, lease.expires_at
             FROM (SELECT 1) AS one LEFT JOIN leasehold.lease ON lease.task_id = NEW.task_id;
         END IF;

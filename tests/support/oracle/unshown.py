@@ -51,8 +51,8 @@ def unshown(lines: list[Line]) -> list[str]:
         *_of_the_tree(lines),
         *_of_seeds(parts["seeds"]),
         *_of_points(parts["points"]),
-        *(said for wanted in WANTED for said in _of_wanted(wanted, parts["storm"])),
-        *(said for line in parts["storm"] for said in _of_storm(line)),
+        *(finding for wanted in WANTED for finding in _of_wanted(wanted, parts["storm"])),
+        *(finding for line in parts["storm"] for finding in _of_storm(line)),
         *_of_mutants(parts["mutants"]),
     ]
 

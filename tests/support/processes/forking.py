@@ -20,7 +20,7 @@ def ask_from_below(task, *, warm: bool):
     """Have a forked process ask the engine for everything, then go on in the handler itself."""
     if warm:  # the way to the ledger is known before the fork, or not
         task.effect("A", lambda: 1)
-    said = FORKS.SimpleQueue()
+    refusals = FORKS.SimpleQueue()
     asked = {
         "effect": lambda: task.effect("B", lambda: 2),
         "transaction": lambda: task.transaction("C", lambda _: 3),
@@ -33,12 +33,12 @@ def ask_from_below(task, *, warm: bool):
             try:
                 ask()
             except Exception as error:  # noqa: BLE001
-                said.put((name, getattr(error, "code", ""), str(error)))
+                refusals.put((name, getattr(error, "code", ""), str(error)))
 
     process = FORKS.Process(target=below)
     process.start()
     process.join()
-    refused = [said.get() for _ in asked] if process.exitcode == 0 else []
+    refused = [refusals.get() for _ in asked] if process.exitcode == 0 else []
     return {"refused": refused, "inputs": task.inputs, "own": task.effect("D", lambda: 4)}
 
 
@@ -88,7 +88,7 @@ async def crowd(task, number: int):
 
 
 @app.job(isolated=True)
-def tell_refusal(task):
+def return_refusal(task):
     """Tell how the ledger refuses."""
     try:
         return task.effect("BUY", lambda: 1)
@@ -97,7 +97,7 @@ def tell_refusal(task):
 
 
 @app.job(isolated=True)
-def hear_unasked(task):
+def receive_unasked(task):
     """Have the worker answer under a number that nobody here waits for."""
     intent = task.effects.intend("ODD", {})
     task._channel.send(enter={"number": 999, "intent": intent})  # noqa: SLF001 — past what would wait for the answer

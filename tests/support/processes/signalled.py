@@ -7,36 +7,36 @@ from leasehold.runtime.signals import StopSignals
 STEPS = range(2, 40)  # once around and on
 
 
-class RecordBuilder:
+class SignalAtStep:
     """Tells a waiting thread at its `step`-th step, from within, as a signal does."""
 
     def __init__(self, signals: StopSignals, step: int) -> None:
         self._signals = signals
         self._left = step
-        self.has_told = False
+        self.has_signalled = False
 
     def trace(self, frame, event, _):
         frame.f_trace_opcodes = True
-        if event == "opcode" and not self.has_told:
+        if event == "opcode" and not self.has_signalled:
             self._left -= 1
             if self._left == 0:
-                self.has_told = True
+                self.has_signalled = True
                 self._signals.on_signal(15, None)
         return self.trace
 
 
 def main() -> None:
-    told = 0
+    signalled = 0
     for step in STEPS:
         with StopSignals() as signals:
-            teller = RecordBuilder(signals, step)
-            sys.settrace(teller.trace)
+            signaller = SignalAtStep(signals, step)
+            sys.settrace(signaller.trace)
             try:
                 signals.wait(every=0.005)
             finally:
                 sys.settrace(None)
-        told += teller.has_told
-    sys.stdout.write(f"told {told} times\n")
+        signalled += signaller.has_signalled
+    sys.stdout.write(f"signalled {signalled} times\n")
 
 
 if __name__ == "__main__":

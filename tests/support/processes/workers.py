@@ -34,7 +34,7 @@ class WorkerProcess:
     def running(self) -> bool:
         return self._process.poll() is None
 
-    def said(self, word: str) -> bool:
+    def has_logged(self, word: str) -> bool:
         """Tell whether the process has said this; if it ended instead, say why."""
         if word not in self.log and not self.running:
             raise RuntimeError(f"the worker ended with {self._process.returncode}:\n{self.log[-4000:]}")
@@ -63,7 +63,7 @@ class WorkerGroup:
     def start(self, *, environment: dict[str, str] | None = None, **options: object) -> WorkerProcess:
         """Start a worker and return when it takes work."""
         hand = self.run("tests.support.processes.start", json.dumps(options), environment=environment)
-        until(lambda: hand.said("worker_started"))
+        until(lambda: hand.has_logged("worker_started"))
         return hand
 
     def orchestrate(self) -> WorkerProcess:

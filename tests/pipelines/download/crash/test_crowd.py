@@ -25,22 +25,22 @@ def order(manifest, out, database):
     """Start the command, as a person does."""
     words = [sys.executable, "-m", "leasehold", "download", str(manifest), "--out", str(out)]
     words += ["--workers", str(WORKERS), *(["--url", database] if database else [])]
-    said = manifest.with_suffix(".said")
-    with said.open("wb") as lines:
+    log = manifest.with_suffix(".log")
+    with log.open("wb") as lines:
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-        return said, subprocess.Popen(words, env=environment, stdout=lines, stderr=lines)
+        return log, subprocess.Popen(words, env=environment, stdout=lines, stderr=lines)
 
 
-def is_at_work(said, command):
+def is_at_work(log, command):
     if command.poll() is not None:
-        raise RuntimeError(f"it ended with {command.returncode}:\n{said.read_text()}")
+        raise RuntimeError(f"it ended with {command.returncode}:\n{log.read_text()}")
     return len(psutil.Process(command.pid).children()) >= WORKERS
 
 
-def end_of(said, command):
+def end_of(log, command):
     """Wait for the end, and return what it said with the code."""
     code = command.wait()
-    return said.read_text().strip(), code
+    return log.read_text().strip(), code
 
 
 def run_both(server, manifests, out, database):
@@ -92,6 +92,6 @@ def test_a_third_command_on_the_folder_reports_that_there_is_nothing_to_do(serve
     server.released.set()
     assert end_of(*order(manifest, tmp_path / "out", database))[1] == 0
     asked = len(server.log)
-    said, code = end_of(*order(manifest, tmp_path / "out", database))
-    assert (said[:13], code) == ("Nothing to do", 0)
+    log, code = end_of(*order(manifest, tmp_path / "out", database))
+    assert (log[:13], code) == ("Nothing to do", 0)
     assert len(server.log) == asked

@@ -94,7 +94,7 @@ def test_s3_a_disk_that_is_full_in_the_middle_of_files_makes_them_wait_for_room(
     until(lambda: server.idle, timeout=120)
     assert [line.path for line in server.log if line.sent == SIZE] == [], "there was room for it"
     if database:
-        until(lambda: sum('"DISK_FULL"' in said for said in classes(settings)) >= FILES, timeout=120)
+        until(lambda: sum('"DISK_FULL"' in row for row in classes(settings)) >= FILES, timeout=120)
     assert command.poll() is None, log.read_text()
     assert [path for path in (settings.root / "sha256").rglob("*") if path.is_file()] == []
     disk.clear()
@@ -119,7 +119,7 @@ def test_s3_small_files_that_have_no_part_wait_for_room_as_well(server, disk, st
     server.released.set()
     until(lambda: server.idle, timeout=120)
     if database:
-        until(lambda: sum('"DISK_FULL"' in said for said in classes(settings)) >= SMALL_FILES, timeout=120)
+        until(lambda: sum('"DISK_FULL"' in row for row in classes(settings)) >= SMALL_FILES, timeout=120)
     assert command.poll() is None, log.read_text()
     assert [path for path in (settings.root / "sha256").rglob("*") if path.is_file()] == []
     disk.clear()

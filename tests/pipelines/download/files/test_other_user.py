@@ -103,8 +103,8 @@ def test_a_part_of_a_killed_process_of_an_ordinary_user_is_built_on_by_the_next(
     hand = place.start()
     (line,) = until(lambda: server.stalled, timeout=120)
     until(lambda: part.stat().st_size >= line.sent, timeout=120)
-    told = status_of(hand.pid)
-    assert (told["Uid"].split()[1], int(told["CapEff"], 16)) == (str(place.user), 0)
+    status = status_of(hand.pid)
+    assert (status["Uid"].split()[1], int(status["CapEff"], 16)) == (str(place.user), 0)
     hand.kill()
     assert hand.wait() == -signal.SIGKILL
     size = part.stat().st_size

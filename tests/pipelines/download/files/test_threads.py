@@ -11,9 +11,9 @@ from leasehold.pipelines.download.process.concurrency import ThreadPool
 def test_there_are_as_many_hands_as_are_needed_at_once_and_no_more_than_may_be():
     meeting = threading.Barrier(4)
 
-    async def run(most, wishes, act):
+    async def run(most, calls, act):
         threads = ThreadPool(most)
-        found = await asyncio.gather(*(threads.do(act) for _ in range(wishes)))
+        found = await asyncio.gather(*(threads.do(act) for _ in range(calls)))
         threads.close()
         return found
 

@@ -49,7 +49,7 @@ class SlowDraft(LockedPart):
         if self._syncing:  # else it takes no time at all
             self._syncing.take_time()
             super().sync()  # of a file that is open
-            self._say("synced")
+            self._note("synced")
         if self._error:
             raise self._error
 
@@ -58,13 +58,13 @@ class SlowDraft(LockedPart):
             self._hashing.take_time()
         super().hash_into(digest, start, upto)
         if self._hashing:
-            self._say("hashed")
+            self._note("hashed")
 
     def close(self):
-        self._say("closed")
+        self._note("closed")
         super().close()
 
-    def _say(self, done):
+    def _note(self, done):
         if done not in self.story or "closed" in self.story:  # once, unless it comes too late
             self.story.append(done)
 
@@ -92,13 +92,13 @@ def part(tmp_path):
     return Part(tmp_path / "key.part", "this boot")
 
 
-async def fetch(url, part, part_file, told):
+async def fetch(url, part, part_file, progress):
     """Fetch a file as a worker does; the draft is closed whatever happens."""
     client, threads = Client(Options(timeout=120)), ThreadPool(4)
     try:
         with closing(part_file):
             head = await client.head(url)
-            return await stream(client, url, head, part, part_file, lambda done, _: told.append(done), threads)
+            return await stream(client, url, head, part, part_file, lambda done, _: progress.append(done), threads)
     finally:
         client.close()
         threads.close()
@@ -121,20 +121,20 @@ async def let_others_run():
         await asyncio.sleep(0)
 
 
-def stands_still(told):
+def stands_still(progress):
     """Whether nothing has come since several ticks, though more than is synced at once was taken in meanwhile."""
-    return len(told) > TICKS and told[-1] >= 2 * SYNC_BYTES and len(set(told[-TICKS:])) == 1
+    return len(progress) > TICKS and progress[-1] >= 2 * SYNC_BYTES and len(set(progress[-TICKS:])) == 1
 
 
 def test_a_sync_that_takes_long_holds_back_the_server_and_all_of_the_file_comes_after_it(server, part):
     url = server.add("/a", LARGE)
 
     async def run():
-        syncing, told = Slow(), list[int]()
-        fetching = asyncio.create_task(fetch(url, part, SlowDraft(part.path, syncing), told))
-        await wait_until(lambda: stands_still(told))
+        syncing, progress = Slow(), list[int]()
+        fetching = asyncio.create_task(fetch(url, part, SlowDraft(part.path, syncing), progress))
+        await wait_until(lambda: stands_still(progress))
         assert syncing.begun.is_set()
-        assert told[-1] < 3 * SYNC_BYTES
+        assert progress[-1] < 3 * SYNC_BYTES
         assert server.gets("/a")[0].sent < len(LARGE)
         syncing.may_end.set()
         return await end_of(fetching)
@@ -181,10 +181,10 @@ def test_a_sync_that_fails_while_the_server_is_held_back_fails_the_stream_as_wel
     url = server.add("/a", LARGE)
 
     async def run():
-        syncing, told = Slow(), list[int]()
+        syncing, progress = Slow(), list[int]()
         part_file = SlowDraft(part.path, syncing, error=OSError(errno.EIO, "the disk is gone"))
-        fetching = asyncio.create_task(fetch(url, part, part_file, told))
-        await wait_until(lambda: stands_still(told))
+        fetching = asyncio.create_task(fetch(url, part, part_file, progress))
+        await wait_until(lambda: stands_still(progress))
         syncing.may_end.set()
         with pytest.raises(OSError, match="the disk is gone"):
             await end_of(fetching)

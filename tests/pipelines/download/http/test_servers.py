@@ -235,7 +235,7 @@ def test_a_server_that_ignores_if_range_cannot_mix_two_files(server, client, par
     head = client.head(url)
     with pytest.raises(Exception, match="100,000 of"):
         client.stream(url, head, part)
-    server.add("/a", CONTENT, heeds_if_range=False)
+    server.add("/a", CONTENT, honours_if_range=False)
     assert client.stream(url, head, part).sha256 == SHA
 
 
@@ -257,14 +257,14 @@ def test_an_empty_file_is_a_file_also_where_head_is_refused(server, client, part
 
 def test_an_answer_that_is_no_http_is_a_line_that_broke(client, part):
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        thread = threading.Thread(target=say, args=(listener, b"SSH-2.0-OpenSSH_9.2\r\n"))
+        thread = threading.Thread(target=send_line, args=(listener, b"SSH-2.0-OpenSSH_9.2\r\n"))
         thread.start()
         failure = failure_of(client, f"http://127.0.0.1:{listener.getsockname()[1]}/a", part)
         thread.join()
     assert (failure.error_class, failure.retryable) == ("NETWORK_RESET", True)
 
 
-def say(listener, words):
+def send_line(listener, words):
     client, _ = listener.accept()
     with client:
         client.recv(BLOCK)
@@ -319,7 +319,7 @@ def test_a_busy_server_is_asked_again_after_its_retry_after_and_not_before(colle
     (job,) = collection.plan(read_manifest([server.add("/a", CONTENT, statuses=[503, 429], retry_after="2")]))
     collection.app.drain(timeout=120)
     assert (job.state, job.output["sha256"]) == ("INDEXED", SHA)
-    said = rows(collection.settings.database, "SELECT detail FROM event WHERE name = 'retried' ORDER BY id")
-    retried = [json.loads(detail) for (detail,) in said]
+    details = rows(collection.settings.database, "SELECT detail FROM event WHERE name = 'retried' ORDER BY id")
+    retried = [json.loads(detail) for (detail,) in details]
     assert [one["error_class"] for one in retried] == ["UPSTREAM_UNAVAILABLE", "RATE_LIMITED"]
     assert all(one["delay_us"] >= 2_000_000 for one in retried)

@@ -129,7 +129,7 @@ def test_the_answer_to_a_range_need_not_repeat_the_headers_of_the_whole_file(ser
     """A 206 without Last-Modified must not cost the note its validator: the next cut would begin at byte 0."""
     content = random.Random(4).randbytes(SYNC_BYTES + 2_000_000)
     cuts = [500_000, SYNC_BYTES + 500_000]
-    url = server.add("/a", content, etag=None, modified=1e9, tells_rest=False, cut_after=cuts)
+    url = server.add("/a", content, etag=None, modified=1e9, repeats_headers=False, cut_after=cuts)
     part = Part(tmp_path / "key.part", "this boot")
     assert fetch_on(client, url, part).sha256 == hashlib.sha256(content).hexdigest()
     assert [line.first for line in server.gets("/a")] == [0, 500_000, SYNC_BYTES + 1_000_000]

@@ -48,7 +48,7 @@ def test_on_request_a_query_is_sorted_and_rid_of_what_only_follows_people():
 
 
 @pytest.mark.parametrize(
-    ("written", "said"),
+    ("written", "reason"),
     [
         ("ftp://example.org/a", "http:// or https://"),
         ("/etc/passwd", "http:// or https://"),
@@ -65,8 +65,8 @@ def test_on_request_a_query_is_sorted_and_rid_of_what_only_follows_people():
         ("https://example.org/" + "a" * 9_000, "8,192"),
     ],
 )
-def test_what_is_no_address_is_refused_with_a_reason(written, said):
-    with pytest.raises(UrlRefused, match=said):
+def test_what_is_no_address_is_refused_with_a_reason(written, reason):
+    with pytest.raises(UrlRefused, match=reason):
         canonical_url(written)
 
 

@@ -38,10 +38,10 @@ def test_each_kind_of_difference_is_named_and_sets_the_exit_code(damaged):
     assert answer.exit_code == 1
     found = json.loads(answer.output)
     below = {name: str(damaged.object(content).relative_to(damaged.root)) for name, content in CONTENTS.items()}
-    told = {(one["what"], one["path"]) for one in found["differences"]}
-    links = {path for what, path in told if what == "link"}
+    reported = {(one["what"], one["path"]) for one in found["differences"]}
+    links = {path for what, path in reported if what == "link"}
     assert {path.rpartition("/")[2] for path in links} == {"unlinked", "misled"}
-    assert told - {("link", path) for path in links} == {
+    assert reported - {("link", path) for path in links} == {
         ("changed", below["changed"]),
         ("missing", below["missing"]),
         ("unknown", str(damaged.object(b"nobody's").relative_to(damaged.root))),
@@ -63,8 +63,8 @@ def test_differences_are_printed_as_text_and_nothing_is_touched(damaged):
 def test_a_content_of_many_artifacts_is_read_once_and_its_progress_reported(server, tmp_path):
     folder = Folder(tmp_path / "out")
     folder.fetch(*[server.add(f"/{number}", b"same") for number in range(5)], server.add("/x", b"other"))
-    told = []
+    reported = []
     with folder.opened() as collection:
-        found = verify(collection, lambda done, total: told.append((done, total)))
-    assert told == [(1, 2), (2, 2)]
+        found = verify(collection, lambda done, total: reported.append((done, total)))
+    assert reported == [(1, 2), (2, 2)]
     assert (found.files, found.contents, found.bytes) == (6, 2, 9)

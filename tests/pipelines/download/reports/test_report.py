@@ -38,12 +38,12 @@ def test_a_report_counts_what_is_here_and_gives_the_reason_for_all_that_failed(f
 
 def test_a_report_for_people_shows_the_first_twenty_of_each_class(folder, server):
     folder.fetch(server.add("/a", CONTENT), *refused(server, 25))
-    said = folder.command("report").output
-    assert "planned    26 files" in said
-    assert "on disk    1 files, 1.0 kB" in said
-    assert "NOT_FOUND: 25 failed" in said
-    assert len(re.findall(r"/no-\d\d  ", said)) == 20
-    assert "… and 5 more; --json prints all" in said
+    printed = folder.command("report").output
+    assert "planned    26 files" in printed
+    assert "on disk    1 files, 1.0 kB" in printed
+    assert "NOT_FOUND: 25 failed" in printed
+    assert len(re.findall(r"/no-\d\d  ", printed)) == 20
+    assert "… and 5 more; --json prints all" in printed
 
 
 def test_a_report_lists_what_was_here_and_is_gone(folder, server):

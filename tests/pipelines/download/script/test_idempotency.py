@@ -68,6 +68,6 @@ def test_what_is_no_json_has_no_key():
     st.dictionaries(st.from_regex(r"\A[a-z]{1,8}\Z").filter(lambda name: name not in {"v", "kind"}), scalars | texts)
 )
 def test_a_key_is_made_of_the_same_text_whatever_writes_it(fields):
-    told = {"v": 1, "kind": "STREAM", "job_id": "job", **fields}
-    text = json.dumps(told, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    fields_of_key = {"v": 1, "kind": "STREAM", "job_id": "job", **fields}
+    text = json.dumps(fields_of_key, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     assert op_key("STREAM", "job", **fields) == hashlib.sha256(text.encode()).hexdigest()

@@ -26,8 +26,10 @@ def finalize(conn, number, path, sha256, upto="FINALIZED"):
     job = plan(conn, number)
     lease(conn)
     go(conn, job)
-    told = {"code": "OK", "final_path": str(path), "sha256": sha256}
-    run_effect(conn, job_id=job, kind="FINALIZE", opkey=op_key("FINALIZE", job, sha256=sha256), effect_fn=lambda: told)
+    outputs = {"code": "OK", "final_path": str(path), "sha256": sha256}
+    run_effect(
+        conn, job_id=job, kind="FINALIZE", opkey=op_key("FINALIZE", job, sha256=sha256), effect_fn=lambda: outputs
+    )
     if upto == "INDEXED":
         advance_state(conn, job_id=job, to_state="INDEXED", allowed_from=("FINALIZED",))
     release_lease(conn, job_id=job, owner="worker-1")
@@ -187,10 +189,10 @@ while job := lease_next_job(conn, owner=sys.argv[2], ttl_s=600):
     release_lease(conn, job_id=job["job_id"], owner=sys.argv[2])
 """
     words = [sys.executable, "-c", code, str(tmp_path / "manifest.sqlite3")]
-    crew = [subprocess.Popen([*words, str(number)], stdout=subprocess.PIPE, text=True) for number in range(3)]
-    told = [one.communicate()[0].split() for one in crew]
-    assert [one.returncode for one in crew] == [0, 0, 0]
-    assert sorted(job for one in told for job in one) == jobs
+    processes = [subprocess.Popen([*words, str(number)], stdout=subprocess.PIPE, text=True) for number in range(3)]
+    outputs = [one.communicate()[0].split() for one in processes]
+    assert [one.returncode for one in processes] == [0, 0, 0]
+    assert sorted(job for one in outputs for job in one) == jobs
     assert {row[0] for row in table(conn, "artifact_jobs", "state")} == {"SKIPPED_DUPLICATE"}
 
 

@@ -105,7 +105,7 @@ def test_formats_follow_their_tags_when_the_words_change_places(document):
 
 
 @pytest.mark.parametrize(
-    ("index", "said", "text"),
+    ("index", "translation", "text"),
     [
         (FABLE, "Sin etiquetas", "Sin etiquetas"),
         (FABLE, "<1>abierta y <9>desconocida</9>", "abierta y <9>desconocida</9>"),
@@ -115,9 +115,9 @@ def test_formats_follow_their_tags_when_the_words_change_places(document):
         (LITERAL, "Literal </2> y <1>, <3>negrita</3>", "Literal </2> y <1>, negrita"),
     ],
 )
-def test_no_text_is_lost_with_a_tag(document, index, said, text):
+def test_no_text_is_lost_with_a_tag(document, index, translation, text):
     place = {FABLE: 1, LINK: 5, LITERAL: 6}[index]
-    assert opened(document.render({index: said})).paragraphs[place].text == text
+    assert opened(document.render({index: translation})).paragraphs[place].text == text
 
 
 def test_an_image_whose_tag_is_lost_comes_at_the_end(document):
@@ -132,12 +132,12 @@ def test_an_image_whose_tag_is_lost_comes_at_the_end(document):
 )
 def test_no_translation_loses_words_images_or_paragraphs(pieces):
     document = read_docx("x.docx", CONTENT)
-    said = "w" + "".join(pieces)
-    rendered = opened(document.render({paragraph.index: said for paragraph in document.paragraphs}))
+    translation = "w" + "".join(pieces)
+    rendered = opened(document.render({paragraph.index: translation for paragraph in document.paragraphs}))
     assert len(rendered.paragraphs) == len(opened(CONTENT).paragraphs)
     assert len(rendered.inline_shapes) == 1
     words = TAG.sub("", rendered.paragraphs[1].text)
-    assert words.count("x") == said.count("x")
+    assert words.count("x") == translation.count("x")
 
 
 def test_the_same_translation_gives_the_same_bytes_each_time(document):

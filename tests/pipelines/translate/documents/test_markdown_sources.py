@@ -24,7 +24,7 @@ DOCUMENTS = st.tuples(st.lists(LINES, min_size=1, max_size=12), st.sampled_from(
 @settings(max_examples=300, deadline=None)
 @example("- |\n:-:", ["x"])
 @given(DOCUMENTS, st.lists(NASTY, min_size=1, max_size=5))
-def test_any_document_keeps_its_bytes_and_under_any_translation_its_blocks(text, said):
+def test_any_document_keeps_its_bytes_and_under_any_translation_its_blocks(text, translations):
     try:
         document = read_markdown("x.md", text)
     except DocumentEmpty:
@@ -32,5 +32,5 @@ def test_any_document_keeps_its_bytes_and_under_any_translation_its_blocks(text,
         return
     same = {paragraph.index: paragraph.source for paragraph in document.paragraphs}
     assert document.render(same) == text.encode()
-    texts = {index: said[index % len(said)] for index in same}
+    texts = {index: translations[index % len(translations)] for index in same}
     assert blocks_of(document.render(texts).decode()) == blocks_of(text)

@@ -94,21 +94,21 @@ def test_a_language_with_one_form_gets_the_plural(catalogue):
     assert reread(document.render({place: "%d 個"}))["%d file"].msgstr_plural == {0: "%d 個"}
 
 
-@pytest.mark.parametrize("said", ['"', "\\", "\n\n", 'msgid "x"', "a\nb", "\u2028", "#~ x", "\r\n\t", "\ud800"])
-def test_no_translation_breaks_a_catalogue(catalogue, said):
-    rendered = catalogue.render(dict.fromkeys(range(1, 6), f"x{said}y"))
+@pytest.mark.parametrize("translation", ['"', "\\", "\n\n", 'msgid "x"', "a\nb", "\u2028", "#~ x", "\r\n\t", "\ud800"])
+def test_no_translation_breaks_a_catalogue(catalogue, translation):
+    rendered = catalogue.render(dict.fromkeys(range(1, 6), f"x{translation}y"))
     assert list(reread(rendered)) == list(reread(CATALOGUE.encode()))
     assert reread(rendered)["last"].msgstr.startswith("x")
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reason"),
     [
         (CATALOGUE.replace("UTF-8", "ISO-8859-1"), "msgconv"),
         ('msgid ""\nmsgstr ""\n', "no paragraph"),
         ("just words\n", "As a PO file"),
     ],
 )
-def test_what_is_no_catalogue_is_refused_with_a_reason(text, told):
-    with pytest.raises(DocumentInvalid, match=told):
+def test_what_is_no_catalogue_is_refused_with_a_reason(text, reason):
+    with pytest.raises(DocumentInvalid, match=reason):
         read_po("x.po", text)

@@ -53,7 +53,7 @@ def test_markup_and_placeholders_become_marks(kind, source, text, kept):
 
 
 @pytest.mark.parametrize(
-    ("source", "said", "expected"),
+    ("source", "translation", "expected"),
     [
         ("a **b** c", "x ⟦1⟧ y ⟦2⟧ z", "x **y** z"),
         ("a **b** c", "x⟦1⟧ y ⟦2⟧z", "x **y** z"),
@@ -63,9 +63,9 @@ def test_markup_and_placeholders_become_marks(kind, source, text, kept):
         ("a **b** c", "sin marcas", "sin marcas"),
     ],
 )
-def test_spaces_inside_of_emphasis_and_links_move_outside(source, said, expected):
+def test_spaces_inside_of_emphasis_and_links_move_outside(source, translation, expected):
     marked = protect(source, "markdown")
-    assert restore(respace(said, marked), marked.kept) == expected
+    assert restore(respace(translation, marked), marked.kept) == expected
 
 
 def test_a_mark_with_spaces_inside_is_still_a_mark():

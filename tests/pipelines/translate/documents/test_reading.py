@@ -27,9 +27,9 @@ def refusal(path):
 def refusal_of(tmp_path, name, content):
     path = tmp_path / name
     path.write_bytes(content)
-    said = refusal(path)
+    error = refusal(path)
     assert os.listdir(tmp_path) == [name]  # noqa: PTH208 - names are enough
-    return said
+    return error
 
 
 def test_each_format_is_recognised_by_the_suffix_of_the_name(tmp_path):
@@ -79,9 +79,9 @@ def test_two_hundred_megabytes_are_refused_without_reading_them(tmp_path):
 def test_a_paragraph_of_a_megabyte_is_refused_with_its_line(tmp_path, name, where):
     long = "word " * (MEGABYTE // 5)
     content = f'# one\n\nmsgid "{long}"\nmsgstr ""\n' if name == "x.po" else f"one\n\n{long}\n"
-    said = refusal_of(tmp_path, name, content.encode())
-    assert f"At {where}:" in said
-    assert f"limit {PARAGRAPH_BYTES_MAX:,}" in said
+    error = refusal_of(tmp_path, name, content.encode())
+    assert f"At {where}:" in error
+    assert f"limit {PARAGRAPH_BYTES_MAX:,}" in error
 
 
 def test_the_line_of_a_long_paragraph_counts_the_front_matter(tmp_path):

@@ -22,9 +22,9 @@ def test_a_text_rendered_with_its_own_paragraphs_is_itself(text):
 
 @settings(max_examples=200, deadline=None)
 @given(st.text(alphabet="xy -\n\r\t\u2028\ud800", min_size=1))
-def test_no_translation_changes_the_number_of_paragraphs(said):
+def test_no_translation_changes_the_number_of_paragraphs(translation):
     document = read_text("x.txt", "one\ntwo\n\n  three \r\n\r\nfour")
-    rendered = document.render({1: said, 2: said, 3: said}).decode()
+    rendered = document.render({1: translation, 2: translation, 3: translation}).decode()
     assert len(read_text("x.txt", rendered).paragraphs) == 3
     assert "\n\n  " in rendered
     assert not rendered.endswith(("\n", "\r"))

@@ -90,8 +90,8 @@ def test_source_candidates_scores_and_findings_stand_side_by_side():
     assert "Uno " in divs
     assert reader.of("mark") == ["dos"]
     assert reader.of("td")[-4:] == ["major", "left_over", "It is left over.", "dos"]
-    said = "somebody — adequacy 0.25, fluency 1.00 — low_adequacy"
-    assert reader.of("summary") == [f"attempt 1, {said}", f"attempt 2, {said}; look here"]
+    summary = "somebody — adequacy 0.25, fluency 1.00 — low_adequacy"
+    assert reader.of("summary") == [f"attempt 1, {summary}", f"attempt 2, {summary}; look here"]
     assert reader.of("span") == ["rework_required"]
     assert reader.of("a") == ["1"]
 

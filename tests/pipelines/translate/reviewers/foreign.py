@@ -19,14 +19,14 @@ class Polite:
 
 
 @dataclass(frozen=True, slots=True)
-class Saying:
+class CannedReviewer:
     """Says whatever it was made with."""
 
-    said: Any
-    name: str = "saying"
+    review_returned: Any
+    name: str = "canned"
 
     def review(self, subject: Subject) -> Review:
-        answer: Review = self.said
+        answer: Review = self.review_returned
         return answer
 
 

@@ -121,7 +121,7 @@ def test_reviews_do_not_depend_on_the_hash_seed_or_the_locale():
         "reviews = [each.review(subject) for each in standard_reviewers(lambda text: text)]\n"
         "print(ascii((reviews, assess(reviews, Thresholds(), attempt=1, attempts_max=4))))\n"
     )
-    said = {
+    outputs = {
         subprocess.run(
             [sys.executable, "-c", program],
             env={"PYTHONHASHSEED": seed, "LC_ALL": locale},
@@ -130,5 +130,5 @@ def test_reviews_do_not_depend_on_the_hash_seed_or_the_locale():
         ).stdout
         for seed, locale in [("0", "C"), ("1", "C.UTF-8"), ("2", "de_DE.UTF-8"), ("3", "tr_TR.UTF-8")]
     }
-    assert len(said) == 1
-    assert b"number_lost" in said.pop()
+    assert len(outputs) == 1
+    assert b"number_lost" in outputs.pop()

@@ -13,7 +13,7 @@ from leasehold.pipelines.translate.reviewers.plugins import (
     load_reviewers,
 )
 from leasehold.pipelines.translate.reviewers.review import Review, ReviewFinding, Severity, standard_reviewers
-from tests.pipelines.translate.reviewers.foreign import Failing, Saying, Waiting
+from tests.pipelines.translate.reviewers.foreign import CannedReviewer, Failing, Waiting
 from tests.pipelines.translate.reviewers.subjects import pointed_at, subject
 
 SUBJECT = subject("Hello!", "🙂 ¡Hola!")
@@ -52,7 +52,7 @@ def test_reviewers_come_in_the_order_of_their_names():
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "reason"),
     [
         ("broken", r"could not be made: RuntimeError\('no licence'\)"),
         ("nothing", "could not be made: AttributeError"),
@@ -61,43 +61,43 @@ def test_reviewers_come_in_the_order_of_their_names():
         ("Numbers", "a reviewer called 'numbers' already"),
     ],
 )
-def test_a_plugin_that_cannot_serve_is_refused_by_its_name(value, said):
-    with pytest.raises(ReviewerRefused, match=rf"'theirs' \(tests\..*foreign:{value}\): .*{said}") as refused:
+def test_a_plugin_that_cannot_serve_is_refused_by_its_name(value, reason):
+    with pytest.raises(ReviewerRefused, match=rf"'theirs' \(tests\..*foreign:{value}\): .*{reason}") as refused:
         load_reviewers([entry("theirs", value)], taken=standard_reviewers())
     assert refused.value.code == "REVIEWER_REFUSED"
     assert isinstance(refused.value, LeaseholdError)
 
 
 @pytest.mark.parametrize(
-    ("answer", "said"),
+    ("answer", "reason"),
     [
         (None, "NoneType, not a Review"),
         (Review("other", {}, ()), "signs as “other”"),
-        (Review("saying", {"beauty": 1.0}, ()), "'beauty' = 1.0 is not known"),
-        (Review("saying", {"style": 1.01}, ()), r"style = 1.01 is outside of \[0, 1\]"),
-        (Review("saying", {"style": -0.1}, ()), "style = -0.1"),
-        (Review("saying", {"style": float("nan")}, ()), "style = nan"),
-        (Review("saying", {"style": True}, ()), "style = True"),
-        (Review("saying", [], ()), "scores are a mapping"),  # type: ignore[arg-type]
-        (Review("saying", {}, None), "findings a tuple"),  # type: ignore[arg-type]
-        (Review("saying", {}, ("x",)), "a finding is a str"),  # type: ignore[arg-type]
-        (Review("saying", {}, (finding(code="Bad code"),)), "code 'Bad code'"),
-        (Review("saying", {}, (finding(code="x" * 65),)), "at most 64"),
+        (Review("canned", {"beauty": 1.0}, ()), "'beauty' = 1.0 is not known"),
+        (Review("canned", {"style": 1.01}, ()), r"style = 1.01 is outside of \[0, 1\]"),
+        (Review("canned", {"style": -0.1}, ()), "style = -0.1"),
+        (Review("canned", {"style": float("nan")}, ()), "style = nan"),
+        (Review("canned", {"style": True}, ()), "style = True"),
+        (Review("canned", [], ()), "scores are a mapping"),  # type: ignore[arg-type]
+        (Review("canned", {}, None), "findings a tuple"),  # type: ignore[arg-type]
+        (Review("canned", {}, ("x",)), "a finding is a str"),  # type: ignore[arg-type]
+        (Review("canned", {}, (finding(code="Bad code"),)), "code 'Bad code'"),
+        (Review("canned", {}, (finding(code="x" * 65),)), "at most 64"),
         (
-            Review("saying", {}, (finding(severity="fatal"),)),
+            Review("canned", {}, (finding(severity="fatal"),)),
             "severity 'fatal' is none of info, minor, major, critical",
         ),
-        (Review("saying", {}, (finding(message="m" * 2001),)), "at most 2,000 characters"),
-        (Review("saying", {}, (finding(start=0, length=9),)), "start 0, length 9 is not inside of a candidate of 8"),
-        (Review("saying", {}, (finding(start=-1, length=1),)), "start -1"),
-        (Review("saying", {}, (finding(start=8, length=1),)), "start 8"),
-        (Review("saying", {}, (finding(start=0),)), "start 0, length None"),
-        (Review("saying", {}, (finding(),) * (FINDINGS_OF_A_PLUGIN_MAX + 1)), "1,001 findings; the limit is 1,000"),
+        (Review("canned", {}, (finding(message="m" * 2001),)), "at most 2,000 characters"),
+        (Review("canned", {}, (finding(start=0, length=9),)), "start 0, length 9 is not inside of a candidate of 8"),
+        (Review("canned", {}, (finding(start=-1, length=1),)), "start -1"),
+        (Review("canned", {}, (finding(start=8, length=1),)), "start 8"),
+        (Review("canned", {}, (finding(start=0),)), "start 0, length None"),
+        (Review("canned", {}, (finding(),) * (FINDINGS_OF_A_PLUGIN_MAX + 1)), "1,001 findings; the limit is 1,000"),
     ],
 )
-def test_a_plugin_that_lies_is_refused_by_its_name(answer, said):
-    with pytest.raises(ReviewerRefused, match=rf"'theirs' \(their.package:made\): .*{said}"):
-        checked(Saying(answer)).review(SUBJECT)
+def test_a_plugin_that_lies_is_refused_by_its_name(answer, reason):
+    with pytest.raises(ReviewerRefused, match=rf"'theirs' \(their.package:made\): .*{reason}"):
+        checked(CannedReviewer(answer)).review(SUBJECT)
 
 
 def test_a_plugin_that_fails_is_refused_with_its_reason():
@@ -112,5 +112,5 @@ def test_a_plugin_that_asks_to_be_tried_later_is_not_refused():
 
 
 def test_an_honest_review_is_passed_on_as_it_is():
-    honest = Review("saying", {"style": 1, "adequacy": 0.0}, (finding(start=8, length=0), finding(start=0, length=8)))
-    assert checked(Saying(honest)).review(SUBJECT) is honest
+    honest = Review("canned", {"style": 1, "adequacy": 0.0}, (finding(start=8, length=0), finding(start=0, length=8)))
+    assert checked(CannedReviewer(honest)).review(SUBJECT) is honest

@@ -36,7 +36,7 @@ def rejected(run):
 
 def test_every_paragraph_of_the_chapter_ends_approved_or_rejected(run, source):
     counts = Counter(run.states)
-    assert run.exit_code == (1 if counts["rejected"] else 0), run.said
+    assert run.exit_code == (1 if counts["rejected"] else 0), run.output
     assert len(source.paragraphs) == len(run.states) > 300
     assert set(run.states) <= {"approved", "rejected"}
     assert counts["approved"] >= ACCEPTED_LEAST * len(source.paragraphs)
@@ -116,7 +116,7 @@ def test_the_same_command_again_asks_nobody_and_changes_no_file(run):
     before = run.files()
     again = run_translate(CHAPTER, run.folder.parent, "--unattended")
     assert again.exit_code == run.exit_code
-    assert "nothing new" in again.said
+    assert "nothing new" in again.output
     assert (run.folder / ".leasehold/answers.jsonl").read_bytes() == answers
     assert run.files() == before
     assert answers.count(b"\n") == sum(len(one.tries) for one in status(run.folder))

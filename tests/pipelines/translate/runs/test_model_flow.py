@@ -39,7 +39,7 @@ def test_a_real_model_translates_and_reviews_a_document_from_end_to_end(local_mo
     (tmp_path / "note.txt").write_text("Good day.\n\nHello.\n")
     model = ("--translator", local_model.spec, "--reviewer", local_model.spec)
     run = run_translate(tmp_path / "note.txt", tmp_path / "runs", *model, *ALONE, "--max-attempts", "2")
-    assert run.exit_code in (0, 1), run.said
+    assert run.exit_code in (0, 1), run.output
     assert len(run.states) == 2
     assert set(run.states) <= {"approved", "rejected", "rework_required"}
     assert [one.failure for one in status(run.folder)] == ["", ""]
@@ -58,7 +58,7 @@ class Clerk:
 
     def __init__(self):
         self.asked = []
-        self._left = {text: list(said) for text, said in SPANISH.items()}
+        self._left = {text: list(output) for text, output in SPANISH.items()}
         self._is_busy = True
 
     def __call__(self, asked):
@@ -92,7 +92,7 @@ def letter(tmp_path_factory):
 
 def test_a_model_behind_anthropics_interface_translates_a_document_to_its_end(letter):
     run, _, _ = letter
-    assert (run.exit_code, run.states) == (0, ["approved"] * 3), run.said
+    assert (run.exit_code, run.states) == (0, ["approved"] * 3), run.output
     assert check_run(run.folder).problems == 0
     written = (run.folder / "final/letter.md").read_text(encoding="utf-8")
     assert written == "# Una carta\n\nLa casa *roja* tiene 12 ventanas.\n\n**No** vendremos el lunes.\n"
@@ -103,7 +103,7 @@ def test_a_model_that_lost_a_negation_gets_that_as_feedback_and_does_better(lett
     first, again = [one for one in asked if one.get("text", "").startswith("We will")]
     assert "previous" not in first
     assert again["previous"] == "**Vendremos** el lunes."
-    assert any("negation" in said.lower() or "denie" in said.lower() for said in again["findings"])
+    assert any("negation" in output.lower() or "denie" in output.lower() for output in again["findings"])
 
 
 def test_the_prompt_for_a_model_has_neighbours_terms_and_style(letter):
@@ -130,4 +130,4 @@ def test_the_key_of_an_endpoint_is_in_no_file_of_a_run(letter):
     files = [path for path in run.folder.rglob("*") if path.is_file()]
     assert len(files) > 10
     assert [path for path in files if KEY.encode() in path.read_bytes()] == []
-    assert KEY not in run.said
+    assert KEY not in run.output

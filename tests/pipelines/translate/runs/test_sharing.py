@@ -42,13 +42,13 @@ def shared(postgres, tmp_path):
 def worker(workspace, url):
     """A worker of nobody's: started as on another machine that has the run's folder."""
     path = workspace.folder / "elsewhere"
-    told_so = {"LEASEHOLD_TRANSLATE_DIR": str(workspace.run_folder), **({"LEASEHOLD_URL": url} if url else {})}
-    with path.open("wb") as said:
+    environment = {"LEASEHOLD_TRANSLATE_DIR": str(workspace.run_folder), **({"LEASEHOLD_URL": url} if url else {})}
+    with path.open("wb") as output:
         words = [sys.executable, "-m", "leasehold", "worker", "leasehold.pipelines.translate"]
-        process = subprocess.Popen(words, cwd=ROOT, env=known() | told_so, stdout=said, stderr=said)
+        process = subprocess.Popen(words, cwd=ROOT, env=known() | environment, stdout=output, stderr=output)
     hand = WorkerProcess(process, path)
     try:
-        until(lambda: hand.said(SERVING))
+        until(lambda: hand.has_logged(SERVING))
         yield hand
     finally:
         if hand.running:

@@ -26,7 +26,7 @@ def strict(asked):
     known = {"model", "max_tokens", "messages", "system", "temperature"}
     if set(asked.body) - known or not isinstance(asked.body.get("max_tokens"), int):
         return refusal(400, "invalid_request_error")
-    if [said["role"] for said in asked.body["messages"]] != ["user"] or not isinstance(asked.body["system"], str):
+    if [message["role"] for message in asked.body["messages"]] != ["user"] or not isinstance(asked.body["system"], str):
         return refusal(400, "messages: roles must alternate and begin with user")
     return message(GOOD, tokens=(90, 21))
 

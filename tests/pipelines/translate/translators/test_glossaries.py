@@ -47,9 +47,9 @@ BAD = {
 
 @pytest.mark.parametrize("name", BAD)
 def test_what_is_no_glossary_is_refused_with_its_place(tmp_path, name):
-    file, content, said = BAD[name]
+    file, content, reason = BAD[name]
     (tmp_path / file).write_bytes(content)
-    with pytest.raises(GlossaryInvalid, match=said):
+    with pytest.raises(GlossaryInvalid, match=reason):
         read_glossary(tmp_path / file)
 
 

@@ -43,7 +43,7 @@ def test_a_question_has_the_shape_of_the_interface_and_its_answer_is_counted():
     assert asked.headers["authorization"] == f"Bearer {KEY}"
     assert asked.headers["content-type"] == "application/json"
     assert asked.body["model"] == "some-model"
-    assert [said["role"] for said in asked.body["messages"]] == ["system", "user"]
+    assert [message["role"] for message in asked.body["messages"]] == ["system", "user"]
     shape = asked.body["response_format"]
     assert (shape["type"], shape["json_schema"]["strict"]) == ("json_schema", True)
     assert shape["json_schema"]["schema"]["required"] == ["translation"]
@@ -63,7 +63,7 @@ def test_a_prompt_holds_glossary_style_neighbours_and_findings_and_the_text_only
             findings=("negation lost",),
             attempt=2,
         )
-    system, user = (said["content"] for said in server.asked[0].body["messages"])
+    system, user = (message["content"] for message in server.asked[0].body["messages"])
     assert json.loads(user) == {
         "text": text,
         "before": "It was late.",
@@ -209,7 +209,7 @@ def test_a_slow_answer_is_given_up_in_time_also_when_it_comes_in_crumbs():
 
 
 def test_an_answer_that_is_cut_off_on_the_line_may_be_tried_again():
-    failed = failure_of(Reply(200, good().body[:30], told=len(good().body)))
+    failed = failure_of(Reply(200, good().body[:30], declared_length=len(good().body)))
     assert isinstance(failed, Transient)
     assert failed.error_class == "ENDPOINT_UNREACHABLE"
 

@@ -27,8 +27,10 @@ def assessment(*findings, adequacy=40, fluency=90):
     return {"adequacy": adequacy, "fluency": fluency, "findings": list(findings)}
 
 
-def review(said, subject=SUBJECT, **options):
-    with EndpointServer(lambda _: completion(said if isinstance(said, str) else json.dumps(said))) as server:
+def review(judgement, subject=SUBJECT, **options):
+    with EndpointServer(
+        lambda _: completion(judgement if isinstance(judgement, str) else json.dumps(judgement))
+    ) as server:
         reviewer = ModelReviewer(make_endpoint(f"openai:judge@{server.base}/v1"), **options)
         return reviewer.review(subject), server.asked
 
@@ -53,7 +55,7 @@ def test_a_quote_is_found_in_code_points_and_one_that_is_not_there_has_no_place(
 
 def test_the_reviewer_gets_source_candidate_glossary_and_what_was_to_be_kept_as_material():
     _, (asked,) = review(assessment())
-    system, user = (said["content"] for said in asked.body["messages"])
+    system, user = (judgement["content"] for judgement in asked.body["messages"])
     assert json.loads(user) == {
         "source": SUBJECT.source,
         "candidate": SUBJECT.candidate,
@@ -64,7 +66,7 @@ def test_the_reviewer_gets_source_candidate_glossary_and_what_was_to_be_kept_as_
 
 
 @pytest.mark.parametrize(
-    "said",
+    "judgement",
     [
         "fine",
         "{}",
@@ -76,9 +78,9 @@ def test_the_reviewer_gets_source_candidate_glossary_and_what_was_to_be_kept_as_
         assessment() | {"more": 1},
     ],
 )
-def test_a_judgement_of_another_shape_is_a_bad_answer(said):
+def test_a_judgement_of_another_shape_is_a_bad_answer(judgement):
     with pytest.raises(Transient) as failed:
-        review(said)
+        review(judgement)
     assert failed.value.error_class == "BAD_ANSWER"
 
 

@@ -24,14 +24,14 @@ def test_nothing_coming_back_is_a_note_and_no_adequacy():
 
 
 def test_marks_of_unknown_words_are_not_translated_back():
-    heard: list[str] = []
+    texts: list[str] = []
 
     def back(text):
-        heard.append(text)
+        texts.append(text)
         return "x"
 
     BackReviewer(back).review(subject("a watery part", "una *watery parte"))
-    assert heard == ["una  watery parte"]
+    assert texts == ["una  watery parte"]
 
 
 def test_texts_without_words_are_not_translated_back():

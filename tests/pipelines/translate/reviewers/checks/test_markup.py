@@ -21,7 +21,7 @@ def test_the_same_markup_around_other_words_is_nothing_to_object_to(source, cand
 
 
 @pytest.mark.parametrize(
-    ("source", "candidate", "said"),
+    ("source", "candidate", "ending"),
     [
         ("A *red* house.", "Una casa ** roja.", "-1 em."),
         ("A red house.", "Una *casa* roja.", "+1 em."),
@@ -30,11 +30,11 @@ def test_the_same_markup_around_other_words_is_nothing_to_object_to(source, cand
         (POEM, "Eres viejo,\\\n\\\nPadre William, dijo el joven.", "-1 hardbreak."),
     ],
 )
-def test_markup_that_is_lost_or_new_is_critical(source, candidate, said):
+def test_markup_that_is_lost_or_new_is_critical(source, candidate, ending):
     """Two hard breaks side by side are one when the document is written: an empty line would end the paragraph."""
     (finding,) = review_markup(source, candidate, "markdown").findings
     assert (finding.code, finding.severity) == ("markup_changed", "critical")
-    assert finding.message.endswith(said)
+    assert finding.message.endswith(ending)
 
 
 def test_other_formats_have_no_markup_of_this_kind():
