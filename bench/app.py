@@ -1,4 +1,4 @@
-"""The app whose jobs are measured: one does nothing, one tells when it started, one has ten effects."""
+"""The app whose jobs are measured: one does nothing, one reports when it started, one has ten effects."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ async def noop() -> None:
 
 @app.job(queue="latency")
 async def stamp() -> dict[str, int]:
-    """Tell when it started."""
+    """Report when it started."""
     return {"started": time.time_ns()}
 
 

@@ -1,7 +1,7 @@
 """Measure how fast a run folder is checked: `python -m bench.contracts`. Exits 1 below the goal.
 
 The folder holds what a translation leaves: of each paragraph several states, a score, a review with findings and a
-candidate, and for every tenth a place in the queue of rework. Beside it, in the same run, the same bytes are only
+candidate, and for every tenth a place in the queue of rework. For comparison, in the same run, the same bytes are only
 parsed, line by line, by msgspec and by the standard library.
 """
 

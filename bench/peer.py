@@ -44,7 +44,7 @@ class Variant:
 
     @property
     def arguments(self) -> list[str]:
-        """What the script is told."""
+        """The environment of the script."""
         options = {"flying": self.flying, "threads": self.threads, "pool": self.pool, "poll": self.poll}
         return [self.way, *(f"--{name}={value}" for name, value in options.items())]
 

@@ -2,7 +2,7 @@
 
 The same chapter goes through Apertium, kept running, in four ways: asked in a loop; the same with every review and
 rework but without the engine; and as `leasehold translate` does it, with one paragraph at a time and with four. Rounds
-alternate between them, so that whatever else the machine does falls on all. Of the engine's runs two rates are told:
+alternate between them, so that whatever else the machine does falls on all. Two rates of the engine's runs are given:
 from the first paragraph's end to the last one's, and of the whole command, whose processes start and whose files are
 written.
 """

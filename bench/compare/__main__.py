@@ -30,7 +30,7 @@ SETTINGS = ("fsync", "synchronous_commit", "full_page_writes", "wal_level", "sha
 
 
 def facts(size: Size, lands: Ground) -> dict[str, Any]:
-    """Return what the figures depend on, and nothing that tells whose machine it is."""
+    """Return what the figures depend on, and nothing that identifies the machine."""
     asked = lands.place("postgres")
     settings = {name: asked.sql(f"SHOW {name}")[0][0] for name in SETTINGS}
     found = {

@@ -29,7 +29,7 @@ STYLE = """
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One bar. `value` is None where nobody knows where it ends, and `text` says why; it is longer than `limit`."""
+    """One bar. `value` is None where its end is unknown, and `text` has the reason; it is longer than `limit`."""
 
     name: str
     value: float | None

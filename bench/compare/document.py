@@ -53,14 +53,14 @@ def number(value: float | None, digits: int) -> str:
 
 
 def middle(summary: Summary, metric: Metric) -> str:
-    """Return a median, with a star if there is something to say about it, or the limit that passed first."""
+    """Return a median, with a star if it has a remark, or the limit that passed first."""
     if summary.median is None:
         return summary.note
     return number(summary.median, metric.digits) + (" *" if summary.note else "")
 
 
 def noted(summary: Summary | None, repeats: int) -> Summary | None:
-    """Add to what there is to say that some repeats are missing."""
+    """Add to the remarks that some repeats are missing."""
     if summary is None or summary.count >= repeats:
         return summary
     sentence = f"{summary.count} of {repeats} repeats"
@@ -162,7 +162,7 @@ def markdown(results: Results) -> str:
 
 def _head(results: Results) -> str:
     facts = results.facts
-    kind = "**A quick run, to see that everything works; its figures say little.**" if facts["is_quick"] else ""
+    kind = "**A quick run, to see that everything works; its figures mean little.**" if facts["is_quick"] else ""
     settings = ", ".join(f"`{name}` {value}" for name, value in facts["postgres_settings"].items())
     machine = f"{facts['cores']} cores, {facts['memory_gib']} GiB, {facts['system']}, Python {facts['python']}"
     return f"""# Leasehold compared with other job engines

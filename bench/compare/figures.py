@@ -11,7 +11,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One measurement of one metric. `value` is None where a limit passed first; `note` says which."""
+    """One measurement of one metric. `value` is None where a limit passed first; `note` names it."""
 
     database: str
     peer: str

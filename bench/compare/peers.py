@@ -1,4 +1,4 @@
-"""Who is measured: what is installed, which script speaks for it, and how its tables say that work is done.
+"""Who is measured: what is installed, which script runs it, and how its tables show that work is done.
 
 `busy` is asked when all jobs have run: is anything not settled yet? `done` counts the settled. `history` puts settled
 rows into the peer's own tables, by INSERT: its own means would take hours for some.
@@ -46,7 +46,7 @@ class Peer:
     # What its script reads, and which workloads alone are measured (empty: all): for an engine that is there twice.
     environment: tuple[tuple[str, str], ...] = ()
     only: tuple[str, ...] = ()
-    # What there is to say where a workload cannot be measured: its name, and why.
+    # Why a workload cannot be measured: its name, and the reason.
     lacks: dict[str, str] = field(default_factory=dict)
 
     @property

@@ -35,7 +35,7 @@ class Start:
 
 
 class Role:
-    """One process, and what it says."""
+    """One process, and its messages."""
 
     def __init__(self, peer: Peer, place: Place, *role: str, environment: Environment = ()) -> None:
         self.peer = peer
@@ -59,12 +59,12 @@ class Role:
         threading.Thread(target=self._listen, daemon=True).start()
 
     def ask(self, timeout: float = ANSWER_SECONDS, **command: object) -> dict[str, Any]:
-        """Say something and return the answer."""
+        """Send a command and return the answer."""
         self.send(**command)
         return self.answer(timeout)
 
     def send(self, **command: object) -> None:
-        """Say something that has no answer."""
+        """Send a command that has no answer."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(json.dumps(command) + "\n")
@@ -108,7 +108,7 @@ class Role:
                 _close(stream)
 
     def receive(self, message: dict[str, Any]) -> None:
-        """Take what the process said."""
+        """Take a message of the process."""
         self.answers.put(message)
 
     def _listen(self) -> None:
@@ -120,17 +120,17 @@ class Role:
 
 
 def _is_spoken(line: str) -> bool:
-    """Tell what is said from what a peer prints."""
+    """Whether a line is a message, and not something that a peer prints."""
     return line.startswith("{")
 
 
 def _close(stream: Any) -> None:
-    with suppress(BrokenPipeError):  # what was still to be said to a process that is gone
+    with suppress(BrokenPipeError):  # what was still to be sent to a process that is gone
         stream.close()
 
 
 class Worker(Role):
-    """A process that runs jobs; `started` is shared with whoever waits for jobs to start."""
+    """A process that runs jobs; `started` is shared with those that wait for jobs to start."""
 
     def __init__(
         self, peer: Peer, place: Place, mode: str, started: SimpleQueue[Start], environment: Environment = ()

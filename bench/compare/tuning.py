@@ -2,7 +2,7 @@
 
 Each argument is one setting, as environment variables that the peer's script reads; without any, those written down
 here are tried. All are tried in turn with the defaults of the script, several times, so that a busy machine is
-busy for all of them. What is clearly fastest becomes the script's default; within the spread, what its documents say.
+busy for all of them. What is clearly fastest becomes the script's default; within the spread, what its documents name.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is measured of a peer, one function each. Each takes a fresh place unless it says otherwise.
+"""What is measured of a peer, one function each. Each takes a fresh place unless its docstring names another.
 
 A drain counts from the first handler that starts to the moment when the peer's own tables hold nothing unsettled, and
 fails unless every job ran exactly once. One that takes far longer than planned is stopped, and its rate is that of the
@@ -51,7 +51,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A figure, and what is to be said about it."""
+    """A figure, and a remark on it."""
 
     value: float
     note: str = ""
@@ -71,7 +71,7 @@ class Load:
 
     @property
     def mode(self) -> str:
-        """What the worker is told."""
+        """The options of the worker."""
         return "throughput" if self.kind == "noop" else "steps"
 
 
@@ -174,7 +174,7 @@ def _drain(
         if not _await_all(group, count):
             return _stopped(group, count)
         end = _await_settled(subject, place, group)
-        time.sleep(0.1)  # what ran twice would be told now
+        time.sleep(0.1)  # what ran twice would be reported now
         if group.ran != count:
             raise RoleFailed(f"{group.ran} runs of {count} jobs")
         taken = (end - group.first) / 1e9
@@ -185,7 +185,7 @@ def _drain(
 
 
 def _fill(place: Place, client: Role, load: Load) -> None:
-    """Submit, and have the planner know what autovacuum would tell it of tables that are not as new as these."""
+    """Submit, and give the planner the statistics that autovacuum would have made of older tables."""
     client.ask(do="bulk", kind=load.kind, count=load.count)
     if place.database == "postgres":
         place.sql("ANALYZE")
@@ -214,7 +214,7 @@ def _await_settled(subject: Subject, place: Place, group: WorkerGroup) -> int:
     busy = subject.peer.ledgers[subject.database].busy
     deadline = time.monotonic() + START_SECONDS_MAX
     with _asking(place) as ask:
-        asked = time.time_ns()  # an answer tells how things were when it was asked for
+        asked = time.time_ns()  # an answer shows the state at the time of the question
         while ask(busy):
             group.check()
             if time.monotonic() > deadline:
@@ -234,7 +234,7 @@ def _asking(place: Place) -> Iterator[Callable[[str], bool]]:
 
 
 def make_history(subject: Subject, place: Place, settled: int) -> str:
-    """Fill a place with settled rows, and say how and how many."""
+    """Fill a place with settled rows, and return how and how many."""
     with roles.client(subject.peer, place):
         for statement in subject.peer.ledgers[subject.database].history:
             place.sql(statement.replace("{count}", str(settled)))

@@ -29,7 +29,7 @@ NAME = "benchmark-download.md"
 
 
 def facts(size: Size) -> dict[str, Any]:
-    """Return what the figures depend on, and nothing that tells whose machine it is."""
+    """Return what the figures depend on, and nothing that identifies the machine."""
     nginx, aria, wget = (tool(name) for name in ("nginx", ARIA, WGET))
     return {
         "date": dt.datetime.now(dt.UTC).strftime("%Y-%m-%d %H:%M UTC"),

@@ -43,7 +43,7 @@ def titles(results: Results) -> dict[str, str]:
 
 
 def rate(results: Results, workload: str, seconds: float) -> str:
-    """Say how fast that is."""
+    """Return the speed as text."""
     match workload:
         case "small":
             return f"{results.facts['files'] / seconds:,.0f} files/s"

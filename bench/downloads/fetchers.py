@@ -86,7 +86,7 @@ def fetch(fetcher: Fetcher, matter: Matter) -> float:
     """Fetch everything into a fresh folder and return the seconds it took; `Wrong` if a byte is not as it should be.
 
     A folder of many files goes with the source's, at the end: ext4 looks past what was deleted in the last minutes when
-    it makes a file, and whoever comes after a deletion of thousands would pay for that.
+    it makes a file, and the next tool after a deletion of thousands would pay for that.
     """
     folder = Path(tempfile.mkdtemp(prefix="fetched-", dir=matter.addresses.parent))
     for _ in range(fetcher.before):

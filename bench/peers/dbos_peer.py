@@ -4,7 +4,7 @@ From its docs: "Queues & Concurrency", "Configuration" (pool, threads, no ping b
 `enqueue_in_transaction` of DBOSClient for many at a time, an `executor_id` for each of two processes. With its own
 settings there is one id, and pending workflows are recovered when a process with that id starts, not while it runs.
 Workflows of steps come from the queue or are started by their worker ("Workflows": `start_workflow` on threads,
-`start_workflow_async` on an event loop): DBOS_STEPS says which. On SQLite its default is a rollback journal with
+`start_workflow_async` on an event loop): DBOS_STEPS selects one. On SQLite its default is a rollback journal with
 `synchronous` FULL; the file is put into WAL mode first, in its favour.
 """
 

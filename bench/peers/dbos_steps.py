@@ -44,12 +44,12 @@ async def ten_async() -> None:
 
 
 def names(prefix: str, count: int) -> Iterator[str]:
-    """Name workflows, so that warm-up and measurement can be told apart."""
+    """Name workflows, so that warm-up and measurement can be distinguished."""
     return (f"{prefix}-{number:06d}" for number in range(count))
 
 
 def start_all(prefix: str, count: int) -> None:
-    """Start sync workflows and wait for them; `max_executor_threads` says how many run at once."""
+    """Start sync workflows and wait for them; `max_executor_threads` is how many run at once."""
     handles = []
     for name in names(prefix, count):
         with SetWorkflowID(name):

@@ -52,7 +52,7 @@ class Client:
 
 
 async def connect() -> Queries:
-    # To this driver a host in the address says more than the socket after it.
+    # This driver prefers a host in the address to the socket after it.
     return Queries(AsyncpgDriver(await asyncpg.connect(speech.URL.replace("@localhost/", "@/"))))
 
 

@@ -1,7 +1,7 @@
 """What every process of the side-by-side benchmark speaks: JSON, one object a line. Standard library only.
 
-A client obeys `setup`, `bulk` and `single`. A worker says that it is ready, waits for `go` (with how many jobs there
-are, for a worker that starts them itself), runs until it is killed, and tells every few milliseconds how many jobs ran.
+A client obeys `setup`, `bulk` and `single`. A worker reports that it is ready, waits for `go` (with how many jobs there
+are, for a worker that starts them itself), runs until it is killed, and reports the jobs run every few milliseconds.
 It ends when its input does, so none outlives the benchmark.
 The peer script that imports it runs in its peer's own environment, with nothing of ours installed.
 """
@@ -71,7 +71,7 @@ def send(**what: object) -> None:
 
 
 def commands() -> Iterator[dict[str, Any]]:
-    """Yield what is said to this process."""
+    """Yield the commands sent to this process."""
     for line in sys.stdin:
         yield json.loads(line)
 
@@ -95,11 +95,11 @@ class Tally:
         self.ran += 1
 
     def started(self, kind: str) -> None:
-        """Tell at once that a job started."""
+        """Report at once that a job started."""
         send(started=time.time_ns(), kind=kind)
 
     def report_counts(self) -> None:
-        """Tell how many ran, until the process ends."""
+        """Report how many ran, until the process ends."""
         reported = 0
         while True:
             time.sleep(TICK_SECONDS)

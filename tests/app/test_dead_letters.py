@@ -194,10 +194,10 @@ def test_an_effect_in_doubt_is_answered_by_a_person_and_then_the_task_goes_on(ap
         app.deadletters.answer(letter.id, doubtful.key[:4], happened=True)
     with pytest.raises(EffectSettled):
         app.deadletters.answer(letter.id, "f" * 20, happened=True)
-    app.deadletters.answer(letter.id, doubtful.key[:12], happened=happened, result="by hand" if happened else None)
+    app.deadletters.answer(letter.id, doubtful.key[:12], happened=happened, result="manually" if happened else None)
     app.deadletters.revive(letter.id)
     app.drain(timeout=60)
-    assert app.get(letter.job_id).output == ("by hand" if happened else "sent")
+    assert app.get(letter.job_id).output == ("manually" if happened else "sent")
     assert acted == ([] if happened else [3])
 
 

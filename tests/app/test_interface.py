@@ -36,7 +36,7 @@ def test_a_job_gets_its_payload_as_arguments_and_the_task_only_if_it_asks(app):
 def test_async_and_sync_handlers_run_and_are_still_plain_functions(app):
     @app.job()
     async def on_the_loop():
-        """Say where it runs."""
+        """Return where it runs."""
         return threading.current_thread().name
 
     @app.job(name="on-a-thread")
@@ -47,7 +47,7 @@ def test_async_and_sync_handlers_run_and_are_still_plain_functions(app):
     app.drain()
     assert loop.output != thread.output != threading.current_thread().name
     assert on_a_thread() == threading.current_thread().name
-    assert on_the_loop.__doc__ == "Say where it runs."
+    assert on_the_loop.__doc__ == "Return where it runs."
     assert thread.kind == "on-a-thread"
 
 

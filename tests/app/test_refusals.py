@@ -1,4 +1,4 @@
-"""What bad input gets: a typed error with a stable code and a sentence that says what to do, and nothing written."""
+"""What bad input gets: a typed error with a stable code and a sentence on what to do, and nothing written."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The measurement of contracts measures what it says: every row of a run in order, and a goal that can be missed."""
+"""The measurement of contracts measures what it claims: every row of a run in order, and a goal that can be missed."""
 
 from bench import contracts
 from bench.report import Report

@@ -1,4 +1,4 @@
-"""The measurement of translations measures what it says: the same paragraphs in every way."""
+"""The measurement of translations measures what it claims: the same paragraphs in every way."""
 
 import pytest
 

@@ -92,12 +92,12 @@ def verdict(storm: Storm) -> Proof:
 
 
 def late(proof: Proof, *, owed: int, long: bool) -> list[str]:
-    """Tell what is wrong with the re-pickups: too few for the faults, or, in a long storm, too late."""
+    """Return what is wrong with the re-pickups: too few for the faults, or, in a long storm, too late."""
     found, p99, reclaimed = [], proof.repickups.p99, proof.counts["reclaimed"]
     if reclaimed < owed:
         found.append(f"L1: {owed} faults took leases, and {reclaimed} leases were taken back")
     if p99 is None and (owed or (long and not proof.spared)):
-        found.append("L1: nothing was picked up again, and nobody says why")
+        found.append("L1: nothing was picked up again, and no reason is given")
     bound = proof.lease_seconds + REPICKUP_SECONDS
     if long and p99 is not None and p99 > bound:
         found.append(f"L1: p99 of re-pickup is {p99:.2f} s, its bound {bound:g} s")

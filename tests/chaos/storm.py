@@ -30,7 +30,7 @@ CLAIM_SECONDS = 4.0
 
 
 def host_clock() -> int:
-    """Tell the time of this host, which is that of a database on it whose clock nobody has moved."""
+    """Return the time of this host, which is that of a database on it whose clock nobody has moved."""
     return time.time_ns() // 1_000
 
 
@@ -42,9 +42,9 @@ def last_until(moment: float) -> None:
 class Storm:
     """One run. `lease`: of every task.
 
-    `long`: p99 of re-pickup is held against its bound, and there are some, unless `spared` says in a sentence why there
+    `long`: p99 of re-pickup is held against its bound, and there are some, unless `spared` is a sentence on why there
     need be none. `patient`: relays keep a delivery for their two minutes and not for a few seconds, as in every long
-    storm of which nothing else is said. `direct`: the way to the database for those who judge, where the workers' own
+    storm with no other setting. `direct`: the way to the database for those who judge, where the workers' own
     goes through something else.
     """
 

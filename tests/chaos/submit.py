@@ -1,4 +1,4 @@
-"""The submitter of a storm: one job after another, each witnessed when it is answered, until it is told to stop.
+"""The submitter of a storm: one job after another, each witnessed when it is answered, until it is asked to stop.
 
 It may be killed and started again: it goes on after the last job that was answered, and the one in between has a key.
 """

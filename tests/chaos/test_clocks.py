@@ -27,7 +27,7 @@ PLACES = ("/usr/lib/*/faketime/libfaketime.so.1", "/usr/lib/faketime/libfaketime
 
 
 def database_now(url: str) -> int:
-    """Tell the time by the clock that decides."""
+    """Return the time by the clock that decides."""
     if not url.startswith("sqlite"):
         return int(rows(url, "SELECT leasehold_now()")[0][0])
     anchor = sqlite_clock.decode(rows(url, "SELECT value FROM meta WHERE name = 'clock'")[0][0])
@@ -36,7 +36,7 @@ def database_now(url: str) -> int:
 
 @pytest.fixture
 def make_clock_storm(make_storm, url):
-    """Makes a storm in which the time is told by the database."""
+    """Makes a storm that takes its time from the database."""
 
     def make(name: str, **options) -> Storm:
         storm = make_storm(name, url, lease=5.0, **options)
@@ -61,7 +61,7 @@ class ClockedWorker:
         os.replace(draft, self._path)  # noqa: PTH105 — there whole at any moment
 
     def has_reported(self, seconds: int) -> bool:
-        """Whether the process has been told this time, since it was set."""
+        """Whether the process has read this time since it was set."""
         reported = self._path.with_name(f"{self._path.name}-seen-{self.process.pid}")
         return reported.exists() and reported.read_text() == str(seconds)
 

@@ -35,7 +35,7 @@ class Cutter:
         storm.prepare()
 
     def run(self, chosen: Direction | str, number: int) -> bool:
-        """Run once while the line is cut at this message; tell whether the message came."""
+        """Run once while the line is cut at this message; return whether the message came."""
         before = self.proxy.cuts
         self.proxy.arm(chosen, number)
         hand = self.storm.processes.run("tests.chaos.once", str(self.runs))
@@ -45,7 +45,7 @@ class Cutter:
         return self.proxy.cuts > before
 
     def cut(self, chosen: Direction | str, number: int) -> bool:
-        """Cut at this message, in as many runs as it takes until one has it; tell whether one had."""
+        """Cut at this message, in as many runs as it takes until one has it; return whether one had."""
         return any(self.run(chosen, number) for _ in range(TRIES))
 
     def cut_at_every_message(self, direction: Direction) -> int:

@@ -28,7 +28,7 @@ def dialect() -> str:
 
 
 def failures(storm: Storm) -> int:
-    """Count the times that a part of a worker said that the database did not do what it was told."""
+    """Count the times that a part of a worker reported a failing database."""
     words = ("DATABASE_UNAVAILABLE", "DatabaseUnavailable")
     return sum(hand.log.count(word) for hand in storm.processes.all for word in words)
 

@@ -1,4 +1,4 @@
-"""What a storm is held against besides the oracle: how soon what it took from its workers was picked up again."""
+"""What a storm is checked for in addition to the oracle: how soon what it took from its workers was picked up again."""
 
 import pytest
 
@@ -74,6 +74,6 @@ def test_l1_a_storm_whose_faults_take_leases_has_repickups(long):
 
 
 def test_l1_a_long_storm_without_repickups_names_the_reason():
-    assert "nobody says why" in late(proof_of([]), owed=0, long=True)[0]
+    assert "no reason is given" in late(proof_of([]), owed=0, long=True)[0]
     assert late(proof_of([], spared="Nobody is lost."), owed=0, long=True) == []
     assert late(proof_of([9.0], spared="Nobody is lost."), owed=0, long=True) != []

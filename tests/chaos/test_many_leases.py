@@ -38,7 +38,7 @@ class Timed:
 
 
 class Holder:
-    """Holds leases by hand, and witnesses what it does with them."""
+    """Holds leases manually, and witnesses what it does with them."""
 
     def __init__(self, store: Store) -> None:
         self.store = store

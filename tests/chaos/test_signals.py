@@ -50,14 +50,14 @@ def test_a_worker_that_dies_by_itself_fails_the_storm_and_its_last_words_are_sho
     storm.begin(workers=1)
     failing = storm.processes.start_worker({"STORM_EXIT": "3"})
     assert failing.end() == 3
-    with pytest.raises(RuntimeError, match=r"ended with 3 by itself:[^$]*told to end with 3"):
+    with pytest.raises(RuntimeError, match=r"ended with 3 by itself:[^$]*asked to end with 3"):
         storm.progress(3)
-    with pytest.raises(AssertionError, match=r"ended with 3 by itself:[^$]*told to end with 3"):
+    with pytest.raises(AssertionError, match=r"ended with 3 by itself:[^$]*asked to end with 3"):
         check_storm(storm)
 
 
 def stop(storm: Storm, *, anywhere: bool) -> bool:
-    """Stop a worker until its leases were taken by others, then let it go on and find that out; tell if there were any.
+    """Stop a worker until others took its leases, then let it go on and find that out; return whether it had any.
 
     A stopped writer of SQLite stops every other, which is no lease's doing: such a one is let go at once. So is one
     that has a transaction of PostgreSQL open, unless the storm strikes `anywhere`.

@@ -1,4 +1,4 @@
-"""Starts one worker of a storm: `python -m tests.chaos.work '{"concurrency": 5}'`, on a bad disk or clock if told."""
+"""Starts one worker of a storm: `python -m tests.chaos.work '{"concurrency": 5}'`, maybe on a bad disk or clock."""
 
 import contextlib
 import json
@@ -21,9 +21,9 @@ RETRY_SECONDS = 0.1
 
 
 class ShiftedClock:
-    """This process's wall clock, off by what a file says at the moment; what the database says is not changed by it.
+    """This process's wall clock, shifted by the seconds in a file; the clock of the database is not changed by it.
 
-    Beside the file stands, by process, how far off the time was that was told last: so one can see that it has jumped.
+    A second file, one for each process, holds the shift that was read last: it shows that the clock has jumped.
     """
 
     def __init__(self, path: Path) -> None:
@@ -65,7 +65,7 @@ def hasten_relays(seconds: float) -> None:
 
 
 def prepare() -> None:
-    """Do to this process what the storm says, before it does anything else."""
+    """Set this process up as the storm asks, before it does anything else."""
     if path := os.environ.get("STORM_CLOCK"):
         ShiftedClock(Path(path)).install()
     if "faketime" in os.environ.get("LD_PRELOAD", ""):
@@ -87,7 +87,7 @@ def ignoring_busy_disk() -> Iterator[None]:
 
 
 def work(options: dict[str, Any]) -> None:
-    """Work until told to leave; on a bad disk, where nobody may be able to begin, try that again as a watcher would."""
+    """Work until asked to stop; on a bad disk, where nobody may be able to begin, try that again as a watcher would."""
     from tests.support.apps.chaos import app_of_this_process
 
     pause = threading.Event()

@@ -102,7 +102,7 @@ class StormProcesses:
         return self._start(module, argument, environment, ends_by_itself=True)
 
     def environment_of(self, process: StormProcess) -> dict[str, str]:
-        """Return what a process was given besides what all of them get."""
+        """Return what a process was given on top of what all of them get."""
         return self._own_environments[process.pid]
 
     def _start(

@@ -68,7 +68,7 @@ class Processes:
         self.environment = {**os.environ, "LEASEHOLD_URL": url, "WORKSHOP_FOLDER": str(folder)}
 
     def start(self, *words: object, **options: Any) -> WorkerProcess:
-        """Start `leasehold …`; what it says, on either stream, is its log."""
+        """Start `leasehold …`; what it prints, on either stream, is its log."""
         log = self._folder / f"output-{len(self._hands)}"
         with log.open("wb") as lines:
             settings: dict[str, Any] = {

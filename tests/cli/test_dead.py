@@ -38,7 +38,7 @@ def fail(app, parcel):
 
 
 def test_the_workflow_is_walked_in_its_order(app, gate, letter, command):
-    """S13, S17: each step says what to do next, and the history names the user of the system."""
+    """S13, S17: each step prints what to do next, and the history names the user of the system."""
     refused = command("dead", "revive", letter.id)
     assert refused.exit_code == ExitCode.MISUSE
     assert f"leasehold dead evidence {letter.id}" in refused.stderr

@@ -1,4 +1,4 @@
-"""`deliveries` and `relay`: what operators see of the outbox, and what they say."""
+"""`deliveries` and `relay`: what operators see of the outbox, and how they answer."""
 
 import json
 import signal
@@ -15,7 +15,7 @@ from tests.support.wait import until
 def ids(app):
     """Three deliveries: pending, in doubt, failed."""
     made = write(app.store, *(post(f"{name}@example.org") for name in ("ada", "bob", "eve")))
-    doubt = '{"error_class":"DELIVERY_IN_DOUBT","message":"nobody can tell"}'
+    doubt = '{"error_class":"DELIVERY_IN_DOUBT","message":"nobody knows"}'
     change(app.store, made[1], f"status = 'in_doubt', due_at = NULL, failure = '{doubt}'")
     change(app.store, made[2], "status = 'failed', due_at = NULL")
     return made
@@ -39,7 +39,7 @@ def test_the_list_for_people_shows_what_waits_for_them_and_what_nobody_sends(app
     result = command("deliveries")
     head, *lines = result.stdout.splitlines()
     assert head.split()[:4] == ["ID", "STATUS", "SUBJECT", "RECIPIENT"]
-    assert "DELIVERY_IN_DOUBT: nobody can tell" in lines[1]
+    assert "DELIVERY_IN_DOUBT: nobody knows" in lines[1]
     assert "no relay seems to have it" in result.stderr
 
 
@@ -57,11 +57,11 @@ def test_one_delivery_is_shown_with_its_message_and_the_answers_given(command, i
 
 def test_one_delivery_is_shown_with_its_first_doubt_and_who_had_it_looked_up(app, command, ids):
     first = '{"error_class":"DELIVERY_MAY_BE_SENT","message":"cut off"}'
-    doubt = f'{{"error_class":"DELIVERY_IN_DOUBT","message":"cannot tell","first_doubt":{first}}}'
+    doubt = f'{{"error_class":"DELIVERY_IN_DOUBT","message":"does not know","first_doubt":{first}}}'
     change(app.store, ids[1], f"failure = '{doubt}'")
     app.store.deliveries.reconcile(["mail"], "ada", ids[1])
     shown = command("deliveries", "show", ids[1]).stdout
-    assert "  failure    DELIVERY_IN_DOUBT: cannot tell\n  doubt      DELIVERY_MAY_BE_SENT: cut off\n" in shown
+    assert "  failure    DELIVERY_IN_DOUBT: does not know\n  doubt      DELIVERY_MAY_BE_SENT: cut off\n" in shown
     assert "  looked up  by ada at " in shown
     assert "answered" not in shown
     plain = found(command("deliveries", "show", ids[1], "--json"))

@@ -1,4 +1,4 @@
-"""What goes wrong is one line with a code that stays, and an exit code that says who must act."""
+"""What goes wrong is one line with a code that stays, and an exit code that shows who must act."""
 
 import os
 import subprocess

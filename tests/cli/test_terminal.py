@@ -156,7 +156,7 @@ def terminal_lines(processes, *words: str, columns: int) -> list[str]:
 def read_terminal(descriptor: int) -> bytes:
     try:
         return os.read(descriptor, 65536)
-    except OSError:  # Linux says so when nobody is left at the other end
+    except OSError:  # Linux raises this when nobody is left at the other end
         return b""
 
 

@@ -1,4 +1,4 @@
-"""`leasehold contracts check`: what it says, and with what it ends."""
+"""`leasehold contracts check`: its output and its exit code."""
 
 import json
 import os

@@ -59,7 +59,7 @@ def await_journal(workers, segments):
 
 
 def test_s7_a_pipeline_goes_on_where_its_killed_workers_left_it(app, workers, url):
-    """Segments are numbered without gaps and each has one outcome, whoever made and ran them."""
+    """Segments are numbered without gaps and each has one outcome, no matter which workers made and ran them."""
     workers.start()
     jobs = app.submit_many("film", [{"scenes": 20}] * 4)
     for count in (15, 30, 45):
@@ -116,7 +116,7 @@ def test_s2_one_worker_that_overslept_holds_attempt_two_while_attempt_one_still_
 
 
 class Submitter(threading.Thread):
-    """Submits one job after another, each acknowledged before the next, until it is told to stop."""
+    """Submits one job after another, each acknowledged before the next, until it is asked to stop."""
 
     def __init__(self, app):
         super().__init__()

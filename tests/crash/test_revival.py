@@ -8,7 +8,7 @@ from tests.support.wait import until
 
 
 def killed(workers, module, *words):
-    """Run a process that is killed the moment it comes to the place it is told."""
+    """Run a process that is killed the moment it comes to the given place."""
     assert workers.run(module, *words).end() == -9
 
 

@@ -1,4 +1,4 @@
-"""What the code does not say of itself: sentences for the reference. The tests check that each name exists."""
+"""What the code cannot state itself: sentences for the reference. The tests check that each name exists."""
 
 from leasehold.model.journal.event import Name as EventName
 

@@ -239,7 +239,7 @@ def errors_page() -> str:
     parts = [
         "# Error codes",
         HEAD,
-        "`error.code` is stable. The base class tells who must act; it decides the exit code.\n",
+        "`error.code` is stable. The base class shows who must act; it decides the exit code.\n",
     ]
     rows = [
         (f"`{cls.code}`", f"`{cls.__name__}`", f"`{_base(cls)}`", str(int(exit_code_of(cls()))), sentence(cls))

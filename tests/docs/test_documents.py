@@ -1,4 +1,4 @@
-"""The documents' code runs, and prints what they say it prints."""
+"""The documents' code runs, and prints what they show."""
 
 import os
 import re

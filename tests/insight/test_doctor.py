@@ -1,4 +1,4 @@
-"""What the doctor says of each sign, and of a database whose workers died."""
+"""What the doctor reports on each symptom, and on a database whose workers died."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the journal says of each task, counted by the database: the ground under the tour's verdict."""
+"""What the journal holds about each task, counted by the database: the basis of the tour's verdict."""
 
 from leasehold import canonical
 from leasehold.model import lease as endings

@@ -1,4 +1,4 @@
-"""Strict JSON: one text per value, and a typed refusal that says where and why."""
+"""Strict JSON: one text per value, and a typed refusal with the place and the reason."""
 
 import datetime as dt
 import json

@@ -11,11 +11,11 @@ from leasehold.model.failure.verdict import Verdict
 
 
 class Declined(Exception):
-    """The customer's bank says no."""
+    """The customer's bank refuses."""
 
 
 class DeclinedForNow(Declined):
-    """The customer's bank says not today."""
+    """The customer's bank refuses for today."""
 
 
 def judged(error, failures):

@@ -153,7 +153,7 @@ def test_texts_that_databases_refuse_are_kept_cleaned(text):
 
 class Unspeakable(Exception):
     def __str__(self) -> str:
-        raise ValueError("not telling")
+        raise ValueError("no details")
 
 
 class Odd(str):

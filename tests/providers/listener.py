@@ -25,7 +25,7 @@ class Listener:
         raise NotImplementedError
 
     def hang(self) -> None:
-        """Say nothing until the test is over."""
+        """Send nothing until the test is over."""
         self.closing.wait(GUARD_SECONDS)
 
     def _accept(self) -> None:

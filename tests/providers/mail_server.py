@@ -1,4 +1,4 @@
-"""A mail server that follows a script: at any step it says what the test wants, hangs up, or falls silent."""
+"""A mail server that follows a script: at any step it replies as the test wants, hangs up, or falls silent."""
 
 import socket
 import ssl
@@ -30,7 +30,7 @@ DROP, HANG, DROP_IN_THE_BODY = Silence
 
 
 class MailServer(Listener):
-    """Answers as the script says; `commands` and `bodies` are what it heard."""
+    """Answers as the script wants; `commands` and `bodies` are what it received."""
 
     def __init__(self, context: ssl.SSLContext | None = None, /, **script: str | Silence) -> None:
         self.script: dict[str, str | Silence] = {**FINE, **script}

@@ -115,7 +115,7 @@ def test_a_password_that_a_server_repeats_is_not_in_the_reason():
 
 @pytest.mark.parametrize("step", [*STEPS, "dot"])
 def test_a_451_at_any_step_means_not_sent_and_again_later(step):
-    """S14: the server says itself that it has not taken the mail."""
+    """S14: the server itself replies that it has not taken the mail."""
     with MailServer(**{step: "451 greylisted"}) as server, pytest.raises(NotSent, match="451 greylisted") as caught:
         plain(server).send(letter())
     assert caught.value.retry_after == 0

@@ -15,7 +15,7 @@ def plain(server, **options) -> Smtp:
 
 
 def test_a_server_that_takes_the_mail_and_drops_the_connection_leaves_it_in_doubt():
-    """S14: e-mail over plain SMTP cannot be exactly-once; the server has the whole mail and has not said so."""
+    """S14: e-mail over plain SMTP cannot be exactly-once; the server has the whole mail and has not confirmed it."""
     with MailServer(dot=DROP) as server, pytest.raises(MaybeSent, match="its answer did not come"):
         plain(server).send(letter())
     assert len(server.bodies) == 1
@@ -35,7 +35,7 @@ def test_an_answer_that_cannot_be_read_leaves_the_mail_in_doubt(answer):
 
 
 def test_a_line_without_end_for_an_answer_leaves_the_mail_in_doubt():
-    """The library reports such a line as a 500, which would wrongly say that the mail was refused."""
+    """The library reports such a line as a 500, which would wrongly mean that the mail was refused."""
     with MailServer(dot="250 " + "x" * 10_000) as server, pytest.raises(MaybeSent):
         plain(server).send(letter())
 

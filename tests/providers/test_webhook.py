@@ -170,7 +170,7 @@ def test_a_secret_that_a_receiver_repeats_is_not_in_the_reason():
 
 def test_a_timeout_before_anything_was_sent_means_not_sent():
     with socket.socket() as connection, pytest.raises(NotConnected), Deadline(0).guard(connection):
-        raise AssertionError("nothing may be said")
+        raise AssertionError("nothing may be sent")
 
 
 def test_a_letter_goes_by_tls_only_to_the_host_that_the_certificate_names():
@@ -278,7 +278,7 @@ def slow_down(headers) -> Raw:
 
 
 class Dripping(Listener):
-    """Sends one byte of its first line after another, each in time for a time-out that starts anew."""
+    """Sends one byte of its first line after another, each in time for a time-out that starts again."""
 
     def serve(self, connection):
         connection.recv(65_536)

@@ -65,7 +65,7 @@ ERRORS = {
 
 
 def caught(task, name: str) -> dict:
-    """Have an effect fail and tell how the handler takes it."""
+    """Have an effect fail and return how the handler takes it."""
 
     def act():
         error = ERRORS[name]()
@@ -127,7 +127,7 @@ ACTED: list[str] = []
 
 
 def doubtful(word: str) -> None:
-    """An act or a look-up that never tells."""
+    """An act or a look-up that never returns."""
     ACTED.append(word)
     raise InDoubt(word)
 

@@ -67,7 +67,7 @@ def output_of(path: Path) -> dict:
 
 
 def forged(path: Path, folder: Path, change: Callable[[dict], object]) -> Path:
-    """Return the record of one task, with its lines changed, counted and sealed anew."""
+    """Return the record of one task, with its lines changed, counted and sealed again."""
     lines = [json.loads(line) for line in path.read_bytes().splitlines()]
     for fields in lines:
         del fields["hash"]
@@ -150,7 +150,7 @@ def test_a_handler_that_no_longer_catches_it_is_the_divergence(caught):
 
 
 def test_a_record_has_nothing_imported_and_nothing_run(caught, tmp_path, monkeypatch):
-    """The module that it names would be found, and tells if it is imported."""
+    """The module that it names would be found, and records that it is imported."""
     (tmp_path / "evil.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w').close()\nclass Error(ValueError): ...\n")
     monkeypatch.syspath_prepend(str(tmp_path))
 

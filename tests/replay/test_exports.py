@@ -22,7 +22,7 @@ def nulls(value, path="$") -> list[str]:
 
 
 def test_the_same_steps_export_the_same_bytes_from_sqlite_and_postgresql(both_records):
-    """S8: the record does not tell which database it came from."""
+    """S8: the record does not show which database it came from."""
     sqlite, postgres = both_records["sqlite"], both_records["postgres"]
     assert {path.stem for path in sqlite.all()} == set(JOBS)
     for path in sqlite.all():

@@ -44,7 +44,7 @@ def shop(url):
 
 @pytest.mark.parametrize("from_start", [False, True])
 def test_every_epoch_is_on_record_and_the_last_one_replays(shop, tmp_path, from_start):
-    """S5 and S13: the old ends are kept as they were, beside the new."""
+    """S5 and S13: the old ends are kept as they were, next to the new."""
     app, clock = shop.app, Clock(shop.app)
     job = app.submit("film", {"scenes": 3})
     drain(app, clock)

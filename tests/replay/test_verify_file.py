@@ -22,7 +22,7 @@ def changed(records, tmp_path, change, kind="film"):
 
 
 def forged(records, tmp_path, change, kind="film"):
-    """Verify a record that was changed by somebody who made all hashes anew."""
+    """Verify a record that was changed by somebody who computed all hashes again."""
     seal, fresh = HashChain(), HashChain()
     lines = [seal.open(raw) for raw in records[kind].read_bytes().splitlines(keepends=True)]
     path = tmp_path / "forged.ndjson"

@@ -1,4 +1,4 @@
-"""Locks for tests: written by hand, at times of the tests' own."""
+"""Locks for tests: written without the engine, at times of the tests' own."""
 
 import json
 import os

@@ -166,7 +166,7 @@ def target(descriptor):
 
 
 def test_s15_a_guard_that_was_deleted_while_it_was_waited_for_lets_nobody_in(tmp_path):
-    """Whoever waited for the old file waits for the new one then, as everybody who came later."""
+    """A process that waited for the old file then waits for the new one, as every process that came later."""
     release(acquire(tmp_path, "run-1"))
     guard = tmp_path / "RUNNING.guard"
     with ThreadPoolExecutor(1) as pool:

@@ -1,4 +1,4 @@
-"""What a kill leaves at the places where it matters, made by hand: the next start handles it by itself."""
+"""What a kill leaves at the places where it matters, made by the test: the next start handles it by itself."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""What counts as a lock: exactly what the runbook says, and nothing near it."""
+"""What counts as a lock: exactly what the runbook defines, and nothing similar."""
 
 import json
 from typing import Any

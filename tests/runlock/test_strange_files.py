@@ -51,7 +51,7 @@ def ten_megabytes(run_dir):
 
 
 def terabyte(run_dir):
-    """Sparse: whoever read it would be at it for minutes."""
+    """Sparse: reading it would take minutes."""
     with (run_dir / LOCK).open("wb") as made:
         made.truncate(2**40)
 

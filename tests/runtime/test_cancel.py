@@ -1,4 +1,4 @@
-"""Cancelling what runs: the handler is told within seconds, and whatever it returns, the task ends CANCELLED."""
+"""Cancelling what runs: the handler is notified within seconds, and whatever it returns, the task ends CANCELLED."""
 
 import threading
 

@@ -155,7 +155,7 @@ HOSTILE = {
 
 class Unspeakable(Exception):
     def __str__(self):
-        raise ValueError("not telling")
+        raise ValueError("no details")
 
 
 @pytest.mark.parametrize("name", [*HOSTILE, "no text at all", "absurd retry_after"])

@@ -1,4 +1,4 @@
-"""How a worker leaves: it stops claiming, gives back what it has not begun, finishes the rest, and says so."""
+"""How a worker leaves: it stops claiming, gives back what it has not begun, finishes the rest, and logs that."""
 
 import signal
 import subprocess

@@ -119,7 +119,7 @@ def _nobody():
 
 
 class _Deaf:
-    """Leases of a store whose first claim is committed and then said to be lost on the way."""
+    """Leases of a store whose first claim is committed and then reported as lost on the way."""
 
     def __init__(self, leases):
         self._leases = leases
@@ -150,7 +150,7 @@ def test_leases_that_a_claim_took_without_an_answer_are_given_back(app, url):
 
 
 class _Out:
-    """A part of a store whose writes fail with what no database says, a group at once or, if `refuses`, one by one."""
+    """A part of a store whose writes fail with an unexpected error, a group at once or, if `refuses`, one by one."""
 
     def __init__(self, part, *, refuses):
         self._part = part

@@ -42,7 +42,7 @@ class Outside:
         return book
 
     def lookup(self, task: Task) -> Callable[[str], Any]:
-        """Return what tells a task what is booked under a key."""
+        """Return a look-up of what is booked under a key."""
 
         def find(key: str) -> Any:
             self._world.at("act", "look-up")
@@ -54,7 +54,7 @@ class Outside:
 
 
 class OutgoingMessage:
-    """A provider: an honest one tells what it has, a mute one cannot, a shaky one fails before or after it took it."""
+    """A provider: an honest one reports what it has, a mute one cannot, a shaky one fails before or after taking it."""
 
     def __init__(self, world: World, file: File, witness: Witness, temper: str) -> None:
         self._world = world

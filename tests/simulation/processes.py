@@ -1,7 +1,7 @@
 """Virtual processes made of the engine's own parts: claimer, committer, heartbeat, upkeep, relay, courier, attempts.
 
 Their threads are never started: actors call what the threads would call, so every decision is the engine's and only the
-waiting is ours. Wake-ups take the way they take between real processes, over a mouth and ears of ours.
+waiting is ours. Wake-ups take the way they take between real processes, over a notifier and listeners of ours.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ class Minding:
         query = "SELECT 1 FROM delivery WHERE id = ? AND fence = ? AND due_at > ?"
         claim = actor.name.removeprefix("courier ").split("#")
         lead, _ = self._worker.begun[actor.name]
-        # By the clock as it was last written: one that is put right when faults stop has jumped for whoever looks next.
+        # By the clock as it was last written: one that is put right when faults stop has jumped for the next reader.
         now = self._world.uptime + (lead or 0)
         if self._world.lead == lead and not self._worker.file.look(query, (*claim, now)):
             self._world.wrongs.append(f"S14: {actor.label} {action} under a claim that was gone")
@@ -265,7 +265,7 @@ class Worker:
         while True:
             try:
                 pause = step()
-            except LeaseholdError:  # as the threads do: told, and tried again
+            except LeaseholdError:  # as the threads do: reported, and tried again
                 pause = AGAIN_SECONDS
             if pause:
                 self.world.sleep(pause)
@@ -296,7 +296,7 @@ class Worker:
         return 0.0
 
     def _launch(self, held: HeldDelivery, send: Callable[[], None]) -> None:
-        """Have an actor carry a message; its name says under which claim."""
+        """Have an actor carry a message; its name holds the claim."""
         name = f"courier {held.taken.id}#{held.taken.fence}"
         self.begun[name] = self._before
         self.world.spawn(self.process, name, send)
@@ -346,7 +346,7 @@ class Worker:
         self.held.free_slot(attempt)
 
     def _on_death(self) -> None:
-        """What the kernel tells of a process that is gone; and its connections are closed."""
+        """What the kernel does with a process that is gone: its connections are closed."""
         self.file.listeners.pop(self.process, None)
         self.store.close()
         if self._id:
@@ -354,7 +354,7 @@ class Worker:
 
 
 class _Silent(EventLog):
-    """Says nothing: a simulation makes more lines than anybody reads."""
+    """Logs nothing: a simulation makes more lines than anybody reads."""
 
     def __getattribute__(self, name: str) -> Any:
         return _nothing

@@ -1,6 +1,6 @@
 """One simulated run, from a seed or from a script: a world, a few workers, people, faults, and the oracle.
 
-`explain` tells a failing one as shortly as it can be told: who ran when, what went wrong, and how to keep it.
+`explain` prints a failing one as shortly as possible: who ran when, what went wrong, and how to keep it.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def simulate(
     *,
     with_story: bool = False,
 ) -> Report:
-    """Run one world to its end and judge it. `crashes`: steps at which whoever passes a point dies."""
+    """Run one world to its end and judge it. `crashes`: steps at which the process that passes a point dies."""
     plan = plan or plan_of(seed)
     choices = Choices(seed) if script is None else Choices(script=script)
     world = World(choices, faults=plan.faults, temper=plan.temper, crashes=crashes)
@@ -155,7 +155,7 @@ def shorten(file: File, report: Report) -> Report:
 
 
 def explain(file: File, report: Report) -> str:
-    """Tell how a run failed, as simply as it can be told."""
+    """Explain how a run failed, as simply as possible."""
     short = shorten(file, report)
     lines = [
         f"seed {report.seed}: {report.plan}",

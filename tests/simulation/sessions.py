@@ -1,6 +1,6 @@
 """Connections of virtual processes to one SQLite database, with a point around every transaction.
 
-The statements, the transactions and the locks are SQLite's own, and so is the way a file tells the time; only the
+The statements, the transactions and the locks are SQLite's own, and so is the clock of a file; only the
 host's clocks are the world's: one uptime, and a wall clock for each process. Errors that only PostgreSQL makes are
 raised as psycopg raises them and judged by our own dialect for it.
 """
@@ -76,7 +76,7 @@ class Connection(SqliteSession):
             self._connection.execute(f"PRAGMA {pragma}")
 
     def _set_time(self, *, write: bool) -> None:
-        """Have the engine tell the time, and hold it against what it must be: the furthest clock of all who wrote."""
+        """Read the engine's time, and hold it against what it must be: the furthest clock of all who wrote."""
         world = self._file.world
         super()._set_time(write=write)
         assert self.process is not None
@@ -86,7 +86,7 @@ class Connection(SqliteSession):
             world.lead_next = self.lead
         wrong = self._time.now - world.uptime - self.lead
         if wrong:
-            world.wrongs.append(f"CLOCK: {self.process.name} was told a time that is {wrong / SECOND:+} s off")
+            world.wrongs.append(f"CLOCK: {self.process.name} read a time that is {wrong / SECOND:+} s off")
 
     def _host(self) -> sqlite_clock.Reading:
         assert self.process is not None
@@ -151,7 +151,7 @@ class Session:
         return held.atomic(write=write)
 
     def end(self) -> int:
-        """Let the connection go, and return the lead with which it was told the time."""
+        """Let the connection go, and return the lead with which it read the time."""
         held, self._held = self._open, None
         held.process = None
         held.idle.append(held)
@@ -234,7 +234,7 @@ POSTGRES = PostgresDialect("postgresql://nowhere/simulated")
 
 
 class Notifier:
-    """Says words to every ear of the file; a wake-up may be lost, and may come twice."""
+    """Sends names to every listener of the file; a wake-up may be lost, and may come twice."""
 
     def __init__(self, file: File) -> None:
         self._file = file
@@ -245,7 +245,7 @@ class Notifier:
             notify(names, self._file.world.hint())
 
     def close(self) -> None:
-        """Nothing is left to be said."""
+        """Nothing is left to be sent."""
 
 
 class File:
@@ -305,7 +305,7 @@ class File:
             self._eye.execute("COMMIT")
 
     def bury(self, worker: int) -> None:
-        """Have a worker's process be gone, as the kernel would tell; at once, or when nobody is writing."""
+        """Have a worker's process be gone, as the kernel would report; at once, or when nobody is writing."""
         self._gone.append(worker)
         self.write_deaths()
 

@@ -26,7 +26,7 @@ Run = Callable[[list[str]], "list[str] | None"]
 
 
 class Labelled(Protocol):
-    """Whoever can be told to run."""
+    """The actors that can be chosen to run."""
 
     label: str
 
@@ -62,7 +62,7 @@ class Choices:
         return found
 
     def pick(self, number: int, who: str, ready: Sequence[L]) -> L:
-        """Choose who runs after somebody's turn: whoever is first in line, or another."""
+        """Choose who runs after somebody's turn: the first in line, or another."""
         first = ready[0]
         if len(ready) == 1:
             return first
@@ -85,7 +85,7 @@ def _read(line: str) -> tuple[Key, str]:
 
 
 def is_fault(line: str) -> bool:
-    """Whether a choice is counted as a fault; the others say who runs, and how long or how far."""
+    """Whether a choice is counted as a fault; the others are who runs, and how long or how far."""
     return line.startswith(("fault ", "wake ", "clock "))
 
 

@@ -53,7 +53,7 @@ KEPT = (
         "fault 2 of w0.upkeep: machine asleep",
         "span 2 of w0.upkeep: 130",
     )),
-    # A worker dies when it has acted and has not said so.
+    # A worker dies when it has acted and has not recorded it.
     Kept("S4", 96, "an intent without a result is acted upon again", (
         "fault 2 of w2.task 8#2: crash",
     )),

@@ -1,12 +1,12 @@
 """The world of a simulation: who runs next, what time it is and what goes wrong, all drawn from one seed.
 
 Actors are greenlets; they yield at points (before a transaction, within one, after its COMMIT, before and after an act
-on the outside world) and nowhere else. Every choice belongs to one actor and one of its points or turns and is told by
+on the outside world) and nowhere else. Every choice belongs to one actor and one of its points or turns and is named by
 name, so a run is repeated exactly from the choices that were not the usual ones, and one that is left out does not
 change what the others mean.
 
 `uptime` is the machine's, which all processes share. Each process has a wall clock of its own, which may be wrong and
-may jump both ways. `now` is what the database has to tell, which is what leases are measured by.
+may jump both ways. `now` is the time that the database has to return, by which leases are measured.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class Place:
 
     def _house(self) -> None:
         while self.actor is not None:
-            self.actor.live()  # what it raises ends this place, and is raised in whoever had it run
+            self.actor.live()  # what it raises ends this place, and is raised in the caller
             self.actor = None
             _vacant.append(self)
             assert self.greenlet.parent is not None
@@ -166,7 +166,7 @@ class World:
         self._options["post"] = list(POST)
         self.uptime = START
         self.lead: int | None = None  # how far the database's clock is ahead, once somebody has written
-        self.lead_next = 0  # and how far it will be when whoever is writing, or wrote last, has committed
+        self.lead_next = 0  # and how far it will be when the actor that writes, or wrote last, has committed
         self.steps = 0
         self.actors: list[Actor] = []
         self.trace: list[tuple[int, str, str]] = []
@@ -189,7 +189,7 @@ class World:
 
     @property
     def now(self) -> int:
-        """What the database has to tell: the furthest of the clocks of all who have written, whatever they do now."""
+        """The time that the database has to return: the furthest of the clocks of all who have written."""
         lead = self.lead or 0
         return self.uptime + (lead if self.faults > 0 else max(lead, self.lead_next, 0))
 
@@ -234,7 +234,7 @@ class World:
         actor.until, actor.wake_at = None, 0
 
     def hint(self) -> int:
-        """Tell how often a wake-up that is sent now arrives."""
+        """Return how often a wake-up that is sent now arrives."""
         actor = self._running()
         actor.hints += 1
         chance = UNHEARD if self.faults > 0 else 0.0
@@ -359,7 +359,7 @@ class World:
                 self._let_time_pass()
                 continue
             actor = self.choices.pick(*self._last, ready)
-            if len(ready) > 1:  # whoever has run is last in line, so that the usual course is fair
+            if len(ready) > 1:  # the actor that has run is last in line, so that the usual course is fair
                 self.actors.remove(actor)
                 self.actors.append(actor)
             self._resume(actor)

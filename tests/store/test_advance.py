@@ -237,7 +237,7 @@ def test_the_queues_that_got_work_are_named(store, worker):
 
 
 def test_a_stage_of_which_many_segments_failed_names_the_first_of_them(store, worker):
-    """Whoever failed first: the same parts give the same words, on both databases."""
+    """Whichever failed first: the same parts give the same text, on both databases."""
     film = pipeline(store, "k", stage("script"), stage("audio", "script", each="scenes"))
     run(store, worker, "script", {"scenes": [1, 2, 3]})
     leases = claim(store, worker, routes=routes_of("audio"))

@@ -13,7 +13,7 @@ FIELDS = [{}, {"i": 1}, {"b": 1.5, "a": None}, {"ü": '€\n"\\', "nested": {"z"
 
 
 def key_of(lease: Lease, fields: dict) -> str:
-    """By hand, with another JSON library."""
+    """Computed independently, with another JSON library."""
     task = {"key": lease.key, "kind": lease.kind, "stage": lease.stage, "segment": lease.segment}
     found = {name: value for name, value in task.items() if value is not None}
     document = {"v": 1, "kind": "SEND.IT-2", "task": found, "fields": fields}

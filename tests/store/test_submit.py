@@ -84,7 +84,7 @@ def test_an_empty_batch_is_answered_with_nothing(store):
 
 
 def test_sixty_four_submits_at_once_make_one_job(store):
-    """S3: every caller is told of the same job, and one of them made it."""
+    """S3: every caller gets the same job, and one of them made it."""
     start = threading.Barrier(64)
 
     def act(_):

@@ -82,7 +82,7 @@ def test_in_a_transaction_of_the_caller_they_are_there_with_it_or_not_at_all(sto
 
 @pytest.mark.parametrize("dialect", ["postgres"], indirect=True)
 def test_a_key_that_is_there_after_all_leaves_nothing_of_the_others(store):
-    """They are poured in without a look; the index on keys still stands guard."""
+    """They are inserted without a check; the index on keys still protects."""
     submit(store, "k7")
     with pytest.raises(Broken, match="task_key"):
         store.tasks.submit_new(many(200))

@@ -1,4 +1,4 @@
-"""What store tests say in one line: jobs, pipelines, claims, and a look into the tables as they are."""
+"""Helpers of the store tests: jobs, pipelines, claims, and a look into the tables as they are."""
 
 import contextlib
 import json

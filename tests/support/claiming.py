@@ -1,4 +1,4 @@
-"""Leases taken by hand, for tests that need to hold one without a worker."""
+"""Leases taken without a worker, for tests that need to hold one."""
 
 from leasehold.model.lanes import Lane
 from leasehold.model.lease import Lease
@@ -10,7 +10,7 @@ from leasehold.store.db.documents import document
 
 
 def enrol(store: Store, owner: Owner | None = None) -> int:
-    """Register a worker process: this one, unless told otherwise."""
+    """Register a worker process: this one, unless another is given."""
     return store.workers.register(owner or this_process())
 
 

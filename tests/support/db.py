@@ -28,7 +28,7 @@ def rows(url: str, statement: str) -> list[tuple[Any, ...]]:
 
 @contextmanager
 def one_reader(url: str) -> Iterator[None]:
-    """Have `rows` read a PostgreSQL database over one connection, as whoever waits for something reads again and again.
+    """Have `rows` read a PostgreSQL database over one connection, because a test that waits reads again and again.
 
     What writes, or sets anything, still has a connection of its own.
     """

@@ -41,7 +41,7 @@ def dialect_in_prose(text: str) -> set[str]:
     """Return the words and phrases of the dialect that a text uses."""
     plain = CODE.sub(" ", text)
     phrases = {" ".join(found.lower().split()) for found in PHRASE.findall(plain)}
-    return ({stem(word) for word in re.findall(r"[A-Za-z]+", plain)} & DIALECT) | phrases
+    return ({stem(word) for word in re.findall(r"[^\W\d_]+", plain)} & DIALECT) | phrases
 
 
 def names_of(source: Source) -> Iterator[str]:

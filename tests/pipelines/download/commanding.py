@@ -1,4 +1,4 @@
-"""`leasehold download` as a person runs it: a process of its own, with what it says in a file."""
+"""`leasehold download` as a person runs it: a process of its own, with its output in a file."""
 
 import os
 from contextlib import contextmanager

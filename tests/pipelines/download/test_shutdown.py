@@ -51,7 +51,7 @@ async def block(shutdown, task, wait=forever, patience=0.0):
 
 
 def run_to_end(act):
-    """Run something in a task of its own, and return what it returns; what hangs is told as such."""
+    """Run something in a task of its own, and return what it returns; a hang fails the test."""
 
     async def guarded():
         running = asyncio.create_task(act())

@@ -29,7 +29,7 @@ def test_a_third_time_nothing_is_asked_of_a_server_and_no_worker_starts(folder, 
     lines = [server.add("/slow", CONTENT, stall_after=[100_000]), server.add("/quick", b"quick")]
     assert run_twice(folder, lines, server) == "2 downloaded.\n"
     log = folder.root / ".leasehold" / "workers.log"
-    log.unlink()  # every worker makes it anew
+    log.unlink()  # every worker makes it again
     asked, before, journal = len(server.log), workers(folder), known(folder, EVENTS)
     assert before
     with ordered(folder, lines) as third:

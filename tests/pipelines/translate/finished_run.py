@@ -15,7 +15,7 @@ STEERING = ("LEASEHOLD_URL", "LEASEHOLD_TRANSLATE_KEY", "OPENAI_API_KEY", "ANTHR
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run that has ended: what the command said, its exit code, and the folder."""
+    """A run that has ended: what the command printed, its exit code, and the folder."""
 
     folder: Path
     exit_code: int

@@ -35,7 +35,7 @@ def is_accepted(assessment: Assessment) -> bool:
 
 @pytest.fixture(scope="module")
 def accepted():
-    """The rows that pass as they are, and pass with more said on both sides."""
+    """The rows that pass as they are, and pass with more text on both sides."""
     return [row for row in ROWS if is_accepted(judged(row["source"] + TAIL[0], row["candidate"] + TAIL[1]))]
 
 

@@ -1,4 +1,4 @@
-"""The command from start to end: what it says, how it exits, and that the same again does nothing."""
+"""The command from start to end: its output, its exit code, and that the same again does nothing."""
 
 import json
 

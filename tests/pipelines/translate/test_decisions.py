@@ -1,4 +1,4 @@
-"""What a person does about a run: approve, reject, rework once more, and make its files anew."""
+"""What a person does about a run: approve, reject, rework once more, and make its files again."""
 
 import getpass
 import json
@@ -152,7 +152,7 @@ def test_files_that_are_gone_or_edited_are_made_again_byte_for_byte(waiting):
     answer = waiting.about("project")
     assert (answer.exit_code, answer.stdout) == (0, f"4 paragraphs: {waiting.run_folder}\n")
     assert contents(waiting.run_folder) == before
-    (waiting.run_folder / "final" / "story.md").write_text("by hand")
+    (waiting.run_folder / "final" / "story.md").write_text("edited")
     (waiting.run_folder / "review" / "normalized" / "nobody.jsonl").write_text("{}\n")
     assert waiting.about("project").exit_code == 0
     assert contents(waiting.run_folder) == before

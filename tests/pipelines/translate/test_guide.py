@@ -1,4 +1,4 @@
-"""What docs/translate.md shows of a first run is what the commands say."""
+"""What docs/translate.md shows of a first run is what the commands print."""
 
 import os
 import re

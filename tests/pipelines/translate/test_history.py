@@ -1,4 +1,4 @@
-"""A paragraph that goes on while it is told is told as it was at one moment."""
+"""A paragraph that changes while its history is read is shown as it was at one moment."""
 
 import json
 from contextlib import closing

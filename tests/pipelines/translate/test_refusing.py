@@ -1,4 +1,4 @@
-"""Input that cannot be translated: refused in words that say what to do, before anything is written."""
+"""Input that cannot be translated: refused with a sentence on what to do, before anything is written."""
 
 import json
 import os

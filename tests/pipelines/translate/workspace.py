@@ -86,7 +86,7 @@ class Workspace:
 
     @contextmanager
     def process(self, *words, log="output", terminal=None):
-        """The command in a process of its own, with all it says in a file; it is not left behind.
+        """The command in a process of its own, with all it prints in a file; it is not left behind.
 
         `terminal`: where its errors go instead.
         """
@@ -163,6 +163,6 @@ def endpoint(workspace, script, port=0):
 
 
 def until_asked(server, hand, count):
-    """Wait until an endpoint was asked so often; a command that has ended instead says why."""
+    """Wait until an endpoint was asked so often; the error shows the output of a command that has ended instead."""
     until(lambda: len(server.asked) >= count or not hand.running)
     assert hand.running, hand.log

@@ -1,4 +1,4 @@
-"""Passwords and secrets assigned to a telling name, in every format that assigns."""
+"""Passwords and secrets assigned to a name that reveals them, in every format that assigns."""
 
 import json
 

@@ -5,7 +5,7 @@ import json
 from tests.redact.checks import check_hidden, check_left_alone, clean
 from tests.support.rows import every_row
 
-WORD = "swordfish"  # letters only: nothing but its place tells that it is a password
+WORD = "swordfish"  # letters only: nothing but its place shows that it is a password
 
 
 @every_row(

@@ -1,4 +1,4 @@
-"""Who is told, and when: other processes of ready work, upkeep of what is due, each attempt of its own end."""
+"""Who is notified, and when: other processes of ready work, upkeep of what is due, each attempt of its own end."""
 
 import threading
 from contextlib import closing
@@ -102,7 +102,7 @@ def hold(app, count):
 
 
 def notified_by(app, *ends):
-    """Have these ends written together, and tell whether upkeep was told to look."""
+    """Have these ends written together, and return the notifications that upkeep got."""
     notified = []
     held, attempts = hold(app, len(ends))
     committer = Committer(app.store, held, EventLog(), lambda: notified.append("look"))

@@ -1,4 +1,4 @@
-"""SQLite has one writer at a time: whoever waited for its turn writes what has come meanwhile as well."""
+"""SQLite has one writer at a time: one that waited for its turn writes what has come meanwhile as well."""
 
 import threading
 from contextlib import closing, contextmanager

@@ -36,7 +36,7 @@ def mailing(app):
 
 
 def provide(app, provider, **options):
-    """Register a provider that tells of its calls. A pause is one that a stopped clock can be moved over."""
+    """Register a provider that records its calls. A pause is one that a stopped clock can be moved over."""
     calls = []
     noted = Noted(provider, lambda *words: calls.append(words))
     app.deliveries.provider(PROVIDER, noted, retry=Retry(**{"attempts": 5, "delay_initial": 1} | options))
@@ -186,7 +186,7 @@ def test_s14_what_is_marked_sent_without_evidence_is_reconciled_with_an_alarm(
 
 
 class Scripted:
-    """A provider of somebody's own, that does as the test says."""
+    """A provider of a user, that does as the test wants."""
 
     def __init__(self, sends=(), finds=()):
         self._sends, self._finds = list(sends), list(finds)

@@ -81,7 +81,7 @@ def test_a_doubt_that_no_send_reported_names_where_it_came_from(app, assignments
 
 
 def test_a_look_up_of_one_delivery_touches_no_other_and_is_on_the_audit_trail(app):
-    """Beside it stand one in doubt, one that is being looked up anyway, and one marked without evidence."""
+    """The other rows: one in doubt, one that is being looked up anyway, and one marked without evidence."""
     provider = Scripted([], [Absent()])
     app.deliveries.provider(PROVIDER, provider)
     asked, doubt, looked, odd = write(app.store, *(post(f"{name}@example.org") for name in "abcd"))
@@ -114,7 +114,7 @@ def test_one_that_is_marked_without_evidence_can_be_named_and_all_can_be_looked_
 
 
 class Pensive:
-    """A provider that takes its time to look a message up, and then says that it never had it."""
+    """A provider that takes its time to look a message up, and then answers that it never had it."""
 
     def __init__(self):
         self.asked, self.answers = threading.Event(), threading.Event()
@@ -162,7 +162,7 @@ def test_s14_a_relay_that_learns_that_its_claim_is_gone_does_not_begin_to_send(a
 
 
 class Slow:
-    """A relay whose deliveries are carried when the test says so."""
+    """A relay whose deliveries are carried when the test wants."""
 
     def __init__(self, app, *names):
         self.app = app

@@ -66,7 +66,7 @@ def test_a_task_ends_after_a_transaction_that_a_thread_of_its_handler_has_open(a
 
 
 def test_a_time_out_around_an_effect_is_a_time_out_to_the_handler(app):
-    """Whoever cancels knows its cancel again by its type: what is raised in its place would be taken for a failure."""
+    """The caller recognises its cancel by its type: what is raised in its place would be taken for a failure."""
     acts = []
 
     @app.job(retry=AT_ONCE)
@@ -145,7 +145,7 @@ def test_a_message_is_not_delivered_from_inside_an_act_where_it_would_be_lost(ap
 
 
 def test_an_effect_that_was_cut_off_before_its_act_is_recorded_as_not_done(app, url):
-    """S14: nothing was done, and that is certain, so nobody has to tell."""
+    """S14: nothing was done, and that is certain, so no person has to answer."""
     acts = []
 
     @app.job

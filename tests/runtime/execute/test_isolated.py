@@ -142,7 +142,7 @@ def on_top():
 
 
 class Silence:
-    """A line on which nothing is said."""
+    """A connection on which nothing is sent."""
 
     cancelled = False
     lost = True

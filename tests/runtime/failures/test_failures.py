@@ -42,7 +42,7 @@ class Upstream(ThreadingHTTPServer):
 
 
 class Speaking(BaseHTTPRequestHandler):
-    """Says what its server is told to say."""
+    """Answers as its server is set up to."""
 
     def do_GET(self) -> None:
         assert isinstance(self.server, Upstream)
@@ -53,7 +53,7 @@ class Speaking(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture
@@ -158,7 +158,7 @@ def test_a_stage_that_exhausts_its_attempts_takes_none_from_another(app, clock, 
 
 
 class Declined(Exception):
-    """The customer's bank says no."""
+    """The customer's bank refuses."""
 
 
 def test_a_job_has_rules_of_its_own(app, clock):

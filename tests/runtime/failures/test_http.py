@@ -20,7 +20,7 @@ import urllib3
 
 from leasehold.model.failure.failure import Failure, classify
 
-SHORT = 0.05  # seconds until a client gives up on a server that says nothing
+SHORT = 0.05  # seconds until a client gives up on a silent server
 
 
 def failure_of(act: Callable[[], object]) -> Failure:
@@ -50,7 +50,7 @@ class Answering(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from tests.runtime.failures.test_http import SHORT, failure_of
 
 
 class Postmaster:
-    """Answers what the local part of an address says: `451@example.com` is refused with 451."""
+    """Answers with the code in the local part of an address: `451@example.com` is refused with 451."""
 
     async def hear_sender(self, server, session, envelope, address, options):
         envelope.mail_from = address

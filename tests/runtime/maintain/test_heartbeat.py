@@ -55,7 +55,7 @@ def lock_out(connection, url):
 
 
 def test_s2_a_worker_that_cannot_renew_stops_acting_and_its_end_changes_nothing(app, url):
-    """The async handler is cancelled, the sync one is told, and neither settles the attempt that was lost."""
+    """The async handler is cancelled, the sync one sees the flag, and neither settles the attempt that was lost."""
     stopped, notified, started = threading.Event(), threading.Event(), threading.Barrier(3)
 
     @app.job(lease=2)
@@ -183,7 +183,7 @@ def test_a_renewal_that_was_asked_before_the_cancel_does_not_take_it_back(app):
 
 
 def test_s12_a_lease_that_was_taken_up_and_lost_is_not_released_as_if_it_had_never_begun(app):
-    """A release takes the attempt back, so only what nobody here ever knew of may be released as a stray."""
+    """A release takes the attempt back, so only what nobody here ever knew of may be released as unknown."""
     held = hold(app, 3, 60_000)
     kept, lost, ended = held.all()
     assert lost.begin()
@@ -196,7 +196,7 @@ def test_s12_a_lease_that_was_taken_up_and_lost_is_not_released_as_if_it_had_nev
 
 
 def test_s2_an_end_that_came_too_late_is_not_taken_for_one_that_landed(app, caplog):
-    """Of two ends in one group one landed: the other is told as lost, and is never released as if it had not run."""
+    """Of two ends in one group one landed: the other is reported as lost, and never released as if it had not run."""
     manual = Clock(app)
     held = hold(app, 2, 60_000)
     late, good = held.all()

@@ -1,4 +1,4 @@
-"""The one clock that decides: it stands still when a test says so, and never gives time back."""
+"""The one clock that decides: it stands still when a test wants, and never goes back."""
 
 import contextlib
 import threading
@@ -58,7 +58,7 @@ def reading(wall: int, uptime: int, boot="b") -> Reading:
 
 
 def clock_after(anchor: Anchor | None, host: Reading, last: int = 0) -> tuple[int, Anchor]:
-    """Tell the time as a session does, and what the file then holds."""
+    """Return the time as a session reads it, and what the file then holds."""
     if anchor is None or sqlite_clock.is_stale(anchor, host):
         anchor = sqlite_clock.make_anchor(anchor, host, last)
     return sqlite_clock.now(anchor, host), sqlite_clock.decode(sqlite_clock.encode(anchor))

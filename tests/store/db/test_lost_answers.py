@@ -53,7 +53,7 @@ def test_a_batch_whose_commit_was_not_answered_is_there_once(proxied):
 
 
 def test_many_new_jobs_whose_commit_was_not_answered_are_there_once(proxied):
-    """S3: they were poured in, and the second try finds them."""
+    """S3: they were inserted in bulk, and the second try finds them."""
     proxy, store, direct = proxied
     proxy.lose_the_answer_to(b"COMMIT")
     made = store.tasks.submit_new([job(str(number)) for number in range(500)])
@@ -64,7 +64,7 @@ def test_many_new_jobs_whose_commit_was_not_answered_are_there_once(proxied):
 
 @pytest.mark.parametrize("direction", list(Direction))
 def test_many_new_jobs_are_there_once_wherever_their_line_is_cut(postgres, name, direction):
-    """S3: at every message of pouring them in."""
+    """S3: at every message of the bulk insert."""
     direct = postgres.url(name, tcp=True)
     with contextlib.closing(open_store(direct)) as look_in, CuttingProxy(postgres.port) as proxy:
         url = f"postgresql://postgres@127.0.0.1:{proxy.port}/{name}?sslmode=disable&gssencmode=disable"
@@ -110,7 +110,7 @@ def test_a_settlement_whose_answer_was_lost_is_reported_as_landed(proxied):
 
 
 def test_a_claim_whose_answer_was_lost_reports_that_it_may_hold_more(proxied):
-    """S1: what it leased without being told can be found and released, without an attempt being spent."""
+    """S1: what it leased without getting the answer can be found and released, without an attempt being spent."""
     proxy, store, direct = proxied
     worker = register(store)
     submit(store, *"abcd")
@@ -129,7 +129,7 @@ def test_a_claim_whose_answer_was_lost_reports_that_it_may_hold_more(proxied):
 
 
 def test_a_limited_claim_whose_answer_was_lost_reports_that_and_keeps_the_limit(proxied):
-    """S11: the slots it took without being told stay taken."""
+    """S11: the slots it took without getting the answer stay taken."""
     proxy, store, direct = proxied
     worker = register(store)
     submit(store, *"abcdef")

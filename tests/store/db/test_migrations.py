@@ -49,7 +49,7 @@ def structure(store) -> list:
 
 
 def _plain(cell):
-    """Leave out blanks that only tell how a definition was typed: SQLite adds a column before the last line break."""
+    """Leave out blanks that only show how a definition was typed: SQLite adds a column before the last line break."""
     return " ".join(cell.split()).replace(" ,", ",").replace(" )", ")") if isinstance(cell, str) else cell
 
 

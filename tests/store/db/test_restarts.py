@@ -1,4 +1,4 @@
-"""A job that starts anew: every stage runs again, segments are made anew, and what they once were is kept."""
+"""A job that starts again: every stage runs again, segments are made again, and what they once were is kept."""
 
 import pytest
 
@@ -47,7 +47,7 @@ def test_a_restart_runs_every_stage_again_and_the_old_segments_stand_nowhere(sto
 
 
 def test_a_segment_that_fails_again_after_a_restart_is_escalated_with_both_histories(store, worker):
-    """S5: it is made anew, but it stands in the place of the one that failed; its neighbour does not."""
+    """S5: it is made again, but it stands in the place of the one that failed; its neighbour does not."""
     film = film_with_a_failed_segment(store, worker)
     first = only_letter(store)
     revive(store, first, from_start=True)

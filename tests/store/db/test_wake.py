@@ -1,4 +1,4 @@
-"""Wake-ups: a word said in one process is heard in another; what cannot be heard costs a poll, never more."""
+"""Wake-ups: a notification sent in one process is received in another; a lost one costs a poll, never more."""
 
 import contextlib
 import os
@@ -25,7 +25,7 @@ store.close()
 @pytest.fixture
 def listener(store):
     with contextlib.closing(store.listener()) as listener:
-        listener.wait(0.01)  # the first word is ATTENTION where listening begins with a connection
+        listener.wait(0.01)  # the first name is ATTENTION where listening begins with a connection
         yield listener
 
 
@@ -34,7 +34,7 @@ def wake_elsewhere(url: str, *words: str) -> None:
 
 
 def expect(listener, *words: str) -> None:
-    """Wait until all these words were heard."""
+    """Wait until all these names were received."""
     received: set[str] = set()
 
     def listen() -> bool:
@@ -86,7 +86,7 @@ def test_notifying_nobody_is_no_error(store):
 
 
 def test_a_listening_connection_killed_alone_heals_by_itself(postgres, postgres_template):
-    """L2: after the gap ATTENTION stands for whatever was said in it, and later words are heard again."""
+    """L2: after the gap ATTENTION stands for whatever was sent in it, and later names are received again."""
     url = postgres.create_database(postgres_template)
     with contextlib.closing(open_store(url)) as store, contextlib.closing(store.listener()) as listener:
         expect(listener, ATTENTION)

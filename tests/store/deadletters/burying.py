@@ -1,4 +1,4 @@
-"""What tests of dead letters say in one line: tasks that fail for good, and letters that are revived."""
+"""Helpers of the tests of dead letters: tasks that fail for good, and letters that are revived."""
 
 from collections.abc import Sequence
 
@@ -21,7 +21,7 @@ def bury(store: Store, leases: Sequence[Lease], failure: Failure = DENIED) -> No
 
 
 def run(store: Store, worker: int, routes: Sequence[str], output: object = None) -> int:
-    """Have what is ready of these routes end well, until nothing is left; tell how many attempts that took."""
+    """Have what is ready of these routes end well, until nothing is left; return how many attempts that took."""
     attempts = 0
     while leases := claim(store, worker, routes=routes):
         finish(store, leases, output)

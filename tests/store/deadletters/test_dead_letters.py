@@ -163,7 +163,7 @@ def test_evidence_of_an_earlier_burial_does_not_count_for_a_later_one(store, wor
 
 
 def test_failing_again_with_the_same_final_class_is_escalated_and_both_histories_are_kept(store, worker):
-    """S5: a new burial is a new entry, and the first one still says what was done about it."""
+    """S5: a new burial is a new entry, and the first one still shows what was done about it."""
     first = buried_job(store, worker)
     revive(store, first)
     bury(store, [claim_one(store, worker)])
@@ -276,7 +276,7 @@ def test_a_stage_that_cannot_fan_out_leaves_a_letter_and_a_revival_buries_it_aga
 
 
 def test_a_start_from_the_beginning_closes_the_letters_of_the_other_stages_too(store, worker):
-    """S13: what they told of is being done anew already."""
+    """S13: what they named is being done again already."""
     pipeline(store, "k", stage("one"), stage("two"))
     bury(store, claim(store, worker, routes=routes_of("one", "two")))
     first, second = letters(store, state="open")

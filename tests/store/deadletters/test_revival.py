@@ -1,4 +1,4 @@
-"""Revivals: exactly one new epoch, at the stage that failed, whoever else presses, advances or cancels meanwhile."""
+"""Revivals: exactly one new epoch, at the stage that failed, even if others revive, advance or cancel meanwhile."""
 
 import contextlib
 import random
@@ -327,7 +327,7 @@ def oversee(store, over, films):
 
 
 def test_s13_operators_workers_and_orchestrators_at_once_bring_every_job_to_its_end(store):
-    """S3, S5, S6: no count is lost whoever looks, fails and revives at the same time, or a job would never end."""
+    """S3, S5, S6: no count is lost when others look, fail and revive at the same time, or a job would never end."""
     films = [pipeline(store, str(number), *STAGES).id for number in range(6)]
     workers = [register(store, number) for number in range(3)]
 

@@ -47,7 +47,7 @@ class Entry:
 
     @property
     def stands_as(self) -> tuple[Any, ...]:
-        """What the tables must say of it."""
+        """What the tables must hold about it."""
         unmet = self.unmet if self.place == "waiting" else 0
         attempt = self.attempt if self.place in ("waiting", "ready", "lease") else None
         return self.place, self.fence, attempt, self.epoch, unmet, self.unseen

@@ -11,13 +11,13 @@ QUEUES = {"script": "default", "audio": "narrow", "render": "default"}
 
 
 class Jobs:
-    """Whole jobs: plain ones, and films of which the script says how many scenes have a sound."""
+    """Whole jobs: plain ones, and films of which the script decides how many scenes have a sound."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
 
     def submit(self, key: str, queue: str, priority: int, delay: float, **terms: Any) -> bool:
-        """Add a plain job unless it is there; tell whether it was added."""
+        """Add a plain job unless it is there; return whether it was added."""
         if (key, None, None, 1) in self.model.tasks:
             return False
         self.model.add((key, None, None, 1), queue, priority, delay, **terms)
@@ -38,7 +38,7 @@ class Jobs:
         return True
 
     def cancel(self, key: str) -> int:
-        """Call a job off: at once, or when its attempts end; tell how many tasks that concerned."""
+        """Call a job off: at once, or when its attempts end; return how many tasks that concerned."""
         concerned = 0
         for one in self._members(key):
             if one.place == "lease" and not one.asked:
@@ -47,7 +47,7 @@ class Jobs:
                 concerned += 1
             elif one.place in ("waiting", "ready"):
                 self.model.end(one, "CANCELLED", (None, None))
-                one.unseen = False  # all of its job ends, so nobody need be told
+                one.unseen = False  # all of its job ends, so nobody need be notified
                 concerned += 1
         return concerned
 
@@ -123,7 +123,7 @@ class Jobs:
         return [one for one in self.model.tasks.values() if one.parent == root.name]
 
     def restart(self, letter: Dead) -> None:
-        """Start a whole job anew."""
+        """Start a whole job again."""
         root = self.model.tasks[letter.name[0], None, None, 1]
         for one in self._members(root.name[0]):
             if one.name[2] is not None and one.place in ENDED:

@@ -14,7 +14,7 @@ Lease = tuple[Name, int]
 
 @dataclass
 class Effect:
-    """One effect on record. `really`: what was done outside, whoever knows of it."""
+    """One effect on record. `really`: what was done outside, whether or not anybody knows of it."""
 
     by: Lease
     result: str | None = None
@@ -30,7 +30,7 @@ class Ledger:
     effects: dict[Act, Effect] = field(default_factory=dict)
 
     def intend(self, act: Act, lease: Lease) -> str | None:
-        """Say what the ledger answers to an intent; None if the lease no longer stands."""
+        """Return what the ledger answers to an intent; None if the lease no longer stands."""
         if not self.model.stands(*lease):
             return None
         found = self.effects.setdefault(act, Effect(lease))
@@ -72,7 +72,7 @@ class Message:
 
     @property
     def stands_as(self) -> tuple[str, int, int]:
-        """What the table must say of it."""
+        """What the table must hold about it."""
         return self.status, self.fence, self.attempts
 
 

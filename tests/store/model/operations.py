@@ -24,7 +24,7 @@ from tests.store.model.sides import Side
 
 Held = tuple[Name, int]
 ROUTES = ["a", *(f"film/{stage}" for stage in STAGES)]
-LIVE = True  # whoever acts here acts while its lease or claim stands
+LIVE = True  # every act here happens while its lease or claim stands
 RECIPIENT = "ada@example.org"
 PROVIDER = "mail"
 POLICY = Retry(attempts=3, delay_initial=2, delay_max=10)
@@ -159,7 +159,7 @@ def record(side: Side, act: Act, held: Held, result: str | None, failure: str | 
 
 
 def answer(side: Side, name: Name, epoch: int, act: Act, held: Held, result: str | None) -> str | None:
-    """Have a person tell what came of an effect; return why that was refused."""
+    """Have a person answer what came of an effect; return why that was refused."""
     key = intent_of(side, act, held).key
     try:
         side.store.deadletters.answer(side.letter_id(name, epoch), key, "ada", result)
@@ -207,7 +207,7 @@ def carry(side: Side, held: tuple[str, int], how: str, *, sends: bool, marks: bo
 
 
 def answer_message(side: Side, subject: str, *, sent: bool) -> str | None:
-    """Have a person tell whether a message was sent; return why that was refused."""
+    """Have a person answer whether a message was sent; return why that was refused."""
     (found,) = side.store.deliveries.list(subject=subject)
     known = f"id-{found.to_send.token[:8]}" if sent else None
     try:

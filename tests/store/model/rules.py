@@ -60,7 +60,7 @@ class Machine(RuleBasedStateMachine):
         self.dead: set[Held] = set()  # attempts whose worker is gone: they end nothing any more
         self.returned: dict[
             Held, tuple[Any, list[tuple[str, str]]]
-        ] = {}  # what an attempt returned, however often told
+        ] = {}  # what an attempt returned, however often it is settled
         for side in self.sides:
             side.begin()
         self.has_begun = True
@@ -85,11 +85,11 @@ class Machine(RuleBasedStateMachine):
         return first
 
     def able(self) -> list[Held]:
-        """Attempts that can still say something, whether their lease stands or not."""
+        """Attempts that can still report an end, whether their lease stands or not."""
         return [one for one in self.held if one not in self.dead]
 
     def standing(self) -> list[Held]:
-        """Attempts that can say something and will be heard."""
+        """Attempts that can report an end and will be accepted."""
         return [one for one in self.able() if self.model.stands(*one)]
 
     def move(self, seconds: float) -> None:
@@ -247,7 +247,7 @@ class Working(Leasing):
         assert landed == sorted(expected, key=str), "S2"
 
     def _ended(self, held: Held, how: str, output: Any, posts: list[tuple[str, str]]) -> tuple[Any, ...]:
-        """Have the dictionaries end an attempt; return what the store must say of it."""
+        """Have the dictionaries end an attempt; return what the store must answer."""
         one = self.model.tasks[held[0]]
         if how == "DONE" and not one.asked and any(self.outbox.clashes(*post) for post in posts):
             self.model.settle(held[0], "ERROR", error_class=MESSAGE_STANDS.error_class)
@@ -258,7 +258,7 @@ class Working(Leasing):
         return *held, "RETRY" if one.place == "waiting" else one.place, one.parent is not None
 
     def settle_in_doubt(self, held: Held) -> None:
-        """Have an attempt end because it cannot tell what came of an effect."""
+        """Have an attempt end because it does not know what came of an effect."""
         doubt = Failure("EFFECT_IN_DOUBT", "nobody knows")
 
         def end(side: Side) -> Settlement:
@@ -313,7 +313,7 @@ class Working(Leasing):
             self.press(letter, is_evidenced=is_evidenced, from_start=from_start)
 
     def press(self, letter: Dead, *, is_evidenced: bool, from_start: bool) -> None:
-        """Have somebody revive a letter, or be told why not."""
+        """Have somebody revive a letter, or get the reason why not."""
         if is_evidenced and letter.state == "open":
             self.both(lambda side: operations.evidence(side, letter.name, letter.epoch))
             letter.evidenced = True

@@ -22,7 +22,7 @@ FAILED = '{"error_class":"TRANSIENT","message":"not this time"}'
 
 
 class Acting(Working):
-    """Effects are intended, done and recorded; workers die in between; people tell what they found out."""
+    """Effects are intended, done and recorded; workers die in between; people answer what they found out."""
 
     @rule(
         data=st.data(),
@@ -34,7 +34,7 @@ class Acting(Working):
             self.act_once((held[0][0], held[0][1], held[0][2], number), held, way)
 
     def act_once(self, act: Act, held: Held, way: str) -> None:
-        """Do what a task does for one effect, as far as it comes."""
+        """Do what a task does for one effect, as far as it gets."""
         verdict = self.ledger.intend(act, held)
         effect = self.ledger.effects.get(act)
         known = effect.result if effect is not None and verdict == "done" else None
@@ -91,7 +91,7 @@ class Acting(Working):
 
 
 class Carrying(Acting):
-    """Messages are claimed, sent, marked and lost sight of; and in the end one judges both databases."""
+    """Messages are claimed, sent, marked and forgotten; at the end the oracle judges both databases."""
 
     def take(self) -> None:
         before = {subject: one.status for subject, one in self.outbox.messages.items()}
@@ -119,7 +119,7 @@ class Carrying(Acting):
             self.carry_one(data.draw(st.sampled_from(on_the_way)), way)
 
     def carry_one(self, held: tuple[str, int], way: str) -> None:
-        """Do what a courier does with one message; `way` says what its provider does."""
+        """Do what a courier does with one message; `way` is what its provider does."""
         message = self.outbox.messages[held[0]]
         how, sends, marks = way, False, True
         if self.sides[0].taken[held].may_be_sent and (message.really or way == "unknown"):

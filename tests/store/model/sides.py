@@ -1,4 +1,4 @@
-"""One database beside another, spoken to by names instead of ids, and seen as a whole."""
+"""One database of two, used by names instead of ids, and compared as a whole."""
 
 from __future__ import annotations
 

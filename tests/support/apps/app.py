@@ -1,4 +1,4 @@
-"""The app that worker processes of the tests serve. Its handlers keep a journal of their own, beside the database.
+"""The app that worker processes of the tests serve. Its handlers keep a journal of their own, outside the database.
 
 A line of that journal is one `write` to a file opened for appending, so the order of the lines is the order in which
 things happened. A handler that waits does so at a gate: a file that a test makes when it wants the handler to go on.
@@ -200,7 +200,7 @@ def shrug(task):
 
 
 def buy_many(task):
-    """Effects of several threads at once; tell how many descriptors they left open."""
+    """Effects of several threads at once; return how many descriptors they left open."""
     before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208
     with ThreadPoolExecutor(4) as threads:
         bought = list(threads.map(lambda number: task.effect("BUY", lambda: number, number=number), range(20)))
@@ -236,7 +236,7 @@ ACTS = {
 
 @app.job(queue="pay", lease=LEASE, retry=AT_ONCE)
 def pay(task, name: str, care: str):
-    """One effect; the journal is the outside world. `care` says what it does about an act that may have happened."""
+    """One effect; the journal is the outside world. `care` is what it does about an act that may have happened."""
 
     def act(key: str):
         note("paid", name, key)

@@ -1,7 +1,7 @@
 """The app that the workers of a storm serve. What its handlers and its provider do, they write into the witness.
 
-A line stands for the act itself: an effect is the line that says so, and its look-up reads the lines. Whether the lease
-still stood is asked of the tables afterwards, and told by a second line, so that a process that was stopped in between
+A line stands for the act itself: an effect is a line of the file, and its look-up reads the lines. Whether the lease
+still stood is asked of the tables afterwards, and noted in a second line, so that a process that was stopped in between
 never claims to have held what it had lost.
 """
 
@@ -46,9 +46,9 @@ def toil() -> None:
 
 
 def exit_if_asked() -> None:
-    """End this process at once, with the code that the storm has told it: a worker that dies by itself."""
+    """End this process at once, with the code that the storm gave it: a worker that dies by itself."""
     if code := os.environ.get("STORM_EXIT"):
-        sys.stderr.write(f"told to end with {code}\n")
+        sys.stderr.write(f"asked to end with {code}\n")
         sys.stderr.flush()
         os._exit(int(code))
 
@@ -92,7 +92,7 @@ class Outside:
         return do
 
     def lookup(self, task: Task) -> Callable[[str], Any]:
-        """Return a look-up, which tells what came of an act that was done."""
+        """Return a look-up of what came of an act that was done."""
         lease = task.lease
 
         def look(key: str) -> Any:
@@ -112,7 +112,7 @@ class Outside:
         return None
 
     def _ask(self, query: str) -> list[tuple[Any, ...]]:
-        """Ask the tables; a database that does not answer tells nothing."""
+        """Ask the tables; a database that does not answer counts as unknown."""
         try:
             return rows(self.url, query)
         except (apsw.Error, psycopg.Error):
@@ -127,7 +127,7 @@ class Outside:
     def send(self, letter: Message) -> Sent:
         """Put a letter into the folder, witnessed before and after.
 
-        A provider is not told under which claim it is called, so the tables are asked before and after: it was sent
+        A provider does not know under which claim it is called, so the tables are asked before and after: it was sent
         under one that stood if that is the same. The relay has looked at its own clock right before.
         """
         claim = self._claim_of(letter)

@@ -20,7 +20,7 @@ PROVIDER = "mail"
 
 
 class Noted:
-    """A provider that tells of each send and look-up before it is made."""
+    """A provider that reports each send and look-up before it is made."""
 
     def __init__(self, provider: Provider, report: Callable[[str, str], object]) -> None:
         self._provider = provider

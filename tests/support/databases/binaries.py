@@ -44,7 +44,7 @@ def reachable_binaries(binaries: Path, copies: Path) -> Path:
     install = binaries.parent
     copy = copies / WHEEL / install.name
     shutil.copytree(install, copy, symlinks=True, ignore=shutil.ignore_patterns("include"))
-    libraries = install.parent.parent / f"{WHEEL}.libs"  # the wheel's programs look for these beside themselves
+    libraries = install.parent.parent / f"{WHEEL}.libs"  # the wheel's programs look for these next to themselves
     if libraries.is_dir():
         shutil.copytree(libraries, copies / libraries.name, symlinks=True)
     if not runs(copy / "bin"):
@@ -53,7 +53,7 @@ def reachable_binaries(binaries: Path, copies: Path) -> Path:
 
 
 def runs(binaries: Path) -> bool:
-    """Say whether the server's account can run these programs where they are."""
+    """Whether the server's account can run these programs where they are."""
     command = [str(binaries / "postgres"), "--version"]
     try:
         done = subprocess.run(command, check=False, capture_output=True, cwd="/", **server_account())

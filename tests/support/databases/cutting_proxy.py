@@ -76,7 +76,7 @@ class CuttingProxy(Listener):
         return Counter({tag: count for tag, count in found.items() if tag})
 
     def arm(self, chosen: Direction | str, number: int) -> None:
-        """Count anew, and cut at this message of a direction or of a kind."""
+        """Count again from zero, and cut at this message of a direction or of a kind."""
         with self._lock:
             self.seen.clear()
             self._chosen = (chosen, number)
@@ -88,7 +88,7 @@ class CuttingProxy(Listener):
             return self.seen[chosen[0]] if chosen else 0
 
     def passes(self, direction: Direction, message: bytes) -> bool:
-        """Count a message; tell whether it may pass."""
+        """Count a message; return whether it may pass."""
         kind = kind_of(direction, message)
         with self._lock:
             self.seen.update((direction, kind))

@@ -1,6 +1,6 @@
 """Removes a server's processes and folder when the tests that own it are gone, however they went.
 
-Runs beside each server as `python guard.py FOLDER`, with a pipe as its standard input that nobody writes to.
+Runs next to each server as `python guard.py FOLDER`, with a pipe as its standard input that nobody writes to.
 The pipe closes when the owner closes it or dies; then whatever is still there is stopped and removed.
 """
 

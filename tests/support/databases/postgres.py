@@ -221,7 +221,7 @@ def database_name(url: str) -> str:
 
 
 def watch(folder: Path) -> subprocess.Popen[bytes]:
-    """Have a folder, and whoever works in it, removed when this process is gone or closes the pipe."""
+    """Have a folder, and the processes that work in it, removed when this process is gone or closes the pipe."""
     command = [sys.executable, str(Path(__file__).with_name("guard.py")), str(folder)]
     return subprocess.Popen(command, stdin=subprocess.PIPE, cwd="/", start_new_session=True)
 

@@ -31,7 +31,7 @@ class Proxy(Listener):
         self._needle = needle
 
     def take(self, sent: bytes) -> bool:
-        """Whether this is the statement whose answer is to be lost; says so once."""
+        """Whether this is the statement whose answer is to be lost; true once."""
         with self._lock:
             if not self._needle or self._needle not in sent:
                 return False

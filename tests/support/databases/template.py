@@ -11,7 +11,7 @@ Session = psycopg.Connection[tuple[object, ...]]
 
 
 class Kept:
-    """One connection, opened when somebody first needs it. Whoever finds it taken gets one of their own."""
+    """One connection, opened when first needed. A caller that finds it taken gets another."""
 
     def __init__(self, connect: Callable[[], Session]) -> None:
         self._connect = connect

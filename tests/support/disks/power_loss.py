@@ -22,7 +22,7 @@ class Image:
         self.pending: dict[str, list[Write]] = defaultdict(list)
 
     def play(self, what: bytes, name: str, content: bytes, offset: int) -> None:
-        """Do what a line of the log says."""
+        """Apply a line of the log."""
         if what == b"d":
             self.durable.pop(name, None)
             self.pending.pop(name, None)

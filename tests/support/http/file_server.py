@@ -36,7 +36,7 @@ class Resource:
     stall_head: bool = False
     crumbs: int = 0  # bytes at a time, with a pause after each
     chunked: bool = False
-    repeats_headers: bool = True  # with the rest of a file, what was told of the whole
+    repeats_headers: bool = True  # in the answer to a range, those of the whole file
     ends_by_closing: bool = False  # neither a length nor chunks
     honours_if_range: bool = True
     honours_range_end: bool = True

@@ -11,7 +11,7 @@ class Link(Protocol):
     """One client's connection to the server."""
 
     def release(self) -> bool:
-        """Give up the sockets of a connection that is over; tell whether it is."""
+        """Give up the sockets of a connection that is over; return whether it is."""
 
     def close(self) -> None:
         """End it, and give up its sockets."""
@@ -79,7 +79,7 @@ class Pair:
                 end.shutdown(socket.SHUT_RDWR)
 
     def release(self) -> bool:
-        """Give up the sockets of a connection that is over; tell whether it is."""
+        """Give up the sockets of a connection that is over; return whether it is."""
         if any(thread.is_alive() for thread in self._threads):
             return False
         for end in self._ends:

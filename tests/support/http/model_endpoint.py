@@ -1,4 +1,4 @@
-"""An endpoint of a model that answers what a test tells it to, also badly, and keeps what it was asked."""
+"""An endpoint of a model that answers as a test wants, also badly, and keeps what it was asked."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class Line:
 
 
 class Nginx:
-    """Serves the folder `files` on two ports; under /slow/ at `rate` bytes a second, until it is told to hurry."""
+    """Serves the folder `files` on two ports; under /slow/ at `rate` bytes a second, until it is asked to hurry."""
 
     def __init__(self, program: str, rate: int) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="leasehold-nginx-", dir="/tmp"))
@@ -143,7 +143,7 @@ class Nginx:
 
 
 def _account() -> str:
-    """Files belong to whoever runs the tests, so nginx runs as that one too."""
+    """Files belong to the user who runs the tests, so nginx runs as that user too."""
     return "user root;" if os.geteuid() == 0 else ""
 
 

@@ -32,7 +32,7 @@ class Line:
 
 
 class _Log:
-    """Writes down what passes by, and holds back an answer after as many bytes as it was told."""
+    """Logs what passes by, and holds back an answer after a given number of bytes."""
 
     def __init__(self, app: ASGIApp, server: StarletteFiles) -> None:
         self._app = app

@@ -1,7 +1,7 @@
 """Which lines of the record count: of a test that was run again the last, and nothing twice.
 
 A soak can be stopped and started again, and a storm that failed is run again: its test writes another line, which takes
-the place of the one before, and what the earlier one said is told as well. A mend of the laboratory needs no new soak:
+the place of the one before, and the result of the earlier one is listed as well. A fix of the tests needs no new soak:
 lines of commits whose `src/` is the same go together. The same seeds, scenario, storm or build from two tests, or lines
 of several engines, would make figures look larger than they are: then nothing is written.
 """

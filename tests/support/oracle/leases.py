@@ -127,7 +127,7 @@ def _miscounted(task: int, events: list[Event], most: int) -> Iterator[str]:
         if event.name == "revived":
             count = 0
         if event.name == "claimed" and event.attempt != count:
-            yield f"task {task}: event {event.id} says attempt {event.attempt}, it is {count}"
+            yield f"task {task}: event {event.id} has attempt {event.attempt}, it is {count}"
         if count > most:
             yield f"task {task} has attempt {count} of {most}"
 

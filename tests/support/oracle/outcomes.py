@@ -50,7 +50,7 @@ def s3_nothing_lost(evidence: Evidence) -> Iterator[str]:
 
 
 def s5_settled(evidence: Evidence) -> Iterator[str]:
-    """One outcome an epoch, the one that the journal tells, and never another."""
+    """One outcome an epoch, the one of the journal, and never another."""
     for (task, epoch), rows in evidence.outcomes.items():
         if len(rows) > 1:
             yield f"task {task} epoch {epoch} has {len(rows)} outcomes"
@@ -72,7 +72,7 @@ def _other_ends(task: int, ends: list[Event], outcomes: list[Outcome]) -> Iterat
         return
     for event, one in zip(ends, outcomes, strict=True):
         if event.name in ("failed", "cancelled") and _document(event.detail) != _document(one.failure):
-            yield f"task {task} epoch {one.epoch}: the failure is not the one that the journal tells"
+            yield f"task {task} epoch {one.epoch}: the failure is not the one of the journal"
 
 
 def _beyond_the_end(task: int, events: list[Event]) -> Iterator[str]:
@@ -172,7 +172,7 @@ def s10_cancels(evidence: Evidence) -> Iterator[str]:
 def _unnamed(evidence: Evidence) -> Iterator[str]:
     for one in evidence.current.values():
         if one.status == "CANCELLED" and (_document(one.failure) or {}).get("error_class") is None:
-            yield f"task {one.task} is CANCELLED and does not say why"
+            yield f"task {one.task} is CANCELLED and has no reason"
     for job, stopped in evidence.witnessed("called off"):
         if stopped and job in evidence.current and evidence.current[job].status != "CANCELLED":
             yield f"job {job} was called off and is {evidence.current[job].status}"

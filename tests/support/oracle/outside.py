@@ -116,7 +116,7 @@ def _unposted(evidence: Evidence, there: set[tuple[str, str, int]]) -> Iterator[
 
 
 def token_of(subject: str, recipient: str, version: int) -> str:
-    """Derive a message's token by hand."""
+    """Derive a message's token independently."""
     identity = {"recipient": recipient, "subject": subject, "v": 1, "version": version}
     text = json.dumps(identity, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()

@@ -31,7 +31,7 @@ Its p99 is at most the lease and two seconds."""
 
 
 def record(part: str, **fields: object) -> None:
-    """Append a line, if anybody collects them and the tree has a name: nobody can say what another would prove.
+    """Append a line, if anybody collects them and the tree has a name: a line without a commit proves nothing.
 
     The line carries the name of the test that wrote it, so that a test that was run again counts once. Mutants
     are copies without a name.
@@ -96,14 +96,14 @@ def _commits(lines: list[Line], engine: Callable[[str], str]) -> str:
 
 
 def _again(lines: list[Line]) -> list[str]:
-    """Tell what was run again because its first run went wrong: a figure that was improved on is not hidden."""
+    """List what was run again because its first run went wrong: a figure that was improved on is not hidden."""
     listed = [f"- {line['commit']}: {finding}" for line in lines for finding in wrong_in(line)]
     head = "These tests were run again, and the figures below are those of the last run. The first runs reported:"
     return ["", "## Run again", "", head, "", *listed] if listed else []
 
 
 def _bad(lines: list[Line]) -> int:
-    """Count broken promises: of schedules and crash points by their lines, of storms by what the oracle says."""
+    """Count broken promises: of schedules and crash points by their lines, of storms by the findings of the oracle."""
     return sum(line.get("bad", 0) + len(line.get("verdict", [])) for line in lines)
 
 
@@ -224,7 +224,7 @@ def _table(head: list[str], rows: list[list[str]]) -> list[str]:
 
 
 def main() -> None:
-    """Write the document from a file of lines, and tell what it does not show."""
+    """Write the document from a file of lines, and print what it does not show."""
     lines = [json.loads(text) for text in Path(sys.argv[1]).read_text(encoding="utf-8").splitlines()]
     try:
         text = page(lines)

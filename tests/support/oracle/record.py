@@ -1,4 +1,4 @@
-"""S8, as the oracle sees it: the stored record, hashed again by hand, gives the stored bytes."""
+"""S8, as the oracle sees it: the stored record, hashed again independently, gives the stored bytes."""
 
 from __future__ import annotations
 

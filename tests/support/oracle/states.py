@@ -41,7 +41,7 @@ def _elsewhere(evidence: Evidence, balance: dict[Thing, Counter[str]]) -> Iterat
 
 
 def _unmade(evidence: Evidence) -> Iterator[str]:
-    """What a handler was told is moved is on record, by this attempt or an earlier one."""
+    """Every move that was confirmed to a handler is on record, by this attempt or an earlier one."""
     made = Counter(
         (event.task, str(event.fields["to"]))
         for events in evidence.events.values()

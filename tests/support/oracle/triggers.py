@@ -1,4 +1,4 @@
-"""An eye inside the database: triggers that write down what the tables alone do not tell afterwards.
+"""A monitor inside the database: triggers that write down what the tables alone do not show afterwards.
 
 When did the lease stand that a write was made under; was something changed that must never change. The engine knows
 nothing of it, and nothing of it is read by the engine.

@@ -45,7 +45,7 @@ WANTED = (
 
 
 def unshown(lines: list[Line]) -> list[str]:
-    """Tell what the lines that count do not show."""
+    """Return what the lines that count do not show."""
     parts = {name: [line for line in lines if line["part"] == name] for name in ("seeds", "points", "storm", "mutants")}
     return [
         *_of_the_tree(lines),
@@ -58,7 +58,7 @@ def unshown(lines: list[Line]) -> list[str]:
 
 
 def wrong_in(line: Line) -> list[str]:
-    """Tell what one line alone says that it should not."""
+    """Return the faults that one line alone shows."""
     if line["part"] == "storm":
         return list(_of_storm(line))
     if line["part"] == "mutants":
@@ -99,7 +99,7 @@ def _of_wanted(wanted: Wanted, lines: list[Line]) -> Iterator[str]:
 
 
 def _of_storm(line: Line) -> Iterator[str]:
-    """Tell of a storm that ended badly, too late, or without saying why nothing was to be picked up."""
+    """Return the faults of a storm: it ended badly, too late, or without a reason why nothing was to be picked up."""
     name, found = f"The storm '{line['storm']}' on {line['database']}", line["repickups"]
     bound = line["lease_seconds"] + BOUND_SECONDS
     if line["verdict"]:

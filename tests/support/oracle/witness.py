@@ -19,11 +19,11 @@ from typing import Any
 # returned  task, fence, output                     it returned
 # acted     kind, key, task, fence, live, result    an effect's act was done
 # looked    key, task, fence, result or None        a look-up was answered
-# answered  key, result or None                     a person told what came of an effect
+# answered  key, result or None                     a person answered what came of an effect
 # posted    task, fence, subject, recipient, version  a handler left a message
 # sent      token, delivery fence, live, id         a provider took a message
 # traced    token, delivery fence, id or None       a provider was asked for one
-# advanced  task, fence, state                      a handler was told that it moved
+# advanced  task, fence, state                      a handler got the answer that it moved
 # called off  job, how many tasks that stopped      a cancel that was answered
 # gave up   task, fence                             a handler ended itself as cancelled
 # revived   letter                                  a revival that was answered

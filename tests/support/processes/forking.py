@@ -44,7 +44,7 @@ def ask_from_below(task, *, warm: bool):
 
 @app.job(isolated=True)
 def leave_twice(task, how: str):
-    """Leave the handler in a forked process too; tell how that one ended."""
+    """Leave the handler in a forked process too; return how that one ended."""
     below = os.fork()
     if below == 0:
         return leave(how)
@@ -70,7 +70,7 @@ def leave(how: str) -> dict[str, str]:
     if how == "exit":
         sys.exit(7)
     if how == "raise":
-        raise ValueError("said by nobody")
+        raise ValueError("by nobody")
     return {"left": "below"}
 
 
@@ -89,7 +89,7 @@ async def crowd(task, number: int):
 
 @app.job(isolated=True)
 def return_refusal(task):
-    """Tell how the ledger refuses."""
+    """Return how the ledger refuses."""
     try:
         return task.effect("BUY", lambda: 1)
     except Exception as error:  # noqa: BLE001

@@ -1,4 +1,4 @@
-"""Waits for a signal as a worker does, and is told at one step of the waiting after the other."""
+"""Waits for a signal as a worker does, and gets one at each step of the waiting in turn."""
 
 import sys
 
@@ -8,7 +8,7 @@ STEPS = range(2, 40)  # once around and on
 
 
 class SignalAtStep:
-    """Tells a waiting thread at its `step`-th step, from within, as a signal does."""
+    """Signals a waiting thread at its `step`-th step, from within, as a real signal does."""
 
     def __init__(self, signals: StopSignals, step: int) -> None:
         self._signals = signals

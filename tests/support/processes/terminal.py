@@ -26,7 +26,7 @@ class Terminal:
     def _block(self) -> bytes:
         try:
             return os.read(self._ours, 65_536)
-        except OSError:  # Linux says so when nobody is left at the other end
+        except OSError:  # Linux raises this when nobody is left at the other end
             return b""
 
     def pictures(self, first: str) -> list[str]:

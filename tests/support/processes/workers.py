@@ -35,7 +35,7 @@ class WorkerProcess:
         return self._process.poll() is None
 
     def has_logged(self, word: str) -> bool:
-        """Tell whether the process has said this; if it ended instead, say why."""
+        """Whether the process has logged this; if it ended instead, raise with its log."""
         if word not in self.log and not self.running:
             raise RuntimeError(f"the worker ended with {self._process.returncode}:\n{self.log[-4000:]}")
         return word in self.log

@@ -34,7 +34,7 @@ def pass_by(seam, wanted):
 
 
 class DyingSheet:
-    """All bytes of a file, whose process dies beside them."""
+    """All bytes of a file, whose process dies after writing them."""
 
     def __init__(self, publishable, seam):
         self._publishable = publishable

@@ -38,7 +38,7 @@ def is_at_work(log, command):
 
 
 def end_of(log, command):
-    """Wait for the end, and return what it said with the code."""
+    """Wait for the end, and return its output and its exit code."""
     code = command.wait()
     return log.read_text().strip(), code
 

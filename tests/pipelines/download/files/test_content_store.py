@@ -84,7 +84,7 @@ def test_a_part_that_was_taken_away_or_replaced_becomes_no_file(content_store):
 
 
 def test_a_part_is_open_to_the_next_attempt_until_it_is_whole(content_store):
-    """Whoever is not root cannot open a file of their own that is read-only."""
+    """A user who is not root cannot open a read-only file for writing, even their own."""
     path = part(content_store, "a")
     with closing(LockedPart(path)) as part_file:
         part_file.start_writeback()

@@ -81,7 +81,7 @@ def check_whole(settings, contents):
 def test_s3_a_disk_that_is_full_in_the_middle_of_files_makes_them_wait_for_room(
     server, disk, start, database, tmp_path
 ):
-    """With its own database on the same disk nothing can even be noted; with PostgreSQL, each attempt says why."""
+    """With its own database on the same disk nothing can even be noted; with PostgreSQL, each attempt records why."""
     contents = contents_of(FILES, SIZE)
     manifest, log = tmp_path / "manifest.txt", tmp_path / "log"
     manifest.write_text("\n".join(server.add(path, one, stall_after=[BEFORE]) for path, one in contents.items()))

@@ -62,7 +62,7 @@ def fetch(client, url, part):
 
 def failure_of(client, url, part):
     """Fetch in vain, and return what the engine makes of it."""
-    with pytest.raises(Exception) as raised:  # noqa: PT011 — which one it is, the class says
+    with pytest.raises(Exception) as raised:  # noqa: PT011 — the test checks the class
         fetch(client, url, part)
     return classify(raised.value, now=int(time.time() * 1_000_000))
 

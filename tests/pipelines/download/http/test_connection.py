@@ -15,7 +15,7 @@ from leasehold.pipelines.download.http.response import HEAD_BYTES_MAX, ResponseR
 
 @asynccontextmanager
 async def talking(*answers: bytes, ends: bool = False):
-    """A server that answers what it is told to, whatever it is asked; yields its address and what it was asked."""
+    """A server that sends a given answer to every request; yields its address and what it was asked."""
     asked: list[bytes] = []
     left = list(answers)
 

@@ -36,7 +36,7 @@ class Slow:
 
 
 class SlowDraft(LockedPart):
-    """A part whose sync, and whose hashing, take as long as they are told to; it tells what was done, in turn."""
+    """A part whose sync, and whose hashing, take as long as the test wants; `story` is what was done, in order."""
 
     def __init__(self, path, syncing=None, hashing=None, error=None):
         super().__init__(path)
@@ -70,7 +70,7 @@ class SlowDraft(LockedPart):
 
 
 class Tap:
-    """What a pen needs of a body: where it begins, and whether it flows."""
+    """What a writer needs of a body: where it begins, and whether it flows."""
 
     def __init__(self):
         self.start = 0
@@ -110,7 +110,7 @@ async def wait_until(condition):
 
 
 async def end_of(fetching):
-    """Wait for the end of a fetch; one that hangs is told as such."""
+    """Wait for the end of a fetch; one that hangs fails the test."""
     await asyncio.wait([fetching], timeout=60)
     assert fetching.done(), "it hangs"
     return await fetching

@@ -1,7 +1,7 @@
 """What a host is spared: so many files a second and so many requests at once, over all worker processes.
 
-A rate is kept by slots that rest: with n files at once and r a second, whoever takes one of the n slots keeps it from
-all others for n/r seconds. So between a start and the n-th after it lie at least n/r seconds, whoever starts them.
+A rate is kept by slots that rest: with n files at once and r a second, a worker that takes one of the n slots keeps it
+from all others for n/r seconds. So between a start and the n-th after it, in any workers, lie at least n/r seconds.
 """
 
 import threading
@@ -29,7 +29,7 @@ class Diary(list[Line]):
 
 
 class Gate(threading.Event):
-    """Holds back whoever comes, lets them through one by one, and counts how many stood there at once."""
+    """Holds back every request, lets them through one by one, and counts how many stood there at once."""
 
     def __init__(self):
         super().__init__()
@@ -64,7 +64,7 @@ class Gate(threading.Event):
 
 
 def serve(server, count):
-    """Serve files that differ; each of their requests is held back until the server is told to go on."""
+    """Serve files that differ; each of their requests is held back until the test lets the server go on."""
     return [server.add(f"/{number}", b"file %d" % number, stall_head=True) for number in range(count)]
 
 

@@ -64,7 +64,7 @@ def test_a_server_that_asks_for_patience_in_seconds_gets_it(server, client, part
 
 
 def test_a_server_that_asks_for_patience_until_a_date_gets_it_by_its_own_clock(server, client, part):
-    """The answer's own date says when it was asked, so that a clock that goes wrong on one side does no harm."""
+    """The answer's own date is the time of the request, so that a clock that goes wrong on one side does no harm."""
     until = formatdate(time.time() + 300, usegmt=True)
     url = server.add("/a", CONTENT, statuses=[503], retry_after=until)
     assert 200 < failure_of(client, url, part).retry_after <= 300
@@ -205,7 +205,7 @@ def test_a_body_that_ends_with_its_connection_is_taken_whole(server, client, par
 
 
 def test_a_body_that_ends_with_its_connection_too_early_is_no_file(server, client, part):
-    """Nothing in the answer tells that it is short; what HEAD said does."""
+    """Nothing in the answer shows that it is short; the length from HEAD does."""
     url = server.add("/a", CONTENT, ends_by_closing=True, cut_after=[100_000])
     failure = failure_of(client, url, part)
     assert (failure.error_class, failure.retryable) == ("NETWORK_RESET", True)
@@ -239,7 +239,7 @@ def test_a_server_that_ignores_if_range_cannot_mix_two_files(server, client, par
     assert client.stream(url, head, part).sha256 == SHA
 
 
-@pytest.mark.parametrize("manners", [{"heeds_range_end": False}, {"ranges": False}])
+@pytest.mark.parametrize("manners", [{"honours_range_end": False}, {"ranges": False}])
 def test_where_head_is_refused_one_byte_is_asked_for_and_a_whole_file_is_not_read(server, client, manners):
     content = bytes(40_000_000)
     url = server.add("/a", content, head=405, **manners)
@@ -281,7 +281,7 @@ def test_no_connection_stays_open_after_a_question_that_failed(server, make_clie
 
 
 class Killed(BaseException):
-    """The end of a process, as far as files can tell."""
+    """The end of a process, as far as files can show it."""
 
 
 class Dying(Part):
@@ -293,7 +293,7 @@ class Dying(Part):
 
 
 def test_a_process_that_dies_as_it_starts_again_leaves_nothing_of_the_other_file(server, client, part):
-    """The bytes of the file that was there before must be gone when the note says that they are of the new one."""
+    """The bytes of the file that was there before must be gone when the note attributes them to the new one."""
     url = server.add("/a", CONTENT[::-1], cut_after=[100_000])
     failure_of(client, url, part)
     server.add("/a", CONTENT)

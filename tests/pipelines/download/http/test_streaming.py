@@ -91,7 +91,7 @@ def test_a_part_that_is_whole_already_is_not_fetched_again(server, client, part)
 
 
 def test_a_part_that_is_complete_by_its_own_note_is_not_fetched_again_though_head_lacks_facts(server, client, part):
-    """Killed after the last byte: HEAD has told neither length nor validator, GET both."""
+    """Killed after the last byte: HEAD returned neither length nor validator, GET both."""
     url = server.add("/a", CONTENT)
     fetch(client, url, part)
     vague = replace(client.head(url), length=None, etag=None)

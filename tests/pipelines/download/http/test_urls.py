@@ -1,4 +1,4 @@
-"""One address, one form; and what is no address says why."""
+"""One address, one form; and what is no address is refused with a reason."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""What the tests of the functional interface share: a file opened with either library, and short ways to say things."""
+"""What the tests of the functional interface share: a file opened with either library, and short helpers."""
 
 import sqlite3
 from typing import Any

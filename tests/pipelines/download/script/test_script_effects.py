@@ -88,7 +88,7 @@ def test_an_operation_in_flight_for_long_is_marked_unless_its_lease_stands(conn)
     jobs = [plan(conn, number) for number in (1, 2)]
 
     class Killed(BaseException):
-        """The end of the script, as far as the ledger can tell."""
+        """The end of the script, as far as the ledger can show it."""
 
     def die():
         raise Killed

@@ -1,4 +1,4 @@
-"""The structure of a Markdown text, to be compared: its blocks, and what is inside them beside plain text."""
+"""The structure of a Markdown text, to be compared: its blocks, and what is inside them other than plain text."""
 
 from leasehold.pipelines.translate.documents.markdown_parsing import front_matter, parser
 
@@ -19,7 +19,7 @@ def blocks_of(text):
 
 
 def texts_of(text):
-    """Return what each block says, as markdown-it has it."""
+    """Return the text of each block, as markdown-it has it."""
     return {token.content for token in parser().parse(text[len(front_matter(text)) :]) if token.type == "inline"}
 
 

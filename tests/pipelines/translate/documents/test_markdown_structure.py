@@ -1,4 +1,4 @@
-"""Whatever a translation says, a Markdown document keeps its blocks."""
+"""Whatever a translation contains, a Markdown document keeps its blocks."""
 
 import pytest
 from hypothesis import example, given, settings

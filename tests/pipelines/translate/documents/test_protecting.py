@@ -57,7 +57,7 @@ def test_markup_and_placeholders_become_marks(kind, source, text, kept):
     [
         ("a **b** c", "x ⟦1⟧ y ⟦2⟧ z", "x **y** z"),
         ("a **b** c", "x⟦1⟧ y ⟦2⟧z", "x **y** z"),
-        ('say "*b*," then', 'di "⟦1⟧ y ⟦2⟧," luego', 'di "*y*," luego'),
+        ('sing "*b*," then', 'canta "⟦1⟧ y ⟦2⟧," luego', 'canta "*y*," luego'),
         ("see [it](u).", "ve ⟦1⟧ eso ⟦2⟧.", "ve [eso](u)."),
         ("run `x`: now", "corre ⟦1⟧ : ya", "corre `x` : ya"),
         ("a **b** c", "sin marcas", "sin marcas"),

@@ -1,4 +1,4 @@
-"""Word documents for tests: with formats, links, images, tables, notes; made anew each time."""
+"""Word documents for tests: with formats, links, images, tables, notes; made again each time."""
 
 import io
 import struct

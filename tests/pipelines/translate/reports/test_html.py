@@ -86,7 +86,7 @@ def marks(candidate, *findings):
 def test_source_candidates_scores_and_findings_stand_side_by_side():
     reader = Reader(page(SHY, tried("Uno dos.", finding(4, 3)), tried("Tres.", attempt=2, note="look here")))
     divs = reader.of("div")
-    assert divs[:2] == [SHY, "Tres."]  # the source, and beside it the best candidate
+    assert divs[:2] == [SHY, "Tres."]  # the source, and next to it the best candidate
     assert "Uno " in divs
     assert reader.of("mark") == ["dos"]
     assert reader.of("td")[-4:] == ["major", "left_over", "It is left over.", "dos"]

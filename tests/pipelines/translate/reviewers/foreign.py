@@ -20,7 +20,7 @@ class Polite:
 
 @dataclass(frozen=True, slots=True)
 class CannedReviewer:
-    """Says whatever it was made with."""
+    """Returns whatever it was made with."""
 
     review_returned: Any
     name: str = "canned"

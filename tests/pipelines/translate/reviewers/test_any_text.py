@@ -82,7 +82,7 @@ def check_reviews(subject):
         forget()
         review = reviewer.review(subject)
         assert faults_of(review, subject, reviewer.name) == []
-        assert review == reviewer.review(subject), "what was read before says something else"
+        assert review == reviewer.review(subject), "a review of the same subject differs"
         forget()
         assert review == reviewer.review(subject)
 
@@ -111,13 +111,13 @@ def test_a_hundred_thousand_characters_of_anything_come_to_an_end(piece):
 
 
 def test_reviews_do_not_depend_on_the_hash_seed_or_the_locale():
-    """S8, for what reviewers say."""
+    """S8, for what reviewers return."""
     program = (
         "from leasehold.pipelines.translate.reviewers.review import *\n"
         "from leasehold.pipelines.translate.gate import *\n"
-        "subject = Subject('On 3/4/1867, 1,500 men did not say: *go* to {a} and {b} {c}.',"
+        "subject = Subject('On 3/4/1867, 1,500 men did not sing: *go* to {a} and {b} {c}.',"
         " 'El 5/6/1868 1.600 hombres *go.',"
-        " 'en', 'es', ('{a}', '{b}', '{c}', '*', '*'), {'men': 'varones', 'go': 'ir', 'say': 'decir'})\n"
+        " 'en', 'es', ('{a}', '{b}', '{c}', '*', '*'), {'men': 'varones', 'go': 'ir', 'sing': 'cantar'})\n"
         "reviews = [each.review(subject) for each in standard_reviewers(lambda text: text)]\n"
         "print(ascii((reviews, assess(reviews, Thresholds(), attempt=1, attempts_max=4))))\n"
     )

@@ -21,7 +21,7 @@ from tests.support.http.model_endpoint import Reply
 
 
 class Writer:
-    """Writes a document anew, has it translated, and sees what was translated for that."""
+    """Writes a document again, has it translated, and sees what was translated for that."""
 
     def __init__(self, workspace):
         self._desk = workspace

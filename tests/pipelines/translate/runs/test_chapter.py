@@ -44,7 +44,7 @@ def test_every_paragraph_of_the_chapter_ends_approved_or_rejected(run, source):
 
 
 def test_a_rejected_paragraph_has_its_reason_in_the_map_the_states_and_the_reviews(run):
-    """A review says so by its outcome, and by a finding or the score that is too low."""
+    """A review shows it by its outcome, and by a finding or the score that is too low."""
     last = {row["paragraph_index"]: row for row in run.rows("state/paragraph_state.jsonl")}
     reviews = defaultdict(list)
     for row in run.reviews():

@@ -9,7 +9,7 @@ from leasehold.pipelines.translate.folder import sweep, write_whole
 from leasehold.pipelines.translate.translators.answer_log import AnswerLog
 from tests.support.processes.fork_server import ROOT
 
-# A process that is killed when it comes to an act, which Python tells of before it is done.
+# A process that is killed when it comes to an act, which Python audits before it is done.
 DYING = """
 import os, signal, sys
 from pathlib import Path

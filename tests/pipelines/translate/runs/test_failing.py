@@ -1,4 +1,4 @@
-"""Translators that fail: for good, with the reason told, until it is mended; or for a while, and are waited for."""
+"""Translators that fail: for good, with a reason, until it is fixed; or for a while, and are waited for."""
 
 import json
 import re
@@ -48,7 +48,7 @@ def test_one_paragraph_that_is_refused_does_not_keep_the_others_from_being_done(
 
 
 def test_a_model_that_keeps_losing_marks_leaves_its_paragraph_to_a_person_with_its_last_answer(workspace):
-    """Twice it is asked again; then what it said is a candidate as any, and the reviewers say what is missing."""
+    """Twice it is asked again; then its answer is a candidate as any, and the reviewers find what is missing."""
     linked = "The [house](https://example.org/house) is red."
     workspace.write(linked, TABLE)
 

@@ -1,6 +1,6 @@
 """Models drive the whole toolchain: a real one on this machine, which writes nonsense, and a scripted one.
 
-Whatever a model says, every paragraph ends approved, rejected or waiting, tokens are kept, and rows obey contracts.
+Whatever a model answers, every paragraph ends approved, rejected or waiting, tokens are kept, and rows obey contracts.
 """
 
 import json
@@ -54,7 +54,7 @@ def test_a_real_model_translates_and_reviews_a_document_from_end_to_end(local_mo
 
 
 class Clerk:
-    """A model behind Anthropic's interface: translates by heart, and has nothing to say against a translation."""
+    """A model behind Anthropic's interface: translates from a table, and finds no fault in a translation."""
 
     def __init__(self):
         self.asked = []
@@ -116,7 +116,7 @@ def test_the_prompt_for_a_model_has_neighbours_terms_and_style(letter):
 
 
 def test_every_question_is_asked_once_and_its_tokens_are_kept(letter):
-    """Three paragraphs and one rework; one was told to come later, which costs none."""
+    """Three paragraphs and one rework; one was asked to come later, which costs none."""
     run, asked, _ = letter
     translations = [one for one in asked if "text" in one]
     assert len(translations) == 4

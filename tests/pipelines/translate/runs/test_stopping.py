@@ -90,7 +90,7 @@ def test_of_two_starts_at_once_one_runs_and_the_other_reports_that(workspace):
             refused = workspace.about(*words)
             assert (refused.exit_code, refused.stdout) == (2, "")
             assert refused.stderr.startswith("Run already active: fresh RUNNING.lock exists")
-        assert workspace.status() == ["ingested"] * 3  # whoever only looks may
+        assert workspace.status() == ["ingested"] * 3  # reading is allowed
         go.set()
         assert winner.end() == 0, winner.log
     assert len(server.asked) == len(workspace.answers()) == 3

@@ -1,4 +1,4 @@
-"""The file of answers: what was put down is found again, whatever else stands in it and whoever writes beside."""
+"""The file of answers: what was written is found again, whatever else is in it and while others write to it."""
 
 import json
 import subprocess

@@ -83,7 +83,7 @@ def test_marks_at_words_keep_their_order_so_that_what_closes_stays_behind_what_o
 def test_marks_stay_next_to_the_words_they_were_at(apertium):
     assert spanish(apertium, "See ⟦1⟧the red book⟦2⟧ for more.") == "Ver ⟦1⟧el libro rojo⟦2⟧ para más."
     assert spanish(apertium, "The value of ⟦1⟧ must be a number.") == "El valor de ⟦1⟧ tiene que ser un número."
-    assert spanish(apertium, "⟦1⟧He said⟦2⟧ nothing.") == "⟦1⟧Dijo⟦2⟧ nada."
+    assert spanish(apertium, "⟦1⟧He wrote⟦2⟧ nothing.") == "⟦1⟧Escribió⟦2⟧ nada."
 
 
 def test_characters_that_mean_something_to_apertium_are_only_characters(apertium):

@@ -1,4 +1,4 @@
-"""A real model on this machine drives the OpenAI-compatible path from end to end. What it says is nonsense.
+"""A real model on this machine drives the OpenAI-compatible path from end to end. Its answers are nonsense.
 
 Transport, the answer's schema, token counts and time-outs are real; the answers are the same twice.
 """

@@ -11,9 +11,9 @@ from tests.pipelines.translate.reviewers.subjects import reviewed
     [
         ("one (two) three", "🙂 uno (dos tres", "("),
         ("one (two) three", "uno dos) tres", ")"),
-        ("“Oh!” said she.", "“¡Oh! dijo ella.", "“"),
-        ('"Oh!" said she.', '"¡Oh! dijo ella.', '"'),
-        ("“Oh!” said she.", "«¡Oh! dijo ella.", "«"),
+        ("“Oh!” cried she.", "“¡Oh! gritó ella.", "“"),
+        ('"Oh!" cried she.', '"¡Oh! gritó ella.', '"'),
+        ("“Oh!” cried she.", "«¡Oh! gritó ella.", "«"),
         ("a **bold** word", "una palabra **negrita", "**"),
         ("a *soft* word", "una palabra *suave", "*"),
         ("run `make` now", "haz `make ahora", "`"),
@@ -28,9 +28,9 @@ def test_a_mark_without_partner_is_pointed_at(source, candidate, alone):
 @pytest.mark.parametrize(
     ("source", "candidate"),
     [
-        ("“Oh!” (said [she])", "«¡Oh!» (dijo [ella])"),
-        ("“Oh!” said she.", "„Oh!“, sagte sie."),
-        ("“Oh!” said she.", "»Oh!«, sagte sie."),
+        ("“Oh!” (cried [she])", "«¡Oh!» (gritó [ella])"),
+        ("“Oh!” cried she.", "„Oh!“, rief sie."),
+        ("“Oh!” cried she.", "»Oh!«, rief sie."),
         ("“This speech goes on", "“Este discurso sigue"),
         ("a smile :)", "una sonrisa :)"),
         ("the watery part", "el *watery parte"),
@@ -43,7 +43,7 @@ def test_pairs_and_what_the_source_left_open_are_fine(source, candidate):
 
 
 def test_brackets_inside_protected_pieces_do_not_count():
-    assert reviewed(MarkReviewer(), "Say `f(`.", "Di `f(`.", kept=["`f(`"])[1] == []
+    assert reviewed(MarkReviewer(), "Call `f(`.", "Llama `f(`.", kept=["`f(`"])[1] == []
 
 
 def test_a_blank_candidate_is_not_judged_for_its_marks():

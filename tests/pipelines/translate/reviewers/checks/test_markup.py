@@ -4,7 +4,7 @@ import pytest
 
 from leasehold.pipelines.translate.reviewers.checks.markup import review_markup
 
-POEM = "You are old,\\\nFather William,\\\nthe young man said."
+POEM = "You are old,\\\nFather William,\\\nthe young man cried."
 
 
 @pytest.mark.parametrize(
@@ -12,7 +12,7 @@ POEM = "You are old,\\\nFather William,\\\nthe young man said."
     [
         ("A *red* house.", "Una casa *roja*."),
         ("A *red*, **big** house.", "Una casa **grande**, *roja*."),
-        (POEM, "Eres viejo,\\\nPadre William,\\\ndijo el joven."),
+        (POEM, "Eres viejo,\\\nPadre William,\\\ngritó el joven."),
         ("Plain.", "Sencillo."),
     ],
 )
@@ -27,7 +27,7 @@ def test_the_same_markup_around_other_words_is_nothing_to_object_to(source, cand
         ("A red house.", "Una *casa* roja.", "+1 em."),
         ("Run `ls -l` now.", "Corre ls -l ahora.", "-1 code_inline."),
         ("See [it](https://example.org).", "Véalo (https://example.org).", "-1 link."),
-        (POEM, "Eres viejo,\\\n\\\nPadre William, dijo el joven.", "-1 hardbreak."),
+        (POEM, "Eres viejo,\\\n\\\nPadre William, gritó el joven.", "-1 hardbreak."),
     ],
 )
 def test_markup_that_is_lost_or_new_is_critical(source, candidate, ending):

@@ -1,4 +1,4 @@
-"""Terms of the glossary are translated as it says."""
+"""Terms of the glossary are translated as it prescribes."""
 
 from leasehold.pipelines.translate.reviewers.checks.terms import TermReviewer
 from tests.pipelines.translate.reviewers.subjects import reviewed
