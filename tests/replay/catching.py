@@ -127,7 +127,7 @@ ACTED: list[str] = []
 
 
 def doubtful(word: str) -> None:
-    """An act or a look-up that never returns."""
+    """An act or a look-up that never knows its result."""
     ACTED.append(word)
     raise InDoubt(word)
 
