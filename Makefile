@@ -50,7 +50,7 @@ check: setup-dev
 # What the long tests show is a line of JSON each in this file, and docs/proof.md is written from it. Stopped and
 # started again, it goes on with what has not passed at this commit; each commit has a file of its own.
 PROOF ?= $(CURDIR)/build/proof-$(shell git describe --always --dirty).jsonl
-SOAK = LEASEHOLD_PROOF=$(PROOF) $(PY) -m pytest -p tests.support.oracle.resuming -m soak
+SOAK = LEASEHOLD_PROOF=$(PROOF) $(PY) -m pytest -p tests.support.oracle.resume -m soak
 
 soak: setup-dev
 	mkdir -p $(dir $(PROOF))

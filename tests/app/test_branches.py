@@ -16,9 +16,9 @@ from leasehold.runtime.commit.committer import Committer
 from leasehold.runtime.observe.events import EventLog
 from leasehold.store import open_store
 from leasehold.testing import Clock, drain
-from tests.support.claiming import claim, enrol
 from tests.support.db import check_journal, check_places, rows
-from tests.support.processes.working import plan_of, working
+from tests.support.manual_leases import claim, enrol
+from tests.support.processes.local_worker import plan_of, working
 from tests.support.wait import until
 
 ROUTES = '["fetch"]'

@@ -8,7 +8,7 @@ from leasehold.insight.read import effects
 from leasehold.insight.verify.verify import verify_file
 from leasehold.testing import Clock
 from tests.support.db import rows
-from tests.support.processes.working import working
+from tests.support.processes.local_worker import working
 from tests.support.wait import until
 
 DAY = 24 * 3600

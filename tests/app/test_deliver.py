@@ -15,7 +15,7 @@ from leasehold.errors import (
 from leasehold.model.delivery import OutgoingMessages, make_message
 from leasehold.model.limits import DELIVERIES_MAX
 from leasehold.providers import Folder
-from tests.support.apps.mailing import change, post, write
+from tests.support.apps.deliveries import change, post, write
 from tests.support.db import rows
 
 GOOD = {

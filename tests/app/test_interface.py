@@ -11,7 +11,7 @@ import leasehold
 from leasehold import KeyConflict, Leasehold, LeaseholdError, Retry, Status
 from leasehold.errors import JobUnknown, KindUnknown, OptionInvalid, WaitTimeout
 from tests.support.db import check_journal, check_places, rows
-from tests.support.processes.working import working
+from tests.support.processes.local_worker import working
 from tests.support.wait import until
 
 

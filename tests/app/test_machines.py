@@ -8,8 +8,8 @@ from msgspec.structs import replace
 from leasehold import Leasehold, Permanent, Retry, clock
 from leasehold.errors import LeaseLost, MachineInvalid, Misuse, StateDenied
 from leasehold.model.machine import Step, make_move
-from tests.support.claiming import claim, enrol
 from tests.support.db import check_journal, check_places, connected, rows
+from tests.support.manual_leases import claim, enrol
 
 ARROWS = {
     "PLANNED": ["LEASED"],

@@ -7,7 +7,7 @@ import pytest
 from leasehold import Permanent, Retry, Transient
 from leasehold.errors import ArgumentsInvalid, GraphInvalid, KindTaken, KindUnknown
 from tests.support.db import check_journal, check_places, names, rows
-from tests.support.processes.working import working
+from tests.support.processes.local_worker import working
 from tests.support.wait import until
 
 

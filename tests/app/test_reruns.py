@@ -8,7 +8,7 @@ from leasehold.model.limits import VERSION_MAX
 from leasehold.providers import Folder
 from leasehold.testing import Clock
 from tests.store.work import at_once
-from tests.support.apps.mailing import fields
+from tests.support.apps.deliveries import fields
 from tests.support.db import connected, rows
 
 

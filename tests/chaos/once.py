@@ -9,7 +9,7 @@ import os
 import sys
 from pathlib import Path
 
-from tests.chaos.work import prepare
+from tests.chaos.storm_worker import prepare
 from tests.support.apps.chaos import TURNS, app_of_this_process, work_of
 from tests.support.oracle.witness import Journal
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from leasehold import Leasehold
 from leasehold.errors import Unavailable
-from tests.chaos.work import ignoring_busy_disk, prepare
+from tests.chaos.storm_worker import ignoring_busy_disk, prepare
 from tests.support.apps.chaos import app_of_this_process, work_of
 from tests.support.oracle.witness import Journal
 

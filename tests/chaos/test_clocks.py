@@ -15,7 +15,7 @@ import pytest
 
 from leasehold import clock
 from leasehold.store.db import sqlite_clock
-from tests.chaos.ending import check_storm
+from tests.chaos.final_checks import check_storm
 from tests.chaos.storm import Storm
 from tests.chaos.workers import StormProcess
 from tests.support.db import rows

@@ -8,8 +8,8 @@ from collections import Counter
 
 import pytest
 
-from tests.chaos.ending import check_storm, check_verdict
 from tests.chaos.figures import Fault
+from tests.chaos.final_checks import check_storm, check_verdict
 from tests.chaos.storm import Storm
 from tests.support.databases.cutting_proxy import COMPLETE, CuttingProxy, Direction
 from tests.support.databases.pgbouncer import PLAIN, pooler

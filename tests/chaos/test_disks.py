@@ -10,7 +10,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from tests.chaos.ending import check_storm
+from tests.chaos.final_checks import check_storm
 from tests.chaos.storm import Storm, last_until
 from tests.chaos.workers import STARTED
 from tests.conftest import sqlite_url

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from tests.chaos.ending import check_storm
+from tests.chaos.final_checks import check_storm
 from tests.chaos.storm import REST_SECONDS, Storm, last_until
 from tests.support.databases.postgres import PostgresServer, database_name
 from tests.support.databases.standby import FOLLOWED, Standby

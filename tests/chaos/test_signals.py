@@ -4,9 +4,9 @@ import signal
 
 import pytest
 
-from tests.chaos.ending import check_storm
+from tests.chaos.final_checks import check_storm
 from tests.chaos.storm import HOLDERS, Storm
-from tests.support.processes.stopping import has_stopped, holds_a_transaction, holds_the_file
+from tests.support.processes.stopped import has_stopped, holds_a_transaction, holds_the_file
 from tests.support.wait import until
 
 SHORT = 3.0

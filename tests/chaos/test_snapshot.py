@@ -8,7 +8,7 @@ import apsw
 import psycopg
 import pytest
 
-from tests.chaos.ending import check_storm
+from tests.chaos.final_checks import check_storm
 from tests.chaos.storm import Storm
 from tests.support.wait import until
 

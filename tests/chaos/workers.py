@@ -12,7 +12,7 @@ from tests.support.wait import until
 
 JOBS_MAX = 1_000_000
 CONCURRENCY = 4
-WORK = "tests.chaos.work"
+WORK = "tests.chaos.storm_worker"
 SUBMIT = "tests.chaos.submit"
 STARTED = "worker_started"
 

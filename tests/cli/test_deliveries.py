@@ -7,7 +7,7 @@ import pytest
 
 from leasehold.cli.exit_codes import ExitCode
 from leasehold.store.audit import system_user
-from tests.support.apps.mailing import change, post, write
+from tests.support.apps.deliveries import change, post, write
 from tests.support.wait import until
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from tests.providers.mail_server import MailServer
-from tests.support.apps.mailing import fields, let_expire, post, write
+from tests.support.apps.deliveries import fields, let_expire, post, write
 from tests.support.wait import until
 
 ADA = "ada@example.org"
@@ -19,12 +19,12 @@ def folder(tmp_path):
 
 def crashed(workers, place, provider):
     """Run a relay that is killed the moment it comes to `place`."""
-    hand = workers.run("tests.crash.relaying", place, environment={"MAILING_PROVIDER": provider})
+    hand = workers.run("tests.crash.killed_relay", place, environment={"MAILING_PROVIDER": provider})
     assert hand.end() == -9
 
 
 def relay(workers, provider):
-    hand = workers.run("tests.support.apps.mailing", environment={"MAILING_PROVIDER": provider})
+    hand = workers.run("tests.support.apps.deliveries", environment={"MAILING_PROVIDER": provider})
     until(lambda: hand.has_logged("relay_started"))
     return hand
 
@@ -85,7 +85,7 @@ def test_s14_two_relay_processes_on_many_rows_send_each_letter_once(app, workers
     recipients = [f"{number}@example.org" for number in range(300)]
     ids = write(app.store, *(post(recipient) for recipient in recipients))
     for _ in range(2):
-        workers.run("tests.support.apps.mailing", environment={"MAILING_PROVIDER": f"folder:{folder}"})
+        workers.run("tests.support.apps.deliveries", environment={"MAILING_PROVIDER": f"folder:{folder}"})
     until(lambda: app.deliveries.counts("change-17", 1) == {"sent": len(ids)})
     sends = Counter(recipient for _, recipient in workers.journal("send"))
     assert sends == Counter(recipients)

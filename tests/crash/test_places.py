@@ -6,7 +6,7 @@ from tests.support.wait import until
 
 def crashed(workers, place):
     """Run a worker that is killed the moment it comes to `place`."""
-    hand = workers.run("tests.crash.dying", place)
+    hand = workers.run("tests.crash.killed_worker", place)
     assert hand.end() == -9
     return hand
 

@@ -47,7 +47,7 @@ def finish(app, workers, job, letter):
 def test_s3_a_burial_that_ended_but_not_written_leaves_no_letter_until_it_is_made_again(app, workers, url):
     known(app, workers)
     job = app.submit("refused", {})
-    killed(workers, "tests.crash.dying", "ended but not written")
+    killed(workers, "tests.crash.killed_worker", "ended but not written")
     assert letters(app) == []
     assert rows(url, "SELECT count(*) FROM outcome") == [(0,)]
     workers.start()
@@ -62,7 +62,7 @@ def test_s3_a_burial_that_ended_but_not_written_leaves_no_letter_until_it_is_mad
 def test_s5_a_burial_that_was_written_but_not_answered_stands_with_its_one_letter(app, workers, url):
     known(app, workers)
     job = app.submit("refused", {})
-    killed(workers, "tests.crash.dying", "written but not answered")
+    killed(workers, "tests.crash.killed_worker", "written but not answered")
     assert job.status == "ERROR"
     (letter,) = letters(app)
     assert (letter.job_id, letter.error_class, letter.attempts) == (job.id, "PERMANENT", 1)
@@ -78,7 +78,7 @@ def test_a_task_buried_because_its_worker_was_killed_leaves_one_letter(app, work
     job = app.submit("fragile", {"name": "a"})
     until(lambda: workers.journal("start", "a"))
     hand.kill()
-    killed(workers, "tests.crash.dying", "reclaimed but not noted as gone")
+    killed(workers, "tests.crash.killed_worker", "reclaimed but not noted as gone")
     workers.start()
     assert job.wait(timeout=60).status == "ERROR"
     (letter,) = letters(app)
@@ -90,7 +90,7 @@ def test_a_task_buried_because_its_worker_was_killed_leaves_one_letter(app, work
 @pytest.mark.parametrize("how", ["at the stage", "from start"])
 def test_s13_a_letter_that_was_taken_but_not_placed_is_open_again(app, workers, how):
     job, letter = buried(app, workers)
-    killed(workers, "tests.crash.reviving", "taken but not placed", str(letter.id), how)
+    killed(workers, "tests.crash.killed_revival", "taken but not placed", str(letter.id), how)
     assert (job.status, letters(app)[0].state) == ("ERROR", "open")
     app.deadletters.revive(letter.id, from_start=how == "from start")
     finish(app, workers, job, letter)
@@ -99,7 +99,7 @@ def test_s13_a_letter_that_was_taken_but_not_placed_is_open_again(app, workers, 
 @pytest.mark.parametrize("how", ["at the stage", "from start"])
 def test_s13_a_revival_that_was_placed_but_not_noted_never_happened(app, workers, how):
     job, letter = buried(app, workers)
-    killed(workers, "tests.crash.reviving", "placed but not noted", str(letter.id), how)
+    killed(workers, "tests.crash.killed_revival", "placed but not noted", str(letter.id), how)
     assert (job.status, letters(app)[0].state) == ("ERROR", "open")
     assert rows(workers.url, "SELECT count(*) FROM event WHERE name = 'revived'") == [(0,)]
     assert rows(workers.url, "SELECT count(*) FROM outcome_past") == [(0,)]
@@ -111,7 +111,7 @@ def test_s13_a_revival_that_was_placed_but_not_noted_never_happened(app, workers
 @pytest.mark.parametrize("how", ["at the stage", "from start"])
 def test_s13_an_epoch_that_was_revived_but_not_woken_stands_and_is_run_once(app, workers, how):
     job, letter = buried(app, workers)
-    killed(workers, "tests.crash.reviving", "revived but not woken", str(letter.id), how)
+    killed(workers, "tests.crash.killed_revival", "revived but not woken", str(letter.id), how)
     assert (job.status, letters(app)[0].state) != ("ERROR", "open")
     with pytest.raises(LetterRevived):
         app.deadletters.revive(letter.id)

@@ -9,7 +9,7 @@ from leasehold.insight.read.deadletters import context_of
 from leasehold.insight.read.revival_plan import EffectFate, Fate
 from leasehold.model.effect import done, failed, intend
 from leasehold.store.deadletters import DeadLetterSource, LetterRow
-from tests.store.deadletters.burying import bury, letters, only_letter, run
+from tests.store.deadletters.buried_tasks import bury, letters, only_letter, run
 from tests.store.work import claim, finish, pipeline, register, routes_of, stage
 
 LETTER = LetterRow(

@@ -7,7 +7,7 @@ import pytest
 from leasehold.cli.jobs.events import project
 from leasehold.errors import ProjectionDamaged, ProjectionForeign
 from leasehold.model.limits import PAGE_MAX
-from tests.insight.editing import edit
+from tests.insight.edited_records import edit
 from tests.store.work import claim, finish, register, submit
 
 

@@ -14,7 +14,7 @@ from leasehold.insight.verify.verify import verify_job
 from leasehold.model.effect import sha256, used
 from leasehold.model.limits import EFFECTS_MAX
 from leasehold.testing import Clock, drain
-from tests.insight.editing import difference, edit, forge, swap
+from tests.insight.edited_records import difference, edit, forge, swap
 from tests.store.work import look
 
 RETRY = Retry(attempts=4, delay_initial=10)

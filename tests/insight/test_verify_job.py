@@ -8,7 +8,7 @@ from leasehold import Leasehold, Permanent, Retry, Transient
 from leasehold.errors import JobUnknown
 from leasehold.insight.verify.verify import verify_job
 from leasehold.testing import Clock, drain
-from tests.insight.editing import edit
+from tests.insight.edited_records import edit
 from tests.store.work import look
 
 # An effect that no attempt got a result of, so that the journal does not miss it.

@@ -8,7 +8,7 @@ import pytest
 
 from leasehold import Leasehold, Permanent, Retry, Transient
 from leasehold.testing import Clock, drain
-from tests.insight.editing import difference, edit, forge, swap
+from tests.insight.edited_records import difference, edit, forge, swap
 from tests.store.work import claim_one, look, register, submit
 
 RETRY = Retry(attempts=3, delay_initial=10)

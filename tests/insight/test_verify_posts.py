@@ -16,7 +16,7 @@ from leasehold.runtime.handlers import Handler
 from leasehold.runtime.manual import ManualChannel
 from leasehold.runtime.task import Task
 from leasehold.testing import Clock, drain
-from tests.insight.editing import difference, edit, forge, swap
+from tests.insight.edited_records import difference, edit, forge, swap
 from tests.store.work import claim_one, look, register, submit
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from leasehold import Leasehold
 from leasehold.insight.verify.verify import verify_job
-from tests.insight.editing import difference, edit, forge
+from tests.insight.edited_records import difference, edit, forge
 from tests.store.work import look
 
 

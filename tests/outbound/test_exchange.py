@@ -18,8 +18,8 @@ from leasehold.outbound import (
     exchange,
     proxy_for,
 )
-from tests.providers.letters import client_context, server_context
 from tests.providers.listener import Listener, free_port
+from tests.providers.messages import client_context, server_context
 from tests.providers.receiver import Receiver, Response
 
 HELLO = Request("POST", {"Content-Type": "text/plain"}, b"hello")

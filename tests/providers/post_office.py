@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from aiosmtpd.smtp import SMTP, AuthResult, LoginPassword
 
-from tests.providers.letters import server_context
+from tests.providers.messages import server_context
 
 USER, PASSWORD = "robot", "correct horse battery"
 

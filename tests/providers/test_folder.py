@@ -9,7 +9,7 @@ import pytest
 
 from leasehold.model.delivery import Absent, Message, NotSent, Refused, Sent, Unknown
 from leasehold.providers import Folder, MaybeSent
-from tests.providers.letters import letter
+from tests.providers.messages import letter
 
 NAME = f"{letter().token}.json"
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from leasehold.model.delivery import Message, Refused
 from leasehold.providers.mail import Sender, compose
 from leasehold.providers.mailbox import Mailbox
-from tests.providers.letters import letter
+from tests.providers.messages import letter
 
 SENDER = Sender(Mailbox.parse("robot@example.org"))
 BREAKS = ["\r\n", "\n", "\r", "\0", "\x0b", "\x0c", "\x85", "\u2028", "\u2029", "\x1b"]

@@ -8,9 +8,9 @@ import pytest
 from leasehold.errors import OptionInvalid
 from leasehold.model.delivery import NotSent, Refused, Sent, Unknown
 from leasehold.providers import Smtp
-from tests.providers.letters import client_context, letter, server_context
 from tests.providers.listener import free_port
 from tests.providers.mail_server import DROP, HANG, MailServer
+from tests.providers.messages import client_context, letter, server_context
 from tests.providers.post_office import PASSWORD, USER, PostOffice
 
 STEPS = ["greeting", "EHLO", "MAIL", "RCPT", "DATA"]

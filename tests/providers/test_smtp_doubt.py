@@ -4,8 +4,8 @@ import pytest
 
 from leasehold.model.delivery import NotSent, Refused, Sent
 from leasehold.providers import MaybeSent, Smtp
-from tests.providers.letters import letter
 from tests.providers.mail_server import DROP, DROP_IN_THE_BODY, HANG, MailServer
+from tests.providers.messages import letter
 
 LARGE = "a line that no buffer on the way can hold all of\n" * 600_000
 

@@ -5,7 +5,7 @@ import pytest
 from leasehold.errors import OptionInvalid
 from leasehold.model.delivery import Sent
 from leasehold.providers import Folder, Smtp, Webhook, from_url
-from tests.providers.letters import letter
+from tests.providers.messages import letter
 from tests.providers.post_office import PostOffice
 from tests.providers.receiver import Receiver, Response
 

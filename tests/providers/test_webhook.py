@@ -11,8 +11,8 @@ from leasehold.errors import OptionInvalid
 from leasehold.model.delivery import Absent, Message, NotSent, Refused, Sent, Unknown
 from leasehold.outbound import Deadline, NotConnected
 from leasehold.providers import MaybeSent, Webhook
-from tests.providers.letters import client_context, letter, server_context
 from tests.providers.listener import Listener, free_port
+from tests.providers.messages import client_context, letter, server_context
 from tests.providers.receiver import Receiver, Response
 
 TOKEN = letter().token

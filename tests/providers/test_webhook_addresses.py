@@ -8,7 +8,7 @@ from leasehold.errors import OptionInvalid
 from leasehold.model.delivery import NotSent, Refused, Unknown
 from leasehold.outbound import ascii_host, is_public
 from leasehold.providers import Webhook
-from tests.providers.letters import letter
+from tests.providers.messages import letter
 from tests.providers.receiver import Receiver, Response
 
 PRIVATE = [

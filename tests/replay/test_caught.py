@@ -17,10 +17,10 @@ from leasehold.model.failure.lineage import LINEAGE_MAX, lineage_of
 from leasehold.model.journal.record import HashChain, Line, RecordCounts, TaskRecord
 from leasehold.runtime.replay.errors import Recorded, find_type
 from tests.conftest import sqlite_url
-from tests.replay import catching
+from tests.replay import catching_handlers
 from tests.support.processes.fork_server import ROOT
 
-HOME = catching.__name__
+HOME = catching_handlers.__name__
 CAUGHT = {
     "value": {"caught": "value or look-up", "text": "7 is not a number"},
     "custom": {"caught": "OutOfStock", "text": "no Kaffee in bin 7"},
@@ -85,7 +85,7 @@ def forged(path: Path, folder: Path, change: Callable[[dict], object]) -> Path:
 def test_a_handler_that_caught_what_its_effect_raised_catches_it_in_a_replay(caught, name):
     path = caught / f"attempt {name}.ndjson"
     assert output_of(path) == CAUGHT[name]
-    found = catching.app.journal.replay(path)
+    found = catching_handlers.app.journal.replay(path)
     assert (found.equal, found.divergence) == (True, None)
 
 
@@ -93,14 +93,14 @@ def test_a_handler_that_caught_what_its_effect_raised_catches_it_in_a_replay(cau
 def test_isolated_and_async_handlers_catch_it_in_a_replay_too(caught, key):
     path = caught / f"{key}.ndjson"
     assert output_of(path)["caught"] in ("value or look-up", "OutOfStock", "ValueError")
-    found = catching.app.journal.replay(path)
+    found = catching_handlers.app.journal.replay(path)
     assert (found.equal, found.divergence) == (True, None)
 
 
 def test_what_was_raised_from_a_recorded_failure_has_the_class_it_had(caught):
     path = caught / "wrapping.ndjson"
     assert lines_of(path, "outcome")[-1]["failure"]["error_class"] == "NOT_FOUND"
-    found = catching.app.journal.replay(path)
+    found = catching_handlers.app.journal.replay(path)
     assert (found.equal, found.divergence) == (True, None)
 
 
@@ -108,10 +108,10 @@ def test_what_was_raised_from_a_recorded_failure_has_the_class_it_had(caught):
 def test_a_handler_that_shrugged_off_an_effect_in_doubt_is_stopped_in_a_replay_too(caught, how):
     path = caught / f"shrugging {how}.ndjson"
     assert lines_of(path, "outcome")[-1]["failure"]["error_class"] == "EFFECT_IN_DOUBT"
-    catching.ACTED.clear()
-    found = catching.app.journal.replay(path)
+    catching_handlers.ACTED.clear()
+    found = catching_handlers.app.journal.replay(path)
     assert (found.equal, found.divergence) == (True, None)
-    assert catching.ACTED == []
+    assert catching_handlers.ACTED == []
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_a_record_has_nothing_imported_and_nothing_run(caught, tmp_path, monkeyp
         if line["line"] == "effect":
             line["failure"]["raised"] = ["evil:Error", "builtins:ValueError"]
 
-    found = catching.app.journal.replay(forged(caught / "attempt value.ndjson", tmp_path, change))
+    found = catching_handlers.app.journal.replay(forged(caught / "attempt value.ndjson", tmp_path, change))
     assert (found.equal, found.divergence) == (True, None)
     assert "evil" not in sys.modules
     assert not (tmp_path / "ran").exists()
@@ -194,7 +194,7 @@ def test_a_module_is_not_asked_for_what_it_would_have_to_import(tmp_path, monkey
     __import__("lazy_shop")
     assert find_type("lazy_shop:Error", HOME) is sys.modules["lazy_shop"].Error
     assert find_type("lazy_shop:Other", HOME) is None
-    assert find_type("__main__:OutOfStock", HOME) is catching.OutOfStock
+    assert find_type("__main__:OutOfStock", HOME) is catching_handlers.OutOfStock
 
 
 class Counted(ValueError):
@@ -237,7 +237,7 @@ def test_the_names_of_an_errors_types_are_few_and_can_be_found_again():
     for number in range(20):
         kind = type(f"Deep{number}", (kind,), {})
     assert len(lineage_of(kind())) == LINEAGE_MAX
-    assert lineage_of(catching.make_local()) == ["builtins:LookupError"]
+    assert lineage_of(catching_handlers.make_local()) == ["builtins:LookupError"]
     assert lineage_of(Exception("x")) == []
     assert "raised" not in classify(ValueError("x")).text()
 
@@ -249,7 +249,7 @@ def test_the_time_an_attempt_started_is_that_of_its_claim_then_and_in_a_replay(c
     time_read = datetime.fromisoformat(output_of(path)["at"])
     assert time_read.tzinfo == UTC
     assert round(time_read.timestamp() * 1_000_000) == claimed > lines_of(path, "task")[0]["created_at"]
-    found = catching.app.journal.replay(path)
+    found = catching_handlers.app.journal.replay(path)
     assert (found.equal, found.divergence) == (True, None)
 
 
@@ -261,7 +261,7 @@ def test_a_pause_that_was_asked_for_is_replayed_to_the_microsecond(caught):
     path = caught / "paused.ndjson"
     first, second = retries(path)
     assert (first["delay_us"], first["retry_after"], "retry_after" in second) == (17_500_000, 17.5, False)
-    found = catching.app.journal.replay(path)
+    found = catching_handlers.app.journal.replay(path)
     assert (found.equal, found.divergence) == (True, None)
 
 
@@ -271,6 +271,6 @@ def test_a_recorded_delay_that_is_not_the_one_asked_for_is_the_divergence(caught
         if line["line"] == "event" and line["name"] == "retried" and "retry_after" in line["detail"]:
             line["detail"]["retry_after"] = asked
 
-    found = catching.app.journal.replay(forged(caught / "paused.ndjson", tmp_path, change))
+    found = catching_handlers.app.journal.replay(forged(caught / "paused.ndjson", tmp_path, change))
     assert found.divergence is not None
     assert (found.divergence.what, found.divergence.expected) == ("delay of a retry, in microseconds", "17500000")

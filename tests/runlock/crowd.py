@@ -14,7 +14,7 @@ from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 from leasehold.runlock import EXIT_OK, RunLockError, acquire
-from tests.runlock.making import at
+from tests.runlock.lock_files import at
 
 SECONDS_MAX = 120
 

@@ -9,9 +9,9 @@ import pytest
 from leasehold import clock
 from leasehold.runlock import acquire, release
 from leasehold.runlock.payload import text_of
-from tests.runlock.commanding import ROOT, command, run
-from tests.runlock.making import archives, lock_of, write_lock, write_raw
-from tests.support.processes.stopping import has_stopped
+from tests.runlock.command_process import ROOT, command, run
+from tests.runlock.lock_files import archives, lock_of, write_lock, write_raw
+from tests.support.processes.stopped import has_stopped
 from tests.support.wait import until
 
 HEARTBEAT = re.compile(r"Heartbeat written at \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z\n")

@@ -10,7 +10,7 @@ import pytest
 from leasehold import runlock
 from leasehold.errors import OptionInvalid
 from leasehold.runlock.constants import check_constants
-from tests.runlock.commanding import ROOT
+from tests.runlock.command_process import ROOT
 
 TTL = "LOCK_STALE_TTL_SECONDS: Final = 120"
 

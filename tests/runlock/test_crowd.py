@@ -7,8 +7,8 @@ import subprocess
 import sys
 
 from leasehold.runlock.constants import EXIT_ACTIVE_LOCK, EXIT_OK
-from tests.runlock.commanding import ROOT
-from tests.runlock.making import archives, lock_of, write_lock, write_raw
+from tests.runlock.command_process import ROOT
+from tests.runlock.lock_files import archives, lock_of, write_lock, write_raw
 
 STARTERS = 32
 ROUNDS = 200

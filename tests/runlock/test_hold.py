@@ -16,8 +16,8 @@ from leasehold.errors import OptionInvalid
 from leasehold.runlock import LockFailed, LockLost, ReleaseRefused, acquire, hold, release
 from leasehold.runlock.guard import guarded
 from leasehold.testing.clock import simulated_uptime
-from tests.runlock.commanding import ROOT
-from tests.runlock.making import archives, at, lock_of, traces
+from tests.runlock.command_process import ROOT
+from tests.runlock.lock_files import archives, at, lock_of, traces
 from tests.support.wait import until
 
 LATER = 200 * clock.SECOND

@@ -8,9 +8,9 @@ import sys
 import pytest
 
 from leasehold.runlock import RunActive, acquire, release
-from tests.runlock.commanding import ROOT
-from tests.runlock.dying import STALE_SECONDS
-from tests.runlock.making import archives, at, check_usable, write_lock
+from tests.runlock.command_process import ROOT
+from tests.runlock.kill_at_each_call import STALE_SECONDS
+from tests.runlock.lock_files import archives, at, check_usable, write_lock
 from tests.support.needs import STRACE, find_program
 
 # Calls that such a change cannot do without: a trace that has fewer has missed what it should see.
@@ -29,7 +29,7 @@ def test_long_runs_have_an_strace_to_kill_with():
 
 def killed(strace, change, root):
     """Have the change killed at each of its calls; return the folders that were left."""
-    command = [sys.executable, "-m", "tests.runlock.dying", strace, change, str(root)]
+    command = [sys.executable, "-m", "tests.runlock.kill_at_each_call", strace, change, str(root)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
     summary = json.loads((root / "kills.json").read_text())

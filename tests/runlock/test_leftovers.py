@@ -3,7 +3,7 @@
 import os
 
 from leasehold.runlock import acquire, heartbeat, release
-from tests.runlock.making import NOON, archives, at, check_usable, write_lock
+from tests.runlock.lock_files import NOON, archives, at, check_usable, write_lock
 
 OURS = ".RUNNING.lock.tmp.4711.0123456789abcdef"
 THEIRS = ".RUNNING.lock.tmp.4711"  # the runbook's own name for it, without a guard

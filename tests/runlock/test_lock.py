@@ -15,7 +15,7 @@ from leasehold.errors import OptionInvalid
 from leasehold.runlock import LockFailed, LockInvalid, LockLost, ReleaseRefused, RunActive, acquire, heartbeat, release
 from leasehold.runlock.archive import archive
 from leasehold.runlock.files import read_lock
-from tests.runlock.making import archives, at, lock_of, traces, write_lock, write_raw
+from tests.runlock.lock_files import archives, at, lock_of, traces, write_lock, write_raw
 
 UTC_TIME = re.compile(r"2027-01-15T08:00:00\.000000Z")
 

@@ -7,7 +7,7 @@ import pytest
 
 from leasehold.runlock import LockInvalid, acquire
 from leasehold.runlock.payload import microseconds_of, parse, text_of
-from tests.runlock.making import FIELDS, NOON, at, traces, write_lock, write_raw
+from tests.runlock.lock_files import FIELDS, NOON, at, traces, write_lock, write_raw
 
 WHOLE = json.dumps(FIELDS).encode()
 EMPTY: list[Any] = ["", " \t", 7, None, ["a"], {}]

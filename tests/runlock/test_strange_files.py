@@ -11,9 +11,9 @@ import pytest
 from leasehold import clock
 from leasehold.runlock import LockFailed, RunActive, acquire
 from leasehold.runlock.payload import text_of
-from tests.runlock.commanding import run
-from tests.runlock.making import at, traces, write_lock
-from tests.runlock.starting import NOBODY
+from tests.runlock.command_as_user import NOBODY
+from tests.runlock.command_process import run
+from tests.runlock.lock_files import at, traces, write_lock
 
 LOCK = "RUNNING.lock"
 
@@ -96,7 +96,7 @@ def test_a_lock_that_may_not_be_read_ends_with_exit_3_and_is_not_touched(run_dir
     active(run_dir)
     (run_dir / LOCK).chmod(0)
     before = traces(run_dir)
-    done = run(run_dir, script=("-m", "tests.runlock.starting"))
+    done = run(run_dir, script=("-m", "tests.runlock.command_as_user"))
     assert done.returncode == 3, done.stderr
     assert done.stderr.startswith("Invalid lock encountered: ")
     assert "Permission denied" in done.stderr
@@ -105,13 +105,13 @@ def test_a_lock_that_may_not_be_read_ends_with_exit_3_and_is_not_touched(run_dir
 
 def test_a_folder_that_may_not_be_written_ends_with_exit_4(run_dir):
     run_dir.chmod(0o555)
-    done = run(run_dir, script=("-m", "tests.runlock.starting"))
+    done = run(run_dir, script=("-m", "tests.runlock.command_as_user"))
     assert done.returncode == 4, done.stderr
     assert done.stderr.startswith("Failed to acquire RUNNING.lock: Permission denied")
 
 
 def test_an_ordinary_user_holds_and_releases_a_lock(run_dir):
-    done = run(run_dir, script=("-m", "tests.runlock.starting"))
+    done = run(run_dir, script=("-m", "tests.runlock.command_as_user"))
     assert done.returncode == 0, done.stderr
     assert (run_dir / "RUNNING.guard").stat().st_uid == (NOBODY if os.geteuid() == 0 else os.geteuid())
 

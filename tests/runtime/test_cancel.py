@@ -4,7 +4,7 @@ import threading
 
 from leasehold import Cancelled
 from tests.support.db import check_journal, check_places, names, rows
-from tests.support.processes.working import working
+from tests.support.processes.local_worker import working
 from tests.support.wait import until
 
 

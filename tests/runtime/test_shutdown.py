@@ -5,7 +5,7 @@ import threading
 
 from leasehold import Released, Retry
 from tests.support.db import check_journal, check_places, connected
-from tests.support.processes.working import working
+from tests.support.processes.local_worker import working
 from tests.support.wait import until
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from leasehold.testing import Clock
 from tests.support.db import check_places, connected, names, rows
+from tests.support.processes.local_worker import plan_of
 from tests.support.processes.signalled import STEPS
-from tests.support.processes.working import plan_of
 from tests.support.wait import until
 
 

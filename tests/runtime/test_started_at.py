@@ -4,7 +4,7 @@ from datetime import UTC, timedelta
 
 from leasehold import Retry, Transient, clock
 from tests.support.db import rows
-from tests.support.processes.working import working
+from tests.support.processes.local_worker import working
 from tests.support.wait import until
 
 LEASE = 0.6

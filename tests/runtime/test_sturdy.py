@@ -20,7 +20,7 @@ from leasehold.runtime.observe.events import EventLog
 from leasehold.runtime.worker import shorten_switch_interval
 from leasehold.store import open_store
 from leasehold.store.leases import Claimed
-from tests.support.processes.working import plan_of, working
+from tests.support.processes.local_worker import plan_of, working
 from tests.support.wait import until
 
 

@@ -16,7 +16,7 @@ from leasehold.store import open_store
 from leasehold.store.db import statements
 from leasehold.store.deliveries import DeliveryAnswer
 from tests.store.work import at_once, claim_one, look, question, submit
-from tests.support.apps.mailing import PROVIDER, change, post, write
+from tests.support.apps.deliveries import PROVIDER, change, post, write
 
 LEASE = 120.0
 FAILURE = Failure("DELIVERY_NOT_SENT", "the server is away", retryable=True)

@@ -3,7 +3,7 @@
 import pytest
 
 from leasehold.pipelines.download import Collection, Settings
-from tests.pipelines.download.gathering import folder_of
+from tests.pipelines.download.collection_folder import folder_of
 from tests.pipelines.download.script.scripts import conn, connect
 from tests.support.http.file_server import FileServer
 

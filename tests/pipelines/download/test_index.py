@@ -8,7 +8,7 @@ import pytest
 
 from leasehold.pipelines.download.index.backends import PostgresIndex, SqliteIndex
 from leasehold.pipelines.download.index.index import Index, Row
-from tests.pipelines.download.gathering import add_row
+from tests.pipelines.download.collection_folder import add_row
 
 ROW = Row(
     key="1",

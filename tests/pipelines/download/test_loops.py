@@ -9,7 +9,7 @@ import pytest
 from leasehold.pipelines.download import read_manifest
 from leasehold.pipelines.download.run_loop import worker_spec
 from leasehold.processes import WorkerProcesses
-from tests.pipelines.download.commanding import ordered
+from tests.pipelines.download.command_process import ordered
 from tests.support.wait import until
 
 CONTENT = bytes(200_000)

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from leasehold.pipelines.download import read_manifest
-from tests.pipelines.download.gathering import run_workers
+from tests.pipelines.download.collection_folder import run_workers
 from tests.support.db import check_journal, check_places
 
 FILES = 5_000

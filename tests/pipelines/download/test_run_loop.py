@@ -14,7 +14,7 @@ from leasehold.pipelines.download import Artifact, read_manifest
 from leasehold.pipelines.download.reports.progress import Pace, pace_text
 from leasehold.pipelines.download.status import CollectionStatus, FileProgress
 from leasehold.processes import WorkersEnded
-from tests.pipelines.download.gathering import Folder, run_workers, sha
+from tests.pipelines.download.collection_folder import Folder, run_workers, sha
 from tests.support.processes.fork_server import start_module
 from tests.support.processes.workers import WorkerProcess
 from tests.support.wait import until

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from tests.pipelines.download.commanding import known, ordered, workers
+from tests.pipelines.download.command_process import known, ordered, workers
 from tests.support.wait import until
 
 CONTENT = random.Random(11).randbytes(300_000)

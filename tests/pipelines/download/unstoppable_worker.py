@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from leasehold.processes import Stop, WorkerProcesses, WorkerSpec
-from tests.support.processes.stopping import has_stopped
+from tests.support.processes.stopped import has_stopped
 from tests.support.wait import until
 
 

@@ -12,10 +12,10 @@ from leasehold.runtime.commit.committer import Committer
 from leasehold.runtime.observe.events import EventLog
 from leasehold.store import open_store
 from leasehold.testing.clock import simulated_uptime
-from tests.runtime.maintain.ticking import Ticking
-from tests.support.claiming import enrol
+from tests.runtime.maintain.clocks import Ticking
 from tests.support.db import check_journal, check_places, connected, rows
-from tests.support.processes.working import working
+from tests.support.manual_leases import enrol
+from tests.support.processes.local_worker import working
 from tests.support.wait import until
 
 

@@ -17,10 +17,10 @@ from leasehold.runtime.process_identity import this_process
 from leasehold.runtime.worker import Worker
 from leasehold.store import open_store
 from leasehold.testing import Clock
-from tests.support.apps.mailing import post
-from tests.support.claiming import claim, enrol
+from tests.support.apps.deliveries import post
 from tests.support.db import connected, rows
-from tests.support.processes.working import plan_of, working
+from tests.support.manual_leases import claim, enrol
+from tests.support.processes.local_worker import plan_of, working
 from tests.support.wait import until
 
 REFUSE_ON_SQLITE = """CREATE TRIGGER refused BEFORE INSERT ON outcome WHEN NEW.output = '"bad"'

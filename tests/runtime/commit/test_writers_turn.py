@@ -17,7 +17,7 @@ from leasehold.runtime.observe.events import EventLog
 from leasehold.store import open_store
 from tests.conftest import sqlite_url
 from tests.support.db import rows
-from tests.support.processes.working import plan_of
+from tests.support.processes.local_worker import plan_of
 from tests.support.wait import until
 
 NOBODY = Owner("nowhere", "boot", "namespace", 1, 1)

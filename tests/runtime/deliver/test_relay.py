@@ -11,9 +11,9 @@ from leasehold.providers import Folder, Smtp, Webhook
 from leasehold.testing import Clock, drain
 from tests.providers.mail_server import DROP, MailServer
 from tests.providers.receiver import Receiver, Response
-from tests.support.apps.mailing import PROVIDER, Noted, change, fields, post, write
+from tests.support.apps.deliveries import PROVIDER, Noted, change, fields, post, write
 from tests.support.db import rows
-from tests.support.processes.working import working
+from tests.support.processes.local_worker import working
 from tests.support.wait import until
 
 AT_ONCE = Retry(attempts=5, delay_initial=0)

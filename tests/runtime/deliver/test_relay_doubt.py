@@ -16,9 +16,9 @@ from leasehold.store.db.documents import document
 from leasehold.testing import Clock, drain
 from leasehold.testing.clock import simulated_uptime
 from tests.runtime.deliver.test_relay import Scripted, known
-from tests.runtime.maintain.ticking import Moved, Ticking
+from tests.runtime.maintain.clocks import Moved, Ticking
 from tests.store.work import question, register
-from tests.support.apps.mailing import PROVIDER, change, let_expire, post, write
+from tests.support.apps.deliveries import PROVIDER, change, let_expire, post, write
 from tests.support.wait import until
 
 

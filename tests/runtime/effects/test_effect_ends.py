@@ -9,9 +9,9 @@ from leasehold import InDoubt
 from leasehold.errors import EffectSettled
 from leasehold.model.lease import Renewal
 from tests.runtime.effects.test_effects import AT_ONCE, ended
-from tests.support.claiming import claim, enrol
 from tests.support.db import connected, rows
-from tests.support.processes.working import working
+from tests.support.manual_leases import claim, enrol
+from tests.support.processes.local_worker import working
 
 
 @pytest.mark.parametrize("dialect", ["postgres"])

@@ -6,7 +6,7 @@ from leasehold import Leasehold, Transient
 from leasehold.errors import Misuse
 from leasehold.testing import Crash, crash_at, crash_matrix
 from tests.runtime.effects.test_effects import AT_ONCE, ended
-from tests.support.processes import forking
+from tests.support.processes import fork_app
 
 
 def test_users_rows_and_the_result_commit_together_exactly_once(app, url):
@@ -226,7 +226,7 @@ def test_the_crash_matrix_refuses_a_crash_that_did_not_happen(tmp_path):
 
 def test_the_crash_matrix_refuses_an_isolated_job_and_names_what_to_do(tmp_path):
     def register(app, _):
-        app.job(forking.crowd.handler.function, name="work", isolated=True)
+        app.job(fork_app.crowd.handler.function, name="work", isolated=True)
 
     with pytest.raises(Misuse, match=r"'work' is isolated.*register the same function without isolated=True"):
         crash_matrix(Workbench(tmp_path, register), lambda app: app.submit("work", {"number": 2}), lambda: 0)

@@ -11,7 +11,7 @@ from leasehold.errors import EffectTooLarge, NameInvalid, PayloadInvalid
 from leasehold.model.lease import Reclaim
 from leasehold.testing import crash_at
 from tests.support.db import rows
-from tests.support.processes.working import working
+from tests.support.processes.local_worker import working
 from tests.support.wait import until
 
 AT_ONCE = Retry(attempts=3, delay_initial=0)

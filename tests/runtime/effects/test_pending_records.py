@@ -16,8 +16,8 @@ from leasehold.model.owner import Owner
 from leasehold.runtime.commit.replies import AsyncReply
 from leasehold.runtime.effects.effects import TaskEffects
 from tests.support.db import connected, rows
-from tests.support.processes import forking
-from tests.support.processes.working import working
+from tests.support.processes import fork_app
+from tests.support.processes.local_worker import working
 from tests.support.wait import until
 
 AT_ONCE = Retry(attempts=3, delay_initial=0)
@@ -216,7 +216,7 @@ def test_after_a_record_that_came_too_late_nothing_more_is_done(app, url):
 
 @pytest.mark.parametrize("how", ["sync", "async"])
 def test_an_isolated_handler_goes_ahead_as_well_and_ends_after_its_records(app, url, how):
-    kind = app.job({"sync": forking.hurry, "async": forking.hurry_async}[how].handler.function, isolated=True)
+    kind = app.job({"sync": fork_app.hurry, "async": fork_app.hurry_async}[how].handler.function, isolated=True)
     job = kind.submit()
     with working(url, kind):
         assert job.wait(timeout=120).output == [0, 1, 2]
@@ -225,7 +225,7 @@ def test_an_isolated_handler_goes_ahead_as_well_and_ends_after_its_records(app, 
 
 def test_a_move_that_an_isolated_handler_does_not_wait_for_is_made_or_fails_its_task(app, url):
     machine = app.machine("door", {"shut": ["open"], "open": []}, initial="shut")
-    kind = app.job(forking.rush.handler.function, isolated=True, machine=machine)
+    kind = app.job(fork_app.rush.handler.function, isolated=True, machine=machine)
     fine, wrong = kind.submit({"state": "open"}), kind.submit({"state": "shut"})
     with working(url, kind):
         assert fine.wait(timeout=120).output == "open"
@@ -235,7 +235,7 @@ def test_a_move_that_an_isolated_handler_does_not_wait_for_is_made_or_fails_its_
     assert wrong.failure["error_class"] == "STATE_TRANSITION_DENIED"
 
 
-@pytest.mark.parametrize("kind", [forking.leave_ahead, forking.leave_ahead_async], ids=["sync", "async"])
+@pytest.mark.parametrize("kind", [fork_app.leave_ahead, fork_app.leave_ahead_async], ids=["sync", "async"])
 def test_a_process_that_an_isolated_handler_forked_waits_for_no_record(app, kind):
     job = app.job(kind.handler.function, name=kind.name, isolated=True).submit()
     app.drain(timeout=60)

@@ -11,8 +11,8 @@ from leasehold import clock
 from leasehold.runtime.attempt import Attempt
 from leasehold.runtime.execute.isolated import parent
 from leasehold.testing import Clock
-from tests.support.claiming import claim, enrol
 from tests.support.db import check_journal, names, rows
+from tests.support.manual_leases import claim, enrol
 from tests.support.wait import until
 
 

@@ -8,8 +8,8 @@ from leasehold import canonical, clock
 from leasehold.errors import DatabaseUnavailable, LeaseholdError, LeaseLost, ResultRefused
 from leasehold.runtime.attempt import Attempt
 from leasehold.runtime.execute.isolated import parent
-from tests.support.claiming import claim, enrol
-from tests.support.processes import forking
+from tests.support.manual_leases import claim, enrol
+from tests.support.processes import fork_app
 
 
 def drained(app, kind, payload):
@@ -21,7 +21,7 @@ def drained(app, kind, payload):
 
 @pytest.mark.parametrize("warm", [True, False])
 def test_a_process_that_a_handler_forks_is_refused_by_the_engine(app, warm):
-    job = drained(app, forking.ask_from_below, {"warm": warm})
+    job = drained(app, fork_app.ask_from_below, {"warm": warm})
     assert job.status == "DONE", job.failure
     assert [(name, code) for name, code, _ in job.output["refused"]] == [
         ("effect", "MISUSE"),
@@ -34,7 +34,7 @@ def test_a_process_that_a_handler_forks_is_refused_by_the_engine(app, warm):
 
 
 @pytest.mark.parametrize(("how", "code"), [("return", 0), ("exit", 7), ("raise", 1)])
-@pytest.mark.parametrize("kind", [forking.leave_twice, forking.leave_twice_async], ids=["sync", "async"])
+@pytest.mark.parametrize("kind", [fork_app.leave_twice, fork_app.leave_twice_async], ids=["sync", "async"])
 def test_a_forked_process_that_leaves_the_handler_does_not_end_the_attempt(app, kind, how, code):
     job = drained(app, kind, {"how": how})
     assert job.status == "DONE", job.failure
@@ -42,7 +42,7 @@ def test_a_forked_process_that_leaves_the_handler_does_not_end_the_attempt(app, 
 
 
 def test_many_effects_of_an_async_isolated_handler_need_no_thread_of_its_loop(app):
-    job = drained(app, forking.crowd, {"number": 50})
+    job = drained(app, fork_app.crowd, {"number": 50})
     assert job.output == list(range(50)), job.failure
 
 
@@ -81,7 +81,7 @@ class Unheard(LeaseholdError, code="UNHEARD"):
     ],
 )
 def test_a_child_is_refused_by_the_error_that_the_ledger_raised(app, url, refusal, error):
-    kind = app.job(forking.return_refusal.handler.function, name="return-refusal", isolated=True)
+    kind = app.job(fork_app.return_refusal.handler.function, name="return-refusal", isolated=True)
     kind.submit()
     [lease] = claim(app.store, enrol(app.store), "return-refusal")
     attempt = Attempt(lease, kind.handler, clock.uptime())
@@ -92,5 +92,5 @@ def test_a_child_is_refused_by_the_error_that_the_ledger_raised(app, url, refusa
 
 
 def test_an_answer_that_nobody_asked_for_does_not_end_the_listener(app):
-    job = drained(app, forking.receive_unasked, {})
+    job = drained(app, fork_app.receive_unasked, {})
     assert job.output == [1, 2], job.failure

@@ -19,10 +19,10 @@ from leasehold.runtime.maintain.sweeper import Sweeper
 from leasehold.runtime.observe.events import EventLog
 from leasehold.testing import Clock
 from leasehold.testing.clock import simulated_uptime
-from tests.runtime.maintain.ticking import Ticking
-from tests.support.claiming import claim, enrol
+from tests.runtime.maintain.clocks import Ticking
 from tests.support.db import check_journal, check_places, connected, names, rows
-from tests.support.processes.working import working
+from tests.support.manual_leases import claim, enrol
+from tests.support.processes.local_worker import working
 from tests.support.wait import until
 
 LEASE = 1.5

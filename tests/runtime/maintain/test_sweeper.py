@@ -20,8 +20,8 @@ from leasehold.runtime.process_identity import is_gone, this_process
 from leasehold.store import open_store
 from leasehold.testing import Clock
 from tests.store.leases.test_refused_writes import refusing
-from tests.support.claiming import claim, enrol
 from tests.support.db import check_journal, check_places, connected, names, rows
+from tests.support.manual_leases import claim, enrol
 from tests.support.wait import until
 
 TEN_MINUTES = {"WORKSHOP_LEASE": "600"}

@@ -5,7 +5,7 @@ import pytest
 from leasehold.errors import JobUnfinished, LetterRevived
 from leasehold.model.effect import intend
 from leasehold.model.failure.failure import Failure
-from tests.store.deadletters.burying import (
+from tests.store.deadletters.buried_tasks import (
     FILM,
     SCENES,
     bury,

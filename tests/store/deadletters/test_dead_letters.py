@@ -16,7 +16,7 @@ from leasehold.errors import (
 from leasehold.model.effect import intend
 from leasehold.model.failure.failure import Failure
 from leasehold.store.deadletters import LetterFilter
-from tests.store.deadletters.burying import DENIED, REMEDY, buried_job, bury, letters, only_letter, revive, run
+from tests.store.deadletters.buried_tasks import DENIED, REMEDY, buried_job, bury, letters, only_letter, revive, run
 from tests.store.model.invariants import check_everything
 from tests.store.work import (
     advance,

@@ -13,7 +13,7 @@ from leasehold.store import deadletters, open_store
 from leasehold.store.deadletters import LetterFilter, ReviveRequest
 from leasehold.store.stages import Advanced
 from tests.store import work
-from tests.store.deadletters.burying import (
+from tests.store.deadletters.buried_tasks import (
     DENIED,
     FILM,
     REMEDY,

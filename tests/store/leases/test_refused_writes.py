@@ -11,10 +11,10 @@ from leasehold.errors import LeaseholdError
 from leasehold.model.lease import Reclaim, done
 from leasehold.store import Store
 from tests.store import work
-from tests.store.deadletters.burying import REMEDY, buried_job
+from tests.store.deadletters.buried_tasks import REMEDY, buried_job
 from tests.store.model.invariants import check_everything
 from tests.store.work import claim, claim_one, connect, fail, finish, look, pipeline, retry, routes_of, stage, submit
-from tests.support.apps.mailing import post
+from tests.support.apps.deliveries import post
 
 TABLES = (
     "task", "need", "waiting", "ready", "lease", "outcome", "outcome_past", "unsettled", "event", "dead_letter",

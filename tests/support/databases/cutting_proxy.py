@@ -14,7 +14,7 @@ from collections import Counter
 from contextlib import suppress
 from enum import Enum
 
-from tests.support.http.listening import Listener, Pair
+from tests.support.http.forwarder import Listener, Pair
 
 LENGTH = struct.Struct(">I")
 BACKEND_KEY = b"K"

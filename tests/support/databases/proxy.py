@@ -8,7 +8,7 @@ import socket
 import threading
 from contextlib import suppress
 
-from tests.support.http.listening import Listener, Pair
+from tests.support.http.forwarder import Listener, Pair
 
 READY_FOR_QUERY = b"Z\x00\x00\x00\x05"  # the server's last word on a statement, before one byte of status
 

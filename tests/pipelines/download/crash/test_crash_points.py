@@ -13,7 +13,7 @@ from leasehold.pipelines.download.files.writer import SYNC_BYTES
 from leasehold.pipelines.download.repair.retry import retry
 from leasehold.testing import Clock, crash_at, drain
 from tests.pipelines.download.crash.test_kills import worker
-from tests.support.processes.stopping import has_stopped, holds_a_transaction, holds_the_file
+from tests.support.processes.stopped import has_stopped, holds_a_transaction, holds_the_file
 from tests.support.wait import until
 
 CONTENT = random.Random(5).randbytes(200_000)

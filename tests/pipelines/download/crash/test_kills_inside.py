@@ -7,7 +7,7 @@ import signal
 import pytest
 
 from leasehold.pipelines.download import read_manifest
-from tests.pipelines.download.crash.dying import start
+from tests.pipelines.download.crash.killed_worker import start
 
 LARGE = random.Random(6).randbytes(200_000)  # has a part
 SMALL = random.Random(7).randbytes(20_000)  # has none

@@ -10,7 +10,7 @@ import pytest
 
 from leasehold.pipelines.download import read_manifest
 from leasehold.pipelines.download.files.writer import AT_ONCE_BYTES, STEP_BYTES, SYNC_BYTES
-from tests.pipelines.download.crash.dying import start
+from tests.pipelines.download.crash.killed_worker import start
 from tests.pipelines.download.crash.test_kills import worker
 from tests.support.http.file_server import FileServer
 from tests.support.wait import until

@@ -15,7 +15,7 @@ import apsw
 import pytest
 
 from leasehold.pipelines.download import Collection, Settings, read_manifest
-from tests.pipelines.download.crash.dying import NEVER, POWERLESS, start
+from tests.pipelines.download.crash.killed_worker import NEVER, POWERLESS, start
 from tests.support.processes.fork_server import ROOT
 from tests.support.wait import until
 

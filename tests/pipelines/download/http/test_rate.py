@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from leasehold import clock
-from tests.pipelines.download.commanding import known, ordered, workers
+from tests.pipelines.download.command_process import known, ordered, workers
 from tests.support.http.file_server import Line
 from tests.support.wait import until
 

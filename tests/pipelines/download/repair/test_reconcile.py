@@ -16,8 +16,8 @@ from leasehold.pipelines.download.index.backends import PostgresIndex, SqliteInd
 from leasehold.pipelines.download.index.index import Index, missing_rows
 from leasehold.pipelines.download.repair.reconcile import Reconciled
 from leasehold.pipelines.download.status import read_status
+from tests.pipelines.download.collection_folder import add_row, make_old, sha
 from tests.pipelines.download.crash.test_kills import worker
-from tests.pipelines.download.gathering import add_row, make_old, sha
 from tests.pipelines.download.test_index import ROW
 from tests.support.wait import until
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from leasehold.pipelines.download.repair.verify import verify
-from tests.pipelines.download.gathering import Folder, folder_of, sha
+from tests.pipelines.download.collection_folder import Folder, folder_of, sha
 
 CONTENTS = {name: name.encode() * 1_000 for name in ("right", "changed", "missing", "unlinked", "misled")}
 

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from leasehold.pipelines.download.run_loop import SHOWN_MAX
-from tests.pipelines.download.commanding import ordered
+from tests.pipelines.download.command_process import ordered
 from tests.support.processes.terminal import Terminal
 from tests.support.wait import until
 

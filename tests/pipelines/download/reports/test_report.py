@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 
 from leasehold.pipelines import download
 from leasehold.pipelines.download import reconcile
-from tests.pipelines.download.gathering import sha
+from tests.pipelines.download.collection_folder import sha
 
 CONTENT = b"x" * 1_000
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from leasehold.pipelines.translate.documents import protect, restore
 from leasehold.pipelines.translate.documents.docx import read_docx
-from tests.pipelines.translate.documents.words import manuscript
+from tests.pipelines.translate.documents.word_documents import manuscript
 
 CONTENT = manuscript()
 FABLE, PICTURE, LINK, LITERAL = 2, 3, 5, 6

@@ -11,7 +11,7 @@ import pytest
 from leasehold.errors import Misuse
 from leasehold.pipelines.translate.documents import DocumentInvalid, read_document
 from leasehold.pipelines.translate.documents.limits import PARAGRAPH_BYTES_MAX, PARAGRAPHS_MAX
-from tests.pipelines.translate.documents.words import manuscript, with_members
+from tests.pipelines.translate.documents.word_documents import manuscript, with_members
 
 MEGABYTE = 1024 * 1024
 

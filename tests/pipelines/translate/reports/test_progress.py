@@ -3,7 +3,7 @@
 import os
 import re
 
-from tests.pipelines.translate.runs.test_stopping import slow
+from tests.pipelines.translate.runs.test_stopped_runs import slow
 from tests.pipelines.translate.workspace import DOOR, HOUSE, TABLE, Workspace
 from tests.support.processes.terminal import Terminal
 from tests.support.wait import until

@@ -9,7 +9,7 @@ import pytest
 
 from leasehold.contracts import check_run
 from leasehold.pipelines.translate.documents import read_document
-from tests.pipelines.translate.documents.words import manuscript
+from tests.pipelines.translate.documents.word_documents import manuscript
 from tests.pipelines.translate.finished_run import run_translate
 from tests.support.needs import APERTIUM
 

@@ -1,4 +1,4 @@
-"""Starts one worker of a storm: `python -m tests.chaos.work '{"concurrency": 5}'`, maybe on a bad disk or clock."""
+"""Starts one worker of a storm: `python -m tests.chaos.storm_worker '{"concurrency": 5}'` on any disk and clock."""
 
 import contextlib
 import json

@@ -177,9 +177,11 @@ def test_what_a_run_remembers_is_not_guessed_if_it_cannot_be_read(workspace):
 
 
 # Root may write everywhere; without its powers it is a user like others. What is not root's own is closed to it then.
-POWERLESS = (
-    "from tests.pipelines.download.crash.dying import give_up_power; give_up_power(); import leasehold.cli.root as it"
-)
+POWERLESS = """
+from tests.pipelines.download.crash.killed_worker import give_up_power
+give_up_power()
+import leasehold.cli.root as it
+"""
 
 
 @pytest.mark.parametrize("user", [NOBODY] if os.geteuid() == 0 else [])

@@ -5,8 +5,8 @@ import sys
 
 from leasehold.runtime.observe.events import EventLog
 from leasehold.store.deliveries import Deliveries
-from tests.crash.dying import die
-from tests.support.apps.mailing import Noted, make_app
+from tests.crash.killed_worker import die
+from tests.support.apps.deliveries import Noted, make_app
 
 NEXT_STEPS = {
     "claimed but not sent": (Noted, "send"),

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.chaos.ending import late
 from tests.chaos.figures import SECOND, Fault, Outage, Proof, Repickups, percentile, repickups
+from tests.chaos.final_checks import late
 
 ROWS: dict[str, list[tuple]] = {
     "worker": [(1, 101), (2, 102)],

@@ -1,6 +1,6 @@
 """A soak that goes on where it was stopped: what has passed at this commit is not run again.
 
-`pytest -p tests.support.oracle.resuming` keeps the names of tests that passed next to the file that `LEASEHOLD_PROOF`
+`pytest -p tests.support.oracle.resume` keeps the names of tests that passed next to the file that `LEASEHOLD_PROOF`
 names, in one file for each commit. A tree with changes has no name that could stand for it: there everything is run.
 """
 

@@ -1,6 +1,6 @@
 """The app whose handlers catch what their effects raise, and look at the clock.
 
-`python -m tests.replay.catching FOLDER` runs its jobs on the database of LEASEHOLD_URL and exports them.
+`python -m tests.replay.catching_handlers FOLDER` runs its jobs on the database of LEASEHOLD_URL and exports them.
 """
 
 import contextlib

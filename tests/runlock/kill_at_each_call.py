@@ -1,6 +1,6 @@
 """Kills a change of a run lock at each of its calls of the file system, once each, in a folder of its own each time.
 
-    python -m tests.runlock.dying STRACE CHANGE FOLDER
+    python -m tests.runlock.kill_at_each_call STRACE CHANGE FOLDER
 
 A child is forked, stops, gets strace as its tracer, and goes on; strace kills it when it enters the call. What was
 done is written to FOLDER/kills.json: for each folder the call, how many calls came before it, and how the child ended.
@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from leasehold.runlock import RunLock, acquire, heartbeat, release
-from tests.runlock.making import at, write_lock
+from tests.runlock.lock_files import at, write_lock
 from tests.support.wait import until
 
 CALL = re.compile(r"^([a-z0-9_]+)\(", re.MULTILINE)

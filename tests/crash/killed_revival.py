@@ -5,7 +5,7 @@ import sys
 
 from leasehold import Leasehold
 from leasehold.store import Store, deadletters
-from tests.crash.dying import die
+from tests.crash.killed_worker import die
 
 NEXT_STEPS = {
     "taken but not placed": (deadletters, "_place"),

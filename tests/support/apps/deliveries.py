@@ -1,6 +1,6 @@
 """Deliveries for tests: rows as a settled task leaves them, and the app whose relay processes send them.
 
-`python -m tests.support.apps.mailing` runs a relay. Its one provider is made from the URL in MAILING_PROVIDER, and
+`python -m tests.support.apps.deliveries` runs a relay. Its one provider is made from the URL in MAILING_PROVIDER, and
 notes each send in the workshop's journal before it is made.
 """
 

@@ -31,7 +31,7 @@ def soak(folder, **environment):
             "-m",
             "pytest",
             "-p",
-            "tests.support.oracle.resuming",
+            "tests.support.oracle.resume",
             "-q",
             "-n",
             "2",

@@ -1,6 +1,6 @@
 """A worker process that kills itself at a seam, where no handler and no `finally` runs any more.
 
-    python -m tests.pipelines.download.crash.dying linked [powerless]
+    python -m tests.pipelines.download.crash.killed_worker linked [powerless]
 
 It does all that there is to do in the collection that its environment names; at a seam that never comes it does not
 die. A process that is `powerless` may do with its files what their permissions allow, though it is root's.
@@ -118,7 +118,7 @@ class DyingCollection(Collection):
 def start(settings, seam, log, *words, **options):
     """Start such a process. `options`: those of `subprocess.Popen`, such as another user."""
     environment = {**os.environ, **settings.environment(), "PYTHONPATH": str(ROOT)}
-    module = "tests.pipelines.download.crash.dying"
+    module = "tests.pipelines.download.crash.killed_worker"
     if options:
         program = [sys.executable, "-m", module, seam, *words]
         return subprocess.Popen(program, env=environment, stdout=log, stderr=log, **options)
