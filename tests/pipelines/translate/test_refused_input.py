@@ -177,10 +177,11 @@ def test_what_a_run_remembers_is_not_guessed_if_it_cannot_be_read(workspace):
 
 
 # Root may write everywhere; without its powers it is a user like others. What is not root's own is closed to it then.
-POWERLESS = """
+WITHOUT_POWERS = """
 from tests.pipelines.download.crash.killed_worker import give_up_power
 give_up_power()
-import leasehold.cli.root as it
+import leasehold.cli.root
+leasehold.cli.root.main()
 """
 
 
@@ -199,7 +200,7 @@ def test_a_user_without_permission_gets_an_error_and_leaves_nothing(workspace, u
         (["--style", str(hidden)], 2, "is not readable"),
         (["--translator", f"dictionary:{hidden}"], 2, "TRANSLATOR_INVALID"),
     ):
-        words = [sys.executable, "-c", f"{POWERLESS}; it.main()", *workspace.order(*more)]
+        words = [sys.executable, "-c", WITHOUT_POWERS, *workspace.order(*more)]
         ended = subprocess.run(words, env=known(), cwd=ROOT, capture_output=True, text=True, check=False)
         assert ended.returncode == code, ended.stderr
         assert message in ended.stderr
