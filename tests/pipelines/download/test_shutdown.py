@@ -46,7 +46,7 @@ async def forever():
 
 
 async def block(shutdown, task, wait=forever, patience=0.0):
-    with shutdown.among(task, patience):
+    with shutdown.guard(task, patience):
         await wait()
 
 

@@ -4,9 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from leasehold.pipelines.download.collection import PER_HOST, Settings
+from leasehold.pipelines.download.collection import PER_HOST, Settings, open_collection, open_existing
 from leasehold.pipelines.download.manifest import Artifact, read_manifest
-from leasehold.pipelines.download.process.locate import open_collection, open_existing
 from leasehold.pipelines.download.reports.report import Report, make_report
 from leasehold.pipelines.download.run_loop import RunOptions, worker_spec
 from leasehold.pipelines.download.run_loop import run as run_until_over

@@ -4,8 +4,9 @@ import hashlib
 import json
 import os
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -23,11 +24,12 @@ from leasehold.pipelines.download.index.index import Index
 from leasehold.pipelines.download.manifest import Artifact
 from leasehold.pipelines.download.process.concurrency import ThreadPool
 from leasehold.pipelines.download.process.shutdown import ShutdownGuard
-from leasehold.pipelines.shell.locate import HOME, local_database
+from leasehold.pipelines.shell.locate import HOME, database_kind, database_url, local_database
 
 KIND: Final = "artifact"
 QUEUE: Final = "download"
 DATABASE: Final = "download.db"
+MEMORY: Final = "collection.json"  # what the folder remembers of its database
 LEASE_SECONDS: Final = 60.0
 RETRY: Final = Retry(attempts=6, delay_initial=1, multiplier=3, delay_max=120, delay_ceiling=3_600)
 PLAN_FIRST: Final = 250
@@ -186,3 +188,55 @@ def branch_of(host: str) -> str:
 
 def app_of_this_process() -> Leasehold:
     return Collection(settings_of_this_process()).app
+
+
+class CollectionMissing(Misuse, code="COLLECTION_MISSING"):
+    """There is no collection in this folder."""
+
+
+@contextmanager
+def open_existing(folder: Path, url: str = "") -> Iterator[Collection]:
+    """Open a collection; raise if there is none in this folder."""
+    if not (folder / HOME).is_dir():
+        raise CollectionMissing(f"Make one with: leasehold download MANIFEST --out {folder}")
+    with _open(Settings(folder, url)) as collection:
+        yield collection
+
+
+@contextmanager
+def open_collection(settings: Settings) -> Iterator[Collection]:
+    """Open a collection, create it if necessary, and have its folder remember the kind of its database."""
+    with _open(settings) as collection:
+        if collection.settings.url:
+            _remember(settings.root, database_kind(collection.settings.url))
+        yield collection
+
+
+@contextmanager
+def _open(settings: Settings) -> Iterator[Collection]:
+    with closing(Collection(with_database(settings))) as collection:
+        collection.counts()  # raises the engine's own error if the database cannot be used
+        yield collection
+
+
+def with_database(settings: Settings) -> Settings:
+    root = settings.root
+    is_inside = (root / HOME / DATABASE).exists()
+    return replace(settings, url=database_url(root, settings.url, _remembered(root), is_inside=is_inside))
+
+
+def _remembered(root: Path) -> str:
+    try:
+        found = json.loads((root / HOME / MEMORY).read_text(encoding="utf-8")).get("database", "")
+    except (OSError, ValueError, AttributeError):
+        return ""
+    return found if isinstance(found, str) else ""
+
+
+def _remember(root: Path, kind: str) -> None:
+    if _remembered(root) == kind:
+        return
+    (root / HOME).mkdir(parents=True, exist_ok=True)
+    unfinished = root / HOME / f"{MEMORY}.{os.getpid()}"
+    unfinished.write_text(json.dumps({"database": kind}), encoding="utf-8")
+    unfinished.replace(root / HOME / MEMORY)

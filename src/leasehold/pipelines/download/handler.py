@@ -124,7 +124,7 @@ class Download:
         if await self._is_present():
             steps.advance(states.SKIPPED_DUPLICATE)
             return {"state": states.SKIPPED_DUPLICATE, "sha256": self._artifact.sha256}
-        with shutdown.among(task):
+        with shutdown.guard(task):
             probe = await steps.run("HEAD", PROBE, self._probe)
         steps.advance(states.HEAD_DONE)
         if probe.resumable_bytes:
@@ -162,10 +162,10 @@ class Download:
         effort = 0  # those of earlier attempts are on record
         while transfer.losses < LOSSES_MAX:
             fields = {"effort": effort} if effort else {}
-            with shutdown.among(task):
+            with shutdown.guard(task):
                 act, lookup = partial(transfer.stream, head), partial(transfer.was_streamed, head)
                 streamed = await self._steps.run("STREAM", STREAMED, act, lookup, range_start=0, **fields)
-            with shutdown.among(task, patience=PATIENCE_SECONDS):
+            with shutdown.guard(task, patience=PATIENCE_SECONDS):
                 publish, look = (
                     partial(transfer.publish, head, streamed),
                     partial(transfer.was_published, head, streamed),

@@ -16,26 +16,17 @@ _encoder: Final = msgspec.json.Encoder(order="sorted")
 
 
 def job_key(work_id: str, artifact_id: str, canonical_url: str) -> str:
-    return _digest(
-        {
-            "v": VERSION,
-            "kind": "JOB",
-            "work_id": work_id,
-            "artifact_id": artifact_id,
-            "url": canonical_url,
-            "role": "artifact",
-        }
-    )
+    return _digest(kind="JOB", work_id=work_id, artifact_id=artifact_id, url=canonical_url, role="artifact")
 
 
 def op_key(kind: str, job_id: str, **context: Any) -> str:
     if clash := {"v", "kind", "job_id"} & context.keys():
         raise ValueError(f"{min(clash)!r} is part of every key and cannot be a field")
-    return _digest({"v": VERSION, "kind": kind, "job_id": job_id, **context})
+    return _digest(kind=kind, job_id=job_id, **context)
 
 
-def _digest(fields: dict[str, Any]) -> str:
-    return hashlib.sha256(_text(fields)).hexdigest()
+def _digest(**fields: Any) -> str:
+    return hashlib.sha256(_text({"v": VERSION, **fields})).hexdigest()
 
 
 def _text(fields: dict[str, Any]) -> bytes:

@@ -4,12 +4,10 @@ Recorded once; an act may run again if the script died between the act and its r
 """
 
 import json
-import os
 from collections.abc import Callable
 from typing import Any
 
-from leasehold import LeaseLost
-from leasehold.pipelines.download._script import HOLDINGS, TTL_SECONDS, Engine, engine, number_of
+from leasehold.pipelines.download.script_engine import engine, number_of
 
 __all__ = ["get_effect_result", "run_effect"]
 
@@ -26,7 +24,12 @@ def run_effect(conn: object, *, job_id: str, kind: str, opkey: str, effect_fn: C
         known = found.ask("result_by_op_and_job", op=opkey, job=str(number))
         if known:
             return json.loads(known[0][0])
-        return _run(found, number, kind, opkey, effect_fn)
+        held, is_lasting = found.hold(number)
+        try:  # without arguments, whatever the function could take
+            return held.task.effect(kind, lambda: effect_fn(), idempotent=True, op=opkey)  # noqa: PLW0108
+        finally:
+            if not is_lasting:
+                held.release()
 
 
 def get_effect_result(conn: object, *, opkey: str) -> Any:
@@ -34,21 +37,3 @@ def get_effect_result(conn: object, *, opkey: str) -> Any:
     with engine(conn) as found:
         known = found.ask("result_by_op", op=opkey)
         return json.loads(known[0][0]) if known else None
-
-
-def _run(found: Engine, number: int, kind: str, opkey: str, effect_fn: Callable[[], Any]) -> Any:
-    def act() -> Any:  # without arguments, whatever the function could take
-        return effect_fn()
-
-    manual = found.app.manual
-    known = HOLDINGS.get(found, number)
-    if known is None:
-        held = manual.hold(number, owner=f"script {os.getpid()}", seconds=TTL_SECONDS)
-        try:
-            return held.task.effect(kind, act, idempotent=True, op=opkey)
-        finally:
-            held.release()
-    mine = found.held(number, known)
-    if mine is None:
-        raise LeaseLost
-    return mine.task.effect(kind, act, idempotent=True, op=opkey)

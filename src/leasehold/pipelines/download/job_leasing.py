@@ -4,7 +4,7 @@ from typing import Any
 
 from leasehold import Held, Misuse
 from leasehold.pipelines.download import states
-from leasehold.pipelines.download._script import HOLDINGS, TTL_SECONDS, Engine, Holding, engine, number_of
+from leasehold.pipelines.download.script_engine import TTL_SECONDS, Engine, Holding, engine, number_of
 
 __all__ = ["lease_next_job", "release_lease", "renew_lease"]
 
@@ -23,8 +23,8 @@ def lease_next_job(conn: object, *, owner: str, ttl_s: float = TTL_SECONDS) -> d
             if state in states.DOWNLOADED:  # its holder died before it could record that
                 held.done({"state": state})
                 continue
-            passed = _passed(found, held.job_id)
-            HOLDINGS.put(found, held.job_id, Holding(conn, owner, held.fence, passed - {states.LEASED}))
+            passed = {str(row[0]) for row in found.ask("job_states", job=held.job_id)} - {states.LEASED}
+            found.remember(held.job_id, Holding(conn, owner, held.fence, passed))
             held.task.advance(states.LEASED)
             return _row(found, held.job_id)
     return None
@@ -45,10 +45,10 @@ def release_lease(conn: object, *, job_id: str, owner: str) -> bool:
     with engine(conn) as found:
         number = number_of(job_id)
         found.job(number)
-        known = HOLDINGS.get(found, number)
+        known = found.holding(number)
         held = _held(found, number, owner)
         if known is not None and known.owner == owner:
-            HOLDINGS.drop(found, number)
+            found.forget(number)
         if held is None:
             return known is not None and known.owner == owner and known.is_over
         delay = PARKED_SECONDS if _state(found, number) == states.FINALIZED else 0.0
@@ -57,9 +57,9 @@ def release_lease(conn: object, *, job_id: str, owner: str) -> bool:
 
 def _held(found: Engine, number: int, owner: str) -> Held | None:
     """Take up what this connection has leased, and that alone; on another, what the owner of this name has."""
-    known = HOLDINGS.get(found, number)
+    known = found.holding(number)
     if known is not None and known.owner == owner:
-        return found.held(number, known)
+        return found.resume(number, known)
     return found.app.manual.resume(number, owner=owner)
 
 
@@ -68,10 +68,6 @@ def _state(found: Engine, job_id: int) -> str:
     if state is None:
         raise Misuse(f"Job {job_id} is no artifact.")
     return state
-
-
-def _passed(found: Engine, job_id: int) -> set[str]:
-    return {str(row[0]) for row in found.ask("job_states", job=job_id)}
 
 
 def _row(found: Engine, job_id: int) -> dict[str, Any]:

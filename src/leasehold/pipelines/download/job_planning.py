@@ -1,9 +1,9 @@
 """Planning: the same artifact is the same job, however often it is planned."""
 
 from leasehold import KeyConflict
-from leasehold.pipelines.download._script import engine
 from leasehold.pipelines.download.collection import branch_of
 from leasehold.pipelines.download.manifest import Artifact
+from leasehold.pipelines.download.script_engine import engine
 
 __all__ = ["plan_job_if_absent"]
 

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from leasehold import Permanent
 from leasehold.errors import JobNotFree
 from leasehold.pipelines.download import states
-from leasehold.pipelines.download._script import TTL_SECONDS, Engine, engine
 from leasehold.pipelines.download.files.content_store import hash_of, sync
+from leasehold.pipelines.download.script_engine import TTL_SECONDS, Engine, engine
 
 __all__ = ["ReconcileCounts", "cleanup_stale_leases", "cleanup_stale_ops", "reconcile_jobs"]
 

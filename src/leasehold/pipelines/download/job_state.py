@@ -1,12 +1,11 @@
 """States: only along the arrows of the document, forward, and under a lease."""
 
-import os
 from collections.abc import Iterable
 
-from leasehold import Held, Permanent
+from leasehold import Permanent
 from leasehold.errors import JobNotFree, JobUnknown, LeaseLost, StateDenied
 from leasehold.pipelines.download import states
-from leasehold.pipelines.download._script import HOLDINGS, TTL_SECONDS, Engine, Holding, engine, number_of
+from leasehold.pipelines.download.script_engine import Engine, Holding, engine, number_of
 
 __all__ = ["TransitionDenied", "advance_state", "get_current_state"]
 
@@ -28,9 +27,10 @@ def advance_state(conn: object, *, job_id: str, to_state: str, allowed_from: Ite
         try:
             number = number_of(job_id)
             state = found.job(number).state
-            known = HOLDINGS.get(found, number)
+            known = found.holding(number)
             if known is not None and to_state in known.passed:
-                _pass(found, number, known, to_state)
+                found.hold(number)  # an earlier holder had reached it; the lease must stand
+                known.passed.discard(to_state)
                 return
             if state not in allowed or to_state not in states.ARROWS.get(state, ()):
                 raise TransitionDenied(f"{denied} have={state}")
@@ -49,33 +49,18 @@ def get_current_state(conn: object, *, job_id: str) -> str | None:
             return None
 
 
-def _pass(found: Engine, number: int, known: Holding, to_state: str) -> None:
-    """Go by a state that an earlier holder had reached."""
-    if found.held(number, known) is None:
-        raise LeaseLost
-    known.passed.discard(to_state)
-
-
 def _move(found: Engine, number: int, known: Holding | None, to_state: str) -> None:
     """Make the move, and the end that it is, in one transaction."""
-    manual = found.app.manual
-    held = None if known is None else found.held(number, known)
-    if known is not None and held is None:
-        raise LeaseLost
-    lasting = held is not None
-    held = held or manual.hold(number, owner=f"script {os.getpid()}", seconds=TTL_SECONDS)
+    held, is_lasting = found.hold(number)
+    is_end = to_state in (*states.DOWNLOADED, states.FAILED)
     with found.app.transaction(found.connection):
         if to_state == states.FAILED:  # the engine shows it of a job that ended in an error, until that is revived
             held.fail(Permanent("a script has moved it to FAILED", error_class="FAILED_BY_SCRIPT"))
         else:
             held.task.advance(to_state)
-            _leave(held, to_state, lasting=lasting)
+            if is_end:
+                held.done({"state": to_state})
+            elif not is_lasting:
+                held.release()
     if known is not None:
-        known.is_over = to_state in (*states.DOWNLOADED, states.FAILED)
-
-
-def _leave(held: Held, to_state: str, *, lasting: bool) -> None:
-    if to_state in states.DOWNLOADED:
-        held.done({"state": to_state})
-    elif not lasting:
-        held.release()
+        known.is_over = is_end

@@ -2,12 +2,15 @@
 
 import secrets
 from contextlib import closing
+from typing import Final
 
 from leasehold import Leasehold, Misuse
-from leasehold.pipelines.download._script import SCHEMA_VERSION, ask, refuse, version_of
 from leasehold.pipelines.download.collection import declare
+from leasehold.pipelines.download.script_engine import ask, fact, refuse
 
 __all__ = ["apply_migration", "get_schema_version"]
+
+SCHEMA_VERSION: Final = 3
 
 
 def apply_migration(conn: object) -> None:
@@ -27,4 +30,4 @@ def apply_migration(conn: object) -> None:
 
 
 def get_schema_version(conn: object) -> int:
-    return version_of(conn)
+    return int(fact(conn, "schema_version") or 0)

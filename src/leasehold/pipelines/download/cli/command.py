@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from leasehold.pipelines.download.cli import queries
-from leasehold.pipelines.download.collection import PER_HOST, Settings
+from leasehold.pipelines.download.collection import PER_HOST, Settings, open_collection, with_database
 from leasehold.pipelines.download.manifest import Artifact, ManifestInvalid, read_manifest
-from leasehold.pipelines.download.process.locate import open_collection, with_database
 from leasehold.pipelines.download.repair.reconcile import Reconciled
 from leasehold.pipelines.download.run_loop import RunOptions, run, worker_spec
 from leasehold.pipelines.download.status import state_counts
@@ -119,16 +118,8 @@ def _print_repairs(done: Reconciled) -> None:
         click.echo(line, err=True)
 
 
-for name, command in (
-    ("status", queries.status),
-    ("find", queries.find),
-    ("report", queries.report),
-    ("export", queries.export),
-    ("verify", queries.verify_command),
-    ("retry", queries.retry_command),
-    ("reconcile", queries.reconcile_command),
-):
-    download.add_command(command, name)
+for command in queries.COMMANDS:
+    download.add_command(command)
 
 
 def _read(manifest: Path, *, tidy_query: bool) -> list[Artifact]:

@@ -4,12 +4,13 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from inspect import cleandoc
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
-from leasehold.pipelines.download.process.locate import open_existing
+from leasehold.pipelines.download.collection import open_existing
 from leasehold.pipelines.download.repair.reconcile import OPERATION_SECONDS, PART_SECONDS, Reconciled, reconcile
 from leasehold.pipelines.download.repair.retry import retry
 from leasehold.pipelines.download.repair.verify import OnProgress, verify
@@ -18,6 +19,7 @@ from leasehold.pipelines.download.status import read_status, state_counts
 from leasehold.pipelines.shell.options import EXISTING_FOLDER, help_with_examples, json_option, url_option
 from leasehold.pipelines.shell.text import count, printable, size_text
 
+COMMANDS: Final[list[click.Command]] = []
 AGE: Final = click.FloatRange(0, 1e9)
 REPAIRS: Final = {
     "removed": "removed from staging: no attempt will resume it",
@@ -31,18 +33,19 @@ REPAIRS: Final = {
 }
 
 
-def _command(text: str, *examples: str) -> Callable[[Callable[..., Any]], click.Command]:
-    """Make a command about DIR."""
-    folder = click.argument("folder", metavar="DIR", type=EXISTING_FOLDER)
-    command = click.command(help=help_with_examples(text, [f"leasehold download {example}" for example in examples]))
-    return lambda function: command(folder(url_option(function)))
+def _command(name: str, *examples: str) -> Callable[[Callable[..., Any]], click.Command]:
+    """Make a command about DIR. Its docstring is its help."""
+
+    def make(function: Callable[..., Any]) -> click.Command:
+        text = help_with_examples(cleandoc(function.__doc__ or ""), [f"leasehold download {line}" for line in examples])
+        folder = click.argument("folder", metavar="DIR", type=EXISTING_FOLDER)
+        COMMANDS.append(click.command(name, help=text)(folder(url_option(function))))
+        return COMMANDS[-1]
+
+    return make
 
 
-@_command(
-    "Show how far a collection is.",
-    "status papers",
-    "status papers --json",
-)
+@_command("status", "status papers", "status papers --json")
 @json_option
 def status(folder: Path, url: str, *, as_json: bool) -> None:
     """Show how far a collection is."""
@@ -51,11 +54,7 @@ def status(folder: Path, url: str, *, as_json: bool) -> None:
     click.echo(json.dumps(now.counts) if as_json else state_counts(now.counts))
 
 
-@_command(
-    "Search the downloaded files by words of their name, host, work or URL.",
-    "find papers arxiv 2024",
-    "find papers arxiv --json",
-)
+@_command("find", "find papers arxiv 2024", "find papers arxiv --json")
 @click.argument("text", nargs=-1, required=True)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON Lines for programs.")
 @click.option("--limit", type=click.IntRange(1, 1_000), default=50, show_default=True)
@@ -66,11 +65,7 @@ def find(folder: Path, url: str, text: tuple[str, ...], limit: int, *, as_json: 
             click.echo(_line(asdict(row)) if as_json else f"{size_text(row.size):>10}  {printable(row.path)}")
 
 
-@_command(
-    "Report what was planned, what is on disk, what failed and why, and what is missing.",
-    "report papers",
-    "report papers --html > report.html",
-)
+@_command("report", "report papers", "report papers --html > report.html")
 @click.option("--html", "as_html", is_flag=True, help="Print one self-contained HTML page.")
 @json_option
 def report(folder: Path, url: str, *, as_json: bool, as_html: bool) -> None:
@@ -88,10 +83,7 @@ def report(folder: Path, url: str, *, as_json: bool, as_html: bool) -> None:
             click.echo(line)
 
 
-@_command(
-    "Print the index as JSON Lines, one artifact per line, sorted by key.",
-    "export papers > papers.jsonl",
-)
+@_command("export", "export papers > papers.jsonl")
 def export(folder: Path, url: str) -> None:
     """Print the index as JSON Lines, one artifact per line, sorted by key."""
     with open_existing(folder, url) as collection:
@@ -99,20 +91,19 @@ def export(folder: Path, url: str) -> None:
             click.echo(_line(asdict(row)))
 
 
-@_command(
-    "Read every file again and list what differs.\n\nA content that `changed` or is `missing`, a `link` that does not"
-    " lead to its content, a file that is `unknown`. The exit code is 1 if anything differs.",
-    "verify papers",
-    "verify papers --json",
-)
+@_command("verify", "verify papers", "verify papers --json")
 @json_option
 @click.pass_context
 def verify_command(context: click.Context, /, folder: Path, url: str, *, as_json: bool) -> None:
-    """Read every file again and list what differs."""
+    """Read every file again and list what differs.
+
+    A content that `changed` or is `missing`, a `link` that does not lead to its content, a file that is `unknown`. The
+    exit code is 1 if anything differs.
+    """
     with open_existing(folder, url) as collection, _reading_bar() as report_progress:
         found = verify(collection, report_progress)
     if as_json:
-        click.echo(json.dumps(found.plain(), ensure_ascii=False))
+        click.echo(_line(found.plain()))
     else:
         for difference in found.differences:
             click.echo(f"{difference.what:<8}  {printable(difference.path)}")
@@ -122,18 +113,15 @@ def verify_command(context: click.Context, /, folder: Path, url: str, *, as_json
     context.exit(0 if found.is_well else 1)
 
 
-@_command(
-    "Retry what failed, and files that are missing from disk.\n\nThe next run of `leasehold download MANIFEST`, or a"
-    " running worker, downloads them.",
-    "retry papers",
-    "retry papers --class NETWORK_TIMEOUT",
-    "retry papers --class final_missing",
-)
+@_command("retry", "retry papers", "retry papers --class NETWORK_TIMEOUT", "retry papers --class final_missing")
 @click.option(
     "--class", "error_class", metavar="CLASS", help="Only this error class, e.g. NETWORK_TIMEOUT, or final_missing."
 )
 def retry_command(folder: Path, url: str, error_class: str | None) -> None:
-    """Retry what failed, and files that are missing from disk."""
+    """Retry what failed, and files that are missing from disk.
+
+    The next run of `leasehold download MANIFEST`, or a running worker, downloads them.
+    """
     with open_existing(folder, url) as collection:
         done = retry(collection, error_class)
     for reason in done.refused:
@@ -145,23 +133,22 @@ def retry_command(folder: Path, url: str, error_class: str | None) -> None:
     click.echo(f"Download them with: leasehold download MANIFEST --out {folder}")
 
 
-@_command(
-    "Repair differences between folder, index and jobs, as crashes and manual changes leave them.\n\nRunning jobs are"
-    " not touched, and no complete file is deleted. Every run of `leasehold download MANIFEST` does the same first.",
-    "reconcile papers",
-    "reconcile papers --json",
-)
+@_command("reconcile", "reconcile papers", "reconcile papers --json")
 @click.option("--part-age", type=AGE, default=PART_SECONDS, show_default=True, help="Seconds until a part file is old.")
 @click.option(
     "--op-age", type=AGE, default=OPERATION_SECONDS, show_default=True, help="Seconds until an operation is abandoned."
 )
 @json_option
 def reconcile_command(folder: Path, url: str, part_age: float, op_age: float, *, as_json: bool) -> None:
-    """Repair differences between folder, index and jobs."""
+    """Repair differences between folder, index and jobs, as crashes and manual changes leave them.
+
+    Running jobs are not touched, and no complete file is deleted. Every run of `leasehold download MANIFEST` does the
+    same first.
+    """
     with open_existing(folder, url) as collection:
         done = reconcile(collection, part_age=part_age, op_age=op_age)
     if as_json:
-        click.echo(json.dumps(done.plain(), ensure_ascii=False))
+        click.echo(_line(done.plain()))
         return
     for line in repair_lines(done):
         click.echo(line)

@@ -1,6 +1,6 @@
 """Shutdown: a wait for a server, or a read of a part, is cut short when the worker stops; the task is released.
 
-A stop has a few seconds, and a server may take a minute to answer. One task of the loop looks for all who wait.
+A stop has a few seconds, and a server may take a minute to answer. One task of the loop watches all that wait.
 """
 
 from __future__ import annotations
@@ -15,67 +15,58 @@ LOOK_SECONDS: Final = 0.2
 
 
 class ShutdownGuard:
-    """Attempts that may be cut short, by the loop's task that runs each."""
+    """Blocks that may be cut short, by the loop's task that runs each."""
 
     def __init__(self) -> None:
-        self._present: dict[asyncio.Task[object], tuple[Task, float]] = {}
-        self._told: set[asyncio.Task[object]] = set()
+        self.blocks: dict[asyncio.Task[object] | None, _Block] = {}
         self._watch: asyncio.Task[None] | None = None
 
-    def among(self, task: Task, patience: float = 0.0) -> _Guarded:
+    def guard(self, task: Task, patience: float = 0.0) -> _Block:
         """Have the block cut short, with `Released`, so many seconds after the worker begins to stop."""
-        return _Guarded(self, task, patience)
-
-    def enter(self, lane: asyncio.Task[object], task: Task, patience: float) -> None:
-        """Have one who waits looked after."""
-        self._present[lane] = task, patience
-        if self._watch is None or self._watch.done():
-            self._watch = asyncio.get_running_loop().create_task(self._look())
-
-    def leave(self, lane: asyncio.Task[object]) -> bool:
-        """Remove one; return whether it was stopped."""
-        self._present.pop(lane, None)
-        was_told = lane in self._told
-        self._told.discard(lane)
-        return was_told
+        return _Block(self, task, patience)
 
     def extend_patience(self, patience: float) -> None:
         """Have the block that runs now left alone so many seconds longer."""
-        lane = asyncio.current_task()
-        if lane in self._present:
-            self._present[lane] = self._present[lane][0], patience
+        if (block := self.blocks.get(asyncio.current_task())) is not None:
+            block.patience = patience
+
+    def watch(self) -> None:
+        if self._watch is None or self._watch.done():
+            self._watch = asyncio.get_running_loop().create_task(self._look())
 
     async def _look(self) -> None:
         waited = 0.0
-        while self._present:
+        while self.blocks:
             await asyncio.sleep(LOOK_SECONDS)
-            for lane, (task, patience) in self._present.items():
-                if task.stopping and lane not in self._told and waited >= patience:
-                    self._told.add(lane)
-                    lane.cancel()
-            waited += LOOK_SECONDS if any(task.stopping for task, _ in self._present.values()) else 0.0
+            stopping = [block for block in self.blocks.values() if block.task.stopping]
+            for block in stopping:
+                if not block.is_cut and waited >= block.patience:
+                    block.is_cut = True
+                    block.runner.cancel()
+            waited += LOOK_SECONDS if stopping else 0.0
 
 
-class _Guarded:
+class _Block:
     """A block that may be cut short. It is entered several times for every file: no generator."""
 
-    __slots__ = ("_lane", "_patience", "_shutdown", "_task")
+    __slots__ = ("_guard", "is_cut", "patience", "runner", "task")
 
-    def __init__(self, shutdown: ShutdownGuard, task: Task, patience: float) -> None:
-        self._shutdown = shutdown
-        self._task = task
-        self._patience = patience
-        lane = asyncio.current_task()
-        assert lane is not None
-        self._lane = lane
+    def __init__(self, guard: ShutdownGuard, task: Task, patience: float) -> None:
+        runner = asyncio.current_task()
+        assert runner is not None
+        self.runner = runner
+        self.task = task
+        self.patience = patience
+        self.is_cut = False
+        self._guard = guard
 
     def __enter__(self) -> None:
-        self._shutdown.enter(self._lane, self._task, self._patience)
+        self._guard.blocks[self.runner] = self
+        self._guard.watch()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        was_told = self._shutdown.leave(self._lane)
-        is_cut = isinstance(error, asyncio.CancelledError)
-        if is_cut and was_told and self._lane.uncancel() == 0:  # by nobody else
+        self._guard.blocks.pop(self.runner, None)
+        if isinstance(error, asyncio.CancelledError) and self.is_cut and self.runner.uncancel() == 0:  # by nobody else
             raise Released("the worker is stopping") from None

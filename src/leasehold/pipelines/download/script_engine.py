@@ -7,6 +7,7 @@ the one that is open. The work is the engine's: jobs, leases with fences, effect
 
 from __future__ import annotations
 
+import os
 import random
 import threading
 import time
@@ -16,11 +17,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from leasehold import Held, Job, Leasehold, Misuse
-from leasehold.errors import JobUnknown
+from leasehold.errors import JobUnknown, LeaseLost
 from leasehold.pipelines.download.collection import declare
 from leasehold.sqlfiles import steps
 
-SCHEMA_VERSION: Final = 3
 TTL_SECONDS: Final = 120
 BUSY_SECONDS: Final = 30.0
 BUSY: Final = 5  # SQLite's code for it, in either library
@@ -41,29 +41,9 @@ class Holding:
     is_over: bool = False
 
 
-class ScriptLeases:
-    """What this process holds, by connection, database and job: a thread with another connection is another worker."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[int, str, int], Holding] = {}
-        self._lock = threading.Lock()
-
-    def put(self, found: Engine, job_id: int, holding: Holding) -> None:
-        with self._lock:
-            for key, one in list(self._known.items()):
-                if one.is_over and one.connection is not found.connection:
-                    del self._known[key]
-            self._known[id(found.connection), found.place, job_id] = holding
-
-    def get(self, found: Engine, job_id: int) -> Holding | None:
-        return self._known.get((id(found.connection), found.place, job_id))
-
-    def drop(self, found: Engine, job_id: int) -> None:
-        with self._lock:
-            self._known.pop((id(found.connection), found.place, job_id), None)
-
-
-HOLDINGS: Final = ScriptLeases()
+# What this process holds, by connection, database and job: a thread with another connection is another worker.
+_holdings: Final[dict[tuple[int, str, int], Holding]] = {}
+_lock: Final = threading.Lock()
 
 
 def refuse(work_id: str, artifact_id: str, url: str, **_wanted: str) -> None:
@@ -84,10 +64,32 @@ class Engine:
         """Read a job; `JobUnknown` if there is none."""
         return self.app.get(number_of(job_id))
 
-    def held(self, job_id: int, known: Holding) -> Held | None:
+    def holding(self, job_id: int) -> Holding | None:
+        return _holdings.get((id(self.connection), self.place, job_id))
+
+    def remember(self, job_id: int, holding: Holding) -> None:
+        with _lock:
+            for key, one in list(_holdings.items()):
+                if one.is_over and one.connection is not self.connection:
+                    del _holdings[key]
+            _holdings[id(self.connection), self.place, job_id] = holding
+
+    def forget(self, job_id: int) -> None:
+        with _lock:
+            _holdings.pop((id(self.connection), self.place, job_id), None)
+
+    def resume(self, job_id: int, known: Holding) -> Held | None:
         """Resume a lease that was acquired on this connection; None if it no longer stands."""
         held = self.app.manual.resume(job_id, owner=known.owner)
         return held if held is not None and held.fence == known.fence else None
+
+    def hold(self, job_id: int) -> tuple[Held, bool]:
+        """Return this connection's lease, and True; or hold a job that nobody holds for the moment, and False."""
+        if (known := self.holding(job_id)) is None:
+            return self.app.manual.hold(job_id, owner=f"script {os.getpid()}", seconds=TTL_SECONDS), False
+        if (held := self.resume(job_id, known)) is None:
+            raise LeaseLost
+        return held, True
 
     def ask(self, name: str, **values: object) -> list[tuple[Any, ...]]:
         """Run one of the statements of this folder."""
@@ -97,7 +99,7 @@ class Engine:
 @contextmanager
 def engine(connection: object) -> Iterator[Engine]:
     """Have the engine work on a connection whose file was migrated."""
-    place = _fact(connection, "place")
+    place = fact(connection, "place")
     if place is None:
         raise Misuse("This database knows no artifacts; call schema_migration.apply_migration(conn) first.")
     app = Leasehold(connection=connection)
@@ -107,15 +109,12 @@ def engine(connection: object) -> Iterator[Engine]:
         app.close()
 
 
-def _fact(connection: object, key: str) -> str | None:
+def fact(connection: object, key: str) -> str | None:
+    """Read a row of the table `_meta`."""
     if not ask(connection, "has_meta", {})[0][0]:
         return None
     found = ask(connection, "read_meta", {"key": key})
     return str(found[0][0]) if found else None
-
-
-def version_of(connection: object) -> int:
-    return int(_fact(connection, "schema_version") or 0)
 
 
 def number_of(job_id: object) -> int:
