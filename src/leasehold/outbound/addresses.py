@@ -47,20 +47,11 @@ def is_public(address: Address) -> bool:
 
 
 def is_loopback(address: Address) -> bool:
-    """Whether an address never leaves this machine."""
     return address.is_loopback
 
 
 def any_address(_address: Address) -> bool:
     return True
-
-
-def is_loopback_host(host: str) -> bool:
-    """Whether a host, as a URL names it, is this machine: `localhost` or a loopback address."""
-    try:
-        return host == "localhost" or is_loopback(ipaddress.ip_address(host))
-    except ValueError:
-        return False
 
 
 def resolve(host: str, port: int) -> list[str]:

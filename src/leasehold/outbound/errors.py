@@ -8,19 +8,19 @@ OutboundError
 
 
 class OutboundError(Exception):
-    """No response was received. `is_timeout`: because the deadline passed."""
+    """No response was received. `is_timeout`: because the deadline passed.
 
-    def __init__(self, reason: str, *, is_timeout: bool = False) -> None:
+    `needs_operator`: a certificate or a proxy has to be repaired first.
+    """
+
+    def __init__(self, reason: str, *, is_timeout: bool = False, needs_operator: bool = False) -> None:
         super().__init__(reason)
         self.is_timeout = is_timeout
+        self.needs_operator = needs_operator
 
 
 class NotConnected(OutboundError):
-    """No byte of the request was sent. `needs_operator`: a certificate or a proxy has to be repaired first."""
-
-    def __init__(self, reason: str, *, is_timeout: bool = False, needs_operator: bool = False) -> None:
-        super().__init__(reason, is_timeout=is_timeout)
-        self.needs_operator = needs_operator
+    """No byte of the request was sent."""
 
 
 class AddressForbidden(NotConnected):

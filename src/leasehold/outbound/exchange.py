@@ -10,11 +10,9 @@ from email.message import Message
 from enum import Enum, auto
 
 from leasehold.outbound.addresses import Permit, Resolver, any_address, is_public, resolve
-from leasehold.outbound.connect import connect
-from leasehold.outbound.deadline import Deadline
+from leasehold.outbound.connect import Deadline, connect
 from leasehold.outbound.errors import NoResponse, NotConnected
-from leasehold.outbound.proxy import Proxy, open_tunnel, proxy_for
-from leasehold.outbound.target import Target
+from leasehold.outbound.target import Proxy, Target, open_tunnel, proxy_for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

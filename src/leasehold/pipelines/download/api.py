@@ -36,12 +36,11 @@ def read(manifest: Manifest, *, tidy_query: bool = False) -> list[Artifact]:
     lines_only = [entry for entry in entries if isinstance(entry, str)]
     if len(lines_only) == len(entries):
         return read_manifest(lines_only, tidy_query=tidy_query)
-    artifacts = [_artifact(entry, tidy_query=tidy_query) for entry in entries]
-    return list({artifact.key: artifact for artifact in artifacts}.values())
-
-
-def _artifact(entry: str | Artifact, *, tidy_query: bool) -> Artifact:
-    return entry if isinstance(entry, Artifact) else read_manifest([entry], tidy_query=tidy_query)[0]
+    found: dict[str, Artifact] = {}
+    for entry in entries:
+        artifact = entry if isinstance(entry, Artifact) else read_manifest([entry], tidy_query=tidy_query)[0]
+        found[artifact.key] = artifact
+    return list(found.values())
 
 
 def run(

@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -65,7 +65,6 @@ class Settings:
 
 
 def settings_of_this_process() -> Settings:
-    """Read the settings of a worker process from its environment."""
     folder = os.environ.get("LEASEHOLD_DOWNLOAD_DIR")
     if not folder:
         raise Misuse("A worker needs the collection's folder: set LEASEHOLD_DOWNLOAD_DIR, and LEASEHOLD_URL.")
@@ -88,7 +87,6 @@ class Collection:
 
     @property
     def tools(self) -> Tools:
-        """What this process works with."""
         with self._lock:
             if self._tools is None:
                 self.content_store.make()
@@ -103,7 +101,7 @@ class Collection:
                 )
             return self._tools
 
-    def _index_backend(self) -> SqliteIndex | PostgresIndex:
+    def _index_backend(self) -> IndexBackend:
         url = self.settings.database
         if url.startswith("sqlite:"):
             return SqliteIndex(self.settings.root / HOME / "index.db")
@@ -118,7 +116,6 @@ class Collection:
         sha256: str | None = None,
         filename: str | None = None,
     ) -> dict[str, Any]:
-        """Have one artifact on disk and in the index."""
         return await Download(task, Artifact(work_id, artifact_id, url, sha256, filename), self.tools).run()
 
     def plan(self, artifacts: Iterable[Artifact], on_batch: Callable[[], object] = lambda: None) -> list[Job]:
@@ -127,30 +124,25 @@ class Collection:
         left = iter(artifacts)
         size = PLAN_FIRST
         while batch := list(islice(left, size)):
-            found += self._submit(batch)
+            found += self.app.submit_many(
+                self.kind,
+                [artifact.fields() for artifact in batch],
+                keys=[artifact.key for artifact in batch],
+                branches=[branch_of(artifact.host) for artifact in batch],
+            )
             on_batch()
             size = min(size * 2, PLAN_MAX)
         return found
-
-    def _submit(self, batch: Sequence[Artifact]) -> list[Job]:
-        return self.app.submit_many(
-            self.kind,
-            [artifact.fields() for artifact in batch],
-            keys=[artifact.key for artifact in batch],
-            branches=[branch_of(artifact.host) for artifact in batch],
-        )
 
     def limit(self, per_host: int, rate: float | None = None) -> None:
         """Let so many files of each host be fetched at once, and so many a second, by all workers together."""
         self.app.queues.limit(f"{QUEUE}/*", per_host, rate=rate)
 
     def counts(self) -> dict[str, int]:
-        """Count the jobs by state."""
         found = self.app.machine.counts(KIND)
         return {state: found[state] for state in states.STATES if state in found}
 
     def close(self) -> None:
-        """Let go of everything."""
         if self._tools is not None:
             self._tools.threads.close()
             self._tools.publisher.close()

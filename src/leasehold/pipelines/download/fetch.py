@@ -121,7 +121,6 @@ class Transfer:
             raise Cancelled
 
     async def publish(self, head: Head, streamed: Streamed) -> Published:
-        """Publish the part under its hash and its name."""
         if self._published is not None:
             return self._published
         # What an earlier attempt has streamed may have lain there for days.
@@ -140,7 +139,7 @@ class Transfer:
     async def _publish(self, head: Head, streamed: Streamed, content: bytes | None = None) -> Published:
         artifact = self._artifact
         name = artifact.filename or head.filename or name_of(streamed.url) or name_of(artifact.url)
-        ready = Ready(self.part, self._part_file, streamed.sha256, artifact.key, artifact.work_id, name, content)
+        ready = Ready(self.part, self._part_file, streamed.sha256, artifact, name, content)
         self._publishing = self._tools.publisher.publish(ready)
         return await self._publishing
 
@@ -270,7 +269,6 @@ def _is_short(streamed: Streamed, found: Head, wanted: Head) -> bool:
 
 
 def _differ(found: object, wanted: object) -> bool:
-    """Whether both are known and not the same."""
     return None not in (found, wanted) and found != wanted
 
 

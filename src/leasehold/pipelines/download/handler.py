@@ -110,7 +110,6 @@ class Download:
         self._transfer = Transfer(task, artifact, tools)
 
     async def run(self) -> dict[str, Any]:
-        """Have the file on disk and in the index; return the job's output."""
         try:
             return await self._run()
         except FileNotFoundError as error:  # of this folder: no server answers so
@@ -178,7 +177,6 @@ class Download:
         raise FileNotFoundError(f"the part of {self._artifact.url}, {LOSSES_MAX} times")
 
     async def _index(self, streamed: Streamed, published: Published) -> str:
-        """Write the row, and return its state."""
         index = self._tools.index
         row = Row.of(
             self._artifact,

@@ -50,11 +50,9 @@ class Artifact:
 
     @property
     def host(self) -> str:
-        """Where it is fetched from first."""
         return host_of(self.url)
 
     def fields(self) -> dict[str, str]:
-        """What its job is submitted with."""
         known = {name: getattr(self, name) for name in FIELDS}
         return {name: value for name, value in known.items() if value is not None}
 
@@ -87,7 +85,6 @@ def _meaningful(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
 
 
 def parse_line(text: str, *, tidy_query: bool = False) -> Artifact:
-    """Read one line: an object, or an address."""
     if len(text) > LINE_LENGTH_MAX:
         raise ValueError(f"it has {len(text):,} characters; the limit is {LINE_LENGTH_MAX:,}")
     if not text.startswith("{"):

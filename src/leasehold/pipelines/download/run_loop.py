@@ -70,6 +70,5 @@ def run(
 
 
 def worker_spec(settings: Settings) -> WorkerSpec:
-    """Return how the worker processes of a collection are started."""
     arguments = worker_arguments("leasehold.pipelines.download", CONCURRENCY)
     return WorkerSpec(arguments, settings.environment(), settings.root / HOME / LOG)

@@ -61,7 +61,6 @@ class Engine:
     place: str
 
     def job(self, job_id: object) -> Job:
-        """Read a job; `JobUnknown` if there is none."""
         return self.app.get(number_of(job_id))
 
     def holding(self, job_id: int) -> Holding | None:
@@ -92,7 +91,6 @@ class Engine:
         return held, True
 
     def ask(self, name: str, **values: object) -> list[tuple[Any, ...]]:
-        """Run one of the statements of this folder."""
         return ask(self.connection, name, values)
 
 
@@ -110,7 +108,6 @@ def engine(connection: object) -> Iterator[Engine]:
 
 
 def fact(connection: object, key: str) -> str | None:
-    """Read a row of the table `_meta`."""
     if not ask(connection, "has_meta", {})[0][0]:
         return None
     found = ask(connection, "read_meta", {"key": key})
@@ -126,7 +123,7 @@ def number_of(job_id: object) -> int:
 
 
 def ask(connection: Any, name: str, values: Mapping[str, object]) -> list[tuple[Any, ...]]:
-    """Run the statements of a file on the caller's connection; rows are tuples, whatever the caller makes of theirs."""
+    """Run the statements of a file; rows are tuples, whatever the caller's connection makes of theirs."""
     rows: list[tuple[Any, ...]] = []
     for statement in steps("leasehold.pipelines.download", f"script/{name}"):
         cursor = connection.cursor()

@@ -27,7 +27,6 @@ def page(title: str, body: str, style: str = "") -> str:
 
 
 def facts(rows: Iterable[tuple[str, str]]) -> str:
-    """Return a table of names and values."""
     return _table("".join(f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>\n" for name, value in rows))
 
 

@@ -68,7 +68,6 @@ def _remember_url(context: click.Context, _: click.Parameter, value: str) -> str
 
 
 def workers_option(default: int) -> Callable[[F], F]:
-    """Add `--workers`."""
     return click.option(
         "--workers", type=click.IntRange(1, 64), default=default, show_default=True, help="Worker processes."
     )

@@ -1,13 +1,19 @@
 """Run worker processes until a pipeline has nothing left to do, and show how far it is."""
 
+from __future__ import annotations
+
+import sys
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Final, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
 from leasehold.errors import Unavailable
 from leasehold.processes import POLL_SECONDS, Stop, WorkerProcesses
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 POLL_FIRST_SECONDS: Final = 0.02  # a small run is soon over
 POLL_GROWTH: Final = 1.3
@@ -65,3 +71,25 @@ def _poll(snapshot: S, read: Callable[[], S], workers: WorkerProcesses, observer
         workers.stop.sleep(max(pause, POLL_SHARE * (time.monotonic() - began)))
         pause = min(pause * POLL_GROWTH, POLL_SECONDS)
     return snapshot
+
+
+@contextmanager
+def live_display(make_renderer: Callable[[], Callable[[S], RenderableType]]) -> Iterator[Callable[[S], None]]:
+    """Yield a function that draws snapshots on standard error; on a terminal only. Rich is imported there only."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.live import Live
+
+    render = make_renderer()
+    live = Live(console=Console(stderr=True), refresh_per_second=4, transient=True)
+
+    def show(snapshot: S) -> None:
+        live.update(render(snapshot))
+        live.start()  # with the first snapshot; without effect afterwards
+
+    try:
+        yield show
+    finally:
+        live.stop()

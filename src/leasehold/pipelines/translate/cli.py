@@ -25,8 +25,7 @@ from leasehold.pipelines.shell.options import (
     url_option,
     workers_option,
 )
-from leasehold.pipelines.shell.progress import live_display
-from leasehold.pipelines.shell.run_loop import RunObserver
+from leasehold.pipelines.shell.run_loop import RunObserver, live_display
 from leasehold.pipelines.shell.text import counts_text
 from leasehold.pipelines.translate import states
 from leasehold.pipelines.translate.gate import Thresholds

@@ -23,7 +23,7 @@ from leasehold.pipelines.shell.options import (
     url_option,
     workers_option,
 )
-from leasehold.pipelines.shell.progress import live_display
+from leasehold.pipelines.shell.run_loop import live_display
 from leasehold.pipelines.shell.text import count
 from leasehold.processes import WorkerProcesses, stop_on_signals
 

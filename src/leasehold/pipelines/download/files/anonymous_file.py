@@ -33,7 +33,6 @@ class AnonymousFile:
             self._trouble = error
 
     def fsync(self) -> OSError | None:
-        """Have all of it survive a loss of power; return what went wrong."""
         if self._trouble is None:
             try:
                 os.fsync(self._descriptor)
@@ -42,7 +41,6 @@ class AnonymousFile:
         return self._trouble
 
     def link(self, target: str) -> None:
-        """Give it a name."""
         # Only with a folder's descriptor does Python follow the link, which leads to the file itself.
         os.link(f"/proc/self/fd/{self._descriptor}", target, src_dir_fd=self._descriptor, follow_symlinks=True)
 
@@ -55,7 +53,6 @@ class AnonymousFile:
         """It has had no other name."""
 
     def close(self) -> None:
-        """Let go of it: it is whole, or it is nothing."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1

@@ -40,7 +40,6 @@ class ContentStore:
         self._names = root / "files"
 
     def make(self) -> None:
-        """Make the folders that must be there."""
         for folder in (self.staging, self._objects, self._names):
             folder.mkdir(parents=True, exist_ok=True)
 
@@ -59,11 +58,9 @@ class ContentStore:
 
     @cached_property
     def has_anonymous_files(self) -> bool:
-        """Whether a content can be kept without a part here."""
         return supports_anonymous_files(self.staging)
 
     def part(self, key: str) -> Path:
-        """Where the bytes of a job are written."""
         return Path(self.part_path(key))
 
     def part_path(self, key: str) -> str:
@@ -71,19 +68,16 @@ class ContentStore:
         return f"{self._staging}/{key}.part"
 
     def object(self, sha256: str) -> Path:
-        """Where a content lies, or would."""
         return self._objects / sha256[:2] / sha256[2:]
 
     def has(self, sha256: str) -> bool:
         return self.object(sha256).is_file()
 
     def objects(self) -> Iterator[str]:
-        """Yield the path of every file among the contents on disk."""
         for folder, _, names in os.walk(self._objects):
             yield from (f"{folder}/{name}" for name in names)
 
     def publish(self, part_file: Publishable, sha256: str) -> bool:
-        """Publish one file, as `publish_all` does."""
         (result,) = self.publish_all([(part_file, sha256)])
         if isinstance(result, Exception):
             raise result

@@ -171,7 +171,6 @@ class LockedPart:
         os.fdatasync(self.descriptor)
 
     def start_writeback(self) -> None:
-        """Start to write its bytes to the disk."""
         with suppress(OSError):  # `fsync` reports it
             os.posix_fadvise(self.descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
 
@@ -188,7 +187,6 @@ class LockedPart:
         return None
 
     def link(self, target: str) -> None:
-        """Give it another name."""
         if not self.is_in_place:
             raise FileNotFoundError(f"{self.path.name} was removed")
         os.link(self.path, target)

@@ -11,6 +11,7 @@ from leasehold.pipelines.download.files.anonymous_file import AnonymousFile
 from leasehold.pipelines.download.files.content_store import ContentStore, PublishResult
 from leasehold.pipelines.download.files.part import LockedPart, Part
 from leasehold.pipelines.download.index.index import Index
+from leasehold.pipelines.download.manifest import Artifact
 
 GROUP_MAX: Final = 200
 
@@ -25,8 +26,7 @@ class Ready:
     part: Part
     part_file: LockedPart | None
     sha256: str
-    key: str
-    work_id: str
+    artifact: Artifact
     filename: str
     content: bytes | None = None
 
@@ -70,6 +70,7 @@ class Publisher:
 
     def _name(self, ready: Ready, result: PublishResult | None) -> Published | Exception:
         """Name a file. One whose part is missing was published before, if its content is there."""
+        artifact = ready.artifact
         try:
             if isinstance(result, bool):
                 is_new = result
@@ -77,16 +78,15 @@ class Publisher:
                 return result
             elif self._content_store.has(ready.sha256):
                 self._content_store.ensure_durable(ready.sha256)
-                is_new = not self._index.has_content(ready.sha256, ready.key)
+                is_new = not self._index.has_content(ready.sha256, artifact.key)
             else:
                 return Published(is_part_missing=True)
             if ready.content is None:
                 ready.part.remove()
-            name = self._content_store.name(ready.work_id, ready.filename, ready.key, ready.sha256)
+            name = self._content_store.name(artifact.work_id, ready.filename, artifact.key, ready.sha256)
             return Published(is_new=is_new, name=name)
         except Exception as error:  # noqa: BLE001 — it is this file's alone
             return error
 
     def close(self) -> None:
-        """Publish what waits, and stop."""
         self._batcher.close()

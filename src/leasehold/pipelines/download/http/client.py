@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from leasehold.errors import Permanent, Transient
 from leasehold.pipelines.download.http.connection import Connection, StallWatch
-from leasehold.pipelines.download.http.pool import HttpConnectionPool, authorization_line
+from leasehold.pipelines.download.http.pool import HttpConnectionPool
 from leasehold.pipelines.download.http.response import ResponseHead, Sink, UnexpectedStatus
 from leasehold.pipelines.download.http.urls import UrlRefused, canonical_url, parts_of
 
@@ -54,20 +54,18 @@ class Head(Struct, frozen=True):
         return self.etag or self.modified
 
 
+@dataclass(slots=True)
 class Exchange:
-    """One request and its response on one connection."""
+    """One request and its response on one connection. `url`: where redirects have led."""
 
-    def __init__(
-        self, pool: HttpConnectionPool, parts: SplitResult, connection: Connection, response: ResponseHead
-    ) -> None:
-        self._pool = pool
-        self._parts = parts
-        self.connection = connection
-        self.response = response
+    pool: HttpConnectionPool
+    url: str
+    connection: Connection
+    response: ResponseHead
 
     def close(self) -> None:
         """Give the connection back if its response was read to the end, else close it."""
-        self._pool.release(self._parts, self.connection)
+        self.pool.release(parts_of(self.url), self.connection)
 
 
 class Body:
@@ -113,19 +111,19 @@ class Client:
 
     async def head(self, url: str) -> Head:
         """Ask what a file is like; by the first byte of it where a server refuses HEAD."""
-        exchange, target = await self._follow("HEAD", url, {})
+        exchange = await self._follow("HEAD", url, {})
         exchange.close()
         if exchange.response.status_code in REFUSES_HEAD:
             return await self._first_byte(url)
-        return self._checked(exchange.response, target)
+        return self._checked(exchange)
 
     async def _first_byte(self, url: str) -> Head:
-        exchange, target = await self._follow("GET", url, {"Range": "bytes=0-0"})
+        exchange = await self._follow("GET", url, {"Range": "bytes=0-0"})
         if exchange.response.status_code == UNSATISFIABLE:  # an empty file has no first byte
             exchange.close()
-            exchange, target = await self._follow("GET", url, {})
+            exchange = await self._follow("GET", url, {})
         try:
-            head = self._checked(exchange.response, target)
+            head = self._checked(exchange)
             if exchange.response.status_code == PARTIAL and exchange.response.length == 1:  # it may send all the rest
                 watch = StallWatch(self.options.timeout, TRICKLE_BYTES, lambda: False)
                 await exchange.connection.receive(lambda _: None, watch)
@@ -136,18 +134,18 @@ class Client:
     async def open(self, url: str, start: int = 0, validator: str | None = None) -> Body:
         """Request a file, from byte `start` on if it still has this validator; `Body.start` is where it begins."""
         wanted = {"Range": f"bytes={start}-", "If-Range": validator} if start and validator else {}
-        exchange, target = await self._follow("GET", url, wanted)
+        exchange = await self._follow("GET", url, wanted)
         try:
-            response = exchange.response
-            head = self._checked(response, target)
-            is_partial = response.status_code == PARTIAL
-            begins = _range_start(response, start if wanted else None) if is_partial else 0
+            head = self._checked(exchange)
+            is_partial = exchange.response.status_code == PARTIAL
+            begins = _range_start(exchange.response, start if wanted else None) if is_partial else 0
             return Body(head, begins, exchange, self.options)
         except BaseException:
             exchange.close()
             raise
 
-    def _checked(self, response: ResponseHead, url: str) -> Head:
+    def _checked(self, exchange: Exchange) -> Head:
+        response, url = exchange.response, exchange.url
         if response.status_code not in (OK, PARTIAL):
             raise UnexpectedStatus(response, url)
         encoding = response.headers.get("content-encoding", "identity").strip().lower()
@@ -159,14 +157,14 @@ class Client:
         _check_size(head.length or 0, self.options.bytes_max, url)
         return head
 
-    async def _follow(self, method: str, url: str, wanted: Mapping[str, str]) -> tuple[Exchange, str]:
+    async def _follow(self, method: str, url: str, wanted: Mapping[str, str]) -> Exchange:
         """Send a request and follow redirects; headers of the caller's own go to the first host alone."""
         target = url
         for _ in range(REDIRECTS_MAX + 1):
             exchange = await self._send(method, target, self._lines_for(url, target, wanted))
             location = exchange.response.headers.get("location")
             if exchange.response.status_code not in REDIRECTS or location is None:
-                return exchange, target
+                return exchange
             exchange.close()
             target = _redirected(target, location)
         raise Permanent(f"too many redirects from {url}: more than {REDIRECTS_MAX}", error_class="NOT_FOUND")
@@ -187,12 +185,12 @@ class Client:
                 connection.close()
                 raise
             else:
-                return Exchange(self._pool, parts, connection, head)
+                return Exchange(self._pool, url, connection, head)
 
     def _raw(self, method: str, parts: SplitResult, lines: str) -> bytes:
         path = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
         if parts.scheme == "http" and (proxy := self._pool.proxy(parts)) is not None:
-            path, lines = f"http://{parts.netloc}{path}", f"{lines}{authorization_line(proxy)}"
+            path, lines = f"http://{parts.netloc}{path}", f"{lines}{proxy.authorization_line}"
         _check_line(path)
         _check_line(parts.netloc)
         return f"{method} {path} HTTP/1.1\r\nHost: {parts.netloc}\r\n{lines}\r\n".encode("latin-1")
@@ -208,7 +206,6 @@ class Client:
         return _lines({**USUAL, **self.options.headers})
 
     def close(self) -> None:
-        """Close idle connections."""
         self._pool.close()
 
 
@@ -246,24 +243,20 @@ def _redirected(url: str, location: str) -> str:
 def _head(response: ResponseHead, url: str) -> Head:
     header = response.headers.get
     etag = header("etag")
-    is_partial = response.status_code == PARTIAL
+    length, is_partial = response.length, response.status_code == PARTIAL
+    if is_partial:
+        total = (header("content-range") or "").rpartition("/")[2].strip()
+        length = int(total) if total.isascii() and total.isdecimal() else None
     return Head(
         url=url,
         status=response.status_code,
-        length=_file_length(response),
+        length=length,
         etag=etag if etag and etag.startswith('"') else None,
         modified=header("last-modified"),
         media_type=(header("content-type") or "").partition(";")[0].strip().lower() or None,
         takes_ranges=is_partial or (header("accept-ranges") or "").strip().lower() == "bytes",
         filename=_filename(header("content-disposition")),
     )
-
-
-def _file_length(response: ResponseHead) -> int | None:
-    if response.status_code == PARTIAL:
-        total = response.headers.get("content-range", "").rpartition("/")[2].strip()
-        return int(total) if total.isascii() and total.isdecimal() else None
-    return response.length
 
 
 def _range_start(response: ResponseHead, start: int | None) -> int:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+import time
 from collections.abc import Callable
 from enum import Enum, auto
 from typing import Any, Final
@@ -47,7 +48,6 @@ class Connection(asyncio.BufferedProtocol):
 
     @property
     def is_idle(self) -> bool:
-        """Whether another request may be sent."""
         return self._phase is Phase.IDLE and self._ended is None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -139,12 +139,13 @@ class Connection(asyncio.BufferedProtocol):
             self._resolve(response.head)
 
     async def receive(self, sink: Sink, watch: StallWatch) -> None:
-        """Give the body to a sink, to its end."""
         response = self._response
         assert response is not None
         assert response.head is not None
         if (length := response.head.length) is None or length > HEAD_BYTES_MAX:
-            self._widen()
+            wide = memoryview(bytearray(BLOCK_BYTES))
+            wide[: self._filled] = self._view[: self._filled]
+            self._view = wide
         response.start_body(sink)
         if not response.is_complete:
             await self._receive_rest(response, watch)
@@ -166,27 +167,15 @@ class Connection(asyncio.BufferedProtocol):
             self.resume()
             if self._ended is not None:
                 self._end(self._ended)
-            watch.start(self._check, response)
         try:
+            while not (await asyncio.wait([waiting], timeout=watch.interval))[0]:
+                watch.check(response.received)
             await waiting
+        except Exception:
+            self._phase, self._waiting = Phase.CLOSED, None
+            raise
         finally:
-            watch.cancel()
-
-    def _widen(self) -> None:
-        wide = memoryview(bytearray(BLOCK_BYTES))
-        wide[: self._filled] = self._view[: self._filled]
-        self._view = wide
-
-    def _check(self, response: ResponseReader, watch: StallWatch) -> None:
-        """Check that bytes keep coming, and that they are still wanted."""
-        if self._response is not response or self._waiting is None:
-            return
-        try:
-            watch.check(response.received)
-        except Exception as error:  # noqa: BLE001 — raised where the body is awaited
-            self._resolve(error)
-            return
-        watch.start(self._check, response)
+            waiting.cancel()  # no error of a body that nobody waits for is reported
 
     async def start_tls(self, context: ssl.SSLContext, host: str) -> None:
         """Speak TLS from now on with the host at the end of a tunnel."""
@@ -195,12 +184,10 @@ class Connection(asyncio.BufferedProtocol):
         self._phase = Phase.IDLE
 
     def pause(self) -> None:
-        """Stop reading from the socket."""
         if self.transport is not None and self.transport.is_reading():
             self.transport.pause_reading()
 
     def resume(self) -> None:
-        """Read from the socket again."""
         if self.transport is not None and not self.transport.is_closing() and not self.transport.is_reading():
             self.transport.resume_reading()
 
@@ -213,30 +200,21 @@ class Connection(asyncio.BufferedProtocol):
 class StallWatch:
     """Raises `TimeoutError` where fewer than `bytes_min` bytes come in `seconds`: a trickle counts as a stall.
 
-    `on_check` is called regularly; it returns whether it is this side that has paused the stream.
+    `on_check` is called every `interval` seconds; it returns whether it is this side that has paused the stream.
     """
 
     def __init__(self, seconds: float, bytes_min: int, on_check: Callable[[], bool]) -> None:
+        self.interval = min(CHECK_SECONDS, seconds / 4)
         self._seconds = seconds
         self._bytes_min = bytes_min
         self._on_check = on_check
-        self._loop = asyncio.get_running_loop()
-        self._since = self._loop.time()
+        self._since = time.monotonic()
         self._received = 0
-        self._timer: asyncio.TimerHandle | None = None
-
-    def start(self, check: Callable[[Any, StallWatch], None], response: Any) -> None:
-        """Have `check` called in a moment."""
-        self._timer = self._loop.call_later(min(CHECK_SECONDS, self._seconds / 4), check, response, self)
 
     def check(self, received: int) -> None:
         """Compare the bytes received so far with those of the last check that counted."""
-        is_paused, now = self._on_check(), self._loop.time()
+        is_paused, now = self._on_check(), time.monotonic()
         if is_paused or received - self._received >= self._bytes_min:
             self._since, self._received = now, received
         elif now - self._since >= self._seconds:
             raise TimeoutError(f"only {received - self._received} bytes in {self._seconds:g} s")
-
-    def cancel(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()

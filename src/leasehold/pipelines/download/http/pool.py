@@ -11,10 +11,9 @@ from urllib.parse import SplitResult
 from weakref import WeakKeyDictionary
 
 from leasehold.errors import Permanent
-from leasehold.outbound import NotConnected, Proxy, Target, proxy_for
+from leasehold.outbound import PORTS, NotConnected, Proxy, Target, proxy_for
 from leasehold.pipelines.download.http.connection import Connection
 from leasehold.pipelines.download.http.response import UnexpectedStatus
-from leasehold.pipelines.download.http.urls import PORTS
 
 IDLE_MAX: Final = 64
 TUNNEL_OPEN: Final = range(200, 300)
@@ -38,7 +37,11 @@ class HttpConnectionPool:
         """Return the proxy that an address is fetched through; None: it is fetched directly."""
         key = parts.scheme, parts.netloc
         if key not in self._proxies:
-            self._proxies[key] = _find_proxy(parts)
+            target = Target(parts.scheme == "https", parts.hostname or "", _port(parts), parts.netloc, "/")
+            try:
+                self._proxies[key] = proxy_for(target)
+            except NotConnected as error:  # the environment has to be repaired first
+                raise Permanent(str(error), error_class="PROXY_INVALID") from None
         return self._proxies[key]
 
     async def acquire(self, parts: SplitResult) -> tuple[Connection, bool]:
@@ -52,7 +55,7 @@ class HttpConnectionPool:
             return await self._connect(parts), False
 
     async def _connect(self, parts: SplitResult) -> Connection:
-        host, port = parts.hostname or "", parts.port or PORTS[parts.scheme]
+        host, port = parts.hostname or "", _port(parts)
         tls = self._tls if parts.scheme == "https" else None
         proxy = self.proxy(parts)
         if proxy is None:
@@ -68,7 +71,7 @@ class HttpConnectionPool:
         return connection
 
     async def _tunnel(self, connection: Connection, proxy: Proxy, target: str) -> None:
-        raw = f"CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n{authorization_line(proxy)}\r\n".encode("latin-1")
+        raw = f"CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n{proxy.authorization_line}\r\n".encode("latin-1")
         head = await connection.request(raw, self._timeout, is_bodiless=True)
         if head.status_code not in TUNNEL_OPEN:
             raise UnexpectedStatus(head, f"the proxy {proxy.host}:{proxy.port}")
@@ -95,17 +98,8 @@ class HttpConnectionPool:
                 closer.get_loop().call_soon_threadsafe(closer.cancel)
 
 
-def _find_proxy(parts: SplitResult) -> Proxy | None:
-    port = parts.port or PORTS[parts.scheme]
-    try:
-        return proxy_for(Target(parts.scheme == "https", parts.hostname or "", port, parts.netloc, "/"))
-    except NotConnected as error:  # the environment has to be repaired first
-        raise Permanent(str(error), error_class="PROXY_INVALID") from None
-
-
-def authorization_line(proxy: Proxy) -> str:
-    """Return the header line with the account for a proxy; empty if it needs none."""
-    return f"Proxy-Authorization: {proxy.authorization}\r\n" if proxy.authorization else ""
+def _port(parts: SplitResult) -> int:
+    return parts.port or PORTS[parts.scheme]
 
 
 async def _open(host: str, port: int, tls: ssl.SSLContext | None) -> Connection:

@@ -27,7 +27,6 @@ class ResponseHead:
 
     @property
     def is_chunked(self) -> bool:
-        """Whether the body comes in chunks."""
         return "transfer-encoding" in self.headers
 
     @property
@@ -67,11 +66,9 @@ class ResponseReader:
 
     @property
     def is_untouched(self) -> bool:
-        """Whether nothing of a body has come."""
         return not self._pieces and not self.has_surplus
 
     def feed(self, view: memoryview) -> None:
-        """Read the next bytes, all of them."""
         if self._sink is None or (self.head is not None and self.head.is_chunked):
             self._parse(view)
             self._drain()

@@ -10,9 +10,10 @@ from functools import lru_cache
 from typing import Final
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
+from leasehold.outbound import PORTS
+
 URL_LENGTH_MAX: Final = 8_192
 PARTS_KEPT: Final = 1_024
-PORTS: Final = {"http": 80, "https": 443}
 UNRESERVED: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 PATH_SAFE: Final = UNRESERVED | frozenset(b"/:@!$&'()*+,;=")
 QUERY_SAFE: Final = PATH_SAFE | frozenset(b"?")
@@ -36,8 +37,13 @@ def canonical_url(url: str, *, tidy_query: bool = False) -> str:
     if len(url) <= URL_LENGTH_MAX and IN_FORM.match(url) and "/." not in url:
         return url
     parts = _split(url)
-    query = _tidied(parts.query) if tidy_query else _escaped(parts.query, QUERY_SAFE)
-    return urlunsplit((parts.scheme, _netloc(parts), _path(parts.path), query, ""))
+    host, port = _host(parts.hostname or ""), parts.port
+    netloc = host if port is None or port == PORTS[parts.scheme] else f"{host}:{port}"
+    query = _escaped(parts.query, QUERY_SAFE)
+    if tidy_query:
+        pairs = [part for part in parts.query.split("&") if part and not TRACKING.match(part.partition("=")[0])]
+        query = "&".join(sorted(_escaped(part, QUERY_SAFE) for part in pairs))
+    return urlunsplit((parts.scheme, netloc, _path(parts.path), query, ""))
 
 
 # An address is parsed several times while its file is fetched, together with hundreds of others.
@@ -75,12 +81,6 @@ def _split(url: str) -> SplitResult:
     return parts
 
 
-def _netloc(parts: SplitResult) -> str:
-    host = _host(parts.hostname or "")
-    port = parts.port
-    return host if port is None or port == PORTS[parts.scheme] else f"{host}:{port}"
-
-
 def _host(host: str) -> str:
     if ":" in host:
         try:
@@ -107,11 +107,6 @@ def _path(path: str) -> str:
         if is_last:
             kept.append("")
     return "/" + "/".join(kept)
-
-
-def _tidied(query: str) -> str:
-    pairs = [part for part in query.split("&") if part and not TRACKING.match(part.partition("=")[0])]
-    return "&".join(sorted(_escaped(part, QUERY_SAFE) for part in pairs))
 
 
 def _escaped(text: str, safe: frozenset[int]) -> str:

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, TypeVar
 
 from leasehold.sqlfiles import steps
 
@@ -12,31 +12,11 @@ Values = Mapping[str, Any]
 T = TypeVar("T")
 BUSY_MILLISECONDS: Final = 30_000
 
-
 PACKAGE: Final = "leasehold.pipelines.download"
 
 
-class IndexBackend(Protocol):
-    """A database that holds the rows. Every statement is safe to repeat."""
-
-    def change(self, *statements: tuple[str, Values]) -> int:
-        """Run statements in one transaction; return how many rows the last one touched."""
-
-    def read(self, statement: str, values: Values) -> list[tuple[Any, ...]]:
-        """Run one statement that reads."""
-
-    def search_text(self, *texts: str) -> str:
-        """Return what is stored with a row so that it can be searched; empty: the database finds it itself."""
-
-    def search_query(self, words: Sequence[str]) -> str:
-        """Return a search for rows that have words beginning with all of these; empty: they hold no word."""
-
-    def close(self) -> None:
-        """Close the database."""
-
-
 class SqliteIndex:
-    """A file next to the engine's."""
+    """A file next to the engine's. Every statement is safe to repeat."""
 
     def __init__(self, path: Path) -> None:
         import apsw
@@ -50,6 +30,7 @@ class SqliteIndex:
             self._run("schema", {})
 
     def change(self, *statements: tuple[str, Values]) -> int:
+        """Run statements in one transaction; return how many rows the last one touched."""
         with self._transaction():
             for name, values in statements:
                 self._run(name, values)
@@ -77,9 +58,11 @@ class SqliteIndex:
             return self._connection.execute(step, values).fetchall()
 
     def search_text(self, *texts: str) -> str:  # noqa: ARG002
+        """Return what is stored with a row so that it can be searched; empty: the database finds it itself."""
         return ""
 
     def search_query(self, words: Sequence[str]) -> str:
+        """Return a search for rows that have words beginning with all of these; empty: they hold no word."""
         return " ".join('"' + word.replace('"', '""') + '"*' for word in words)
 
     def close(self) -> None:
@@ -124,6 +107,9 @@ class PostgresIndex:
 
     def close(self) -> None:
         self._connection.close()
+
+
+IndexBackend = SqliteIndex | PostgresIndex
 
 
 def _change(connection: Any, statements: Sequence[tuple[str, Values]]) -> int:

@@ -115,7 +115,6 @@ class Index:
             after = page[-1][0]
 
     def summary(self) -> Summary:
-        """Count files, contents and missing files."""
         return Summary(*self._backend.read("artifact/summary", {})[0])
 
     def add_if_absent(self, row: Row) -> bool:
@@ -142,7 +141,6 @@ class Index:
         return self._backend.change(("operation/mark_abandoned", values)) > 0
 
     def close(self) -> None:
-        """Write what waits, and close the database."""
         self._batcher.close()
         self._backend.close()
 

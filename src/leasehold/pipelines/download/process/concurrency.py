@@ -47,7 +47,6 @@ class ThreadPool:
         self._busy = 0
 
     async def do(self, act: Callable[[], T]) -> T:
-        """Call a function on a thread, and return what it returns."""
         promise: Promise[T] = Promise(loop=asyncio.get_running_loop())
         with self._lock:
             self._busy += 1

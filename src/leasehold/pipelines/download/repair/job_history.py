@@ -49,7 +49,6 @@ def _read(collection: Collection, job_id: int) -> list[Job]:
 
 
 def newest_jobs(collection: Collection) -> dict[str, Job]:
-    """Return the newest job of each artifact, by its key."""
     lines = (line for line in collection.app.journal.follow() if line.kind == KIND and line.name == SUBMITTED)
     return {artifact_key(job.key): job for line in lines for job in _read(collection, line.job_id)}
 

@@ -51,7 +51,6 @@ class Reconciled:
 
     @property
     def is_quiet(self) -> bool:
-        """Whether there was nothing to do and nothing to report."""
         return not any(getattr(self, field.name) for field in fields(self))
 
     def plain(self) -> dict[str, Any]:
@@ -95,7 +94,6 @@ class _Round:
 
     @cached_property
     def _begun(self) -> dict[str, Job]:
-        """The jobs that were worked on and have not ended."""
         return {artifact_key(job.key): job for job in begun_jobs(self._collection)}
 
     def _is_older(self, path: Path, age: float, *, as_linked: bool = False) -> bool:

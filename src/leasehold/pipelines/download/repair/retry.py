@@ -29,20 +29,13 @@ class Retried:
 
     @property
     def total(self) -> int:
-        """How many files are tried again."""
         return self.revived + self.resubmitted
-
-
-def classes_of(collection: Collection) -> Counter[str]:
-    """Count what failed, by error class, and what went missing."""
-    found = Counter(letter.error_class for letter in failed_letters(collection))
-    missing = collection.tools.index.summary().missing
-    return found + Counter({FINAL_MISSING: missing})
 
 
 def retry(collection: Collection, error_class: str | None = None) -> Retried:
     """Bring back all that failed, or what failed with one class; running it is for workers."""
-    known = classes_of(collection)
+    known = Counter(letter.error_class for letter in failed_letters(collection))
+    known += Counter({FINAL_MISSING: collection.tools.index.summary().missing})
     if error_class is not None and error_class not in known:
         there = ", ".join(f"{name} ({count:,})" for name, count in sorted(known.items()))
         raise ClassUnknown(f"It is {error_class[:80]!r}; there are: {there or 'none, since nothing failed'}.")

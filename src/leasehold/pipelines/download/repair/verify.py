@@ -68,7 +68,6 @@ def unindexed(paths: Iterable[str], hashes: Container[str]) -> list[Path]:
 
 
 def hash_in(path: str | Path) -> str:
-    """Return the hash in the path of a file."""
     return "".join(str(path).rsplit("/", 2)[-2:])
 
 
@@ -90,22 +89,20 @@ def _hashed(
 
 def _read(content_store: ContentStore, hashes: Iterable[str]) -> Iterator[tuple[str, str | None, int]]:
     """Read contents on many threads, in batches, so that a large index does not become a large queue."""
+
+    def read(sha256: str) -> tuple[str, str | None, int]:
+        try:
+            return sha256, *hash_of(content_store.object(sha256))
+        except OSError:
+            return sha256, None, 0
+
     waiting = iter(hashes)
     with ThreadPoolExecutor(min(THREADS_MAX, (os.cpu_count() or 1) * 2)) as pool:
         while batch := list(islice(waiting, BATCH_MAX)):
-            for sha256, found in zip(batch, pool.map(lambda one: _content(content_store, one), batch), strict=True):
-                yield sha256, *found
-
-
-def _content(content_store: ContentStore, sha256: str) -> tuple[str | None, int]:
-    try:
-        return hash_of(content_store.object(sha256))
-    except OSError:
-        return None, 0
+            yield from pool.map(read, batch)
 
 
 def _name(content_store: ContentStore, row: Row) -> FileDifference | None:
-    """Return what is wrong with a name: it leads nowhere, or not to its content."""
     link = content_store.root / row.path
     if link.is_symlink() and str(link.readlink()) == os.path.relpath(content_store.object(row.sha256), link.parent):
         return None

@@ -73,7 +73,6 @@ class Report:
 
 
 def make_report(collection: Collection) -> Report:
-    """Read the database and the index into a report."""
     now, summary = read_status(collection), collection.tools.index.summary()
     missing = missing_rows(collection.tools.index) if summary.missing else []
     return Report(
@@ -93,15 +92,9 @@ def make_report(collection: Collection) -> Report:
 
 def _failed(job: Job) -> FailedFile:
     failure = job.failure or {}
-    payload = job.payload
-    return FailedFile(
-        key=artifact_key(job.key),
-        work_id=str(payload.get("work_id", "")),
-        artifact_id=str(payload.get("artifact_id", "")),
-        url=str(payload.get("url", "")),
-        error_class=str(failure.get("error_class", "")),
-        message=str(failure.get("message", "")),
-    )
+    wanted = [str(job.payload.get(name, "")) for name in ("work_id", "artifact_id", "url")]
+    cause = [str(failure.get(name, "")) for name in ("error_class", "message")]
+    return FailedFile(artifact_key(job.key), *wanted, *cause)
 
 
 def _moment(seconds: float | None) -> datetime | None:
@@ -129,7 +122,6 @@ def _listed(title: str, lines: list[str]) -> Iterator[str]:
 
 
 def report_page(report: Report) -> str:
-    """Return a report as an HTML page."""
     sections = [facts(_overview(report))]
     for error_class, found in report.failed_by_class.items():
         rows = [(file.url, file.work_id, file.message) for file in found]
