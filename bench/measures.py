@@ -172,12 +172,12 @@ def bare_latency(bed: Bed, count: int) -> list[float]:
     ready = threading.Event()
 
     def listen() -> None:
-        with psycopg.connect(bed.url, autocommit=True) as listener, psycopg.connect(bed.url, autocommit=True) as hand:
+        with psycopg.connect(bed.url, autocommit=True) as listener, psycopg.connect(bed.url, autocommit=True) as sender:
             listener.execute("LISTEN bare")
             ready.set()
             for _ in range(count):
                 for _notice in listener.notifies(stop_after=1):
-                    hand.execute(
+                    sender.execute(
                         "DELETE FROM bare WHERE id = ANY(ARRAY(SELECT id FROM bare ORDER BY id LIMIT 1 "
                         "FOR UPDATE SKIP LOCKED)) RETURNING payload"
                     ).fetchall()

@@ -49,10 +49,10 @@ def calm(storm: Storm) -> None:
         processes.start_worker()
     until(lambda: _is_over(storm), timeout=REST_SECONDS, every=0.05)
     leaving = processes.workers
-    for hand in leaving:
-        hand.signal(signal.SIGTERM)
-    for hand in leaving:
-        hand.end()
+    for worker in leaving:
+        worker.signal(signal.SIGTERM)
+    for worker in leaving:
+        worker.end()
 
 
 def _is_over(storm: Storm) -> bool:

@@ -138,7 +138,7 @@ class Storm:
 
         def found() -> list[StormProcess]:
             pids = {pid for (pid,) in self.look(HOLDERS)}
-            return [hand for hand in self.processes.workers if hand.pid in pids]
+            return [worker for worker in self.processes.workers if worker.pid in pids]
 
         return self.dice.choice(until(found, timeout=REST_SECONDS, every=0.02))
 
@@ -160,15 +160,15 @@ class Storm:
     def kill_holder(self) -> StormProcess:
         """Kill workers until one had leases in hand, each replaced at once; return that one. It owes a re-pickup."""
         while True:
-            hand = self.holder()
+            worker = self.holder()
             at = self.now()
-            hand.kill()
+            worker.kill()
             self.faults["SIGKILL"] += 1
-            self.moments.append(Fault(at, hand.pid, took_us=self.now() - at))
-            self.processes.replace(hand)
-            if self.look(HELD.format(hand.pid))[0][0] or self.taken_from(hand.pid):
+            self.moments.append(Fault(at, worker.pid, took_us=self.now() - at))
+            self.processes.replace(worker)
+            if self.look(HELD.format(worker.pid))[0][0] or self.taken_from(worker.pid):
                 self.owed += 1
-                return hand
+                return worker
 
     def close(self) -> None:
         """End every process."""

@@ -38,8 +38,8 @@ class Cutter:
         """Run once while the line is cut at this message; return whether the message came."""
         before = self.proxy.cuts
         self.proxy.arm(chosen, number)
-        hand = self.storm.processes.run("tests.chaos.once", str(self.runs))
-        assert hand.end(RUN_SECONDS) == 0, hand.failure
+        worker = self.storm.processes.run("tests.chaos.once", str(self.runs))
+        assert worker.end(RUN_SECONDS) == 0, worker.failure
         self.proxy.disarm()
         self.runs += 1
         return self.proxy.cuts > before

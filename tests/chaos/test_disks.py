@@ -30,7 +30,7 @@ def dialect() -> str:
 def failures(storm: Storm) -> int:
     """Count the times that a part of a worker reported a failing database."""
     words = ("DATABASE_UNAVAILABLE", "DatabaseUnavailable")
-    return sum(hand.log.count(word) for hand in storm.processes.all for word in words)
+    return sum(worker.log.count(word) for worker in storm.processes.all for word in words)
 
 
 def await_failure(storm: Storm) -> None:
@@ -41,7 +41,7 @@ def await_failure(storm: Storm) -> None:
 def lose_a_worker(storm: Storm) -> None:
     """Kill a worker with leases in hand, and wait until the next is at work: none can begin on a full disk."""
     storm.kill_holder()
-    until(lambda: all(STARTED in hand.log for hand in storm.processes.workers))
+    until(lambda: all(STARTED in worker.log for worker in storm.processes.workers))
 
 
 def check_full_disk(storm: Storm, times: int) -> None:
@@ -108,8 +108,8 @@ def check_power_cuts(storm: Storm, folder: Path, cuts: int) -> None:
         base = power_loss.read(folder, "leasehold.db")
         storm.join(workers=2, STORM_DISK="platter")
         storm.progress(storm.dice.randrange(2, 12))
-        for hand in storm.processes.all:
-            hand.kill()
+        for worker in storm.processes.all:
+            worker.kill()
         since = storm.now()
         storm.faults["sectors lost"] += power_loss.after_the_cut(folder, storm.folder / "platter", base, storm.dice)
         storm.returned_from("power cut", since, is_deadly=True)

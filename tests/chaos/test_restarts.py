@@ -29,7 +29,7 @@ def be_away(server: PostgresServer, seconds: float) -> None:
 def check_restarts(storm: Storm, server: PostgresServer, restarts: int) -> None:
     """By turns the server is back at once, or away for longer than a lease lasts: then leases are lost."""
     storm.begin(workers=2)
-    before = {hand.pid for hand in storm.processes.workers}
+    before = {worker.pid for worker in storm.processes.workers}
     for number in range(restarts):
         until(lambda: storm.look(BUSY)[0][0] >= BUSY_MIN, timeout=REST_SECONDS)
         is_long, since = number % 2 == 1, storm.now()
@@ -37,7 +37,7 @@ def check_restarts(storm: Storm, server: PostgresServer, restarts: int) -> None:
         storm.returned_from("stop -m immediate", since, is_deadly=is_long)
         storm.owed += is_long
         storm.progress(10)
-    assert {hand.pid for hand in storm.processes.workers} == before
+    assert {worker.pid for worker in storm.processes.workers} == before
     proof = check_storm(storm)
     assert proof.counts["reclaimed"] >= restarts // 2
     assert proof.repickups.count >= restarts // 2

@@ -62,22 +62,22 @@ def stop(storm: Storm, *, anywhere: bool) -> bool:
     A stopped writer of SQLite stops every other, which is no lease's doing: such a one is let go at once. So is one
     that has a transaction of PostgreSQL open, unless the storm strikes `anywhere`.
     """
-    hand = storm.holder()
-    before = storm.taken_from(hand.pid)
-    hand.signal(signal.SIGSTOP)
-    until(lambda: has_stopped(hand.pid))
+    worker = storm.holder()
+    before = storm.taken_from(worker.pid)
+    worker.signal(signal.SIGSTOP)
+    until(lambda: has_stopped(worker.pid))
     moment = storm.now()
     is_sqlite = storm.url.startswith("sqlite")
     if holds_the_file(storm.url) if is_sqlite else not anywhere and holds_a_transaction(storm.url):
-        hand.signal(signal.SIGCONT)
+        worker.signal(signal.SIGCONT)
         return False
-    until(lambda: hand.pid not in {pid for (pid,) in storm.look(HOLDERS)}, timeout=60)
-    is_struck = storm.taken_from(hand.pid) > before  # else it had just settled what it held
+    until(lambda: worker.pid not in {pid for (pid,) in storm.look(HOLDERS)}, timeout=60)
+    is_struck = storm.taken_from(worker.pid) > before  # else it had just settled what it held
     if is_struck:
-        storm.struck("SIGSTOP", hand.pid, moment)
+        storm.struck("SIGSTOP", worker.pid, moment)
         storm.owed += 1
         storm.progress(3)
-    hand.signal(signal.SIGCONT)
+    worker.signal(signal.SIGCONT)
     return is_struck
 
 
@@ -105,12 +105,12 @@ def check_rolling(storm: Storm, restarts: int) -> None:
     """Nobody dies, so no lease is taken from anybody: what had not begun is released, and the rest ends."""
     storm.begin(workers=2)
     for _ in range(restarts):
-        hand = storm.holder()
-        storm.processes.replace(hand)
-        storm.struck("SIGTERM", hand.pid)
-        hand.signal(signal.SIGTERM)
+        worker = storm.holder()
+        storm.processes.replace(worker)
+        storm.struck("SIGTERM", worker.pid)
+        worker.signal(signal.SIGTERM)
         storm.progress(3)
-        assert hand.end() == 0
+        assert worker.end() == 0
     proof = check_storm(storm)
     assert proof.counts["reclaimed"] == 0
 

@@ -64,12 +64,12 @@ class Processes:
 
     def __init__(self, url: str, folder: Path) -> None:
         self._folder = folder
-        self._hands: list[WorkerProcess] = []
+        self._started: list[WorkerProcess] = []
         self.environment = {**os.environ, "LEASEHOLD_URL": url, "WORKSHOP_FOLDER": str(folder)}
 
     def start(self, *words: object, **options: Any) -> WorkerProcess:
         """Start `leasehold …`; what it prints, on either stream, is its log."""
-        log = self._folder / f"output-{len(self._hands)}"
+        log = self._folder / f"output-{len(self._started)}"
         with log.open("wb") as lines:
             settings: dict[str, Any] = {
                 "cwd": ROOT,
@@ -78,8 +78,8 @@ class Processes:
                 "stderr": lines,
             } | options
             process = subprocess.Popen([sys.executable, "-m", "leasehold", *map(str, words)], **settings)
-        self._hands.append(WorkerProcess(process, log))
-        return self._hands[-1]
+        self._started.append(WorkerProcess(process, log))
+        return self._started[-1]
 
     def run(self, *words: object, **options: Any) -> subprocess.CompletedProcess[str]:
         """Run `leasehold …` to its end."""
@@ -91,9 +91,9 @@ class Processes:
         return subprocess.run(command, check=False, text=True, **(settings | options))
 
     def close(self) -> None:
-        for hand in self._hands:
-            if hand.running:
-                hand.kill()
+        for worker in self._started:
+            if worker.running:
+                worker.kill()
 
 
 @pytest.fixture

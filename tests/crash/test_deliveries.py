@@ -19,14 +19,14 @@ def folder(tmp_path):
 
 def crashed(workers, place, provider):
     """Run a relay that is killed the moment it comes to `place`."""
-    hand = workers.run("tests.crash.killed_relay", place, environment={"MAILING_PROVIDER": provider})
-    assert hand.end() == -9
+    worker = workers.run("tests.crash.killed_relay", place, environment={"MAILING_PROVIDER": provider})
+    assert worker.end() == -9
 
 
 def relay(workers, provider):
-    hand = workers.run("tests.support.apps.deliveries", environment={"MAILING_PROVIDER": provider})
-    until(lambda: hand.has_logged("relay_started"))
-    return hand
+    worker = workers.run("tests.support.apps.deliveries", environment={"MAILING_PROVIDER": provider})
+    until(lambda: worker.has_logged("relay_started"))
+    return worker
 
 
 def crash_and_heal(app, workers, place, provider):
@@ -90,7 +90,7 @@ def test_s14_two_relay_processes_on_many_rows_send_each_letter_once(app, workers
     sends = Counter(recipient for _, recipient in workers.journal("send"))
     assert sends == Counter(recipients)
     assert len(fields(folder)) == 300
-    assert all(hand.has_logged("delivery_sent") for hand in workers.started)
+    assert all(worker.has_logged("delivery_sent") for worker in workers.started)
 
 
 def test_s14_relays_killed_among_many_rows_lose_no_letter_and_repeat_none(app, workers, folder):
@@ -100,12 +100,12 @@ def test_s14_relays_killed_among_many_rows_lose_no_letter_and_repeat_none(app, w
     recipients = [f"{number}@example.org" for number in range(300)]
     ids = write(app.store, *(post(recipient) for recipient in recipients))
     for kill in range(1, 4):
-        hands = [relay(workers, provider) for _ in range(2)]
+        processes = [relay(workers, provider) for _ in range(2)]
         until(lambda: app.deliveries.counts("change-17", 1).get("sent", 0) >= kill * 60)  # noqa: B023
-        dice.choice(hands).kill()
-    for hand in workers.started:
-        if hand.running:
-            hand.kill()
+        dice.choice(processes).kill()
+    for worker in workers.started:
+        if worker.running:
+            worker.kill()
     let_expire(app.store, [one.id for one in app.deliveries.list(status="sending", limit=1_000)])
     relay(workers, provider)
     until(lambda: app.deliveries.counts("change-17", 1) == {"sent": len(ids)})

@@ -36,7 +36,7 @@ def check_kills(app, workers, url, count, kills):
     app.submit_many("slow", [{"number": number} for number in range(count)])
     for kill in range(1, kills + 1):
         await_settled(url, kill * count // (kills + 2))
-        dice.choice([hand for hand in workers.started if hand.running]).kill()
+        dice.choice([worker for worker in workers.started if worker.running]).kill()
         workers.start(concurrency=20)
     await_settled(url, count)
     check_all_done(url, workers, range(count))
@@ -98,20 +98,20 @@ def test_s2_a_worker_stopped_past_its_lease_wakes_up_and_changes_nothing(app, wo
 
 def test_s2_one_worker_that_overslept_holds_attempt_two_while_attempt_one_still_runs(app, workers, url):
     """Both attempts are of one process; only the second can settle."""
-    hand = workers.start(environment={"WORKSHOP_LEASE": "2"})
+    worker = workers.start(environment={"WORKSHOP_LEASE": "2"})
     job = app.submit("stubborn", {"name": "a"})
     until(lambda: workers.journal("start", "a", 1))
-    hand.signal(signal.SIGSTOP)
+    worker.signal(signal.SIGSTOP)
     before = rows(url, "SELECT expires_at FROM lease")
     until(lambda: app.store.reports.health().now > before[0][0] + 500_000)
-    hand.signal(signal.SIGCONT)
+    worker.signal(signal.SIGCONT)
     until(lambda: workers.journal("start", "a", 2))
     workers.open("a-1")
     until(lambda: workers.journal("end", "a", 1))
     assert job.status == "RUNNING"
     workers.open("a-2")
-    assert job.wait(timeout=60).output == {"attempt": 2, "pid": hand.pid}
-    assert hand.has_logged("lease_lost")
+    assert job.wait(timeout=60).output == {"attempt": 2, "pid": worker.pid}
+    assert worker.has_logged("lease_lost")
     check_journal(url)
 
 
@@ -139,7 +139,7 @@ class Submitter(threading.Thread):
 def test_l1_l2_postgresql_stopped_immediately_and_started_again_under_load_loses_nothing(outpost):
     """S3: no process of ours is restarted, and every acknowledged submit settles, once."""
     app, workers, server = outpost.app, outpost.workers, outpost.server
-    hands = [workers.start(concurrency=10), workers.start(concurrency=10)]
+    processes = [workers.start(concurrency=10), workers.start(concurrency=10)]
     jobs = app.submit_many("slow", [{"number": number} for number in range(100_000, 103_000)])
     submitter = Submitter(app)
     submitter.start()
@@ -152,5 +152,5 @@ def test_l1_l2_postgresql_stopped_immediately_and_started_again_under_load_loses
     submitter.stop()
     count = len(jobs) + len(submitter.acknowledged)
     await_settled(workers.url, count)
-    assert all(hand.running for hand in hands)
+    assert all(worker.running for worker in processes)
     check_all_done(workers.url, workers, [*range(100_000, 103_000), *submitter.acknowledged])

@@ -6,9 +6,9 @@ from tests.support.wait import until
 
 def crashed(workers, place):
     """Run a worker that is killed the moment it comes to `place`."""
-    hand = workers.run("tests.crash.killed_worker", place)
-    assert hand.end() == -9
-    return hand
+    worker = workers.run("tests.crash.killed_worker", place)
+    assert worker.end() == -9
+    return worker
 
 
 def known(app, workers):
@@ -54,10 +54,10 @@ def test_s5_a_result_that_was_written_but_not_answered_stands_and_is_not_made_ag
 
 
 def test_a_lease_that_was_reclaimed_but_not_noted_as_gone_is_reclaimed_once(app, workers, url):
-    hand = workers.start()
+    worker = workers.start()
     job = app.submit("hold", {"name": "a"})
     until(lambda: workers.journal("start"))
-    hand.kill()
+    worker.kill()
     crashed(workers, "reclaimed but not noted as gone")
     assert rows(url, "SELECT count(*) FROM worker WHERE ended_at IS NULL") >= [(2,)]
     workers.open("a")

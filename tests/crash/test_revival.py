@@ -23,10 +23,10 @@ def letters(app):
 
 def buried(app, workers):
     """A film whose second stage failed for good, and nobody at work."""
-    hand = workers.start()
+    worker = workers.start()
     job = app.submit("brittle", {"gate": "remedy"})
     assert job.wait(timeout=60).status == "ERROR"
-    hand.kill()
+    worker.kill()
     (letter,) = letters(app)
     app.deadletters.evidence(letter.id, "the gate is open")
     workers.open("remedy")
@@ -74,10 +74,10 @@ def test_s5_a_burial_that_was_written_but_not_answered_stands_with_its_one_lette
 
 
 def test_a_task_buried_because_its_worker_was_killed_leaves_one_letter(app, workers, url):
-    hand = workers.start()
+    worker = workers.start()
     job = app.submit("fragile", {"name": "a"})
     until(lambda: workers.journal("start", "a"))
-    hand.kill()
+    worker.kill()
     killed(workers, "tests.crash.killed_worker", "reclaimed but not noted as gone")
     workers.start()
     assert job.wait(timeout=60).status == "ERROR"

@@ -15,13 +15,13 @@ from tests.support.wait import until
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_worker_asked_to_stop_finishes_what_runs_and_claims_no_more(app, workers, url, number):
-    hand = workers.start(concurrency=1)
+    worker = workers.start(concurrency=1)
     running, waiting = app.submit("hold", {"name": "a"}), app.submit("hold", {"name": "b"})
     until(lambda: workers.journal("start"))
-    hand.signal(number)
-    until(lambda: hand.has_logged("worker_stopping"))
+    worker.signal(number)
+    until(lambda: worker.has_logged("worker_stopping"))
     workers.open("a")
-    assert hand.end() == 0
+    assert worker.end() == 0
     assert (running.status, waiting.status) == ("DONE", "READY")
     assert names(url, waiting.id) == ["submitted"]
     assert rows(url, "SELECT count(*) FROM worker WHERE ended_at IS NULL") == [(0,)]
@@ -29,15 +29,15 @@ def test_a_worker_asked_to_stop_finishes_what_runs_and_claims_no_more(app, worke
 
 def test_what_was_claimed_and_not_begun_is_released_without_spending_an_attempt(app, workers, url):
     """S12 counts attempts at the claim; a release takes that back."""
-    hand = workers.start(concurrency=5)
+    worker = workers.start(concurrency=5)
     jobs = app.submit_many("block", [{"name": "a"}] * 5)
     until(lambda: workers.journal("start"))
     until(lambda: rows(url, "SELECT count(*) FROM lease") == [(5,)])
-    hand.signal(signal.SIGTERM)
-    until(lambda: hand.has_logged("worker_stopping"))
+    worker.signal(signal.SIGTERM)
+    until(lambda: worker.has_logged("worker_stopping"))
     assert rows(url, "SELECT attempt, fence FROM ready") == [(0, 1)] * 4
     workers.open("a")
-    assert hand.end() == 0
+    assert worker.end() == 0
     assert len(workers.journal("start")) == 1
     assert sorted(job.status for job in jobs) == ["DONE", *["READY"] * 4]
     workers.start()
@@ -47,12 +47,12 @@ def test_what_was_claimed_and_not_begun_is_released_without_spending_an_attempt(
 
 
 def test_what_the_grace_is_too_short_for_is_left_to_others_at_once(app, workers, url):
-    hand = workers.start(grace=0)
+    worker = workers.start(grace=0)
     job = app.submit("stubborn", {"name": "a"})
     until(lambda: workers.journal("start"))
-    hand.signal(signal.SIGTERM)
-    assert hand.end() == 0
-    assert "lease_lost" in hand.log
+    worker.signal(signal.SIGTERM)
+    assert worker.end() == 0
+    assert "lease_lost" in worker.log
     assert job.status == "RUNNING"
     workers.open("a-2")
     workers.start()
@@ -62,13 +62,13 @@ def test_what_the_grace_is_too_short_for_is_left_to_others_at_once(app, workers,
 
 
 def test_a_second_signal_leaves_at_once_and_the_lease_is_taken_back(app, workers, url):
-    hand = workers.start(grace=3600)
+    worker = workers.start(grace=3600)
     job = app.submit("hold", {"name": "a"})
     until(lambda: workers.journal("start"))
-    hand.signal(signal.SIGTERM)
-    until(lambda: hand.has_logged("worker_stopping"))
-    hand.signal(signal.SIGTERM)
-    assert hand.end() != 0
+    worker.signal(signal.SIGTERM)
+    until(lambda: worker.has_logged("worker_stopping"))
+    worker.signal(signal.SIGTERM)
+    assert worker.end() != 0
     assert job.status == "RUNNING"
     workers.open("a")
     workers.start()
@@ -79,29 +79,29 @@ def test_a_second_signal_leaves_at_once_and_the_lease_is_taken_back(app, workers
 @pytest.mark.parametrize("dialect", ["sqlite"])
 def test_a_worker_whose_file_is_locked_still_leaves_soon(workers, app, url):
     """Nothing can be released or signed off then; the leases are left to be taken back."""
-    hand = workers.start(shutdown_seconds=1)
+    worker = workers.start(shutdown_seconds=1)
     job = app.submit("hold", {"name": "a"})
     until(lambda: workers.journal("start"))
     with connected(url) as connection:
         connection.execute("BEGIN IMMEDIATE")
-        hand.signal(signal.SIGTERM)
-        until(lambda: hand.has_logged("worker_stopping"))
+        worker.signal(signal.SIGTERM)
+        until(lambda: worker.has_logged("worker_stopping"))
         workers.open("a")
-        until(lambda: not hand.running, timeout=120)
+        until(lambda: not worker.running, timeout=120)
         connection.execute("ROLLBACK")
     workers.start()
     assert job.wait(timeout=60).status == "DONE"
 
 
 def test_a_worker_whose_server_is_away_still_leaves_soon(outpost):
-    hand = outpost.workers.start(shutdown_seconds=1)
+    worker = outpost.workers.start(shutdown_seconds=1)
     job = outpost.app.submit("hold", {"name": "a"})
     until(lambda: outpost.workers.journal("start"))
     outpost.server.stop("immediate")
-    hand.signal(signal.SIGTERM)
-    until(lambda: hand.has_logged("worker_stopping"))
+    worker.signal(signal.SIGTERM)
+    until(lambda: worker.has_logged("worker_stopping"))
     outpost.workers.open("a")
-    until(lambda: not hand.running, timeout=120)
+    until(lambda: not worker.running, timeout=120)
     outpost.server.start()
     outpost.workers.start()
     assert job.wait(timeout=60).status == "DONE"
@@ -114,10 +114,10 @@ def test_a_worker_with_default_settings_leaves_a_database_that_is_away_within_te
 def test_an_expired_lease_of_a_worker_that_left_is_not_waited_for_by_a_stopped_clock(app, workers, url):
     """Releasing is not a matter of time: it happens while the clock stands still."""
     Clock(app)
-    hand = workers.start()
+    worker = workers.start()
     job = app.submit("hold", {"name": "a"})
     until(lambda: workers.journal("start"))
-    hand.kill()
+    worker.kill()
     workers.open("a")
     workers.start()
     assert job.wait(timeout=60).output["attempt"] == 2

@@ -22,12 +22,12 @@ def ordered(folder, lines, *words, terminal=None):
     with log.open("wb") as output:
         errors = output if terminal is None else terminal
         process = start_module("leasehold", *given, env={**known, "TERM": "xterm"}, stdout=output, stderr=errors)
-    hand = WorkerProcess(process, log)
+    command = WorkerProcess(process, log)
     try:
-        yield hand
+        yield command
     finally:
-        if hand.running:
-            hand.kill()
+        if command.running:
+            command.kill()
 
 
 def workers(folder):

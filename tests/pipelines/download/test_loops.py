@@ -30,11 +30,11 @@ def has_loaded_it(process):
 
 @pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
 def test_a_worker_that_the_command_forks_has_the_faster_loop(folder, server):
-    with ordered(folder, [server.add("/a", CONTENT, stall_after=[1])], "--workers", "1") as hand:
+    with ordered(folder, [server.add("/a", CONTENT, stall_after=[1])], "--workers", "1") as command:
         until(lambda: server.stalled, timeout=120)
-        assert any(has_loaded_it(child) for child in hand.system.children())
+        assert any(has_loaded_it(child) for child in command.system.children())
         server.released.set()
-        assert hand.end() == 0
+        assert command.end() == 0
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)

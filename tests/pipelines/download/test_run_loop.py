@@ -25,22 +25,22 @@ CONTENT = random.Random(3).randbytes(300_000)
 @pytest.fixture
 def start(tmp_path):
     """Starts `leasehold download MANIFEST --out DIR` as a process of its own; none is left behind."""
-    hands: list[WorkerProcess] = []
+    started: list[WorkerProcess] = []
 
     def begin(folder, *lines):
-        manifest, log = tmp_path / "manifest", tmp_path / f"output-{len(hands)}"
+        manifest, log = tmp_path / "manifest", tmp_path / f"output-{len(started)}"
         manifest.write_text("\n".join(lines))
         where = ["--url", folder.url] if folder.url else []
         words = ["download", str(manifest), "--out", str(folder.root), "--workers", "1", *where]
         with log.open("wb") as output:
             process = start_module("leasehold", *words, stdout=output, stderr=output)
-        hands.append(WorkerProcess(process, log))
-        return hands[-1]
+        started.append(WorkerProcess(process, log))
+        return started[-1]
 
     yield begin
-    for hand in hands:
-        if hand.running:
-            hand.kill()
+    for command in started:
+        if command.running:
+            command.kill()
 
 
 def states(folder):
@@ -51,12 +51,12 @@ def states(folder):
 
 def check_stopped_and_gone_on_with(number, folder, server, start):
     lines = [server.add("/slow", CONTENT, stall_after=[100_000]), server.add("/quick", b"quick")]
-    hand = start(folder, *lines)
+    command = start(folder, *lines)
     until(lambda: server.stalled, timeout=120)
     until(lambda: states(folder) == {"STREAMING": 1, "INDEXED": 1}, timeout=120)
-    hand.signal(number)
-    assert hand.end() == 128 + number
-    assert hand.log == "Stopped: 1 downloading, 1 downloaded. Run the same command again to resume.\n"
+    command.signal(number)
+    assert command.end() == 128 + number
+    assert command.log == "Stopped: 1 downloading, 1 downloaded. Run the same command again to resume.\n"
     server.released.set()
     again = start(folder, *lines)
     assert (again.end(), again.log) == (0, "2 downloaded.\n")
@@ -78,12 +78,12 @@ def test_a_termination_stops_cleanly_and_the_same_command_goes_on_where_it_was(t
 
 
 def test_who_asks_twice_has_the_workers_gone_before_their_grace_is_over(tmp_path, server, start):
-    hand = start(Folder(tmp_path / "out"), server.add("/slow", CONTENT, stall_after=[100_000]))
+    command = start(Folder(tmp_path / "out"), server.add("/slow", CONTENT, stall_after=[100_000]))
     until(lambda: server.stalled, timeout=120)
-    workers = hand.system.children()
-    hand.signal(signal.SIGINT)
-    hand.signal(signal.SIGTERM)
-    assert hand.end() == 128 + signal.SIGTERM
+    workers = command.system.children()
+    command.signal(signal.SIGINT)
+    command.signal(signal.SIGTERM)
+    assert command.end() == 128 + signal.SIGTERM
     assert workers
     assert not any(worker.is_running() for worker in workers)
     assert "grace was over" not in (tmp_path / "out" / ".leasehold" / "workers.log").read_text()
@@ -177,10 +177,10 @@ def test_the_rate_is_of_the_last_seconds_and_not_of_the_whole_run():
 
 
 def test_workers_leave_when_the_command_was_killed(tmp_path, server, start):
-    hand = start(Folder(tmp_path / "out"), server.add("/slow", CONTENT, stall_after=[100_000]))
+    command = start(Folder(tmp_path / "out"), server.add("/slow", CONTENT, stall_after=[100_000]))
     until(lambda: server.stalled, timeout=120)
-    workers = hand.system.children()
-    hand.kill()
+    workers = command.system.children()
+    command.kill()
     assert workers
     until(lambda: not any(worker.is_running() for worker in workers), timeout=120)
 
@@ -188,10 +188,10 @@ def test_workers_leave_when_the_command_was_killed(tmp_path, server, start):
 def test_who_stops_while_a_server_takes_its_time_to_answer_spends_no_attempt_either(folder, server, start):
     line = server.add("/slow", CONTENT, stall_head=True)
     for number in range(1, 3):
-        hand = start(folder, line)
+        command = start(folder, line)
         until(lambda: len(server.log) == number, timeout=120)  # noqa: B023
-        hand.signal(signal.SIGINT)
-        assert hand.end() == 130
+        command.signal(signal.SIGINT)
+        assert command.end() == 130
     with folder.opened() as collection:
         (job,) = collection.app.jobs()
         names = [event.name for event in collection.app.journal.of(job.id)]
@@ -201,10 +201,10 @@ def test_who_stops_while_a_server_takes_its_time_to_answer_spends_no_attempt_eit
 def test_who_stops_a_slow_file_again_and_again_spends_no_attempt_of_it(folder, server, start):
     line = server.add("/slow", CONTENT, crumbs=500)
     for number in range(1, 9):  # more often than a file is tried
-        hand = start(folder, line)
+        command = start(folder, line)
         until(lambda: len(server.gets("/slow")) == number and server.gets("/slow")[-1].sent > 0, timeout=120)  # noqa: B023
-        hand.signal(signal.SIGINT)
-        assert hand.end() == 130
+        command.signal(signal.SIGINT)
+        assert command.end() == 130
     server.resources["/slow"].crumbs = 0
     again = start(folder, line)
     assert (again.end(), again.log) == (0, "1 downloaded.\n")

@@ -43,8 +43,8 @@ def test_a_third_time_nothing_is_asked_of_a_server_and_no_worker_starts(folder, 
 def test_what_is_here_twice_or_was_here_before_is_no_reason_to_start_a_worker_either(folder, server):
     lines = [server.add("/one", CONTENT), server.add("/twin", CONTENT)]
     for _ in range(2):
-        with ordered(folder, lines, "--workers", "1") as hand:
-            assert hand.end() == 0
+        with ordered(folder, lines, "--workers", "1") as command:
+            assert command.end() == 0
     asked, before = len(server.log), workers(folder)
     with ordered(folder, lines) as third:
         assert (third.end(), third.log) == (0, "Nothing to do: 1 downloaded, 1 duplicate.\n")

@@ -50,17 +50,17 @@ def house(apertium, database, tmp_path):
 
 
 def test_a_document_becomes_its_translation_and_the_same_command_again_touches_nothing(house):
-    with house.process() as hand:
-        assert hand.end() == 0, hand.log
+    with house.process() as running:
+        assert running.end() == 0, running.log
     report = f"report  {house.run_folder / 'report.html'}"
-    assert hand.log.splitlines() == ["4 paragraphs, 4 new", "       4  approved", report]
+    assert running.log.splitlines() == ["4 paragraphs, 4 new", "       4  approved", report]
     assert (house.run_folder / "final" / "house.md").read_text() == TRANSLATED
     assert len(house.answers()) == 4
     assert command("contracts", "check", str(house.run_folder)).exit_code == 0
     before = traces(house.run_folder)
-    with house.process() as hand:
-        assert hand.end() == 0, hand.log
-    assert hand.log.splitlines() == ["4 paragraphs, nothing new", "       4  approved", report]
+    with house.process() as running:
+        assert running.end() == 0, running.log
+    assert running.log.splitlines() == ["4 paragraphs, nothing new", "       4  approved", report]
     assert traces(house.run_folder) == before
     manifest = json.loads((house.run_folder / "manifest.json").read_text())
     assert (manifest["run_id"], manifest["document_id"]) == ("house-en-es", "house.md")

@@ -94,12 +94,12 @@ class Workspace:
         with path.open("wb") as output:
             errors = output if terminal is None else terminal
             process = start_module("leasehold", *self.order(*words), env=known(), stdout=output, stderr=errors)
-        hand = WorkerProcess(process, path)
+        command_process = WorkerProcess(process, path)
         try:
-            yield hand
+            yield command_process
         finally:
-            if hand.running:
-                hand.kill()
+            if command_process.running:
+                command_process.kill()
 
     def answers(self):
         """Return everything that translators ever answered here."""
@@ -162,7 +162,7 @@ def endpoint(workspace, script, port=0):
         yield server
 
 
-def until_asked(server, hand, count):
+def until_asked(server, command_process, count):
     """Wait until an endpoint was asked so often; the error shows the output of a command that has ended instead."""
-    until(lambda: len(server.asked) >= count or not hand.running)
-    assert hand.running, hand.log
+    until(lambda: len(server.asked) >= count or not command_process.running)
+    assert command_process.running, command_process.log

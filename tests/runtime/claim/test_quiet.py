@@ -12,22 +12,22 @@ STATEMENT = re.compile(r"LOG:  (?:statement|execute [^:]*): (?!BEGIN|COMMIT|SET|
 SECONDS = 6.0
 
 
-def spent(hand):
-    times = hand.system.cpu_times()
+def spent(worker):
+    times = worker.system.cpu_times()
     return times.user + times.system
 
 
-def observe(hand, seconds=SECONDS):
+def observe(worker, seconds=SECONDS):
     """Return the share of a core a process used over some seconds, and how long was looked at."""
-    began, used = time.monotonic(), spent(hand)
+    began, used = time.monotonic(), spent(worker)
     until(lambda: time.monotonic() - began >= seconds)
     took = time.monotonic() - began
-    return (spent(hand) - used) / took, took
+    return (spent(worker) - used) / took, took
 
 
-def check_idle(hand, count):
+def check_idle(worker, count):
     before = count()
-    share, took = observe(hand)
+    share, took = observe(worker)
     assert (count() - before) / took <= 2
     assert count() > before
     assert share < 0.05
@@ -36,21 +36,21 @@ def check_idle(hand, count):
 @pytest.mark.parametrize("dialect", ["sqlite"])
 def test_an_idle_worker_on_sqlite_asks_at_most_twice_a_second(app, workers, tmp_path):
     trace = tmp_path / "trace"
-    hand = workers.start(environment={"WORKSHOP_TRACE": str(trace)})
+    worker = workers.start(environment={"WORKSHOP_TRACE": str(trace)})
     app.submit("quick", {"number": 1}).wait(timeout=60)
     until(trace.exists)
     settle_down(lambda: len(trace.read_text().splitlines()))
-    check_idle(hand, lambda: len(trace.read_text().splitlines()))
+    check_idle(worker, lambda: len(trace.read_text().splitlines()))
 
 
 def test_an_idle_worker_on_postgresql_asks_at_most_twice_a_second(outpost):
     outpost.server.stop()
     outpost.server.settings["log_statement"] = "all"
     outpost.server.start()
-    hand = outpost.workers.start()
+    worker = outpost.workers.start()
     outpost.app.submit("quick", {"number": 1}).wait(timeout=60)
     settle_down(lambda: len(STATEMENT.findall(outpost.server.log)))
-    check_idle(hand, lambda: len(STATEMENT.findall(outpost.server.log)))
+    check_idle(worker, lambda: len(STATEMENT.findall(outpost.server.log)))
 
 
 def settle_down(count):
@@ -65,20 +65,20 @@ def settle_down(count):
 
 
 def test_l4_l2_a_worker_whose_server_is_away_uses_next_to_no_cpu_and_comes_back(outpost):
-    hand = outpost.workers.start()
+    worker = outpost.workers.start()
     outpost.app.submit("quick", {"number": 1}).wait(timeout=60)
     outpost.server.stop("immediate")
-    share, _ = observe(hand)
+    share, _ = observe(worker)
     assert share < 0.2
     outpost.server.start()
     job = outpost.app.submit("quick", {"number": 2})
     assert job.wait(timeout=60).status == "DONE"
-    assert hand.running
+    assert worker.running
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
 def test_l4_a_worker_whose_file_is_locked_uses_next_to_no_cpu_and_comes_back(app, workers, url):
-    hand = workers.start(concurrency=4)
+    worker = workers.start(concurrency=4)
     app.submit("quick", {"number": 1}).wait(timeout=60)
     jobs = app.submit_many("hold", [{"name": "a"}] * 8)
     until(lambda: len(workers.journal("start")) == 4)
@@ -86,7 +86,7 @@ def test_l4_a_worker_whose_file_is_locked_uses_next_to_no_cpu_and_comes_back(app
         connection.execute("BEGIN IMMEDIATE")
         workers.open("a")
         until(lambda: len(workers.journal("end")) == 4)
-        share, _ = observe(hand)
+        share, _ = observe(worker)
         connection.execute("ROLLBACK")
     assert share < 0.2
     assert {job.wait(timeout=60).status for job in jobs} == {"DONE"}

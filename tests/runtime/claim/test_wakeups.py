@@ -35,7 +35,7 @@ def test_an_idle_worker_in_another_process_is_woken_long_before_its_next_poll(ap
 
 @pytest.mark.parametrize("dialect", ["postgres"])
 def test_l2_a_listen_connection_that_is_killed_alone_comes_back_and_work_starts_meanwhile(app, workers, url):
-    hand = workers.start()
+    worker = workers.start()
     app.submit("quick", {"number": -1}).wait(timeout=60)
     listeners = LISTENERS.format(database_name(url))
     [(before,)] = until(lambda: rows(url, listeners))
@@ -46,7 +46,7 @@ def test_l2_a_listen_connection_that_is_killed_alone_comes_back_and_work_starts_
     [(after,)] = until(lambda: rows(url, listeners), timeout=15)
     assert after != before
     assert until(lambda: latency(app) < 0.4)
-    assert hand.running
+    assert worker.running
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
@@ -61,29 +61,29 @@ def test_a_worker_whose_wake_up_socket_is_taken_away_finds_work_by_polling(app, 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
 def test_the_socket_of_a_killed_worker_is_cleared_away_by_the_next_hint(app, workers, url):
-    hand = workers.start()
+    worker = workers.start()
     folder = folder_of(app.store.database.dialect.path)
     assert until(lambda: folder.is_dir() and len(list(folder.iterdir()))) == 1
-    hand.kill()
+    worker.kill()
     app.submit("quick", {"number": 1})
     until(lambda: list(folder.iterdir()) == [])
-    assert not psutil.pid_exists(hand.pid)
+    assert not psutil.pid_exists(worker.pid)
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
 def test_a_worker_that_leaves_takes_its_socket_with_it(app, workers, url):
-    hand = workers.start()
+    worker = workers.start()
     folder = folder_of(app.store.database.dialect.path)
     until(lambda: folder.is_dir() and list(folder.iterdir()))
-    hand.signal(signal.SIGTERM)
-    assert hand.end() == 0
+    worker.signal(signal.SIGTERM)
+    assert worker.end() == 0
     assert not folder.exists() or list(folder.iterdir()) == []
 
 
 def test_a_process_that_only_orchestrates_moves_pipelines_and_due_work(app, workers, url):
     """Jobs become ready with nobody at work who could run them."""
-    hand = workers.start()
-    hand.kill()
+    worker = workers.start()
+    worker.kill()
     first = app.submit("film", {"scenes": 1}, delay=0.2)
     second = app.submit("quick", {"number": 1}, delay=0.2)
     alone = workers.orchestrate()

@@ -92,11 +92,11 @@ def test_a_worker_killed_with_sigkill_takes_the_whole_tree_with_it(app, workers)
 
 def test_programs_that_are_started_while_the_tree_is_being_ended_are_ended_too(app, workers):
     mark = str(os.getpid())
-    hand = workers.start(environment={"WORKSHOP_SWARM": mark})
+    worker = workers.start(environment={"WORKSHOP_SWARM": mark})
     app.submit("apart", {"act": "swarm"})
     until(lambda: len(workers.journal("bred")) >= 20)
     assert sleepers(mark)
-    hand.kill()
+    worker.kill()
     until(lambda: not sleepers(mark))
 
 

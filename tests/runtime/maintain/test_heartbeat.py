@@ -93,16 +93,16 @@ def test_s2_a_worker_that_cannot_renew_stops_acting_and_its_end_changes_nothing(
 
 
 def test_s2_a_worker_whose_server_went_away_stops_acting_before_the_lease_can_be_taken(outpost):
-    hand = outpost.workers.start(environment={"WORKSHOP_LEASE": "2"})
+    process = outpost.workers.start(environment={"WORKSHOP_LEASE": "2"})
     job = outpost.app.submit("hold", {"name": "a"})
     until(lambda: outpost.workers.journal("start"))
     outpost.server.stop("immediate")
     until(lambda: outpost.workers.journal("cancelled", "a", 1))
-    assert hand.has_logged("lease_lost")
+    assert process.has_logged("lease_lost")
     outpost.workers.open("a")
     outpost.server.start()
     assert job.wait(timeout=120).output["attempt"] >= 2
-    assert hand.running
+    assert process.running
 
 
 def hold(app, count, lease_ms):

@@ -173,10 +173,10 @@ def test_s12_a_task_that_kills_its_worker_runs_out_of_attempts(app, url):
 
 
 def test_a_task_that_must_not_be_repeated_ends_when_its_worker_dies(app, workers, url):
-    hand = workers.start()
+    process = workers.start()
     job = app.submit("fragile", {"name": "a"})
     until(lambda: workers.journal("start"))
-    hand.kill()
+    process.kill()
     workers.start()
     assert job.wait(timeout=60).status == "ERROR"
     assert job.failure["error_class"] == "WORKER_CRASHED"

@@ -62,9 +62,9 @@ class WorkerGroup:
 
     def start(self, *, environment: dict[str, str] | None = None, **options: object) -> WorkerProcess:
         """Start a worker and return when it takes work."""
-        hand = self.run("tests.support.processes.start", json.dumps(options), environment=environment)
-        until(lambda: hand.has_logged("worker_started"))
-        return hand
+        worker = self.run("tests.support.processes.start", json.dumps(options), environment=environment)
+        until(lambda: worker.has_logged("worker_started"))
+        return worker
 
     def orchestrate(self) -> WorkerProcess:
         """Start a process that does upkeep and runs no tasks."""
@@ -77,9 +77,9 @@ class WorkerGroup:
         with log.open("wb") as lines:
             environment = os.environ | known | (environment or {})
             process = start_module(module, *arguments, env=environment, stdout=lines, stderr=lines)
-        hand = WorkerProcess(process, log)
-        self.started.append(hand)
-        return hand
+        worker = WorkerProcess(process, log)
+        self.started.append(worker)
+        return worker
 
     def open(self, name: str) -> None:
         """Let the handlers pass that wait at this gate."""
@@ -93,9 +93,9 @@ class WorkerGroup:
         return [line for line in lines if line[: len(wanted)] == wanted]
 
     def close(self) -> None:
-        for hand in self.started:
-            if hand.running:
-                hand.kill()
+        for worker in self.started:
+            if worker.running:
+                worker.kill()
 
 
 @pytest.fixture

@@ -65,13 +65,13 @@ def test_a_job_that_has_gone_another_way_is_not_fetched(collection, server):
     assert list(collection.tools.index.rows()) == []
 
 
-def is_stopped_between_transactions(hand, url):
+def is_stopped_between_transactions(process, url):
     """Stop a process, unless others would have to wait for a transaction of its: a lease is not to blame for that."""
-    hand.send_signal(signal.SIGSTOP)
-    until(lambda: has_stopped(hand.pid))
+    process.send_signal(signal.SIGSTOP)
+    until(lambda: has_stopped(process.pid))
     if not (holds_the_file(url) if url.startswith("sqlite") else holds_a_transaction(url)):
         return True
-    hand.send_signal(signal.SIGCONT)
+    process.send_signal(signal.SIGCONT)
     return False
 
 
@@ -88,9 +88,9 @@ def test_what_a_stopped_worker_wakes_up_with_changes_nothing(collection, server,
         first.send_signal(signal.SIGCONT)
         server.released.set()
         until(lambda: job.status.settled, timeout=120)
-        for hand in (first, second):
-            hand.terminate()
-            assert hand.wait() == 0
+        for process in (first, second):
+            process.terminate()
+            assert process.wait() == 0
     assert job.state == "INDEXED"
     assert collection.content_store.object(SHA).read_bytes() == CONTENT
 
@@ -99,12 +99,12 @@ def test_after_a_loss_of_power_a_large_file_goes_on_from_what_was_synced(collect
     content = random.Random(9).randbytes(LARGE)
     (job,) = collection.plan(read_manifest([server.add("/large", content, stall_after=[LARGE - 1_000_000])]))
     with (tmp_path / "log").open("wb") as log:
-        hand = worker(collection.settings, log)
+        process = worker(collection.settings, log)
         until(lambda: server.stalled, timeout=120)
         sidecar = collection.content_store.part(job.key).with_suffix(".json")
         until(lambda: b'"synced": 0,' not in sidecar.read_bytes(), timeout=120)
-        hand.kill()
-        hand.wait()
+        process.kill()
+        process.wait()
     sidecar.write_text(sidecar.read_text().replace('"boot": "', '"boot": "another'))
     server.released.set()
     collection.app.drain(timeout=300)

@@ -31,16 +31,16 @@ def test_s4_files_of_killed_workers_are_whole_and_no_range_is_fetched_twice_beyo
     jobs = collection.plan(read_manifest(urls))
     with (tmp_path / "log").open("wb") as log:
         for number in range(1, KILLS + 1):
-            hand = worker(collection.settings, log)
+            process = worker(collection.settings, log)
             wanted = number * FILES
             until(lambda: len(server.stalled) >= wanted, timeout=120)  # noqa: B023 — it is over before the next
             until(lambda: written(collection) >= sent(server), timeout=120)
-            hand.kill()
-            hand.wait()
-        hand = worker(collection.settings, log)
+            process.kill()
+            process.wait()
+        process = worker(collection.settings, log)
         until(lambda: all(job.status.settled for job in jobs), timeout=120)
-        hand.terminate()
-        assert hand.wait() == 0
+        process.terminate()
+        assert process.wait() == 0
     assert [job.output["sha256"] for job in jobs] == [hashlib.sha256(one).hexdigest() for one in contents.values()]
     for path in contents:
         lines = server.gets(path)

@@ -61,13 +61,13 @@ def size_of(part):
     return part.stat().st_size if part.exists() else 0
 
 
-def kill_at(hand, part, mark):
+def kill_at(process, part, mark):
     """Kill a worker once its part has so many bytes, and return how many it has in the end."""
     try:
         until(lambda: size_of(part) >= mark, timeout=120, every=0.001)
     finally:
-        hand.kill()
-    assert hand.wait() == -signal.SIGKILL
+        process.kill()
+    assert process.wait() == -signal.SIGKILL
     return size_of(part)
 
 

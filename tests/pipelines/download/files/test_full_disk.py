@@ -136,17 +136,17 @@ def test_s3_a_file_that_is_larger_than_a_process_may_write_waits_until_it_may(se
     settings = Settings(tmp_path / "out", database)
     with closing(Collection(settings)) as collection:
         (job,) = collection.plan(read_manifest([server.add("/0", contents["/0"], stall_after=[1])]))
-        hand = start(["worker", "leasehold.pipelines.download"], **settings.environment())
+        worker = start(["worker", "leasehold.pipelines.download"], **settings.environment())
         until(lambda: server.stalled, timeout=120)
-        resource.prlimit(hand.pid, resource.RLIMIT_FSIZE, (FILE_MAX, resource.RLIM_INFINITY))
+        resource.prlimit(worker.pid, resource.RLIMIT_FSIZE, (FILE_MAX, resource.RLIM_INFINITY))
         server.released.set()
         until(lambda: classes(settings), timeout=120)
         assert '"DISK_FULL"' in classes(settings)[0], classes(settings)
         assert wrong(settings.root) == []
-        resource.prlimit(hand.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        resource.prlimit(worker.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         until(lambda: job.status.settled, timeout=120)
-        hand.terminate()
-        assert hand.wait() == 0
+        worker.terminate()
+        assert worker.wait() == 0
         assert job.state == "INDEXED"
     assert [line.first for line in server.gets("/0")][:2] == [0, FILE_MAX]
     check_whole(settings, contents)

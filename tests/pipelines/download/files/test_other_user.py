@@ -68,9 +68,9 @@ class Place:
         return (self.folder / "log").read_text()
 
     def close(self):
-        for hand in self._started:
-            hand.kill()
-            hand.wait()
+        for worker in self._started:
+            worker.kill()
+            worker.wait()
         shutil.rmtree(self.folder)
 
 
@@ -100,13 +100,13 @@ def check_whole(place, content):
 
 def test_a_part_of_a_killed_process_of_an_ordinary_user_is_built_on_by_the_next(place, server):
     part = place.plan(server.add("/a", LARGE, stall_after=[BEFORE]))
-    hand = place.start()
+    worker = place.start()
     (line,) = until(lambda: server.stalled, timeout=120)
     until(lambda: part.stat().st_size >= line.sent, timeout=120)
-    status = status_of(hand.pid)
+    status = status_of(worker.pid)
     assert (status["Uid"].split()[1], int(status["CapEff"], 16)) == (str(place.user), 0)
-    hand.kill()
-    assert hand.wait() == -signal.SIGKILL
+    worker.kill()
+    assert worker.wait() == -signal.SIGKILL
     size = part.stat().st_size
     assert place.start().wait() == 0, place.log()
     assert [(line.status, line.first) for line in server.gets("/a")] == [(200, 0), (206, size)]

@@ -59,11 +59,11 @@ def test_s5_a_crash_at_any_point_fetches_no_small_file_twice_once_it_is_on_recor
 def test_what_is_under_way_has_no_part_and_a_kill_leaves_nothing(collection, server, tmp_path):
     (job,) = collection.plan(read_manifest([server.add("/a", CONTENT, stall_after=[1_000], crumbs=500)]))
     with (tmp_path / "log").open("wb") as log:
-        hand = worker(collection.settings, log)
+        process = worker(collection.settings, log)
         until(lambda: server.stalled, timeout=120)
         assert list(collection.content_store.staging.iterdir()) == []
-        hand.kill()
-        hand.wait()
+        process.kill()
+        process.wait()
     server.released.set()
     collection.app.drain(timeout=300)
     assert job.state == "INDEXED"
@@ -103,10 +103,10 @@ def test_a_file_that_is_larger_than_announced_is_downloaded_whole(collection, se
     large = random.Random(8).randbytes(200_000)
     (job,) = collection.plan(read_manifest([server.add("/a", CONTENT, stall_after=[1_000], crumbs=500)]))
     with (tmp_path / "log").open("wb") as log:
-        hand = worker(collection.settings, log)
+        process = worker(collection.settings, log)
         until(lambda: server.stalled, timeout=120)
-        hand.kill()
-        hand.wait()
+        process.kill()
+        process.wait()
     server.released.set()
     server.add("/a", large)
     collection.app.drain(timeout=300)
@@ -150,7 +150,7 @@ def test_a_wrong_small_file_never_becomes_one(collection, server):
 def test_a_staging_folder_that_was_taken_away_is_a_conflict_and_tried_again(collection, server, tmp_path):
     (job,) = collection.plan(read_manifest([server.add("/a", CONTENT, stall_after=[1_000], crumbs=500)]))
     with (tmp_path / "log").open("wb") as log:
-        hand = worker(collection.settings, log)
+        process = worker(collection.settings, log)
         until(lambda: server.stalled, timeout=120)
         shutil.rmtree(collection.content_store.staging)
         server.released.set()
@@ -158,8 +158,8 @@ def test_a_staging_folder_that_was_taken_away_is_a_conflict_and_tried_again(coll
         assert objects(collection.content_store) == []
         collection.content_store.make()
         until(lambda: job.status.settled, timeout=120)
-        hand.terminate()
-        assert hand.wait() == 0
+        process.terminate()
+        assert process.wait() == 0
     assert [event.detail for event in collection.app.journal.of(job.id) if "CONFLICT" in (event.detail or "")]
     assert job.state == "INDEXED"
 

@@ -131,16 +131,16 @@ def test_s4_a_killed_worker_asks_nginx_for_nothing_that_is_on_disk_already(nginx
     reached = [0]
     with (tmp_path / "log").open("wb") as log:
         for _ in range(KILLS):
-            hand = worker(collection.settings, log)
+            process = worker(collection.settings, log)
             until(lambda: size_of(part) > reached[-1] + 50_000, timeout=120)
-            hand.kill()
-            hand.wait()
+            process.kill()
+            process.wait()
             reached.append(size_of(part))
         nginx.hurry()
-        hand = worker(collection.settings, log)
+        process = worker(collection.settings, log)
         until(lambda: job.status.settled, timeout=120)
-        hand.terminate()
-        assert hand.wait() == 0
+        process.terminate()
+        assert process.wait() == 0
     assert (job.state, job.output["sha256"]) == ("INDEXED", hashlib.sha256(LARGE).hexdigest())
     until(lambda: len(nginx.gets("/slow/large")) == KILLS + 1)
     lines = nginx.gets("/slow/large")

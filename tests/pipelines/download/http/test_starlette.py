@@ -89,16 +89,16 @@ def test_s4_a_killed_worker_asks_starlette_for_nothing_that_is_on_disk_already(s
     server.holds = list(HOLDS)
     with (tmp_path / "log").open("wb") as log:
         for number in range(1, len(HOLDS) + 1):
-            hand = worker(collection.settings, log)
+            process = worker(collection.settings, log)
             until(lambda: len(server.held) == number, timeout=120)  # noqa: B023 — it is over before the next
             until(lambda: size_of(part) == server.held[-1].first + server.held[-1].sent, timeout=120)
-            hand.kill()
-            hand.wait()
+            process.kill()
+            process.wait()
             reached.append(size_of(part))
-        hand = worker(collection.settings, log)
+        process = worker(collection.settings, log)
         until(lambda: job.status.settled, timeout=120)
-        hand.terminate()
-        assert hand.wait() == 0
+        process.terminate()
+        assert process.wait() == 0
     assert (job.state, job.output["sha256"]) == ("INDEXED", hashlib.sha256(LARGE).hexdigest())
     lines = server.gets("/large")
     assert [line.first for line in lines] == reached, "what was on disk was fetched again, or left out"

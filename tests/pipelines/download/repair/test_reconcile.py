@@ -209,11 +209,11 @@ def test_operations_of_a_killed_worker_are_reported_once_nobody_holds_their_job(
     with folder.opened() as collection:
         (job,) = collection.plan(read_manifest([url]))
         with (tmp_path / "log").open("wb") as log:
-            hand = worker(collection.settings, log)
+            process = worker(collection.settings, log)
             until(lambda: server.stalled)
             assert reconcile(collection, op_age=0).abandoned == (), "it is under a live lease"
-            hand.kill()
-            hand.wait()
+            process.kill()
+            process.wait()
             words = [sys.executable, "-m", "leasehold", "orchestrate", "--url", collection.settings.database]
             upkeep = subprocess.Popen(words, stdout=log, stderr=log)
             until(lambda: job.status != "RUNNING", timeout=120)

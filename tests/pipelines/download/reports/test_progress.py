@@ -44,20 +44,20 @@ def is_whole(picture):
 def test_a_terminal_shows_the_whole_with_its_pace_the_largest_files_and_counts(folder, server, lines):
     terminal = Terminal()
     try:
-        with ordered(folder, lines, "--per-host", "20", terminal=terminal.theirs) as hand:
+        with ordered(folder, lines, "--per-host", "20", terminal=terminal.theirs) as command:
             until(lambda: any(is_whole(picture) for picture in terminal.pictures("files ")), timeout=120)
             server.released.set()
-            assert (hand.end(), hand.log) == (0, ENDING)
+            assert (command.end(), command.log) == (0, ENDING)
     finally:
         terminal.close()
 
 
 def test_where_there_is_no_terminal_nothing_is_drawn(folder, server, lines):
     ours, theirs = os.pipe()
-    with ordered(folder, lines, "--per-host", "20", terminal=theirs) as hand:
+    with ordered(folder, lines, "--per-host", "20", terminal=theirs) as command:
         os.close(theirs)
         until(lambda: len(server.stalled) == len(SIZES), timeout=120)
         server.released.set()
-        assert (hand.end(), hand.log) == (0, ENDING)
+        assert (command.end(), command.log) == (0, ENDING)
     with os.fdopen(ours, "rb") as pipe:
         assert pipe.read() == b""

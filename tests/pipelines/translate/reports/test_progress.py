@@ -21,10 +21,10 @@ def test_a_terminal_shows_a_bar_for_the_whole_and_one_for_each_state(tmp_path):
     workspace, terminal = Workspace(tmp_path), Terminal()
     workspace.write(HOUSE, TABLE, DOOR)
     try:
-        with slow(workspace, TABLE) as (_, go), workspace.process(terminal=terminal.theirs) as hand:
+        with slow(workspace, TABLE) as (_, go), workspace.process(terminal=terminal.theirs) as command:
             until(lambda: any(is_whole(picture) for picture in terminal.pictures(WHOLE)), timeout=120)
             go.set()
-            assert hand.end() == 0, hand.log
+            assert command.end() == 0, command.log
     finally:
         terminal.close()
 
@@ -33,8 +33,8 @@ def test_where_there_is_no_terminal_nothing_is_drawn(tmp_path):
     workspace = Workspace(tmp_path)
     workspace.write(HOUSE)
     ours, theirs = os.pipe()
-    with workspace.process(terminal=theirs) as hand:
+    with workspace.process(terminal=theirs) as command:
         os.close(theirs)
-        assert hand.end() == 0, hand.log
+        assert command.end() == 0, command.log
     with os.fdopen(ours, "rb") as pipe:
         assert pipe.read() == b""

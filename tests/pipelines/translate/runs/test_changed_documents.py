@@ -68,10 +68,10 @@ def test_a_paragraph_removed_before_it_is_done_is_cancelled_and_one_that_returns
         away = Reply(status=503, headers=(("Retry-After", "300"),))
         server.script = lambda asked: away if requested_text(asked) == TABLE else answer_to(requested_text(asked))
         workspace.write(HOUSE, TABLE)
-        with workspace.process() as hand:
-            until_asked(server, hand, 2)
-            hand.system.terminate()
-            assert hand.end() == 143, hand.log
+        with workspace.process() as command:
+            until_asked(server, command, 2)
+            command.system.terminate()
+            assert command.end() == 143, command.log
         assert workspace.status() == ["approved", "ingested"]
         workspace.write(HOUSE)
         assert workspace.translate().stdout.splitlines()[0] == "1 paragraphs, 1 cancelled"

@@ -87,12 +87,12 @@ def test_an_endpoint_that_is_not_there_yet_is_waited_for(workspace):
     with EndpointServer(good) as gone:
         port = int(gone.base.rpartition(":")[2])
         workspace.translator = f"openai:some-model@{gone.base}/v1"
-    with workspace.process() as hand:
-        until(lambda: not hand.running or (workspace.run_folder / "manifest.json").exists())
-        until(lambda: not hand.running or workspace.ask(RETRIED) != [(0,)])
-        assert hand.running, hand.log
+    with workspace.process() as command:
+        until(lambda: not command.running or (workspace.run_folder / "manifest.json").exists())
+        until(lambda: not command.running or workspace.ask(RETRIED) != [(0,)])
+        assert command.running, command.log
         with endpoint(workspace, good, port) as server:
-            assert hand.end() == 0, hand.log
+            assert command.end() == 0, command.log
     assert len(server.asked) == 1
     assert workspace.final() == [spanish(HOUSE)]
 

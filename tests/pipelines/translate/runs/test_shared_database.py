@@ -46,14 +46,14 @@ def worker(workspace, url):
     with path.open("wb") as output:
         words = [sys.executable, "-m", "leasehold", "worker", "leasehold.pipelines.translate"]
         process = subprocess.Popen(words, cwd=ROOT, env=known() | environment, stdout=output, stderr=output)
-    hand = WorkerProcess(process, path)
+    serving = WorkerProcess(process, path)
     try:
-        until(lambda: hand.has_logged(SERVING))
-        yield hand
+        until(lambda: serving.has_logged(SERVING))
+        yield serving
     finally:
-        if hand.running:
-            hand.system.terminate()
-            hand.end()
+        if serving.running:
+            serving.system.terminate()
+            serving.end()
 
 
 def test_two_runs_side_by_side_in_one_database_are_each_done_with_their_own_tools(shared):
@@ -154,11 +154,11 @@ def test_a_worker_on_another_machine_serves_the_run_it_is_given_while_persons_de
     workspace = Workspace(tmp_path, database)
     workspace.write(HOUSE)
     assert workspace.translate().exit_code == 0
-    with worker(workspace, database) as hand:
+    with worker(workspace, database) as serving:
         workspace.write(HOUSE, TABLE, SHY)
         assert workspace.translate().exit_code == 1
         assert workspace.about("approve", "3", "--by", "Ana").stdout == "     3  approved\n"
-        assert hand.running, hand.log
+        assert serving.running, serving.log
     assert workspace.final() == [spanish(text) for text in (HOUSE, TABLE, SHY)]
     assert len(workspace.answers()) == 4
 

@@ -58,12 +58,12 @@ def test_a_run_that_is_asked_to_stop_ends_cleanly_and_continues_where_it_was(dat
     workspace = Workspace(tmp_path, database)
     workspace.write(*ALL)
     with slow(workspace, TABLE) as (server, go):
-        with workspace.process("--parallel", "1") as hand:
-            until_asked(server, hand, 2)
-            hand.signal(signal.SIGINT)
-            assert hand.end() == 128 + signal.SIGINT, hand.log
-        assert "Stopped: " in hand.log
-        assert "Run the same command again to resume." in hand.log
+        with workspace.process("--parallel", "1") as command:
+            until_asked(server, command, 2)
+            command.signal(signal.SIGINT)
+            assert command.end() == 128 + signal.SIGINT, command.log
+        assert "Stopped: " in command.log
+        assert "Run the same command again to resume." in command.log
         assert not (workspace.run_folder / "RUNNING.lock").exists()
         assert workspace.status() == ["approved", "ingested", "ingested"]
         assert len(workspace.answers()) == 1
@@ -132,14 +132,14 @@ def test_a_lock_that_is_not_ours_is_left_alone_and_so_is_the_run(workspace, cont
 @pytest.mark.parametrize("noticed", ["at the end", "by a heartbeat"])
 def test_a_run_whose_lock_was_lost_ends_and_writes_no_file_any_more(workspace, noticed):
     workspace.write(*ALL)
-    with slow(workspace, *ALL) as (server, go), workspace.process("--parallel", "1") as hand:
-        until_asked(server, hand, 1)
+    with slow(workspace, *ALL) as (server, go), workspace.process("--parallel", "1") as command:
+        until_asked(server, command, 1)
         before = traces(workspace.run_folder)
         another = lock(workspace, age_seconds=0)
         if noticed == "at the end":
             go.set()
-        assert hand.end() == 3, hand.log
-    assert "RUNNING.lock is of another acquisition now" in hand.log
+        assert command.end() == 3, command.log
+    assert "RUNNING.lock is of another acquisition now" in command.log
     assert (workspace.run_folder / "RUNNING.lock").read_bytes() == another
     after = traces(workspace.run_folder)
     changed = {name for name in after.keys() | before.keys() if after.get(name) != before.get(name)}
