@@ -21,16 +21,14 @@ from leasehold.outbound import (
 from tests.providers.listener import Listener, free_port
 from tests.providers.messages import client_context, server_context
 from tests.providers.receiver import Receiver, Response
+from tests.support.http.proxy import unset_proxies
 
 HELLO = Request("POST", {"Content-Type": "text/plain"}, b"hello")
-PROXY_VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 
 
 @pytest.fixture(autouse=True)
 def without_proxies(monkeypatch):
-    for name in PROXY_VARIABLES:
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
+    unset_proxies(monkeypatch)
 
 
 def policy(**options) -> ExchangePolicy:

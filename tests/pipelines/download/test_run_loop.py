@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import ExitStack
+from itertools import count
 
 import pytest
 
@@ -15,8 +17,7 @@ from leasehold.pipelines.download.reports.progress import Pace, pace_text
 from leasehold.pipelines.download.status import CollectionStatus, FileProgress
 from leasehold.processes import WorkersEnded
 from tests.pipelines.download.collection_folder import Folder, run_workers, sha
-from tests.support.processes.fork_server import start_module
-from tests.support.processes.workers import WorkerProcess
+from tests.support.processes.workers import command_process
 from tests.support.wait import until
 
 CONTENT = random.Random(3).randbytes(300_000)
@@ -25,22 +26,17 @@ CONTENT = random.Random(3).randbytes(300_000)
 @pytest.fixture
 def start(tmp_path):
     """Starts `leasehold download MANIFEST --out DIR` as a process of its own; none is left behind."""
-    started: list[WorkerProcess] = []
+    numbers = count()
 
     def begin(folder, *lines):
-        manifest, log = tmp_path / "manifest", tmp_path / f"output-{len(started)}"
+        manifest, log = tmp_path / "manifest", tmp_path / f"output-{next(numbers)}"
         manifest.write_text("\n".join(lines))
         where = ["--url", folder.url] if folder.url else []
         words = ["download", str(manifest), "--out", str(folder.root), "--workers", "1", *where]
-        with log.open("wb") as output:
-            process = start_module("leasehold", *words, stdout=output, stderr=output)
-        started.append(WorkerProcess(process, log))
-        return started[-1]
+        return commands.enter_context(command_process(words, log))
 
-    yield begin
-    for command in started:
-        if command.running:
-            command.kill()
+    with ExitStack() as commands:
+        yield begin
 
 
 def states(folder):

@@ -15,8 +15,7 @@ from leasehold.cli.root import root
 from leasehold.pipelines.translate.settings import settings_of
 from tests.support.db import rows
 from tests.support.http.model_endpoint import EndpointServer, completion
-from tests.support.processes.fork_server import start_module
-from tests.support.processes.workers import WorkerProcess
+from tests.support.processes.workers import command_process
 from tests.support.wait import until
 
 WORDS = {
@@ -84,22 +83,12 @@ class Workspace:
         """Return the states of all paragraphs that were planned, in the order of the document."""
         return [row["state"] for row in json.loads(self.about("status", "--json").stdout)]
 
-    @contextmanager
     def process(self, *words, log="output", terminal=None):
         """The command in a process of its own, with all it prints in a file; it is not left behind.
 
         `terminal`: where its errors go instead.
         """
-        path = self.folder / log
-        with path.open("wb") as output:
-            errors = output if terminal is None else terminal
-            process = start_module("leasehold", *self.order(*words), env=known(), stdout=output, stderr=errors)
-        command_process = WorkerProcess(process, path)
-        try:
-            yield command_process
-        finally:
-            if command_process.running:
-                command_process.kill()
+        return command_process(self.order(*words), self.folder / log, terminal=terminal, env=known())
 
     def answers(self):
         """Return everything that translators ever answered here."""
@@ -162,7 +151,7 @@ def endpoint(workspace, script, port=0):
         yield server
 
 
-def until_asked(server, command_process, count):
+def until_asked(server, process, count):
     """Wait until an endpoint was asked so often; the error shows the output of a command that has ended instead."""
-    until(lambda: len(server.asked) >= count or not command_process.running)
-    assert command_process.running, command_process.log
+    until(lambda: len(server.asked) >= count or not process.running)
+    assert process.running, process.log

@@ -6,20 +6,15 @@ pooler, and does with it what it does with one.
 
 import contextlib
 import os
-import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import psycopg
 
 from tests.support.databases.binaries import server_account
 from tests.support.databases.cutting_proxy import CuttingProxy
-from tests.support.databases.postgres import PostgresServer, free_port, watch
-from tests.support.wait import until
+from tests.support.databases.postgres import PostgresServer, free_port
+from tests.support.processes.guarded_server import GuardedServer
 
 SETTINGS = """
 [databases]
@@ -51,28 +46,27 @@ def pooler(server: PostgresServer, database: str, program: str | None) -> Iterat
         yield f"postgresql://postgres@127.0.0.1:{proxy.port}/{database}?{PLAIN}"
 
 
-class PgBouncer:
+class PgBouncer(GuardedServer):
     """Pools connections: a client has one of the server only for the length of a transaction."""
 
     def __init__(self, server: PostgresServer, database: str, program: str) -> None:
         account = server_account()
         self.port = free_port()
         self._database = database
-        self._folder = Path(tempfile.mkdtemp(prefix="leasehold-bouncer-", dir="/tmp"))
-        self._guard = watch(self._folder)
+        super().__init__("bouncer")
         settings = self._folder / "pgbouncer.ini"
         settings.write_text(SETTINGS.format(server=server.port, own=self.port))
         for path in (self._folder, settings):
             os.chown(path, account.get("user", -1), account.get("group", -1))
-        self._log = (self._folder / "log").open("wb")
-        self._process = subprocess.Popen(
-            [program, str(settings)],
-            cwd=self._folder,
-            stdin=subprocess.DEVNULL,
-            stdout=self._log,
-            stderr=self._log,
-            **account,
-        )
+        with (self._folder / "log").open("wb") as log:
+            self._process = subprocess.Popen(
+                [program, str(settings)],
+                cwd=self._folder,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                **account,
+            )
 
     def url(self, database: str) -> str:
         return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"
@@ -85,16 +79,3 @@ class PgBouncer:
         except psycopg.OperationalError:
             return False
         return True
-
-    def __enter__(self) -> Self:
-        until(self._answers)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._process.kill()
-        self._process.wait(timeout=60)
-        self._log.close()
-        shutil.rmtree(self._folder)
-        self._guard.communicate()

@@ -3,17 +3,13 @@
 import contextlib
 import json
 import os
-import shutil
 import socket
 import subprocess
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
-from tests.support.databases.postgres import free_port, watch
-from tests.support.wait import until
+from tests.support.databases.postgres import free_port
+from tests.support.processes.guarded_server import GuardedServer
 
 SETTINGS = """
 daemon off;
@@ -79,12 +75,11 @@ class Line:
     port: int
 
 
-class Nginx:
+class Nginx(GuardedServer):
     """Serves the folder `files` on two ports; under /slow/ at `rate` bytes a second, until it is asked to hurry."""
 
     def __init__(self, program: str, rate: int) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="leasehold-nginx-", dir="/tmp"))
-        self._guard = watch(self._folder)
+        super().__init__("nginx")
         self.first, self.second = free_port(), free_port()
         (self._folder / "files").mkdir()
         settings = self._folder / "nginx.conf"
@@ -128,18 +123,6 @@ class Nginx:
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.second)):
             return True
         return False
-
-    def __enter__(self) -> Self:
-        until(self._answers)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._process.kill()
-        self._process.wait(timeout=60)
-        shutil.rmtree(self._folder)
-        self._guard.communicate()
 
 
 def _account() -> str:

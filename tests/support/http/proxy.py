@@ -13,11 +13,23 @@ from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from tests.support.wait import until
 
+if TYPE_CHECKING:
+    import pytest
+
 BLOCK = 64 * 1024
+VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
+
+
+def unset_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the environment name no proxy."""
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
 
 
 def report(line: str) -> None:

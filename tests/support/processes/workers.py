@@ -4,7 +4,7 @@ import contextlib
 import json
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +13,7 @@ import pytest
 
 from leasehold import Leasehold
 from tests.support.databases.postgres import PostgresServer
-from tests.support.processes.fork_server import Process, start_module
+from tests.support.processes.fork_server import Process, Stream, start_module
 from tests.support.wait import until
 
 
@@ -50,6 +50,22 @@ class WorkerProcess:
     def end(self) -> int:
         """Wait for the end and return the exit code."""
         return self._process.wait(timeout=60)
+
+
+@contextlib.contextmanager
+def command_process(
+    words: Sequence[str], log: Path, *, env: Mapping[str, str] | None = None, terminal: Stream = None
+) -> Iterator[WorkerProcess]:
+    """Run `leasehold …` as a process until the block ends. `terminal`: where its errors go instead of the log."""
+    with log.open("wb") as output:
+        errors = output if terminal is None else terminal
+        process = start_module("leasehold", *words, env=env, stdout=output, stderr=errors)
+    command = WorkerProcess(process, log)
+    try:
+        yield command
+    finally:
+        if command.running:
+            command.kill()
 
 
 class WorkerGroup:

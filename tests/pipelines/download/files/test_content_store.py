@@ -9,18 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leasehold.pipelines.download.files.content_store import NAME_BYTES_MAX, ContentStore, clean_name, hash_of
+from leasehold.pipelines.download.files.content_store import NAME_BYTES_MAX, clean_name, hash_of
 from leasehold.pipelines.download.files.part import LockedPart
 
 CONTENT = b"every byte of it"
 SHA = hashlib.sha256(CONTENT).hexdigest()
-
-
-@pytest.fixture
-def content_store(tmp_path):
-    made = ContentStore(tmp_path)
-    made.make()
-    return made
 
 
 def part(content_store, key, content=CONTENT):

@@ -10,7 +10,6 @@ import pytest
 
 from leasehold.pipelines.download import read_manifest
 from leasehold.pipelines.download.files.anonymous_file import AnonymousFile, supports_anonymous_files
-from leasehold.pipelines.download.files.content_store import ContentStore
 from leasehold.pipelines.download.files.part import RESUMABLE_BYTES
 from leasehold.pipelines.download.repair.retry import retry
 from leasehold.testing import crash_at
@@ -19,13 +18,6 @@ from tests.support.wait import until
 
 CONTENT = random.Random(7).randbytes(5_000)
 SHA = hashlib.sha256(CONTENT).hexdigest()
-
-
-@pytest.fixture
-def content_store(tmp_path):
-    made = ContentStore(tmp_path)
-    made.make()
-    return made
 
 
 def objects(content_store):

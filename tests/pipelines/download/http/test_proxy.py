@@ -4,17 +4,13 @@ import pytest
 
 from tests.pipelines.download.http.sync_client import CONTENT, SHA, failure_of, fetch
 from tests.support.http.file_server import CERTIFICATE, FileServer
-from tests.support.http.proxy import proxy_process
-
-NAMES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
+from tests.support.http.proxy import proxy_process, unset_proxies
 
 
 @pytest.fixture(autouse=True)
 def environment(monkeypatch):
     """An environment that names no proxy."""
-    for name in NAMES:
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
+    unset_proxies(monkeypatch)
     monkeypatch.setenv("SSL_CERT_FILE", str(CERTIFICATE))
     return monkeypatch
 
