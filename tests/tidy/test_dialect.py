@@ -11,7 +11,7 @@ from tests.tidy.tree import ROOT, Source, files, sample, sources
 from tests.tidy.words import dialect_in_name, dialect_in_prose, names_of, prose_of
 
 # The subjects of later commits keep the rule.
-SINCE = "16565f2"
+SINCE = "311268c"
 AREAS = ("src", "tests", "bench", "examples")
 ROW = re.compile(r"^\| ([^|]+?) \|", re.MULTILINE)
 HEADINGS = {"word", "---"}
