@@ -9,7 +9,7 @@ from msgspec import Struct
 from leasehold import canonical
 from leasehold.model.limits import PAGE_MAX
 from leasehold.model.names import check_text, clean
-from leasehold.store.db.database import Database, Session
+from leasehold.store.db.database import Noun, Session
 
 PRINCIPAL_LENGTH_MAX = 200
 
@@ -26,20 +26,14 @@ class AuditLine(Struct, frozen=True):
     detail: str
 
 
-class Audit:
-    """The noun `store.audit`."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
+class Audit(Noun):
     def write(self, principal: str, action: str, noun: str, noun_id: int, detail: dict[str, Any] | None = None) -> int:
         """Add a line, in a transaction of its own or the caller's; return its number."""
         return self._database.transact(lambda session: add_line(session, principal, action, noun, noun_id, detail))
 
     def list(self, noun: str, noun_id: int, most: int = PAGE_MAX) -> list[AuditLine]:
         """Read the lines of one row, oldest first."""
-        rows = self._database.read("audit/list", noun=noun, noun_id=noun_id, most=most)
-        return [AuditLine(*row) for row in rows]
+        return self._list(AuditLine, "audit/list", noun=noun, noun_id=noun_id, most=most)
 
 
 def add_line(

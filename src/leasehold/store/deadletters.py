@@ -28,7 +28,7 @@ from leasehold.model.limits import PAGE_MAX
 from leasehold.model.revival import Case, JobTask, JobTasks, LetterState, Need, RevivalMove
 from leasehold.model.status import Status
 from leasehold.store.audit import AuditLine, add_line
-from leasehold.store.db.database import Database, Row, Session
+from leasehold.store.db.database import Noun, Row, Session
 from leasehold.store.db.documents import document
 from leasehold.store.stages import StageSteps
 
@@ -104,12 +104,7 @@ class ReviveRequest(Struct, frozen=True):
     nonce: str
 
 
-class DeadLetters:
-    """The noun `store.deadletters`."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
+class DeadLetters(Noun):
     def list(self, where: LetterFilter, most: int = 50) -> builtins.list[LetterRow]:
         rows = self._database.read("deadletters/list", **structs.asdict(where), most=most)
         return [_letter(row) for row in rows]

@@ -8,7 +8,7 @@ from leasehold import clock
 from leasehold.errors import DeliverySettled, DeliveryUnknown
 from leasehold.model.outbox import LOOKUPS_MAX, STUCK, ClaimedDelivery, DeliveryMark, DeliveryRow
 from leasehold.store.audit import add_line
-from leasehold.store.db.database import Database, Session
+from leasehold.store.db.database import Noun, Session
 from leasehold.store.db.documents import document
 
 
@@ -34,12 +34,7 @@ class Backlog(Struct, frozen=True):
     inconsistent: int
 
 
-class Deliveries:
-    """The noun `store.deliveries`."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
+class Deliveries(Noun):
     def claim(
         self, provider: str, lease_seconds: float, most: int, *, only: str | None = None, delivery_id: int | None = None
     ) -> list[ClaimedDelivery]:
@@ -114,8 +109,7 @@ class Deliveries:
         self, *, status: str | None = None, subject: str | None = None, before: int | None = None, most: int = 50
     ) -> list[DeliveryRow]:
         name = "deliveries/stuck" if status in STUCK else "deliveries/list"
-        rows = self._database.read(name, status=status, subject=subject, before=before, most=most)
-        return [DeliveryRow(*row) for row in rows]
+        return self._list(DeliveryRow, name, status=status, subject=subject, before=before, most=most)
 
     def counts(self, subject: str, version: int, recipients: Sequence[str] | None = None) -> dict[str, int]:
         among = None if recipients is None else document(recipients)

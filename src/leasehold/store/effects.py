@@ -9,7 +9,7 @@ from leasehold.errors import EffectInDoubt, LeaseLost, Misuse
 from leasehold.model.effect import Entry, Intent, LedgerAnswer, Record
 from leasehold.model.limits import IDLE_MS_MAX
 from leasehold.model.machine import Move
-from leasehold.store.db.database import Database, ErrorKind, Row, Session
+from leasehold.store.db.database import ErrorKind, Noun, Row, Session
 from leasehold.store.db.documents import document
 from leasehold.store.machines import move_all
 
@@ -41,12 +41,7 @@ class _CallerError(Exception):
         self.error = error
 
 
-class Effects:
-    """The noun `store.effects`."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
+class Effects(Noun):
     def enter(
         self,
         intents: Sequence[Intent],
@@ -118,8 +113,7 @@ class Effects:
     def of(self, job_id: int, after: EffectRow | None = None, most: int = 1_000) -> list[EffectRow]:
         """List a job's effects, task by task, in the order in which they were first intended."""
         task, number, key = (0, 0, "") if after is None else (after.task_id, after.number, after.key)
-        rows = self._database.read("effects/list", job=job_id, task=task, number=number, key=key, most=most)
-        return [EffectRow(*row) for row in rows]
+        return self._list(EffectRow, "effects/list", job=job_id, task=task, number=number, key=key, most=most)
 
 
 def _ledger(session: Session, intents: Sequence[Intent], records: Sequence[Record]) -> list[Row]:

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from msgspec import Struct
 
 from leasehold.model.limits import PAGE_MAX
-from leasehold.store.db.database import Database, Row, Session
+from leasehold.store.db.database import Noun, Row, Session
 from leasehold.store.db.documents import document
 
 
@@ -39,12 +39,7 @@ class Horizon(Struct, frozen=True):
     next: int
 
 
-class JournalLines:
-    """The noun `store.journal`."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
+class JournalLines(Noun):
     def horizon(self) -> Horizon:
         """Read the highest line number, and then which transactions are running."""
         newest = self._database.read("journal/newest")[0][0]

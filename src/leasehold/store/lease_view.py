@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from leasehold.model.lanes import Lane
 from leasehold.model.lease import Lease
-from leasehold.store.db.database import Database
+from leasehold.store.db.database import Noun
 from leasehold.store.db.documents import document
 
 
@@ -29,16 +29,10 @@ class LeaseView(Struct, frozen=True):
         return f"{self.host}:{self.pid}" if self.boot else self.host
 
 
-class LeaseViews:
-    """The noun `store.lease_views`."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
+class LeaseViews(Noun):
     def next_of(self, queues: Sequence[str], routes: str, most: int) -> list[Lane]:
         """Find the next task of each of these queues, the first of all first; each lane selects one."""
-        rows = self._database.read("lease_view/ready_first", queues=document(queues), routes=routes, most=most)
-        return [_lane(*row) for row in rows]
+        return self._list(_lane, "lease_view/ready_first", queues=document(queues), routes=routes, most=most)
 
     def place_of(self, task_id: int) -> Lane | None:
         """Find a ready task; the lane selects it."""

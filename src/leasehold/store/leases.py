@@ -12,7 +12,7 @@ from leasehold.model.lease import Lease, Progress, Reclaim, Reclaimed, Renewal, 
 from leasehold.model.limits import PRIORITY_MAX, PRIORITY_MIN, RENEW_MAX, SWEEP_MAX
 from leasehold.model.names import family_of
 from leasehold.model.outbox import without_conflicts
-from leasehold.store.db.database import Database, Row, Session
+from leasehold.store.db.database import Noun, Row, Session
 from leasehold.store.db.documents import document
 
 T = TypeVar("T", Settlement, Renewal, Progress, Reclaim)
@@ -32,12 +32,7 @@ class Claimed(Struct, frozen=True):
     requested: int = 0
 
 
-class Leases:
-    """The noun `store.leases`."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
+class Leases(Noun):
     def claim(self, worker: int, lanes: Sequence[Lane], routes: str, most: int, free: Free | None = None) -> Claimed:
         """Lease up to `most` tasks of unlimited, unpaused queues. `routes`: a JSON list of what the worker can run.
 
@@ -104,7 +99,7 @@ class Leases:
         known = {(end.task_id, end.fence) for end in settled}
         missing = {(end.task_id, end.fence) for end in settlements} - known
         leases = document([{"task_id": task_id, "fence": fence} for task_id, fence in sorted(missing)])
-        return [Settled(*row) for row in self._database.read("leases/settled", leases=leases)]
+        return self._list(Settled, "leases/settled", leases=leases)
 
     def renew(self, renewals: Sequence[Renewal]) -> list[Renewed]:
         """Extend leases; return those that were still live."""

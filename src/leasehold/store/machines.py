@@ -8,7 +8,7 @@ from msgspec import Struct
 from leasehold.errors import MachineInvalid
 from leasehold.model.effect import Entry
 from leasehold.model.machine import Machine, Move
-from leasehold.store.db.database import Database, Row, Session
+from leasehold.store.db.database import Noun, Row, Session
 from leasehold.store.db.documents import document
 
 
@@ -20,12 +20,7 @@ class JobState(Struct, frozen=True):
     state: str
 
 
-class Machines:
-    """The noun `store.machines`."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
+class Machines(Noun):
     def publish(self, machine: Machine) -> None:
         """Store a machine. Arrows may be added later; none is removed."""
 
@@ -56,8 +51,7 @@ class Machines:
 
     def list_in_state(self, kind: str, prefix: str, after: str, most: int) -> list[JobState]:
         """List the jobs of a kind whose keys start alike, with their states, in the database's order of keys."""
-        rows = self._database.read("machines/list_in_state", kind=kind, prefix=prefix, after=after, most=most)
-        return [JobState(*row) for row in rows]
+        return self._list(JobState, "machines/list_in_state", kind=kind, prefix=prefix, after=after, most=most)
 
 
 def move_all(session: Session, moves: Sequence[Move]) -> list[Row]:

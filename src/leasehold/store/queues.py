@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from leasehold.model.limits import BRANCHES_LOOK_MAX, QUEUE_LIMIT_MAX
 from leasehold.model.names import EACH_BRANCH, family_of
-from leasehold.store.db.database import Database, Session
+from leasehold.store.db.database import Noun, Session
 from leasehold.store.db.documents import document
 
 EACH: Final = f"/{EACH_BRANCH}"
@@ -36,12 +36,7 @@ class RunningRow(Struct, frozen=True):
     progress: str | None
 
 
-class Queues:
-    """The noun `store.queues`."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
+class Queues(Noun):
     def all(self) -> list[Queue]:
         """List every queue that holds work or has been set."""
         return [Queue(row[0], bool(row[1]), *row[2:]) for row in self._database.read("queues/list")]
@@ -63,7 +58,7 @@ class Queues:
 
     def running(self, name: str, most: int) -> list[RunningRow]:
         """List the running tasks of this queue and its branches, longest first."""
-        return [RunningRow(*row) for row in self._database.read("queues/running", queue=name, most=most)]
+        return self._list(RunningRow, "queues/running", queue=name, most=most)
 
     def branches(self, after: str = "", most: int = BRANCHES_LOOK_MAX) -> list[str]:
         """List branches of any queue in which something is ready, in the order of their names."""

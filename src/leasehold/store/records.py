@@ -10,7 +10,7 @@ from leasehold.model.delivery import mark_of, marks_in
 from leasehold.model.journal.event import Event, Name
 from leasehold.model.journal.record import value_of
 from leasehold.model.limits import IDLE_MS_MAX
-from leasehold.store.db.database import Database, Row, Session
+from leasehold.store.db.database import Noun, Row, Session
 from leasehold.store.db.documents import document
 
 TASKS_PAGE: Final = 250
@@ -150,12 +150,7 @@ class StoredTask(Struct, frozen=True):
     states: Mapping[str, str] = {}
 
 
-class Records:
-    """The noun `store.records`."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
+class Records(Noun):
     def read(self, job_id: int, visit: Callable[[Iterator[StoredTask]], T]) -> T:
         """Call `visit` with a job's tasks as they are at one moment; after a database error it is called again."""
 

@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from leasehold.model.journal.event import Event
 from leasehold.model.status import Status
-from leasehold.store.db.database import Database
+from leasehold.store.db.database import Noun
 from leasehold.store.db.documents import document
 
 
@@ -82,12 +82,7 @@ class JournalCounts(Struct, frozen=True):
     revivals: int = 0
 
 
-class Reports:
-    """The noun `store.reports`."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
+class Reports(Noun):
     def job(self, job_id: int) -> JobRow | None:
         rows = self._database.read("reports/job", job=job_id)
         return JobRow(*rows[0]) if rows else None
@@ -102,19 +97,18 @@ class Reports:
         most: int = 50,
     ) -> list[JobRow]:
         name = "reports/jobs_recent" if status in (None, Status.DONE) else "reports/jobs"
-        rows = self._database.read(name, status=status, kind=kind, queue=queue, before=before, most=most)
-        return [JobRow(*row) for row in rows]
+        return self._list(JobRow, name, status=status, kind=kind, queue=queue, before=before, most=most)
 
     def tasks(self, job_id: int, most: int = 1_000) -> list[TaskRow]:
-        return [TaskRow(*row) for row in self._database.read("reports/tasks", job=job_id, most=most)]
+        return self._list(TaskRow, "reports/tasks", job=job_id, most=most)
 
     def events(self, job_id: int, after: int = 0, most: int = 1_000) -> list[Event]:
         """Read a job's journal in order."""
-        return [Event(*row) for row in self._database.read("reports/events", job=job_id, after=after, most=most)]
+        return self._list(Event, "reports/events", job=job_id, after=after, most=most)
 
     def journal_counts(self, after: int = 0, most: int = 1_000) -> list[JournalCounts]:
         """Count the journal lines of each task, in the order of ids, after the task `after`."""
-        return [JournalCounts(*row) for row in self._database.read("reports/journal_counts", after=after, most=most)]
+        return self._list(JournalCounts, "reports/journal_counts", after=after, most=most)
 
     def health(self) -> Health:
         return Health(*self._database.read("reports/health")[0])

@@ -3,16 +3,11 @@
 from leasehold.errors import VersionPruned, VersionStale
 from leasehold.model.graph import Definition
 from leasehold.model.task import Submission, Submitted
-from leasehold.store.db.database import Database, Session
+from leasehold.store.db.database import Noun, Session
 from leasehold.store.tasks import add_jobs
 
 
-class Reruns:
-    """The noun `store.reruns`."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
+class Reruns(Noun):
     def submit(self, submission: Submission, definition: Definition, key: str, version: int) -> Submitted:
         """Add a version of a job, or return the job of that version; `VersionStale` if a newer one was submitted.
 

@@ -9,7 +9,7 @@ from msgspec import Struct, structs
 
 from leasehold.model.limits import PAGE_MAX
 from leasehold.store.audit import add_line
-from leasehold.store.db.database import Database, Session
+from leasehold.store.db.database import Noun, Session
 from leasehold.store.db.documents import document
 
 JOBS_PAGE: Final = 100
@@ -36,12 +36,7 @@ class Pruned(Struct, frozen=True):
         return Pruned(*(getattr(self, name) + getattr(other, name) for name in self.__struct_fields__))
 
 
-class Pruner:
-    """The noun `store.retention`."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
+class Pruner(Noun):
     def find(self, age_us: int, kind: str | None, after: int, most: int = JOBS_PAGE) -> list[AgedJob]:
         """List jobs, oldest first, after the job `after`; `prunable` if one ended longer ago than `age_us`."""
         rows = self._database.read("retention/find_prunable", age=age_us, kind=kind, after=after, most=most)

@@ -10,7 +10,7 @@ from leasehold.errors import PayloadTooLarge
 from leasehold.model.advance import Dependent, Ended, SettledTask, Tally
 from leasehold.model.limits import ADVANCE_MAX, INPUT_BYTES_MAX, SWEEP_MAX
 from leasehold.model.task import Child, Facts
-from leasehold.store.db.database import Database, Row, Session
+from leasehold.store.db.database import Noun, Row, Session
 from leasehold.store.db.documents import document
 from leasehold.store.tasks import add_children
 
@@ -64,12 +64,7 @@ class StageSteps:
             self._session.run("stages/conclude", ends=document(ends))
 
 
-class Stages:
-    """The noun `store.stages`."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
+class Stages(Noun):
     def in_one_transaction(self, work: Callable[[StageSteps], T]) -> T:
         """Run `work` with the steps of advancing; after a database error it is called again."""
         return self._database.transact(lambda session: work(StageSteps(session)))

@@ -10,7 +10,7 @@ from leasehold.model.limits import GROUP_BYTES_MAX, SUBMIT_MAX
 from leasehold.model.task import Child, Submission, Submitted
 from leasehold.shapes import Shape
 from leasehold.store.db import copy, documents
-from leasehold.store.db.database import Database, Row, Session
+from leasehold.store.db.database import Noun, Row, Session
 
 CANCEL_PASSES = 100
 
@@ -24,12 +24,7 @@ class CancelCount(Struct, frozen=True):
     asked: int
 
 
-class Tasks:
-    """The noun `store.tasks`."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
+class Tasks(Noun):
     def submit(self, submissions: Sequence[Submission]) -> list[Submitted]:
         """Add plain jobs, all or none; one that is there already is returned as it is. In the order given."""
         run = self._database.perform if len(submissions) == 1 else self._database.transact

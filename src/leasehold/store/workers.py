@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec import Struct, json, structs
 
 from leasehold.model.owner import Owner
-from leasehold.store.db.database import Database
+from leasehold.store.db.database import Noun
 from leasehold.store.db.documents import document
 
 
@@ -46,12 +46,7 @@ class Pulse(Struct, frozen=True):
     deliveries_inconsistent: bool = False
 
 
-class Workers:
-    """The noun `store.workers`."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
+class Workers(Noun):
     def register(self, owner: Owner) -> int:
         """Add a worker process and return its number."""
         rows = self._database.write(

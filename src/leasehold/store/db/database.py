@@ -295,6 +295,17 @@ class Database:
         return DatabaseUnavailable(f"Last error: {one_line(error)}.")
 
 
+class Noun:
+    """A part of the store: the operations on one kind of rows."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def _list(self, kind: Callable[..., T], name: str, /, **values: object) -> list[T]:
+        """Run an operation that changes nothing, and make one of `kind` of each row."""
+        return [kind(*row) for row in self._database.read(name, **values)]
+
+
 def one_line(error: Exception) -> str:
     """Return a driver's message in one short line. It is redacted before it is cut: half a secret is not recognised."""
     try:
