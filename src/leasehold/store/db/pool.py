@@ -10,6 +10,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any, Final, Generic, Protocol, TypeVar
 from weakref import WeakSet
@@ -24,22 +25,6 @@ class Closable(Protocol):
 C = TypeVar("C", bound=Closable)
 
 
-class _Waiter(Generic[C]):
-    """A waiting thread; it gets a connection, or None and with it the right to open one."""
-
-    def __init__(self) -> None:
-        self._served = threading.Event()
-        self._connection: C | None = None
-
-    def serve(self, connection: C | None) -> None:
-        self._connection = connection
-        self._served.set()
-
-    def wait(self) -> C | None:
-        self._served.wait()
-        return self._connection
-
-
 class ConnectionPool(Generic[C]):
     """At most `size` connections; `acquire` waits for one to be released."""
 
@@ -52,13 +37,14 @@ class ConnectionPool(Generic[C]):
 
     def _start_empty(self) -> None:
         self._idle: list[C] = []
-        self._waiters: deque[_Waiter[C]] = deque()
+        # A waiting thread gets a connection, or None and with it the right to open one.
+        self._waiters: deque[Future[C | None]] = deque()
         self._count = 0
         self._lock = threading.Lock()
 
     def acquire(self) -> C:
         """Return an idle connection, or open one, or wait."""
-        waiter: _Waiter[C] | None = None
+        waiter: Future[C | None] | None = None
         with self._lock:
             self._check_open()
             if self._idle:
@@ -66,9 +52,9 @@ class ConnectionPool(Generic[C]):
             if self._count < self._size:
                 self._count += 1
             else:
-                waiter = _Waiter()
+                waiter = Future()
                 self._waiters.append(waiter)
-        return (waiter.wait() if waiter is not None else None) or self._open()
+        return (waiter.result() if waiter is not None else None) or self._open()
 
     def _open(self) -> C:
         try:
@@ -86,7 +72,7 @@ class ConnectionPool(Generic[C]):
         """Take back a connection that still works."""
         with self._lock:
             if self._waiters:
-                self._waiters.popleft().serve(connection)
+                self._waiters.popleft().set_result(connection)
                 return
             if not self._closed:
                 self._idle.append(connection)
@@ -104,14 +90,14 @@ class ConnectionPool(Generic[C]):
             self._closed = True
             idle, self._idle = self._idle, []
             while self._waiters:
-                self._waiters.popleft().serve(None)
+                self._waiters.popleft().set_result(None)
         for connection in idle:
             connection.close()
 
     def _free_place(self) -> None:
         with self._lock:
             if self._waiters:
-                self._waiters.popleft().serve(None)
+                self._waiters.popleft().set_result(None)
             else:
                 self._count -= 1
 
@@ -138,15 +124,13 @@ def keep_unclosed(*inherited: object) -> None:
     _inherited.extend(inherited)
 
 
-def _before_fork() -> None:
+def _for_each_pool(act: Callable[[ConnectionPool[Any]], None]) -> None:
     for pool in list(_pools):
-        pool.close_idle_before_fork()
-
-
-def _after_fork() -> None:
-    for pool in list(_pools):
-        pool.reset_after_fork()
+        act(pool)
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_child=_after_fork)
+    os.register_at_fork(
+        before=lambda: _for_each_pool(ConnectionPool.close_idle_before_fork),
+        after_in_child=lambda: _for_each_pool(ConnectionPool.reset_after_fork),
+    )
