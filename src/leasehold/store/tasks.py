@@ -9,8 +9,9 @@ from leasehold.model.graph import Definition, children_of
 from leasehold.model.limits import GROUP_BYTES_MAX, SUBMIT_MAX
 from leasehold.model.task import Child, Submission, Submitted
 from leasehold.shapes import Shape
-from leasehold.store.db import copy, documents
+from leasehold.store.db import copy
 from leasehold.store.db.database import Noun, Row, Session
+from leasehold.store.db.documents import document, with_terms
 
 CANCEL_PASSES = 100
 
@@ -91,7 +92,7 @@ def _submit_all(session: Session, submissions: Sequence[Submission]) -> list[Sub
 
 def _add(session: Session, batch: Sequence[Submission], answers: dict[tuple[str, str], Submitted]) -> None:
     is_one = len(batch) == 1 and not (batch[0].delay_us or batch[0].unmet)
-    rows = _add_one(session, batch[0]) if is_one else session.run("tasks/submit", jobs=documents.jobs(batch))
+    rows = _add_one(session, batch[0]) if is_one else session.run("tasks/submit", jobs=with_terms(batch))
     new = {(kind, key): task_id for task_id, kind, key in rows}
     for one in batch:
         if (one.kind, one.key) in new:
@@ -136,7 +137,7 @@ def _existing(session: Session, wanted: Iterable[Submission]) -> dict[tuple[str,
     keys = [{"kind": one.kind, "key": one.key} for one in wanted]
     if not keys:
         return {}
-    rows = session.run("tasks/find_by_key", keys=documents.document(keys))
+    rows = session.run("tasks/find_by_key", keys=document(keys))
     return {(row[1], row[2]): Submitted(row[0], row[1], row[2], row[3], created=False) for row in rows}
 
 
@@ -158,13 +159,13 @@ def _add_stages(session: Session, job_id: int, submission: Submission, definitio
         for number, name in enumerate(dict.fromkeys(stage.after))
     ]
     if needs:
-        session.run("tasks/need", needs=documents.document(needs))
+        session.run("tasks/need", needs=document(needs))
 
 
 def add_children(session: Session, parts: Sequence[Child]) -> list[tuple[int, str]]:
     """Add stages or segments; return their ids and stages."""
     added: list[tuple[int, str]] = []
     for start in range(0, len(parts), SUBMIT_MAX):
-        rows = session.run("tasks/spawn", children=documents.children(parts[start : start + SUBMIT_MAX]))
+        rows = session.run("tasks/spawn", children=with_terms(parts[start : start + SUBMIT_MAX]))
         added.extend((row[0], row[1]) for row in rows)
     return added
