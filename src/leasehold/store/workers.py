@@ -1,6 +1,7 @@
 """Worker processes: who they are, and the one query that an idle one makes."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 
 from msgspec import Struct, json, structs
 
@@ -49,15 +50,7 @@ class Pulse(Struct, frozen=True):
 class Workers(Noun):
     def register(self, owner: Owner) -> int:
         """Add a worker process and return its number."""
-        rows = self._database.write(
-            "workers/register",
-            host=owner.host,
-            boot=owner.boot,
-            namespace=owner.namespace,
-            pid=owner.pid,
-            birth=owner.birth,
-        )
-        return int(rows[0][0])
+        return int(self._database.write("workers/register", **asdict(owner))[0][0])
 
     def register_manual(self, owner: str) -> int:
         return int(self._database.write("workers/register_manual", owner=owner)[0][0])
