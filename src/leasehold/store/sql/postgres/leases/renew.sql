@@ -1,7 +1,6 @@
--- renew: Extend live leases and return which shall stop; one that another transaction locks is returned unextended.
--- The time is compared as a difference, so that no plan looks leases up by their expiry. The laterals are look-ups by
--- key whatever the statistics, one lease after the other in the order of their ids: a join of ten thousand with ten
--- thousand takes a second.
+-- renew: Extend live leases and return each with its cancel reason; one that another transaction locks is not extended.
+-- Expiry is compared as a difference, so that no plan uses the index on it. Each lateral looks up one lease by its key,
+-- in the order of ids, whatever the statistics are: a join of 10,000 rows with 10,000 takes a second.
 WITH clock AS MATERIALIZED (SELECT leasehold.leasehold_now() AS now),
 item AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(%(renewals)s::jsonb) AS i (task_id bigint, fence integer, lease_ms integer)

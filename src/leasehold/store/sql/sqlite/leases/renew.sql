@@ -1,5 +1,5 @@
--- renew: Extend live leases and return which shall stop; one that another transaction locks is returned unextended.
--- Differs from PostgreSQL: nobody else can hold one here.
+-- renew: Extend live leases and return each with its cancel reason; one that another transaction locks is not extended.
+-- Differs from PostgreSQL: SQLite has one writer, so no other transaction can lock one.
 UPDATE main.lease SET expires_at = leasehold_now() + (item.value ->> 'lease_ms') * 1000
 FROM json_each(:renewals) AS item
 WHERE lease.task_id = item.value ->> 'task_id' AND lease.fence = item.value ->> 'fence'
