@@ -162,7 +162,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         "SQLite: COMMIT does not wait for the disk",
-        "store/sql/session/pragmas.sql",
+        "store/sql/sqlite/session/pragmas.sql",
         "PRAGMA synchronous = FULL;",
         "PRAGMA synchronous = NORMAL;",
         ("tests/chaos/test_disks.py::test_s3_what_was_acknowledged_is_there_after_the_power_went",),

@@ -173,7 +173,7 @@ class Session:
     def close(self) -> None:
         """Nothing is held between transactions."""
 
-    def script(self, folder: str, name: str) -> None:
+    def script(self, name: str) -> None:
         raise NotImplementedError
 
     def set_clock(self, now: int) -> None:

@@ -78,7 +78,7 @@ class Session(Protocol):
     def atomic(self, *, write: bool) -> AbstractContextManager[object]:
         """Make what runs inside one transaction."""
 
-    def script(self, folder: str, name: str) -> None:
+    def script(self, name: str) -> None:
         """Run a file of definitions."""
 
     def set_clock(self, now: int) -> None:

@@ -56,6 +56,6 @@ def _migrate_locked(dialect: str, session: Session) -> tuple[int, int]:
         raise SchemaForeign
     if found < known:
         for name in statements.migrations(dialect)[max(found - FIRST + 1, 0) :]:
-            session.script(f"{dialect}/migrations", name)
+            session.script(f"migrations/{name}")
         session.run("schema/stamp", version=str(known))
     return found, known

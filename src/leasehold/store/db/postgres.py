@@ -26,8 +26,7 @@ from leasehold.errors import (
 from leasehold.store.db import statements
 from leasehold.store.db.database import ErrorKind, Row, one_line
 from leasehold.store.db.limits import CONNECT, ROWS_KEPT_MAX
-from leasehold.store.db.postgres_dial import dial
-from leasehold.store.db.postgres_wake import PostgresListener, PostgresNotifier
+from leasehold.store.db.postgres_wake import PostgresListener, PostgresNotifier, dial
 from leasehold.store.db.wake import CoalescingNotifier
 
 RETRY: Final = ("40001", "40P01", "55P03", "53300", "57014")
@@ -136,11 +135,10 @@ def is_pooled(connection: psycopg.Connection[Row]) -> bool:
 
 def _query(connection: psycopg.Connection[Row], name: str) -> Row:
     is_alone = connection.autocommit and connection.info.transaction_status is TransactionStatus.IDLE
-    bracket = (
-        nullcontext() if is_alone else connection.transaction()
-    )  # a savepoint, so that an error leaves the caller's transaction intact
+    # A savepoint, so that an error leaves the caller's transaction intact.
+    bracket = nullcontext() if is_alone else connection.transaction()
     with bracket, psycopg.Cursor(connection, row_factory=tuple_row) as cursor:
-        return cursor.execute(statements.text("session", name).encode(), prepare=False).fetchall()[0]
+        return cursor.execute(statements.text("postgres", f"session/{name}").encode(), prepare=False).fetchall()[0]
 
 
 class PostgresSession:
@@ -182,26 +180,24 @@ class PostgresSession:
             for text in texts:
                 copy.write(text)
 
-    def script(self, folder: str, name: str) -> None:
-        self._connection.execute(statements.text(folder, name).encode(), prepare=False)
+    def script(self, name: str) -> None:
+        self._connection.execute(statements.text("postgres", name).encode(), prepare=False)
 
     @contextmanager
     def atomic(self, *, write: bool) -> Iterator[None]:  # noqa: ARG002 — PostgreSQL needs no announcement
         is_outermost = self._connection.info.transaction_status is TransactionStatus.IDLE
         with self._connection.transaction():
             if self._own and self.is_pooled and is_outermost:
-                self.script("session", "pooled")
+                self.script("session/pooled")
             yield
             if self._connection.info.transaction_status is TransactionStatus.INERROR:
                 # The server would answer COMMIT with a silent rollback.
                 raise Misuse("A statement of this transaction failed, so it cannot be committed; nothing was written.")
 
     def set_clock(self, now: int) -> None:
-        if self._connection.execute(statements.text("session", "postgres_clock_found").encode()).fetchall() != [
-            (True,)
-        ]:
-            self.script("session", "postgres_clock")
-        self._connection.execute(statements.text("session", "postgres_clock_set").encode(), {"now": now})
+        if self.run("session/manual_clock_exists") != [(True,)]:
+            self.script("session/manual_clock")
+        self.run("session/manual_clock_set", now=now)
 
     def close(self) -> None:
         if self._own:

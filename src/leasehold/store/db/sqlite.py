@@ -161,7 +161,7 @@ class SqliteSession:
         if own:
             self._set_up()
         self._define_all()
-        self.script("session", "scratch")
+        self.script("session/scratch")
 
     def _define_all(self) -> None:
         self._define("leasehold_now", self._time.read, 0)
@@ -175,7 +175,7 @@ class SqliteSession:
     def _set_up(self) -> None:
         self._connection.set_busy_handler(_busy_handler(self._busy_seconds))
         keep_plans(self._connection)
-        self.script("session", "pragmas")
+        self.script("session/pragmas")
 
     @property
     def raw(self) -> object:
@@ -194,7 +194,7 @@ class SqliteSession:
         values[BOUND_TIME] = self._time.now
         if name in STOP_IF_EMPTY:
             self._execute(steps[0], values)
-            if not self._execute(statements.steps("session", "taken")[0]):
+            if not self._execute(statements.steps("sqlite", "session/taken")[0]):
                 return []
             steps = steps[1:]
         return self._steps(steps, values)
@@ -202,8 +202,8 @@ class SqliteSession:
     def copy_in(self, name: str, texts: Iterable[str]) -> None:
         raise NotImplementedError
 
-    def script(self, folder: str, name: str) -> None:
-        for step in statements.steps(folder, name):
+    def script(self, name: str) -> None:
+        for step in statements.steps("sqlite", name):
             self._execute(step)
 
     def _steps(self, steps: tuple[str, ...], values: dict[str, object]) -> list[Row]:
@@ -269,19 +269,19 @@ class SqliteSession:
         return isinstance(error, apsw.SQLError)
 
     def _read_clock(self, host: sqlite_clock.Reading, *, write: bool) -> int:
-        found = self._execute(statements.steps("session", "clock_read")[0])
+        found = self._execute(statements.steps("sqlite", "session/clock_read")[0])
         anchor = sqlite_clock.decode(found[0][0]) if found else None
         if anchor is None or sqlite_clock.is_stale(anchor, host):
-            last = self._execute(statements.steps("session", "clock_last")[0])
+            last = self._execute(statements.steps("sqlite", "session/clock_last")[0])
             anchor = sqlite_clock.make_anchor(anchor, host, last[0][0] if last else 0)
             if write:
                 stored = {"value": sqlite_clock.encode(anchor)}
-                self._execute(statements.steps("session", "clock_write")[0], stored)
+                self._execute(statements.steps("sqlite", "session/clock_write")[0], stored)
         return sqlite_clock.now(anchor, host)
 
     def set_clock(self, now: int) -> None:
         stored = {"value": sqlite_clock.encode(sqlite_clock.Anchor(manual=now))}
-        self._execute(statements.steps("session", "clock_write")[0], stored)
+        self._execute(statements.steps("sqlite", "session/clock_write")[0], stored)
 
     def close(self) -> None:
         if self._own:

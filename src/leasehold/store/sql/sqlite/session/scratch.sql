@@ -1,4 +1,5 @@
--- scratch: The scratch tables that stand in for data-modifying CTEs, which SQLite does not have.
+-- scratch: Make the tables in which a statement leaves rows for the next.
+-- They replace data-modifying CTEs, which SQLite does not have.
 CREATE TEMP TABLE IF NOT EXISTS leasehold_added (
     id INTEGER PRIMARY KEY, job_id INTEGER, parent_id INTEGER, kind TEXT, stage TEXT, segment INTEGER, key TEXT,
         payload TEXT,

@@ -1,4 +1,5 @@
--- pragmas: Set up a connection of our own (SQLite only).
+-- pragmas: Set up a connection of our own.
+-- Each setting is a statement.
 PRAGMA journal_mode = WAL;
 
 PRAGMA synchronous = FULL;

@@ -1,2 +1,2 @@
--- clock_write: Anchor this file's clock anew (SQLite only).
+-- clock_write: Store the anchor of this file's clock.
 INSERT INTO main.meta (name, value) VALUES ('clock', :value) ON CONFLICT (name) DO UPDATE SET value = excluded.value

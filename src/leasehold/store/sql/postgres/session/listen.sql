@@ -1,0 +1,2 @@
+-- listen: Receive wake-ups.
+LISTEN leasehold

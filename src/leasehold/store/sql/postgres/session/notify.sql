@@ -1,0 +1,2 @@
+-- notify: Send a wake-up without waiting for the disk; behind a pooler the setting must not stay.
+SELECT set_config('synchronous_commit', 'off', true), pg_notify('leasehold', %(hint)s)

@@ -1,2 +1,0 @@
--- clock_last: Read when the last journal line was written (SQLite only).
-SELECT at FROM main.event ORDER BY id DESC LIMIT 1

@@ -1,2 +1,0 @@
--- listen: Hear wake-ups (PostgreSQL only).
-LISTEN leasehold

@@ -1,2 +1,0 @@
--- notify: Send a wake-up (PostgreSQL only) without waiting for the disk; behind a pooler the setting must not stay.
-SELECT set_config('synchronous_commit', 'off', true), pg_notify('leasehold', %(hint)s)
