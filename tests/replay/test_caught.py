@@ -13,7 +13,7 @@ import pytest
 
 from leasehold import Leasehold, Permanent, Retry, Transient
 from leasehold.model.failure.failure import classify
-from leasehold.model.failure.lineage import LINEAGE_MAX, lineage_of
+from leasehold.model.failure.named import LINEAGE_MAX, lineage_of
 from leasehold.model.journal.record import HashChain, Line, RecordCounts, TaskRecord
 from leasehold.runtime.replay.errors import Recorded, find_type
 from tests.conftest import sqlite_url

@@ -6,10 +6,9 @@ from itertools import islice
 from typing import Final
 
 from leasehold.errors import LeaseholdError, OptionInvalid, Permanent, Transient, Unavailable, check_error_class
-from leasehold.model.failure.codes import by_status
+from leasehold.model.failure.codes import by_status, class_by_code, class_by_errno, provider_class
 from leasehold.model.failure.named import cause_of, class_of, names_of
-from leasehold.model.failure.readings import class_by_code, class_by_errno
-from leasehold.model.failure.responses import provider_class, read_attribute, response_of
+from leasehold.model.failure.responses import read_attribute, response_of
 from leasehold.model.failure.rules import Rule, consult
 from leasehold.model.failure.verdict import Verdict, pause, verdict
 

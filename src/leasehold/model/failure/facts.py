@@ -6,8 +6,8 @@ from functools import partial
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from leasehold.model.failure.codes import smtp_answers, sqlstate_of
 from leasehold.model.failure.named import names_of
-from leasehold.model.failure.readings import smtp_answers, sqlstate_of
 from leasehold.model.failure.responses import read_attribute, response_of, whole_number
 from leasehold.model.failure.wording import Redactor, fit
 from leasehold.model.names import clean

@@ -7,6 +7,7 @@ A plain `ValueError` is not listed on purpose: it is raised for bad input and fo
 unclassified and is retried; the errors of parsers (JSON, Unicode, schemas) are final.
 """
 
+import re
 from typing import Final
 
 NAMES: Final[dict[str, str]] = {
@@ -64,6 +65,10 @@ CAUSES: Final[dict[str, tuple[str, ...]]] = {
 # Packages whose errors have the same names.
 SAME: Final = {"httpcore": "httpx", "httpcore2": "httpx", "httpx2": "httpx"}
 
+LINEAGE_MAX: Final = 8
+# `module:Class` or `module:Outer.Inner`; what is made inside a function cannot be found again and has no name.
+IMPORTABLE: Final = re.compile(r"(?=.{1,200}\Z)[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*\Z")
+
 CLASS_OF: Final = {name: error_class for error_class, names in NAMES.items() for name in names.split()}
 
 
@@ -88,3 +93,18 @@ def cause_of(error: BaseException, names: list[str]) -> BaseException | None:
         if found:
             return found[-1]
     return None
+
+
+def lineage_of(error: BaseException) -> list[str]:
+    """Return the importable names of an error's types, nearest first, without those that every exception has.
+
+    They are stored with a failed effect, so that a replay raises the same.
+    """
+    found: list[str] = []
+    for kind in type(error).__mro__:
+        if kind is Exception or len(found) == LINEAGE_MAX:
+            break
+        name = f"{kind.__module__}:{kind.__qualname__}"
+        if IMPORTABLE.match(name):
+            found.append(name)
+    return found

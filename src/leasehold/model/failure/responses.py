@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final
 
-from leasehold.model.failure.codes import PROVIDER_WORDS
 from leasehold.model.failure.named import names_of
 from leasehold.model.limits import DELAY_SECONDS_MAX
 from leasehold.retry_after import seconds_to_wait
@@ -64,15 +63,6 @@ def response_of(error: BaseException) -> HttpResponse | None:
             return HttpResponse(status, _headers(read_attribute(holder, "headers")))
     spent = _exhausted.match(str(error)) if "urllib3.ResponseError" in names_of(error) else None
     return HttpResponse(int(spent[1])) if spent else None
-
-
-def provider_class(error: BaseException) -> str | None:
-    """Classify by the code or type in the provider's error body; a code is more precise than a type."""
-    body = read_attribute(error, "body")
-    inner = body.get("error") if isinstance(body, dict) else None
-    bodies = [one for one in (inner, body) if isinstance(one, dict)]
-    words = [read_attribute(error, "code"), *(one.get("code") for one in bodies), *(one.get("type") for one in bodies)]
-    return next((PROVIDER_WORDS[word] for word in words if isinstance(word, str) and word in PROVIDER_WORDS), None)
 
 
 def _holders(error: BaseException) -> Iterator[tuple[object, str]]:

@@ -32,7 +32,7 @@ from leasehold.errors import (
 from leasehold.model import effect
 from leasehold.model.effect import Entry, Intent, LedgerAnswer, Record
 from leasehold.model.failure.failure import Failure, classify
-from leasehold.model.failure.lineage import lineage_of
+from leasehold.model.failure.named import lineage_of
 from leasehold.model.lease import Lease
 from leasehold.model.limits import EFFECTS_MAX
 from leasehold.model.machine import Move

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 from typing import Any, Final
 
 from leasehold.errors import LeaseholdError, OptionInvalid, Permanent, Transient, check_error_class
-from leasehold.model.failure.lineage import LINEAGE_MAX, NAMED
+from leasehold.model.failure.named import IMPORTABLE, LINEAGE_MAX
 from leasehold.model.failure.verdict import Verdict, pause
 
 # What a module is called while it is a program, or a program's isolated handler; a replay imports it by its name.
@@ -78,7 +78,7 @@ class Recorded:
 
 def find_type(name: object, home: str) -> type[Exception] | None:
     """Find a type of exceptions by `module:Class` among what is imported; nothing is imported and nothing is called."""
-    if not isinstance(name, str) or not NAMED.match(name):
+    if not isinstance(name, str) or not IMPORTABLE.match(name):
         return None
     module, _, path = name.partition(":")
     found: object = sys.modules.get(home if module in PROGRAMS else module)
