@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 from msgspec import Struct
 
 from leasehold import canonical
-from leasehold.model.delivery import Message, token_of
+from leasehold.model.delivery import Message, mark_of, token_of
 from leasehold.model.failure.failure import Failure
 from leasehold.model.lease import Settlement
 from leasehold.model.limits import NOTIFICATION_ID_LENGTH_MAX
@@ -64,6 +64,11 @@ class DeliveryRow(Struct, frozen=True):
     notified_at: int | None
     failure: str | None
     created_at: int
+
+    @property
+    def mark(self) -> str:
+        """The digest under which the end of its task names it."""
+        return mark_of(self.subject, self.recipient, self.version, self.message, self.provider)
 
     @property
     def to_send(self) -> Message:

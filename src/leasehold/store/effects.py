@@ -14,10 +14,9 @@ from leasehold.store.db.documents import document
 from leasehold.store.machines import move_all
 
 
-class EffectRow(Struct, frozen=True):
+class EffectFacts(Struct, frozen=True):
     """One effect as it is stored; texts are canonical JSON. Without result and failure it is only intended."""
 
-    job_id: int
     task_id: int
     key: str
     number: int
@@ -29,6 +28,12 @@ class EffectRow(Struct, frozen=True):
     failure: str | None
     intended_at: int
     recorded_at: int | None
+
+
+class EffectRow(EffectFacts, frozen=True):
+    """One effect with the names of its task."""
+
+    job_id: int
     stage: str | None
     segment: int | None
 

@@ -9,26 +9,19 @@ from collections.abc import Collection
 
 from msgspec import Struct
 
+from leasehold.model.journal.event import Event
 from leasehold.model.limits import PAGE_MAX
 from leasehold.store.db.database import Noun, Row, Session
 from leasehold.store.db.documents import document
 
 
-class JournalLine(Struct, frozen=True):
+class JournalLine(Event, frozen=True):
     """One line of the journal with the names of its task."""
 
-    id: int
     job_id: int
-    task_id: int
     kind: str
     stage: str | None
     segment: int | None
-    at: int
-    name: str
-    fence: int | None
-    attempt: int | None
-    worker: int | None
-    detail: str | None
 
 
 class Horizon(Struct, frozen=True):

@@ -10,8 +10,10 @@ from leasehold.model.delivery import mark_of, marks_in
 from leasehold.model.journal.event import Event, Name
 from leasehold.model.journal.record import value_of
 from leasehold.model.limits import IDLE_MS_MAX
+from leasehold.model.outbox import DeliveryRow
 from leasehold.store.db.database import Noun, Row, Session
 from leasehold.store.db.documents import document
+from leasehold.store.effects import EffectFacts
 
 TASKS_PAGE: Final = 250
 MESSAGES_PAGE: Final = 50
@@ -55,22 +57,6 @@ class TaskFacts(Struct, frozen=True):
     ready_route: str | None
 
 
-class EffectFacts(Struct, frozen=True):
-    """An effect; texts are canonical JSON."""
-
-    task_id: int
-    key: str
-    number: int
-    kind: str
-    fields: str
-    fence: int
-    attempt: int
-    result: str | None
-    failure: str | None
-    intended_at: int
-    recorded_at: int | None
-
-
 class OutcomeFacts(Struct, frozen=True):
     """How one epoch of a task ended."""
 
@@ -100,26 +86,6 @@ class LetterFacts(Struct, frozen=True):
     resolved: bool
 
 
-class DeliveryFacts(Struct, frozen=True):
-    task_id: int
-    subject: str
-    recipient: str
-    version: int
-    message: str
-    provider: str
-    status: str
-    attempts: int
-    notification_id: str | None
-    notified_at: int | None
-    failure: str | None
-    created_at: int
-
-    @property
-    def mark(self) -> str:
-        """The digest under which the end of its task names it."""
-        return mark_of(self.subject, self.recipient, self.version, self.message, self.provider)
-
-
 class Outbox(Struct, frozen=True):
     """`present`: the marks of those messages of some tasks that are in the outbox, whichever task posted them first.
 
@@ -143,7 +109,7 @@ class StoredTask(Struct, frozen=True):
     effects: Sequence[EffectFacts]
     outcomes: Sequence[OutcomeFacts]
     letters: Sequence[LetterFacts]
-    deliveries: Sequence[DeliveryFacts]
+    deliveries: Sequence[DeliveryRow]
     marks: Sequence[tuple[int | None, bytes | None]] = ()
     orphan: str = ""
     outbox: Outbox = Outbox()
@@ -186,7 +152,7 @@ def _with_rows(session: Session, job_id: int, tasks: Sequence[TaskFacts], *, is_
     effects = _by_task(session.run("records/effects", job=job_id, tasks=ids), lambda row: EffectFacts(*row))
     outcomes = _by_task(session.run("records/outcomes", tasks=ids), lambda row: OutcomeFacts(*row))
     letters = _by_task(session.run("records/dead_letters", tasks=ids), lambda row: LetterFacts(*row))
-    deliveries = _by_task(session.run("records/deliveries", tasks=ids), lambda row: DeliveryFacts(*row))
+    deliveries = _by_task(session.run("records/deliveries", tasks=ids), lambda row: DeliveryRow(*row), column=1)
     marks = _by_task(session.run("records/marks", tasks=ids), lambda row: (row[1], row[2]))
     outbox = _outbox(session, events.values(), deliveries.values())
     orphan = _orphan(session, job_id) if is_first else ""
@@ -208,9 +174,7 @@ def _with_rows(session: Session, job_id: int, tasks: Sequence[TaskFacts], *, is_
         orphan, states = "", {}
 
 
-def _outbox(
-    session: Session, events: Iterable[Sequence[Event]], deliveries: Iterable[Sequence[DeliveryFacts]]
-) -> Outbox:
+def _outbox(session: Session, events: Iterable[Sequence[Event]], deliveries: Iterable[Sequence[DeliveryRow]]) -> Outbox:
     """Find the messages that these tasks posted: among their own, and if some are not there, among all."""
     ends = (event for many in events for event in many if event.name == Name.DONE and event.fence is not None)
     wanted = {mark for end in ends if end.detail for mark in marks_in(value_of(end.detail))}

@@ -22,9 +22,11 @@ from leasehold.model.journal.record import (
     portable,
     value_of,
 )
+from leasehold.model.outbox import DeliveryRow
 from leasehold.shapes import from_fields
 from leasehold.store import Store
-from leasehold.store.records import DeliveryFacts, EffectFacts, LetterFacts, OutcomeFacts, StoredTask
+from leasehold.store.effects import EffectFacts
+from leasehold.store.records import LetterFacts, OutcomeFacts, StoredTask
 
 
 def export(store: Store, job_id: int, file: IO[bytes]) -> Closing:
@@ -105,6 +107,6 @@ def _letter(number: int, letter: LetterFacts) -> LetterLine:
     return from_fields(LetterLine, letter, task=number, failure=failure, escalated=escalated)
 
 
-def _delivery(number: int, delivery: DeliveryFacts) -> DeliveryLine:
+def _delivery(number: int, delivery: DeliveryRow) -> DeliveryLine:
     message, failure = value_of(delivery.message), portable(delivery.failure)
     return from_fields(DeliveryLine, delivery, task=number, message=message, failure=failure)

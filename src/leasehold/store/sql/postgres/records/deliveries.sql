@@ -1,7 +1,6 @@
 -- deliveries: Read the deliveries of these tasks.
-SELECT delivery.task_id, delivery.subject, delivery.recipient, delivery.version, delivery.message, delivery.provider,
-    delivery.status,
-    delivery.attempts, delivery.notification_id, delivery.notified_at, delivery.failure, delivery.created_at
+SELECT id, task_id, subject, recipient, version, message, provider, status, fence, attempts, lookups, due_at,
+    notification_id, notified_at, failure, created_at
 FROM leasehold.delivery
-WHERE delivery.task_id = ANY(ARRAY(SELECT value::bigint FROM jsonb_array_elements_text(%(tasks)s::jsonb)))
-ORDER BY delivery.task_id, delivery.id
+WHERE task_id = ANY(ARRAY(SELECT value::bigint FROM jsonb_array_elements_text(%(tasks)s::jsonb)))
+ORDER BY task_id, id
