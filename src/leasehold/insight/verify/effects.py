@@ -1,6 +1,8 @@
-"""Check a task's effects: keys are derived again, and results are compared with the ends of attempts.
+"""Check a task's effects: keys are derived again, results are compared with the ends of attempts, times with attempts.
 
 The end of an attempt that was done names the effects it used, in order, and has a digest over their keys and results.
+An effect's number, times and failure are on no hash chain, because no event is written with them: an edit that leaves
+them possible is not detected.
 """
 
 from collections.abc import Mapping
@@ -10,13 +12,15 @@ from msgspec import UNSET, ValidationError
 
 from leasehold import canonical
 from leasehold.errors import LeaseholdError
-from leasehold.insight.verify.ledger import ledger_differs
 from leasehold.model.effect import UsedEffects, identity_of, key_of, name_of, sha256, used
 from leasehold.model.journal.event import Name
 from leasehold.model.journal.fold import Difference
 from leasehold.model.journal.record import EffectLine, EventLine, TaskRecord, text_of
+from leasehold.model.limits import EFFECTS_MAX
 from leasehold.shapes import Shape
 
+# Not reclaimed: what a dead worker had sent before may be stamped a moment after.
+ENDS: Final = (Name.DONE, Name.FAILED, Name.RETRIED, Name.CANCELLED, Name.RELEASED)
 _used: Final = Shape[UsedEffects](UsedEffects)
 
 
@@ -36,7 +40,7 @@ class EffectCheck:
         if record.events and record.events[-1].name == Name.SUPERSEDED:
             self._earlier[part] = results
         ends = (_used_differ(number, event, results) for number, event in enumerate(record.events, 1))
-        return self._keys_differ(record) or next(filter(None, ends), None) or ledger_differs(record)
+        return self._keys_differ(record) or next(filter(None, ends), None) or _impossible(record)
 
     def _keys_differ(self, record: TaskRecord) -> Difference | None:
         if self._kind is None or self._key is None:
@@ -66,4 +70,43 @@ def _used_differ(number: int, event: EventLine, results: Mapping[str, EffectLine
     found = used((results[name].key, sha256(text_of(results[name].result) or "")) for name in expected.effects)
     if found.effects_sha256 != expected.effects_sha256:
         return Difference("the digest of its effects", expected.effects_sha256, found.effects_sha256, number)
+    return None
+
+
+def _impossible(record: TaskRecord) -> Difference | None:
+    """Return the first effect that no attempt can have intended while it ran, or that did not end once, later."""
+    claims = {one.fence: one for one in record.events if one.name == Name.CLAIMED}
+    ends = {one.fence: one for one in record.events if one.name in ENDS}
+    found = (
+        _attempt_differs(one, claims.get(one.fence), ends.get(one.fence)) or _end_differs(one) for one in record.effects
+    )
+    return next(filter(None, found), None)
+
+
+def _attempt_differs(effect: EffectLine, claim: EventLine | None, end: EventLine | None) -> Difference | None:
+    what = f"its effect {effect.number} ({effect.kind})"
+    if not 1 <= effect.number <= EFFECTS_MAX:
+        return Difference(f"the number of {what}", f"1 to {EFFECTS_MAX}", effect.number)
+    if claim is None:
+        return Difference(f"the fence of {what}", "that of one of its attempts", effect.fence)
+    if effect.attempt != claim.attempt:
+        return Difference(f"the attempt of {what}", claim.attempt, effect.attempt)
+    if effect.intended_at < claim.at:
+        return Difference(f"intended_at of {what}", f"{claim.at} or later", effect.intended_at)
+    if end is not None and effect.intended_at > end.at:
+        return Difference(f"intended_at of {what}", f"{end.at} or earlier", effect.intended_at)
+    return None
+
+
+def _end_differs(effect: EffectLine) -> Difference | None:
+    what = f"its effect {effect.number} ({effect.kind})"
+    ended = effect.result is not UNSET or effect.failure is not UNSET
+    if effect.result is not UNSET and effect.failure is not UNSET:
+        return Difference(f"the failure of {what}, which has a result,", UNSET, effect.failure)
+    if ended != (effect.recorded_at is not None):
+        return Difference(f"recorded_at of {what}", "a time" if ended else UNSET, effect.recorded_at)
+    if effect.recorded_at is not None and effect.recorded_at < effect.intended_at:
+        return Difference(f"recorded_at of {what}", f"{effect.intended_at} or later", effect.recorded_at)
+    if effect.failure is not UNSET and not (isinstance(effect.failure, dict) and "error_class" in effect.failure):
+        return Difference(f"the failure of {what}", "an object with its class", effect.failure)
     return None

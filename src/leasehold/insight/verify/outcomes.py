@@ -1,4 +1,4 @@
-"""Check a task's outcomes byte by byte: failures as in the journal, no output of a failed one, every dead letter."""
+"""Check a task's outcomes byte by byte, and its dead letters: failures as in the journal, first failure, state."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
@@ -8,10 +8,12 @@ from msgspec import UNSET
 from leasehold.model.journal.event import Name
 from leasehold.model.journal.fold import Difference
 from leasehold.model.journal.record import EventLine, LetterLine, OutcomeLine, TaskRecord
+from leasehold.model.revival import LetterState
 from leasehold.model.status import Status
-from leasehold.store.records import StoredTask
+from leasehold.store.records import LetterFacts, StoredTask
 
 UNCLASSIFIED: Final = "UNCLASSIFIED"
+FAILING: Final = (Name.RETRIED, Name.RECLAIMED)
 HOLD_FAILURE: Final = (Name.FAILED, Name.CANCELLED)  # events whose detail is the failure
 
 
@@ -36,7 +38,7 @@ def texts_differ(part: StoredTask) -> Difference | None:
             )
         letter = letters.get(outcome.epoch)
         if letter is not None and letter.failure != outcome.failure:
-            return Difference(f"failure of the dead letter of epoch {letter.epoch}", outcome.failure, letter.failure)
+            return _letter_difference(letter, "failure", outcome.failure, letter.failure)
     return None
 
 
@@ -77,5 +79,49 @@ def _letter_differs(event: EventLine, outcome: OutcomeLine, letter: LetterLine) 
     }
     for name, value in expected.items():
         if value != getattr(letter, name):
-            return Difference(f"{name} of the dead letter of epoch {letter.epoch}", value, getattr(letter, name))
+            return _letter_difference(letter, name, value, getattr(letter, name))
     return None
+
+
+class LetterCheck:
+    """Checks the letters of a job: one is escalated if the letter before it, of the same part, had the same class."""
+
+    def __init__(self) -> None:
+        self._newest: dict[tuple[str | None, int | None], str] = {}
+
+    def differ(self, record: TaskRecord) -> Difference | None:
+        """Compare a task's letters with its events and with the letters before."""
+        place = (record.task.stage, record.task.segment)
+        past = {one.epoch for one in record.outcomes if one.past}
+        fence = 0
+        for letter in sorted(record.letters, key=lambda one: one.epoch):
+            failure = letter.failure if isinstance(letter.failure, dict) else {}
+            again = not failure.get("retryable") and self._newest.get(place) == letter.error_class
+            for name, expected in (("first_failure_at", _began(record, letter, fence)), ("escalated", again)):
+                if getattr(letter, name) != expected:
+                    return _letter_difference(letter, name, expected, getattr(letter, name))
+            wrong, right = (LetterState.OPEN, "revived") if letter.epoch in past else (LetterState.REVIVED, "open")
+            if letter.state == wrong:  # a cancelled job's is resolved
+                return _letter_difference(letter, "state", right, letter.state)
+            self._newest[place] = letter.error_class
+            fence = max(fence, letter.fence)
+        return None
+
+
+def states_differ(part: StoredTask) -> Difference | None:
+    """Compare the state of letters with the audit trail: resolving one leaves a line there."""
+    for letter in part.letters:
+        if (letter.state == LetterState.RESOLVED) != letter.resolved:
+            expected = LetterState.RESOLVED.value if letter.resolved else "what the audit trail records, not resolved"
+            return _letter_difference(letter, "state", expected, letter.state)
+    return None
+
+
+def _began(record: TaskRecord, letter: LetterLine, fence: int) -> int:
+    """Return the time of the first failure after the letter before."""
+    failing = (event for event in record.events if event.name in FAILING and event.fence is not None)
+    return min((one.at for one in failing if fence < (one.fence or 0) < letter.fence), default=letter.last_failure_at)
+
+
+def _letter_difference(letter: LetterLine | LetterFacts, name: str, expected: object, found: object) -> Difference:
+    return Difference(f"{name} of the dead letter of epoch {letter.epoch}", expected, UNSET if found is None else found)

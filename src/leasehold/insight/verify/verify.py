@@ -9,11 +9,10 @@ from msgspec import Struct
 from leasehold.errors import JobUnknown, RecordDamaged
 from leasehold.insight.record.export import RecordBuilder
 from leasehold.insight.record.reader import Recording, read_lines
-from leasehold.insight.verify.dead_letters import LetterCheck, states_differ
 from leasehold.insight.verify.deliveries import MessageCheck, messages_differ
 from leasehold.insight.verify.effects import EffectCheck
 from leasehold.insight.verify.hash_chain import marks_differ, waits_differ
-from leasehold.insight.verify.outcomes import ends_differ, texts_differ
+from leasehold.insight.verify.outcomes import LetterCheck, ends_differ, states_differ, texts_differ
 from leasehold.insight.verify.rows import RowCheck
 from leasehold.insight.verify.transitions import TransitionCheck
 from leasehold.model.journal.fold import LEASE, NOWHERE, OUTCOME, READY, WAITING, Difference, TaskState, compare
