@@ -8,7 +8,7 @@ from msgspec import structs
 
 from leasehold.insight.record.reader import Recording, read_lines
 from leasehold.insight.verify.verify import verify_file, verify_job
-from leasehold.model.journal.record import HashChain, Line, RecordCounts, TaskRecord
+from leasehold.model.journal.record import Line, RecordCodec, RecordCounts, TaskRecord
 from tests.store.work import connect
 
 
@@ -34,16 +34,16 @@ def forge(app, job_id: int, folder: Path, change: Callable[[list[TaskRecord]], N
     recording = Recording(read_lines(path))
     records = list(recording.records())
     change(records)
-    seal, counts = HashChain(), RecordCounts()
-    written = [seal.close(recording.opening)]
+    codec, counts = RecordCodec(), RecordCounts()
+    written = [codec.encode(recording.opening)]
     for number, record in enumerate(records):
         fresh = TaskRecord(record.task)
         for line in _numbered(record, number):
-            written.append(seal.close(line))
+            written.append(codec.encode(line))
             if line is not record.task and line.__struct_config__.tag != "task":
                 fresh.add(line)
         counts.add(fresh)
-    path.write_bytes(b"".join([*written, seal.close(counts.closing())]))
+    path.write_bytes(b"".join([*written, codec.encode(counts.closing())]))
     return verify_file(path).difference
 
 

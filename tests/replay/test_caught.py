@@ -14,7 +14,7 @@ import pytest
 from leasehold import Leasehold, Permanent, Retry, Transient
 from leasehold.model.failure.failure import classify
 from leasehold.model.failure.named import LINEAGE_MAX, lineage_of
-from leasehold.model.journal.record import HashChain, Line, RecordCounts, TaskRecord
+from leasehold.model.journal.record import Line, RecordCodec, RecordCounts, TaskRecord
 from leasehold.runtime.replay.errors import Recorded, find_type
 from tests.conftest import sqlite_url
 from tests.replay import catching_handlers
@@ -67,17 +67,17 @@ def output_of(path: Path) -> dict:
 
 
 def forged(path: Path, folder: Path, change: Callable[[dict], object]) -> Path:
-    """Return the record of one task, with its lines changed, counted and sealed again."""
+    """Return the record of one task, with its lines changed, counted and encoded again."""
     lines = [json.loads(line) for line in path.read_bytes().splitlines()]
     for fields in lines:
         del fields["hash"]
         change(fields)
     opening, task, *rest, _ = [msgspec.convert(fields, type=Line) for fields in lines]
-    record, seal, counts, found = TaskRecord(task), HashChain(), RecordCounts(), folder / "forged.ndjson"
+    record, codec, counts, found = TaskRecord(task), RecordCodec(), RecordCounts(), folder / "forged.ndjson"
     for line in rest:
         record.add(line)
     counts.add(record)
-    found.write_bytes(b"".join(seal.close(line) for line in (opening, *record.lines(), counts.closing())))
+    found.write_bytes(b"".join(codec.encode(line) for line in (opening, *record.lines(), counts.closing())))
     return found
 
 

@@ -4,7 +4,7 @@ import json
 
 import msgspec
 
-from leasehold.model.journal.record import HashChain
+from leasehold.model.journal.record import RecordCodec
 from tests.replay.recorder import JOBS
 
 # What every task has, or has had: nothing of these may depend on where it ran.
@@ -73,7 +73,7 @@ def test_a_record_holds_the_whole_job_task_by_task(records):
 
 
 def test_each_hash_covers_its_line_and_all_before_it(records):
-    seal = HashChain()
+    codec = RecordCodec()
     for raw in records["film"].read_bytes().splitlines(keepends=True):
-        seal.open(raw)
-        assert json.loads(raw)["hash"] == seal.head
+        codec.decode(raw)
+        assert json.loads(raw)["hash"] == codec.head

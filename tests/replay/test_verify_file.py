@@ -9,7 +9,7 @@ from leasehold.cli.exit_codes import ExitCode, exit_code_of
 from leasehold.cli.jobs.record import verify
 from leasehold.errors import RecordDamaged
 from leasehold.insight.verify.verify import verify_file
-from leasehold.model.journal.record import HashChain
+from leasehold.model.journal.record import RecordCodec
 from tests.replay.recorder import JOBS
 
 
@@ -23,10 +23,10 @@ def changed(records, tmp_path, change, kind="film"):
 
 def forged(records, tmp_path, change, kind="film"):
     """Verify a record that was changed by somebody who computed all hashes again."""
-    seal, fresh = HashChain(), HashChain()
-    lines = [seal.open(raw) for raw in records[kind].read_bytes().splitlines(keepends=True)]
+    codec, fresh = RecordCodec(), RecordCodec()
+    lines = [codec.decode(raw) for raw in records[kind].read_bytes().splitlines(keepends=True)]
     path = tmp_path / "forged.ndjson"
-    path.write_bytes(b"".join(fresh.close(line) for line in change(lines)))
+    path.write_bytes(b"".join(fresh.encode(line) for line in change(lines)))
     return verify_file(path)
 
 

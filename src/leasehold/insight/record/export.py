@@ -12,10 +12,10 @@ from leasehold.model.journal.record import (
     DeliveryLine,
     EffectLine,
     EventLine,
-    HashChain,
     LetterLine,
     Opening,
     OutcomeLine,
+    RecordCodec,
     RecordCounts,
     TaskLine,
     TaskRecord,
@@ -35,17 +35,17 @@ def export(store: Store, job_id: int, file: IO[bytes]) -> Closing:
     def write(parts: Iterator[StoredTask]) -> Closing:
         file.seek(0)
         file.truncate()
-        seal, counts, builder = HashChain(), RecordCounts(), RecordBuilder()
+        codec, counts, builder = RecordCodec(), RecordCounts(), RecordBuilder()
         for number, part in enumerate(parts):
             if number == 0:
-                file.write(seal.close(opening_of(part)))
+                file.write(codec.encode(opening_of(part)))
             record = builder.record(number, part)
             counts.add(record)
-            file.writelines(seal.close(line) for line in record.lines())
-        if seal.head == HashChain().head:
+            file.writelines(codec.encode(line) for line in record.lines())
+        if codec.head == RecordCodec().head:
             raise JobUnknown(f"The id is {job_id}.")
         closing = counts.closing()
-        file.write(seal.close(closing))
+        file.write(codec.encode(closing))
         return closing
 
     return store.records.read(job_id, write)

@@ -8,9 +8,9 @@ from leasehold.model.journal.record import (
     FORMAT,
     VERSION,
     Closing,
-    HashChain,
     Line,
     Opening,
+    RecordCodec,
     RecordCounts,
     TaskLine,
     TaskRecord,
@@ -22,7 +22,7 @@ class Recording:
 
     def __init__(self, lines: Iterable[bytes]) -> None:
         self._lines = iter(lines)
-        self._seal = HashChain()
+        self._codec = RecordCodec()
         self._counts = RecordCounts()
         self.line = 0
         self.closing: Closing | None = None
@@ -77,7 +77,7 @@ class Recording:
         if not raw.endswith(b"\n"):
             raise self._damage("It is torn: its end is missing.")
         try:
-            return self._seal.open(raw)
+            return self._codec.decode(raw)
         except RecordDamaged as error:
             raise self._damage(error.detail) from None
 

@@ -209,18 +209,18 @@ class RecordCounts:
         return Closing(**self._counts, events_sha256=self._head)
 
 
-class HashChain:
-    """Writes lines, each with the hash that covers it and all before."""
+class RecordCodec:
+    """Encodes and decodes a record's lines one after the other, each with a hash over it and all before."""
 
     def __init__(self) -> None:
         self.head = GENESIS
 
-    def close(self, line: Line) -> bytes:
+    def encode(self, line: Line) -> bytes:
         fields: dict[str, Any] = to_builtins(line)
         self.head = _link(self.head, _encoder.encode(fields))
         return _encoder.encode({**fields, "hash": self.head}) + b"\n"
 
-    def open(self, raw: bytes) -> Line:
+    def decode(self, raw: bytes) -> Line:
         """Return the line in these bytes; `RecordDamaged` if they are wrong."""
         fields = _object(raw)
         recorded = fields.pop("hash", None)
