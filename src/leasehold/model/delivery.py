@@ -9,14 +9,7 @@ from msgspec import Struct
 
 from leasehold import canonical
 from leasehold.errors import DeliveryConflict, OptionInvalid, PayloadInvalid
-from leasehold.model.limits import (
-    DELIVERIES_BYTES_MAX,
-    DELIVERIES_MAX,
-    DELIVERY_KEY_BYTES_MAX,
-    RECIPIENT_LENGTH_MAX,
-    SUBJECT_LENGTH_MAX,
-    VERSION_MAX,
-)
+from leasehold.model import limits
 from leasehold.model.names import check_name, check_text, check_whole
 
 MARK_DIGITS: Final = 32
@@ -87,15 +80,15 @@ class Provider(Protocol):
 def make_message(
     subject: object, recipient: object, version: object, message: object, provider: object
 ) -> OutgoingMessage:
-    subject = check_text(subject, SUBJECT_LENGTH_MAX, "A delivery's subject")
-    recipient = check_text(recipient, RECIPIENT_LENGTH_MAX, "A recipient")
-    if len(f"{subject}{recipient}".encode()) > DELIVERY_KEY_BYTES_MAX:
+    subject = check_text(subject, limits.SUBJECT_LENGTH_MAX, "A delivery's subject")
+    recipient = check_text(recipient, limits.RECIPIENT_LENGTH_MAX, "A recipient")
+    if len(f"{subject}{recipient}".encode()) > limits.DELIVERY_KEY_BYTES_MAX:
         raise OptionInvalid(
-            f"A delivery's subject and recipient together have at most {DELIVERY_KEY_BYTES_MAX:,} bytes."
+            f"A delivery's subject and recipient together have at most {limits.DELIVERY_KEY_BYTES_MAX:,} bytes."
         )
     if not isinstance(message, Mapping):
         raise PayloadInvalid(f"A message is an object whose fields the provider reads; got {type(message).__name__}.")
-    whole = check_whole(version, 1, VERSION_MAX, "A delivery's version")
+    whole = check_whole(version, 1, limits.VERSION_MAX, "A delivery's version")
     return OutgoingMessage(subject, recipient, whole, canonical.encode(dict(message)), check_name(provider, "provider"))
 
 
@@ -114,10 +107,10 @@ class OutgoingMessages:
                 raise DeliveryConflict(f"Subject {message.subject!r}, version {message.version}.")
             return
         self._size += len(message.message)
-        if len(self._messages) > DELIVERIES_MAX or self._size > DELIVERIES_BYTES_MAX:
+        if len(self._messages) > limits.DELIVERIES_MAX or self._size > limits.DELIVERIES_BYTES_MAX:
             del self._messages[identity]
             self._size -= len(message.message)
-            most = f"{DELIVERIES_MAX:,} messages of {DELIVERIES_BYTES_MAX:,} bytes in all"
+            most = f"{limits.DELIVERIES_MAX:,} messages of {limits.DELIVERIES_BYTES_MAX:,} bytes in all"
             raise OptionInvalid(f"One task delivers at most {most}; fan out into segments.")
 
     def all(self) -> list[OutgoingMessage] | None:

@@ -11,15 +11,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from leasehold.errors import (
-    EffectInDoubt,
-    EffectUnanswered,
-    EvidenceMissing,
-    JobCancelled,
-    JobUnfinished,
-    LeaseholdError,
-    LetterRevived,
-)
+from leasehold import errors
 from leasehold.model.status import Status
 
 PREREQUISITE_FAILED: Final = "PREREQUISITE_FAILED"
@@ -44,16 +36,16 @@ class Case(Struct, frozen=True):
     unanswered: int
 
 
-def refusal(case: Case) -> LeaseholdError | None:
+def refusal(case: Case) -> errors.LeaseholdError | None:
     """Return why a letter may not be revived now, in the order of the operator's steps."""
     if case.state != LetterState.OPEN:
-        return LetterRevived(f"Letter {case.letter_id} is {case.state}.")
+        return errors.LetterRevived(f"Letter {case.letter_id} is {case.state}.")
     if case.job_status == Status.CANCELLED:
-        return JobCancelled(f"Letter {case.letter_id} stays as it is.")
+        return errors.JobCancelled(f"Letter {case.letter_id} stays as it is.")
     if not case.evidenced:
-        return EvidenceMissing(f"Write it down with `leasehold dead evidence {case.letter_id} --text …`.")
-    if case.error_class == EffectInDoubt.code and case.unanswered:
-        return EffectUnanswered(f"See `leasehold dead plan {case.letter_id}`; {case.unanswered} to answer.")
+        return errors.EvidenceMissing(f"Write it down with `leasehold dead evidence {case.letter_id} --text …`.")
+    if case.error_class == errors.EffectInDoubt.code and case.unanswered:
+        return errors.EffectUnanswered(f"See `leasehold dead plan {case.letter_id}`; {case.unanswered} to answer.")
     return None
 
 
@@ -141,7 +133,7 @@ def restart(job: JobTasks) -> list[RevivalMove]:
     """Plan a restart of the whole job; `JobUnfinished` while a part of it runs or waits, `JobCancelled` as above."""
     _check_wanted(job)
     if any(one.status is None for one in job.members):
-        raise JobUnfinished("Wait for its end, or revive at the stage that failed.")
+        raise errors.JobUnfinished("Wait for its end, or revive at the stage that failed.")
     stages = job.stages
     moves = [RevivalMove(job.root.id, RevivalPlace.WAITING if stages else RevivalPlace.READY, len(stages))]
     for stage in stages:
@@ -152,7 +144,7 @@ def restart(job: JobTasks) -> list[RevivalMove]:
 
 def _check_wanted(job: JobTasks) -> None:
     if job.root.status == Status.CANCELLED:
-        raise JobCancelled
+        raise errors.JobCancelled
 
 
 def _dependents(job: JobTasks, freed: Collection[int]) -> list[JobTask]:

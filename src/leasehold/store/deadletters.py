@@ -11,16 +11,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from leasehold import canonical
-from leasehold.errors import (
-    EffectSettled,
-    EffectUnanswered,
-    JobUnfinished,
-    LetterOpen,
-    LetterRevived,
-    LetterUnknown,
-    Misuse,
-)
+from leasehold import canonical, errors
 from leasehold.model import advance, revival
 from leasehold.model.advance import Ended
 from leasehold.model.failure.failure import Failure
@@ -137,7 +128,7 @@ class DeadLetters(Noun):
         def work(session: Session) -> None:
             letter = _read(session, letter_id)
             if letter.state != LetterState.OPEN:
-                raise LetterRevived(f"Letter {letter_id} is {letter.state}.")
+                raise errors.LetterRevived(f"Letter {letter_id} is {letter.state}.")
             add_line(session, principal, "evidence", NOUN, letter_id, detail)
 
         self._database.transact(work)
@@ -150,7 +141,7 @@ class DeadLetters(Noun):
             failure = DID_NOT_HAPPEN if result is None else None
             known = {"letter": letter_id, "job": letter.job_id, "key": key, "result": result, "failure": failure}
             if not session.run("deadletters/answer_effect", **known):
-                raise EffectSettled(f"Letter {letter_id} is {letter.state}; the effect is {key[:16]}.")
+                raise errors.EffectSettled(f"Letter {letter_id} is {letter.state}; the effect is {key[:16]}.")
             detail = {"effect": key, "happened": result is not None}
             add_line(session, principal, "answer", NOUN, letter_id, detail)
 
@@ -160,7 +151,9 @@ class DeadLetters(Noun):
         def work(session: Session) -> None:
             failure = DID_NOT_HAPPEN if result is None else None
             if not session.run("deadletters/close_effect", job=job_id, key=key, result=result, failure=failure):
-                raise EffectSettled(f"Job {job_id} was not cancelled, or is still stopping; the effect is {key[:16]}.")
+                raise errors.EffectSettled(
+                    f"Job {job_id} was not cancelled, or is still stopping; the effect is {key[:16]}."
+                )
             detail = {"effect": key, "happened": result is not None}
             add_line(session, principal, "answer", "job", job_id, detail)
 
@@ -169,7 +162,9 @@ class DeadLetters(Noun):
     def revive(self, letter_id: int, principal: str, *, from_start: bool = False) -> Revived:
         """Start the failed task's next epoch; `LetterRevived` for all but one of several requests at once."""
         if self._database.is_bound:
-            raise Misuse("A revival blocks orchestrators, so it needs its own transaction and cannot be part of yours.")
+            raise errors.Misuse(
+                "A revival blocks orchestrators, so it needs its own transaction and cannot be part of yours."
+            )
         request = ReviveRequest(letter_id, principal, from_start, secrets.token_hex(8))
         return self._database.transact(lambda session: _revive(session, request))
 
@@ -180,7 +175,7 @@ class DeadLetters(Noun):
             letter = _read(session, letter_id)
             _check_resolvable(letter)
             if not session.run("deadletters/resolve", letter=letter_id, state=letter.state):
-                raise LetterRevived(f"Letter {letter_id} was resolved by another.")
+                raise errors.LetterRevived(f"Letter {letter_id} was resolved by another.")
             add_line(session, principal, "resolve", NOUN, letter_id, {"notes": notes})
 
         self._database.transact(work)
@@ -192,7 +187,7 @@ def _letter(row: Row) -> LetterRow:
 
 def _source(rows: Sequence[Row], letter_id: int) -> DeadLetterSource:
     if not rows:
-        raise LetterUnknown(f"The id is {letter_id}.")
+        raise errors.LetterUnknown(f"The id is {letter_id}.")
     return DeadLetterSource(_letter(rows[0][:-3]), *rows[0][-3:])
 
 
@@ -202,16 +197,16 @@ def _read(session: Session, letter_id: int) -> LetterRow:
 
 def _check_resolvable(letter: LetterRow) -> None:
     if letter.state == LetterState.RESOLVED:
-        raise LetterRevived(f"Letter {letter.id} is resolved.")
+        raise errors.LetterRevived(f"Letter {letter.id} is resolved.")
     if letter.job_status == Status.CANCELLED:  # it is never revived, so a person may close it
         if letter.state == LetterState.OPEN and letter.unanswered:  # they can be answered only while the letter is open
-            raise EffectUnanswered(f"See `leasehold effects {letter.job_id}`; {letter.unanswered} to answer.")
+            raise errors.EffectUnanswered(f"See `leasehold effects {letter.job_id}`; {letter.unanswered} to answer.")
         return
     if letter.state == LetterState.OPEN:
-        raise LetterOpen(f"Letter {letter.id} is open: revive it, and resolve it once its job is DONE.")
+        raise errors.LetterOpen(f"Letter {letter.id} is open: revive it, and resolve it once its job is DONE.")
     if letter.job_status != Status.DONE:
         where = f"is {letter.job_status}" if letter.job_status else "is still under way"
-        raise JobUnfinished(f"Job {letter.job_id} {where}; a letter is resolved when its job is DONE.")
+        raise errors.JobUnfinished(f"Job {letter.job_id} {where}; a letter is resolved when its job is DONE.")
 
 
 def _scope(session: Session, letter: LetterRow) -> JobTasks:
@@ -232,7 +227,7 @@ def _revive(session: Session, request: ReviveRequest) -> Revived:
     if (refused := revival.refusal(letter.case)) is not None:
         raise refused
     if not session.run("deadletters/take", letter=letter.id):
-        raise LetterRevived(f"Letter {letter.id} was revived by another.")
+        raise errors.LetterRevived(f"Letter {letter.id} was revived by another.")
     # crash here: taken but not placed
     # Nothing is committed: the letter is open again.
     done = _place(session, letter, request)
@@ -262,7 +257,7 @@ def _place(session: Session, letter: LetterRow, request: ReviveRequest) -> Reviv
     job = _scope(session, letter)
     subject = job.member(letter.task_id)
     if (subject.status, subject.epoch) != (Status.ERROR, letter.epoch):
-        raise LetterRevived(f"The task of letter {letter.id} has moved on since.")
+        raise errors.LetterRevived(f"The task of letter {letter.id} has moved on since.")
     moves = revival.restart(job) if request.from_start else revival.revive(job, letter.task_id)
     detail = {"letter": letter.id, "principal": request.principal}
     if request.from_start:

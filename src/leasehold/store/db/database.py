@@ -19,13 +19,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 from leasehold.errors import DatabaseUnavailable, LeaseholdError
 from leasehold.redact import RedactionFailed, scrub
-from leasehold.store.db.limits import (
-    DRIVER_TEXT_MAX,
-    FIRST_ANSWER_SECONDS,
-    RETRY_PAUSE_FIRST,
-    RETRY_PAUSE_MAX,
-    RETRY_SECONDS,
-)
+from leasehold.store.db import limits
 from leasehold.store.db.pool import ConnectionPool
 from leasehold.store.db.wake import Listener, Notifier
 
@@ -131,7 +125,7 @@ class Database:
         dialect: Dialect,
         *,
         connections: int,
-        retry_seconds: float = RETRY_SECONDS,
+        retry_seconds: float = limits.RETRY_SECONDS,
         wait: Callable[[float], bool] | None = None,
     ) -> None:
         self.dialect = dialect
@@ -236,7 +230,7 @@ class Database:
             return work(binding.session) if binding.is_whole else self._once(binding.session, work, write=write), False
         in_doubt = False
         started = time.monotonic()
-        pause = RETRY_PAUSE_FIRST
+        pause = limits.RETRY_PAUSE_FIRST
         while True:
             try:
                 return self._on_pooled(work, write=write, alone=alone), in_doubt
@@ -247,7 +241,7 @@ class Database:
                 in_doubt = in_doubt or kind is ErrorKind.RECONNECT
                 self._reached = self._reached or kind is ErrorKind.RETRY  # busy is an answer
                 self._pause_or_give_up(error, started, pause)
-                pause = min(pause * 2, RETRY_PAUSE_MAX)
+                pause = min(pause * 2, limits.RETRY_PAUSE_MAX)
 
     def _once(self, session: Session, work: Callable[[Session], T], *, write: bool) -> T:
         try:
@@ -281,7 +275,7 @@ class Database:
             self._pool.release(session)
 
     def _pause_or_give_up(self, error: Exception, started: float, pause: float) -> None:
-        limit = self.retry_seconds if self._reached else min(self.retry_seconds, FIRST_ANSWER_SECONDS)
+        limit = self.retry_seconds if self._reached else min(self.retry_seconds, limits.FIRST_ANSWER_SECONDS)
         spent = time.monotonic() - started >= limit
         if spent or self._wait(pause * random.uniform(0.5, 1.0)):
             raise DatabaseUnavailable(f"Last error: {one_line(error)}.") from error
@@ -309,7 +303,7 @@ class Noun:
 def one_line(error: Exception) -> str:
     """Return a driver's message in one short line. It is redacted before it is cut: half a secret is not recognised."""
     try:
-        text = scrub(str(error)[:DRIVER_TEXT_MAX])
+        text = scrub(str(error)[: limits.DRIVER_TEXT_MAX])
     except RedactionFailed:
         text = ""
     return " ".join(text.split())[:300] or type(error).__name__

@@ -13,16 +13,7 @@ from psycopg import errors as pg
 from psycopg.pq import PipelineStatus, TransactionStatus
 from psycopg.rows import tuple_row
 
-from leasehold.errors import (
-    Broken,
-    ConnectionForeign,
-    DatabaseUnavailable,
-    LeaseholdError,
-    Misuse,
-    ResultRefused,
-    SchemaMissing,
-    UrlInvalid,
-)
+from leasehold import errors
 from leasehold.store.db import statements
 from leasehold.store.db.database import ErrorKind, Row, one_line
 from leasehold.store.db.limits import CONNECT, ROWS_KEPT_MAX
@@ -51,7 +42,7 @@ class PostgresDialect:
         try:
             given = psycopg.conninfo.conninfo_to_dict(url)
         except psycopg.Error as error:
-            raise UrlInvalid(f"It cannot be read: {error}.") from None
+            raise errors.UrlInvalid(f"It cannot be read: {error}.") from None
         self.conninfo = psycopg.conninfo.make_conninfo(url, **{k: v for k, v in CONNECT.items() if k not in given})
         self._home: Row | None = None
         self._known: WeakKeyDictionary[psycopg.Connection[Row], bool] = WeakKeyDictionary()
@@ -73,14 +64,16 @@ class PostgresDialect:
     def adopt(self, connection: object) -> PostgresSession:
         """Wrap the caller's psycopg connection, which must lead to the same database."""
         if not isinstance(connection, psycopg.Connection):
-            raise ConnectionForeign(f"PostgreSQL needs a psycopg.Connection; this is {type(connection).__name__}.")
+            raise errors.ConnectionForeign(
+                f"PostgreSQL needs a psycopg.Connection; this is {type(connection).__name__}."
+            )
         if connection.pgconn.pipeline_status != PipelineStatus.OFF:
-            raise Misuse("In pipeline mode no statement is answered in time; leave it before the transaction.")
+            raise errors.Misuse("In pipeline mode no statement is answered in time; leave it before the transaction.")
         if self._known_of != os.getpid():  # in a forked child none is known
             self._known, self._known_of = WeakKeyDictionary(), os.getpid()
         if connection not in self._known:
             if home(connection) != self._own_home():
-                raise ConnectionForeign(f"It leads to {connection.info.dbname!r} on {connection.info.host!r}.")
+                raise errors.ConnectionForeign(f"It leads to {connection.info.dbname!r} on {connection.info.host!r}.")
             self._known[connection] = is_pooled(connection)
         return PostgresSession(connection, own=False, is_pooled=self._known[connection])
 
@@ -108,19 +101,19 @@ class PostgresDialect:
             return ErrorKind.RECONNECT
         return ErrorKind.FINAL
 
-    def translate(self, error: Exception) -> LeaseholdError:
+    def translate(self, error: Exception) -> errors.LeaseholdError:
         text = f"PostgreSQL: {one_line(error)}."
         match error:
             case pg.UndefinedTable() | pg.InvalidSchemaName() | pg.UndefinedFunction() | pg.UndefinedColumn():
-                return SchemaMissing(text)
+                return errors.SchemaMissing(text)
             case pg.InsufficientPrivilege() | pg.DiskFull() | pg.OutOfMemory() | pg.IoError():
-                return DatabaseUnavailable(text)
+                return errors.DatabaseUnavailable(text)
             case psycopg.DataError():
-                return ResultRefused(text)
+                return errors.ResultRefused(text)
             case psycopg.IntegrityError():
-                return Broken(text)
+                return errors.Broken(text)
             case _:
-                return Misuse(text)
+                return errors.Misuse(text)
 
 
 def home(connection: psycopg.Connection[Row]) -> Row:
@@ -192,7 +185,9 @@ class PostgresSession:
             yield
             if self._connection.info.transaction_status is TransactionStatus.INERROR:
                 # The server would answer COMMIT with a silent rollback.
-                raise Misuse("A statement of this transaction failed, so it cannot be committed; nothing was written.")
+                raise errors.Misuse(
+                    "A statement of this transaction failed, so it cannot be committed; nothing was written."
+                )
 
     def set_clock(self, now: int) -> None:
         if self.run("session/manual_clock_exists") != [(True,)]:

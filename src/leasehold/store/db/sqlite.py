@@ -16,18 +16,7 @@ from typing import Any, Final
 
 import apsw
 
-from leasehold import clock
-from leasehold.errors import (
-    Broken,
-    ConnectionForeign,
-    DatabaseUnavailable,
-    LeaseholdError,
-    Misuse,
-    ResultRefused,
-    SchemaMissing,
-    SqliteTooOld,
-    UrlInvalid,
-)
+from leasehold import clock, errors
 from leasehold.model.journal import hash_chain
 from leasehold.store.db import guard, sqlite_clock, statements
 from leasehold.store.db.database import ErrorKind, Row
@@ -56,7 +45,7 @@ class SqliteDialect:
 
     def connect(self) -> SqliteSession:
         if not self.path.parent.is_dir():
-            raise UrlInvalid(f"The folder {self.path.parent} does not exist.")
+            raise errors.UrlInvalid(f"The folder {self.path.parent} does not exist.")
         guard.protect(self.path)
         try:
             return self._open()
@@ -77,13 +66,13 @@ class SqliteDialect:
     def adopt(self, connection: object) -> SqliteSession:
         """Wrap the caller's apsw connection, which must lead to the same file."""
         if not isinstance(connection, apsw.Connection):
-            raise ConnectionForeign(f"SQLite needs an apsw.Connection; this is {type(connection).__name__}.")
+            raise errors.ConnectionForeign(f"SQLite needs an apsw.Connection; this is {type(connection).__name__}.")
         try:
             same = self.path.samefile(connection.filename)
         except OSError:
             same = False
         if not same:
-            raise ConnectionForeign(f"It leads to {connection.filename or 'memory'}, not to {self.path}.")
+            raise errors.ConnectionForeign(f"It leads to {connection.filename or 'memory'}, not to {self.path}.")
         return SqliteSession(connection, own=False, path=self.path)
 
     def listener(self) -> SocketListener:
@@ -97,34 +86,34 @@ class SqliteDialect:
             return ErrorKind.RETRY
         return ErrorKind.FINAL if isinstance(error, apsw.Error) else None
 
-    def translate(self, error: Exception) -> LeaseholdError:
+    def translate(self, error: Exception) -> errors.LeaseholdError:
         code = getattr(error, "result", 0) or CODES.get(type(error), 0)
         return translate(code, str(error), self.path)
 
 
-def translate(code: int, message: str, path: Path) -> LeaseholdError:
+def translate(code: int, message: str, path: Path) -> errors.LeaseholdError:
     text = f"SQLite: {message}."
     match code:
         case apsw.SQLITE_CORRUPT | apsw.SQLITE_CONSTRAINT:
-            return Broken(text)
+            return errors.Broken(text)
         case apsw.SQLITE_NOTADB | apsw.SQLITE_CANTOPEN:
-            return UrlInvalid(f"{path} cannot be opened. {text}")
+            return errors.UrlInvalid(f"{path} cannot be opened. {text}")
         case apsw.SQLITE_ERROR if "no such table" in text:
-            return SchemaMissing(text)
+            return errors.SchemaMissing(text)
         case apsw.SQLITE_TOOBIG | apsw.SQLITE_MISMATCH:
-            return ResultRefused(text)
+            return errors.ResultRefused(text)
         case apsw.SQLITE_READONLY | apsw.SQLITE_PERM | apsw.SQLITE_AUTH:
-            return UrlInvalid(f"{path} cannot be written; check its permissions. {text}")
+            return errors.UrlInvalid(f"{path} cannot be written; check its permissions. {text}")
         case apsw.SQLITE_FULL | apsw.SQLITE_IOERR:
-            return DatabaseUnavailable(text)
+            return errors.DatabaseUnavailable(text)
         case _:
-            return Misuse(text)
+            return errors.Misuse(text)
 
 
 def check_version(found: str) -> None:
     """Refuse a SQLite library with the WAL-reset bug."""
     if tuple(int(part) for part in found.split(".")[:3]) < VERSION_MIN:
-        raise SqliteTooOld(f"This one is {found}.")
+        raise errors.SqliteTooOld(f"This one is {found}.")
 
 
 def keep_plans(connection: apsw.Connection) -> None:
