@@ -71,7 +71,6 @@ def json_path(steps: Sequence[str | int]) -> str:
 
 
 def clipped(text: str, most: int = NAME_SHOWN_MAX) -> str:
-    """Return a text of at most `most` characters."""
     return text if len(text) <= most else text[: most - 1] + "…"
 
 

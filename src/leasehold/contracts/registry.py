@@ -50,7 +50,6 @@ class Registry:
         return tuple(self._majors)
 
     def contract(self, name: str, major: int) -> Contract:
-        """Return a contract, compiled once."""
         found = self._compiled.get((name, major))
         if found is None:
             found = self._compiled[name, major] = self._compile(name, major)

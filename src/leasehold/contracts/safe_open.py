@@ -64,7 +64,6 @@ def descended(root: int, relative: PurePosixPath) -> Iterator[int]:
 
 
 def names(descriptor: int) -> list[str]:
-    """Return the names in a folder, sorted."""
     with _as_file_unreadable(), os.scandir(descriptor) as entries:
         return sorted(entry.name for entry in entries)
 

@@ -13,8 +13,6 @@ from leasehold.model.limits import EFFECT_FIELDS_BYTES_MAX
 
 
 class LedgerAnswer(StrEnum):
-    """What the ledger answers to an intent or a record."""
-
     ACT = "act"  # the intent is committed: it was not done, or it failed
     DONE = "done"  # it was done; the result is returned
     DOUBT = "doubt"  # an earlier attempt intended it and recorded no result
@@ -46,8 +44,6 @@ class Record(Struct, frozen=True):
 
 
 class Entry(Struct, frozen=True):
-    """The ledger's answer to one intent or record."""
-
     task_id: int
     fence: int
     key: str

@@ -66,8 +66,6 @@ class Settled(Struct, frozen=True):
 
 
 class Renewal(Struct, frozen=True):
-    """One lease to be renewed for another `lease_ms`."""
-
     task_id: int
     fence: int
     lease_ms: int
@@ -102,8 +100,6 @@ class Reclaim(Struct, frozen=True):
 
 
 class Reclaimed(Struct, frozen=True):
-    """The store's answer to a reclaimed lease."""
-
     task_id: int
     fence: int
     queue: str

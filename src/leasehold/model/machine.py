@@ -48,8 +48,6 @@ class Move(Struct, frozen=True):
 
 
 class Step(StrEnum):
-    """The result of a move."""
-
     MOVED = "moved"
     RETRY = "again"  # an earlier attempt of the task has made it
     DENIED = "denied"
@@ -87,7 +85,6 @@ def _reached(machine: Machine) -> set[str]:
 
 
 def make_move(lease: Lease, machine: Machine, target: str, subject: str, ordinal: int) -> Move:
-    """Make a change of state under a lease."""
     about = f'"of":{canonical.encode(subject)},' if subject else ""
     tail = f'{about}"to":"{target}"}}'
     key = f"{ordinal} {target} {subject}"

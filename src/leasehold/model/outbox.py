@@ -32,8 +32,6 @@ SECOND: Final = 1_000_000
 
 
 class DeliveryStatus(StrEnum):
-    """How far a delivery has come."""
-
     PENDING = "pending"
     SENDING = "sending"
     SENT = "sent"

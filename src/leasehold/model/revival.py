@@ -64,8 +64,6 @@ class JobTask(Struct, frozen=True):
 
 
 class Need(Struct, frozen=True):
-    """One stage waits for another."""
-
     task_id: int
     on_task_id: int
 

@@ -73,7 +73,6 @@ class Store:
         return self._notifiers.get(os.getpid())
 
     def listener(self) -> Listener:
-        """Receive such hints."""
         return self.database.dialect.listener()
 
     @contextmanager
@@ -90,7 +89,6 @@ class Store:
         migrate.check(found, self.database.dialect.name)
 
     def migrate(self) -> tuple[int, int]:
-        """Bring the schema to this engine's version; return the versions before and after."""
         return migrate.migrate(self.database)
 
     def close(self) -> None:

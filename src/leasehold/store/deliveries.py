@@ -13,8 +13,6 @@ from leasehold.store.db.documents import document
 
 
 class DeliveryAnswer(Struct, frozen=True):
-    """A person's answer about a delivery in doubt."""
-
     sent: bool
     notification_id: str | None
     principal: str

@@ -24,8 +24,6 @@ _CONFLICT: Final = MESSAGE_STANDS.text()
 
 
 class Claimed(Struct, frozen=True):
-    """What a claim brought."""
-
     leases: list[Lease]
     in_doubt: bool  # an earlier try may have leased tasks without an answer
     wait_us: int | None = None  # until a slot of a limited queue has rested; None if none rests

@@ -13,8 +13,6 @@ from leasehold.store.db.documents import document
 
 
 class JobState(Struct, frozen=True):
-    """A job and its state."""
-
     job_id: int
     key: str
     state: str

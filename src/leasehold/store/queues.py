@@ -13,8 +13,6 @@ EACH: Final = f"/{EACH_BRANCH}"
 
 
 class Queue(Struct, frozen=True):
-    """One queue: its settings and how much it holds."""
-
     name: str
     paused: bool
     capacity: int | None
@@ -42,11 +40,9 @@ class Queues(Noun):
         return [Queue(row[0], bool(row[1]), *row[2:]) for row in self._database.read("queues/list")]
 
     def pause(self, name: str) -> None:
-        """Stop claims from this queue; running tasks continue."""
         self._database.write("queues/pause", queue=name, paused=True)
 
     def resume(self, name: str) -> None:
-        """Let workers claim from this queue again."""
         self._database.write("queues/pause", queue=name, paused=False)
 
     def limit(self, name: str, capacity: int | None, pace_us: int | None = None) -> None:

@@ -58,8 +58,6 @@ class TaskFacts(Struct, frozen=True):
 
 
 class OutcomeFacts(Struct, frozen=True):
-    """How one epoch of a task ended."""
-
     task_id: int
     epoch: int
     fence: int

@@ -24,8 +24,6 @@ class JobRow(Struct, frozen=True):
 
 
 class TaskRow(Struct, frozen=True):
-    """One task of a job with its place, its lease and its end."""
-
     id: int
     parent_id: int | None
     stage: str | None
@@ -59,8 +57,6 @@ class Health(Struct, frozen=True):
 
 
 class Remaining(Struct, frozen=True):
-    """What is left to do for some routes."""
-
     ready: int
     running: int
     due: int
@@ -103,7 +99,6 @@ class Reports(Noun):
         return self._list(TaskRow, "reports/tasks", job=job_id, most=most)
 
     def events(self, job_id: int, after: int = 0, most: int = 1_000) -> list[Event]:
-        """Read a job's journal in order."""
         return self._list(Event, "reports/events", job=job_id, after=after, most=most)
 
     def journal_counts(self, after: int = 0, most: int = 1_000) -> list[JournalCounts]:

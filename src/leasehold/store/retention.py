@@ -25,8 +25,6 @@ class AgedJob(Struct, frozen=True):
 
 
 class Pruned(Struct, frozen=True):
-    """How much was deleted."""
-
     jobs: int = 0
     tasks: int = 0
     events: int = 0

@@ -49,14 +49,12 @@ class Pulse(Struct, frozen=True):
 
 class Workers(Noun):
     def register(self, owner: Owner) -> int:
-        """Add a worker process and return its number."""
         return int(self._database.write("workers/register", **asdict(owner))[0][0])
 
     def register_manual(self, owner: str) -> int:
         return int(self._database.write("workers/register_manual", owner=owner)[0][0])
 
     def deregister(self, workers: Sequence[int]) -> None:
-        """Record that worker processes have ended."""
         self._database.write("workers/deregister", workers=document(workers))
 
     def pulse(self, query: PulseQuery) -> Pulse:

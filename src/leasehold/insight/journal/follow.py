@@ -54,5 +54,4 @@ def plain(line: JournalLine) -> dict[str, Any]:
 
 
 def encode(line: JournalLine) -> bytes:
-    """Return a line of NDJSON: canonical JSON and a line break."""
     return _encoder.encode(plain(line)) + b"\n"

@@ -60,8 +60,6 @@ class AuditEntry(Struct, frozen=True):
 
 
 class Burial(Struct, frozen=True):
-    """One burial of the task, and what was done about it."""
-
     letter: DeadLetter
     actions: list[AuditEntry]
 

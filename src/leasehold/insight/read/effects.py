@@ -63,7 +63,6 @@ def _view(row: EffectRow, running: set[int]) -> EffectView:
 
 
 def state_of(row: EffectRow, *, is_running: bool) -> str:
-    """Return done, failed, intended or in_doubt."""
     if row.result is not None:
         return "done"
     if row.failure is not None:

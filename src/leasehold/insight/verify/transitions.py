@@ -12,8 +12,6 @@ from leasehold.model.journal.record import TaskRecord
 
 
 class TransitionCheck:
-    """Adds up the transitions of a job and its parts."""
-
     def __init__(self) -> None:
         self._balance: defaultdict[str, Counter[str]] = defaultdict(Counter)
 

@@ -39,8 +39,6 @@ class Verification(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 @dataclass(slots=True)
 class _Checks:
-    """The checks that go from task to task of a job."""
-
     rows: RowCheck = field(default_factory=RowCheck)
     effects: EffectCheck = field(default_factory=EffectCheck)
     letters: LetterCheck = field(default_factory=LetterCheck)

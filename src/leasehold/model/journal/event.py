@@ -6,8 +6,6 @@ from msgspec import Struct
 
 
 class Name(StrEnum):
-    """What happened to a task."""
-
     SUBMITTED = "submitted"
     ADVANCED = "advanced"
     CLAIMED = "claimed"

@@ -71,8 +71,6 @@ class TaskLine(_Line, frozen=True, kw_only=True, tag="task"):
 
 
 class EventLine(_Line, frozen=True, kw_only=True, tag="event"):
-    """One line of the journal."""
-
     task: int
     at: int
     name: str
@@ -112,8 +110,6 @@ class OutcomeLine(_Line, frozen=True, kw_only=True, tag="outcome"):
 
 
 class LetterLine(_Line, frozen=True, kw_only=True, tag="letter"):
-    """A dead letter."""
-
     task: int
     epoch: int
     fence: int

@@ -41,8 +41,6 @@ _bound: Final[ContextVar[dict[int, _Binding]]] = ContextVar("leasehold_bound", d
 
 
 class ErrorKind(Enum):
-    """What a driver's error means for its operation."""
-
     RETRY = auto()  # nothing happened: repeat on the same connection
     RECONNECT = auto()  # it may or may not have happened: repeat on a new connection
     FINAL = auto()  # repeating cannot help

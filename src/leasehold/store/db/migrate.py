@@ -14,7 +14,6 @@ FIRST: Final = 8  # the version of 0001_baseline
 
 
 def latest(dialect: str) -> int:
-    """Return the newest schema version this engine knows."""
     return FIRST - 1 + len(statements.migrations(dialect))
 
 

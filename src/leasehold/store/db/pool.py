@@ -43,7 +43,6 @@ class ConnectionPool(Generic[C]):
         self._lock = threading.Lock()
 
     def acquire(self) -> C:
-        """Return an idle connection, or open one, or wait."""
         waiter: Future[C | None] | None = None
         with self._lock:
             self._check_open()

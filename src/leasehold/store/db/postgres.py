@@ -32,8 +32,6 @@ SETTINGS: Final = (
 
 
 class PostgresDialect:
-    """One PostgreSQL database, by its URL."""
-
     name = "postgres"
     single_writer = False
     in_transaction = False

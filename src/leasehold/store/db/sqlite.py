@@ -33,8 +33,6 @@ _BOOT: Final = clock.boot_id()
 
 
 class SqliteDialect:
-    """One SQLite file."""
-
     name = "sqlite"
     single_writer = True
     in_transaction = False

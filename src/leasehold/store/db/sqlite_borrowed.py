@@ -76,8 +76,6 @@ class BorrowedDialect(SqliteDialect):
 
 
 class StandardSession(SqliteSession):
-    """One connection of the standard library's."""
-
     @property
     def usable(self) -> bool:
         try:

@@ -27,8 +27,6 @@ class Anchor(Struct, frozen=True, omit_defaults=True):
 
 
 class Reading(Struct, frozen=True):
-    """The host's clocks at one moment."""
-
     boot: str
     wall: int
     uptime: int
@@ -67,7 +65,6 @@ def make_anchor(anchor: Anchor | None, host: Reading, last: int) -> Anchor:
 
 
 def now(anchor: Anchor, host: Reading) -> int:
-    """Return the time."""
     return anchor.manual if anchor.manual is not None else _anchored(anchor, host)
 
 

@@ -41,8 +41,6 @@ def _bind(place: Path) -> socket.socket:
 
 
 class SocketListener:
-    """Receives hints on its own socket."""
-
     def __init__(self, path: Path) -> None:
         self._place: Path | None = None
         self._socket, self._poke = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -73,7 +71,6 @@ class SocketListener:
             return hints
 
     def close(self) -> None:
-        """Stop listening and remove the socket."""
         if self._place is not None:
             self._place.unlink(missing_ok=True)
             with suppress(OSError):  # other listeners are still there
@@ -83,8 +80,6 @@ class SocketListener:
 
 
 class SocketNotifier:
-    """Sends hints to every listener of a file."""
-
     def __init__(self, path: Path) -> None:
         self._folder = folder_of(path)
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)

@@ -21,12 +21,10 @@ def encoded(folder: str, name: str) -> bytes:
 
 @cache
 def steps(folder: str, name: str) -> tuple[str, ...]:
-    """Return a file's statements one by one; each ends with a semicolon at the end of a line."""
     return sqlfiles.steps(_PACKAGE, f"{folder}/{name}")
 
 
 @cache
 def migrations(dialect: str) -> tuple[str, ...]:
-    """Return the names of the numbered migrations, in order."""
     folder = files(_PACKAGE) / "sql" / dialect / "migrations"
     return tuple(sorted(entry.name.removesuffix(".sql") for entry in folder.iterdir() if entry.name.endswith(".sql")))

@@ -53,7 +53,6 @@ class CoalescingNotifier:
         self._thread.wake()
 
     def close(self) -> None:
-        """Send what is left, then stop."""
         self._thread.close(NOTIFIER_CLOSE_SECONDS)
         self._notifier.close()
 
