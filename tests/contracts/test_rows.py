@@ -22,9 +22,8 @@ from leasehold.contracts import (
     read_rows,
     validate,
 )
-from leasehold.contracts.consumer import Consumer
-from leasehold.contracts.lines import BLOCK_BYTES, ROW_BYTES_MAX, Block, blocks, parse_row
-from leasehold.contracts.validate_blocks import FEW, check_block
+from leasehold.contracts.registry import Consumer
+from leasehold.contracts.validate_blocks import BLOCK_BYTES, FEW, ROW_BYTES_MAX, Block, blocks, check_block, parse_row
 from tests.contracts.samples import NAMES, full, lines
 
 NAME = "paragraph_state_row"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from leasehold.contracts import Diagnostic, FileUnreadable, Reason, RunLayout, check_run
-from leasehold.contracts.lines import BLOCK_BYTES, ROW_BYTES_MAX
+from leasehold.contracts.validate_blocks import BLOCK_BYTES, ROW_BYTES_MAX
 from tests.contracts.samples import ARTIFACTS, changed, full, lines, make_run, write
 
 FILES = tuple(path for path in ARTIFACTS.values() if "*" not in path)

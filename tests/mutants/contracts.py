@@ -36,7 +36,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         "a version may end in a line feed",
-        "contracts/consumer.py",
+        "contracts/registry.py",
         r"\.[0-9]+\Z",
         r"\.[0-9]+$",
         (f"{OF_ROWS}::test_a_version_that_is_none_is_invalid_rather_than_unsupported",),
@@ -78,7 +78,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         "lines are numbered from the last end of the block before",
-        "contracts/lines.py",
+        "contracts/validate_blocks.py",
         'number + text.count(b"\\n") + 1, rest',
         'number + text.count(b"\\n"), rest',
         (f"{OF_ROWS}::test_lines_are_the_same_however_the_bytes_arrive",),

@@ -10,11 +10,13 @@ Checking needs `pip install 'leasehold[contracts]'`; nothing here writes, and no
 """
 
 from leasehold.contracts.contract import Contract
-from leasehold.contracts.diagnostics import Diagnostic, Problem, Reason
-from leasehold.contracts.errors import (
+from leasehold.contracts.diagnostics import (
     ContractInvalid,
     ContractUnknown,
+    Diagnostic,
     FileUnreadable,
+    Problem,
+    Reason,
     RowInvalid,
     RunLayoutMissing,
     ValidatorMissing,

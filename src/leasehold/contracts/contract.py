@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final
 
-from leasehold.contracts.diagnostics import MESSAGE_SHOWN_MAX, Problem, Reason, clipped, json_path
-from leasehold.contracts.errors import ValidatorMissing
+from leasehold.contracts.diagnostics import MESSAGE_SHOWN_MAX, Problem, Reason, ValidatorMissing, clipped, json_path
 
 PROBLEMS_PER_ROW_MAX: Final = 20
 MASK: Final = "the value"

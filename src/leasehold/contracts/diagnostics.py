@@ -1,4 +1,4 @@
-"""Problems and where they are: a closed set of reasons, a problem within a row, a diagnostic with file and line.
+"""Problems and where they are: a closed set of reasons, a problem within a row, a diagnostic with its place; errors.
 
 No value of a row is quoted: it may be long or confidential. Names of fields are, cut to a length.
 """
@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+from leasehold.errors import Misuse
 
 NAME_SHOWN_MAX: Final = 80
 PATH_SHOWN_MAX: Final = 200
@@ -78,3 +80,35 @@ def _step(step: str | int) -> str:
     if isinstance(step, int):
         return f"[{step}]"
     return f".{step}" if _plain.match(step) else f"[{clipped(step)!r}]"
+
+
+class ValidatorMissing(Misuse, code="VALIDATOR_MISSING"):
+    """Rows are checked by jsonschema-rs, which is not installed: pip install 'leasehold[contracts]'."""
+
+
+class ContractUnknown(Misuse, code="CONTRACT_UNKNOWN"):
+    """There is no contract of this name and major version; name one that is published."""
+
+
+class ContractInvalid(Misuse, code="CONTRACT_INVALID"):
+    """A contract is a JSON Schema of draft 2020-12 with an `$id`, whose references lead to files in its folder."""
+
+
+class RunLayoutMissing(Misuse, code="RUN_LAYOUT_MISSING"):
+    """No installed pipeline describes its run folders; install leasehold again, so that its entry points are found."""
+
+
+class RowInvalid(Misuse, code="ROW_INVALID"):
+    """The row breaks its contract; change it, or the contract together with every reader."""
+
+    def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
+        super().__init__(str(diagnostics[0]))
+        self.diagnostics = tuple(diagnostics)
+
+
+class FileUnreadable(Misuse, code="FILE_UNREADABLE"):
+    """The file cannot be read as rows: it is missing, not a regular file, or not to be opened."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.message)
+        self.problem = problem

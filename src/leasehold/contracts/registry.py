@@ -2,26 +2,40 @@
 
 The files of major 1 are in the folder itself, as the runbook has them; those of major N > 1 in `vN/` below it, so that
 two majors can be read during a migration. References are resolved among these files alone.
+
+How rows of one name are read: 1. No `schema_version`: refused. 2. A major version that nobody here reads: refused.
+3. Every `1.x.y` is read by the files of major 1, every `2.x.y` by those of major 2 where there are such. 4. Unknown
+fields are invalid.
 """
 
 import re
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from operator import itemgetter
 from typing import Any, Final, NoReturn
 
 import msgspec
 
 from leasehold.contracts.contract import MASK, Contract, validator_library
-from leasehold.contracts.diagnostics import MESSAGE_SHOWN_MAX, clipped
-from leasehold.contracts.errors import ContractInvalid, ContractUnknown
+from leasehold.contracts.diagnostics import (
+    MESSAGE_SHOWN_MAX,
+    ContractInvalid,
+    ContractUnknown,
+    Problem,
+    Reason,
+    clipped,
+)
 from leasehold.shapes import Shape
 
 _object: Final = Shape[dict[str, Any]](dict[str, Any])
 SUFFIX: Final = ".schema.json"
 SHARED: Final = "defs"
 SCHEMA_BYTES_MAX: Final = 1024 * 1024
+VERSION: Final = "schema_version"
 _major: Final = re.compile(r"v([1-9][0-9]{0,3})\Z")
+_version: Final = re.compile(r"([0-9]+)\.[0-9]+\.[0-9]+\Z")
+_version_of: Final = itemgetter(VERSION)
 
 
 class Registry:
@@ -117,3 +131,43 @@ def _schema(entry: Traversable) -> dict[str, Any]:
 
 def _stay_here(address: str) -> NoReturn:
     raise LookupError(f"{clipped(address)} is not among the contracts, and nothing is fetched")
+
+
+class Consumer:
+    """Reads rows of one name, in every major version that the registry has of it."""
+
+    def __init__(self, registry: Registry, name: str) -> None:
+        self._contracts = {str(major): registry.contract(name, major) for major in registry.majors(name)}
+        if not self._contracts:
+            raise ContractUnknown(f"{name[:80]!r} is not among {', '.join(registry.names())}.")
+
+    def admits(self, rows: list[dict[str, Any]]) -> bool:
+        """Return whether all of these obey the contracts of their versions."""
+        try:
+            contracts = {version: self._contract(version) for version in set(map(_version_of, rows))}
+        except (KeyError, TypeError):  # one has no version, or one that cannot be looked up
+            return False
+        distinct = set(contracts.values())
+        if len(distinct) != 1:
+            return all(self.admits([row for row in rows if contracts[row[VERSION]] == each]) for each in distinct)
+        contract = distinct.pop()
+        return contract is not None and contract.admits(rows)
+
+    def problems(self, row: Any) -> list[Problem]:
+        if not isinstance(row, dict):
+            return [Problem("$", Reason.VALUE_INVALID, "a row is an object")]
+        path = f"$.{VERSION}"
+        if VERSION not in row:
+            return [Problem(path, Reason.SCHEMA_VERSION_MISSING, "without it nobody knows how to read the row")]
+        version = row[VERSION]
+        if not isinstance(version, str) or not _version.match(version):
+            return [Problem(path, Reason.SCHEMA_VERSION_INVALID, "it is MAJOR.MINOR.PATCH, such as 1.0.0")]
+        contract = self._contract(version)
+        if contract is None:
+            read = ", ".join(self._contracts)
+            return [Problem(path, Reason.SCHEMA_VERSION_UNSUPPORTED, f"this reader knows major version {read}")]
+        return [] if contract.admits([row]) else contract.problems(row)
+
+    def _contract(self, version: object) -> Contract | None:
+        major = _version.match(version) if isinstance(version, str) else None
+        return self._contracts.get(major[1]) if major else None

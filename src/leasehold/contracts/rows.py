@@ -5,13 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from leasehold import canonical
-from leasehold.contracts.consumer import Consumer
-from leasehold.contracts.diagnostics import Diagnostic, Problem, Reason, located
-from leasehold.contracts.errors import FileUnreadable, RowInvalid
-from leasehold.contracts.lines import ROW_BYTES_MAX, blocks
-from leasehold.contracts.registry import Registry, published
+from leasehold.contracts.diagnostics import Diagnostic, FileUnreadable, Problem, Reason, RowInvalid, located
+from leasehold.contracts.registry import Consumer, Registry, published
 from leasehold.contracts.safe_open import opened
-from leasehold.contracts.validate_blocks import check_block
+from leasehold.contracts.validate_blocks import ROW_BYTES_MAX, blocks, check_block
 from leasehold.errors import PayloadInvalid, PayloadTooLarge
 
 

@@ -12,13 +12,10 @@ from importlib.metadata import entry_points
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, Protocol
 
-from leasehold.contracts.consumer import Consumer
-from leasehold.contracts.diagnostics import Diagnostic, Problem, located
-from leasehold.contracts.errors import FileUnreadable, RunLayoutMissing
-from leasehold.contracts.lines import ROW_BYTES_MAX, blocks, parse_row
-from leasehold.contracts.registry import Registry, published
+from leasehold.contracts.diagnostics import Diagnostic, FileUnreadable, Problem, RunLayoutMissing, located
+from leasehold.contracts.registry import Consumer, Registry, published
 from leasehold.contracts.safe_open import descended, folder, names, opened, start_of
-from leasehold.contracts.validate_blocks import CheckedBlock, Identity, check_block
+from leasehold.contracts.validate_blocks import ROW_BYTES_MAX, CheckedBlock, Identity, blocks, check_block, parse_row
 
 GROUP: Final = "leasehold.run_layouts"
 PROBLEMS_KEPT: Final = 1_000
@@ -91,17 +88,10 @@ def check_run(
 
 def _layout_of(root: int) -> RunLayout:
     def there(layout: RunLayout) -> int:
-        return sum(_exists(path, root) for path in (*layout.files, *layout.folders))
+        paths = (*layout.files, *layout.folders)
+        return sum(os.access(path, os.F_OK, dir_fd=root, follow_symlinks=False) for path in paths)
 
     return max(published_layouts(), key=there)
-
-
-def _exists(path: str, root: int) -> bool:
-    try:
-        os.stat(path, dir_fd=root, follow_symlinks=False)
-    except OSError:
-        return False
-    return True
 
 
 @dataclass(slots=True)

@@ -12,8 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from leasehold.contracts.diagnostics import Problem, Reason
-from leasehold.contracts.errors import FileUnreadable
+from leasehold.contracts.diagnostics import FileUnreadable, Problem, Reason
 
 Read = Callable[[int], bytes]
 

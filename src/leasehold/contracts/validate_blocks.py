@@ -1,11 +1,14 @@
-"""Checking a block of lines: all at once where nothing is wrong, a few at once, line by line where something may be.
+"""Checking lines within limits: a block at once where nothing is wrong, a few at once, line by line where it may be.
+
+A line of 10 GB is one problem and at most a few megabytes of memory.
 
 The fast way must never admit what the slow way refuses. Where it is in doubt it gives the block to the slow way, which
 alone finds reasons; a block without problems that is checked that way is only slower. A loop over single lines was
 measured at two fifths of this rate (docs/decisions.md).
 """
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from operator import itemgetter
@@ -13,19 +16,85 @@ from typing import Any, Final
 
 import msgspec
 
-from leasehold.contracts.consumer import Consumer
-from leasehold.contracts.diagnostics import Problem, Reason
-from leasehold.contracts.lines import ROW_BYTES_MAX, Block, parse_row
+from leasehold.contracts.diagnostics import MESSAGE_SHOWN_MAX, Problem, Reason, clipped
+from leasehold.contracts.registry import Consumer
 
 Row = dict[str, Any]
 Identity = Mapping[str, str]  # the fields that all rows of a folder have in common, such as the id of their run
 
+ROW_BYTES_MAX: Final = 1024 * 1024
+# Small enough for its rows to stay in the processor's cache while they are decoded, checked and counted.
+BLOCK_BYTES: Final = 64 * 1024
 _decode: Final = msgspec.json.Decoder(dict).decode
+_decode_any: Final = msgspec.json.Decoder().decode
 # So many lines are tried together once a block as a whole was not in order.
 FEW: Final = 16
 _encode: Final = msgspec.json.Encoder().encode
 _BLANKS: Final = (b" ", b"\t", b"\r")
 _BY_NUMBER: Final = (b"\\u0022", b"\\u003a", b"\\u003A")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Whole lines that were read together; `first` is the number of the first of them."""
+
+    first: int
+    text: bytes
+
+    @property
+    def lines(self) -> list[bytes]:
+        """The lines, without their ends. Only a line feed ends one."""
+        return self.text.split(b"\n")
+
+
+def blocks(read: Callable[[int], bytes]) -> Iterator[Block]:
+    """Cut what `read` returns into blocks of whole lines.
+
+    Of a line that is larger than its limit, the rest is dropped: it stays too large, and costs no more memory.
+    """
+    number, tail = 1, b""
+    while piece := read(BLOCK_BYTES):
+        head, end, rest = piece.rpartition(b"\n")
+        if end:
+            text = tail + head
+            yield Block(number, text)
+            number, tail = number + text.count(b"\n") + 1, rest
+        elif len(tail) <= ROW_BYTES_MAX:
+            tail += piece
+    if tail:
+        yield Block(number, tail)
+
+
+class FieldTwice(ValueError):
+    """An object has two fields of one name; readers differ in which of them they use."""
+
+
+def parse_row(line: bytes) -> dict[str, Any] | Problem:
+    """Return the object that a line is, or why it is none."""
+    if len(line) > ROW_BYTES_MAX:
+        return Problem("$", Reason.ROW_TOO_LARGE, f"a row has at most {ROW_BYTES_MAX:,} bytes")
+    if not line.strip():
+        return Problem("$", Reason.JSON_INVALID, "it is empty")
+    try:
+        text = line.decode("utf-8")
+        row = _decode_any(line)
+        json.loads(text, object_pairs_hook=_unique)
+    except UnicodeDecodeError as error:
+        return Problem("$", Reason.ENCODING_INVALID, f"byte {error.start + 1} is not UTF-8")
+    except FieldTwice as error:
+        return Problem("$", Reason.FIELD_DUPLICATE, str(error))
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+        return Problem("$", Reason.JSON_INVALID, clipped(str(error), MESSAGE_SHOWN_MAX))
+    return row if isinstance(row, dict) else Problem("$", Reason.VALUE_INVALID, "a row is an object")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise FieldTwice(f"{clipped(name)!r} stands twice in one object")
+        found[name] = value
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,22 +113,16 @@ def check_block(block: Block, consumer: Consumer, identity: Identity | None = No
     if rows is not None:
         return CheckedBlock(range(block.first, block.first + len(rows)), rows, [], len(rows))
     numbers: list[int] = []
-    sound: list[Row] = []
-    refused: list[tuple[int, Problem]] = []
+    checked = CheckedBlock(numbers, [], [], len(lines))
     for start in range(0, len(lines), FEW):
-        few = lines[start : start + FEW]
-        part = _few(block.first + start, few, consumer, identity)
-        numbers += part.lines
-        sound += part.rows
-        refused += part.refused
-    return CheckedBlock(numbers, sound, refused, len(lines))
-
-
-def _few(first: int, lines: list[bytes], consumer: Consumer, identity: Identity | None) -> CheckedBlock:
-    rows = _at_once(b"\n".join(lines), lines, consumer, identity)
-    if rows is not None:
-        return CheckedBlock(range(first, first + len(rows)), rows, [], len(rows))
-    return _one_by_one(first, lines, consumer, identity)
+        few, first = lines[start : start + FEW], block.first + start
+        rows = _at_once(b"\n".join(few), few, consumer, identity)
+        if rows is None:
+            _one_by_one(first, few, consumer, identity, numbers, checked)
+        else:
+            numbers += range(first, first + len(rows))
+            checked.rows.extend(rows)
+    return checked
 
 
 def _at_once(text: bytes, lines: list[bytes], consumer: Consumer, identity: Identity | None) -> list[Row] | None:
@@ -113,18 +176,21 @@ def _all_of(identity: Identity, rows: list[Row]) -> bool:
         return False
 
 
-def _one_by_one(first: int, lines: list[bytes], consumer: Consumer, identity: Identity | None) -> CheckedBlock:
-    numbers: list[int] = []
-    rows: list[Row] = []
-    refused: list[tuple[int, Problem]] = []
+def _one_by_one(
+    first: int,
+    lines: list[bytes],
+    consumer: Consumer,
+    identity: Identity | None,
+    numbers: list[int],
+    to: CheckedBlock,
+) -> None:
     for number, line in enumerate(lines, first):
         row = parse_row(line)
         problems = [row] if isinstance(row, Problem) else _problems_of(row, consumer, identity)
-        refused += ((number, problem) for problem in problems)
+        to.refused.extend((number, problem) for problem in problems)
         if not isinstance(row, Problem) and not problems:
             numbers.append(number)
-            rows.append(row)
-    return CheckedBlock(numbers, rows, refused, len(lines))
+            to.rows.append(row)
 
 
 def _problems_of(row: Row, consumer: Consumer, identity: Identity | None) -> list[Problem]:
