@@ -89,7 +89,8 @@ def _signs(store: Store, owner: Owner, is_gone: IsGone, wall: Callable[[], int])
     workers = _count_workers(store, owner, is_gone, health.workers)
     yield _server(health, store.database.dialect.name)
     yield check_clock((health.now - host) / clock.SECOND)
-    yield _ok("tasks", _places(health))
+    places = f"{health.waiting} NEW, {health.ready} READY, {health.running} RUNNING"
+    yield _ok("tasks", f"{places}; {health.unsettled} ends that the orchestrator has not seen")
     yield check_workers(workers, health.ready + health.unsettled)
     yield check_letters(*store.deadletters.count())
     expired = None if health.expired_at is None else (health.now - health.expired_at) / clock.SECOND
@@ -172,11 +173,6 @@ def check_letters(waiting: int, escalated: int) -> Finding:
     if escalated:
         advice = "A revival did not help; see `leasehold dead list --state open --escalated`."
     return Finding("dead letters", Grade.WARN, text, advice)
-
-
-def _places(health: Health) -> str:
-    places = f"{health.waiting} NEW, {health.ready} READY, {health.running} RUNNING"
-    return f"{places}; {health.unsettled} ends that the orchestrator has not seen"
 
 
 def _server(health: Health, dialect: str) -> Finding:

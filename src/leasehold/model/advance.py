@@ -71,24 +71,19 @@ def decide(settled: Iterable[SettledTask], dependents: Iterable[Dependent]) -> M
     """Choose what follows a batch of settled tasks for those that wait for them."""
     ends = {end.task_id: end for end in settled}
     moves = Moves()
-    for task_id, rows in _grouped(dependents).items():
-        spoilt = [ends[row.on_task_id] for row in rows if not row.is_part and _failed(ends[row.on_task_id])]
-        if spoilt:
-            moves.cancel.append(Ended(task_id, Status.CANCELLED, _prerequisite_failed(spoilt[0]).text()))
-        else:
-            _count(moves, task_id, rows)
-    return moves
-
-
-def _grouped(dependents: Iterable[Dependent]) -> dict[int, list[Dependent]]:
     grouped: dict[int, list[Dependent]] = {}
     for row in dependents:
         grouped.setdefault(row.task_id, []).append(row)
-    return grouped
-
-
-def _failed(end: SettledTask) -> bool:
-    return end.status != Status.DONE
+    for task_id, rows in grouped.items():
+        prerequisites = (ends[row.on_task_id] for row in rows if not row.is_part)
+        failed = next((end for end in prerequisites if end.status != Status.DONE), None)
+        if failed is None:
+            _count(moves, task_id, rows)
+        else:
+            message = f"stage '{failed.stage}' ended {failed.status}, so this can no longer run"
+            failure = Failure("PREREQUISITE_FAILED", message)
+            moves.cancel.append(Ended(task_id, Status.CANCELLED, failure.text()))
+    return moves
 
 
 def _count(moves: Moves, task_id: int, rows: list[Dependent]) -> None:
@@ -101,10 +96,6 @@ def _count(moves: Moves, task_id: int, rows: list[Dependent]) -> None:
         moves.fan_out.append(task_id)
     else:
         moves.ready.append(task_id)
-
-
-def _prerequisite_failed(end: SettledTask) -> Failure:
-    return Failure("PREREQUISITE_FAILED", f"stage '{end.stage}' ended {end.status}, so this can no longer run")
 
 
 def conclude(task_id: int, tally: Tally | None) -> Ended:

@@ -59,10 +59,7 @@ def check_effect(kind: object) -> str:
 
 
 def check_key(key: object, what: str = "A key") -> str:
-    """Return `key` if it is a text of 1 to 512 characters that both databases can store."""
-    if not isinstance(key, str) or not 1 <= len(key) <= KEY_LENGTH_MAX or _unprintable.search(key):
-        raise OptionInvalid(f"{what} is a text of 1 to {KEY_LENGTH_MAX} characters without NUL; got {str(key)[:80]!r}.")
-    return key
+    return check_text(key, KEY_LENGTH_MAX, what)
 
 
 def check_text(text: object, most: int, what: str) -> str:

@@ -233,7 +233,9 @@ def _revive(session: Session, request: ReviveRequest) -> Revived:
     done = _place(session, letter, request)
     # crash here: placed but not noted
     # The same: the new epoch and its line in the audit trail come together.
-    _add_audit_line(session, request, done)
+    did = {**structs.asdict(done), "queues": sorted(done.queues)}
+    detail = {"did": did, "from_start": request.from_start, "nonce": request.nonce}
+    add_line(session, request.principal, "revive", NOUN, request.letter_id, detail)
     return done
 
 
@@ -244,12 +246,6 @@ def _done_before(session: Session, request: ReviveRequest) -> Revived | None:
         if detail["nonce"] == request.nonce:
             return Revived(**{**detail["did"], "queues": frozenset(detail["did"]["queues"])})
     return None
-
-
-def _add_audit_line(session: Session, request: ReviveRequest, done: Revived) -> None:
-    did = {**structs.asdict(done), "queues": sorted(done.queues)}
-    detail = {"did": did, "from_start": request.from_start, "nonce": request.nonce}
-    add_line(session, request.principal, "revive", NOUN, request.letter_id, detail)
 
 
 def _place(session: Session, letter: LetterRow, request: ReviveRequest) -> Revived:

@@ -7,9 +7,9 @@ lock. What a crash left of a last line is cut off before anything is appended; d
 import fcntl
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
-from types import TracebackType
-from typing import BinaryIO, Final, Self
+from typing import BinaryIO, Final
 
 import msgspec
 from msgspec import Struct
@@ -28,7 +28,7 @@ class Written(Struct, frozen=True):
     raw: bytes
 
 
-class Projection:
+class Projection(AbstractContextManager["Projection"]):
     """An open file. `last` is the number of its last line in the journal, 0 if it has none.
 
     `job_id`: the one job whose lines it holds, None if it holds several or none.
@@ -97,14 +97,7 @@ class Projection:
         # The next writer finds no line break at its end and cuts it off; the journal still has the line.
         os.fsync(self._file.fileno())
 
-    def __enter__(self) -> Self:
-        """Hold the file."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Let it go."""
+    def __exit__(self, *_: object) -> None:
         self._file.close()
 
 

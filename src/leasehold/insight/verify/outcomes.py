@@ -6,7 +6,7 @@ from typing import Any, Final
 from msgspec import UNSET
 
 from leasehold.model.journal.event import Name
-from leasehold.model.journal.fold import Difference
+from leasehold.model.journal.fold import ENDS, Difference
 from leasehold.model.journal.record import EventLine, LetterLine, OutcomeLine, TaskRecord
 from leasehold.model.revival import LetterState
 from leasehold.model.status import Status
@@ -50,10 +50,9 @@ def _ends(events: Sequence[Any], outcomes: Sequence[Any]) -> Iterator[tuple[int,
 
 
 def _ends_it(event: Any, outcome: Any) -> bool:
-    ends = {Name.DONE: Status.DONE, Name.FAILED: Status.ERROR, Name.CANCELLED: Status.CANCELLED}
     if event.name in (Name.RELEASED, Name.RECLAIMED):
         return outcome.status != Status.DONE and bool(event.fence == outcome.fence)
-    return event.name in ends and bool(ends[Name(event.name)] == outcome.status)
+    return bool(ENDS.get(event.name) == outcome.status)
 
 
 def _end_differs(number: int, event: EventLine, outcome: OutcomeLine, letter: LetterLine | None) -> Difference | None:

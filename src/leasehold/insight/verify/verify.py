@@ -87,18 +87,11 @@ def verify_file(path: Path) -> Verification:
         for record in recording.records():
             counts.add(record)
             checks.moves.follow(record)
-            if difference := checks.rows.follow(record) or _check_letters(record, checks):
+            if difference := checks.rows.follow(record) or check_record(record, checks.effects, checks.letters):
                 return _verification(counts, f"before line {recording.line}: {difference}", checks)
         return _verification(counts, checks.rows.end() or checks.moves.end(), checks)
     except RecordDamaged as error:
         return Verification(equal=False, difference=error.detail[:1].lower() + error.detail[1:].rstrip("."))
-
-
-def _check_letters(record: TaskRecord, checks: _Checks) -> str:
-    if difference := check_record(record, checks.effects):
-        return difference
-    found = checks.letters.differ(record)
-    return "" if found is None else _sentence(record, found)
 
 
 def _verification(counts: RecordCounts, difference: str, checks: _Checks) -> Verification:
@@ -131,11 +124,11 @@ def _part_differs(part: StoredTask, record: TaskRecord, state: TaskState) -> Dif
     return _place_differs(part, state) or ends_differ(record) or texts_differ(part) or waits
 
 
-def check_record(record: TaskRecord, effects: EffectCheck) -> str:
-    """Compare a recorded task's events with its outcomes, effects and messages; return the first difference, or ''."""
+def check_record(record: TaskRecord, effects: EffectCheck, letters: LetterCheck | None = None) -> str:
+    """Compare a recorded task's events with what else is recorded of it; return the first difference, or ''."""
     state = compare(record)
     found = state if isinstance(state, Difference) else ends_differ(record)
-    found = found or effects.differ(record) or messages_differ(record)
+    found = found or effects.differ(record) or messages_differ(record) or (letters.differ(record) if letters else None)
     return "" if found is None else _sentence(record, found)
 
 

@@ -53,7 +53,10 @@ def trouble_of(error: BaseException, redact: Redactor) -> str:
 
 
 def _reported(error: BaseException) -> Iterator[tuple[str, Any]]:
-    yield from _http(error)
+    response = response_of(error)
+    if response is not None:
+        yield "http_status", response.status
+        yield "request_id", response.request_id
     yield from _place(error)
     names = names_of(error)
     if "smtplib.SMTPException" in names:
@@ -64,13 +67,6 @@ def _reported(error: BaseException) -> Iterator[tuple[str, Any]]:
         yield from _exit(whole_number(read_attribute(error, "returncode")))
     if isinstance(error, OSError) and type(error).__module__ in SYSTEM:
         yield "errno", error.errno
-
-
-def _http(error: BaseException) -> Iterator[tuple[str, Any]]:
-    response = response_of(error)
-    if response is not None:
-        yield "http_status", response.status
-        yield "request_id", response.request_id
 
 
 def _place(error: BaseException) -> Iterator[tuple[str, Any]]:

@@ -20,6 +20,7 @@ LEASE: Final = "lease"
 OUTCOME: Final = "outcome"
 NOWHERE: Final = "nowhere"
 BEGUN: Final = frozenset({WAITING, READY})
+ENDS: Final[dict[str, str]] = {Name.DONE: Status.DONE, Name.FAILED: Status.ERROR, Name.CANCELLED: Status.CANCELLED}
 
 
 class Difference(Struct, frozen=True):
@@ -140,11 +141,10 @@ def _begin_epoch(state: TaskState, event: EventLine) -> None:
 
 def _end_unrun(state: TaskState, event: EventLine) -> None:
     """An end without an attempt: all parts have ended, it can no longer run, or it was cancelled."""
-    ends = {Name.DONE: Status.DONE, Name.FAILED: Status.ERROR, Name.CANCELLED: Status.CANCELLED}
-    if event.name not in ends:
+    if event.name not in ENDS:
         raise _Differs("its name", "one of the journal's", event.name)
     _stand(state, event, WAITING, *((READY,) if event.name == Name.CANCELLED else ()))
-    state.end(ends[Name(event.name)], event, event.detail)
+    state.end(ENDS[event.name], event, event.detail)
 
 
 def _end_attempt(state: TaskState, event: EventLine) -> None:
@@ -158,12 +158,8 @@ def _end_attempt(state: TaskState, event: EventLine) -> None:
             state.move(WAITING)
             delay = _fact(event, "delay_us")
             state.due_at = event.at + delay if isinstance(delay, int) else None
-        case Name.DONE:
-            state.end(Status.DONE, event, UNSET)
-        case Name.FAILED:
-            state.end(Status.ERROR, event, event.detail)
-        case Name.CANCELLED:
-            state.end(Status.CANCELLED, event, event.detail)
+        case Name.DONE | Name.FAILED | Name.CANCELLED:
+            state.end(ENDS[event.name], event, UNSET if event.name == Name.DONE else event.detail)
         case Name.RELEASED | Name.RECLAIMED:
             _reclaim(state, event)
         case _:

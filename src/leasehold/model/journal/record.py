@@ -20,6 +20,7 @@ from leasehold.shapes import Shape
 FORMAT: Final = "leasehold-record"
 VERSION: Final = 1
 GENESIS: Final = "0" * 64
+PARTS: Final = ("tasks", "events", "effects", "outcomes", "letters", "deliveries")
 NOT_PORTABLE: Final = ("letter", "stack")  # a number of one database; paths of one machine
 
 _encoder: Final = msgspec.json.Encoder(order="sorted")
@@ -172,31 +173,23 @@ class TaskRecord:
 
     def add(self, line: Line) -> None:
         """Add the next line; `RecordDamaged` if it does not belong here."""
-        match line:
-            case EventLine() if not (self.effects or self.outcomes or self.letters or self.deliveries):
-                self.events.append(line)
-            case EffectLine() if not (self.outcomes or self.letters or self.deliveries):
-                self.effects.append(line)
-            case OutcomeLine() if not (self.letters or self.deliveries):
-                self.outcomes.append(line)
-            case LetterLine() if not self.deliveries:
-                self.letters.append(line)
-            case DeliveryLine():
-                self.deliveries.append(line)
-            case _:
-                raise RecordDamaged("It stands in the wrong place.")
+        kinds: list[type] = [EventLine, EffectLine, OutcomeLine, LetterLine, DeliveryLine]
+        lists: list[list[Any]] = [self.events, self.effects, self.outcomes, self.letters, self.deliveries]
+        if type(line) not in kinds or any(lists[kinds.index(type(line)) + 1 :]):
+            raise RecordDamaged("It stands in the wrong place.")
+        lists[kinds.index(type(line))].append(line)
 
 
 class RecordCounts:
     """Counts the lines of a record, and chains its events."""
 
     def __init__(self) -> None:
-        self._counts = dict.fromkeys(("tasks", "events", "effects", "outcomes", "letters", "deliveries"), 0)
+        self._counts = dict.fromkeys(PARTS, 0)
         self._head = GENESIS
 
     def add(self, record: TaskRecord) -> None:
         self._counts["tasks"] += 1
-        for name in ("events", "effects", "outcomes", "letters", "deliveries"):
+        for name in PARTS[1:]:
             self._counts[name] += len(getattr(record, name))
         for event in record.events:
             self._head = _link(self._head, _encoder.encode(to_builtins(event)))

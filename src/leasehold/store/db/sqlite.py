@@ -241,7 +241,7 @@ class SqliteSession:
         return isinstance(error, apsw.BusyError)
 
     def _host(self) -> sqlite_clock.Reading:
-        return sqlite_clock.read_host(_BOOT)
+        return sqlite_clock.Reading(_BOOT, clock.wall(), clock.uptime())
 
     def _set_time(self, *, write: bool) -> None:
         host = self._host()

@@ -35,10 +35,6 @@ class Reading(Struct, frozen=True):
 _anchor: Final = Shape[Anchor](Anchor)
 
 
-def read_host(boot: str) -> Reading:
-    return Reading(boot, clock.wall(), clock.uptime())
-
-
 def decode(text: str) -> Anchor:
     return _anchor.decode(text)
 
