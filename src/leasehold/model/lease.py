@@ -37,11 +37,16 @@ class Lease(Struct, frozen=True):
         return self.kind if self.stage is None else f"{self.kind}/{self.stage}"
 
 
-class Settlement(Struct, frozen=True, omit_defaults=True):
-    """How one attempt ended, ready to be written. Lands only while its lease stands."""
+class LeaseKey(Struct, frozen=True):
+    """The identity of a lease."""
 
     task_id: int
     fence: int
+
+
+class Settlement(LeaseKey, frozen=True, omit_defaults=True):
+    """How one attempt ended, ready to be written. Lands only while its lease stands."""
+
     status: Ending
     output: str | None = None
     failure: str | None = None
@@ -56,52 +61,40 @@ class Settlement(Struct, frozen=True, omit_defaults=True):
         return len(self.output or "") + len(self.failure or "") + messages
 
 
-class Settled(Struct, frozen=True):
+class Settled(LeaseKey, frozen=True):
     """The store's answer to one settlement: what was recorded, and whether somebody waits for it."""
 
-    task_id: int
-    fence: int
     status: str
     has_dependents: bool
 
 
-class Renewal(Struct, frozen=True):
-    task_id: int
-    fence: int
+class Renewal(LeaseKey, frozen=True):
     lease_ms: int
 
 
-class Renewed(Struct, frozen=True):
+class Renewed(LeaseKey, frozen=True):
     """The store's answer to a lease that stands; `cancel_reason` is set when the task shall stop.
 
     `extended` is false where another transaction holds the lease at this moment: ask again.
     """
 
-    task_id: int
-    fence: int
     cancel_reason: str | None
     extended: bool = True
 
 
-class Progress(Struct, frozen=True):
+class Progress(LeaseKey, frozen=True):
     """How far one attempt has come, as the handler reported it (canonical JSON)."""
 
-    task_id: int
-    fence: int
     progress: str
 
 
-class Reclaim(Struct, frozen=True):
+class Reclaim(LeaseKey, frozen=True):
     """One lease to reclaim: it expired, its owner is gone, or its holder releases it unstarted."""
 
-    task_id: int
-    fence: int
     why: Literal["expired", "owner gone", "released"]
 
 
-class Reclaimed(Struct, frozen=True):
-    task_id: int
-    fence: int
+class Reclaimed(LeaseKey, frozen=True):
     queue: str
     status: str
 

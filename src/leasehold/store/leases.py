@@ -8,14 +8,14 @@ from msgspec import Struct
 
 from leasehold.model.failure.failure import ATTEMPTS_SPENT, MESSAGE_STANDS, WORKER_LOST
 from leasehold.model.lanes import Lane
-from leasehold.model.lease import Lease, Progress, Reclaim, Reclaimed, Renewal, Renewed, Settled, Settlement
+from leasehold.model.lease import Lease, LeaseKey, Progress, Reclaim, Reclaimed, Renewal, Renewed, Settled, Settlement
 from leasehold.model.limits import PRIORITY_MAX, PRIORITY_MIN, RENEW_MAX, SWEEP_MAX
 from leasehold.model.names import family_of
 from leasehold.model.outbox import without_conflicts
 from leasehold.store.db.database import Noun, Row, Session
 from leasehold.store.db.documents import document
 
-T = TypeVar("T", Settlement, Renewal, Progress, Reclaim)
+T = TypeVar("T", bound=LeaseKey)
 Free = Callable[[], int]
 
 _LOST: Final = WORKER_LOST.text()
