@@ -149,4 +149,4 @@ OPEN = {"state": "open", "error_class": "PERMANENT", "job_status": "ERROR", "evi
     ],
 )
 def test_a_letter_is_refused_for_one_reason_at_a_time(changes, error):
-    assert type(refusal(Case(letter_id=7, **(OPEN | changes)))) is error
+    assert type(refusal(Case(letter_id=7, task_id=1, epoch=1, **(OPEN | changes)))) is error

@@ -34,6 +34,8 @@ class Case(Struct, frozen=True):
     job_status: str | None
     evidenced: bool
     unanswered: int
+    task_id: int
+    epoch: int
 
 
 def refusal(case: Case) -> errors.LeaseholdError | None:
@@ -110,6 +112,14 @@ class JobTasks:
             member = self.member(member.parent_id)
             found.append(member)
         return found
+
+
+def moves_of(job: JobTasks, case: Case, *, from_start: bool) -> list[RevivalMove]:
+    """Plan the revival of a letter; `LetterRevived` if its task is no longer as it was buried."""
+    subject = job.member(case.task_id)
+    if (subject.status, subject.epoch) != (Status.ERROR, case.epoch):
+        raise errors.LetterRevived(f"The task of letter {case.letter_id} has moved on since.")
+    return restart(job) if from_start else revive(job, case.task_id)
 
 
 def revive(job: JobTasks, task_id: int) -> list[RevivalMove]:

@@ -18,6 +18,7 @@ from leasehold.model.failure.failure import Failure
 from leasehold.model.limits import PAGE_MAX
 from leasehold.model.revival import Case, JobTask, JobTasks, LetterState, Need, RevivalMove
 from leasehold.model.status import Status
+from leasehold.shapes import from_fields
 from leasehold.store.audit import AuditLine, add_line
 from leasehold.store.db.database import Noun, Row, Session
 from leasehold.store.db.documents import document
@@ -52,7 +53,7 @@ class LetterRow(Struct, frozen=True):
     @property
     def case(self) -> Case:
         """The facts that decide whether it may be revived."""
-        return Case(self.id, self.state, self.error_class, self.job_status, self.evidenced, self.unanswered)
+        return from_fields(Case, self, letter_id=self.id)
 
 
 class DeadLetterSource(Struct, frozen=True):
@@ -138,24 +139,18 @@ class DeadLetters(Noun):
 
         def work(session: Session) -> None:
             letter = _read(session, letter_id)
-            failure = DID_NOT_HAPPEN if result is None else None
-            known = {"letter": letter_id, "job": letter.job_id, "key": key, "result": result, "failure": failure}
-            if not session.run("deadletters/answer_effect", **known):
+            if not _answer(session, "deadletters/answer_effect", key, result, letter=letter_id, job=letter.job_id):
                 raise errors.EffectSettled(f"Letter {letter_id} is {letter.state}; the effect is {key[:16]}.")
-            detail = {"effect": key, "happened": result is not None}
-            add_line(session, principal, "answer", NOUN, letter_id, detail)
+            add_line(session, principal, "answer", NOUN, letter_id, {"effect": key, "happened": result is not None})
 
         self._database.transact(work)
 
     def answer_cancelled(self, job_id: int, key: str, principal: str, result: str | None) -> None:
         def work(session: Session) -> None:
-            failure = DID_NOT_HAPPEN if result is None else None
-            if not session.run("deadletters/close_effect", job=job_id, key=key, result=result, failure=failure):
-                raise errors.EffectSettled(
-                    f"Job {job_id} was not cancelled, or is still stopping; the effect is {key[:16]}."
-                )
-            detail = {"effect": key, "happened": result is not None}
-            add_line(session, principal, "answer", "job", job_id, detail)
+            if not _answer(session, "deadletters/close_effect", key, result, job=job_id):
+                problem = f"Job {job_id} was not cancelled, or is still stopping"
+                raise errors.EffectSettled(f"{problem}; the effect is {key[:16]}.")
+            add_line(session, principal, "answer", "job", job_id, {"effect": key, "happened": result is not None})
 
         self._database.transact(work)
 
@@ -193,6 +188,11 @@ def _source(rows: Sequence[Row], letter_id: int) -> DeadLetterSource:
 
 def _read(session: Session, letter_id: int) -> LetterRow:
     return _source(session.run("deadletters/get", letter=letter_id), letter_id).letter
+
+
+def _answer(session: Session, statement: str, key: str, result: str | None, **where: int) -> bool:
+    failure = DID_NOT_HAPPEN if result is None else None
+    return bool(session.run(statement, key=key, result=result, failure=failure, **where))
 
 
 def _check_resolvable(letter: LetterRow) -> None:
@@ -252,9 +252,7 @@ def _place(session: Session, letter: LetterRow, request: ReviveRequest) -> Reviv
     session.run("deadletters/revive_hold", job=letter.job_id)
     job = _scope(session, letter)
     subject = job.member(letter.task_id)
-    if (subject.status, subject.epoch) != (Status.ERROR, letter.epoch):
-        raise errors.LetterRevived(f"The task of letter {letter.id} has moved on since.")
-    moves = revival.restart(job) if request.from_start else revival.revive(job, letter.task_id)
+    moves = revival.moves_of(job, letter.case, from_start=request.from_start)
     detail = {"letter": letter.id, "principal": request.principal}
     if request.from_start:
         session.run("deadletters/revive_supersede", job=letter.job_id, detail=canonical.encode(detail))

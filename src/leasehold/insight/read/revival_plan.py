@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from msgspec import Struct, to_builtins
 
-from leasehold.errors import LeaseholdError, LetterRevived
+from leasehold.errors import LeaseholdError
 from leasehold.insight.read.effects import rows_of
 from leasehold.model import revival
 from leasehold.model.revival import JobTask, JobTasks, LetterState, RevivalMove
@@ -97,16 +97,9 @@ def _outcome(letter: LetterRow, job: JobTasks, *, from_start: bool) -> tuple[lis
     if letter.state != LetterState.OPEN:
         return [], refused
     try:
-        return _moves(letter, job, from_start=from_start), refused
+        return revival.moves_of(job, letter.case, from_start=from_start), refused
     except LeaseholdError as error:
         return [], refused or error
-
-
-def _moves(letter: LetterRow, job: JobTasks, *, from_start: bool) -> list[RevivalMove]:
-    subject = job.member(letter.task_id)
-    if (subject.status, subject.epoch) != (Status.ERROR, letter.epoch):
-        raise LetterRevived(f"The task of letter {letter.id} has moved on since.")
-    return revival.restart(job) if from_start else revival.revive(job, letter.task_id)
 
 
 def _stages(
