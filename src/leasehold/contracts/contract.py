@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Final
 
 from leasehold.contracts.diagnostics import MESSAGE_SHOWN_MAX, Problem, Reason, ValidatorMissing, clipped, json_path
@@ -30,13 +30,10 @@ class Contract:
     def problems(self, row: Any) -> list[Problem]:
         """Return what is wrong with a row, the first few; an empty list if nothing is."""
         try:
-            return list(islice(self._problems(row), PROBLEMS_PER_ROW_MAX))
+            found = chain.from_iterable(map(_problems_of, self.validator.iter_errors(row)))
+            return list(islice(found, PROBLEMS_PER_ROW_MAX))
         except ValueError as error:
             return [Problem("$", Reason.VALUE_INVALID, clipped(f"it cannot be checked: {error}", MESSAGE_SHOWN_MAX))]
-
-    def _problems(self, row: Any) -> Iterator[Problem]:
-        for error in self.validator.iter_errors(row):
-            yield from _problems_of(error)
 
 
 def validator_library() -> Any:

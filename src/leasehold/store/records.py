@@ -138,11 +138,6 @@ def _tasks(session: Session, job_id: int) -> Iterator[StoredTask]:
         trunk, fan, part = tasks[-1].trunk, tasks[-1].fan, tasks[-1].part
 
 
-def _orphan(session: Session, job_id: int) -> str:
-    rows = session.run("records/orphans", job=job_id)
-    return f"there is {rows[0][1]} of a task (id {rows[0][0]}) that is missing" if rows else ""
-
-
 def _with_rows(session: Session, job_id: int, tasks: Sequence[TaskFacts], *, is_first: bool) -> Iterator[StoredTask]:
     ids = document([task.id for task in tasks])
     after = _by_task(session.run("records/needs", tasks=ids), lambda row: row[1])
@@ -153,7 +148,8 @@ def _with_rows(session: Session, job_id: int, tasks: Sequence[TaskFacts], *, is_
     deliveries = _by_task(session.run("records/deliveries", tasks=ids), lambda row: DeliveryRow(*row), column=1)
     marks = _by_task(session.run("records/marks", tasks=ids), lambda row: (row[1], row[2]))
     outbox = _outbox(session, events.values(), deliveries.values())
-    orphan = _orphan(session, job_id) if is_first else ""
+    lost = session.run("records/orphans", job=job_id) if is_first else []
+    orphan = f"there is {lost[0][1]} of a task (id {lost[0][0]}) that is missing" if lost else ""
     states: dict[str, str] = dict(session.run("records/states", job=job_id)) if is_first else {}
     for task in tasks:
         yield StoredTask(

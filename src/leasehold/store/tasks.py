@@ -10,7 +10,7 @@ from leasehold.model.limits import GROUP_BYTES_MAX, SUBMIT_MAX
 from leasehold.model.task import Child, Submission, Submitted
 from leasehold.shapes import Shape
 from leasehold.store.db import copy
-from leasehold.store.db.database import Noun, Row, Session
+from leasehold.store.db.database import Noun, Session
 from leasehold.store.db.documents import document, with_terms
 
 CANCEL_PASSES = 100
@@ -92,18 +92,17 @@ def _submit_all(session: Session, submissions: Sequence[Submission]) -> list[Sub
 
 def _add(session: Session, batch: Sequence[Submission], answers: dict[tuple[str, str], Submitted]) -> None:
     is_one = len(batch) == 1 and not (batch[0].delay_us or batch[0].unmet)
-    rows = _add_one(session, batch[0]) if is_one else session.run("tasks/submit", jobs=with_terms(batch))
+    if is_one:
+        one, terms = batch[0], structs.asdict(batch[0].terms)
+        fields = {"kind": one.kind, "key": one.key, "payload": one.payload, "priority": one.priority}
+        rows = session.run("tasks/submit_one", **fields, **terms)
+    else:
+        rows = session.run("tasks/submit", jobs=with_terms(batch))
     new = {(kind, key): task_id for task_id, kind, key in rows}
     for one in batch:
         if (one.kind, one.key) in new:
-            answers.setdefault((one.kind, one.key), _created(one, new[one.kind, one.key]))
-
-
-def _add_one(session: Session, one: Submission) -> list[Row]:
-    terms = structs.asdict(one.terms)
-    return session.run(
-        "tasks/submit_one", kind=one.kind, key=one.key, payload=one.payload, priority=one.priority, **terms
-    )
+            submitted = Submitted(new[one.kind, one.key], one.kind, one.key, one.payload, created=True)
+            answers.setdefault((one.kind, one.key), submitted)
 
 
 def _batches(submissions: Sequence[Submission]) -> Iterator[list[Submission]]:
@@ -127,10 +126,6 @@ def _in_order(submissions: Sequence[Submission], answers: dict[tuple[str, str], 
         if answer.created:  # the same key again in this batch is then an existing job
             answers[one.kind, one.key] = Submitted(answer.id, one.kind, one.key, one.payload, created=False)
     return found
-
-
-def _created(one: Submission, task_id: int) -> Submitted:
-    return Submitted(task_id, one.kind, one.key, one.payload, created=True)
 
 
 def _existing(session: Session, wanted: Iterable[Submission]) -> dict[tuple[str, str], Submitted]:

@@ -4,7 +4,7 @@ Lines of jobs that were pruned cannot be compared. Every other line must be ther
 """
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import islice
 
 from leasehold.errors import ProjectionDamaged, ProjectionForeign
@@ -21,14 +21,10 @@ def compare(store: Store, job_id: int | None, file: Projection) -> None:
         raise ProjectionForeign(f"{file.path} ends with id {file.last}, which this database has not reached.")
     comparison = _Comparison(store, job_id, file)
     after = 0
-    for page in _pages(file.lines()):
+    lines = file.lines()
+    while page := list(islice(lines, PAGE_MAX)):
         comparison.page(page, store.journal.follow(job_id, after, page[-1].id))
         after = page[-1].id
-
-
-def _pages(lines: Iterator[Written]) -> Iterator[list[Written]]:
-    while page := list(islice(lines, PAGE_MAX)):
-        yield page
 
 
 class _Comparison:

@@ -9,7 +9,6 @@ from leasehold import canonical, clock
 from leasehold.model.outbox import DeliveryRow, DeliveryStatus
 from leasehold.shapes import from_fields
 from leasehold.store import Store
-from leasehold.store.audit import AuditLine
 from leasehold.store.deliveries import Backlog
 
 LATE_SECONDS: Final = 60.0
@@ -67,12 +66,11 @@ def listing(
 
 def actions(store: Store, delivery_id: int) -> list[dict[str, Any]]:
     """Read the audit trail of a delivery, oldest first: `answer` and `reconcile`."""
-    return [_action(line) for line in store.audit.list("delivery", delivery_id)]
-
-
-def _action(line: AuditLine) -> dict[str, Any]:
-    at, detail = clock.moment(line.at).isoformat(), canonical.decode(line.detail)
-    return {"at": at, "principal": line.principal, "action": line.action, **detail}
+    lines = [(clock.moment(line.at).isoformat(), line) for line in store.audit.list("delivery", delivery_id)]
+    return [
+        {"at": at, "principal": line.principal, "action": line.action, **canonical.decode(line.detail)}
+        for at, line in lines
+    ]
 
 
 def unserved(backlog: Backlog) -> float | None:

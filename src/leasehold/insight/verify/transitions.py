@@ -24,7 +24,10 @@ class TransitionCheck:
 
     def end(self) -> str:
         """Return the first subject whose transitions do not follow one another, or ''."""
-        return next((broken for subject in self._balance if (broken := self._broken(subject))), "")
+        for subject, balance in self._balance.items():
+            if sorted(count for count in balance.values() if count) not in ([], [-1, 1]):
+                return f"the moves to {_named(subject)} do not follow one another"
+        return ""
 
     def compare(self, states: Mapping[str, str]) -> str:
         """Return the first subject whose state is not where its transitions lead, or ''."""
@@ -34,10 +37,6 @@ class TransitionCheck:
             if found not in lead:
                 return f"{_named(subject)} should be {' or '.join(lead) or 'missing'} and is {found}"
         return ""
-
-    def _broken(self, subject: str) -> str:
-        ends = sorted(count for count in self._balance[subject].values() if count)
-        return "" if ends in ([], [-1, 1]) else f"the moves to {_named(subject)} do not follow one another"
 
     def _lead(self, subject: str) -> list[str]:
         """Where the transitions end: in one state, or, after a circle, in one of its states."""

@@ -10,7 +10,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from leasehold import canonical
-from leasehold.model.failure.classify import Classification, classify_error
+from leasehold.model.failure.classify import classify_error
 from leasehold.model.failure.facts import Facts, facts_of, trouble_of
 from leasehold.model.failure.rules import Rule
 from leasehold.model.failure.verdict import pause
@@ -63,18 +63,14 @@ def classify(
     classification, troubles = classify_error(error, rules, now)
     found = classification.verdict
     words = describe(error, redact)
+    context = facts_of(classification.about, redact)
+    if troubles:
+        context["rule_error"] = trouble_of(troubles[0], redact)
     return Failure(
         found.error_class,
         words.message,
         retryable=found.retryable,
         retry_after=pause(found.retry_after) if found.retryable else 0.0,
         stack=words.stack,
-        context=_context(classification, troubles, redact),
+        context=context,
     )
-
-
-def _context(classification: Classification, troubles: list[BaseException], redact: Redactor) -> Facts:
-    found = facts_of(classification.about, redact)
-    if troubles:
-        found["rule_error"] = trouble_of(troubles[0], redact)
-    return found

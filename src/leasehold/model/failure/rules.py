@@ -41,22 +41,18 @@ def _refused(failures: object) -> OptionInvalid:
 
 
 def _by_type(given: Mapping[Any, str | Verdict]) -> Rule:
-    table = {_check_type(kind): _check_verdict(value) for kind, value in given.items()}
+    for kind in given:
+        if not isinstance(kind, type) or not issubclass(kind, BaseException):
+            raise OptionInvalid(f"failures maps types of exceptions; got {str(kind)[:80]!r}.")
+    table = {
+        kind: value if isinstance(value, Verdict) else verdict(check_error_class(value))
+        for kind, value in given.items()
+    }
 
     def rule(error: BaseException) -> Verdict | None:
         return next((table[kind] for kind in type(error).__mro__ if kind in table), None)
 
     return rule
-
-
-def _check_type(kind: object) -> type[BaseException]:
-    if isinstance(kind, type) and issubclass(kind, BaseException):
-        return kind
-    raise OptionInvalid(f"failures maps types of exceptions; got {str(kind)[:80]!r}.")
-
-
-def _check_verdict(given: object) -> Verdict:
-    return given if isinstance(given, Verdict) else verdict(check_error_class(given))
 
 
 def consult(rules: Iterable[Rule], error: BaseException, troubles: list[BaseException]) -> Verdict | None:
