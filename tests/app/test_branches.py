@@ -18,7 +18,7 @@ from leasehold.store import open_store
 from leasehold.testing import Clock, drain
 from tests.support.db import check_journal, check_places, rows
 from tests.support.manual_leases import claim, enrol
-from tests.support.processes.local_worker import plan_of, working
+from tests.support.processes.local_worker import plan_of, run_worker
 from tests.support.wait import until
 
 ROUTES = '["fetch"]'
@@ -84,7 +84,7 @@ def test_s11_each_branch_has_the_limit_for_itself_over_several_workers(app, url)
     app.queues.limit("web/*", 2)
     app.queues.limit("web/slow", 1)
     jobs = submit(app, kind, ["slow", "quick", "other"] * 30)
-    with working(url, kind), working(url, kind):
+    with run_worker(url, kind), run_worker(url, kind):
         until(lambda: all(job.status == "DONE" for job in jobs))
     assert floor.most["slow"] == 1
     assert floor.most["quick"] <= 2
@@ -104,7 +104,7 @@ def test_l3_a_branch_that_is_full_keeps_no_other_waiting(app, url):
     app.queues.limit("web/*", 1)
     stuck = submit(app, fetch, ["stuck"] * 20)
     others = submit(app, fetch, [f"host{number % 7}" for number in range(50)])
-    with working(url, fetch):
+    with run_worker(url, fetch):
         try:
             until(lambda: all(job.status == "DONE" for job in others))
             assert Counter(job.status for job in stuck) == {"RUNNING": 1, "READY": 19}
@@ -260,7 +260,7 @@ def test_what_runs_is_listed_with_how_far_it_has_come(app, url):
 
     fetch.submit({"host": "a"}, branch="a", key="a")
     fetch.submit({"host": "b"}, key="b")
-    with working(url, fetch):
+    with run_worker(url, fetch):
         try:
             until(lambda: sum(one.progress is not None for one in app.queues.running("web")) == 2)
             found = {one.key: one.progress for one in app.queues.running("web")}

@@ -8,7 +8,7 @@ from leasehold.insight.read import effects
 from leasehold.insight.verify.verify import verify_file
 from leasehold.testing import Clock
 from tests.support.db import rows
-from tests.support.processes.local_worker import working
+from tests.support.processes.local_worker import run_worker
 from tests.support.wait import until
 
 DAY = 24 * 3600
@@ -40,7 +40,7 @@ class Film:
 
     def call_off(self, url):
         """Have the first stage fail, cancel the job, and return the letter that is left."""
-        with working(url, self.film):
+        with run_worker(url, self.film):
             (letter,) = until(self.app.deadletters.list)
             self.job.cancel("nobody wants it")
             until(lambda: self.job.status == "CANCELLED")

@@ -11,7 +11,7 @@ import leasehold
 from leasehold import KeyConflict, Leasehold, LeaseholdError, Retry, Status
 from leasehold.errors import JobUnknown, KindUnknown, OptionInvalid, WaitTimeout
 from tests.support.db import check_journal, check_places, rows
-from tests.support.processes.local_worker import working
+from tests.support.processes.local_worker import run_worker
 from tests.support.wait import until
 
 
@@ -153,7 +153,7 @@ def test_waiting_for_a_job_ends_with_it_or_with_a_timeout(app, url):
         return "through"
 
     job = held.submit()
-    with working(url, held):
+    with run_worker(url, held):
         with pytest.raises(WaitTimeout) as waited:
             job.wait(timeout=0.1)
         assert waited.value.code == "WAIT_TIMEOUT"

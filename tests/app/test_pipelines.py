@@ -7,7 +7,7 @@ import pytest
 from leasehold import Permanent, Retry, Transient
 from leasehold.errors import ArgumentsInvalid, GraphInvalid, KindTaken, KindUnknown
 from tests.support.db import check_journal, check_places, names, rows
-from tests.support.processes.local_worker import working
+from tests.support.processes.local_worker import run_worker
 from tests.support.wait import until
 
 
@@ -192,7 +192,7 @@ def test_a_cancelled_pipeline_ends_with_all_its_tasks_and_the_cancel_comes_first
     def audio(): ...
 
     job = film.submit()
-    with working(url, film):
+    with run_worker(url, film):
         assert started.wait(60)
         app.cancel(job, reason="the customer left")
         assert stopped.wait(60)

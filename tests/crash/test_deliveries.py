@@ -1,4 +1,4 @@
-"""Relays really killed at each place, and many at once: a letter goes out once, or a person is asked."""
+"""Relays really killed at each place, and many at once: a message goes out once, or a person is asked."""
 
 import random
 from collections import Counter
@@ -44,7 +44,7 @@ def mail_url(server):
     return f"smtp://127.0.0.1:{server.port}/?from=robot@example.org"
 
 
-def test_s14_a_letter_that_was_claimed_but_not_sent_is_looked_up_and_sent_once(app, workers, folder):
+def test_s14_a_message_that_was_claimed_but_not_sent_is_looked_up_and_sent_once(app, workers, folder):
     left, healed = crash_and_heal(app, workers, "claimed but not sent", f"folder:{folder}")
     assert (left.status, left.notified_at, left.attempts) == ("sending", None, 1)
     assert (healed.status, healed.attempts) == ("sent", 2)
@@ -52,7 +52,7 @@ def test_s14_a_letter_that_was_claimed_but_not_sent_is_looked_up_and_sent_once(a
     assert len(fields(folder)) == 1
 
 
-def test_s14_a_letter_that_was_sent_but_not_marked_is_found_and_not_sent_again(app, workers, folder):
+def test_s14_a_message_that_was_sent_but_not_marked_is_found_and_not_sent_again(app, workers, folder):
     """The first row of the failure matrix: looked up, then backfilled without resending."""
     left, healed = crash_and_heal(app, workers, "sent but not marked", f"folder:{folder}")
     assert (left.status, left.notified_at, left.notification_id) == ("sending", None, None)
@@ -62,7 +62,7 @@ def test_s14_a_letter_that_was_sent_but_not_marked_is_found_and_not_sent_again(a
     assert len(fields(folder)) == 1
 
 
-def test_s14_a_letter_that_was_marked_but_not_logged_is_never_touched_again(app, workers, folder):
+def test_s14_a_message_that_was_marked_but_not_logged_is_never_touched_again(app, workers, folder):
     left, healed = crash_and_heal(app, workers, "marked but not logged", f"folder:{folder}")
     assert left.status == "sent"
     assert left == healed
@@ -81,7 +81,7 @@ def test_s14_a_mail_whose_relay_died_waits_for_a_person_since_no_server_can_be_a
         assert len(server.bodies) == 1
 
 
-def test_s14_two_relay_processes_on_many_rows_send_each_letter_once(app, workers, folder):
+def test_s14_two_relay_processes_on_many_rows_send_each_message_once(app, workers, folder):
     recipients = [f"{number}@example.org" for number in range(300)]
     ids = write(app.store, *(post(recipient) for recipient in recipients))
     for _ in range(2):
@@ -93,8 +93,8 @@ def test_s14_two_relay_processes_on_many_rows_send_each_letter_once(app, workers
     assert all(worker.has_logged("delivery_sent") for worker in workers.started)
 
 
-def test_s14_relays_killed_among_many_rows_lose_no_letter_and_repeat_none(app, workers, folder):
-    """A letter may be tried twice only if its first relay died before the folder had it."""
+def test_s14_relays_killed_among_many_rows_lose_no_message_and_repeat_none(app, workers, folder):
+    """A message may be tried twice only if its first relay died before the folder had it."""
     dice = random.Random(7)
     provider = f"folder:{folder}"
     recipients = [f"{number}@example.org" for number in range(300)]
@@ -109,7 +109,7 @@ def test_s14_relays_killed_among_many_rows_lose_no_letter_and_repeat_none(app, w
     let_expire(app.store, [one.id for one in app.deliveries.list(status="sending", limit=1_000)])
     relay(workers, provider)
     until(lambda: app.deliveries.counts("change-17", 1) == {"sent": len(ids)})
-    assert sorted(letter["recipient"] for letter in fields(folder)) == sorted(recipients)
+    assert sorted(message["recipient"] for message in fields(folder)) == sorted(recipients)
     repeated = {recipient for _, recipient in workers.journal("find")}
     sends = Counter(recipient for _, recipient in workers.journal("send"))
     assert {recipient for recipient, count in sends.items() if count > 1} <= repeated

@@ -1,4 +1,4 @@
-"""Letters and certificates that the tests of providers share."""
+"""Messages and certificates that the tests of providers share."""
 
 import ssl
 from pathlib import Path
@@ -9,7 +9,9 @@ from leasehold.model.delivery import Message, token_of
 CERTIFICATES = Path(__file__).parent / "certificates"
 
 
-def letter(recipient: str = "ada@example.org", subject: str = "change-17", version: int = 3, **message: Any) -> Message:
+def sample_message(
+    recipient: str = "ada@example.org", subject: str = "change-17", version: int = 3, **message: Any
+) -> Message:
     fields = {"title": "Review of change 17", "text": "Three findings.\n"} | message
     return Message(subject, recipient, version, fields, token_of(subject, recipient, version))
 

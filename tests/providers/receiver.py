@@ -1,4 +1,4 @@
-"""A real HTTP server that takes letters, and answers each request as the test wants."""
+"""A real HTTP server that takes messages, and answers each request as the test wants."""
 
 import http.server
 import ssl

@@ -9,41 +9,41 @@ import pytest
 
 from leasehold.model.delivery import Absent, Message, NotSent, Refused, Sent, Unknown
 from leasehold.providers import Folder, MaybeSent
-from tests.providers.messages import letter
+from tests.providers.messages import sample_message
 
-NAME = f"{letter().token}.json"
+NAME = f"{sample_message().token}.json"
 
 
 def modes(path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_a_letter_becomes_one_file_named_by_its_token(tmp_path):
-    assert Folder(tmp_path / "out").send(letter()) == Sent(NAME)
+def test_a_message_becomes_one_file_named_by_its_token(tmp_path):
+    assert Folder(tmp_path / "out").send(sample_message()) == Sent(NAME)
     [file] = (tmp_path / "out").iterdir()
     assert file.name == NAME
     fields = json.loads(file.read_text())
     assert fields["recipient"] == "ada@example.org"
-    assert fields["message"] == letter().message
-    assert fields["token"] == letter().token
+    assert fields["message"] == sample_message().message
+    assert fields["token"] == sample_message().token
 
 
-def test_a_letter_sent_twice_is_one_file_that_is_not_touched_again(tmp_path):
+def test_a_message_sent_twice_is_one_file_that_is_not_touched_again(tmp_path):
     """S14: exactly-once, by a name that can be taken once."""
     folder = Folder(tmp_path)
-    folder.send(letter())
+    folder.send(sample_message())
     before = (tmp_path / NAME).read_bytes()
-    assert folder.send(letter(text="changed since")) == Sent(NAME)
+    assert folder.send(sample_message(text="changed since")) == Sent(NAME)
     assert (tmp_path / NAME).read_bytes() == before
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_many_who_send_the_same_letter_at_once_make_one_file(tmp_path):
+def test_many_who_send_the_same_message_at_once_make_one_file(tmp_path):
     start, answers = threading.Barrier(8), []
 
     def send():
         start.wait(60)
-        answers.append(Folder(tmp_path).send(letter()))
+        answers.append(Folder(tmp_path).send(sample_message()))
 
     threads = [threading.Thread(target=send) for _ in range(8)]
     for thread in threads:
@@ -54,29 +54,29 @@ def test_many_who_send_the_same_letter_at_once_make_one_file(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == [NAME]
 
 
-def test_a_folder_always_knows_whether_it_has_a_letter(tmp_path):
+def test_a_folder_always_knows_whether_it_has_a_message(tmp_path):
     """S14: a look-up is certain either way."""
     folder = Folder(tmp_path / "out")
-    assert folder.find(letter(), None) == Absent()
-    folder.send(letter(subject="another"))
-    assert folder.find(letter(), None) == Absent()
-    folder.send(letter())
-    assert folder.find(letter(), NAME) == Sent(NAME)
+    assert folder.find(sample_message(), None) == Absent()
+    folder.send(sample_message(subject="another"))
+    assert folder.find(sample_message(), None) == Absent()
+    folder.send(sample_message())
+    assert folder.find(sample_message(), NAME) == Sent(NAME)
 
 
-def test_what_a_crash_left_half_written_is_not_a_letter(tmp_path):
+def test_what_a_crash_left_half_written_is_not_a_message(tmp_path):
     """S14: the file has its name only when it is whole."""
     (tmp_path / f".{NAME}.0011223344556677.tmp").write_text('{"mess')
     folder = Folder(tmp_path)
-    assert folder.find(letter(), None) == Absent()
-    folder.send(letter())
+    assert folder.find(sample_message(), None) == Absent()
+    folder.send(sample_message())
     assert json.loads((tmp_path / NAME).read_text())["version"] == 3
 
 
-def test_letters_are_for_their_owner_only_whatever_the_umask_is(tmp_path):
+def test_messages_are_for_their_owner_only_whatever_the_umask_is(tmp_path):
     before = os.umask(0)
     try:
-        Folder(tmp_path / "a" / "b").send(letter())
+        Folder(tmp_path / "a" / "b").send(sample_message())
     finally:
         os.umask(before)
     assert modes(tmp_path / "a" / "b") == 0o700
@@ -86,12 +86,12 @@ def test_letters_are_for_their_owner_only_whatever_the_umask_is(tmp_path):
 def test_a_folder_that_cannot_take_it_has_certainly_not_taken_it(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(NotSent):
-        Folder(tmp_path / "file").send(letter())
+        Folder(tmp_path / "file").send(sample_message())
     with pytest.raises(NotSent):
-        Folder(tmp_path / "file" / "below").send(letter())
+        Folder(tmp_path / "file" / "below").send(sample_message())
     with pytest.raises(NotSent):
-        Folder("/proc/self/out").send(letter())
-    assert isinstance(Folder(tmp_path / "file").find(letter(), None), Unknown)
+        Folder("/proc/self/out").send(sample_message())
+    assert isinstance(Folder(tmp_path / "file").find(sample_message(), None), Unknown)
 
 
 def test_a_full_disk_has_certainly_not_taken_it(tmp_path):
@@ -104,7 +104,7 @@ def test_a_full_disk_has_certainly_not_taken_it(tmp_path):
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
     try:
         with pytest.raises(NotSent, match="too large"):
-            Folder(tmp_path).send(letter(text="x" * 100_000))
+            Folder(tmp_path).send(sample_message(text="x" * 100_000))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
         signal.signal(signal.SIGXFSZ, previous)
@@ -121,8 +121,8 @@ def test_what_has_the_name_but_is_no_file_is_left_alone_and_in_doubt(tmp_path, o
     else:
         target.symlink_to(tmp_path / ("elsewhere" if oddity == "link to a file" else "nothing"))
     with pytest.raises(MaybeSent):
-        Folder(target.parent).send(letter())
-    assert isinstance(Folder(target.parent).find(letter(), None), Unknown)
+        Folder(target.parent).send(sample_message())
+    assert isinstance(Folder(target.parent).find(sample_message(), None), Unknown)
     assert (tmp_path / "elsewhere").read_text() == "precious"
     assert not (tmp_path / "nothing").exists()
 
@@ -136,7 +136,7 @@ def test_a_token_cannot_lead_out_of_the_folder(tmp_path, token):
     assert list(tmp_path.rglob("*")) == []
 
 
-def test_a_letter_that_is_no_json_is_refused(tmp_path):
+def test_a_message_that_is_no_json_is_refused(tmp_path):
     with pytest.raises(Refused):
-        Folder(tmp_path).send(letter(text=float("inf")))
+        Folder(tmp_path).send(sample_message(text=float("inf")))
     assert list(tmp_path.iterdir()) == []

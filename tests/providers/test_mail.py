@@ -1,4 +1,4 @@
-"""A letter as a mail: always the same bytes, and nothing in it can become a header or a second recipient."""
+"""A message as a mail: always the same bytes, and nothing in it can become a header or a second recipient."""
 
 import email
 from dataclasses import replace
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from leasehold.model.delivery import Message, Refused
 from leasehold.providers.mail import Sender, compose
 from leasehold.providers.mailbox import Mailbox
-from tests.providers.messages import letter
+from tests.providers.messages import sample_message
 
 SENDER = Sender(Mailbox.parse("robot@example.org"))
 BREAKS = ["\r\n", "\n", "\r", "\0", "\x0b", "\x0c", "\x85", "\u2028", "\u2029", "\x1b"]
@@ -26,7 +26,7 @@ def read(content: bytes):
 @pytest.mark.parametrize("mark", BREAKS)
 def test_a_line_break_of_any_kind_in_a_title_is_refused(mark):
     with pytest.raises(Refused):
-        compose(letter(title=f"Hello{mark}Bcc: all@example.org"), SENDER)
+        compose(sample_message(title=f"Hello{mark}Bcc: all@example.org"), SENDER)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_a_line_break_of_any_kind_in_a_title_is_refused(mark):
 )
 def test_words_that_look_like_an_encoded_line_break_stay_words(words):
     """Header injection by encoding: Python's header objects decode such words and write the line break out."""
-    headers = compose(letter(title=words), Sender(SENDER.mailbox, words)).content.partition(b"\r\n\r\n")[0]
+    headers = compose(sample_message(title=words), Sender(SENDER.mailbox, words)).content.partition(b"\r\n\r\n")[0]
     lines = [line for line in headers.split(b"\r\n") if not line.startswith(b" ")]
     assert [line.partition(b":")[0].decode() for line in lines] == [
         "Message-ID", "From", "To", "Subject", "Auto-Submitted", "Content-Type", "Content-Transfer-Encoding",
@@ -90,7 +90,10 @@ def test_words_that_look_like_an_encoded_line_break_stay_words(words):
 )
 def test_what_is_not_exactly_one_address_is_refused(field, address):
     with pytest.raises(Refused):
-        compose(replace(letter(), recipient=address) if field == "recipient" else letter(reply_to=address), SENDER)
+        compose(
+            replace(sample_message(), recipient=address) if field == "recipient" else sample_message(reply_to=address),
+            SENDER,
+        )
 
 
 @pytest.mark.parametrize(
@@ -109,12 +112,12 @@ def test_what_is_not_exactly_one_address_is_refused(field, address):
 )
 def test_fields_that_a_mail_does_not_have_are_refused(message):
     with pytest.raises(Refused):
-        compose(letter(**message), SENDER)
+        compose(sample_message(**message), SENDER)
 
 
 @pytest.mark.parametrize("missing", ["title", "text"])
 def test_a_mail_without_title_or_text_is_refused(missing):
-    fields = {name: value for name, value in letter().message.items() if name != missing}
+    fields = {name: value for name, value in sample_message().message.items() if name != missing}
     with pytest.raises(Refused, match=missing):
         compose(Message("s", "ada@example.org", 1, fields, "t"), SENDER)
 
@@ -122,29 +125,29 @@ def test_a_mail_without_title_or_text_is_refused(missing):
 @pytest.mark.parametrize("token", ["", "a>b", "a b", "a\r\nb", "é"])
 def test_a_token_that_does_not_fit_into_a_message_id_is_refused(token):
     with pytest.raises(Refused):
-        compose(Message("s", "ada@example.org", 1, letter().message, token), SENDER)
+        compose(Message("s", "ada@example.org", 1, sample_message().message, token), SENDER)
 
 
 def test_a_mail_has_no_clock_in_it_but_the_date_it_was_given():
-    assert read(compose(letter(), SENDER).content)["Date"] is None
-    mail = read(compose(letter(date="2024-05-01T10:00:00+02:00"), SENDER).content)
+    assert read(compose(sample_message(), SENDER).content)["Date"] is None
+    mail = read(compose(sample_message(date="2024-05-01T10:00:00+02:00"), SENDER).content)
     assert mail["Date"] == "Wed, 01 May 2024 10:00:00 +0200"
 
 
 def test_a_mail_with_html_carries_both_and_the_name_of_its_sender():
     sender = Sender(SENDER.mailbox, 'Röbi "the" Robot', "ids.example")
-    content = compose(letter(html="<p>Grüße</p>", reply_to="team@example.org"), sender).content
+    content = compose(sample_message(html="<p>Grüße</p>", reply_to="team@example.org"), sender).content
     mail = read(content)
     assert mail.get_body(("plain",)).get_content().strip() == "Three findings."
     assert mail.get_body(("html",)).get_content().strip() == "<p>Grüße</p>"
     assert mail["From"].addresses[0].display_name == 'Röbi "the" Robot'
     assert mail["Message-ID"].endswith("@ids.example>")
     assert mail["Reply-To"] == "team@example.org"
-    assert content == compose(letter(html="<p>Grüße</p>", reply_to="team@example.org"), sender).content
+    assert content == compose(sample_message(html="<p>Grüße</p>", reply_to="team@example.org"), sender).content
 
 
 def test_an_ordinary_address_needs_no_extension_whatever_the_text_is():
-    mail = compose(letter(title="Grüße 👩‍🚀", text="Grüße\n"), SENDER)
+    mail = compose(sample_message(title="Grüße 👩‍🚀", text="Grüße\n"), SENDER)
     assert not mail.is_international
     assert mail.content.isascii()
     assert read(mail.content)["Subject"] == "Grüße 👩‍🚀"
@@ -153,7 +156,7 @@ def test_an_ordinary_address_needs_no_extension_whatever_the_text_is():
 @given(title=st.text(max_size=200), text=st.text(max_size=500), html=st.none() | st.text(max_size=200))
 def test_whatever_the_words_are_a_mail_has_our_headers_and_whole_line_ends(title, text, html):
     try:
-        mail = compose(letter(title=title, text=text, **({} if html is None else {"html": html})), SENDER)
+        mail = compose(sample_message(title=title, text=text, **({} if html is None else {"html": html})), SENDER)
     except Refused:
         return
     assert b"\n" not in mail.content.replace(b"\r\n", b"")

@@ -10,7 +10,7 @@ from leasehold.model.delivery import NotSent, Refused, Sent, Unknown
 from leasehold.providers import Smtp
 from tests.providers.listener import free_port
 from tests.providers.mail_server import DROP, HANG, MailServer
-from tests.providers.messages import client_context, letter, server_context
+from tests.providers.messages import client_context, sample_message, server_context
 from tests.providers.post_office import PASSWORD, USER, PostOffice
 
 STEPS = ["greeting", "EHLO", "MAIL", "RCPT", "DATA"]
@@ -29,11 +29,11 @@ def configured(**options) -> Smtp:
 
 def test_a_mail_goes_to_one_recipient_and_the_servers_answer_is_its_id():
     with PostOffice() as office:
-        assert plain(office).send(letter()) == Sent("2.0.0 Ok: queued as 0001")
+        assert plain(office).send(sample_message()) == Sent("2.0.0 Ok: queued as 0001")
     [envelope] = office.taken
     assert (envelope.mail_from, envelope.rcpt_tos) == (SENDER, ["ada@example.org"])
     mail = email.message_from_bytes(envelope.content, policy=SMTP)
-    assert mail["Message-ID"] == f"<{letter().token}@example.org>"
+    assert mail["Message-ID"] == f"<{sample_message().token}@example.org>"
     assert (mail["From"], mail["To"], mail["Subject"]) == (SENDER, "ada@example.org", "Review of change 17")
     assert mail.get_content() == "Three findings.\r\n"
 
@@ -42,16 +42,16 @@ def test_a_mail_that_is_sent_again_is_the_same_bytes_with_the_same_message_id():
     """S14: what may have been sent is in doubt, and a copy of it can be recognised."""
     with PostOffice() as office:
         for _ in range(2):
-            plain(office).send(letter(html="<p>Three findings.</p>"))
+            plain(office).send(sample_message(html="<p>Three findings.</p>"))
     first, second = (envelope.content for envelope in office.taken)
     assert first == second
-    assert first.startswith(f"Message-ID: <{letter().token}@example.org>\r\n".encode())
+    assert first.startswith(f"Message-ID: <{sample_message().token}@example.org>\r\n".encode())
 
 
 def test_a_line_with_a_dot_does_not_end_a_mail_and_comes_out_as_it_went_in():
     text = "first\n.\n..two\nQUIT\n"
     with PostOffice() as office:
-        plain(office).send(letter(text=text))
+        plain(office).send(sample_message(text=text))
     mail = email.message_from_bytes(office.taken[0].content, policy=SMTP)
     assert mail.get_content().replace("\r\n", "\n") == text
 
@@ -59,14 +59,14 @@ def test_a_line_with_a_dot_does_not_end_a_mail_and_comes_out_as_it_went_in():
 def test_a_mail_over_starttls_is_sent_with_the_login_given():
     with PostOffice(offers_tls=True, require_starttls=True, auth_required=True) as office:
         options = {"host": "localhost", "tls": "starttls", "context": client_context()}
-        plain(office, **options, **LOGIN).send(letter())
+        plain(office, **options, **LOGIN).send(sample_message())
     assert office.logins
     assert len(office.taken) == 1
 
 
 def test_a_mail_over_implicit_tls_is_sent_to_a_server_whose_certificate_fits():
     with PostOffice(implicit=True) as office:
-        plain(office, host="localhost", tls="tls", context=client_context()).send(letter())
+        plain(office, host="localhost", tls="tls", context=client_context()).send(sample_message())
     assert len(office.taken) == 1
 
 
@@ -75,14 +75,14 @@ def test_a_mail_over_implicit_tls_is_sent_to_a_server_whose_certificate_fits():
 def test_a_server_whose_certificate_does_not_fit_gets_no_mail(tls, host, context):
     with PostOffice(implicit=tls == "tls", offers_tls=tls == "starttls") as office:
         with pytest.raises(NotSent, match="certificate verify failed") as caught:
-            plain(office, host=host, tls=tls, context=context, **LOGIN).send(letter())
+            plain(office, host=host, tls=tls, context=context, **LOGIN).send(sample_message())
         assert caught.value.retry_after > 0
     assert (office.logins, office.taken) == ([], [])
 
 
 def test_a_server_without_starttls_gets_neither_the_mail_nor_the_login():
     with MailServer() as server, pytest.raises(NotSent, match="does not offer STARTTLS"):
-        plain(server, tls="starttls", **LOGIN).send(letter())
+        plain(server, tls="starttls", **LOGIN).send(sample_message())
     assert [command.split()[0].upper() for command in server.commands] == ["EHLO", "QUIT"]
 
 
@@ -91,17 +91,17 @@ def test_what_a_stranger_slips_in_before_tls_begins_is_not_believed():
     script = {"EHLO": "250-mail.example\r\n250 STARTTLS", "STARTTLS": "220 go\r\n250-x\r\n250 AUTH PLAIN"}
     options = {"host": "localhost", "tls": "starttls", "context": client_context(), **LOGIN}
     with MailServer(server_context(), **script) as server, pytest.raises(NotSent, match="AUTH"):
-        plain(server, **options).send(letter())
+        plain(server, **options).send(sample_message())
     assert not any(command.startswith("AUTH") for command in server.commands)
 
 
 def test_a_wrong_password_fails_no_row_and_is_shown_to_nobody():
-    """S14: a credential is for the operator to repair; the letter waits."""
+    """S14: a credential is for the operator to repair; the message waits."""
     with PostOffice(offers_tls=True, auth_required=True) as office:
         options = {"host": "localhost", "tls": "starttls", "context": client_context()}
         provider = plain(office, **options, user=USER, password=WRONG)
         with pytest.raises(NotSent, match="AUTH: 535") as caught:
-            provider.send(letter())
+            provider.send(sample_message())
     assert caught.value.retry_after >= 60
     assert WRONG not in f"{provider!r} {caught.value!r}"
 
@@ -109,7 +109,7 @@ def test_a_wrong_password_fails_no_row_and_is_shown_to_nobody():
 def test_a_password_that_a_server_repeats_is_not_in_the_reason():
     script = {"EHLO": "250-mail.example\r\n250 AUTH PLAIN", "AUTH": f"535 5.7.8 {PASSWORD} is wrong"}
     with MailServer(**script) as server, pytest.raises(NotSent, match="AUTH: 535") as caught:
-        plain(server, **LOGIN).send(letter())
+        plain(server, **LOGIN).send(sample_message())
     assert PASSWORD not in str(caught.value)
 
 
@@ -117,37 +117,37 @@ def test_a_password_that_a_server_repeats_is_not_in_the_reason():
 def test_a_451_at_any_step_means_not_sent_and_again_later(step):
     """S14: the server itself replies that it has not taken the mail."""
     with MailServer(**{step: "451 greylisted"}) as server, pytest.raises(NotSent, match="451 greylisted") as caught:
-        plain(server).send(letter())
+        plain(server).send(sample_message())
     assert caught.value.retry_after == 0
 
 
 @pytest.mark.parametrize("step", ["RCPT", "DATA", "dot"])
-def test_a_550_about_the_letter_refuses_that_letter(step):
+def test_a_550_about_the_message_refuses_that_message(step):
     """S14: a permanent refusal fails that row alone."""
     with MailServer(**{step: "550 no such user"}) as server, pytest.raises(Refused, match="550 no such user"):
-        plain(server).send(letter())
+        plain(server).send(sample_message())
     assert (step == "dot") == bool(server.bodies)
 
 
 @pytest.mark.parametrize("step", ["greeting", "EHLO", "MAIL"])
 def test_a_550_about_ourselves_fails_no_row(step):
     with MailServer(**{step: "550 5.7.1 go away"}) as server, pytest.raises(NotSent, match="550") as caught:
-        plain(server).send(letter())
+        plain(server).send(sample_message())
     assert caught.value.retry_after >= 60
 
 
 def test_a_server_that_wants_a_login_first_fails_no_row():
     with MailServer(RCPT="530 5.7.0 Authentication required") as server, pytest.raises(NotSent, match="530"):
-        plain(server).send(letter())
+        plain(server).send(sample_message())
 
 
-def test_one_bad_recipient_does_not_keep_the_next_letter_from_going():
+def test_one_bad_recipient_does_not_keep_the_next_message_from_going():
     """S14: bad recipients fail alone, each mail has one."""
     with PostOffice(answers={"gone@example.org": "550 5.1.1 unknown"}) as office:
         provider = plain(office)
         with pytest.raises(Refused):
-            provider.send(letter("gone@example.org"))
-        provider.send(letter())
+            provider.send(sample_message("gone@example.org"))
+        provider.send(sample_message())
     assert [envelope.rcpt_tos for envelope in office.taken] == [["ada@example.org"]]
 
 
@@ -156,24 +156,24 @@ def test_one_bad_recipient_does_not_keep_the_next_letter_from_going():
 def test_a_server_lost_before_the_body_has_certainly_not_taken_it(step, silence):
     """S14: before the final dot nothing is sent."""
     with MailServer(**{step: silence}) as server, pytest.raises(NotSent):
-        plain(server, timeout=0.3 if silence is HANG else 60).send(letter())
+        plain(server, timeout=0.3 if silence is HANG else 60).send(sample_message())
     assert server.bodies == []
 
 
 def test_a_server_that_cannot_be_reached_has_certainly_not_taken_it():
     with pytest.raises(NotSent, match="cannot be reached"):
-        Smtp(host="127.0.0.1", port=free_port(), sender=SENDER, tls="none").send(letter())
+        Smtp(host="127.0.0.1", port=free_port(), sender=SENDER, tls="none").send(sample_message())
 
 
 def test_a_server_that_cannot_be_found_has_certainly_not_taken_it():
     with pytest.raises(NotSent, match="cannot be resolved"):
-        Smtp(host="mail.invalid", sender=SENDER).send(letter())
+        Smtp(host="mail.invalid", sender=SENDER).send(sample_message())
 
 
 def test_a_mail_larger_than_the_server_takes_is_refused_before_it_is_sent():
     offer = "250-mail.example\r\n250 SIZE 100"
     with MailServer(EHLO=offer) as server, pytest.raises(Refused, match="the server takes 100"):
-        plain(server).send(letter())
+        plain(server).send(sample_message())
     assert not any(command.startswith("MAIL") for command in server.commands)
 
 
@@ -182,29 +182,29 @@ def test_a_mail_larger_than_the_server_takes_is_refused_before_it_is_sent():
 def test_an_answer_that_cannot_be_read_before_the_body_fails_no_row(step, nonsense):
     answer = nonsense.replace("250 ", "550 ") if step in {"RCPT", "DATA"} else nonsense
     with MailServer(**{step: answer}) as server, pytest.raises(NotSent):
-        plain(server).send(letter())
+        plain(server).send(sample_message())
     assert server.bodies == []
 
 
 def test_a_size_that_is_no_number_is_no_limit():
     with MailServer(EHLO="250-mail.example\r\n250 SIZE " + "9" * 5_000) as server:
-        assert plain(server).send(letter()) == Sent("2.0.0 Ok: queued as 4XyZ")
+        assert plain(server).send(sample_message()) == Sent("2.0.0 Ok: queued as 4XyZ")
 
 
 def test_an_international_address_goes_only_to_a_server_that_offers_smtputf8():
     with PostOffice(enable_SMTPUTF8=True) as office:
-        plain(office).send(letter("żółć@bücher.example", title="Прeдложение"))
+        plain(office).send(sample_message("żółć@bücher.example", title="Прeдложение"))
     assert office.taken[0].rcpt_tos == ["żółć@xn--bcher-kva.example"]
     assert office.taken[0].smtp_utf8
     with MailServer() as server, pytest.raises(Refused, match="SMTPUTF8"):
-        plain(server).send(letter("żółć@bücher.example"))
+        plain(server).send(sample_message("żółć@bücher.example"))
 
 
 def test_plain_smtp_cannot_be_asked_so_a_look_up_returns_unknown():
     """S14: what a provider cannot answer becomes in doubt."""
-    found = Smtp(host="mail.example", sender=SENDER).find(letter(), "250 queued")
+    found = Smtp(host="mail.example", sender=SENDER).find(sample_message(), "250 queued")
     assert isinstance(found, Unknown)
-    assert letter().token in found.why
+    assert sample_message().token in found.why
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,7 @@ def test_options_that_could_not_send_or_not_safely_are_refused_at_once(options):
 
 def test_without_tls_a_mail_stays_on_this_machine_wherever_localhost_leads():
     with pytest.raises(Refused, match=r"localhost resolves to 192\.0\.2\.1"):
-        Smtp(host="localhost", sender=SENDER, tls="none", resolver=lambda *_: ["192.0.2.1"]).send(letter())
+        Smtp(host="localhost", sender=SENDER, tls="none", resolver=lambda *_: ["192.0.2.1"]).send(sample_message())
 
 
 def test_a_password_is_not_in_what_a_provider_shows_of_itself():

@@ -5,7 +5,7 @@ import pytest
 from leasehold.errors import OptionInvalid
 from leasehold.model.delivery import Sent
 from leasehold.providers import Folder, Smtp, Webhook, from_url
-from tests.providers.messages import letter
+from tests.providers.messages import sample_message
 from tests.providers.post_office import PostOffice
 from tests.providers.receiver import Receiver, Response
 
@@ -16,7 +16,7 @@ OUTSIDE = "from outside"
 def test_a_folder_is_named_by_its_path(tmp_path):
     provider = from_url(f"folder://{tmp_path}/a%20b")
     assert isinstance(provider, Folder)
-    provider.send(letter())
+    provider.send(sample_message())
     assert len(list((tmp_path / "a b").iterdir())) == 1
     assert from_url("folder:letters/out") == Folder("letters/out")
 
@@ -44,7 +44,7 @@ def test_a_password_comes_from_the_environment_if_the_url_names_a_variable(monke
 def test_a_provider_made_from_a_url_sends_mail():
     with PostOffice() as office:
         provider = from_url(f"smtp://localhost:{office.port}/?from=a@example.org")
-        assert provider.send(letter()) == Sent("2.0.0 Ok: queued as 0001")
+        assert provider.send(sample_message()) == Sent("2.0.0 Ok: queued as 0001")
 
 
 def test_a_webhook_keeps_its_own_parameters_and_loses_ours(monkeypatch):
@@ -57,11 +57,11 @@ def test_a_webhook_keeps_its_own_parameters_and_loses_ours(monkeypatch):
             "&leasehold_secret_env=HOOK_KEY&leasehold_authorization_env=HOOK_AUTH&leasehold_header=X-Once"
         )
         provider = from_url(url)
-        provider.find(letter(), None)
+        provider.find(sample_message(), None)
     assert isinstance(provider, Webhook)
     assert provider.url == f"{receiver.url}/x?b=%2f&a"
     assert (provider.secret, provider.timeout, provider.header) == ("shared between two", 9, "X-Once")
-    assert receiver.requests[0].path == f"/find/{letter().token}"
+    assert receiver.requests[0].path == f"/find/{sample_message().token}"
     assert receiver.requests[0].headers["Authorization"] == "Bearer abcdefgh"
 
 

@@ -12,10 +12,10 @@ from leasehold.model.delivery import Absent, Message, NotSent, Refused, Sent, Un
 from leasehold.outbound import Deadline, NotConnected
 from leasehold.providers import MaybeSent, Webhook
 from tests.providers.listener import Listener, free_port
-from tests.providers.messages import client_context, letter, server_context
+from tests.providers.messages import client_context, sample_message, server_context
 from tests.providers.receiver import Receiver, Response
 
-TOKEN = letter().token
+TOKEN = sample_message().token
 SHARED = "known to two"
 
 
@@ -27,9 +27,9 @@ def here(url, context) -> Webhook:
     return Webhook(url, allow_private=True, resolver=lambda *_: ["127.0.0.1"], context=context)
 
 
-def test_a_letter_is_posted_as_canonical_json_under_its_token():
+def test_a_message_is_posted_as_canonical_json_under_its_token():
     with Receiver(Response(202, b'{"id": "m-1"}')) as receiver:
-        assert hook(receiver, "/letters?team=a%20b").send(letter()) == Sent("m-1")
+        assert hook(receiver, "/letters?team=a%20b").send(sample_message()) == Sent("m-1")
     [request] = receiver.requests
     assert (request.method, request.path) == ("POST", "/letters?team=a%20b")
     assert request.headers["Idempotency-Key"] == TOKEN
@@ -40,10 +40,10 @@ def test_a_letter_is_posted_as_canonical_json_under_its_token():
     )
 
 
-def test_a_letter_is_signed_with_the_secret_and_carries_the_headers_given():
+def test_a_message_is_signed_with_the_secret_and_carries_the_headers_given():
     with Receiver(Response()) as receiver:
         options = {"secret": SHARED, "header": "X-Once", "headers": {"Authorization": "Bearer abcdefgh"}}
-        hook(receiver, **options).send(letter())
+        hook(receiver, **options).send(sample_message())
     [request] = receiver.requests
     expected = hmac.new(SHARED.encode(), request.body, hashlib.sha256).hexdigest()
     assert request.headers["X-Leasehold-Signature"] == f"sha256={expected}"
@@ -68,7 +68,7 @@ def test_a_letter_is_signed_with_the_secret_and_carries_the_headers_given():
 )
 def test_a_yes_is_a_yes_whatever_its_body_is(response, notification_id):
     with Receiver(response) as receiver:
-        assert hook(receiver).send(letter()) == Sent(notification_id)
+        assert hook(receiver).send(sample_message()) == Sent(notification_id)
 
 
 @pytest.mark.parametrize(
@@ -85,37 +85,37 @@ def test_a_yes_is_a_yes_whatever_its_body_is(response, notification_id):
     ],
 )
 def test_a_receiver_that_asks_to_wait_is_asked_again_after_that_time(response, seconds):
-    """S14: nothing was processed, so the letter waits, as long as the receiver wants."""
+    """S14: nothing was processed, so the message waits, as long as the receiver wants."""
     with Receiver(response) as receiver, pytest.raises(NotSent) as caught:
-        hook(receiver).send(letter())
+        hook(receiver).send(sample_message())
     assert caught.value.retry_after == seconds
 
 
 def test_a_date_to_wait_for_counts_from_the_receivers_own_clock():
     later = {"Retry-After": "Sun, 06 Nov 2094 08:50:37 GMT", "Date": "Sun, 06 Nov 2094 08:49:37 GMT"}
     with slow_down(later) as receiver, pytest.raises(NotSent) as caught:
-        Webhook(f"http://127.0.0.1:{receiver.port}/", allow_private=True).send(letter())
+        Webhook(f"http://127.0.0.1:{receiver.port}/", allow_private=True).send(sample_message())
     assert caught.value.retry_after == 60
 
 
 @pytest.mark.parametrize("status", [400, 403, 404, 405, 410, 413, 422, 451])
-def test_a_no_to_the_letter_refuses_that_letter(status):
+def test_a_no_to_the_message_refuses_that_message(status):
     """S14: a permanent refusal fails that row alone."""
     with Receiver(Response(status, b"nobody")) as receiver, pytest.raises(Refused, match=f"{status}: nobody"):
-        hook(receiver).send(letter())
+        hook(receiver).send(sample_message())
 
 
 def test_a_credential_that_is_not_accepted_fails_no_row():
     with Receiver(Response(401)) as receiver, pytest.raises(NotSent) as caught:
-        hook(receiver).send(letter())
+        hook(receiver).send(sample_message())
     assert caught.value.retry_after >= 60
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 504, 550, 599, 302, 303, 409])
-def test_an_answer_that_can_follow_the_work_leaves_the_letter_in_doubt(status):
-    """S14: a proxy answers so when the receiver behind it took the letter and died."""
+def test_an_answer_that_can_follow_the_work_leaves_the_message_in_doubt(status):
+    """S14: a proxy answers so when the receiver behind it took the message and died."""
     with Receiver(Response(status)) as receiver, pytest.raises(MaybeSent):
-        hook(receiver).send(letter())
+        hook(receiver).send(sample_message())
 
 
 @pytest.mark.parametrize("status", [301, 307, 308])
@@ -123,7 +123,7 @@ def test_a_redirect_is_not_followed_and_the_error_names_what_to_configure(status
     with Receiver(Response()) as other:
         elsewhere = Response(status, headers={"Location": other.url})
         with Receiver(elsewhere) as receiver, pytest.raises(Refused, match="redirects are not followed"):
-            hook(receiver).send(letter())
+            hook(receiver).send(sample_message())
     assert other.requests == []
 
 
@@ -131,40 +131,40 @@ def test_a_redirect_is_not_followed_and_the_error_names_what_to_configure(status
 def test_a_receiver_that_reads_the_message_and_does_not_answer_leaves_it_in_doubt(response):
     """S14: it accepted the request and dropped the connection, or fell silent."""
     with Receiver(response) as receiver, pytest.raises(MaybeSent):
-        hook(receiver, timeout=2 if response.hangs else 60).send(letter())
+        hook(receiver, timeout=2 if response.hangs else 60).send(sample_message())
     assert len(receiver.requests) == 1
 
 
 @pytest.mark.parametrize(
     "answer", [b"", b"nonsense\r\n\r\n", b"HTTP/1.1 2xx\r\n\r\n", b"HTTP/1.1 200 " + b"x" * 70_000]
 )
-def test_an_answer_that_cannot_be_read_leaves_the_letter_in_doubt(answer):
+def test_an_answer_that_cannot_be_read_leaves_the_message_in_doubt(answer):
     with Raw(answer) as receiver, pytest.raises(MaybeSent):
-        Webhook(f"http://127.0.0.1:{receiver.port}/", allow_private=True).send(letter())
+        Webhook(f"http://127.0.0.1:{receiver.port}/", allow_private=True).send(sample_message())
 
 
 def test_a_receiver_that_sends_a_byte_now_and_then_cannot_hold_a_worker():
     with Dripping() as receiver, pytest.raises(MaybeSent):
-        Webhook(f"http://127.0.0.1:{receiver.port}/", allow_private=True, timeout=2).send(letter())
+        Webhook(f"http://127.0.0.1:{receiver.port}/", allow_private=True, timeout=2).send(sample_message())
 
 
 def test_a_receiver_that_cannot_be_reached_has_certainly_not_taken_it():
     with pytest.raises(NotSent):
-        Webhook(f"http://127.0.0.1:{free_port()}/", allow_private=True).send(letter())
+        Webhook(f"http://127.0.0.1:{free_port()}/", allow_private=True).send(sample_message())
     with pytest.raises(NotSent):
-        Webhook("https://hooks.invalid/").send(letter())
+        Webhook("https://hooks.invalid/").send(sample_message())
 
 
 def test_an_answer_that_breaks_off_after_its_yes_is_a_yes():
     start = b"HTTP/1.1 200 OK\r\nX-Message-Id: h-1\r\nTransfer-Encoding: chunked\r\n\r\nzz"
     with Raw(start) as receiver:
         provider = Webhook(f"http://127.0.0.1:{receiver.port}/", allow_private=True)
-        assert provider.send(letter()) == Sent("h-1")
+        assert provider.send(sample_message()) == Sent("h-1")
 
 
 def test_a_secret_that_a_receiver_repeats_is_not_in_the_reason():
     with Receiver(Response(400, b"x" * 495 + SHARED.encode())) as receiver, pytest.raises(Refused) as caught:
-        hook(receiver, secret=SHARED).send(letter())
+        hook(receiver, secret=SHARED).send(sample_message())
     assert SHARED[:5] not in str(caught.value)
 
 
@@ -173,18 +173,18 @@ def test_a_timeout_before_anything_was_sent_means_not_sent():
         raise AssertionError("nothing may be sent")
 
 
-def test_a_letter_goes_by_tls_only_to_the_host_that_the_certificate_names():
+def test_a_message_goes_by_tls_only_to_the_host_that_the_certificate_names():
     with Receiver(Response(), server_context()) as receiver:
         for host, context in [("other.example", client_context()), ("hooks.example", None)]:
             with pytest.raises(NotSent, match="certificate verify failed"):
-                here(f"https://{host}:{receiver.port}/", context).send(letter())
-        here(f"https://hooks.example:{receiver.port}/", client_context()).send(letter())
+                here(f"https://{host}:{receiver.port}/", context).send(sample_message())
+        here(f"https://hooks.example:{receiver.port}/", client_context()).send(sample_message())
     assert [request.headers["Host"] for request in receiver.requests] == [f"hooks.example:{receiver.port}"]
 
 
 def test_a_handshake_that_fails_has_certainly_sent_nothing():
     with Raw(b"") as receiver, pytest.raises(NotSent, match="TLS"):
-        Webhook(f"https://127.0.0.1:{receiver.port}/", allow_private=True).send(letter())
+        Webhook(f"https://127.0.0.1:{receiver.port}/", allow_private=True).send(sample_message())
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_a_handshake_that_fails_has_certainly_sent_nothing():
 def test_a_look_up_returns_only_what_the_receiver_knows_for_certain(response, found):
     """S14: what a provider cannot answer becomes in doubt."""
     with Receiver(response) as receiver:
-        answer = hook(receiver, lookup_url=receiver.url + "/letters/{token}").find(letter(), None)
+        answer = hook(receiver, lookup_url=receiver.url + "/letters/{token}").find(sample_message(), None)
     assert answer == found or type(answer) is found
     assert [(request.method, request.path) for request in receiver.requests] == [("GET", f"/letters/{TOKEN}")]
 
@@ -216,15 +216,15 @@ def test_a_token_cannot_change_the_path_of_a_look_up():
 
 
 def test_without_a_look_up_only_a_promise_to_deduplicate_makes_sending_again_safe():
-    """S14: an idempotent receiver takes a token once, so the same letter may be sent again."""
-    assert isinstance(Webhook("https://hooks.example/").find(letter(), None), Unknown)
-    assert Webhook("https://hooks.example/", idempotent=True).find(letter(), None) == Absent()
+    """S14: an idempotent receiver takes a token once, so the same message may be sent again."""
+    assert isinstance(Webhook("https://hooks.example/").find(sample_message(), None), Unknown)
+    assert Webhook("https://hooks.example/", idempotent=True).find(sample_message(), None) == Absent()
 
 
-def test_a_letter_that_is_no_json_or_has_a_strange_token_is_refused_unsent():
+def test_a_message_that_is_no_json_or_has_a_strange_token_is_refused_unsent():
     with Receiver(Response()) as receiver:
         for strange in (
-            letter(text=float("nan")),
+            sample_message(text=float("nan")),
             Message("s", "r", 1, {}, "a\r\nX-Evil: 1"),
             Message("s", "r", 1, {}, ""),
         ):

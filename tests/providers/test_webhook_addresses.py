@@ -8,7 +8,7 @@ from leasehold.errors import OptionInvalid
 from leasehold.model.delivery import NotSent, Refused, Unknown
 from leasehold.outbound import ascii_host, is_public
 from leasehold.providers import Webhook
-from tests.providers.messages import letter
+from tests.providers.messages import sample_message
 from tests.providers.receiver import Receiver, Response
 
 PRIVATE = [
@@ -26,7 +26,7 @@ PUBLIC = ["8.8.8.8", "1.1.1.1", "2606:4700::1111", "2a00:1450::1", "64:ff9b::8.8
 def test_an_address_that_is_not_public_is_never_connected_to(address):
     assert not is_public(ipaddress.ip_address(address))
     with pytest.raises(Refused, match="not a permitted address"):
-        Webhook("https://hooks.example/", resolver=lambda *_: [address]).send(letter())
+        Webhook("https://hooks.example/", resolver=lambda *_: [address]).send(sample_message())
     with pytest.raises(OptionInvalid):
         Webhook(f"http://[{address}]/" if ":" in address else f"http://{address}/")
 
@@ -38,13 +38,13 @@ def test_a_public_address_is_one_also_when_it_is_carried_inside_another(address)
 
 def test_one_address_that_is_not_public_among_several_is_enough_to_refuse():
     with pytest.raises(Refused, match=r"10\.0\.0\.1"):
-        Webhook("https://hooks.example/", resolver=lambda *_: ["8.8.8.8", "10.0.0.1"]).send(letter())
+        Webhook("https://hooks.example/", resolver=lambda *_: ["8.8.8.8", "10.0.0.1"]).send(sample_message())
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.1", "2130706433", "0x7f000001", "0177.0.0.1"])
 def test_other_spellings_of_this_machine_do_not_get_through(host):
     with Receiver(Response()) as receiver, pytest.raises((Refused, NotSent, OptionInvalid)):
-        Webhook(f"http://{host}:{receiver.port}/").send(letter())
+        Webhook(f"http://{host}:{receiver.port}/").send(sample_message())
     assert receiver.requests == []
 
 
@@ -53,15 +53,15 @@ def test_a_name_is_resolved_once_and_the_connection_goes_to_what_was_looked_at()
     answers = [["127.0.0.1"], ["192.0.2.1"]]
     with Receiver(Response()) as receiver:
         url = f"http://hooks.example:{receiver.port}/"
-        Webhook(url, allow_private=True, resolver=lambda *_: answers.pop(0)).send(letter())
+        Webhook(url, allow_private=True, resolver=lambda *_: answers.pop(0)).send(sample_message())
     assert len(answers) == 1
     assert receiver.requests[0].headers["Host"] == f"hooks.example:{receiver.port}"
 
 
-def test_a_look_up_goes_nowhere_that_a_letter_may_not_go():
+def test_a_look_up_goes_nowhere_that_a_message_may_not_go():
     with Receiver(Response(404)) as receiver:
         provider = Webhook("https://hooks.example/", lookup_url=f"http://localhost:{receiver.port}/{{token}}")
-        assert isinstance(provider.find(letter(), None), Unknown)
+        assert isinstance(provider.find(sample_message(), None), Unknown)
     assert receiver.requests == []
 
 
@@ -69,7 +69,7 @@ def test_proxies_of_the_environment_are_not_used(monkeypatch):
     with Receiver(Response()) as proxy, Receiver(Response()) as receiver:
         for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
             monkeypatch.setenv(name, proxy.url)
-        Webhook(receiver.url, allow_private=True).send(letter())
+        Webhook(receiver.url, allow_private=True).send(sample_message())
     assert (len(proxy.requests), len(receiver.requests)) == (0, 1)
 
 

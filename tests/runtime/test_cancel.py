@@ -4,7 +4,7 @@ import threading
 
 from leasehold import Cancelled
 from tests.support.db import check_journal, check_places, names, rows
-from tests.support.processes.local_worker import working
+from tests.support.processes.local_worker import run_worker
 from tests.support.wait import until
 
 
@@ -42,7 +42,7 @@ def test_a_handler_that_does_not_look_ends_cancelled_all_the_same(app, url):
         started.clear()
         gate.clear()
         job = kind.submit()
-        with working(url, kind):
+        with run_worker(url, kind):
             assert started.wait(60)
             job.cancel("stop")
             gate.set()
@@ -63,7 +63,7 @@ def test_a_task_once_cancelled_stays_cancelled(app, url):
         raise Cancelled
 
     job = watch.submit()
-    with working(url, watch):
+    with run_worker(url, watch):
         assert started.wait(60)
         job.cancel()
         until(lambda: len(seen) > 100)
@@ -95,7 +95,7 @@ def test_progress_is_seen_while_a_task_runs_and_the_latest_report_counts(app, ur
         gate.wait(60)
 
     job = steps.submit()
-    with working(url, steps):
+    with run_worker(url, steps):
         until(lambda: '"done":99' in (app.store.reports.tasks(job.id)[0].progress or ""))
         gate.set()
         job.wait(timeout=60)

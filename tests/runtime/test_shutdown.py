@@ -5,13 +5,13 @@ import threading
 
 from leasehold import Released, Retry
 from tests.support.db import check_journal, check_places, connected
-from tests.support.processes.local_worker import working
+from tests.support.processes.local_worker import run_worker
 from tests.support.wait import until
 
 
 def check_given_back_and_gone_on_with(app, url, tmp_path, kind, begun):
     job = kind.submit()
-    with working(url, kind):
+    with run_worker(url, kind):
         assert begun.wait(60)
     assert job.status == "READY"
     assert [event.name for event in app.journal.of(job.id) if event.name != "moved"][-1] == "released"
@@ -87,7 +87,7 @@ def test_a_loop_does_not_wait_for_a_database_that_is_slow_to_take_a_task_back(ap
             finally:
                 connection.execute("COMMIT")
 
-        with working(url, long):
+        with run_worker(url, long):
             until(lambda: len(begun) == 2)
             connection.execute("BEGIN IMMEDIATE" if url.startswith("sqlite") else "BEGIN")
             if not url.startswith("sqlite"):

@@ -4,7 +4,7 @@ from datetime import UTC, timedelta
 
 from leasehold import Retry, Transient, clock
 from tests.support.db import rows
-from tests.support.processes.local_worker import working
+from tests.support.processes.local_worker import run_worker
 from tests.support.wait import until
 
 LEASE = 0.6
@@ -29,7 +29,7 @@ def test_it_is_the_time_of_the_claim_and_no_renewal_moves_it(app, url):
         seen.append(task.started_at)
 
     job = stay.submit()
-    with working(url, stay):
+    with run_worker(url, stay):
         assert job.wait(timeout=60).status == "DONE"
     (claimed,) = claims(url, job.id)
     assert seen == [clock.moment(claimed)] * 2

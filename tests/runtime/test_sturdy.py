@@ -20,7 +20,7 @@ from leasehold.runtime.observe.events import EventLog
 from leasehold.runtime.worker import shorten_switch_interval
 from leasehold.store import open_store
 from leasehold.store.leases import Claimed
-from tests.support.processes.local_worker import plan_of, working
+from tests.support.processes.local_worker import plan_of, run_worker
 from tests.support.wait import until
 
 
@@ -46,7 +46,7 @@ def test_l1_a_handler_that_ends_the_event_loop_does_not_end_the_work_on_it(app, 
 
     first = bad.submit()
     jobs = [good.submit() for _ in range(5)]
-    with working(url, bad, good):
+    with run_worker(url, bad, good):
         until(lambda: all(job.status == "DONE" for job in [first, *jobs]))
     assert first.output == "went on"
 

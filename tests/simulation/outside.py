@@ -64,34 +64,34 @@ class OutgoingMessage:
         self._taken: dict[str, str] = {}
         self._tries: dict[str, int] = {}
 
-    def send(self, letter: Message) -> Sent:
+    def send(self, message: Message) -> Sent:
         self._world.at("act", "before send")
-        tries = self._tries[letter.token] = self._tries.get(letter.token, 0) + 1
+        tries = self._tries[message.token] = self._tries.get(message.token, 0) + 1
         if self._temper == "strict":
             raise Refused("no such recipient")
         if self._temper == "shaky" and tries == 1:
             raise NotSent("try again", retry_after=2)
-        self._taken[letter.token] = f"id-{letter.token[:8]}-{tries}"
+        self._taken[message.token] = f"id-{message.token[:8]}-{tries}"
         fence = self._fence()
-        self._witness.saw("sent", letter.token, fence, self._is_live(letter, fence), self._taken[letter.token])
+        self._witness.saw("sent", message.token, fence, self._is_live(message, fence), self._taken[message.token])
         self._world.at("act", "after send")
         if self._temper == "shaky" and tries == 2:
             raise ConnectionResetError
-        return Sent(self._taken[letter.token])
+        return Sent(self._taken[message.token])
 
     def _fence(self) -> int:
         """The claim under which the one who runs now carries its message: it is named after it."""
         return int(self._world.running.name.partition("#")[2])
 
-    def _is_live(self, letter: Message, fence: int) -> bool:
+    def _is_live(self, message: Message, fence: int) -> bool:
         query = "SELECT 1 FROM delivery WHERE subject = ? AND recipient = ? AND fence = ? AND due_at > ?"
-        values = (letter.subject, letter.recipient, fence, self._world.now)
+        values = (message.subject, message.recipient, fence, self._world.now)
         return bool(self._file.look(query, values))
 
-    def find(self, letter: Message, notification_id: str | None) -> Sent | Absent | Unknown:
+    def find(self, message: Message, notification_id: str | None) -> Sent | Absent | Unknown:
         self._world.at("act", "find")
         if self._temper == "mute":
             return Unknown("nobody knows")
-        found = self._taken.get(letter.token)
-        self._witness.saw("traced", letter.token, self._fence(), found)
+        found = self._taken.get(message.token)
+        self._witness.saw("traced", message.token, self._fence(), found)
         return Sent(found) if found else Absent()

@@ -163,16 +163,16 @@ class Minding:
         self._world = worker.world
         self._provider = provider
 
-    def find(self, letter: Message, notification_id: str | None) -> Sent | Absent | Unknown:
+    def find(self, message: Message, notification_id: str | None) -> Sent | Absent | Unknown:
         self._world.at("post", "look-up")
-        return self._provider.find(letter, notification_id)
+        return self._provider.find(message, notification_id)
 
-    def send(self, letter: Message) -> Sent:
+    def send(self, message: Message) -> Sent:
         self._check_claim("began to send")
         self._world.at("post", "send")
         if not self._was_held_up():
             self._check_claim("sent")
-        return self._provider.send(letter)
+        return self._provider.send(message)
 
     def _check_claim(self, action: str) -> None:
         actor = self._world.running

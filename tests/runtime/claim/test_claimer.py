@@ -15,7 +15,7 @@ from leasehold.testing.clock import simulated_uptime
 from tests.runtime.maintain.clocks import Ticking
 from tests.support.db import check_journal, check_places, connected, rows
 from tests.support.manual_leases import enrol
-from tests.support.processes.local_worker import working
+from tests.support.processes.local_worker import run_worker
 from tests.support.wait import until
 
 
@@ -147,7 +147,7 @@ def late_on_sqlite(app, url, step, ran):
     """Writers wait for each other there, so the row is taken out and put back where it was."""
     late = app.submit(step, {"number": 0})
     [place] = rows(url, "DELETE FROM ready RETURNING position, task_id")
-    with working(url, step), connected(url) as connection:
+    with run_worker(url, step), connected(url) as connection:
         app.submit_many(step, [{"number": number} for number in range(1, 200)])
         until(lambda: len(ran) == 199)
         connection.execute(PUT_BACK, place)
@@ -155,7 +155,7 @@ def late_on_sqlite(app, url, step, ran):
 
 
 def late_on_postgres(app, url, step, ran):
-    with working(url, step), connected(url) as connection:
+    with run_worker(url, step), connected(url) as connection:
         connection.autocommit = False
         with app.transaction(connection):
             late = app.submit(step, {"number": 0})
@@ -190,7 +190,7 @@ def test_s11_sixteen_workers_on_a_queue_limited_to_four_never_run_five_at_once(a
 
     with ExitStack() as stack:
         for _ in range(12):
-            stack.enter_context(working(url, inside, concurrency=4))
+            stack.enter_context(run_worker(url, inside, concurrency=4))
         jobs = app.submit_many("narrow", [{"number": number} for number in range(150)])
         jobs += app.submit_many(inside, [{"number": number} for number in range(1_000, 1_150)])
         until(lambda: rows(url, "SELECT count(*) FROM outcome") == [(300,)], timeout=120)
@@ -245,10 +245,10 @@ def test_s11_a_limit_set_while_tasks_run_counts_them(app, url):
             running.remove(number)
 
     app.submit_many(narrow, [{"number": number} for number in range(20)])
-    with working(url, narrow, concurrency=3):
+    with run_worker(url, narrow, concurrency=3):
         until(lambda: len(running) == 3)
         app.queues.limit("narrow", 2)
-        with working(url, narrow, concurrency=20):
+        with run_worker(url, narrow, concurrency=20):
             until(lambda: any(queue.capacity == 2 for queue in app.queues.all()))
             gate.set()
             until(lambda: rows(url, "SELECT count(*) FROM outcome") == [(20,)])
@@ -264,7 +264,7 @@ def test_a_paused_queue_is_not_claimed_from_until_it_is_resumed(app, url):
     job = mail.submit()
     app.drain(wait_for_due=False)
     assert job.status == "READY"
-    with working(url, mail):
+    with run_worker(url, mail):
         app.queues.resume("mail")
         assert job.wait(timeout=60).status == "DONE"
     [queue] = app.queues.all()
@@ -279,5 +279,5 @@ def test_sync_handlers_all_run_at_once_up_to_the_concurrency(app, url):
         barrier.wait(60)
 
     jobs = [together.submit({"number": number}) for number in range(20)]
-    with working(url, together, concurrency=20):
+    with run_worker(url, together, concurrency=20):
         assert [job.wait(timeout=60).status for job in jobs] == ["DONE"] * 20

@@ -20,7 +20,7 @@ from leasehold.testing import Clock
 from tests.support.apps.deliveries import post
 from tests.support.db import connected, rows
 from tests.support.manual_leases import claim, enrol
-from tests.support.processes.local_worker import plan_of, working
+from tests.support.processes.local_worker import plan_of, run_worker
 from tests.support.wait import until
 
 REFUSE_ON_SQLITE = """CREATE TRIGGER refused BEFORE INSERT ON outcome WHEN NEW.output = '"bad"'
@@ -39,7 +39,7 @@ def test_processes_that_serve_another_queue_are_notified_of_work_that_upkeep_mad
     with (
         closing(open_store(url)) as store,
         closing(store.listener()) as listener,
-        working(url, film, queues=["default"]),
+        run_worker(url, film, queues=["default"]),
     ):
         job = app.submit(film, {})
         until(lambda: "elsewhere" in listener.wait(1))

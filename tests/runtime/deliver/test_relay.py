@@ -1,4 +1,4 @@
-"""The relay with real providers: each letter once, whatever answers are lost, and nothing sent blindly."""
+"""The relay with real providers: each message once, whatever answers are lost, and nothing sent blindly."""
 
 import threading
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ from tests.providers.mail_server import DROP, MailServer
 from tests.providers.receiver import Receiver, Response
 from tests.support.apps.deliveries import PROVIDER, Noted, change, fields, post, write
 from tests.support.db import rows
-from tests.support.processes.local_worker import working
+from tests.support.processes.local_worker import run_worker
 from tests.support.wait import until
 
 AT_ONCE = Retry(attempts=5, delay_initial=0)
@@ -54,7 +54,7 @@ def hook(receiver, **options):
 @contextmanager
 def relaying(app, url):
     """Run a worker with the app's providers."""
-    with working(url, app.job(lambda: None, name="idle"), providers=app.deliveries.providers) as worker:
+    with run_worker(url, app.job(lambda: None, name="idle"), providers=app.deliveries.providers) as worker:
         yield worker
 
 
@@ -67,10 +67,10 @@ def test_what_a_task_delivers_is_sent_after_its_end_and_marked_with_the_provider
     provide(app, Folder(tmp_path / "letters"))
     job = mailing(app).submit({"recipients": ["ada@example.org", "bob@example.org"]})
     app.drain(timeout=60)
-    letters = fields(tmp_path / "letters")
-    assert sorted(letter["recipient"] for letter in letters) == ["ada@example.org", "bob@example.org"]
+    messages = fields(tmp_path / "letters")
+    assert sorted(message["recipient"] for message in messages) == ["ada@example.org", "bob@example.org"]
     found = app.deliveries.list(subject="change-17")
-    assert {one.notification_id for one in found} == {f"{letter['token']}.json" for letter in letters}
+    assert {one.notification_id for one in found} == {f"{message['token']}.json" for message in messages}
     assert all(one.status == "sent" and one.notified_at and one.task_id == job.id for one in found)
     assert app.deliveries.complete("change-17", 1, ["ada@example.org", "bob@example.org"])
     assert not app.deliveries.complete("change-17", 1, ["ada@example.org", "eve@example.org"])
@@ -192,11 +192,11 @@ class Scripted:
         self._sends, self._finds = list(sends), list(finds)
         self.sent = 0
 
-    def send(self, letter):
+    def send(self, message):
         self.sent += 1
         return _act(self._sends)
 
-    def find(self, letter, notification_id):
+    def find(self, message, notification_id):
         return _act(self._finds)
 
 
@@ -275,7 +275,7 @@ def test_a_provider_that_hangs_keeps_its_delivery_claimed_and_lets_the_others_go
     over = threading.Event()
 
     class Slow(Scripted):
-        def send(self, letter):
+        def send(self, message):
             over.wait(60)
             return Sent("late")
 

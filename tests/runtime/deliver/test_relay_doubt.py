@@ -120,11 +120,11 @@ class Pensive:
         self.asked, self.answers = threading.Event(), threading.Event()
         self.sent = []
 
-    def send(self, letter):
-        self.sent.append(letter.recipient)
-        return Sent(letter.token)
+    def send(self, message):
+        self.sent.append(message.recipient)
+        return Sent(message.token)
 
-    def find(self, letter, notification_id):
+    def find(self, message, notification_id):
         self.asked.set()
         self.answers.wait(60)
         return Absent()

@@ -11,7 +11,7 @@ from leasehold.model.lease import Renewal
 from tests.runtime.effects.test_effects import AT_ONCE, ended
 from tests.support.db import connected, rows
 from tests.support.manual_leases import claim, enrol
-from tests.support.processes.local_worker import working
+from tests.support.processes.local_worker import run_worker
 
 
 @pytest.mark.parametrize("dialect", ["postgres"])
@@ -36,7 +36,7 @@ def test_l1_a_transaction_that_its_handler_gave_up_keeps_no_other_task_waiting(a
         return number
 
     given_up = give_up.submit()
-    with working(url, give_up, plain):
+    with run_worker(url, give_up, plain):
         assert inside.wait(60)
         others = app.submit_many(plain, [{"number": number} for number in range(20)])
         assert [job.wait(timeout=60).output for job in others] == list(range(20))

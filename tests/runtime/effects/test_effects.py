@@ -11,7 +11,7 @@ from leasehold.errors import EffectTooLarge, NameInvalid, PayloadInvalid
 from leasehold.model.lease import Reclaim
 from leasehold.testing import crash_at
 from tests.support.db import rows
-from tests.support.processes.local_worker import working
+from tests.support.processes.local_worker import run_worker
 from tests.support.wait import until
 
 AT_ONCE = Retry(attempts=3, delay_initial=0)
@@ -250,7 +250,7 @@ def test_s2_an_effect_of_a_zombie_is_refused(app, url):
                 raise
         return task.effect("BUY", lambda: acts.append("second"))
 
-    with working(url, buy):
+    with run_worker(url, buy):
         job = buy.submit()
         until(lambda: rows(url, "SELECT fence FROM lease") == [(1,)])
         app.store.leases.reclaim([Reclaim(job.id, 1, "owner gone")])

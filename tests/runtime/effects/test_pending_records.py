@@ -17,7 +17,7 @@ from leasehold.runtime.commit.replies import AsyncReply
 from leasehold.runtime.effects.effects import TaskEffects
 from tests.support.db import connected, rows
 from tests.support.processes import fork_app
-from tests.support.processes.local_worker import working
+from tests.support.processes.local_worker import run_worker
 from tests.support.wait import until
 
 AT_ONCE = Retry(attempts=3, delay_initial=0)
@@ -86,7 +86,7 @@ def test_the_handler_goes_on_while_the_record_is_written_and_the_task_does_not_e
 
         buy = app.job(awaiting if is_async else plain, name="buy")
         job = buy.submit()
-        with working(url, buy):
+        with run_worker(url, buy):
             assert went_on.wait(60)
             assert results(url) == [None]
             bar.lift.set()
@@ -173,7 +173,7 @@ def test_the_end_of_an_attempt_does_not_overtake_its_records_however_many_there_
             return sum(found)
 
         job = buy.submit()
-        with working(url, buy):
+        with run_worker(url, buy):
             assert ending.wait(120)
             bar.lift.set()
             assert job.wait(timeout=120).output == count
@@ -218,7 +218,7 @@ def test_after_a_record_that_came_too_late_nothing_more_is_done(app, url):
 def test_an_isolated_handler_goes_ahead_as_well_and_ends_after_its_records(app, url, how):
     kind = app.job({"sync": fork_app.hurry, "async": fork_app.hurry_async}[how].handler.function, isolated=True)
     job = kind.submit()
-    with working(url, kind):
+    with run_worker(url, kind):
         assert job.wait(timeout=120).output == [0, 1, 2]
     assert results(url) == ["0", "1", "2"]
 
@@ -227,7 +227,7 @@ def test_a_move_that_an_isolated_handler_does_not_wait_for_is_made_or_fails_its_
     machine = app.machine("door", {"shut": ["open"], "open": []}, initial="shut")
     kind = app.job(fork_app.rush.handler.function, isolated=True, machine=machine)
     fine, wrong = kind.submit({"state": "open"}), kind.submit({"state": "shut"})
-    with working(url, kind):
+    with run_worker(url, kind):
         assert fine.wait(timeout=120).output == "open"
         until(lambda: wrong.status.settled, timeout=120)
     assert fine.state == "open"

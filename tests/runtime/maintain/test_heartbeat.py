@@ -22,7 +22,7 @@ from leasehold.testing.clock import simulated_uptime
 from tests.runtime.maintain.clocks import Ticking
 from tests.support.db import check_journal, check_places, connected, names, rows
 from tests.support.manual_leases import claim, enrol
-from tests.support.processes.local_worker import working
+from tests.support.processes.local_worker import run_worker
 from tests.support.wait import until
 
 LEASE = 1.5
@@ -42,7 +42,7 @@ def test_a_lease_is_kept_while_handlers_block_the_loop_and_compute_for_five_time
         return task.attempt
 
     jobs = [block.submit(), compute.submit()]
-    with working(url, block, compute), working(url, block, compute):
+    with run_worker(url, block, compute), run_worker(url, block, compute):
         assert [job.wait(timeout=120).output for job in jobs] == [1, 1]
     assert {tuple(names(url, job.id)) for job in jobs} == {("submitted", "claimed", "done")}
 
@@ -79,7 +79,7 @@ def test_s2_a_worker_that_cannot_renew_stops_acting_and_its_end_changes_nothing(
         return task.attempt
 
     jobs = [on_the_loop.submit(), on_a_thread.submit()]
-    with working(url, on_the_loop, on_a_thread):
+    with run_worker(url, on_the_loop, on_a_thread):
         started.wait(60)
         with connected(url) as connection:
             lock_out(connection, url)

@@ -60,7 +60,7 @@ class Outside:
         self.url = url
         self.folder = folder
         self.journal = Journal(folder / "witness")
-        self._letters = Folder(folder / "letters")
+        self._messages = Folder(folder / "letters")
 
     def watched(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Have a handler's call and its result witnessed."""
@@ -118,30 +118,30 @@ class Outside:
         except (apsw.Error, psycopg.Error):
             return []
 
-    def _claim_of(self, letter: Message) -> int | None:
-        """Return the fence of the claim that stands on a letter; None if none does."""
-        which = f"subject = '{letter.subject}' AND recipient = '{letter.recipient}' AND version = {letter.version}"
+    def _claim_of(self, message: Message) -> int | None:
+        """Return the fence of the claim that stands on a message; None if none does."""
+        which = f"subject = '{message.subject}' AND recipient = '{message.recipient}' AND version = {message.version}"
         found = self._ask(f"SELECT fence FROM delivery WHERE status = 'sending' AND {which}")  # noqa: S608
         return found[0][0] if found else None
 
-    def send(self, letter: Message) -> Sent:
-        """Put a letter into the folder, witnessed before and after.
+    def send(self, message: Message) -> Sent:
+        """Put a message into the folder, witnessed before and after.
 
         A provider does not know under which claim it is called, so the tables are asked before and after: it was sent
         under one that stood if that is the same. The relay has looked at its own clock right before.
         """
-        claim = self._claim_of(letter)
-        line = ("sent", letter.token, claim)
-        self.journal.saw(*line, 0, f"{letter.token}.json")
-        sent = self._letters.send(letter)
-        if claim is not None and self._claim_of(letter) == claim:
+        claim = self._claim_of(message)
+        line = ("sent", message.token, claim)
+        self.journal.saw(*line, 0, f"{message.token}.json")
+        sent = self._messages.send(message)
+        if claim is not None and self._claim_of(message) == claim:
             self.journal.saw(*line, 1, sent.notification_id)
         return sent
 
-    def find(self, letter: Message, notification_id: str | None) -> Sent | Absent | Unknown:
-        found = self._letters.find(letter, notification_id)
-        notification_id = found.notification_id if isinstance(found, Sent) else None
-        self.journal.saw("traced", letter.token, self._claim_of(letter), notification_id)
+    def find(self, message: Message, notification_id: str | None) -> Sent | Absent | Unknown:
+        found = self._messages.find(message, notification_id)
+        sent_as = found.notification_id if isinstance(found, Sent) else None
+        self.journal.saw("traced", message.token, self._claim_of(message), sent_as)
         return found
 
 

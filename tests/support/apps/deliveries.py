@@ -26,13 +26,13 @@ class Noted:
         self._provider = provider
         self._report = report
 
-    def send(self, letter: Message) -> Sent:
-        self._report("send", letter.recipient)
-        return self._provider.send(letter)
+    def send(self, message: Message) -> Sent:
+        self._report("send", message.recipient)
+        return self._provider.send(message)
 
-    def find(self, letter: Message, notification_id: str | None) -> Sent | Absent | Unknown:
-        self._report("find", letter.recipient)
-        return self._provider.find(letter, notification_id)
+    def find(self, message: Message, notification_id: str | None) -> Sent | Absent | Unknown:
+        self._report("find", message.recipient)
+        return self._provider.find(message, notification_id)
 
 
 def post(recipient: str = "ada@example.org", *, version: int = 1, provider: str = PROVIDER) -> OutgoingMessage:
@@ -77,9 +77,9 @@ def make_app() -> Leasehold:
     return app
 
 
-def fields(letters: Path) -> list[dict]:
-    """Return the letters in a folder."""
-    return [canonical.decode(path.read_bytes()) for path in sorted(letters.glob("*.json"))]
+def fields(folder: Path) -> list[dict]:
+    """Return the messages in a folder."""
+    return [canonical.decode(path.read_bytes()) for path in sorted(folder.glob("*.json"))]
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ def plan_of(
 
 
 @contextmanager
-def working(
+def run_worker(
     url: str,
     *kinds: JobKind | Pipeline,
     queues: Queues = None,
