@@ -12,7 +12,8 @@ import pytest
 
 from leasehold.pipelines.translate.gate import Assessment, Thresholds, assess
 from leasehold.pipelines.translate.reviewers.checks.negation import DENYING
-from leasehold.pipelines.translate.reviewers.review import Subject, standard_reviewers
+from leasehold.pipelines.translate.reviewers.review import Subject
+from leasehold.pipelines.translate.reviewers.standard import standard_reviewers
 
 ROWS = [
     json.loads(line)

@@ -20,7 +20,7 @@ from leasehold.pipelines.translate.folder import RunFolder, write_whole
 from leasehold.pipelines.translate.gate import Assessment, Outcome, Thresholds
 from leasehold.pipelines.translate.history import ParagraphHistory, histories
 from leasehold.pipelines.translate.paragraphs import Try, best_of, content_hash
-from leasehold.pipelines.translate.reviewers.types import Review, ReviewFinding, Severity, worst_first
+from leasehold.pipelines.translate.reviewers.review import Review, ReviewFinding, Severity, worst_first
 from leasehold.pipelines.translate.settings import RunSettings
 from leasehold.pipelines.translate.toolchain import Toolchain
 

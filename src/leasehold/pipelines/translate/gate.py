@@ -16,7 +16,7 @@ from enum import StrEnum
 from typing import Final
 
 from leasehold.errors import Misuse
-from leasehold.pipelines.translate.reviewers.types import (
+from leasehold.pipelines.translate.reviewers.review import (
     ADEQUACY,
     FLUENCY,
     SCORE_DIGITS,

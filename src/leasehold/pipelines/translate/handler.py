@@ -25,7 +25,7 @@ from leasehold.pipelines.translate.paragraphs import (
     plain,
 )
 from leasehold.pipelines.translate.reviewers.checks.markup import review_markup
-from leasehold.pipelines.translate.reviewers.types import (
+from leasehold.pipelines.translate.reviewers.review import (
     Review,
     Reviewer,
     ReviewFinding,

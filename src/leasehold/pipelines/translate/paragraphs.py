@@ -15,7 +15,7 @@ from msgspec import Struct, to_builtins
 
 from leasehold.pipelines.translate.documents.document import Paragraph
 from leasehold.pipelines.translate.gate import COMPOSITE, Assessment
-from leasehold.pipelines.translate.reviewers.types import Review
+from leasehold.pipelines.translate.reviewers.review import Review
 from leasehold.shapes import Shape
 
 

@@ -26,7 +26,8 @@ from leasehold.pipelines.translate.paragraphs import (
     plain,
 )
 from leasehold.pipelines.translate.reviewers.plugins import load_reviewers
-from leasehold.pipelines.translate.reviewers.review import Reviewer, standard_reviewers
+from leasehold.pipelines.translate.reviewers.review import Reviewer
+from leasehold.pipelines.translate.reviewers.standard import standard_reviewers
 from leasehold.pipelines.translate.settings import RunSettings, settings_of_this_process
 from leasehold.pipelines.translate.translators import PairUnsupported, TranslationRequest, Translator, make_translator
 from leasehold.pipelines.translate.translators.answer_log import AnswerLog

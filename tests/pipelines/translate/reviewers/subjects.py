@@ -1,6 +1,6 @@
 """Subjects of reviews, and reviews as a reader sees them: each finding with the text that it points at."""
 
-from leasehold.pipelines.translate.reviewers.review import Review, Reviewer, Subject
+from leasehold.pipelines.translate.reviewers.review import Check, Review, StandardReviewer, Subject
 
 
 def subject(source, candidate, *, pair="en-es", kept=(), glossary=None):
@@ -8,10 +8,10 @@ def subject(source, candidate, *, pair="en-es", kept=(), glossary=None):
     return Subject(source, candidate, source_language, target_language, tuple(kept), glossary or {})
 
 
-def reviewed(reviewer: Reviewer, source, candidate, **options) -> tuple[Review, list[tuple[str, str | None]]]:
+def reviewed(check: Check, source, candidate, **options) -> tuple[Review, list[tuple[str, str | None]]]:
     """Return the review, and each finding as its code and the text of the candidate that it points at."""
     asked = subject(source, candidate, **options)
-    review = reviewer.review(asked)
+    review = StandardReviewer("checked", check).review(asked)
     return review, [(finding.code, pointed_at(finding, candidate)) for finding in review.findings]
 
 

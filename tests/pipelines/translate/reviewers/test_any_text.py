@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from leasehold.pipelines.translate.reviewers import text
 from leasehold.pipelines.translate.reviewers.plugins import faults_of
-from leasehold.pipelines.translate.reviewers.review import Subject, standard_reviewers
+from leasehold.pipelines.translate.reviewers.review import Subject
+from leasehold.pipelines.translate.reviewers.standard import standard_reviewers
 
 REVIEWERS = standard_reviewers(lambda text: text[::-1])
 LANGUAGES = st.sampled_from(
@@ -114,6 +115,7 @@ def test_reviews_do_not_depend_on_the_hash_seed_or_the_locale():
     """S8, for what reviewers return."""
     program = (
         "from leasehold.pipelines.translate.reviewers.review import *\n"
+        "from leasehold.pipelines.translate.reviewers.standard import *\n"
         "from leasehold.pipelines.translate.gate import *\n"
         "subject = Subject('On 3/4/1867, 1,500 men did not sing: *go* to {a} and {b} {c}.',"
         " 'El 5/6/1868 1.600 hombres *go.',"

@@ -12,7 +12,8 @@ from leasehold.pipelines.translate.reviewers.plugins import (
     ReviewerRefused,
     load_reviewers,
 )
-from leasehold.pipelines.translate.reviewers.review import Review, ReviewFinding, Severity, standard_reviewers
+from leasehold.pipelines.translate.reviewers.review import Review, ReviewFinding, Severity
+from leasehold.pipelines.translate.reviewers.standard import standard_reviewers
 from tests.pipelines.translate.reviewers.foreign import CannedReviewer, Failing, Waiting
 from tests.pipelines.translate.reviewers.subjects import pointed_at, subject
 

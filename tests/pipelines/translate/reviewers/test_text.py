@@ -4,10 +4,10 @@ import pytest
 
 from leasehold.pipelines.translate.reviewers.text import (
     blanked,
+    flagged_words,
     language_of,
     pieces_standing,
     sentences_of,
-    unknown_marks,
     without_pieces,
     words_of,
 )
@@ -59,7 +59,7 @@ def test_blanks_keep_every_other_sign_where_it_was():
 
 def test_a_star_is_a_mark_only_where_the_source_has_the_word_without_it():
     asked = subject("the *very* watery part, #tag", "el *muy* *watery parte #tag #vaso", pair="en-es")
-    assert [asked.candidate[start:end] for start, end in unknown_marks(asked)] == ["*watery", "#vaso"]
+    assert [asked.candidate[start:end] for start, end in flagged_words(asked)] == ["*watery", "#vaso"]
 
 
 def test_language_tags_are_reduced_to_their_language():

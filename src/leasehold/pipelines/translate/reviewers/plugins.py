@@ -12,7 +12,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Final
 
 from leasehold.errors import Cancelled, Misuse, Overtaken, Released, Transient, Unavailable
-from leasehold.pipelines.translate.reviewers.types import (
+from leasehold.pipelines.translate.reviewers.review import (
     SCORES,
     Review,
     Reviewer,

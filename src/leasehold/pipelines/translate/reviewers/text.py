@@ -1,4 +1,4 @@
-"""How reviewers read a text: words, sentences, protected pieces, marks of unknown words; all with code-point spans.
+"""How reviewers read a text: words, sentences, protected pieces, flagged words; all with code-point spans.
 
 Every pattern here is linear: runs are entered at their first character only and never given back. What has been read
 is kept for a while, because some ten reviewers read the same few texts one after the other.
@@ -7,11 +7,12 @@ is kept for a while, because some ten reviewers read the same few texts one afte
 import functools
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Final, NamedTuple
 
-from leasehold.pipelines.translate.reviewers.types import Subject
+from leasehold.pipelines.translate.reviewers.review import Subject
 
 # Combining marks are no letters to `re`, yet they belong to the word that they stand in.
 _COMBINING: Final = (
@@ -25,15 +26,25 @@ _last_letters: Final = re.compile(r"[^\W\d_]{1,10}\Z")
 _ABBREVIATIONS: Final = frozenset(
     "mr mrs ms dr st no vol fig messrs capt sr sra srta ud uds d núm mme mlle m hr fr nr bzw usw etc vs sig".split()  # noqa: SIM905
 )
-# Apertium writes *word for one that it does not know, @ and # for one that it knows only in part.
-_unknown: Final = re.compile(rf"(?<![^\W_])[*@#]([^\W\d_](?:[^\W_]|[{_COMBINING}])*+)")
+# Apertium flags a word: * if it does not know it, @ and # if it knows it only in part.
+_flagged: Final = re.compile(rf"(?<![^\W_])[*@#]([^\W\d_](?:[^\W_]|[{_COMBINING}])*+)")
 _address: Final = re.compile(r"(?<![^\W_])(?:https?://|ftp://|mailto:|www\.)[^\s<>\"'`(){}\[\]«»“”]++")
-_placeholder: Final = re.compile(
+_variable: Final = re.compile(
     r"\{\{[^{}\n]{1,80}\}\}|\$?\{[A-Za-z0-9_.:!]{0,80}\}|%\([A-Za-z0-9_]{1,80}\)[a-z]|(?<![\w%])%[sdifrx](?![^\W_])"
 )
 _AFTER_AN_ADDRESS: Final = ".,;:!?*_…"
 _TEXTS_KEPT: Final = 6  # of each kind: a paragraph, its translation, and both without what is no language
 _THREE_LETTERS: Final = {"eng": "en", "spa": "es", "fra": "fr", "deu": "de", "por": "pt", "ita": "it", "cat": "ca"}
+
+
+class TextSpan(NamedTuple):
+    """Code points [start, end)."""
+
+    start: int
+    end: int
+
+    def of(self, text: str) -> str:
+        return text[self.start : self.end]
 
 
 class Word(NamedTuple):
@@ -43,12 +54,9 @@ class Word(NamedTuple):
     start: int
     end: int
 
-
-class TextSpan(NamedTuple):
-    """Code points [start, end)."""
-
-    start: int
-    end: int
+    @property
+    def span(self) -> TextSpan:
+        return TextSpan(self.start, self.end)
 
 
 def language_of(tag: str) -> str:
@@ -74,16 +82,10 @@ def key_of(word: str) -> str:
 
 def sentences_of(text: str) -> list[TextSpan]:
     """Divide a text where a sentence ends; a title like Mr. does not end one."""
-    spans = []
-    start = 0
-    for stop in _stop.finditer(text):
-        if _is_abbreviation(text, stop):
-            continue
-        spans.append(TextSpan(start, stop.end()))
-        start = stop.end()
-    if text[start:].strip():
-        spans.append(TextSpan(start, len(text)))
-    return spans
+    ends = [stop.end() for stop in _stop.finditer(text) if not _is_abbreviation(text, stop)]
+    if text[ends[-1] if ends else 0 :].strip():
+        ends.append(len(text))
+    return [TextSpan(start, end) for start, end in pairwise([0, *ends])]
 
 
 def _is_abbreviation(text: str, stop: re.Match[str]) -> bool:
@@ -129,9 +131,8 @@ def without_pieces(text: str, pieces: tuple[str, ...]) -> str:
 
 
 def untouchable(text: str) -> list[TextSpan]:
-    """Return the addresses and placeholders of a text, which need no listing to be known."""
-    placeholders = [TextSpan(found.start(), found.end()) for found in _placeholder.finditer(text)]
-    return sorted([*addresses_of(text), *placeholders])
+    """Return the addresses and variables of a text, which need no listing to be known."""
+    return sorted([*addresses_of(text), *(TextSpan(*found.span()) for found in _variable.finditer(text))])
 
 
 def addresses_of(text: str) -> Iterator[TextSpan]:
@@ -141,36 +142,65 @@ def addresses_of(text: str) -> Iterator[TextSpan]:
 
 def blanked(text: str, spans: Iterable[TextSpan]) -> str:
     """Put blanks for these characters, so that every other keeps its position."""
-    parts = []
+    parts: list[str] = []
     start = 0
     for span in sorted(spans):
-        parts.append(text[start : span.start])
-        parts.append(" " * (span.end - max(span.start, start)))
+        parts += text[start : span.start], " " * (span.end - max(span.start, start))
         start = max(start, span.end)
     return "".join(parts) + text[start:]
 
 
-def unknown_marks(subject: Subject) -> tuple[TextSpan, ...]:
-    """Return where the candidate has Apertium's marks, each with its word.
+def flagged_words(subject: Subject) -> tuple[TextSpan, ...]:
+    """Return where the candidate has words with Apertium's flags, the flag included.
 
-    A mark and emphasis look alike, so one counts where the source has this word without this sign before it.
+    A flag and emphasis look alike, so one counts where the source has this word without this sign before it.
     """
-    return _unknown_marks(subject.source, subject.candidate)
+    return _flagged_words(subject.source, subject.candidate)
 
 
 @functools.lru_cache(_TEXTS_KEPT)
-def _unknown_marks(source: str, candidate: str) -> tuple[TextSpan, ...]:
-    in_source = Counter(found.group() for found in _unknown.finditer(source))
+def _flagged_words(source: str, candidate: str) -> tuple[TextSpan, ...]:
+    in_source = Counter(found.group() for found in _flagged.finditer(source))
     known = {word.key for word in words_of(source)}
-    marks = []
-    for found in _unknown.finditer(candidate):
+    spans = []
+    for found in _flagged.finditer(candidate):
         if in_source[found.group()] > 0:
             in_source[found.group()] -= 1
         elif found.group()[0] != "*" or key_of(found[1]) in known:
-            marks.append(TextSpan(found.start(), found.end()))
-    return tuple(marks)
+            spans.append(TextSpan(*found.span()))
+    return tuple(spans)
 
 
-def without_marks(subject: Subject) -> str:
-    """Return the candidate with a blank for each mark of an unknown word; the words stay where they are."""
-    return blanked(subject.candidate, (TextSpan(start, start + 1) for start, _ in unknown_marks(subject)))
+def without_flags(subject: Subject) -> str:
+    """Return the candidate with a blank for each flag of a word; the words stay where they are."""
+    return blanked(subject.candidate, (TextSpan(start, start + 1) for start, _ in flagged_words(subject)))
+
+
+def prose_of(subject: Subject) -> tuple[str, str]:
+    """Return source and candidate with blanks for protected pieces and flags: each word stays in its place."""
+    return without_pieces(subject.source, subject.kept), without_pieces(without_flags(subject), subject.kept)
+
+
+class MatchIndex:
+    """Pairs the items of two texts by value, each at most once. An item may have several values.
+
+    `used` holds the positions of the items that are paired; two indexes of the same items may share it.
+    """
+
+    def __init__(self, items: Sequence[Collection[Hashable]], used: set[int]) -> None:
+        self._used = used
+        self._positions: dict[Hashable, list[int]] = defaultdict(list)
+        for position in reversed(range(len(items))):
+            for value in items[position]:
+                self._positions[value].append(position)
+
+    def take(self, values: Iterable[Hashable]) -> int | None:
+        """Return the first unused position of the first value that has one; it is used from now on."""
+        for value in values:
+            positions = self._positions.get(value, [])
+            while positions:
+                position = positions.pop()
+                if position not in self._used:
+                    self._used.add(position)
+                    return position
+        return None

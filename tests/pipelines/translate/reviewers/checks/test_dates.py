@@ -2,7 +2,7 @@
 
 import pytest
 
-from leasehold.pipelines.translate.reviewers.checks.dates import DateReviewer
+from leasehold.pipelines.translate.reviewers.checks.dates import check_dates
 from tests.pipelines.translate.reviewers.subjects import reviewed
 
 
@@ -21,30 +21,30 @@ from tests.pipelines.translate.reviewers.subjects import reviewed
     ],
 )
 def test_a_date_may_change_its_form(source, candidate, pair):
-    review, findings = reviewed(DateReviewer(), source, candidate, pair=pair)
+    review, findings = reviewed(check_dates, source, candidate, pair=pair)
     assert findings == []
     assert review.scores == {"adequacy": 1.0}
 
 
 def test_a_changed_date_is_pointed_at():
     source, candidate = "🎉 On 12 March 1867 he left.", "🎉🎉 El 12 de mayo de 1867 se fue."
-    review, findings = reviewed(DateReviewer(), source, candidate)
+    review, findings = reviewed(check_dates, source, candidate)
     assert findings == [("date_changed", "12 de mayo de 1867")]
     assert review.findings[0].severity == "critical"
     assert review.scores == {"adequacy": 0.0}
 
 
 def test_a_lost_date_is_reported_with_its_text():
-    review, findings = reviewed(DateReviewer(), "On 12 March 1867 he left.", "Se fue.")
+    review, findings = reviewed(check_dates, "On 12 March 1867 he left.", "Se fue.")
     assert findings == [("date_lost", None)]
     assert "“12 March 1867”" in review.findings[0].message
 
 
 def test_the_verbs_may_and_march_are_no_months():
-    review, findings = reviewed(DateReviewer(), "They may 5 times march 7 miles.", "Pueden 5 veces andar 7 millas.")
+    review, findings = reviewed(check_dates, "They may 5 times march 7 miles.", "Pueden 5 veces andar 7 millas.")
     assert (review.scores, findings) == ({}, [])
 
 
 def test_a_language_whose_months_are_not_known_is_not_judged():
-    review, findings = reviewed(DateReviewer(), "On 12 March 1867 he left.", "1867年3月12日", pair="en-zh")
+    review, findings = reviewed(check_dates, "On 12 March 1867 he left.", "1867年3月12日", pair="en-zh")
     assert (review.scores, findings) == ({}, [])

@@ -1,11 +1,11 @@
 """What must not change stands in the candidate unchanged, as often as in the source."""
 
-from leasehold.pipelines.translate.reviewers.checks.kept import KeptReviewer
+from leasehold.pipelines.translate.reviewers.checks.kept import check_kept
 from tests.pipelines.translate.reviewers.subjects import reviewed
 
 
 def found(source, candidate, **options):
-    return reviewed(KeptReviewer(), source, candidate, **options)[1]
+    return reviewed(check_kept, source, candidate, **options)[1]
 
 
 def test_pieces_may_move_but_not_change():
@@ -15,7 +15,7 @@ def test_pieces_may_move_but_not_change():
 
 
 def test_a_lost_piece_is_critical_and_named_and_has_no_score():
-    review, _ = reviewed(KeptReviewer(), "See `x`.", "Véase x.", kept=["`x`"])
+    review, _ = reviewed(check_kept, "See `x`.", "Véase x.", kept=["`x`"])
     assert [(finding.severity, "“`x`”" in finding.message) for finding in review.findings] == [("critical", True)]
     assert review.scores == {}
 

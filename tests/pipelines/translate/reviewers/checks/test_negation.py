@@ -2,7 +2,7 @@
 
 import pytest
 
-from leasehold.pipelines.translate.reviewers.checks.negation import DENYING, NegationReviewer
+from leasehold.pipelines.translate.reviewers.checks.negation import DENYING, check_negation
 from tests.pipelines.translate.reviewers.subjects import reviewed
 
 
@@ -26,7 +26,7 @@ from tests.pipelines.translate.reviewers.subjects import reviewed
     ],
 )
 def test_a_negation_may_take_the_form_of_its_language(source, candidate, pair):
-    review, findings = reviewed(NegationReviewer(), source, candidate, pair=pair)
+    review, findings = reviewed(check_negation, source, candidate, pair=pair)
     assert findings == []
     assert review.scores == {"adequacy": 1.0}
 
@@ -43,7 +43,7 @@ def test_a_negation_may_take_the_form_of_its_language(source, candidate, pair):
     ],
 )
 def test_a_lost_negation_is_critical_and_its_sentence_pointed_at(source, candidate, pair):
-    review, findings = reviewed(NegationReviewer(), source, candidate, pair=pair)
+    review, findings = reviewed(check_negation, source, candidate, pair=pair)
     assert findings == [("negation_lost", candidate.rstrip("."))]
     assert review.findings[0].severity == "critical"
     assert review.scores == {"adequacy": 0.0}
@@ -52,26 +52,26 @@ def test_a_lost_negation_is_critical_and_its_sentence_pointed_at(source, candida
 def test_the_sentence_that_lost_its_negation_is_found_among_others():
     source = "🙂 It was late. Mr. Nemo did not come. Nobody cared."
     candidate = "🙂👩‍🚀 Era tarde. El Sr. Nemo vino. A nadie le importó."
-    review, findings = reviewed(NegationReviewer(), source, candidate)
+    review, findings = reviewed(check_negation, source, candidate)
     assert findings == [("negation_lost", "El Sr. Nemo vino")]
     assert review.scores == {"adequacy": 0.5}
 
 
 def test_one_of_two_negations_lost_is_found():
     source = "He never wrote that the ship wasn’t lost."
-    assert reviewed(NegationReviewer(), source, "Nunca escribió que el barco no se hubiera perdido.")[1] == []
-    review, findings = reviewed(NegationReviewer(), source, "Nunca escribió que el barco se hubiera perdido.")
+    assert reviewed(check_negation, source, "Nunca escribió que el barco no se hubiera perdido.")[1] == []
+    review, findings = reviewed(check_negation, source, "Nunca escribió que el barco se hubiera perdido.")
     assert findings == [("negation_lost", "Nunca escribió que el barco se hubiera perdido")]
     assert review.scores == {"adequacy": 0.5}
 
 
 def test_a_without_that_the_source_has_too_excuses_nothing():
-    _, findings = reviewed(NegationReviewer(), "He did not go without her.", "Fue sin ella.")
+    _, findings = reviewed(check_negation, "He did not go without her.", "Fue sin ella.")
     assert findings == [("negation_lost", "Fue sin ella")]
 
 
 def test_a_negation_that_the_source_does_not_have_is_found():
-    _, findings = reviewed(NegationReviewer(), "😀 The ship was lost.", "😀 El barco no se perdió.")
+    _, findings = reviewed(check_negation, "😀 The ship was lost.", "😀 El barco no se perdió.")
     assert findings == [("negation_added", "no")]
 
 
@@ -82,20 +82,20 @@ def test_what_apertium_really_lost_is_found():
     candidate = (
         "Alice hizo en absoluto como el tono de este comentario, y lo pensó sería también para presentar algunos."
     )
-    assert reviewed(NegationReviewer(), source, candidate)[1] == [("negation_lost", candidate.rstrip("."))]
+    assert reviewed(check_negation, source, candidate)[1] == [("negation_lost", candidate.rstrip("."))]
 
 
 def test_a_contraction_is_quoted_and_pointed_at_as_it_stands():
-    lost, _ = reviewed(NegationReviewer(), "He didn’t go.", "Fue.")
+    lost, _ = reviewed(check_negation, "He didn’t go.", "Fue.")
     assert "(“n’t”)" in lost.findings[0].message
-    assert reviewed(NegationReviewer(), "Fue.", "He didn't go.", pair="es-en")[1] == [("negation_added", "n't")]
+    assert reviewed(check_negation, "Fue.", "He didn't go.", pair="es-en")[1] == [("negation_added", "n't")]
 
 
 def test_a_language_that_is_not_known_gets_neither_score_nor_finding():
-    review, findings = reviewed(NegationReviewer(), "He did not go.", "Han gick.", pair="en-sv")
+    review, findings = reviewed(check_negation, "He did not go.", "Han gick.", pair="en-sv")
     assert (review.scores, findings) == ({}, [])
     assert set(DENYING) == {"en", "es", "fr", "de", "pt", "it", "ca"}
 
 
 def test_sentences_without_any_negation_get_no_score():
-    assert reviewed(NegationReviewer(), "He went.", "Fue.")[0].scores == {}
+    assert reviewed(check_negation, "He went.", "Fue.")[0].scores == {}

@@ -2,12 +2,12 @@
 
 import pytest
 
-from leasehold.pipelines.translate.reviewers.checks.numbers import NumberReviewer
+from leasehold.pipelines.translate.reviewers.checks.numbers import check_numbers
 from tests.pipelines.translate.reviewers.subjects import reviewed
 
 
 def found(source, candidate, **options):
-    review, findings = reviewed(NumberReviewer(), source, candidate, **options)
+    review, findings = reviewed(check_numbers, source, candidate, **options)
     return dict(review.scores), findings
 
 
@@ -40,7 +40,7 @@ def test_a_number_may_be_written_as_its_language_writes_it(source, candidate, pa
 
 
 def test_a_lost_number_is_critical_and_lowers_adequacy():
-    review, findings = reviewed(NumberReviewer(), "From 1866 to 1871, 12 ships.", "De 1866 a 1871, unos barcos.")
+    review, findings = reviewed(check_numbers, "From 1866 to 1871, 12 ships.", "De 1866 a 1871, unos barcos.")
     assert findings == [("number_lost", None)]
     assert review.findings[0].severity == "critical"
     assert "“12”" in review.findings[0].message

@@ -1,15 +1,15 @@
 """Words that stand twice, and phrases that go round."""
 
-from leasehold.pipelines.translate.reviewers.checks.repeats import RepeatReviewer
+from leasehold.pipelines.translate.reviewers.checks.repeats import check_repeats
 from tests.pipelines.translate.reviewers.subjects import reviewed
 
 
 def found(source, candidate, **options):
-    return reviewed(RepeatReviewer(), source, candidate, **options)[1]
+    return reviewed(check_repeats, source, candidate, **options)[1]
 
 
 def test_a_word_twice_is_pointed_at_in_any_case_and_form():
-    review, findings = reviewed(RepeatReviewer(), "He drank the coffee.", "Él bebió el  El cafe\u0301 caf\u00e9 🙂.")
+    review, findings = reviewed(check_repeats, "He drank the coffee.", "Él bebió el  El cafe\u0301 caf\u00e9 🙂.")
     assert findings == [("word_repeated", "el  El"), ("word_repeated", "cafe\u0301 caf\u00e9")]
     assert review.scores["fluency"] < 0.5
 
@@ -28,7 +28,7 @@ def test_words_divided_by_a_mark_are_no_repeats():
 
 
 def test_a_phrase_that_goes_round_is_pointed_at_once():
-    review, findings = reviewed(RepeatReviewer(), "It was late.", "Era tarde, muy tarde y luego y luego y luego fin.")
+    review, findings = reviewed(check_repeats, "It was late.", "Era tarde, muy tarde y luego y luego y luego fin.")
     assert findings == [("phrase_repeated", "y luego y luego y luego")]
     assert review.findings[0].severity == "major"
     assert review.scores == {"fluency": 0.4545}
@@ -39,5 +39,5 @@ def test_a_song_that_goes_round_may_go_round():
 
 
 def test_a_blank_candidate_is_not_judged_and_a_single_word_is():
-    assert reviewed(RepeatReviewer(), "Yes.", " ")[0].scores == {}
-    assert reviewed(RepeatReviewer(), "Yes.", "Sí.")[0].scores == {"fluency": 1.0}
+    assert reviewed(check_repeats, "Yes.", " ")[0].scores == {}
+    assert reviewed(check_repeats, "Yes.", "Sí.")[0].scores == {"fluency": 1.0}

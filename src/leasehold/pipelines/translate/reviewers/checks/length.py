@@ -3,14 +3,7 @@
 import unicodedata
 from typing import Final
 
-from leasehold.pipelines.translate.reviewers.types import (
-    ADEQUACY,
-    Review,
-    ReviewFinding,
-    Severity,
-    Subject,
-    make_review,
-)
+from leasehold.pipelines.translate.reviewers.review import ADEQUACY, Checked, ReviewFinding, Severity, Subject
 
 _WIDE: Final = 2.5  # letters that an ideograph stands for
 _SHORT_SOURCE: Final = 20.0  # below it a ratio means little: "Yes." may become "Desde luego que sí."
@@ -20,25 +13,19 @@ _SHORT_BANDS: Final = (0.05, 0.2, 5.0, 12.0)
 _WORTH_A_WORD: Final = 0.5
 
 
-class LengthReviewer:
-    """Compares how long both texts are, in letters."""
-
-    name = "length"
-
-    def review(self, subject: Subject) -> Review:
-        source, candidate = _letters(subject.source), _letters(subject.candidate)
-        if not source:
-            return make_review(
-                self.name, [], {ADEQUACY: 1.0 if subject.source.split() == subject.candidate.split() else None}
-            )
-        if not candidate:
-            finding = ReviewFinding(
-                "empty_candidate", Severity.CRITICAL, "The source has text, the candidate has none."
-            )
-            return make_review(self.name, [finding], {ADEQUACY: 0.0})
-        score = within(candidate / source, _SHORT_BANDS if source < _SHORT_SOURCE else _BANDS)
-        findings = [_finding(candidate / source)] if score < _WORTH_A_WORD else []
-        return make_review(self.name, findings, {ADEQUACY: score})
+def check_length(subject: Subject) -> Checked:
+    """Compare how long both texts are, in letters."""
+    source, candidate = _letters(subject.source), _letters(subject.candidate)
+    if not source:
+        return [], {ADEQUACY: 1.0 if subject.source.split() == subject.candidate.split() else None}
+    if not candidate:
+        message = "The source has text, the candidate has none."
+        return [ReviewFinding("empty_candidate", Severity.CRITICAL, message)], {ADEQUACY: 0.0}
+    ratio = candidate / source
+    score = within(ratio, _SHORT_BANDS if source < _SHORT_SOURCE else _BANDS)
+    message = f"The candidate has {ratio:.2f} times the letters of its source."
+    finding = ReviewFinding("too_short" if ratio < 1 else "too_long", Severity.MAJOR, message)
+    return [finding] if score < _WORTH_A_WORD else [], {ADEQUACY: score}
 
 
 def within(ratio: float, bands: tuple[float, float, float, float]) -> float:
@@ -52,8 +39,3 @@ def within(ratio: float, bands: tuple[float, float, float, float]) -> float:
 def _letters(text: str) -> float:
     wide = sum(not sign.isascii() and unicodedata.east_asian_width(sign) in "WF" and sign.isalpha() for sign in text)
     return sum(map(str.isalnum, text)) + (_WIDE - 1) * wide
-
-
-def _finding(ratio: float) -> ReviewFinding:
-    code = "too_short" if ratio < 1 else "too_long"
-    return ReviewFinding(code, Severity.MAJOR, f"The candidate has {ratio:.2f} times the letters of its source.")

@@ -11,24 +11,17 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from leasehold.pipelines.translate.reviewers.text import (
-    TextSpan,
-    Word,
-    language_of,
-    sentences_of,
-    without_marks,
-    without_pieces,
-    words_in,
-)
-from leasehold.pipelines.translate.reviewers.types import (
+from leasehold.pipelines.translate.reviewers.review import (
     ADEQUACY,
-    Review,
+    UNMEASURED,
+    Checked,
     ReviewFinding,
     Severity,
     Subject,
-    make_review,
+    finding_at,
     quoted,
 )
+from leasehold.pipelines.translate.reviewers.text import TextSpan, Word, language_of, prose_of, sentences_of, words_in
 
 _APOSTROPHES: Final = ("'", "’")
 _DENYING_ONCE: Final = frozenset(("en", "de"))
@@ -47,11 +40,11 @@ class Denying:
 
     plain: frozenset[str]
     near: frozenset[str]
-    inviting: frozenset[str] = frozenset()
+    inviting: frozenset[str]
 
 
-def _denying(plain: str, near: str, inviting: str = "") -> Denying:
-    return Denying(frozenset(plain.split()), frozenset(near.split()), frozenset(inviting.split()))
+def _denying(*lists: str) -> Denying:
+    return Denying(*(frozenset(words.split()) for words in lists))
 
 
 DENYING: Final = {
@@ -101,38 +94,34 @@ DENYING: Final = {
 }
 
 
-class NegationReviewer:
-    """Looks for sentences that have lost or gained a negation."""
-
-    name = "negation"
-
-    def review(self, subject: Subject) -> Review:
-        source = DENYING.get(language_of(subject.source_language))
-        target = DENYING.get(language_of(subject.target_language))
-        if source is None or target is None:
-            return make_review(self.name, [], {})
-        is_counted = language_of(subject.source_language) in _DENYING_ONCE
-        findings: list[ReviewFinding] = []
-        measured = lost = 0
-        for there, here in _paired(subject):
-            denied, denials = _denials(there, source), _denials(here, target)
-            idle = _idle(there)
-            wanted = _counted(denied, idle) if is_counted else denied[:1]
-            excuses = _count(here, target.near) - _count(there, source.near) - len(idle)
-            missing = len(wanted) - len(denials) - max(0, excuses)
-            is_added = bool(denials) and not denied and not _count(there, source.near | source.inviting)
-            measured += len(wanted) or bool(denials)
-            lost += max(0, missing) or is_added
-            if missing > 0:
-                findings.append(_lost(subject, wanted, here))
-            if is_added:
-                findings.append(_added(subject, denials[0]))
-        return make_review(self.name, findings, {ADEQUACY: 1 - lost / measured if measured else None})
+def check_negation(subject: Subject) -> Checked:
+    """Look for sentences that have lost or gained a negation."""
+    source = DENYING.get(language_of(subject.source_language))
+    target = DENYING.get(language_of(subject.target_language))
+    if source is None or target is None:
+        return UNMEASURED
+    is_counted = language_of(subject.source_language) in _DENYING_ONCE
+    findings: list[ReviewFinding] = []
+    measured = lost = 0
+    for there, here in _paired(subject):
+        denied, denials = _among(there, source.plain), _among(here, target.plain)
+        idle = {first.start for first, second in pairwise(there) if (first.key, second.key) in _IDLE}
+        wanted = _counted(denied, idle) if is_counted else denied[:1]
+        excuses = len(_among(here, target.near)) - len(_among(there, source.near)) - len(idle)
+        missing = len(wanted) - len(denials) - max(0, excuses)
+        is_added = bool(denials) and not denied and not _among(there, source.near | source.inviting)
+        measured += len(wanted) or bool(denials)
+        lost += max(0, missing) or is_added
+        if missing > 0:
+            findings.append(_lost(subject, wanted, here))
+        if is_added:
+            message = "The candidate denies here ({}), the source does not."
+            findings.append(finding_at(subject, denials[0].span, "negation_added", Severity.MAJOR, message))
+    return findings, {ADEQUACY: 1 - lost / measured if measured else None}
 
 
 def _paired(subject: Subject) -> list[tuple[list[Word], list[Word]]]:
-    source = without_pieces(subject.source, subject.kept)
-    candidate = without_pieces(without_marks(subject), subject.kept)
+    source, candidate = prose_of(subject)
     theirs, ours = sentences_of(source), sentences_of(candidate)
     if len(theirs) != len(ours):
         theirs, ours = [TextSpan(0, len(source))], [TextSpan(0, len(candidate))]
@@ -140,7 +129,7 @@ def _paired(subject: Subject) -> list[tuple[list[Word], list[Word]]]:
 
 
 def _words(text: str, spans: list[TextSpan]) -> list[list[Word]]:
-    return [[_placed(text, word, span.start) for word in words_in(text[span.start : span.end])] for span in spans]
+    return [[_placed(text, word, span.start) for word in words_in(span.of(text))] for span in spans]
 
 
 def _placed(text: str, word: Word, offset: int) -> Word:
@@ -152,12 +141,8 @@ def _placed(text: str, word: Word, offset: int) -> Word:
     return Word("" if is_letter else word.key, start, end)
 
 
-def _denials(words: Sequence[Word], denying: Denying) -> list[Word]:
-    return [word for word in words if word.key in denying.plain]
-
-
-def _idle(words: Sequence[Word]) -> set[int]:
-    return {first.start for first, second in pairwise(words) if (first.key, second.key) in _IDLE}
+def _among(words: Sequence[Word], known: frozenset[str]) -> list[Word]:
+    return [word for word in words if word.key in known]
 
 
 def _counted(denials: list[Word], idle: set[int]) -> list[Word]:
@@ -166,20 +151,10 @@ def _counted(denials: list[Word], idle: set[int]) -> list[Word]:
     return [word for word in busy if word.key not in _GOING_ON] or busy[:1]
 
 
-def _count(words: Sequence[Word], among: frozenset[str]) -> int:
-    return sum(word.key in among for word in words)
-
-
 def _lost(subject: Subject, denials: list[Word], sentence: list[Word]) -> ReviewFinding:
-    denied = ", ".join(quoted(subject.source[denial.start : denial.end]) for denial in denials[:_QUOTED_MAX])
+    denied = ", ".join(quoted(denial.span.of(subject.source)) for denial in denials[:_QUOTED_MAX])
     message = f"The source denies here ({denied}), the candidate does not, or not as often."
     if not sentence:
         return ReviewFinding("negation_lost", Severity.CRITICAL, message)
     start, end = sentence[0].start, sentence[-1].end
     return ReviewFinding("negation_lost", Severity.CRITICAL, message, start, end - start)
-
-
-def _added(subject: Subject, denial: Word) -> ReviewFinding:
-    word = quoted(subject.candidate[denial.start : denial.end])
-    message = f"The candidate denies here ({word}), the source does not."
-    return ReviewFinding("negation_added", Severity.MAJOR, message, denial.start, denial.end - denial.start)

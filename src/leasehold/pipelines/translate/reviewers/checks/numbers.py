@@ -11,17 +11,24 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from leasehold.pipelines.translate.reviewers.checks.dates import compared
-from leasehold.pipelines.translate.reviewers.matching import MatchIndex
-from leasehold.pipelines.translate.reviewers.text import TextSpan, blanked, language_of, without_pieces, words_of
-from leasehold.pipelines.translate.reviewers.types import (
+from leasehold.pipelines.translate.reviewers.review import (
     ADEQUACY,
     STYLE,
-    Review,
+    UNMEASURED,
+    Checked,
     ReviewFinding,
     Severity,
     Subject,
-    make_review,
+    finding_at,
     quoted,
+)
+from leasehold.pipelines.translate.reviewers.text import (
+    MatchIndex,
+    TextSpan,
+    blanked,
+    language_of,
+    without_pieces,
+    words_of,
 )
 
 _POINT_LANGUAGES: Final = frozenset("en ja zh ko he th hi ar fa ur ga cy mt".split())  # noqa: SIM905
@@ -64,29 +71,23 @@ class Number(NamedTuple):
     span: TextSpan
 
 
-class NumberReviewer:
-    """Compares the numbers of both texts."""
-
-    name = "numbers"
-
-    def review(self, subject: Subject) -> Review:
-        source, candidate = _texts(subject)
-        wanted = list(numbers_of(source, subject.source_language))
-        kept, misread, lost, added = _compared(wanted, source, candidate, subject)
-        if not wanted and not added:
-            return make_review(self.name, [], {})
-        findings = [_lost(source, number) for number in lost]
-        findings += [_noted("number_added", Severity.MAJOR, candidate, number) for number in added]
-        findings += [_noted("number_format", Severity.MINOR, candidate, number) for number in misread]
-        style = 1 - _WRONG_SEPARATORS * len(misread) / kept if kept else None
-        return make_review(self.name, findings, {ADEQUACY: kept / (len(wanted) + len(added)), STYLE: style})
-
-
-def _texts(subject: Subject) -> tuple[str, str]:
-    """Both texts without what is protected and without the dates that they share, whose month may be a word."""
+def check_numbers(subject: Subject) -> Checked:
+    """Compare the numbers of both texts, without the dates that they share, whose month may be a word."""
     pairs, _, _ = compared(subject)
     source = blanked(without_pieces(subject.source, subject.kept), (source for source, _ in pairs))
-    return source, blanked(without_pieces(subject.candidate, subject.kept), (target for _, target in pairs))
+    candidate = blanked(without_pieces(subject.candidate, subject.kept), (target for _, target in pairs))
+    wanted = list(numbers_of(source, subject.source_language))
+    kept, misread, lost, added = _compared(wanted, source, candidate, subject)
+    if not wanted and not added:
+        return UNMEASURED
+    missing = [f"The number {quoted(number.span.of(source))} of the source is missing." for number in lost]
+    findings = [ReviewFinding("number_lost", Severity.CRITICAL, message) for message in missing]
+    message = "The number {} does not stand in the source."
+    findings += [finding_at(subject, number.span, "number_added", Severity.MAJOR, message) for number in added]
+    message = "The number {} has the separators of another language."
+    findings += [finding_at(subject, number.span, "number_format", Severity.MINOR, message) for number in misread]
+    style = 1 - _WRONG_SEPARATORS * len(misread) / kept if kept else None
+    return findings, {ADEQUACY: kept / (len(wanted) + len(added)), STYLE: style}
 
 
 def numbers_of(text: str, language: str) -> Iterator[Number]:
@@ -98,7 +99,7 @@ def numbers_of(text: str, language: str) -> Iterator[Number]:
         otherwise = tuple(filter(None, (_value(figures, decimal) for decimal in others)))
         if values and values[0] in _MORNING and _afternoon.match(text, found.end()):
             values += (str(int(values[0]) + _NOON),)
-        yield Number(values or (figures,), (*otherwise, figures), figures, TextSpan(found.start(), found.end()))
+        yield Number(values or (figures,), (*otherwise, figures), figures, TextSpan(*found.span()))
 
 
 def _conventions(language: str) -> tuple[str, str]:
@@ -171,14 +172,3 @@ def _taken(counted: Counter[str], values: tuple[str, ...]) -> bool:
             counted[value] -= 1
             return True
     return False
-
-
-def _lost(source: str, number: Number) -> ReviewFinding:
-    written = quoted(source[number.span.start : number.span.end])
-    return ReviewFinding("number_lost", Severity.CRITICAL, f"The number {written} of the source is missing.")
-
-
-def _noted(code: str, severity: Severity, candidate: str, number: Number) -> ReviewFinding:
-    start, end = number.span
-    why = "has the separators of another language" if code == "number_format" else "does not stand in the source"
-    return ReviewFinding(code, severity, f"The number {quoted(candidate[start:end])} {why}.", start, end - start)

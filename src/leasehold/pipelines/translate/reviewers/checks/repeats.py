@@ -7,24 +7,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
-from leasehold.pipelines.translate.reviewers.text import (
-    TextSpan,
-    Word,
-    language_of,
-    without_marks,
-    without_pieces,
-    words_in,
-    words_of,
-)
-from leasehold.pipelines.translate.reviewers.types import (
-    FLUENCY,
-    Review,
-    ReviewFinding,
-    Severity,
-    Subject,
-    make_review,
-    quoted,
-)
+from leasehold.pipelines.translate.reviewers.review import FLUENCY, UNMEASURED, Checked, Severity, Subject, finding_at
+from leasehold.pipelines.translate.reviewers.text import TextSpan, Word, language_of, prose_of, words_in, words_of
 
 _DOUBLED: Final = {
     "fr": frozenset(("nous", "vous")),
@@ -36,24 +20,20 @@ _ROUNDS: Final = 3
 _WEIGHT: Final = 3.0  # one repetition disturbs as much as this many words delight
 
 
-class RepeatReviewer:
-    """Looks for words that stand twice."""
-
-    name = "repeats"
-
-    def review(self, subject: Subject) -> Review:
-        text = without_pieces(without_marks(subject), subject.kept)
-        source = without_pieces(subject.source, subject.kept)
-        if not text.strip():
-            return make_review(self.name, [], {})
-        words = words_of(text)
-        allowed = len(list(_doubles(source, words_of(source), frozenset())))
-        doubles = list(_doubles(text, words, _DOUBLED.get(language_of(subject.target_language), frozenset())))[allowed:]
-        rounds = [] if list(_rounds(words_of(source))) else list(_rounds(words))
-        findings = [_finding("phrase_repeated", Severity.MAJOR, subject, span) for span in rounds]
-        findings += [_finding("word_repeated", Severity.MINOR, subject, span) for span in doubles]
-        disturbed = _WEIGHT * len(doubles) + sum(len(words_in(text[start:end])) for start, end in rounds)
-        return make_review(self.name, findings, {FLUENCY: max(0.0, 1 - disturbed / len(words)) if words else 1.0})
+def check_repeats(subject: Subject) -> Checked:
+    """Look for words that stand twice."""
+    source, text = prose_of(subject)
+    if not text.strip():
+        return UNMEASURED
+    words = words_of(text)
+    allowed = len(list(_doubles(source, words_of(source), frozenset())))
+    doubles = list(_doubles(text, words, _DOUBLED.get(language_of(subject.target_language), frozenset())))[allowed:]
+    rounds = [] if list(_rounds(words_of(source))) else list(_rounds(words))
+    message = "{} repeats itself."
+    findings = [finding_at(subject, span, "phrase_repeated", Severity.MAJOR, message) for span in rounds]
+    findings += [finding_at(subject, span, "word_repeated", Severity.MINOR, message) for span in doubles]
+    disturbed = _WEIGHT * len(doubles) + sum(len(words_in(span.of(text))) for span in rounds)
+    return findings, {FLUENCY: max(0.0, 1 - disturbed / len(words)) if words else 1.0}
 
 
 def _doubles(text: str, words: Sequence[Word], doubled: frozenset[str]) -> Iterator[TextSpan]:
@@ -73,8 +53,3 @@ def _rounds(words: Sequence[Word]) -> Iterator[TextSpan]:
             if is_end and same >= (_ROUNDS - 1) * size and words[place - same - size + 1].start > covered:
                 covered = words[place].end
                 yield TextSpan(words[place - same - size + 1].start, covered)
-
-
-def _finding(code: str, severity: Severity, subject: Subject, span: TextSpan) -> ReviewFinding:
-    repeated = quoted(subject.candidate[span.start : span.end])
-    return ReviewFinding(code, severity, f"{repeated} repeats itself.", span.start, span.end - span.start)

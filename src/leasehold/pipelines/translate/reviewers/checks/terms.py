@@ -6,42 +6,39 @@ Terms are compared word by word and without case; a word of the target term may 
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
-from leasehold.pipelines.translate.reviewers.text import Word, without_marks, without_pieces, words_in, words_of
-from leasehold.pipelines.translate.reviewers.types import (
+from leasehold.pipelines.translate.reviewers.review import (
     TERMINOLOGY,
-    Review,
+    UNMEASURED,
+    Checked,
     ReviewFinding,
     Severity,
     Subject,
-    make_review,
+    finding_at,
     quoted,
 )
+from leasehold.pipelines.translate.reviewers.text import TextSpan, Word, prose_of, words_in, words_of
 
 _ENDING_MAX: Final = 3
 
 
-class TermReviewer:
-    """Counts the terms of the glossary in both texts."""
-
-    name = "terms"
-
-    def review(self, subject: Subject) -> Review:
-        if not subject.glossary:
-            return make_review(self.name, [], {})
-        source = _Text(words_of(without_pieces(subject.source, subject.kept)))
-        candidate = _Text(words_of(without_pieces(without_marks(subject), subject.kept)))
-        findings = []
-        required = kept = 0
-        for term, translation in sorted(subject.glossary.items()):
-            wanted = len(source.places(term, ending_max=0))
-            found = min(wanted, len(candidate.places(translation, ending_max=_ENDING_MAX))) if wanted else 0
-            required += wanted
-            kept += found
-            if found < wanted:
-                findings.append(_finding(subject, term, translation, candidate.places(term, ending_max=0)))
-        return make_review(self.name, findings, {TERMINOLOGY: kept / required if required else None})
+def check_terms(subject: Subject) -> Checked:
+    """Count the terms of the glossary in both texts."""
+    if not subject.glossary:
+        return UNMEASURED
+    source, candidate = (_Text(words_of(text)) for text in prose_of(subject))
+    findings = []
+    required = kept = 0
+    for term, translation in sorted(subject.glossary.items()):
+        wanted = len(source.places(term, ending_max=0))
+        found = min(wanted, len(candidate.places(translation, ending_max=_ENDING_MAX))) if wanted else 0
+        required += wanted
+        kept += found
+        if found < wanted:
+            findings.append(_finding(subject, term, translation, candidate.places(term, ending_max=0)))
+    return findings, {TERMINOLOGY: kept / required if required else None}
 
 
 class _Text:
@@ -54,7 +51,7 @@ class _Text:
             for cut in range(min(_ENDING_MAX + 1, len(word.key))):
                 self._by_key[word.key[: len(word.key) - cut]].append(place)
 
-    def places(self, term: str, *, ending_max: int) -> list[tuple[int, int]]:
+    def places(self, term: str, *, ending_max: int) -> list[TextSpan]:
         """Return where a term stands: from the start of its first word to the end of its last."""
         keys = [word.key for word in words_in(term)]
         found = []
@@ -62,7 +59,7 @@ class _Text:
         for place in self._by_key.get(keys[0], ()) if keys else ():
             run = self._words[place : place + len(keys)]
             if place >= free_from and len(run) == len(keys) and _fits(run, keys, ending_max):
-                found.append((run[0].start, run[-1].end))
+                found.append(TextSpan(run[0].start, run[-1].end))
                 free_from = place + len(keys)
         return found
 
@@ -72,10 +69,9 @@ def _fits(run: Sequence[Word], keys: list[str], ending_max: int) -> bool:
     return all(word.key.startswith(key) and len(word.key) - len(key) <= ending_max for word, key in pairs)
 
 
-def _finding(subject: Subject, term: str, translation: str, left: list[tuple[int, int]]) -> ReviewFinding:
+def _finding(subject: Subject, term: str, translation: str, left: list[TextSpan]) -> ReviewFinding:
     message = f"The glossary translates {quoted(term)} as {quoted(translation)}."
     if not left:
         return ReviewFinding("term_missing", Severity.MAJOR, message)
-    start, end = left[0]
-    left_as = quoted(subject.candidate[start:end])
-    return ReviewFinding("term_untranslated", Severity.MAJOR, f"{message} Here it is {left_as}.", start, end - start)
+    found = finding_at(subject, left[0], "term_untranslated", Severity.MAJOR, "Here it is {}.")
+    return replace(found, message=f"{message} {found.message}")

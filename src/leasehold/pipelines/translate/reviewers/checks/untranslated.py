@@ -2,31 +2,30 @@
 
 Names are not translated, so a word with a capital is never counted. A lower-case word may well be the same in both
 languages (`animal`, `hotel`), so copies weigh only beyond an allowance, which is wide between Romance languages;
-Apertium's marks weigh in full.
+words that Apertium flags weigh in full.
 """
 
 from collections.abc import Sequence
 from typing import Final
 
-from leasehold.pipelines.translate.reviewers.text import (
-    TextSpan,
-    Word,
-    language_of,
-    sentences_of,
-    unknown_marks,
-    without_marks,
-    without_pieces,
-    words_in,
-    words_of,
-)
-from leasehold.pipelines.translate.reviewers.types import (
+from leasehold.pipelines.translate.reviewers.review import (
     ADEQUACY,
-    Review,
+    UNMEASURED,
+    Checked,
     ReviewFinding,
     Severity,
     Subject,
-    make_review,
-    quoted,
+    finding_at,
+)
+from leasehold.pipelines.translate.reviewers.text import (
+    TextSpan,
+    Word,
+    flagged_words,
+    language_of,
+    prose_of,
+    sentences_of,
+    words_in,
+    words_of,
 )
 
 _ROMANCE: Final = frozenset(("es", "fr", "pt", "it", "ca", "gl", "oc", "ro"))
@@ -37,40 +36,34 @@ _ALLOWED: Final = 0.05  # of English prose in Apertium's Spanish, 31 of 313 copi
 _ALLOWED_IN_FAMILY: Final = 0.5
 
 
-class UntranslatedReviewer:
-    """Looks for words of the source that are still there."""
-
-    name = "untranslated"
-
-    def review(self, subject: Subject) -> Review:
-        source_language, target_language = language_of(subject.source_language), language_of(subject.target_language)
-        text = without_pieces(without_marks(subject), subject.kept)
-        words = words_of(text)
-        if source_language == target_language or not words:
-            return make_review(self.name, [], {})
-        source = without_pieces(subject.source, subject.kept)
-        marked = unknown_marks(subject)
-        passages = _passages(source, text, words)
-        sentences = _copied_sentences(source, text)
-        is_family = {source_language, target_language} <= _ROMANCE
-        findings = [_finding("sentence_copied", Severity.CRITICAL, subject, span) for span in sentences]
-        findings += [_finding("passage_copied", Severity.MAJOR, subject, span) for span in passages]
-        findings += [_marked(subject, span) for span in marked]
-        left = sum(subject.candidate[span.start + 1].islower() for span in marked)
-        copied = _copied_words(source, text, words, {span.start + 1 for span in marked})
-        beyond = max(0.0, len(copied) - (_ALLOWED_IN_FAMILY if is_family else _ALLOWED) * len(words))
-        severity = Severity.INFO if is_family and not beyond else Severity.MINOR
-        findings += [_finding("word_copied", severity, subject, span) for span in copied]
-        return make_review(self.name, findings, {ADEQUACY: max(0.0, 1 - (left + beyond) / len(words))})
+def check_untranslated(subject: Subject) -> Checked:
+    """Look for words of the source that are still there."""
+    languages = {language_of(subject.source_language), language_of(subject.target_language)}
+    source, text = prose_of(subject)
+    words = words_of(text)
+    if len(languages) == 1 or not words:
+        return UNMEASURED
+    flagged = flagged_words(subject)
+    is_family = languages <= _ROMANCE
+    copied = _copied_words(source, text, words, {span.start + 1 for span in flagged})
+    beyond = max(0.0, len(copied) - (_ALLOWED_IN_FAMILY if is_family else _ALLOWED) * len(words))
+    severity = Severity.INFO if is_family and not beyond else Severity.MINOR
+    left = sum(subject.candidate[span.start + 1].islower() for span in flagged)
+    message = "{} stands here as in the source."
+    sentences = _copied_sentences(source, text)
+    findings = [finding_at(subject, span, "sentence_copied", Severity.CRITICAL, message) for span in sentences]
+    passages = _passages(source, text, words)
+    findings += [finding_at(subject, span, "passage_copied", Severity.MAJOR, message) for span in passages]
+    findings += [_flagged(subject, span) for span in flagged]
+    findings += [finding_at(subject, span, "word_copied", severity, message) for span in copied]
+    return findings, {ADEQUACY: max(0.0, 1 - (left + beyond) / len(words))}
 
 
 def _copied_words(source: str, text: str, words: Sequence[Word], unknown: set[int]) -> list[TextSpan]:
-    """Return the unmarked words that stand in the source too, both times without a capital."""
+    """Return the words without a flag that stand in the source too, both times without a capital."""
     plain = {word.key for word in words_of(source) if source[word.start].islower()}
     lower = (word for word in words if text[word.start].islower() and word.start not in unknown)
-    return [
-        TextSpan(word.start, word.end) for word in lower if word.key in plain and len(word.key) >= _COPY_LETTERS_MIN
-    ]
+    return [word.span for word in lower if word.key in plain and len(word.key) >= _COPY_LETTERS_MIN]
 
 
 def _passages(source: str, text: str, words: Sequence[Word]) -> list[TextSpan]:
@@ -89,9 +82,9 @@ def _passages(source: str, text: str, words: Sequence[Word]) -> list[TextSpan]:
 
 
 def _copied_sentences(source: str, text: str) -> list[TextSpan]:
-    known = {_keys(source[span.start : span.end]) for span in sentences_of(source)}
-    copied = (_trimmed(text, span) for span in sentences_of(text) if _keys(text[span.start : span.end]) in known)
-    return [span for span in copied if _says_something(text[span.start : span.end])]
+    known = {_keys(span.of(source)) for span in sentences_of(source)}
+    copied = (_trimmed(text, span) for span in sentences_of(text) if _keys(span.of(text)) in known)
+    return [span for span in copied if _is_language(span.of(text))]
 
 
 def _keys(sentence: str) -> tuple[str, ...]:
@@ -99,11 +92,11 @@ def _keys(sentence: str) -> tuple[str, ...]:
 
 
 def _trimmed(text: str, span: TextSpan) -> TextSpan:
-    sentence = text[span.start : span.end]
+    sentence = span.of(text)
     return TextSpan(span.end - len(sentence.lstrip()), span.start + len(sentence.rstrip()))
 
 
-def _says_something(sentence: str) -> bool:
+def _is_language(sentence: str) -> bool:
     """Names, figures and single words are the same in every language; a sentence in capitals is no name."""
     words = words_in(sentence)
     if sentence.isupper():
@@ -111,15 +104,8 @@ def _says_something(sentence: str) -> bool:
     return sum(sentence[word.start].islower() for word in words) >= _SENTENCE_WORDS_MIN - 1
 
 
-def _finding(code: str, severity: Severity, subject: Subject, span: TextSpan) -> ReviewFinding:
-    message = f"{quoted(subject.candidate[span.start : span.end])} stands here as in the source."
-    return ReviewFinding(code, severity, message, span.start, span.end - span.start)
-
-
-def _marked(subject: Subject, span: TextSpan) -> ReviewFinding:
-    marked = subject.candidate[span.start : span.end]
-    if marked[1].isupper():
-        message = f"{quoted(marked)} is probably a name; its mark is left."
-        return ReviewFinding("unknown_name", Severity.INFO, message, span.start, span.end - span.start)
-    message = f"{quoted(marked)} was not known to the translator."
-    return ReviewFinding("unknown_word", Severity.MINOR, message, span.start, span.end - span.start)
+def _flagged(subject: Subject, span: TextSpan) -> ReviewFinding:
+    if subject.candidate[span.start + 1].isupper():
+        message = "{} is probably a name; its flag is left."
+        return finding_at(subject, span, "unknown_name", Severity.INFO, message)
+    return finding_at(subject, span, "unknown_word", Severity.MINOR, "{} was not known to the translator.")

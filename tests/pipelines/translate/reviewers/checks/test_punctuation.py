@@ -1,8 +1,8 @@
-"""Marks that come in pairs have their partners, if they had them in the source."""
+"""Punctuation marks that come in pairs have their partners, if they had them in the source."""
 
 import pytest
 
-from leasehold.pipelines.translate.reviewers.checks.marks import MarkReviewer
+from leasehold.pipelines.translate.reviewers.checks.punctuation import check_punctuation
 from tests.pipelines.translate.reviewers.subjects import reviewed
 
 
@@ -20,7 +20,7 @@ from tests.pipelines.translate.reviewers.subjects import reviewed
     ],
 )
 def test_a_mark_without_partner_is_pointed_at(source, candidate, alone):
-    review, findings = reviewed(MarkReviewer(), source, candidate)
+    review, findings = reviewed(check_punctuation, source, candidate)
     assert findings == [("mark_unbalanced", alone)]
     assert review.scores == {"style": 0.5}
 
@@ -38,13 +38,13 @@ def test_a_mark_without_partner_is_pointed_at(source, candidate, alone):
     ],
 )
 def test_pairs_and_what_the_source_left_open_are_fine(source, candidate):
-    review, findings = reviewed(MarkReviewer(), source, candidate)
+    review, findings = reviewed(check_punctuation, source, candidate)
     assert (review.scores, findings) == ({"style": 1.0}, [])
 
 
 def test_brackets_inside_protected_pieces_do_not_count():
-    assert reviewed(MarkReviewer(), "Call `f(`.", "Llama `f(`.", kept=["`f(`"])[1] == []
+    assert reviewed(check_punctuation, "Call `f(`.", "Llama `f(`.", kept=["`f(`"])[1] == []
 
 
-def test_a_blank_candidate_is_not_judged_for_its_marks():
-    assert reviewed(MarkReviewer(), "(a)", "")[0].scores == {}
+def test_a_blank_candidate_is_not_judged_for_its_punctuation():
+    assert reviewed(check_punctuation, "(a)", "")[0].scores == {}
