@@ -24,16 +24,18 @@ from typing import Any, cast
 from bench.report import Report
 from leasehold import Task
 from leasehold.pipelines.translate.api import Result, run
-from leasehold.pipelines.translate.documents import Document, protect, read_document
+from leasehold.pipelines.translate.documents import read_document
+from leasehold.pipelines.translate.documents.document import Document
+from leasehold.pipelines.translate.documents.protecting import protect
 from leasehold.pipelines.translate.handler import ParagraphWork, TranslationTools
 from leasehold.pipelines.translate.paragraphs import ParagraphInput
 from leasehold.pipelines.translate.run_loop import WorkerOptions
 from leasehold.pipelines.translate.settings import RunIdentity, RunSettings, TranslateOptions
 from leasehold.pipelines.translate.states import ENDS
 from leasehold.pipelines.translate.toolchain import make_tools
-from leasehold.pipelines.translate.translators import TranslationRequest
 from leasehold.pipelines.translate.translators.answer_log import AnswerLog
-from leasehold.pipelines.translate.translators.apertium import Apertium
+from leasehold.pipelines.translate.translators.apertium.engine import Apertium
+from leasehold.pipelines.translate.translators.translator import TranslationRequest
 
 CHAPTER = Path("tests/pipelines/translate/chapter/chapter.md")
 QUICK_LINES = 150

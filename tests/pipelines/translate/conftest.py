@@ -2,7 +2,7 @@
 
 import pytest
 
-from leasehold.pipelines.translate.translators.apertium import Apertium
+from leasehold.pipelines.translate.translators.apertium.engine import Apertium
 from tests.pipelines.translate.workspace import Workspace
 from tests.support.http.local_model import LocalModel
 from tests.support.needs import APERTIUM

@@ -8,10 +8,11 @@ from secrets import token_hex
 from typing import Final
 
 from leasehold import Leasehold
-from leasehold.pipelines.shell.locate import HOME, database_kind
+from leasehold.pipelines.shell.locate import database_kind
 from leasehold.pipelines.shell.run_loop import RunObserver
 from leasehold.pipelines.translate import states
-from leasehold.pipelines.translate.documents import Document, read_document
+from leasehold.pipelines.translate.documents import read_document
+from leasehold.pipelines.translate.documents.document import Document
 from leasehold.pipelines.translate.export import project as write_files
 from leasehold.pipelines.translate.folder import (
     RunFolder,
@@ -30,18 +31,16 @@ from leasehold.pipelines.translate.planning import PlanCounts, plan, rework
 from leasehold.pipelines.translate.reports.html import report_page
 from leasehold.pipelines.translate.run_loop import RunSnapshot, WorkerOptions, run_workers
 from leasehold.pipelines.translate.settings import (
-    RUN,
     RunFile,
     RunIdentity,
     RunMissing,
     RunSettings,
     TranslateOptions,
-    run_url,
     settings_of,
 )
 from leasehold.pipelines.translate.toolchain import KIND, Toolchain
 from leasehold.pipelines.translate.translators import make_translator
-from leasehold.pipelines.translate.translators.factory import make_endpoint
+from leasehold.pipelines.translate.translators.endpoints.interfaces import make_endpoint
 from leasehold.runlock import hold
 
 REPORT: Final = "report.html"
@@ -121,9 +120,9 @@ def translate(order: Order, workers: WorkerOptions, observer: RunObserver[RunSna
     with hold(order.folder, order.name) as held, writing(order.folder):
         settings = _begin(order)
         with closing(Toolchain(settings)) as toolchain:
-            _claim(toolchain, is_new=memory is None)
+            toolchain.claim_name(is_new=memory is None)
             document = RunFolder(order.folder).document()
-            planned = _plan(toolchain, document, workers)
+            planned = rework(toolchain, document) if workers.rework_only else plan(toolchain, document)
             write_files(toolchain, document)
             under_lock = RunObserver(observer.show, observer.stop, held.check)
             snapshot = run_workers(toolchain, document, workers, under_lock)
@@ -156,16 +155,6 @@ def check_place(order: Order, memory: RunFile | None, workers: WorkerOptions) ->
                 raise RunForeign(f"The database has a run {order.name} already, of another folder.")
 
 
-def _claim(toolchain: Toolchain, *, is_new: bool) -> None:
-    """Reserve the run's name in a shared database; if another folder was first, forget the new run."""
-    try:
-        toolchain.claim_name()
-    except RunForeign:
-        if is_new:
-            (toolchain.settings.folder / HOME / RUN).unlink()
-        raise
-
-
 def _begin(order: Order) -> RunSettings:
     """Record the run's identity and options in its folder, under its lock."""
     folder = RunFolder(order.folder)
@@ -173,23 +162,14 @@ def _begin(order: Order) -> RunSettings:
     document = read_document(order.document)
     languages = (order.source_language, order.target_language)
     memory = check_own(order.folder, document, languages)
-    if memory is None:
-        created = RunIdentity(
-            order.name, document.name, document.format, *languages, now(), database_kind(order.url), token_hex(16)
-        )
-        memory = RunFile(created, order.options)
-    url = run_url(order.folder, memory.identity, order.url)
+    made = (order.name, document.name, document.format, *languages, now(), database_kind(order.url), token_hex(16))
+    memory = RunFile(memory.identity if memory else RunIdentity(*made), order.options)
+    settings = RunSettings.of(order.folder, memory, order.url)
     sweep(order.folder)
     folder.make()
-    folder.keep_source(document, content)
-    folder.remember(RunFile(memory.identity, order.options))
-    return RunSettings(order.folder, memory.identity, order.options, url)
-
-
-def _plan(toolchain: Toolchain, document: Document, workers: WorkerOptions) -> PlanCounts:
-    if not workers.rework_only:
-        return plan(toolchain, document)
-    return PlanCounts(len(document.paragraphs), 0, rework(toolchain, document), 0)
+    write_whole(folder.source(document.name), content)
+    folder.remember(memory)
+    return settings
 
 
 def _write(toolchain: Toolchain, document: Document) -> list[ParagraphHistory]:
@@ -197,12 +177,6 @@ def _write(toolchain: Toolchain, document: Document) -> list[ParagraphHistory]:
     page = report_page(toolchain.settings.identity, found)
     write_whole(toolchain.settings.folder / REPORT, page.encode())
     return found
-
-
-@contextmanager
-def open_run(folder: Path, url: str = "") -> Iterator[tuple[Toolchain, Document]]:
-    with closing(Toolchain(settings_of(folder, url))) as toolchain:
-        yield toolchain, RunFolder(folder).document()
 
 
 @contextmanager
@@ -223,5 +197,5 @@ def project(folder: str | Path, *, url: str = "") -> None:
 
 
 def status(folder: str | Path, *, url: str = "") -> list[ParagraphHistory]:
-    with open_run(Path(folder), url) as (toolchain, document):
-        return list(histories(toolchain, document))
+    with closing(Toolchain(settings_of(Path(folder), url))) as toolchain:
+        return list(histories(toolchain, RunFolder(Path(folder)).document()))

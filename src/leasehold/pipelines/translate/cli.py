@@ -83,6 +83,23 @@ def _thresholds(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -
     return Thresholds(**found)
 
 
+def _glossary(_: click.Context, __: click.Parameter, path: Path | None) -> dict[str, str]:
+    from leasehold.pipelines.translate.translators.glossaries import read_glossary
+
+    return read_glossary(path) if path else {}
+
+
+def _style(_: click.Context, __: click.Parameter, path: Path | None) -> str:
+    if path is None:
+        return ""
+    try:
+        if not path.is_file() or path.stat().st_size > STYLE_BYTES_MAX:
+            raise Misuse(f"--style {path}: style notes must be a text file of at most {STYLE_BYTES_MAX:,} bytes.")
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise Misuse(f"--style {path} cannot be read as UTF-8 text: {error}.") from None
+
+
 @translate.command(
     help=help_with_examples(
         "Translate DOCUMENT (Markdown, plain text, DOCX or PO) into a folder below --out.\n\nThe word `run` may be left"
@@ -116,21 +133,24 @@ def _thresholds(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -
     help="Translates candidates back, to compare; '' for none. Not used if it lacks the language pair.",
 )  # fmt: skip
 @click.option("--reviewer", default="", metavar="NAME", help="A model as additional reviewer: openai:… or anthropic:…")
-@click.option("--glossary", type=click.Path(path_type=Path), metavar="FILE", help="Terms: CSV, TSV or a JSON object.")
-@click.option("--style", type=click.Path(path_type=Path), metavar="FILE", help="Style notes for models, a text file.")
 @click.option(
-    "--max-attempts",
-    type=click.IntRange(2, 10),
-    default=ATTEMPTS_MAX,
-    show_default=True,
+    "--glossary", type=click.Path(path_type=Path), metavar="FILE", callback=_glossary,
+    help="Terms: CSV, TSV or a JSON object.",
+)  # fmt: skip
+@click.option(
+    "--style", type=click.Path(path_type=Path), metavar="FILE", callback=_style,
+    help="Style notes for models, a text file.",
+)  # fmt: skip
+@click.option(
+    "--max-attempts", "attempts_max", type=click.IntRange(2, 10), default=ATTEMPTS_MAX, show_default=True,
     help="Attempts per paragraph.",
-)
+)  # fmt: skip
 @click.option(
     "--threshold", "thresholds", multiple=True, metavar="NAME=N", callback=_thresholds,
     help="Minimum of a score, 0 to 1: adequacy, fluency, terminology, style, composite. Repeatable.",
 )  # fmt: skip
 @click.option("--rework-only", is_flag=True, help="Only rework paragraphs that wait for a person.")
-@click.option("--unattended", is_flag=True, help="Reject paragraphs that would wait for a person.")
+@click.option("--unattended", "is_unattended", is_flag=True, help="Reject paragraphs that would wait for a person.")
 @click.option("--redact", is_flag=True, help="Redact whatever looks like a secret before text is sent to a model.")
 @workers_option(1)
 @click.option(
@@ -139,38 +159,15 @@ def _thresholds(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -
 @url_option
 @click.pass_context
 def run(context: click.Context, /, **given: Any) -> None:
-    """Translate DOCUMENT."""
     from leasehold.pipelines.translate.api import Order
     from leasehold.pipelines.translate.run_loop import WorkerOptions
-    from leasehold.pipelines.translate.translators.glossaries import read_glossary
 
-    options = TranslateOptions(
-        translator=given["translator"],
-        back_translator=given["back_translator"],
-        reviewer=given["reviewer"],
-        glossary=read_glossary(given["glossary"]) if given["glossary"] else {},
-        style=_style(given["style"]),
-        attempts_max=given["max_attempts"],
-        thresholds=given["thresholds"],
-        is_unattended=given["unattended"],
-        redact=given["redact"],
-    )
-    what = (given["document"], given["source_language"], given["target_language"], given["out"])
-    order = Order(*what, given["run_id"], given["url"], options)
+    options = TranslateOptions(**{name: given[name] for name in TranslateOptions.__struct_fields__})
+    names = ("document", "source_language", "target_language", "out", "run_id", "url")
+    order = Order(**{name: given[name] for name in names}, options=options)
     workers = WorkerOptions(given["workers"], given["parallel"], given["rework_only"])
     with lock_exit_codes(context):
         context.exit(_carry_out(order, workers))
-
-
-def _style(path: Path | None) -> str:
-    if path is None:
-        return ""
-    try:
-        if not path.is_file() or path.stat().st_size > STYLE_BYTES_MAX:
-            raise Misuse(f"--style {path}: style notes must be a text file of at most {STYLE_BYTES_MAX:,} bytes.")
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise Misuse(f"--style {path} cannot be read as UTF-8 text: {error}.") from None
 
 
 def _carry_out(order: Order, workers: WorkerOptions) -> int:
@@ -206,23 +203,14 @@ def _renderer() -> TranslateRenderer:
 @click.option("--json", "as_json", is_flag=True, help="Every paragraph with its state, for programs.")
 @url_option
 def status(folder: Path, url: str, *, as_json: bool) -> None:
-    """Show how far a run is."""
-    from leasehold.pipelines.translate.api import open_run
-    from leasehold.pipelines.translate.history import histories
+    from leasehold.pipelines.translate.api import status as read_status
     from leasehold.pipelines.translate.reports.text import status_lines
 
-    with open_run(folder, url) as (toolchain, document):
-        found = list(histories(toolchain, document))
+    found = read_status(folder, url=url)
     if as_json:
-        rows = [
-            {
-                "paragraph": history.paragraph.index,
-                "state": history.state,
-                "tries": len(history.tries),
-                "failure": history.failure,
-            }
-            for history in found
-        ]
+        names = ("paragraph", "state", "tries", "failure")
+        values = ((each.paragraph.index, each.state, len(each.tries), each.failure) for each in found)
+        rows = [dict(zip(names, row, strict=True)) for row in values]
         click.echo(json.dumps(rows, ensure_ascii=False, indent=2))
         return
     for line in status_lines(folder, found):
@@ -248,7 +236,6 @@ def status(folder: Path, url: str, *, as_json: bool) -> None:
 @url_option
 @click.pass_context
 def approve(context: click.Context, /, **given: Any) -> None:
-    """Approve paragraphs that wait."""
     _decide(context, "approve", given)
 
 
@@ -266,7 +253,6 @@ def approve(context: click.Context, /, **given: Any) -> None:
 @url_option
 @click.pass_context
 def reject(context: click.Context, /, **given: Any) -> None:
-    """Reject paragraphs that wait."""
     _decide(context, "reject", given)
 
 
@@ -307,7 +293,6 @@ def _user() -> str:
 @url_option
 @click.pass_context
 def project(context: click.Context, /, folder: Path, url: str) -> None:
-    """Rewrite the files of a run."""
     from leasehold.pipelines.translate.api import open_locked
 
     with lock_exit_codes(context), open_locked(folder, url) as (_, document):
@@ -321,7 +306,6 @@ def project(context: click.Context, /, folder: Path, url: str) -> None:
 )
 @url_option
 def pairs(url: str) -> None:  # noqa: ARG001 — every command takes one
-    """List language pairs."""
     from leasehold.pipelines.translate.translators.apertium.modes import installed_modes
 
     for mode in installed_modes():

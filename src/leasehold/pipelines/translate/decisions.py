@@ -10,7 +10,7 @@ from leasehold import Job, KeyConflict, Status
 from leasehold.errors import JobNotFree, Misuse
 from leasehold.pipelines.translate import states
 from leasehold.pipelines.translate.documents.document import Document
-from leasehold.pipelines.translate.history import ROUND_MARK, ParagraphHistory, histories, inputs_of
+from leasehold.pipelines.translate.history import ROUND_SEPARATOR, ParagraphHistory, histories, inputs_of
 from leasehold.pipelines.translate.paragraphs import Decision, ParagraphInput, RoundPayload, plain
 from leasehold.pipelines.translate.toolchain import Toolchain
 
@@ -49,7 +49,7 @@ def check_decision(decision: Decision) -> Decision:
 def submit_round(toolchain: Toolchain, history: ParagraphHistory, paragraph: ParagraphInput, decision: Decision) -> Job:
     number = len(history.planned.rounds) + 1
     payload = RoundPayload(paragraph, replace(decision, number=number), history.tries[-TRIES_SENT_MAX:])
-    key = f"{history.planned.key}{ROUND_MARK}{number}"
+    key = f"{history.planned.key}{ROUND_SEPARATOR}{number}"
     try:
         return toolchain.app.submit(toolchain.round, plain(payload), key=key)
     except KeyConflict:

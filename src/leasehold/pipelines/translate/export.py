@@ -14,10 +14,10 @@ from typing import Any, Final
 
 from leasehold.contracts import encode_row, validate
 from leasehold.pipelines.translate import states
-from leasehold.pipelines.translate.contract_files import ARTIFACTS, MANIFEST, REVIEWS
+from leasehold.pipelines.translate.contract_files import ARTIFACTS, COUNTED, MANIFEST, REVIEWS
 from leasehold.pipelines.translate.documents.document import Document
 from leasehold.pipelines.translate.folder import RunFolder, write_whole
-from leasehold.pipelines.translate.gate import Assessment, Outcome, Thresholds
+from leasehold.pipelines.translate.gate import Outcome, Thresholds
 from leasehold.pipelines.translate.history import ParagraphHistory, histories
 from leasehold.pipelines.translate.paragraphs import Try, best_of, content_hash
 from leasehold.pipelines.translate.reviewers.review import Review, ReviewFinding, Severity, worst_first
@@ -60,19 +60,17 @@ class Writer:
     """Makes rows with what every row has, and lines of them."""
 
     def __init__(self, settings: RunSettings) -> None:
-        self._identity = settings.identity
-        self._same = {
-            "schema_version": SCHEMA_VERSION,
-            "run_id": self._identity.run_id,
-            "document_id": self._identity.document_id,
-        }
+        self._identity = identity = settings.identity
+        self._same: Row = {"schema_version": SCHEMA_VERSION, "run_id": identity.run_id}
+        self._same["document_id"] = identity.document_id
 
     def lines(self, contract: str, found: Iterable[ParagraphHistory], make: Make) -> bytes:
-        """Return rows as JSON Lines."""
+        """Return rows as JSON Lines; fields that are None are left out."""
         lines = []
         for history in found:
             for fields in make(history):
-                row = {**self._same, "paragraph_index": history.paragraph.index, **fields}
+                given = {name: value for name, value in fields.items() if value is not None}
+                row = {**self._same, "paragraph_index": history.paragraph.index, **given}
                 lines.append(encode_row(contract, row))
         return b"".join(lines)
 
@@ -85,12 +83,7 @@ class Writer:
             "created_at": self._identity.created_at,
             "artifacts": ARTIFACTS,
             "pipeline_version": version("leasehold"),
-            "counts": {
-                "paragraphs_total": len(found),
-                "paragraphs_approved": counts[states.APPROVED],
-                "paragraphs_rework": counts[states.REWORK_REQUIRED],
-                "paragraphs_rejected": counts[states.REJECTED],
-            },
+            "counts": {"paragraphs_total": len(found)} | {name: counts[state] for name, state in COUNTED.items()},
         }
         validate("manifest", fields)
         return json.dumps(fields, ensure_ascii=False, indent=2).encode() + b"\n"
@@ -99,26 +92,18 @@ class Writer:
 def _state_rows(history: ParagraphHistory) -> Iterator[Row]:
     attempt, tries = 0, {tried.attempt: tried for tried in history.tries}
     for move in history.changes:
-        fields: Row = {
+        is_translated = move.state in (states.TRANSLATED_PASS1, states.TRANSLATED_PASS2)
+        attempt += is_translated
+        tried = tries.get(attempt)
+        is_decided = tried is not None and move.state == tried.state
+        yield {
             "source_content_hash": content_hash(history.paragraph.source),
             "state": move.state,
             "updated_at": move.at,
+            "attempt": attempt or None,
+            "actor": tried.actor[:PERSON_LENGTH_MAX] if tried and is_translated else None,
+            "notes": (notes_of(tried) or None) if tried and is_decided else None,
         }
-        if move.state in (states.TRANSLATED_PASS1, states.TRANSLATED_PASS2):
-            attempt += 1
-        if move.state != states.INGESTED:
-            fields["attempt"] = attempt
-            fields |= _by(move.state, tries.get(attempt))
-        yield fields
-
-
-def _by(state: str, tried: Try | None) -> Row:
-    """Return who brought a paragraph into a state, and the notes about it."""
-    if tried is None:
-        return {}
-    if state in (states.TRANSLATED_PASS1, states.TRANSLATED_PASS2):
-        return {"actor": tried.actor[:PERSON_LENGTH_MAX]}
-    return {"notes": notes_of(tried)} if state == tried.state and notes_of(tried) else {}
 
 
 def notes_of(tried: Try) -> str:
@@ -142,32 +127,26 @@ def _score_rows(thresholds: dict[str, float], history: ParagraphHistory) -> Iter
 def _queue_rows(history: ParagraphHistory) -> Iterator[Row]:
     if history.state == states.REWORK_REQUIRED and history.tries:
         last = history.tries[-1]
+        messages = (finding.message or finding.code for finding in worst_first(last.assessment.findings))
         yield {
             "candidate_content_hash": content_hash(last.candidate),
             "state": states.REWORK_REQUIRED,
             "reason_codes": [reason.value for reason in last.assessment.reasons],
             "queued_at": last.reviewed_at,
             "priority": last.assessment.priority.value,
-            "details": findings_text(last.assessment),
+            "details": "; ".join(messages)[:NOTE_LENGTH_MAX],
         }
-
-
-def findings_text(assessment: Assessment) -> str:
-    """Return the messages of the findings, the worst first."""
-    return "; ".join(finding.message or finding.code for finding in worst_first(assessment.findings))[:NOTE_LENGTH_MAX]
 
 
 def _map_rows(target_language: str, history: ParagraphHistory) -> Iterator[Row]:
     if history.state in states.ENDS and history.tries:
-        tried = chosen(history)
-        reason = notes_of(history.tries[-1])
         yield {
             "source_content_hash": content_hash(history.paragraph.source),
-            "selected_candidate_hash": content_hash(tried.candidate),
+            "selected_candidate_hash": content_hash(chosen(history).candidate),
             "target_language": target_language,
             "selection_outcome": history.state,
             "selected_at": history.changes[-1].at,
-            **({"selection_reason": reason} if reason else {}),
+            "selection_reason": notes_of(history.tries[-1]) or None,
         }
 
 
@@ -179,8 +158,7 @@ def _write_reviews(
     home = folder.root / REVIEWS
     files = {home / f"{_file_name(name)}.jsonl": name for name in names}
     for path, name in files.items():
-        make = partial(_review_rows, name, thresholds)
-        write_whole(path, writer.lines("normalized_review_row", found, make))
+        write_whole(path, writer.lines("normalized_review_row", found, partial(_review_rows, name, thresholds)))
     for path in home.glob("*.jsonl"):
         if path not in files:
             path.unlink()
@@ -193,20 +171,19 @@ def _reviews(tried: Try) -> tuple[Review, ...]:
 
 def _review_rows(reviewer: str, thresholds: Thresholds, history: ParagraphHistory) -> Iterator[Row]:
     for tried in history.tries:
-        yield from (_review_row(tried, each, thresholds) for each in _reviews(tried) if each.reviewer == reviewer)
-
-
-def _review_row(tried: Try, review: Review, thresholds: Thresholds) -> Row:
-    notes = "; ".join(part for part in (*weak_scores(review, thresholds), tried.note) if part)
-    return {
-        "reviewer": review.reviewer[:PERSON_LENGTH_MAX],
-        "review_outcome": (outcome_of(review, thresholds) if tried.reviews else tried.assessment.outcome).value,
-        "reviewed_candidate_hash": content_hash(tried.candidate),
-        "state_after_review": tried.state,
-        "findings": [_finding_row(finding) for finding in review.findings],
-        "reviewed_at": tried.reviewed_at,
-        **({"review_notes": notes[:NOTE_LENGTH_MAX]} if notes else {}),
-    }
+        for review in _reviews(tried):
+            if review.reviewer == reviewer:
+                notes = "; ".join(part for part in (*weak_scores(review, thresholds), tried.note) if part)
+                outcome = outcome_of(review, thresholds) if tried.reviews else tried.assessment.outcome
+                yield {
+                    "reviewer": review.reviewer[:PERSON_LENGTH_MAX],
+                    "review_outcome": outcome.value,
+                    "reviewed_candidate_hash": content_hash(tried.candidate),
+                    "state_after_review": tried.state,
+                    "findings": [_finding_row(finding) for finding in review.findings],
+                    "reviewed_at": tried.reviewed_at,
+                    "review_notes": notes[:NOTE_LENGTH_MAX] or None,
+                }
 
 
 def weak_scores(review: Review, thresholds: Thresholds) -> list[str]:

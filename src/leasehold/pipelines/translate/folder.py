@@ -1,5 +1,6 @@
 """A run's folder: what lies where, and files that are there whole or not at all."""
 
+import json
 import os
 import re
 from collections.abc import Iterator
@@ -8,13 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from msgspec import to_builtins
+
 from leasehold.errors import Misuse, Unavailable
 from leasehold.pipelines.shell.locate import HOME
 from leasehold.pipelines.translate.contract_files import MANIFEST, REVIEWS
+from leasehold.pipelines.translate.documents import read_document
 from leasehold.pipelines.translate.documents.document import Document
-from leasehold.pipelines.translate.documents.reading import read_document
 from leasehold.pipelines.translate.paragraphs import content_hash
-from leasehold.pipelines.translate.settings import RUN, RunFile, plain, read_run_file
+from leasehold.pipelines.translate.settings import RUN, RunFile, read_run_file
 
 NAME_BYTES_MAX: Final = 200
 RUN_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
@@ -47,7 +50,6 @@ class RunFolder:
 
     @property
     def home(self) -> Path:
-        """What is the engine's."""
         return self.root / HOME
 
     @property
@@ -55,11 +57,9 @@ class RunFolder:
         return self.home / "workers.log"
 
     def source(self, name: str) -> Path:
-        """The document as it was read, under its own name."""
         return self.home / "source" / name
 
     def final(self, name: str) -> Path:
-        """The document translated."""
         return self.root / "final" / name
 
     def make(self) -> None:
@@ -67,11 +67,8 @@ class RunFolder:
             folder.mkdir(parents=True, exist_ok=True)
 
     def remember(self, memory: RunFile) -> None:
-        """Write run.json."""
-        write_whole(self.home / RUN, plain(memory).encode())
-
-    def keep_source(self, document: Document, content: bytes) -> None:
-        write_whole(self.source(document.name), content)
+        text = json.dumps(to_builtins(memory), ensure_ascii=False, indent=2)
+        write_whole(self.home / RUN, f"{text}\n".encode())
 
     def document(self) -> Document:
         memory = read_run_file(self.root)
@@ -145,19 +142,9 @@ def check_own(root: Path, document: Document, languages: tuple[str, str]) -> Run
     if (identity.source_language, identity.target_language) != languages:
         message = f"{root} translates from {identity.source_language} to {identity.target_language}"
         raise RunForeign(f"{message}, and not from {languages[0]} to {languages[1]}.")
-    if not _shares(root, document):
-        raise RunForeign(f"{root} is of a document of this name that has no paragraph in common with this one.")
-    return memory
-
-
-def _shares(root: Path, document: Document) -> bool:
-    """Whether a document has anything of the one that was read before."""
     before = RunFolder(root).source(document.name)
-    if not before.exists():
-        return True
-    old, new = _texts(read_document(before)), _texts(document)
-    return min(len(old), len(new)) < FOREIGN_MIN or bool(old & new)
-
-
-def _texts(document: Document) -> set[str]:
-    return {paragraph.source for paragraph in document.paragraphs}
+    if before.exists():
+        old, new = ({each.source for each in read.paragraphs} for read in (read_document(before), document))
+        if min(len(old), len(new)) >= FOREIGN_MIN and not old & new:
+            raise RunForeign(f"{root} is of a document of this name that has no paragraph in common with this one.")
+    return memory

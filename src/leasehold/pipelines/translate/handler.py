@@ -4,7 +4,7 @@ Every answer of a translator and every review is an effect. After a crash the ha
 was done; a translator is asked again only if it was cut off before it had answered.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -13,7 +13,7 @@ from msgspec import Struct
 from leasehold import Task
 from leasehold.pipelines.translate import states
 from leasehold.pipelines.translate.documents.protecting import Protected, protect, respace, restore
-from leasehold.pipelines.translate.gate import Assessment, Outcome, Priority, ReworkReason, Thresholds, assess
+from leasehold.pipelines.translate.gate import Assessment, Outcome, Priority, ReworkReason, assess
 from leasehold.pipelines.translate.paragraphs import (
     Decision,
     DecisionKind,
@@ -33,12 +33,13 @@ from leasehold.pipelines.translate.reviewers.review import (
     Subject,
     worst_first,
 )
-from leasehold.pipelines.translate.translators import MarksLost, TranslationRequest, Translator
+from leasehold.pipelines.translate.settings import TranslateOptions
 from leasehold.pipelines.translate.translators.answer_log import AnswerLog
+from leasehold.pipelines.translate.translators.translator import PlaceholdersLost, TranslationRequest, Translator
 from leasehold.shapes import Shape
 
 FINDINGS_MAX: Final = 100  # of one review; the record is bounded
-MARKS_TRIES: Final = 3  # then an answer without its marks is a candidate as any
+PLACEHOLDER_TRIES: Final = 3  # then an answer without its placeholders is a candidate as any
 FINDINGS_SENT_MAX: Final = 20  # to a translator, about the candidate before
 PASS1: Final = 1
 PASS2: Final = 2
@@ -55,11 +56,7 @@ class TranslationTools:
     translator: Translator
     reviewers: tuple[Reviewer, ...]
     answers: AnswerLog
-    thresholds: Thresholds
-    glossary: Mapping[str, str]
-    style: str
-    attempts_max: int
-    is_unattended: bool = False  # no person will decide: what would wait for one is rejected
+    options: TranslateOptions
     close: Callable[[], None] = lambda: None
 
 
@@ -104,7 +101,7 @@ class ParagraphWork:
 
     def second_pass(self, attempts_max: int | None = None) -> PassOutput:
         """Rework until a candidate is good, no attempt is left, or a person must decide; perhaps nothing is to do."""
-        most = attempts_max or self._tools.attempts_max
+        most = attempts_max or self._tools.options.attempts_max
         while self._needs_rework() and self.tries[-1].attempt < most:
             self._try(self.tries[-1].attempt + 1, PASS2, most)
         return self._output()
@@ -120,7 +117,7 @@ class ParagraphWork:
         last = self.tries[-1]
         if last.state != states.REWORK_REQUIRED:
             return False
-        return self._tools.is_unattended or ReworkReason.HUMAN_FLAG not in last.assessment.reasons
+        return self._tools.options.is_unattended or ReworkReason.HUMAN_FLAG not in last.assessment.reasons
 
     def _output(self) -> PassOutput:
         return PassOutput(tuple(self.tries), self.tries[-1].state)
@@ -130,7 +127,7 @@ class ParagraphWork:
         answer = self._translate(attempt)
         candidate = restore(respace(answer.text, self._protected), self._protected.kept)
         self._task.advance(translated)
-        review = self._review(candidate, attempt, attempts_max or self._tools.attempts_max)
+        review = self._review(candidate, attempt, attempts_max or self._tools.options.attempts_max)
         self._task.advance(reviewed)
         state = self._state_after(review.assessment, number)
         self._task.advance(state)
@@ -154,7 +151,7 @@ class ParagraphWork:
         if assessment.outcome in (Outcome.ACCEPT, Outcome.ACCEPT_WITH_NOTES):
             return states.APPROVED
         is_last = assessment.outcome is Outcome.REJECT
-        is_undecided = self._tools.is_unattended and ReworkReason.HUMAN_FLAG in assessment.reasons
+        is_undecided = self._tools.options.is_unattended and ReworkReason.HUMAN_FLAG in assessment.reasons
         return states.REJECTED if number == PASS2 and (is_last or is_undecided) else states.REWORK_REQUIRED
 
     def _translate(self, attempt: int) -> TranslateResult:
@@ -169,14 +166,14 @@ class ParagraphWork:
     def _ask(self, attempt: int) -> dict[str, Any]:
         try:
             made = self._tools.translator.translate(self._request(attempt))
-        except MarksLost as lost:
-            if self._task.attempt < MARKS_TRIES:
+        except PlaceholdersLost as lost:
+            if self._task.attempt < PLACEHOLDER_TRIES:
                 raise
             made = lost.translation  # reviewers report what is missing, and a person can decide
         return plain(TranslateResult(made.text, made.translator, now(), made.tokens_in, made.tokens_out))
 
     def _request(self, attempt: int) -> TranslationRequest:
-        paragraph, tools = self._paragraph, self._tools
+        paragraph, options = self._paragraph, self._tools.options
         last = self.tries[-1] if self.tries else None
         return TranslationRequest(
             text=self._protected.text,
@@ -184,8 +181,8 @@ class ParagraphWork:
             target_language=paragraph.target_language,
             before=paragraph.before,
             after=paragraph.after,
-            glossary=tools.glossary,
-            style=tools.style,
+            glossary=options.glossary,
+            style=options.style,
             previous=last.candidate if last else "",
             findings=_finding_texts(last.assessment.findings) if last else (),
             attempt=attempt,
@@ -195,12 +192,14 @@ class ParagraphWork:
         """Have the candidate reviewed. A review changes nothing outside, so one that was cut off is made again."""
 
         def act() -> dict[str, Any]:
-            subject = self._subject(candidate)
-            markup = review_markup(subject.source, candidate, self._paragraph.format)
+            paragraph, options = self._paragraph, self._tools.options
+            languages = paragraph.source_language, paragraph.target_language
+            subject = Subject(paragraph.source, candidate, *languages, self._protected.kept, options.glossary)
+            markup = review_markup(paragraph.source, candidate, paragraph.format)
             reviews = (markup, *(_bounded(reviewer.review(subject)) for reviewer in self._tools.reviewers))
             assessment = assess(
                 reviews,
-                self._tools.thresholds,
+                options.thresholds,
                 earlier=[tried.assessment for tried in self.tries],
                 attempt=attempt,
                 attempts_max=attempts_max,
@@ -209,17 +208,6 @@ class ParagraphWork:
             return plain(ReviewResult(reviews, assessment, now()))
 
         return _review_result.convert(self._task.effect("REVIEW", act, idempotent=True, attempt=attempt))
-
-    def _subject(self, candidate: str) -> Subject:
-        paragraph = self._paragraph
-        return Subject(
-            source=paragraph.source,
-            candidate=candidate,
-            source_language=paragraph.source_language,
-            target_language=paragraph.target_language,
-            kept=self._protected.kept,
-            glossary=self._tools.glossary,
-        )
 
 
 def record_decision(task: Task, decision: Decision, tries: Sequence[Try]) -> PassOutput:

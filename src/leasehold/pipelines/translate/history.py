@@ -9,13 +9,13 @@ from typing import Final
 from leasehold import Job, Status
 from leasehold.pipelines.translate import states
 from leasehold.pipelines.translate.documents.document import Document, Paragraph
-from leasehold.pipelines.translate.paragraphs import PASS_OUTPUT, ParagraphInput, Try, keys_of, timestamp
+from leasehold.pipelines.translate.paragraphs import PASS_OUTPUT, ParagraphInput, Try, timestamp
 from leasehold.pipelines.translate.toolchain import KIND, ROUND, Toolchain
 
 MOVED: Final = "moved"
 NEIGHBOUR_LENGTH_MAX: Final = 2_000
-ROUND_MARK: Final = "#"
-VERSION_MARK: Final = "@"
+ROUND_SEPARATOR: Final = "#"
+VERSION_SEPARATOR: Final = "@"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +58,12 @@ def planned_paragraphs(toolchain: Toolchain) -> dict[str, PlannedParagraph]:
     """Return the planned paragraphs of a run by key; also those that its document no longer has."""
     found: dict[str, PlannedParagraph] = {}
     for job in toolchain.app.machine.jobs(KIND, prefix=toolchain.prefix):
-        key, _, version = job.key.partition(VERSION_MARK)
+        key, _, version = job.key.partition(VERSION_SEPARATOR)
         planned = PlannedParagraph(key, job.job_id, job.state, version=int(version or 0))
         if key not in found or found[key].version < planned.version:
             found[key] = planned
     for job in sorted(toolchain.app.machine.jobs(ROUND, prefix=toolchain.prefix), key=lambda job: job.job_id):
-        key, _, _ = job.key.rpartition(ROUND_MARK)
+        key, _, _ = job.key.rpartition(ROUND_SEPARATOR)
         before = found[key]
         found[key] = PlannedParagraph(key, before.job_id, job.state, (*before.rounds, job.job_id), before.version)
     return found
@@ -72,9 +72,7 @@ def planned_paragraphs(toolchain: Toolchain) -> dict[str, PlannedParagraph]:
 def inputs_of(toolchain: Toolchain, document: Document) -> list[tuple[str, ParagraphInput]]:
     """Return the paragraphs of a document as payloads of jobs, each with its key."""
     identity = toolchain.settings.identity
-    paragraphs = document.paragraphs
-    keys = keys_of(identity.run_id, identity.document_id, paragraphs)
-    texts = ["", *(paragraph.source for paragraph in paragraphs), ""]
+    texts = ["", *(paragraph.source for paragraph in document.paragraphs), ""]
     return [
         (
             key,
@@ -89,16 +87,13 @@ def inputs_of(toolchain: Toolchain, document: Document) -> list[tuple[str, Parag
                 after=texts[number + 1][:NEIGHBOUR_LENGTH_MAX],
             ),
         )
-        for number, key in enumerate(keys, start=1)
+        for number, key in enumerate(toolchain.keys(document), start=1)
     ]
 
 
 def histories(toolchain: Toolchain, document: Document) -> Iterator[ParagraphHistory]:
-    identity = toolchain.settings.identity
     there = planned_paragraphs(toolchain)
-    for key, paragraph in zip(
-        keys_of(identity.run_id, identity.document_id, document.paragraphs), document.paragraphs, strict=True
-    ):
+    for key, paragraph in zip(toolchain.keys(document), document.paragraphs, strict=True):
         if (planned := there.get(key)) is not None:
             yield history_of(toolchain, paragraph, planned)
 

@@ -83,7 +83,7 @@ def _letters(toolchain: Toolchain, kind: str) -> Iterator[tuple[int, int]]:
         before = found[-1].id
 
 
-def rework(toolchain: Toolchain, document: Document) -> int:
+def rework(toolchain: Toolchain, document: Document) -> PlanCounts:
     """Submit another round of every paragraph that waits for a person."""
     there, count = planned_paragraphs(toolchain), 0
     for (key, paragraph), source in zip(inputs_of(toolchain, document), document.paragraphs, strict=True):
@@ -93,4 +93,4 @@ def rework(toolchain: Toolchain, document: Document) -> int:
             if history.tries and not history.under_way:  # a round that was cut off is resumed, not submitted twice
                 submit_round(toolchain, history, paragraph, Decision(DecisionKind.RETRY, PERSON))
                 count += 1
-    return count
+    return PlanCounts(len(document.paragraphs), 0, count, 0)

@@ -8,11 +8,10 @@ from typing import Final
 
 from leasehold.pipelines.shell.run_loop import RunObserver, run_until_over
 from leasehold.pipelines.translate import states
-from leasehold.pipelines.translate.documents import Document
+from leasehold.pipelines.translate.documents.document import Document
 from leasehold.pipelines.translate.export import project
 from leasehold.pipelines.translate.folder import RunFolder
 from leasehold.pipelines.translate.history import PlannedParagraph, planned_paragraphs
-from leasehold.pipelines.translate.paragraphs import keys_of
 from leasehold.pipelines.translate.toolchain import KIND, ROUND, Toolchain
 from leasehold.processes import WorkerProcesses, WorkerSpec, worker_arguments
 
@@ -47,8 +46,7 @@ class ParagraphPoller:
     def __init__(self, toolchain: Toolchain, document: Document, *, rework_only: bool = False) -> None:
         self._toolchain = toolchain
         self._ignored_states = FIRST_PASS if rework_only else ()
-        identity = toolchain.settings.identity
-        self._keys = keys_of(identity.run_id, identity.document_id, document.paragraphs)
+        self._keys = toolchain.keys(document)
         self._ended: set[int] = set()
 
     def read(self) -> RunSnapshot:

@@ -4,13 +4,14 @@ Kept in the run's folder, where the workers read it. Never an address of a datab
 and come from the environment alone.
 """
 
-import json
+from __future__ import annotations
+
 import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from msgspec import DecodeError, Struct, field, to_builtins
+from msgspec import DecodeError, Struct, field
 
 from leasehold.errors import Misuse
 from leasehold.pipelines.shell.locate import HOME, database_url, local_database
@@ -50,7 +51,7 @@ class TranslateOptions(Struct, frozen=True):
     style: str = ""
     attempts_max: int = ATTEMPTS_MAX
     thresholds: Thresholds = field(default_factory=Thresholds)
-    is_unattended: bool = False
+    is_unattended: bool = False  # no person will decide: what would wait for one is rejected
     redact: bool = False
 
 
@@ -72,6 +73,11 @@ class RunSettings:
     identity: RunIdentity
     options: TranslateOptions
     url: str = ""
+
+    @classmethod
+    def of(cls, folder: Path, memory: RunFile, url: str) -> RunSettings:
+        used = database_url(folder, url, memory.identity.database, is_inside=True)
+        return cls(folder, memory.identity, memory.options, used)
 
     @property
     def database(self) -> str:
@@ -95,20 +101,11 @@ def read_run_file(folder: Path) -> RunFile | None:
         raise RunMissing(f"{folder / HOME / RUN} cannot be read ({error}); remove it to start again.") from None
 
 
-def plain(memory: RunFile) -> str:
-    """Return the text of run.json."""
-    return json.dumps(to_builtins(memory), ensure_ascii=False, indent=2) + "\n"
-
-
 def settings_of(folder: Path, url: str = "") -> RunSettings:
     memory = read_run_file(folder)
     if memory is None:
         raise RunMissing(f"The folder is {folder}.")
-    return RunSettings(folder, memory.identity, memory.options, run_url(folder, memory.identity, url))
-
-
-def run_url(folder: Path, identity: RunIdentity, url: str) -> str:
-    return database_url(folder, url, identity.database, is_inside=True)
+    return RunSettings.of(folder, memory, url)
 
 
 def settings_of_this_process() -> RunSettings:

@@ -7,12 +7,12 @@ its own, a round, whose machine begins there: a person approves or rejects it, o
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from functools import partial
 from typing import Any, Final
 
 from leasehold import Job, KeyConflict, Leasehold, Permanent, Retry, Task
 from leasehold.pipelines.shell.locate import HOME
 from leasehold.pipelines.translate import states
+from leasehold.pipelines.translate.documents.document import Document
 from leasehold.pipelines.translate.folder import RunForeign
 from leasehold.pipelines.translate.handler import ParagraphWork, TranslationTools, record_decision
 from leasehold.pipelines.translate.paragraphs import (
@@ -23,15 +23,18 @@ from leasehold.pipelines.translate.paragraphs import (
     ParagraphInput,
     PassOutput,
     content_hash,
+    keys_of,
     plain,
 )
 from leasehold.pipelines.translate.reviewers.plugins import load_reviewers
 from leasehold.pipelines.translate.reviewers.review import Reviewer
 from leasehold.pipelines.translate.reviewers.standard import standard_reviewers
-from leasehold.pipelines.translate.settings import RunSettings, settings_of_this_process
-from leasehold.pipelines.translate.translators import PairUnsupported, TranslationRequest, Translator, make_translator
+from leasehold.pipelines.translate.settings import RUN, RunSettings, settings_of_this_process
+from leasehold.pipelines.translate.translators import make_translator
 from leasehold.pipelines.translate.translators.answer_log import AnswerLog
-from leasehold.pipelines.translate.translators.factory import make_endpoint
+from leasehold.pipelines.translate.translators.endpoints.interfaces import make_endpoint
+from leasehold.pipelines.translate.translators.reviewing import ModelReviewer
+from leasehold.pipelines.translate.translators.translator import PairUnsupported, TranslationRequest
 
 KIND: Final = "translation"
 ROUND: Final = "translation_round"
@@ -57,23 +60,26 @@ class Toolchain:
         self.app = Leasehold(settings.database)
         machine = self.app.machine(KIND, states.ARROWS, initial=states.INGESTED)
         self.kind = self.app.pipeline(KIND, machine=machine)
-        self.queue, self.rework_queue = queues_of(settings)
-        first = self.kind.stage(queue=self.queue, retry=RETRY, lease=LEASE_SECONDS)(self.pass1)
-        self.kind.stage(after=first, queue=self.rework_queue, retry=RETRY, lease=LEASE_SECONDS)(self.pass2)
+        # A run has queues of its own in a shared database, or workers of other runs would serve it.
+        suffix = f"-{content_hash(settings.identity.run_id)[7:23]}" if settings.url else ""
+        self.queue, self.rework_queue = f"{QUEUE}{suffix}", f"{REWORK_QUEUE}{suffix}"
+        limits: dict[str, Any] = {"retry": RETRY, "lease": LEASE_SECONDS}
+        first = self.kind.stage(queue=self.queue, **limits)(self.pass1)
+        self.kind.stage(after=first, queue=self.rework_queue, **limits)(self.pass2)
         begun = self.app.machine(ROUND, states.REWORK_ARROWS, initial=states.REWORK_REQUIRED)
-        self.round = self.app.job(name=ROUND, queue=self.rework_queue, retry=RETRY, lease=LEASE_SECONDS, machine=begun)(
-            self.again
-        )
+        self.round = self.app.job(name=ROUND, queue=self.rework_queue, machine=begun, **limits)(self.again)
         self.claim = self.app.job(name=CLAIM, queue=self.rework_queue)(_claimed)
 
-    def claim_name(self) -> None:
-        """Reserve the run's name in a shared database, or raise: a run of another folder has it."""
-        identity = self.settings.identity
+    def claim_name(self, *, is_new: bool = False) -> None:
+        """Reserve the run's name in a shared database; if another folder was first, forget a new run and raise."""
+        name, nonce = self.settings.identity.run_id, self.settings.identity.nonce
         if self.settings.url:
             try:
-                self.app.submit(self.claim, {"nonce": identity.nonce}, key=identity.run_id)
+                self.app.submit(self.claim, {"nonce": nonce}, key=name)
             except KeyConflict:
-                raise RunForeign(f"The database has a run {identity.run_id} already, of another folder.") from None
+                if is_new:
+                    (self.settings.folder / HOME / RUN).unlink()
+                raise RunForeign(f"The database has a run {name} already, of another folder.") from None
 
     @property
     def tools(self) -> TranslationTools:
@@ -100,6 +106,10 @@ class Toolchain:
         made = work.another_round(asked.last[-1].attempt + self.settings.options.attempts_max - 1)
         return plain(PassOutput(made.tries[len(asked.last) :], made.state))
 
+    def keys(self, document: Document) -> list[str]:
+        """Return the keys of a document's paragraphs."""
+        return keys_of(self.settings.identity.run_id, self.settings.identity.document_id, document.paragraphs)
+
     def plan(self, paragraphs: Sequence[tuple[str, ParagraphInput]]) -> list[Job]:
         """Submit paragraphs that were not planned before."""
         found: list[Job] = []
@@ -114,14 +124,6 @@ class Toolchain:
         if self._tools is not None:
             self._tools.close()
         self.app.close()
-
-
-def queues_of(settings: RunSettings) -> tuple[str, str]:
-    """Return the queues of a run: its own in a shared database, or workers of other runs would serve it."""
-    if not settings.url:
-        return QUEUE, REWORK_QUEUE
-    mark = content_hash(settings.identity.run_id)[7:23]
-    return f"{QUEUE}-{mark}", f"{REWORK_QUEUE}-{mark}"
 
 
 def _claimed(nonce: str) -> dict[str, str]:
@@ -141,11 +143,7 @@ def make_tools(settings: RunSettings) -> TranslationTools:
             translator=translator,
             reviewers=tuple(_reviewers(settings, back)),
             answers=AnswerLog(settings.folder / HOME / ANSWERS),
-            thresholds=options.thresholds,
-            glossary=options.glossary,
-            style=options.style,
-            attempts_max=options.attempts_max,
-            is_unattended=options.is_unattended,
+            options=options,
             close=ending.pop_all().close,
         )
 
@@ -154,32 +152,29 @@ def _reviewers(settings: RunSettings, back: Callable[[str], str] | None) -> Iter
     standard = standard_reviewers(back)
     yield from standard
     yield from load_reviewers(taken=standard)
-    if spec := settings.options.reviewer:
-        from leasehold.pipelines.translate.translators.reviewing import ModelReviewer
-
-        endpoint = make_endpoint(spec)
-        yield ModelReviewer(endpoint, redact=settings.options.redact)
+    if settings.options.reviewer:
+        yield ModelReviewer(make_endpoint(settings.options.reviewer), redact=settings.options.redact)
 
 
 def _back(settings: RunSettings, ending: ExitStack) -> Callable[[str], str] | None:
     """Return a function that translates a candidate back, if a translator supports that pair."""
-    identity = settings.identity
+    pair = settings.identity.target_language, settings.identity.source_language
     if not settings.options.back_translator:
         return None
     translator = make_translator(settings.options.back_translator)
     try:
-        translator.check(identity.target_language, identity.source_language)
+        translator.check(*pair)
     except PairUnsupported:
         return None
     ending.callback(translator.close)
-    return partial(_translate_back, translator, identity.target_language, identity.source_language)
 
+    def back(text: str) -> str:
+        try:
+            return translator.translate(TranslationRequest(text, *pair)).text
+        except Permanent:  # that a text cannot be translated back is no sign of its quality
+            return ""
 
-def _translate_back(translator: Translator, source: str, target: str, text: str) -> str:
-    try:
-        return translator.translate(TranslationRequest(text, source, target)).text
-    except Permanent:  # that a text cannot be translated back is no sign of its quality
-        return ""
+    return back
 
 
 def app_of_this_process() -> Leasehold:

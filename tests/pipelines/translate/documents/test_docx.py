@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leasehold.pipelines.translate.documents import protect, restore
 from leasehold.pipelines.translate.documents.docx import read_docx
+from leasehold.pipelines.translate.documents.protecting import protect, restore
 from tests.pipelines.translate.documents.word_documents import manuscript
 
 CONTENT = manuscript()

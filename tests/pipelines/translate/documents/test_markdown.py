@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from leasehold.pipelines.translate.documents import protect, read_document, restore
+from leasehold.pipelines.translate.documents import read_document
 from leasehold.pipelines.translate.documents.markdown import read_markdown
+from leasehold.pipelines.translate.documents.protecting import protect, restore
 from tests.pipelines.translate.documents.structure import blocks_of, inlines_of
 
 CHAPTER = Path(__file__).parents[1] / "chapter" / "chapter.md"

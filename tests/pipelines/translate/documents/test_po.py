@@ -3,7 +3,7 @@
 import polib  # type: ignore[import-untyped]
 import pytest
 
-from leasehold.pipelines.translate.documents import DocumentInvalid
+from leasehold.pipelines.translate.documents.document import DocumentInvalid
 from leasehold.pipelines.translate.documents.po import read_po
 
 CATALOGUE = r"""# A comment.

@@ -1,4 +1,4 @@
-"""What must not change is set aside as marks, and comes back."""
+"""What must not change is set aside as placeholders, and comes back."""
 
 import time
 from itertools import product
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leasehold.pipelines.translate.documents import protect, respace, restore
+from leasehold.pipelines.translate.documents.protecting import protect, respace, restore
 
 SECONDS_MAX = 10
 FORMATS = ["markdown", "text", "docx", "po"]
@@ -48,7 +48,7 @@ def test_what_was_protected_is_restored_exactly(source, kind):
         ("text", "⟦7⟧ stands here", "⟦1⟧7⟦2⟧ stands here", ("⟦", "⟧")),
     ],
 )  # fmt: skip
-def test_markup_and_placeholders_become_marks(kind, source, text, kept):
+def test_markup_and_variables_become_placeholders(kind, source, text, kept):
     assert (protect(source, kind).text, protect(source, kind).kept) == (text, kept)
 
 

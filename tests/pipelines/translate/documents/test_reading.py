@@ -9,8 +9,8 @@ import docx
 import pytest
 
 from leasehold.errors import Misuse
-from leasehold.pipelines.translate.documents import DocumentInvalid, read_document
-from leasehold.pipelines.translate.documents.limits import PARAGRAPH_BYTES_MAX, PARAGRAPHS_MAX
+from leasehold.pipelines.translate.documents import read_document
+from leasehold.pipelines.translate.documents.document import PARAGRAPH_BYTES_MAX, PARAGRAPHS_MAX, DocumentInvalid
 from tests.pipelines.translate.documents.word_documents import manuscript, with_members
 
 MEGABYTE = 1024 * 1024

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leasehold.pipelines.translate.documents import DocumentInvalid
+from leasehold.pipelines.translate.documents.document import DocumentInvalid
 from leasehold.pipelines.translate.documents.text import read_text
 
 

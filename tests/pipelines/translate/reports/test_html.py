@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from leasehold.pipelines.translate.documents import Paragraph
+from leasehold.pipelines.translate.documents.document import Paragraph
 from leasehold.pipelines.translate.gate import Assessment, Outcome, Priority, ReworkReason
 from leasehold.pipelines.translate.history import ParagraphHistory, PlannedParagraph, StateChange
 from leasehold.pipelines.translate.paragraphs import Try

@@ -47,7 +47,7 @@ def test_one_paragraph_that_is_refused_does_not_keep_the_others_from_being_done(
     assert workspace.final() == [HOUSE, spanish(TABLE)]
 
 
-def test_a_model_that_keeps_losing_marks_leaves_its_paragraph_to_a_person_with_its_last_answer(workspace):
+def test_a_model_that_keeps_losing_placeholders_leaves_its_paragraph_to_a_person_with_its_last_answer(workspace):
     """Twice it is asked again; then its answer is a candidate as any, and the reviewers find what is missing."""
     linked = "The [house](https://example.org/house) is red."
     workspace.write(linked, TABLE)

@@ -86,7 +86,7 @@ def test_of_two_folders_that_want_a_name_at_the_same_moment_one_has_it_and_the_o
         first.claim_name()
         first.claim_name()
         with pytest.raises(RunForeign):
-            api._claim(second, is_new=True)  # noqa: SLF001
+            second.claim_name(is_new=True)
     assert read_run_file(two.run_folder) is None
     assert one.translate().exit_code == 0
     assert "RUN_FOREIGN" in two.translate().stderr

@@ -6,10 +6,10 @@ from contextlib import contextmanager
 import pytest
 
 from leasehold import Permanent, Transient
-from leasehold.pipelines.translate.translators import TranslationRequest
 from leasehold.pipelines.translate.translators.endpoints.http import ExchangeLimits
-from leasehold.pipelines.translate.translators.factory import make_endpoint
+from leasehold.pipelines.translate.translators.endpoints.interfaces import make_endpoint
 from leasehold.pipelines.translate.translators.models import ModelTranslator
+from leasehold.pipelines.translate.translators.translator import TranslationRequest
 from tests.support.http.model_endpoint import EndpointServer, completion
 
 KEY = "k3y-of-the-tests-0123456789"

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from leasehold import Permanent, Transient
-from leasehold.pipelines.translate.translators import TranslationRequest
-from leasehold.pipelines.translate.translators.factory import make_endpoint
+from leasehold.pipelines.translate.translators.endpoints.interfaces import make_endpoint
 from leasehold.pipelines.translate.translators.models import ModelTranslator
+from leasehold.pipelines.translate.translators.translator import TranslationRequest
 from tests.pipelines.translate.translators.model_calls import GOOD, KEY, TEXT
 from tests.support.http.model_endpoint import EndpointServer, Reply, message, refusal
 

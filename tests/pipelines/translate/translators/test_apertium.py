@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from leasehold import Permanent
 from leasehold.pipelines.translate.documents import read_document
-from leasehold.pipelines.translate.translators import PairUnsupported, TranslationRequest
-from leasehold.pipelines.translate.translators.apertium import Apertium
-from leasehold.pipelines.translate.translators.marks import MARK
+from leasehold.pipelines.translate.translators.apertium.engine import Apertium
+from leasehold.pipelines.translate.translators.translator import PLACEHOLDER, PairUnsupported, TranslationRequest
 from tests.support.needs import APERTIUM
 from tests.tidy.tree import ROOT
 
@@ -35,7 +34,7 @@ def sentences():
 
 
 def sprinkled(sentence, dice, *, apart):
-    """Put marks before, behind and inside the words of a sentence; `apart`, between them too."""
+    """Put placeholders before, behind and inside the words of a sentence; `apart`, between them too."""
     words, number = [], 0
     for word in sentence.split(" "):
         if dice.random() < 0.2:
@@ -66,21 +65,21 @@ def test_every_mark_of_hundreds_of_sentences_comes_back_once(apertium):
         text = sprinkled(sentence, dice, apart=True)
         for attempt in (1, 2):
             made = spanish(apertium, text, attempt=attempt)
-            assert sorted(MARK.findall(made)) == sorted(MARK.findall(text)), (text, made)
-        marks += len(MARK.findall(text))
+            assert sorted(PLACEHOLDER.findall(made)) == sorted(PLACEHOLDER.findall(text)), (text, made)
+        marks += len(PLACEHOLDER.findall(text))
     assert marks > 600
 
 
-def test_marks_at_words_keep_their_order_so_that_what_closes_stays_behind_what_opens(apertium):
+def test_placeholders_at_words_keep_their_order_so_that_what_closes_stays_behind_what_opens(apertium):
     dice = random.Random(7)
     for sentence in sentences():
         text = sprinkled(sentence, dice, apart=False)
         made = spanish(apertium, text)
-        assert MARK.findall(made) == MARK.findall(text), (text, made)
-    assert MARK.findall(spanish(apertium, "⟦1⟧Tom⟦2⟧'s ⟦3⟧red⟦4⟧ house")) == ["⟦1⟧", "⟦2⟧", "⟦3⟧", "⟦4⟧"]
+        assert PLACEHOLDER.findall(made) == PLACEHOLDER.findall(text), (text, made)
+    assert PLACEHOLDER.findall(spanish(apertium, "⟦1⟧Tom⟦2⟧'s ⟦3⟧red⟦4⟧ house")) == ["⟦1⟧", "⟦2⟧", "⟦3⟧", "⟦4⟧"]
 
 
-def test_marks_stay_next_to_the_words_they_were_at(apertium):
+def test_placeholders_stay_next_to_the_words_they_were_at(apertium):
     assert spanish(apertium, "See ⟦1⟧the red book⟦2⟧ for more.") == "Ver ⟦1⟧el libro rojo⟦2⟧ para más."
     assert spanish(apertium, "The value of ⟦1⟧ must be a number.") == "El valor de ⟦1⟧ tiene que ser un número."
     assert spanish(apertium, "⟦1⟧He wrote⟦2⟧ nothing.") == "⟦1⟧Escribió⟦2⟧ nada."
@@ -100,10 +99,10 @@ ANY = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
 
 @SETTINGS
 @given(text=st.lists(st.one_of(ODD, ANY), max_size=40).map("".join))
-def test_whatever_a_text_holds_it_is_answered_with_its_marks_and_its_lines(apertium, text):
+def test_whatever_a_text_holds_it_is_answered_with_its_placeholders_and_its_lines(apertium, text):
     for attempt in (1, 2):
         made = spanish(apertium, text, attempt=attempt)
-        assert sorted(MARK.findall(made)) == sorted(MARK.findall(text))
+        assert sorted(PLACEHOLDER.findall(made)) == sorted(PLACEHOLDER.findall(text))
         assert [letter for letter in made if letter in RESERVED] == [letter for letter in text if letter in RESERVED]
         assert made.count("\n") == text.count("\n")
 

@@ -11,8 +11,8 @@ import psutil
 import pytest
 
 from leasehold import Permanent, Transient
-from leasehold.pipelines.translate.translators import TranslationRequest
-from leasehold.pipelines.translate.translators.apertium import Apertium
+from leasehold.pipelines.translate.translators.apertium.engine import Apertium
+from leasehold.pipelines.translate.translators.translator import TranslationRequest
 from tests.support.needs import APERTIUM
 from tests.support.wait import until
 
@@ -22,8 +22,8 @@ HANGS = "#!/bin/sh\nexec tail -f /dev/null\n"
 ENDS = "#!/bin/sh\nexit 3\n"
 OWNER = """
 import sys
-from leasehold.pipelines.translate.translators import TranslationRequest
-from leasehold.pipelines.translate.translators.apertium import Apertium
+from leasehold.pipelines.translate.translators.translator import TranslationRequest
+from leasehold.pipelines.translate.translators.apertium.engine import Apertium
 made = Apertium()
 assert made.translate(TranslationRequest("The house is red.", "en", "es")).text == "La casa es roja."
 print("ready", flush=True)
@@ -31,8 +31,8 @@ sys.stdin.read()
 """
 FORKS = """
 import os
-from leasehold.pipelines.translate.translators import TranslationRequest
-from leasehold.pipelines.translate.translators.apertium import Apertium
+from leasehold.pipelines.translate.translators.translator import TranslationRequest
+from leasehold.pipelines.translate.translators.apertium.engine import Apertium
 made = Apertium()
 made.translate(TranslationRequest("The house is red.", "en", "es"))
 child = os.fork()

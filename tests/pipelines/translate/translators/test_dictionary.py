@@ -7,12 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from leasehold import Permanent
-from leasehold.pipelines.translate.translators import (
-    PairUnsupported,
-    TranslationRequest,
-    TranslatorInvalid,
-    make_translator,
-)
+from leasehold.pipelines.translate.translators import make_translator
+from leasehold.pipelines.translate.translators.translator import PairUnsupported, TranslationRequest, TranslatorInvalid
+from tests.pipelines.translate.translators.call_log import LoggedTranslator
 
 WORDS = {"the": "la", "house": "casa", "red": "roja", "is": "es"}
 
@@ -22,7 +19,8 @@ def dictionary(tmp_path):
     def make(log=None, **fields):
         path = tmp_path / "words.json"
         path.write_text(json.dumps({"words": WORDS} | fields))
-        return make_translator(f"dictionary:{path}", log=log)
+        made = make_translator(f"dictionary:{path}")
+        return made if log is None else LoggedTranslator(made, log)
 
     return make
 
@@ -31,7 +29,7 @@ def lines(path):
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def test_words_are_replaced_one_by_one_and_marks_stay(dictionary):
+def test_words_are_replaced_one_by_one_and_placeholders_stay(dictionary):
     made = dictionary().translate(TranslationRequest("The ⟦1⟧ house\nis ⟦2⟧red⟦3⟧, Tom.", "en", "es"))
     assert made.text == "La ⟦1⟧ casa\nes ⟦2⟧roja⟦3⟧, Tom."
     assert made.translator == "dictionary words.json"

@@ -2,9 +2,10 @@
 
 import pytest
 
-from leasehold.pipelines.translate.translators import TranslatorInvalid, make_translator
+from leasehold.pipelines.translate.translators import make_translator
 from leasehold.pipelines.translate.translators.endpoints.endpoint import KeyMissing, address_of
-from leasehold.pipelines.translate.translators.factory import make_endpoint
+from leasehold.pipelines.translate.translators.endpoints.interfaces import make_endpoint
+from leasehold.pipelines.translate.translators.translator import TranslatorInvalid
 from leasehold.redact import scrub
 
 VENDOR = ("https://api.openai.com/v1", "OPENAI_API_KEY")

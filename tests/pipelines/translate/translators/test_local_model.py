@@ -11,11 +11,13 @@ import pytest
 
 from leasehold import Transient
 from leasehold.pipelines.translate.reviewers.review import Severity, Subject
-from leasehold.pipelines.translate.translators import TranslationRequest, make_translator
+from leasehold.pipelines.translate.translators import make_translator
 from leasehold.pipelines.translate.translators.endpoints.http import ExchangeLimits
-from leasehold.pipelines.translate.translators.factory import make_endpoint
+from leasehold.pipelines.translate.translators.endpoints.interfaces import make_endpoint
 from leasehold.pipelines.translate.translators.models import ModelTranslator
 from leasehold.pipelines.translate.translators.reviewing import ModelReviewer
+from leasehold.pipelines.translate.translators.translator import TranslationRequest
+from tests.pipelines.translate.translators.call_log import LoggedTranslator
 from tests.support.wait import until
 from tests.tidy.tree import ROOT
 
@@ -30,7 +32,7 @@ sys.stdin.read()
 
 
 def test_a_real_model_translates_by_the_schema_and_counts_its_tokens(local_model, tmp_path):
-    made = make_translator(local_model.spec, log=tmp_path / "calls.jsonl")
+    made = LoggedTranslator(make_translator(local_model.spec), tmp_path / "calls.jsonl")
     made.check("en", "es")
     first, second = made.translate(HELLO), made.translate(HELLO)
     assert first.text.strip()

@@ -3,8 +3,8 @@
 import pytest
 
 from leasehold import Permanent
-from leasehold.pipelines.translate.translators import PairUnsupported
 from leasehold.pipelines.translate.translators.apertium.modes import find_mode, installed_modes, programs_of
+from leasehold.pipelines.translate.translators.translator import PairUnsupported
 
 LINE = "lt-proc '/a b/x.bin' | apertium-tagger -g $2 '/y.prob' | lt-proc $1 '/z.bin'"
 

@@ -1,17 +1,28 @@
 """What every format has in common: a document is paragraphs and whatever stands around them.
 
 A translator sees paragraphs only. The rest of a file, its code, its front matter, its images, is written back as it
-was read. Nothing here reads or writes files but `reading`.
+was read. Nothing here reads or writes files.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, Protocol
+from itertools import pairwise
+from typing import ClassVar, Final
 
 from leasehold.errors import Misuse
-from leasehold.pipelines.translate.documents.limits import PARAGRAPH_BYTES_MAX, PARAGRAPHS_MAX
 
+# What is larger is refused before any work is done, with what to do instead.
+DOCUMENT_BYTES_MAX: Final = 20 * 1024 * 1024
+PARAGRAPHS_MAX: Final = 100_000
+PARAGRAPH_BYTES_MAX: Final = 60_000  # a job holds a paragraph several times, and a record of all its candidates
+# A DOCX is a zip: the sizes that it declares, which are also all that is read of it.
+UNPACKED_BYTES_MAX: Final = 200 * 1024 * 1024
+UNPACKED_XML_BYTES_MAX: Final = 40 * 1024 * 1024
+MEMBERS_MAX: Final = 10_000
+# How deep block quotes and lists may stand inside each other.
+NESTING_MAX: Final = 100
 _lone: Final = re.compile(r"[\ud800-\udfff]")
 _break: Final = re.compile(r"\r\n?|\n")
 # Whatever some reader of the document takes for the end of a line. A space that does not break is none of it.
@@ -67,23 +78,27 @@ class Paragraph:
     source: str
 
 
-class Document(Protocol):
+@dataclass(frozen=True, slots=True)
+class Document(ABC):
     """A document that was read whole. `format` is markdown, text, docx or po."""
 
-    @property
-    def name(self) -> str: ...
+    name: str
+    paragraphs: tuple[Paragraph, ...]
+    format: ClassVar[str]
 
-    @property
-    def format(self) -> str: ...
-
-    @property
-    def paragraphs(self) -> tuple[Paragraph, ...]: ...
-
+    @abstractmethod
     def render(self, translations: Mapping[int, str]) -> bytes:
         """Return the document with these texts, by index of their paragraphs.
 
         A paragraph without one, with a blank one, or with one that equals its source stays byte for byte.
         """
+
+    def _changes(self, translations: Mapping[int, str]) -> Iterator[tuple[int, str]]:
+        """Yield the positions, from 0, of the paragraphs that change, with their new texts, fit to be encoded."""
+        for position, paragraph in enumerate(self.paragraphs):
+            text = _lone.sub("\ufffd", translations.get(paragraph.index, ""))
+            if text != paragraph.source and text.strip():
+                yield position, text
 
 
 def number(spans: Iterable[tuple[str, str]]) -> tuple[Paragraph, ...]:
@@ -100,17 +115,10 @@ def number(spans: Iterable[tuple[str, str]]) -> tuple[Paragraph, ...]:
     return tuple(made)
 
 
-def changed(paragraph: Paragraph, translations: Mapping[int, str]) -> str | None:
-    """Return the text that replaces a paragraph, fit to be encoded, or None if it stays as it is."""
-    text = _lone.sub("\ufffd", translations.get(paragraph.index, ""))
-    return None if text == paragraph.source or not text.strip() else text
-
-
 def lines_of(text: str) -> list[str]:
     """Divide a text behind its line ends (LF, CRLF, CR, and no other), which stay; joined again it is the same."""
     ends = [found.end() for found in _break.finditer(text)]
-    starts = [0, *ends]
-    return [text[start:end] for start, end in zip(starts, [*ends, len(text)], strict=True) if start < end]
+    return [text[start:end] for start, end in pairwise([0, *ends, len(text)]) if start < end]
 
 
 def one_line(text: str) -> str:

@@ -8,7 +8,7 @@ back at the end of the paragraph; a tag that was never given is text.
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from itertools import count, groupby
@@ -16,8 +16,7 @@ from typing import Any, Final
 
 from docx.opc.oxml import serialize_part_xml
 from docx.oxml.ns import qn
-
-from leasehold.pipelines.translate.documents.docx_writing import RunWriter
+from docx.oxml.parser import OxmlElement
 
 _tag: Final = re.compile(r"<(?P<close>/?)(?P<number>[0-9]{1,6})(?P<alone>/?)>")
 _run: Final = qn("w:r")
@@ -25,6 +24,9 @@ _properties: Final = qn("w:rPr")
 _silent: Final = {_properties, qn("w:lastRenderedPageBreak")}
 _wordless: Final = {qn("w:del"), qn("w:moveFrom")}
 _texts: Final = {qn("w:tab"): "\t", qn("w:cr"): "\n", qn("w:noBreakHyphen"): "\u2011", qn("w:softHyphen"): "\u00ad"}
+# A proof reader's remark is gone with the words that it was about.
+_stale: Final = {qn("w:proofErr")}
+_illegal: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 # Which differences between two runs a reader does not see.
 _unseen: Final = {qn("w:lang"), qn("w:noProof")}
 
@@ -143,3 +145,58 @@ def _tagged(piece: Piece, number: int | None) -> str:
     if number is None:
         return piece.text
     return f"<{number}/>" if piece.elements else f"<{number}>{piece.text}</{number}>"
+
+
+class RunWriter:
+    """Takes the runs out of a paragraph and appends others, each in the link or insertion that it belongs to.
+
+    What stands around them, bookmarks and such, is kept.
+    """
+
+    def __init__(self, paragraph: Any, runs: list[Any]) -> None:
+        self._paragraph = paragraph
+        self._tops = {id(run.getparent()): _top(paragraph, run) for run in runs}
+        tops = [_top(paragraph, run) for run in runs]
+        first = min((paragraph.index(top) for top in tops), default=len(paragraph))
+        later = list(paragraph)[first:]
+        self._after = [child for child in later if child not in tops and child.tag not in _stale]
+        for child in later:
+            paragraph.remove(child)
+        for run in runs:
+            if run.getparent() is not None:
+                run.getparent().remove(run)
+
+    def words(self, style: Style, text: str) -> None:
+        """Append a text; its tabs and line breaks become Word's own."""
+        legal = _illegal.sub("", text)
+        if legal:
+            self._append(style).text = legal
+
+    def elements(self, style: Style, elements: Iterable[Any]) -> None:
+        """Append what is no text."""
+        run = self._append(style)
+        for element in elements:
+            run.append(element)
+
+    def close(self) -> None:
+        """Put back what stood behind the first run."""
+        for child in self._after:
+            self._paragraph.append(child)
+
+    def _append(self, style: Style) -> Any:
+        run: Any = OxmlElement("w:r")
+        if style.properties is not None:
+            run.append(deepcopy(style.properties))
+        if style.parent is not self._paragraph:
+            top = self._tops[id(style.parent)]
+            if top.getparent() is None:
+                self._paragraph.append(top)
+        style.parent.append(run)
+        return run
+
+
+def _top(paragraph: Any, run: Any) -> Any:
+    top = run
+    while top.getparent() is not paragraph:
+        top = top.getparent()
+    return top

@@ -13,9 +13,13 @@ from typing import Final, assert_never
 from markdown_it.common.utils import normalizeReference
 
 import leasehold.pipelines.translate.documents.markdown_escaping as fit
-from leasehold.pipelines.translate.documents.document import BOM, Paragraph, changed, number
-from leasehold.pipelines.translate.documents.markdown_parsing import blocks, front_matter
-from leasehold.pipelines.translate.documents.markdown_places import MarkdownBlock, MarkdownSpan, spans
+from leasehold.pipelines.translate.documents.document import BOM, Document, number
+from leasehold.pipelines.translate.documents.markdown_parsing import (
+    MarkdownBlock,
+    MarkdownSpan,
+    front_matter,
+    parsed_spans,
+)
 
 _hard_end: Final = re.compile(r"(?P<ending> {2,}|(?<!\\)(?:\\\\)*\\)(?:\r\n?|\n)\Z")
 _shortcut: Final = re.compile(
@@ -25,29 +29,22 @@ _shortcut: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class MarkdownDocument:
+class MarkdownDocument(Document):
     """A Markdown file: `head` (a byte order mark, front matter), then `text`, in which the paragraphs have places."""
 
-    name: str
-    paragraphs: tuple[Paragraph, ...]
+    format = "markdown"
     head: str
     text: str
     spans: tuple[MarkdownSpan, ...]
-
-    @property
-    def format(self) -> str:
-        """Which rules of `protect` are its own."""
-        return "markdown"
 
     def render(self, translations: Mapping[int, str]) -> bytes:
         """Write the document with blocks equal to the source's; see `Document.render`."""
         parts = [self.head]
         end = 0
-        for paragraph, place in zip(self.paragraphs, self.spans, strict=True):
-            text = changed(paragraph, translations)
-            if text is not None:
-                parts += self.text[end : place.start], _fitted(text, place)
-                end = place.end
+        for position, text in self._changes(translations):
+            place = self.spans[position]
+            parts += self.text[end : place.start], _fitted(text, place)
+            end = place.end
         return "".join([*parts, self.text[end:]]).encode()
 
 
@@ -55,8 +52,7 @@ def read_markdown(name: str, text: str) -> MarkdownDocument:
     body = text.removeprefix(BOM)
     body = body[len(front_matter(body)) :]
     head = text[: len(text) - len(body)]
-    tokens, labels = blocks(body)
-    found = tuple(spans(body, tokens))
+    found, labels = parsed_spans(body)
     lines_before = head.count("\n") + 1
     located = ((f"line {place.line + lines_before}", _full_references(_source(place), labels)) for place in found)
     return MarkdownDocument(name, number(located), head, body, found)

@@ -1,22 +1,73 @@
-"""How Markdown is read: CommonMark with tables, strikethrough and footnotes, blocks only.
+"""How Markdown is read (CommonMark with tables, strikethrough and footnotes), and where its texts stand.
 
 markdown-it knows the rules; footnotes are a block rule of our own, since a footnote's text would otherwise be taken
-for code, or for the target of a link. Front matter is cut off before, as it is not Markdown.
+for code, or for the target of a link. Front matter is cut off before, as it is not Markdown. markdown-it gives the
+lines of a block and its text without the `>`, indents and bars around it. As a line of that text is the end of the line
+in the file, its columns follow. Table cells are cut the way markdown-it cuts them.
 """
 
+from __future__ import annotations
+
 import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import accumulate, groupby, pairwise
 from typing import Any, Final
 
 from markdown_it import MarkdownIt
+from markdown_it.common.utils import MD_TRIM_CHARS
 from markdown_it.rules_block import StateBlock, table
 from markdown_it.token import Token
 
-from leasehold.pipelines.translate.documents.document import lines_of
-from leasehold.pipelines.translate.documents.limits import NESTING_MAX
+from leasehold.pipelines.translate.documents.document import NESTING_MAX, lines_of
+from leasehold.pipelines.translate.documents.markdown_escaping import begins_block
 
 FOOTNOTE_INDENT: Final = 4
 ROW_BEGINS: Final = "row_begins"
+WHITE: Final = MD_TRIM_CHARS
 _footnote: Final = re.compile(r"\[\^[^\]\s\[]+\]:")
+_bar: Final = re.compile(r"(?<!\\)\|")
+_closing: Final = re.compile(r"[ \t]+#+\Z")
+
+
+class MarkdownBlock(StrEnum):
+    """The kind of block around a text, which decides what has to be escaped in it."""
+
+    PARAGRAPH = "paragraph"
+    HEADING = "heading"
+    UNDERLINED = "underlined"
+    CELL = "cell"
+
+
+@dataclass(frozen=True, slots=True)
+class MarkdownSpan:
+    """A text's place: characters [start, end) of the Markdown, beginning in line `line`, from 0."""
+
+    start: int
+    end: int
+    line: int
+    block: MarkdownBlock
+    lines: tuple[str, ...]
+    """The text's own lines, without what stands before them."""
+    between: str | None = None
+    """What ends its first line and begins its second, if it has two."""
+    after_definition: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MarkdownLines:
+    """The lines of a Markdown text, where each begins, and where it would begin if every line ended in LF."""
+
+    lines: Sequence[str]
+    offsets: Sequence[int]
+    offsets_in_parser: Sequence[int]
+
+    @classmethod
+    def of(cls, text: str) -> MarkdownLines:
+        lines = lines_of(text)
+        parsed = accumulate(len(line.rstrip("\r\n")) + 1 for line in lines)
+        return cls(lines, [0, *accumulate(map(len, lines))], [0, *parsed])
 
 
 def parser(*, inline: bool = False) -> MarkdownIt:
@@ -39,11 +90,74 @@ def front_matter(text: str) -> str:
     return "".join(lines[:end])
 
 
-def blocks(text: str) -> tuple[list[Token], dict[str, Any]]:
-    """Return the tokens of a text without front matter, and its link definitions by normalized label."""
+def parsed_spans(text: str) -> tuple[tuple[MarkdownSpan, ...], dict[str, Any]]:
+    """Return where the texts stand (front matter is cut off before), and the link definitions by normalized label."""
     env: dict[str, Any] = {}
-    tokens = parser().parse(text, env)
-    return tokens, env.get("references", {})
+    spans = tuple(_spans(text, parser().parse(text, env)))
+    return spans, env.get("references", {})
+
+
+def _spans(text: str, tokens: Sequence[Token]) -> Iterator[MarkdownSpan]:
+    page = MarkdownLines.of(text)
+    defined = {token.map[1] for token in tokens if token.type == "definition" and token.map}
+    texts = ((opened, token) for opened, token in pairwise(tokens) if token.type == "inline" and token.map)
+    for row, group in groupby(texts, lambda pair: pair[1].meta.get(ROW_BEGINS)):
+        if row is None:
+            yield from (_block(page, opened, token, defined) for opened, token in group if token.content)
+        else:
+            yield from _cells(page, row, [token for _, token in group])
+
+
+def _cells(page: MarkdownLines, row: int, tokens: Sequence[Token]) -> Iterator[MarkdownSpan]:
+    line = _first_line(tokens[0])
+    begin = row - page.offsets_in_parser[line]
+    end = len(page.lines[line].rstrip(WHITE))
+    edges = [begin - 1, *(bar.start() for bar in _bar.finditer(page.lines[line], begin, end)), end]
+    spans = [(left + 1, right) for left, right in pairwise(edges)]
+    if spans[0][0] == spans[0][1]:
+        del spans[0]
+    for (start, stop), token in zip(spans, tokens, strict=False):
+        cell = page.lines[line][start:stop]
+        text = cell.strip(WHITE)
+        # `> a | b` above a line of dashes is a table to markdown-it, but its `>` also ends what stands before it.
+        is_ambiguous = start == begin and begins_block(text)
+        if token.content and not is_ambiguous:
+            first = page.offsets[line] + start + len(cell) - len(cell.lstrip(WHITE))
+            yield MarkdownSpan(first, first + len(text), line, MarkdownBlock.CELL, (text,))
+
+
+def _block(page: MarkdownLines, opened: Token, token: Token, defined: set[int]) -> MarkdownSpan:
+    bodies = [text.strip(WHITE) for text in token.content.split("\n")]
+    first = _first_line(token)
+    block = _kind(opened)
+    while block is not MarkdownBlock.HEADING and not page.lines[first].rstrip(WHITE).endswith(bodies[0]):
+        first += 1  # a line of spaces that do not break is a line of the block, but not of its text
+    raw = [page.lines[first + count].rstrip(WHITE) for count in range(len(bodies))]
+    if block is MarkdownBlock.HEADING:
+        raw[0] = _closing.sub("", page.lines[first].rstrip(" \t\r\n")).rstrip(WHITE)
+    columns = [len(line) - len(body) for line, body in zip(raw, bodies, strict=True)]
+    last = first + len(bodies) - 1
+    own = [page.lines[first + count][column:] for count, column in enumerate(columns)]
+    own[-1] = bodies[-1]
+    between = None
+    if len(bodies) > 1:
+        ending = page.lines[first][len(page.lines[first].rstrip("\r\n")) :]
+        between = ending + page.lines[first + 1][: columns[1]]
+    start = page.offsets[first] + columns[0]
+    return MarkdownSpan(
+        start, page.offsets[last] + len(raw[-1]), first, block, tuple(own), between, _first_line(token) in defined
+    )
+
+
+def _kind(opened: Token) -> MarkdownBlock:
+    if opened.type != "heading_open":
+        return MarkdownBlock.PARAGRAPH
+    return MarkdownBlock.HEADING if opened.markup.startswith("#") else MarkdownBlock.UNDERLINED
+
+
+def _first_line(token: Token) -> int:
+    assert token.map is not None
+    return token.map[0]
 
 
 def _table_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:  # noqa: FBT001 - markdown-it's form

@@ -7,14 +7,13 @@ untranslated, which gettext shows as the msgid.
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 import polib  # type: ignore[import-untyped]
 
-from leasehold.pipelines.translate.documents.document import BOM, DocumentDamaged, Paragraph, changed, lines_of, number
-from leasehold.pipelines.translate.documents.po_entries import PoEntry, entries
+from leasehold.pipelines.translate.documents.document import BOM, Document, DocumentDamaged, lines_of, number
 
 _charset: Final = re.compile(r"charset=([\w.-]+)")
 _plurals: Final = re.compile(r"nplurals\s*=\s*([0-9])")
@@ -24,33 +23,112 @@ _flag: Final = re.compile(r",\s*fuzzy\b")
 # Templates name no charset until somebody begins to translate them.
 _readable: Final = ("utf-8", "utf8", "charset")
 _forms_without_plural: Final = 1
+_keyword: Final = re.compile(r'\s*(?P<name>msgctxt|msgid_plural|msgid|msgstr(?:\[\d+\])?)\s*(?P<quoted>".*")\s*\Z')
+_continued: Final = re.compile(r'\s*(?P<quoted>".*")\s*\Z')
+_another: Final = ("#", "msgctxt", "msgid ", 'msgid"', "msgid\t")  # what the next entry begins with
+_fuzzy: Final = re.compile(r"#,.*\bfuzzy\b")
 
 
 @dataclass(frozen=True, slots=True)
-class PoDocument:
+class PoEntry:
+    """One entry that is not obsolete. Numbers of lines count from 0."""
+
+    line: int
+    msgid: str
+    plural: str | None
+    values: tuple[range, ...]
+    """The lines of each msgstr, plural forms in their order."""
+    flags: tuple[int, ...]
+    """The lines that call it fuzzy."""
+    previous: tuple[int, ...]
+    """The lines with the msgid that a fuzzy translation was made for."""
+    is_wanting: bool
+
+    def text(self, *, is_plural: bool) -> str:
+        """Return what is to be translated."""
+        return self.plural if is_plural and self.plural is not None else self.msgid
+
+
+@dataclass(slots=True)
+class _Draft:
+    """An entry as far as it was read."""
+
+    strings: dict[str, str] = field(default_factory=dict)
+    spans: dict[str, range] = field(default_factory=dict)
+    flags: list[int] = field(default_factory=list)
+    previous: list[int] = field(default_factory=list)
+    last: str = ""
+
+    @property
+    def is_whole(self) -> bool:
+        return any(name.startswith("msgstr") for name in self.strings)
+
+    def take(self, place: int, line: str) -> None:
+        text = line.strip()
+        if text.startswith("#~"):
+            # An obsolete entry: the flags above were its own.
+            self.flags.clear()
+            self.previous.clear()
+        elif text.startswith("#,") and _fuzzy.match(text):
+            self.flags.append(place)
+        elif text.startswith("#|"):
+            self.previous.append(place)
+        elif found := _keyword.match(line):
+            self.last = found["name"]
+            self.strings[self.last] = _unquoted(found["quoted"])
+            self.spans[self.last] = range(place, place + 1)
+        elif self.last and (found := _continued.match(line)):
+            self.strings[self.last] += _unquoted(found["quoted"])
+            self.spans[self.last] = range(self.spans[self.last].start, place + 1)
+
+    def entry(self) -> PoEntry:
+        values = sorted(
+            (name for name in self.strings if name.startswith("msgstr")),
+            key=lambda name: int(name[7:-1]) if "[" in name else 0,
+        )
+        msgid = self.strings.get("msgid", "")
+        has_gap = not all(self.strings[name] for name in values)
+        return PoEntry(
+            line=self.spans["msgid"].start if "msgid" in self.spans else 0,
+            msgid=msgid,
+            plural=self.strings.get("msgid_plural"),
+            values=tuple(self.spans[name] for name in values),
+            flags=tuple(self.flags),
+            previous=tuple(self.previous),
+            is_wanting=bool(msgid.strip()) and (has_gap or bool(self.flags)),
+        )
+
+
+def entries(lines: Sequence[str]) -> Iterator[PoEntry]:
+    """Yield the entries that are not obsolete, the header among them, in order."""
+    draft = _Draft()
+    for place, line in enumerate(lines):
+        if draft.is_whole and line.lstrip("\ufeff \t").startswith(_another):
+            yield draft.entry()
+            draft = _Draft()
+        draft.take(place, line)
+    if draft.is_whole:
+        yield draft.entry()
+
+
+@dataclass(frozen=True, slots=True)
+class PoDocument(Document):
     """A catalogue: its lines, and of which entry (and whether of its plural) each paragraph is the msgid."""
 
-    name: str
-    paragraphs: tuple[Paragraph, ...]
+    format = "po"
     lines: tuple[str, ...]
     origins: tuple[tuple[PoEntry, bool], ...]
     forms: int
     """How many plural forms the language has, by the header."""
 
-    @property
-    def format(self) -> str:
-        """Which rules of `protect` are its own."""
-        return "po"
-
     def render(self, translations: Mapping[int, str]) -> bytes:
         """See `Document.render`. A fuzzy entry that is translated is fuzzy no more."""
         lines = dict(enumerate(self.lines))
-        settled: dict[PoEntry, dict[bool, str]] = {}
-        for paragraph, (entry, is_plural) in zip(self.paragraphs, self.origins, strict=True):
-            text = changed(paragraph, translations)
-            if text is not None:
-                settled.setdefault(entry, {})[is_plural] = _ends_as(paragraph.source, text)
-        for entry, texts in settled.items():
+        written: dict[PoEntry, dict[bool, str]] = {}
+        for position, text in self._changes(translations):
+            entry, is_plural = self.origins[position]
+            written.setdefault(entry, {})[is_plural] = _ends_as(self.paragraphs[position].source, text)
+        for entry, texts in written.items():
             self._write(lines, entry, texts)
         return "".join(lines.values()).encode()
 
@@ -118,3 +196,8 @@ def _replace(lines: dict[int, str], place: range, keyword: str, text: str) -> No
     lines[place.start] = f"{keyword} " + (ending or "\n").join(quoted) + ending
     for rest in place[1:]:
         lines[rest] = ""
+
+
+def _unquoted(quoted: str) -> str:
+    text: str = polib.unescape(quoted[1:-1])
+    return text

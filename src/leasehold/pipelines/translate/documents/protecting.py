@@ -1,15 +1,15 @@
-"""What a translator must not change, set aside: each piece stands in the text as a mark ⟦1⟧, ⟦2⟧ … and comes back.
+"""What a translator must not change, set aside: each piece becomes a placeholder ⟦1⟧, ⟦2⟧ … and comes back.
 
 `restore(protect(source, format).text, protect(source, format).kept)` is `source`, for every text. What a translator
-does to marks decides the rest: one that is left out is left out of the result, one that is repeated is repeated, and
-one with a number that was never given stays visible as it is, so that a reviewer and a reader find it.
+does to placeholders decides the rest: one that is left out is left out of the result, one that is repeated is repeated,
+and one with a number that was never given stays visible as it is, so that a reviewer and a reader find it.
 """
 
 import re
 from dataclasses import dataclass
 from typing import Final
 
-_mark: Final = re.compile(r"⟦\s*([0-9]{1,6})\s*⟧")
+_placeholder: Final = re.compile(r"⟦\s*([0-9]{1,6})\s*⟧")
 
 # What begins or ends markup around words.
 _pair: Final = re.compile(r"[*_~]+|!?\[|\][\s\S]+|</?[A-Za-z0-9][^<>]*>")
@@ -57,7 +57,7 @@ _patterns: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Protected:
-    """A text for a translator, and what each of its marks stands for: `kept[0]` for ⟦1⟧, and so on."""
+    """A text for a translator, and what each of its placeholders stands for: `kept[0]` for ⟦1⟧, and so on."""
 
     text: str
     kept: tuple[str, ...]
@@ -76,37 +76,37 @@ def protect(source: str, format: str) -> Protected:  # noqa: A002 - it is the do
 
 
 def restore(text: str, kept: tuple[str, ...]) -> str:
-    """Put back what the marks stand for; ⟦ 1 ⟧ is a mark too. An unknown mark stays visible."""
+    """Put back what the placeholders stand for; ⟦ 1 ⟧ is one too. An unknown one stays visible."""
 
     def piece(found: re.Match[str]) -> str:
         place = int(found[1])
         return kept[place - 1] if 1 <= place <= len(kept) else found.group()
 
-    return _mark.sub(piece, text)
+    return _placeholder.sub(piece, text)
 
 
-def respace(text: str, marked: Protected) -> str:
+def respace(text: str, protected: Protected) -> str:
     """Move spaces that a translator put inside of emphasis, links and tags to where the source has them: outside.
 
     `** word **` is no emphasis, so a space more would lose the markup. A text that was not translated stays as it is.
     """
-    for number, kept in enumerate(marked.kept, 1):
+    for number, kept in enumerate(protected.kept, 1):
         if _pair.fullmatch(kept):
-            text = _hugged(text, marked.text, f"⟦{number}⟧")
+            text = _hugged(text, protected.text, f"⟦{number}⟧")
     return text
 
 
-def _hugged(text: str, source: str, mark: str) -> str:
-    before, _, after = source.partition(mark)
-    said_before, found, said_after = text.partition(mark)
+def _hugged(text: str, source: str, placeholder: str) -> str:
+    before, _, after = source.partition(placeholder)
+    made_before, found, made_after = text.partition(placeholder)
     if not found:
         return text
     is_opening = after[:1].strip() and not before[-1:].isalnum()
     is_closing = before[-1:].strip() and not after[:1].isalnum()
-    if is_opening and not is_closing and said_after[:1].isspace():
-        gap = " " if before[-1:].isspace() and said_before[-1:].strip() else ""
-        return f"{said_before}{gap}{mark}{said_after.lstrip()}"
-    if is_closing and not is_opening and said_before[-1:].isspace():
-        gap = " " if after[:1].isspace() and said_after[:1].strip() else ""
-        return f"{said_before.rstrip()}{mark}{gap}{said_after}"
+    if is_opening and not is_closing and made_after[:1].isspace():
+        gap = " " if before[-1:].isspace() and made_before[-1:].strip() else ""
+        return f"{made_before}{gap}{placeholder}{made_after.lstrip()}"
+    if is_closing and not is_opening and made_before[-1:].isspace():
+        gap = " " if after[:1].isspace() and made_after[:1].strip() else ""
+        return f"{made_before.rstrip()}{placeholder}{gap}{made_after}"
     return text

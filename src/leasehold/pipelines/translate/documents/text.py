@@ -11,33 +11,25 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
-from leasehold.pipelines.translate.documents.document import BOM, Paragraph, changed, lines_of, number, one_line
+from leasehold.pipelines.translate.documents.document import BOM, Document, lines_of, number, one_line
 
 _indent: Final = re.compile(r"[^\S\r\n]*")
 _edge: Final = re.compile(r"\s*\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class TextDocument:
+class TextDocument(Document):
     """A text, cut into what is translated and what stands between: `pieces` joined are the file."""
 
-    name: str
-    paragraphs: tuple[Paragraph, ...]
+    format = "text"
     pieces: tuple[str, ...]
     """Between, paragraph, between, …, paragraph, between."""
 
-    @property
-    def format(self) -> str:
-        """Which rules of `protect` are its own."""
-        return "text"
-
     def render(self, translations: Mapping[int, str]) -> bytes:
-        """See `Document.render`."""
         written = list(self.pieces)
-        for paragraph in self.paragraphs:
-            text = changed(paragraph, translations)
-            place = 2 * paragraph.index - 1
-            written[place] = written[place] if text is None else _laid_out(text, written[place])
+        for position, text in self._changes(translations):
+            place = 2 * position + 1
+            written[place] = _laid_out(text, written[place])
         return "".join(written).encode()
 
 
@@ -47,7 +39,7 @@ def read_text(name: str, text: str) -> TextDocument:
     pieces = [text[: len(text) - len(body)]]
     spans: list[tuple[str, str]] = []
     line_number = 1
-    for is_text, group in groupby(lines_of(body), _has_text):
+    for is_text, group in groupby(lines_of(body), lambda line: bool(line.strip())):
         lines = list(group)
         if is_text:
             spans.append((f"line {line_number}", " ".join(line.strip() for line in lines)))
@@ -56,10 +48,6 @@ def read_text(name: str, text: str) -> TextDocument:
             pieces[-1] += "".join(lines)
         line_number += len(lines)
     return TextDocument(name, number(spans), tuple(pieces))
-
-
-def _has_text(line: str) -> bool:
-    return bool(line.strip())
 
 
 def _laid_out(text: str, original: str) -> str:

@@ -67,7 +67,7 @@ def _tried(tried: Try) -> str:
     found = [finding for review in tried.reviews for finding in review.findings]
     rows = "".join(_finding(tried.candidate, finding) for finding in found)
     table = f'<div class="scroll"><table>{rows}</table></div>' if rows else ""
-    text = f'<div class="pair"><div></div><div>{_marked(tried.candidate, found)}</div></div>'
+    text = f'<div class="pair"><div></div><div>{_highlighted(tried.candidate, found)}</div></div>'
     return f"<details><summary>{escape(summary)}</summary>{text}{table}</details>"
 
 
@@ -81,7 +81,7 @@ def _finding(candidate: str, finding: ReviewFinding) -> str:
     return f'<tr><td class="{CLASSES.get(finding.severity, "")}">{severity}</td>{inner}</tr>'
 
 
-def _marked(candidate: str, findings: Iterable[ReviewFinding]) -> str:
+def _highlighted(candidate: str, findings: Iterable[ReviewFinding]) -> str:
     parts, at = [], 0
     for start, end in _spans(findings, len(candidate)):
         parts += [escape(candidate[at:start]), f"<mark>{escape(candidate[start:end])}</mark>"]

@@ -29,6 +29,17 @@ class Severity(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class ReviewFinding:
+    """One thing to object to; `start` and `length` are code points of the candidate: [start, start + length)."""
+
+    code: str
+    severity: Severity
+    message: str
+    start: int | None = None
+    length: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Subject:
     """One paragraph and its translation, as they stand in the document.
 
@@ -42,16 +53,11 @@ class Subject:
     kept: tuple[str, ...]
     glossary: Mapping[str, str]
 
-
-@dataclass(frozen=True, slots=True)
-class ReviewFinding:
-    """One thing to object to; `start` and `length` are code points of the candidate: [start, start + length)."""
-
-    code: str
-    severity: Severity
-    message: str
-    start: int | None = None
-    length: int | None = None
+    def finding_at(self, span: tuple[int, int], code: str, severity: Severity, message: str) -> ReviewFinding:
+        """Make a finding about a span of the candidate, whose text is quoted in the message in the place of `{}`."""
+        start, end = span
+        text = message.replace("{}", quoted(self.candidate[start:end]), 1)
+        return ReviewFinding(code, severity, text, start, end - start)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,16 +89,9 @@ def quoted(text: str) -> str:
     return f"“{text}”" if len(text) <= QUOTE_LENGTH_MAX else f"“{text[:QUOTE_LENGTH_MAX]}…”"
 
 
-def finding_at(subject: Subject, span: tuple[int, int], code: str, severity: Severity, message: str) -> ReviewFinding:
-    """Make a finding about a span of the candidate, whose text is quoted in the message in the place of `{}`."""
-    start, end = span
-    text = message.replace("{}", quoted(subject.candidate[start:end]), 1)
-    return ReviewFinding(code, severity, text, start, end - start)
-
-
 Checked = tuple[Sequence[ReviewFinding], Mapping[str, float | None]]  # findings, and scores: None if not measured
 Check = Callable[[Subject], Checked]
-UNMEASURED: Final[Checked] = ((), {})
+NOTHING: Final[Checked] = ((), {})
 
 
 @dataclass(frozen=True, slots=True)

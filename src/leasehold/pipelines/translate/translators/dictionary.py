@@ -12,8 +12,8 @@ from typing import Final
 
 import msgspec
 
-from leasehold.pipelines.translate.translators.marks import MARK
 from leasehold.pipelines.translate.translators.translator import (
+    PLACEHOLDER,
     PairUnsupported,
     Translation,
     TranslationRequest,
@@ -25,7 +25,7 @@ from leasehold.pipelines.translate.translators.translator import (
 from leasehold.shapes import Shape
 
 FILE_BYTES_MAX: Final = 10_000_000
-_piece: Final = re.compile(rf"{MARK.pattern}|[^\W\d_]+")
+_piece: Final = re.compile(rf"{PLACEHOLDER.pattern}|[^\W\d_]+")
 
 
 class WordList(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

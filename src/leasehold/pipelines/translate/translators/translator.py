@@ -1,17 +1,19 @@
 """The protocol of a translator: what it is asked, what it answers, and what every one of them checks."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from leasehold import Permanent, Transient
 from leasehold.errors import Misuse
-from leasehold.pipelines.translate.translators.marks import marks_amiss
 
 TEXT_LENGTH_MAX: Final = 200_000
 GLOSSARY_TERMS_MAX: Final = 2_000
 BAD_ANSWER: Final = "BAD_ANSWER"
+DIFFERENCES_SHOWN_MAX: Final = 5
+PLACEHOLDER: Final = re.compile(r"⟦[1-9][0-9]{0,5}⟧")  # stands in a text for what a translation must not change
 _language: Final = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8}){0,4}\Z")
 
 
@@ -25,7 +27,7 @@ class TranslatorInvalid(Misuse, code="TRANSLATOR_INVALID"):
 
 @dataclass(frozen=True, slots=True)
 class TranslationRequest:
-    """One paragraph to translate. What must not change stands in it as marks: ⟦1⟧, ⟦2⟧ and so on.
+    """One paragraph to translate. What must not change stands in it as placeholders: ⟦1⟧, ⟦2⟧ and so on.
 
     `before` and `after` are its neighbours in the source. A rework has the candidate before and what was found wrong.
     """
@@ -44,7 +46,7 @@ class TranslationRequest:
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """A candidate, with every mark of its request, and who made it; the tokens where a model counted them."""
+    """A candidate, with every placeholder of its request, and who made it; the tokens where a model counted them."""
 
     text: str
     translator: str
@@ -86,23 +88,34 @@ def check_request(request: TranslationRequest) -> None:
         raise Permanent("The paragraph holds a NUL or half a character: mend its encoding.", error_class="TEXT_INVALID")
 
 
-class MarksLost(Transient):
-    """Raised for an answer with missing or repeated marks, which is kept here; a second answer may be better."""
+def placeholder_differences(source: str, candidate: str) -> str:
+    """Return in words which placeholders the candidate does not hold as often as the source, or nothing."""
+    wanted, found = Counter(PLACEHOLDER.findall(source)), Counter(PLACEHOLDER.findall(candidate))
+    differences = [
+        f"{name} stands {found[name]} times instead of {wanted[name]}"
+        for name in sorted(wanted.keys() | found.keys(), key=lambda name: int(name[1:-1]))
+        if wanted[name] != found[name]
+    ]
+    more = len(differences) - DIFFERENCES_SHOWN_MAX
+    return ", ".join(differences[:DIFFERENCES_SHOWN_MAX]) + (f" and {more} more" if more > 0 else "")
 
-    def __init__(self, amiss: str, translation: Translation) -> None:
-        super().__init__(f"In the answer {amiss}.", error_class=BAD_ANSWER)
+
+class PlaceholdersLost(Transient):
+    """Raised for an answer with missing or repeated placeholders, kept here; a second answer may be better."""
+
+    def __init__(self, differences: str, translation: Translation) -> None:
+        super().__init__(f"In the answer {differences}.", error_class=BAD_ANSWER)
         self.translation = translation
 
 
 def check_answer(request: TranslationRequest, made: Translation) -> Translation:
-    """Refuse a candidate that lost a mark or is empty."""
+    """Refuse a candidate that lost a placeholder or is empty."""
     if request.text.strip() and not made.text.strip():
         raise bad_answer("The answer is empty.")
     if "\0" in made.text:  # no database could keep it, and it would be paid for
         raise bad_answer("The answer holds a NUL.")
-    amiss = marks_amiss(request.text, made.text)
-    if amiss:
-        raise MarksLost(amiss, made)
+    if differences := placeholder_differences(request.text, made.text):
+        raise PlaceholdersLost(differences, made)
     return made
 
 

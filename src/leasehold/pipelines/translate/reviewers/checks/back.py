@@ -10,14 +10,7 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from leasehold.pipelines.translate.reviewers.review import (
-    ADEQUACY,
-    UNMEASURED,
-    Checked,
-    ReviewFinding,
-    Severity,
-    Subject,
-)
+from leasehold.pipelines.translate.reviewers.review import ADEQUACY, NOTHING, Checked, ReviewFinding, Severity, Subject
 from leasehold.pipelines.translate.reviewers.text import without_flags, words_of
 
 if TYPE_CHECKING:
@@ -29,7 +22,7 @@ _FAR: Final = 0.4
 def check_back(back: Callable[[str], str], subject: Subject) -> Checked:
     """Compare the source with the candidate translated back."""
     if not words_of(subject.source) or not words_of(subject.candidate):
-        return UNMEASURED
+        return NOTHING
     score = _metric().sentence_score(back(without_flags(subject)), [subject.source]).score / 100
     message = f"Translated back, the candidate is far from its source (chrF {100 * score:.1f})."
     findings = [ReviewFinding("back_translation_far", Severity.MINOR, message)] if score < _FAR else []

@@ -10,12 +10,11 @@ from typing import Final, NamedTuple
 
 from leasehold.pipelines.translate.reviewers.review import (
     ADEQUACY,
-    UNMEASURED,
+    NOTHING,
     Checked,
     ReviewFinding,
     Severity,
     Subject,
-    finding_at,
     quoted,
 )
 from leasehold.pipelines.translate.reviewers.text import MatchIndex, TextSpan, language_of, without_pieces, words_of
@@ -62,7 +61,7 @@ def check_dates(subject: Subject) -> Checked:
     """Compare the dates of both texts."""
     pairs, lost, added = compared(subject)
     if not pairs and not lost:
-        return UNMEASURED
+        return NOTHING
     findings = [_finding(subject, date, added[number : number + 1]) for number, date in enumerate(lost)]
     return findings, {ADEQUACY: len(pairs) / (len(pairs) + len(lost))}
 
@@ -120,4 +119,4 @@ def _finding(subject: Subject, date: Date, instead: list[Date]) -> ReviewFinding
     if not instead:
         return ReviewFinding("date_lost", Severity.CRITICAL, f"The date {wanted} of the source is missing.")
     message = f"The date {wanted} of the source has become {{}}."
-    return finding_at(subject, instead[0].span, "date_changed", Severity.CRITICAL, message)
+    return subject.finding_at(instead[0].span, "date_changed", Severity.CRITICAL, message)

@@ -4,7 +4,7 @@ A piece is there or it is not, so there are findings and no score: a lost one is
 quality. Addresses and variables are found in the source even where nobody listed them.
 """
 
-from leasehold.pipelines.translate.reviewers.review import Checked, ReviewFinding, Severity, Subject, finding_at, quoted
+from leasehold.pipelines.translate.reviewers.review import Checked, ReviewFinding, Severity, Subject, quoted
 from leasehold.pipelines.translate.reviewers.text import (
     addresses_of,
     blanked,
@@ -26,5 +26,5 @@ def check_kept(subject: Subject) -> Checked:
     added = [span for span in addresses_of(subject.candidate) if span.of(subject.candidate) not in subject.source]
     message = "{} does not stand in the source."
     findings = [ReviewFinding("kept_lost", Severity.CRITICAL, each) for each in lost]
-    findings += [finding_at(subject, span, "address_added", Severity.CRITICAL, message) for span in added]
+    findings += [subject.finding_at(span, "address_added", Severity.CRITICAL, message) for span in added]
     return findings, {}

@@ -10,14 +10,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Final
 
-from leasehold.pipelines.translate.reviewers.review import (
-    FLUENCY,
-    UNMEASURED,
-    Checked,
-    ReviewFinding,
-    Severity,
-    Subject,
-)
+from leasehold.pipelines.translate.reviewers.review import FLUENCY, NOTHING, Checked, ReviewFinding, Severity, Subject
 from leasehold.pipelines.translate.reviewers.text import language_of, prose_of, words_of
 
 if TYPE_CHECKING:
@@ -50,11 +43,11 @@ def check_language(subject: Subject) -> Checked:
     target = language_of(subject.target_language)
     target = _LABELS.get(target, target)
     if target not in KNOWN or sum(map(str.isalpha, text)) < LETTERS_MIN:
-        return UNMEASURED
+        return NOTHING
     likely = _likely(text)
     first = min(likely, key=lambda language: (-likely[language], language), default="")
     if not first or likely[first] < _OPINION:
-        return UNMEASURED
+        return NOTHING
     is_wrong = first != target and likely[first] >= _CERTAIN and likely.get(target, 0.0) < _UNLIKELY
     message = f"The candidate reads as '{first}' ({likely[first]:.2f}), not as '{target}'."
     findings = [ReviewFinding("wrong_language", Severity.CRITICAL, message)] if is_wrong else []

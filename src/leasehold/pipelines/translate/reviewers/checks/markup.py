@@ -1,7 +1,7 @@
 """Whether a candidate has the markup of its paragraph: as many emphases, links, codes and breaks as the source.
 
-Every piece of it is kept by a translator as a mark; but marks whose words went elsewhere may stand side by side and
-mean nothing, or something else. What a paragraph is made of must not change by being translated.
+A translator keeps every piece of it as a placeholder; but placeholders whose words went elsewhere may stand side by
+side and mean nothing, or something else. What a paragraph is made of must not change by being translated.
 """
 
 from collections import Counter

@@ -13,12 +13,11 @@ from typing import Final
 
 from leasehold.pipelines.translate.reviewers.review import (
     ADEQUACY,
-    UNMEASURED,
+    NOTHING,
     Checked,
     ReviewFinding,
     Severity,
     Subject,
-    finding_at,
     quoted,
 )
 from leasehold.pipelines.translate.reviewers.text import TextSpan, Word, language_of, prose_of, sentences_of, words_in
@@ -99,7 +98,7 @@ def check_negation(subject: Subject) -> Checked:
     source = DENYING.get(language_of(subject.source_language))
     target = DENYING.get(language_of(subject.target_language))
     if source is None or target is None:
-        return UNMEASURED
+        return NOTHING
     is_counted = language_of(subject.source_language) in _DENYING_ONCE
     findings: list[ReviewFinding] = []
     measured = lost = 0
@@ -116,7 +115,7 @@ def check_negation(subject: Subject) -> Checked:
             findings.append(_lost(subject, wanted, here))
         if is_added:
             message = "The candidate denies here ({}), the source does not."
-            findings.append(finding_at(subject, denials[0].span, "negation_added", Severity.MAJOR, message))
+            findings.append(subject.finding_at(denials[0].span, "negation_added", Severity.MAJOR, message))
     return findings, {ADEQUACY: 1 - lost / measured if measured else None}
 
 

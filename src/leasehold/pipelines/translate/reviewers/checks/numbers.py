@@ -13,13 +13,12 @@ from typing import Final, NamedTuple
 from leasehold.pipelines.translate.reviewers.checks.dates import compared
 from leasehold.pipelines.translate.reviewers.review import (
     ADEQUACY,
+    NOTHING,
     STYLE,
-    UNMEASURED,
     Checked,
     ReviewFinding,
     Severity,
     Subject,
-    finding_at,
     quoted,
 )
 from leasehold.pipelines.translate.reviewers.text import (
@@ -79,13 +78,13 @@ def check_numbers(subject: Subject) -> Checked:
     wanted = list(numbers_of(source, subject.source_language))
     kept, misread, lost, added = _compared(wanted, source, candidate, subject)
     if not wanted and not added:
-        return UNMEASURED
+        return NOTHING
     missing = [f"The number {quoted(number.span.of(source))} of the source is missing." for number in lost]
     findings = [ReviewFinding("number_lost", Severity.CRITICAL, message) for message in missing]
     message = "The number {} does not stand in the source."
-    findings += [finding_at(subject, number.span, "number_added", Severity.MAJOR, message) for number in added]
+    findings += [subject.finding_at(number.span, "number_added", Severity.MAJOR, message) for number in added]
     message = "The number {} has the separators of another language."
-    findings += [finding_at(subject, number.span, "number_format", Severity.MINOR, message) for number in misread]
+    findings += [subject.finding_at(number.span, "number_format", Severity.MINOR, message) for number in misread]
     style = 1 - _WRONG_SEPARATORS * len(misread) / kept if kept else None
     return findings, {ADEQUACY: kept / (len(wanted) + len(added)), STYLE: style}
 

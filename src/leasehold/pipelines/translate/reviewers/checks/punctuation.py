@@ -8,7 +8,7 @@ import functools
 import re
 from typing import Final
 
-from leasehold.pipelines.translate.reviewers.review import STYLE, Checked, Severity, Subject, finding_at
+from leasehold.pipelines.translate.reviewers.review import STYLE, Checked, Severity, Subject
 from leasehold.pipelines.translate.reviewers.text import TextSpan, prose_of
 
 _BRACKETS: Final = ("()", "[]", "{}", "（）", "「」", "『』", "【】")
@@ -22,7 +22,7 @@ def check_punctuation(subject: Subject) -> Checked:
     measured = [alone_in for alone_in in _KINDS if alone_in(source) is None]
     alone = [span for alone_in in measured if (span := alone_in(text)) is not None]
     message = "{} has no partner."
-    findings = [finding_at(subject, span, "mark_unbalanced", Severity.MINOR, message) for span in sorted(alone)]
+    findings = [subject.finding_at(span, "mark_unbalanced", Severity.MINOR, message) for span in sorted(alone)]
     return findings, {STYLE: max(0.0, 1 - _A_KIND * len(alone)) if measured and text.strip() else None}
 
 

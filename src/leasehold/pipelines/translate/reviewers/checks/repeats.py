@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
-from leasehold.pipelines.translate.reviewers.review import FLUENCY, UNMEASURED, Checked, Severity, Subject, finding_at
+from leasehold.pipelines.translate.reviewers.review import FLUENCY, NOTHING, Checked, Severity, Subject
 from leasehold.pipelines.translate.reviewers.text import TextSpan, Word, language_of, prose_of, words_in, words_of
 
 _DOUBLED: Final = {
@@ -24,14 +24,14 @@ def check_repeats(subject: Subject) -> Checked:
     """Look for words that stand twice."""
     source, text = prose_of(subject)
     if not text.strip():
-        return UNMEASURED
+        return NOTHING
     words = words_of(text)
     allowed = len(list(_doubles(source, words_of(source), frozenset())))
     doubles = list(_doubles(text, words, _DOUBLED.get(language_of(subject.target_language), frozenset())))[allowed:]
     rounds = [] if list(_rounds(words_of(source))) else list(_rounds(words))
     message = "{} repeats itself."
-    findings = [finding_at(subject, span, "phrase_repeated", Severity.MAJOR, message) for span in rounds]
-    findings += [finding_at(subject, span, "word_repeated", Severity.MINOR, message) for span in doubles]
+    findings = [subject.finding_at(span, "phrase_repeated", Severity.MAJOR, message) for span in rounds]
+    findings += [subject.finding_at(span, "word_repeated", Severity.MINOR, message) for span in doubles]
     disturbed = _WEIGHT * len(doubles) + sum(len(words_in(span.of(text))) for span in rounds)
     return findings, {FLUENCY: max(0.0, 1 - disturbed / len(words)) if words else 1.0}
 

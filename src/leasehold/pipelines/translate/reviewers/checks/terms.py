@@ -10,13 +10,12 @@ from dataclasses import replace
 from typing import Final
 
 from leasehold.pipelines.translate.reviewers.review import (
+    NOTHING,
     TERMINOLOGY,
-    UNMEASURED,
     Checked,
     ReviewFinding,
     Severity,
     Subject,
-    finding_at,
     quoted,
 )
 from leasehold.pipelines.translate.reviewers.text import TextSpan, Word, prose_of, words_in, words_of
@@ -27,7 +26,7 @@ _ENDING_MAX: Final = 3
 def check_terms(subject: Subject) -> Checked:
     """Count the terms of the glossary in both texts."""
     if not subject.glossary:
-        return UNMEASURED
+        return NOTHING
     source, candidate = (_Text(words_of(text)) for text in prose_of(subject))
     findings = []
     required = kept = 0
@@ -73,5 +72,5 @@ def _finding(subject: Subject, term: str, translation: str, left: list[TextSpan]
     message = f"The glossary translates {quoted(term)} as {quoted(translation)}."
     if not left:
         return ReviewFinding("term_missing", Severity.MAJOR, message)
-    found = finding_at(subject, left[0], "term_untranslated", Severity.MAJOR, "Here it is {}.")
+    found = subject.finding_at(left[0], "term_untranslated", Severity.MAJOR, "Here it is {}.")
     return replace(found, message=f"{message} {found.message}")

@@ -8,15 +8,7 @@ words that Apertium flags weigh in full.
 from collections.abc import Sequence
 from typing import Final
 
-from leasehold.pipelines.translate.reviewers.review import (
-    ADEQUACY,
-    UNMEASURED,
-    Checked,
-    ReviewFinding,
-    Severity,
-    Subject,
-    finding_at,
-)
+from leasehold.pipelines.translate.reviewers.review import ADEQUACY, NOTHING, Checked, ReviewFinding, Severity, Subject
 from leasehold.pipelines.translate.reviewers.text import (
     TextSpan,
     Word,
@@ -42,7 +34,7 @@ def check_untranslated(subject: Subject) -> Checked:
     source, text = prose_of(subject)
     words = words_of(text)
     if len(languages) == 1 or not words:
-        return UNMEASURED
+        return NOTHING
     flagged = flagged_words(subject)
     is_family = languages <= _ROMANCE
     copied = _copied_words(source, text, words, {span.start + 1 for span in flagged})
@@ -51,11 +43,11 @@ def check_untranslated(subject: Subject) -> Checked:
     left = sum(subject.candidate[span.start + 1].islower() for span in flagged)
     message = "{} stands here as in the source."
     sentences = _copied_sentences(source, text)
-    findings = [finding_at(subject, span, "sentence_copied", Severity.CRITICAL, message) for span in sentences]
+    findings = [subject.finding_at(span, "sentence_copied", Severity.CRITICAL, message) for span in sentences]
     passages = _passages(source, text, words)
-    findings += [finding_at(subject, span, "passage_copied", Severity.MAJOR, message) for span in passages]
+    findings += [subject.finding_at(span, "passage_copied", Severity.MAJOR, message) for span in passages]
     findings += [_flagged(subject, span) for span in flagged]
-    findings += [finding_at(subject, span, "word_copied", severity, message) for span in copied]
+    findings += [subject.finding_at(span, "word_copied", severity, message) for span in copied]
     return findings, {ADEQUACY: max(0.0, 1 - (left + beyond) / len(words))}
 
 
@@ -107,5 +99,5 @@ def _is_language(sentence: str) -> bool:
 def _flagged(subject: Subject, span: TextSpan) -> ReviewFinding:
     if subject.candidate[span.start + 1].isupper():
         message = "{} is probably a name; its flag is left."
-        return finding_at(subject, span, "unknown_name", Severity.INFO, message)
-    return finding_at(subject, span, "unknown_word", Severity.MINOR, "{} was not known to the translator.")
+        return subject.finding_at(span, "unknown_name", Severity.INFO, message)
+    return subject.finding_at(span, "unknown_word", Severity.MINOR, "{} was not known to the translator.")

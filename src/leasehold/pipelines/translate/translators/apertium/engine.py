@@ -1,23 +1,26 @@
 """Apertium as a translator: the running programs of each direction, shared under a lock.
 
 One that died is started again at once, and asked once more; one that hangs is killed, and the call fails as transient.
-Marks travel as blanks (see `stream`); should the rules lose one, the pieces between them are translated apart. A rework
-(see `rework`) does a little more and may well come to the same text.
+Placeholders travel as blanks (see `stream`); should the rules lose one, the pieces between them are translated apart.
+
+From the second attempt on each sentence is translated by itself, Spanish questions get their ¿, and the glossary's
+terms are forced: they arrive as the glossary has them. The first leaves terms to the engine, which inflects what it
+knows.
 """
 
+import re
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
+from itertools import pairwise, zip_longest
 from typing import Final
 
 from leasehold import Transient
 from leasehold.pipelines.translate.translators.apertium.modes import Mode, find_mode, programs_of
-from leasehold.pipelines.translate.translators.apertium.pipeline import PipelineDied
-from leasehold.pipelines.translate.translators.apertium.rework import opened_marks, paragraphs, sentences
-from leasehold.pipelines.translate.translators.apertium.runner import ApertiumPrograms
+from leasehold.pipelines.translate.translators.apertium.programs import ApertiumPrograms, PipelineDied
 from leasehold.pipelines.translate.translators.apertium.stream import (
     LAST_BLANK,
     TAIL,
-    Stream,
     decode,
     encode,
     pieces_of,
@@ -32,6 +35,12 @@ from leasehold.pipelines.translate.translators.translator import (
 )
 
 TIMEOUT_SECONDS: Final = 60.0
+ASKED_MAX: Final = 2
+_sentence_end: Final = re.compile(r"(?<=[.!?…])[\"'”’»)]*\s+(?=[^\W\d_]|[\"'“‘«(¿¡⟦])")
+_blank_line: Final = re.compile(r"\n[^\S\n]*\n\s*")
+_spanish: Final = frozenset({"es", "spa", "ast", "gl", "glg"})
+_asked: Final = re.compile(r"(?P<lead>(?:^|(?<=[.!?…:;])\s+|\n)[\"'“‘«(—⟦0-9⟧ ]*)(?P<text>[^.!?…:;¿¡\n]+)(?P<end>[!?])")
+_OPENING: Final = {"?": "¿", "!": "¡"}
 
 
 class Apertium:
@@ -41,7 +50,7 @@ class Apertium:
         self.name = "apertium"
         self._timeout = timeout
         self._lock = threading.Lock()
-        self._courses: dict[str, ApertiumPrograms] = {}
+        self._programs: dict[str, ApertiumPrograms] = {}
 
     def check(self, source_language: str, target_language: str) -> None:
         """Refuse a pair that is not installed, naming those that are and how to install others."""
@@ -54,31 +63,29 @@ class Apertium:
         check_tags(request.source_language, request.target_language)
         mode = find_mode(request.source_language, request.target_language)
         terms = request.glossary if request.attempt > 1 else {}
-        parts = sentences(request.text) if request.attempt > 1 else paragraphs(request.text)
+        parts = _sentences(request.text) if request.attempt > 1 else _paragraphs(request.text)
         text = "".join(self._translated(mode, part, terms) for part in parts)
         if request.attempt > 1:
-            text = opened_marks(text, request.target_language)
+            text = with_opening_marks(text, request.target_language)
         return check_answer(request, Translation(text, f"{self.name} {mode.name}"))
 
     def close(self) -> None:
         """End every program that was started."""
         with self._lock:
-            courses, self._courses = self._courses, {}
-            for course in courses.values():
-                course.close()
+            started, self._programs = self._programs, {}
+            for programs in started.values():
+                programs.close()
 
     def _translated(self, mode: Mode, text: str, terms: Mapping[str, str]) -> str:
         stream = encode(text, terms)
-        if not any(letter.isalpha() for piece in pieces_of(stream)[0] for letter in piece):
-            return "".join(_alternating(*pieces_of(stream)))
-        made = decode(stream, self._ask(mode, stream.text))
-        return self._apart(mode, stream) if made is None else made
-
-    def _apart(self, mode: Mode, stream: Stream) -> str:
-        """Translate what stands between the blanks piece by piece: worse, but nothing can be lost."""
         pieces, blanks = pieces_of(stream)
-        made = [self._piece(mode, piece) for piece in pieces]
-        return "".join(_alternating(made, blanks))
+        if any(letter.isalpha() for piece in pieces for letter in piece):
+            made = decode(stream, self._ask(mode, stream.text))
+            if made is not None:
+                return made
+            # A blank was lost. Piece by piece it comes out worse, but nothing can be lost.
+            pieces = [self._piece(mode, piece) for piece in pieces]
+        return "".join(piece + blank for piece, blank in zip_longest(pieces, blanks, fillvalue=""))
 
     def _piece(self, mode: Mode, piece: str) -> str:
         if not piece.strip():
@@ -91,35 +98,42 @@ class Apertium:
 
     def _ask(self, mode: Mode, text: str) -> str:
         with self._lock:
-            try:
-                return self._once(mode, text)
-            except PipelineDied:
-                pass  # it may have been killed between two calls, which has nothing to do with this text: once more
-            try:
-                return self._once(mode, text)
-            except PipelineDied:
-                raise Transient("Apertium ended before it answered.", error_class="TRANSLATOR_DIED") from None
+            for _ in range(
+                ASKED_MAX
+            ):  # it may have been killed between two calls, which has nothing to do with this text
+                with suppress(PipelineDied):
+                    return self._once(mode, text)
+        raise Transient("Apertium ended before it answered.", error_class="TRANSLATOR_DIED")
 
     def _once(self, mode: Mode, text: str) -> str:
+        programs = self._programs.get(mode.name)
+        if programs is None or not programs.usable:
+            programs = self._programs[mode.name] = ApertiumPrograms(programs_of(mode))
         try:
-            return self._course(mode).ask(text, (TAIL, LAST_BLANK), self._timeout)
+            return programs.ask(text, (TAIL, LAST_BLANK), self._timeout)
         except BaseException:
             # Whatever it still answers would be taken for the answer to the next question.
-            self._end(mode)
+            del self._programs[mode.name]
+            programs.close()
             raise
 
-    def _course(self, mode: Mode) -> ApertiumPrograms:
-        there = self._courses.get(mode.name)
-        if there is None or not there.usable:
-            there = self._courses[mode.name] = ApertiumPrograms(programs_of(mode))
-        return there
 
-    def _end(self, mode: Mode) -> None:
-        course = self._courses.pop(mode.name, None)
-        if course is not None:
-            course.close()
+def _paragraphs(text: str) -> list[str]:
+    """Divide a text behind its blank lines, across which no word may move; joined, the pieces are the text."""
+    return _divided(text, _blank_line)
 
 
-def _alternating(pieces: list[str], blanks: list[str]) -> list[str]:
-    paired = [text for piece, blank in zip(pieces, blanks, strict=False) for text in (piece, blank)]
-    return [*paired, *pieces[len(blanks) :]]
+def _sentences(text: str) -> list[str]:
+    return [sentence for paragraph in _paragraphs(text) for sentence in _divided(paragraph, _sentence_end)]
+
+
+def _divided(text: str, behind: re.Pattern[str]) -> list[str]:
+    ends = [found.end() for found in behind.finditer(text)]
+    return [text[start:end] for start, end in pairwise([0, *ends, len(text)]) if start < end]
+
+
+def with_opening_marks(text: str, language: str) -> str:
+    """Put ¿ and ¡ before what is asked or called out, where the language wants them and they are missing."""
+    if re.split("[-_]", language.lower())[0] not in _spanish:
+        return text
+    return _asked.sub(lambda found: f"{found['lead']}{_OPENING[found['end']]}{found['text']}{found['end']}", text)

@@ -1,9 +1,9 @@
 r"""Text as Apertium's programs pass it on, and back: what must not change travels as numbered blanks, `[7]`.
 
-The programs move words but keep every blank, so marks, line breaks, forced terms and the characters that mean something
-to Apertium (`^$/<>{}@\[]~#*+`) all travel so, by number alone: nothing that a text holds can be taken for a command.
-A word that was dropped leaves its space, a word that was moved takes its own along; around each blank the spaces of
-the source are put back, and elsewhere two become one.
+The programs move words but keep every blank, so placeholders, line breaks, forced terms and the characters that mean
+something to Apertium (`^$/<>{}@\[]~#*+`) all travel so, by number alone: nothing that a text holds can be taken for a
+command. A word that was dropped leaves its space, a word that was moved takes its own along; around each blank the
+spaces of the source are put back, and elsewhere two become one.
 """
 
 import re
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from leasehold.pipelines.translate.translators.marks import MARK
+from leasehold.pipelines.translate.translators.translator import PLACEHOLDER
 
 # The full stop ends the last sentence for the tagger and is taken away again, as Apertium's own formatters do. Without
 # a blank at the end, the programs would wait for more behind it.
@@ -59,7 +59,7 @@ def encode(text: str, terms: Mapping[str, str]) -> Stream:
         pieces += [_plain(text[end : found.start()]), f"[{len(blanks) + 1}]"]
         end = found.end()
         before, behind = text[found.start() - 1 : found.start()], text[end : end + 1]
-        is_word = bool(MARK.fullmatch(found[0])) and not _touching.search(before + behind)
+        is_word = bool(PLACEHOLDER.fullmatch(found[0])) and not _touching.search(before + behind)
         arrival = _arrival(found, terms)
         blanks.append(Blank(arrival, before == " ", behind == " ", is_word or arrival != found[0]))
     return Stream("".join([*pieces, _plain(text[end:]), TAIL]), tuple(blanks))
@@ -85,7 +85,7 @@ def pieces_of(stream: Stream) -> tuple[list[str], list[str]]:
 def _kept(terms: Mapping[str, str]) -> re.Pattern[str]:
     longest_first = sorted(terms, key=lambda term: (-len(term), term))
     forced = [rf"(?P<term>(?<!\w)(?i:{'|'.join(map(re.escape, longest_first))})(?!\w))"] if terms else []
-    return re.compile("|".join([MARK.pattern, *forced, BREAKS, RESERVED]))
+    return re.compile("|".join([PLACEHOLDER.pattern, *forced, BREAKS, RESERVED]))
 
 
 def _arrival(found: re.Match[str], terms: Mapping[str, str]) -> str:

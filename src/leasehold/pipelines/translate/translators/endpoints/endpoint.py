@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
@@ -23,7 +23,6 @@ from leasehold.shapes import Shape
 
 OWN_VARIABLE: Final = "LEASEHOLD_TRANSLATE_KEY"
 ADDRESS_LENGTH_MAX: Final = 2_048
-KEY_LENGTH_MIN: Final = 6
 _key: Final = re.compile(r"[\x21-\x7e]{6,4096}\Z")
 _model: Final = re.compile(r"[A-Za-z0-9][\w./:+-]{0,199}\Z", re.ASCII)
 _fenced: Final = re.compile(r"\s*```(?:json)?\s*\n(.*)\n\s*```\s*\Z", re.DOTALL)
@@ -52,15 +51,6 @@ class ModelAnswer:
     text: str
     tokens_in: int | None
     tokens_out: int | None
-
-
-class Endpoint(Protocol):
-    """A model that can be asked, by any number of threads."""
-
-    name: str
-
-    def ask(self, question: ModelQuestion) -> ModelAnswer:
-        """Return the answer, or raise `Transient` or `Permanent`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +84,6 @@ def address_of(model: str, base: str, vendor_base: str, vendor_variable: str) ->
     return address
 
 
-def keyless(address: ModelAddress, answer: ModelAnswer) -> ModelAnswer:
-    """Refuse an answer that repeats the key: what a translator returns is written to files."""
-    if address.key is not None and address.key in answer.text:
-        raise bad_answer("The answer repeats the key that it was asked with.")
-    return answer
-
-
 def decoded(text: str, shape: Shape[T]) -> T:
     """Return an answer's JSON in its shape, and nothing else; a fence round all of it, as models like, is no harm."""
     fenced = _fenced.match(text)
@@ -110,10 +93,26 @@ def decoded(text: str, shape: Shape[T]) -> T:
         raise bad_answer(f"The answer is not the JSON that was asked for: {error}.") from None
 
 
-def clean(text: str) -> str:
-    """Return a text with placeholders for its secrets, or raise: what cannot be cleaned is not sent."""
+def material_of(fields: Mapping[str, Any], *, redact: bool) -> str:
+    """Return the fields that are not empty as JSON; with `redact`, their secrets are replaced."""
+    given = {name: value for name, value in fields.items() if value}
+    return msgspec.json.encode(clean(given) if redact else given).decode()
+
+
+def object_schema(**properties: Any) -> dict[str, Any]:
+    """Return the JSON schema of an object that has these properties and no others."""
+    required = list(properties)
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+def clean(value: Any) -> Any:
+    """Return a value whose texts have placeholders for secrets, or raise: what cannot be cleaned is not sent."""
+    if isinstance(value, Mapping):
+        return {clean(name): clean(inner) for name, inner in value.items()}
+    if not isinstance(value, str):
+        return [clean(inner) for inner in value]
     try:
-        return guarded(text)
+        return guarded(value)
     except RedactionFailed as error:
         raise Permanent(f"Nothing was sent. {error}", error_class="REDACTION_FAILED") from None
 

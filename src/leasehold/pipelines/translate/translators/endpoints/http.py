@@ -1,13 +1,16 @@
 """One HTTP exchange with an endpoint: limited in size and in time as a whole, no redirect followed, no key shown.
 
 What may pass by itself is `Transient` (429, 5xx, time-outs, lost connections), with the wait the server asked for;
-what somebody must change is `Permanent`.
+what somebody must change is `Permanent`. Servers that claim the same interface support different parts of it:
+after a refusal that names an optional field the same request is sent without it, a few times at most.
 """
 
+import re
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 from urllib.parse import urlsplit
 
 import msgspec
@@ -25,13 +28,8 @@ from leasehold.outbound import (
     is_loopback,
     quoted,
 )
-from leasehold.pipelines.translate.translators.endpoints.endpoint import ModelAddress
-from leasehold.pipelines.translate.translators.endpoints.unsupported_fields import (
-    REFUSED,
-    REQUESTS_MAX,
-    UnsupportedFields,
-    supported,
-)
+from leasehold.pipelines.translate.translators.endpoints.endpoint import ModelAddress, ModelAnswer, ModelQuestion
+from leasehold.pipelines.translate.translators.translator import bad_answer
 from leasehold.retry_after import seconds_to_wait
 
 CONNECT_SECONDS: Final = 10.0
@@ -39,7 +37,11 @@ RESPONSE_SECONDS: Final = 300.0
 RESPONSE_BYTES_MAX: Final = 4_000_000
 REFUSAL_BYTES_MAX: Final = 20_000
 QUOTE_LENGTH_MAX: Final = 300
+REQUESTS_MAX: Final = 5
+SHAPE: Final = "response_format"
+BOUNDS: Final = "bounds"
 OK: Final = 200
+REFUSED: Final = frozenset({400, 422})
 TIMED_OUT: Final = frozenset({408, 425, 429})
 REMEDIES: Final = {
     400: "it does not accept this request; check the model's name and what it can do",
@@ -50,6 +52,8 @@ REMEDIES: Final = {
     413: "the paragraph is too long for it; divide it",
     422: "it does not accept this request; check the model's name and what it can do",
 }
+_of_schema: Final = re.compile(r"(?i)response_format|json_schema|\bschema\b|grammar|maxlength|maxitems")
+_bounds: Final = frozenset({"maxLength", "maxItems", "minimum", "maximum"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +65,19 @@ class ExchangeLimits:
     response_bytes: int = RESPONSE_BYTES_MAX
 
 
-class EndpointClient:
-    """Posts to one endpoint, each time over a connection of its own. For any number of threads."""
+class ModelEndpoint(ABC):
+    """A model behind an endpoint, asked over a connection of its own each time. For any number of threads."""
+
+    kind: ClassVar[str]
+    base: ClassVar[str]  # the vendor's own
+    variable: ClassVar[str]  # the vendor's own key
+    path: ClassVar[str]
+    optional: ClassVar[tuple[str, ...]]  # fields in the order of leaving them out
 
     def __init__(self, address: ModelAddress, limits: ExchangeLimits | None = None) -> None:
-        self._base = address.base
+        self.name = f"{self.kind}:{address.model}"
+        self.address = address
+        self._unsupported: frozenset[str] = frozenset()  # only grows: threads share it
         self._host = urlsplit(address.base).netloc
         self._limits = limits = limits or ExchangeLimits()
         self._policy = ExchangePolicy(
@@ -76,26 +88,55 @@ class EndpointClient:
             use_proxy=True,
         )
 
-    def ask(
-        self, path: str, headers: Mapping[str, str], fields: Mapping[str, Any], unsupported: UnsupportedFields
-    ) -> str:
+    @abstractmethod
+    def headers(self) -> dict[str, str]: ...
+
+    @abstractmethod
+    def fields(self, question: ModelQuestion) -> dict[str, Any]: ...
+
+    @abstractmethod
+    def answer(self, body: str) -> ModelAnswer:
+        """Return what a response holds, or raise `Transient` or `Permanent`."""
+
+    def ask(self, question: ModelQuestion) -> ModelAnswer:
+        """Return the complete text of the answer, or raise `Transient` or `Permanent`; the caller checks what it holds.
+
+        An answer that repeats the key is refused: what a translator returns is written to files.
+        """
+        answer = self.answer(self._send(self.fields(question)))
+        if self.address.key is not None and self.address.key in answer.text:
+            raise bad_answer("The answer repeats the key that it was asked with.")
+        return answer
+
+    def _send(self, fields: Mapping[str, Any]) -> str:
         """Post fields and return the body of the answer; send again without those that the endpoint refuses."""
         for _ in range(REQUESTS_MAX):
-            left_out = unsupported.names
-            response = self.post(path, headers, msgspec.json.encode(supported(fields, left_out)))
+            left_out = self._unsupported
+            sent = {name: value for name, value in fields.items() if name not in left_out}
+            response = self._post(msgspec.json.encode(_unbounded(sent) if BOUNDS in left_out else sent))
             if response.status == OK:
                 return response.body.decode("utf-8", "replace")
-            if response.status not in REFUSED or not unsupported.learn_from(refusal_text(response), left_out):
+            if response.status not in REFUSED or not self._learn_from(refusal_text(response), left_out):
                 break
-        raise self.refuse(response)
+        raise self._refuse(response)
 
-    def post(self, path: str, headers: Mapping[str, str], body: bytes) -> Response:
+    def _learn_from(self, refusal: str, left_out: frozenset[str]) -> bool:
+        """Add a field that a refusal names; False if the refused request had nothing left of it to leave out."""
+        is_of_schema = _of_schema.search(refusal) is not None
+        for name in self.optional:
+            is_named = name in refusal or (is_of_schema and name in (BOUNDS, SHAPE))
+            if is_named and name not in left_out:
+                self._unsupported |= {name}
+                return True
+        return False
+
+    def _post(self, body: bytes) -> Response:
         """Return the response, whatever its status; raise `Transient` if none came complete and in time."""
         # Nothing is unpacked: a few bytes could become more than the limit at once.
         plain = {"content-type": "application/json", "accept": "application/json", "accept-encoding": "identity"}
-        request = Request("POST", plain | dict(headers), body)
+        request = Request("POST", plain | self.headers(), body)
         try:
-            response = exchange(Target.parse(f"{self._base}{path}"), request, self._policy)
+            response = exchange(Target.parse(f"{self.address.base}{self.path}"), request, self._policy)
         except OutboundError as error:
             if error.is_timeout:
                 raise self._timed_out() from None
@@ -108,7 +149,7 @@ class EndpointClient:
             raise self._transient(f"answered more than {self._limits.response_bytes:,} bytes", "BAD_ANSWER")
         return response
 
-    def refuse(self, response: Response) -> Permanent | Transient:
+    def _refuse(self, response: Response) -> Permanent | Transient:
         headers, status, reason = response.headers, response.status, refusal_text(response)
         quote = f" It answered: {reason}" if reason else ""
         if status in TIMED_OUT or status >= 500:  # noqa: PLR2004 — the server's own troubles
@@ -131,3 +172,10 @@ class EndpointClient:
 def refusal_text(response: Response) -> str:
     """Return the reason that a refusal gives, without secrets, in one short line."""
     return quoted(response.body[:REFUSAL_BYTES_MAX], QUOTE_LENGTH_MAX)
+
+
+def _unbounded(value: Any) -> Any:
+    """Return a request whose schema has no bounds."""
+    if isinstance(value, Mapping):
+        return {name: _unbounded(inner) for name, inner in value.items() if name not in _bounds}
+    return [_unbounded(inner) for inner in value] if isinstance(value, list) else value

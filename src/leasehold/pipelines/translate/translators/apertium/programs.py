@@ -1,7 +1,11 @@
-"""The running programs of one direction: started once, asked with NUL-ended texts, ended as a group.
+"""The programs of one direction: those without memory stay running, the tagger is started for each text.
 
-Starting them takes 0.15 s, asking them a few milliseconds. They sit in a process group of their own, so a Ctrl-C for
-us does not reach them; if we are killed, the first reads the end of its input, and all end by themselves.
+Starting the programs takes 0.15 s, asking them a few milliseconds. They sit in a process group of their own, so a
+Ctrl-C for us does not reach them; if we are killed, the first reads the end of its input, and all end by themselves.
+
+apertium-tagger learns from every text: words that may be several things at once are added to what it knows. In a
+pipeline that stays, a translation would depend on all before it, and a run that was interrupted would end with other
+words. A tagger of its own for each text costs some ten milliseconds, and makes the same text come out the same.
 """
 
 import contextlib
@@ -10,12 +14,16 @@ import selectors
 import signal
 import subprocess
 import time
+from itertools import groupby
+from pathlib import PurePath
 from typing import Final
 
 from leasehold import Permanent, Transient
 
 ANSWER_BYTES_MAX: Final = 20_000_000
 CHUNK: Final = 65_536
+LEARNS: Final = "apertium-tagger"
+FLUSH: Final = "-z"
 _NUL: Final = b"\0"
 
 
@@ -33,7 +41,7 @@ class ApertiumPipeline:
             self._start(programs)
         except OSError as error:
             self.close()
-            raise missing_program(error, programs[0]) from None
+            raise _not_started(error, programs[0]) from None
         into, out = self._running[0].stdin, self._running[-1].stdout
         assert into is not None
         assert out is not None
@@ -68,7 +76,8 @@ class ApertiumPipeline:
             os.killpg(running[0].pid, signal.SIGKILL)
         for process in running:
             process.kill()
-            _close_pipes(process)
+            for pipe in filter(None, (process.stdin, process.stdout)):
+                pipe.close()
             process.wait()
 
     def _start(self, programs: list[list[str]]) -> None:
@@ -103,7 +112,7 @@ class ApertiumPipeline:
             while not answer.endswith(_NUL):
                 able = {key.fd for key, _ in ready.select(max(0.0, deadline - time.monotonic()))}
                 if not able:
-                    raise too_late(timeout)
+                    raise _timed_out(timeout)
                 unsent = self._send(unsent) if self._into in able else unsent
                 if not unsent and self._into in able:
                     ready.unregister(self._into)
@@ -127,19 +136,74 @@ class ApertiumPipeline:
         return chunk
 
 
-def too_late(timeout: float) -> Transient:
+class FreshProgram:
+    """A program that is started for each text, and ends with it."""
+
+    usable = True
+
+    def __init__(self, words: list[str]) -> None:
+        self._words = [word for word in words if word != FLUSH]
+
+    def ask(self, text: str, tail: str, timeout: float) -> str:
+        try:
+            ended = subprocess.run(
+                self._words, input=text.encode(), capture_output=True, timeout=timeout, check=False, process_group=0
+            )
+        except subprocess.TimeoutExpired:
+            raise _timed_out(timeout) from None
+        except OSError as error:
+            raise _not_started(error, self._words) from None
+        output = ended.stdout.decode("utf-8", "replace")
+        if ended.returncode or not output.endswith(tail):
+            raise PipelineDied
+        return output
+
+    def close(self) -> None:
+        """Nothing stays behind."""
+
+
+class ApertiumPrograms:
+    """The running programs of one direction. Not thread-safe: callers that share one hold a lock."""
+
+    def __init__(self, programs: list[list[str]]) -> None:
+        self._steps: list[ApertiumPipeline | FreshProgram] = []
+        try:
+            for learns, group in groupby(programs, key=lambda words: PurePath(words[0]).name == LEARNS):
+                several = list(group)
+                self._steps += [FreshProgram(words) for words in several] if learns else [ApertiumPipeline(several)]
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def usable(self) -> bool:
+        """Whether these programs are of this process: after a fork they are still the parent's."""
+        return all(step.usable for step in self._steps)
+
+    def ask(self, text: str, tails: tuple[str, str], timeout: float) -> str:
+        """Return what the programs make of a text that ends with the first of `tails`.
+
+        What the last of them answers must end likewise, what others do with the second. Raises `PipelineDied`, or
+        `Transient` when they take too long.
+        """
+        deadline = time.monotonic() + timeout
+        for number, step in enumerate(self._steps, start=1):
+            is_last = number == len(self._steps)
+            text = step.ask(text, tails[0] if is_last else tails[1], max(0.0, deadline - time.monotonic()))
+        return text
+
+    def close(self) -> None:
+        for step in self._steps:
+            step.close()
+
+
+def _timed_out(timeout: float) -> Transient:
     """Return the failure of programs that do not answer."""
     return Transient(f"Apertium did not answer within {timeout:g} s.", error_class="TRANSLATOR_TIMEOUT")
 
 
-def missing_program(error: OSError, words: list[str]) -> Permanent:
+def _not_started(error: OSError, words: list[str]) -> Permanent:
     """Return the failure of a program that cannot be started."""
     missing = error.filename or words[0]
     output = f"Apertium's {missing} cannot be started ({error.strerror}); install it: apt install apertium."
     return Permanent(output, error_class="TRANSLATOR_MISSING")
-
-
-def _close_pipes(process: subprocess.Popen[bytes]) -> None:
-    for pipe in (process.stdin, process.stdout):
-        if pipe is not None:
-            pipe.close()
