@@ -215,7 +215,6 @@ def _file_name(reviewer: str) -> str:
 
 
 def makers(settings: RunSettings) -> dict[str, Make]:
-    """Return the function that makes the rows of each file."""
     return {
         "paragraph_state": _state_rows,
         "paragraph_scores": partial(_score_rows, asdict(settings.options.thresholds)),

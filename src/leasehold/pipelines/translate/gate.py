@@ -160,16 +160,15 @@ def composite(scores: dict[str, float]) -> float:
 def _reasons(reviews: Sequence[Review], scores: dict[str, float], thresholds: Thresholds) -> set[ReworkReason]:
     margins = {name: scores[name] - thresholds.of(name) for name in SCORES if name in scores}
     reasons = {_REASONS[name] for name, margin in margins.items() if margin < 0}
-    reasons |= {_concern(review) for review in reviews if any(map(_is_critical, review.findings))}
+    # A critical finding is about the score that its reviewer measures; without one, a rule was broken.
+    for review in reviews:
+        if any(map(_is_critical, review.findings)):
+            concerns = (_REASONS[name] for name in SCORES if name in review.scores)
+            reasons.add(next(concerns, ReworkReason.POLICY_VIOLATION))
     if not reasons and scores[COMPOSITE] < thresholds.composite:
         # Each score is good enough for itself: the one nearest to failing is named.
         reasons = {_REASONS[min(margins, key=lambda name: margins[name])]}
     return reasons
-
-
-def _concern(review: Review) -> ReworkReason:
-    """What a critical finding is about: the score that its reviewer measures; without one, a rule that was broken."""
-    return next((_REASONS[name] for name in SCORES if name in review.scores), ReworkReason.POLICY_VIOLATION)
 
 
 def _is_critical(finding: ReviewFinding) -> bool:
@@ -190,11 +189,11 @@ def _failed_so_before(
         return False
     before = earlier[-1]
     flag = {ReworkReason.HUMAN_FLAG}
-    return set(before.reasons) - flag == reasons - flag and _codes(before.findings) == _codes(findings)
-
-
-def _codes(findings: tuple[ReviewFinding, ...]) -> set[str]:
-    return {finding.code for finding in findings if finding.severity is not Severity.INFO}
+    codes, codes_before = (
+        {finding.code for finding in found if finding.severity is not Severity.INFO}
+        for found in (findings, before.findings)
+    )
+    return set(before.reasons) - flag == reasons - flag and codes == codes_before
 
 
 def _priority(reasons: set[ReworkReason], findings: tuple[ReviewFinding, ...]) -> Priority:

@@ -95,7 +95,6 @@ class ParagraphWork:
         self.tries = list(tries)
 
     def first_pass(self) -> PassOutput:
-        """Translate and review for the first time."""
         self._try(1, PASS1)
         return self._output()
 
@@ -211,7 +210,6 @@ class ParagraphWork:
 
 
 def record_decision(task: Task, decision: Decision, tries: Sequence[Try]) -> PassOutput:
-    """Record what a person decided about a paragraph that waits."""
     best = best_of(tries)
     is_approved = decision.kind is DecisionKind.APPROVE
     state = states.APPROVED if is_approved else states.REJECTED

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
@@ -27,6 +27,10 @@ class PlannedParagraph:
     state: str
     rounds: tuple[int, ...] = ()
     version: int = 0
+
+    @property
+    def last_job_id(self) -> int:
+        return (self.job_id, *self.rounds)[-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +68,7 @@ def planned_paragraphs(toolchain: Toolchain) -> dict[str, PlannedParagraph]:
             found[key] = planned
     for job in sorted(toolchain.app.machine.jobs(ROUND, prefix=toolchain.prefix), key=lambda job: job.job_id):
         key, _, _ = job.key.rpartition(ROUND_SEPARATOR)
-        before = found[key]
-        found[key] = PlannedParagraph(key, before.job_id, job.state, (*before.rounds, job.job_id), before.version)
+        found[key] = replace(found[key], state=job.state, rounds=(*found[key].rounds, job.job_id))
     return found
 
 
@@ -105,10 +108,10 @@ def history_of(toolchain: Toolchain, paragraph: Paragraph, planned: PlannedParag
     tries: list[Try] = []
     for job in jobs:
         changes += _changes(toolchain, job)
-        tries += _tries(job)
-    return ParagraphHistory(
-        paragraph, planned, tuple(changes), tuple(tries), _failure(jobs[-1]), not jobs[-1].status.settled
-    )
+        if job.status == Status.DONE:
+            tries += PASS_OUTPUT.convert(job.output["pass2"] if job.kind == KIND else job.output).tries
+    last = jobs[-1]
+    return ParagraphHistory(paragraph, planned, tuple(changes), tuple(tries), _failure(last), not last.status.settled)
 
 
 def _changes(toolchain: Toolchain, job: Job) -> Iterator[StateChange]:
@@ -118,12 +121,6 @@ def _changes(toolchain: Toolchain, job: Job) -> Iterator[StateChange]:
             if line.name == MOVED and line.detail is not None:
                 yield StateChange(json.loads(line.detail)["to"], timestamp(datetime.fromtimestamp(line.at / 1e6, UTC)))
         after = lines[-1].id
-
-
-def _tries(job: Job) -> tuple[Try, ...]:
-    if job.status != Status.DONE:
-        return ()
-    return PASS_OUTPUT.convert(job.output["pass2"] if job.kind == KIND else job.output).tries
 
 
 def _failure(job: Job) -> str:

@@ -2,7 +2,6 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -31,12 +30,10 @@ class RunSnapshot:
 
     @property
     def total(self) -> int:
-        """How many paragraphs there are."""
         return sum(self.counts.values())
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing is left to do."""
         return self.left == 0
 
 
@@ -52,26 +49,21 @@ class ParagraphPoller:
     def read(self) -> RunSnapshot:
         known = planned_paragraphs(self._toolchain)
         own = [known[key] for key in self._keys if key in known]
-        failed = self._failed_jobs()
-        awaited = [place for place in own if place.state not in self._ignored_states and _job(place) not in failed]
+        jobs = self._toolchain.app.jobs
+        failed = {job.id for kind in (KIND, ROUND) for job in jobs(kind=kind, status=ERROR, limit=ERRORS_MAX)}
+        awaited = [
+            place for place in own if place.state not in self._ignored_states and place.last_job_id not in failed
+        ]
         left = [place for place in awaited if not self._has_ended(place)]
         counts = Counter(place.state for place in own)
         ordered = {state: counts[state] for state in states.STATES if counts[state]}
-        return RunSnapshot(ordered, len(left), sum(_job(place) in failed for place in own))
-
-    def _failed_jobs(self) -> set[int]:
-        app = self._toolchain.app
-        return {job.id for kind in (KIND, ROUND) for job in app.jobs(kind=kind, status=ERROR, limit=ERRORS_MAX)}
+        return RunSnapshot(ordered, len(left), sum(place.last_job_id in failed for place in own))
 
     def _has_ended(self, place: PlannedParagraph) -> bool:
-        job_id = _job(place)
+        job_id = place.last_job_id
         if job_id not in self._ended and self._toolchain.app.get(job_id).status.settled:
             self._ended.add(job_id)
         return job_id in self._ended
-
-
-def _job(place: PlannedParagraph) -> int:
-    return place.rounds[-1] if place.rounds else place.job_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,22 +89,15 @@ def run_workers(
     poller = ParagraphPoller(toolchain, document, rework_only=workers.rework_only)
     if (snapshot := poller.read()).is_over:
         return snapshot
-    show = _also_project(toolchain, document, observer.show)
-    with WorkerProcesses(worker_spec(toolchain, workers), workers.processes, observer.stop) as processes:
-        return run_until_over(snapshot, poller.read, processes, RunObserver(show, observer.stop, observer.check))
-
-
-def _also_project(
-    toolchain: Toolchain, document: Document, show: Callable[[RunSnapshot], None]
-) -> Callable[[RunSnapshot], None]:
-    """Return `show` that writes the run's files as well, from time to time."""
     projected_at = time.monotonic()
 
     def show_and_project(snapshot: RunSnapshot) -> None:
         nonlocal projected_at
-        show(snapshot)
+        observer.show(snapshot)
         if not snapshot.is_over and time.monotonic() - projected_at >= PROJECT_SECONDS:
             project(toolchain, document)
             projected_at = time.monotonic()
 
-    return show_and_project
+    with WorkerProcesses(worker_spec(toolchain, workers), workers.processes, observer.stop) as processes:
+        watched = RunObserver(show_and_project, observer.stop, observer.check)
+        return run_until_over(snapshot, poller.read, processes, watched)

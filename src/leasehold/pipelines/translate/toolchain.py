@@ -33,7 +33,7 @@ from leasehold.pipelines.translate.settings import RUN, RunSettings, settings_of
 from leasehold.pipelines.translate.translators import make_translator
 from leasehold.pipelines.translate.translators.answer_log import AnswerLog
 from leasehold.pipelines.translate.translators.endpoints.interfaces import make_endpoint
-from leasehold.pipelines.translate.translators.reviewing import ModelReviewer
+from leasehold.pipelines.translate.translators.models import ModelReviewer
 from leasehold.pipelines.translate.translators.translator import PairUnsupported, TranslationRequest
 
 KIND: Final = "translation"
@@ -89,7 +89,6 @@ class Toolchain:
             return self._tools
 
     def pass1(self, task: Task, **payload: Any) -> dict[str, Any]:
-        """Translate a paragraph and review it."""
         return plain(ParagraphWork(task, PARAGRAPH_INPUT.convert(payload), self.tools).first_pass())
 
     def pass2(self, task: Task, **payload: Any) -> dict[str, Any]:
@@ -111,7 +110,6 @@ class Toolchain:
         return keys_of(self.settings.identity.run_id, self.settings.identity.document_id, document.paragraphs)
 
     def plan(self, paragraphs: Sequence[tuple[str, ParagraphInput]]) -> list[Job]:
-        """Submit paragraphs that were not planned before."""
         found: list[Job] = []
         for start in range(0, len(paragraphs), PLAN_MAX):
             batch = paragraphs[start : start + PLAN_MAX]
@@ -120,7 +118,6 @@ class Toolchain:
         return found
 
     def close(self) -> None:
-        """Close the tools and the app."""
         if self._tools is not None:
             self._tools.close()
         self.app.close()
@@ -132,7 +129,6 @@ def _claimed(nonce: str) -> dict[str, str]:
 
 
 def make_tools(settings: RunSettings) -> TranslationTools:
-    """Make the tools of a worker process."""
     options, identity = settings.options, settings.identity
     with ExitStack() as ending:
         translator = make_translator(options.translator, redact=options.redact)

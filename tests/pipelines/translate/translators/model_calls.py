@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import pytest
 
 from leasehold import Permanent, Transient
-from leasehold.pipelines.translate.translators.endpoints.http import ExchangeLimits
+from leasehold.pipelines.translate.translators.endpoints.endpoint import ExchangeLimits
 from leasehold.pipelines.translate.translators.endpoints.interfaces import make_endpoint
 from leasehold.pipelines.translate.translators.models import ModelTranslator
 from leasehold.pipelines.translate.translators.translator import TranslationRequest

@@ -12,10 +12,9 @@ import pytest
 from leasehold import Transient
 from leasehold.pipelines.translate.reviewers.review import Severity, Subject
 from leasehold.pipelines.translate.translators import make_translator
-from leasehold.pipelines.translate.translators.endpoints.http import ExchangeLimits
+from leasehold.pipelines.translate.translators.endpoints.endpoint import ExchangeLimits
 from leasehold.pipelines.translate.translators.endpoints.interfaces import make_endpoint
-from leasehold.pipelines.translate.translators.models import ModelTranslator
-from leasehold.pipelines.translate.translators.reviewing import ModelReviewer
+from leasehold.pipelines.translate.translators.models import ModelReviewer, ModelTranslator
 from leasehold.pipelines.translate.translators.translator import TranslationRequest
 from tests.pipelines.translate.translators.call_log import LoggedTranslator
 from tests.support.wait import until

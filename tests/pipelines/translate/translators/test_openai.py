@@ -10,7 +10,7 @@ from email.utils import format_datetime
 import pytest
 
 from leasehold import Permanent, Transient
-from leasehold.pipelines.translate.translators.endpoints.http import ExchangeLimits
+from leasehold.pipelines.translate.translators.endpoints.endpoint import ExchangeLimits
 from leasehold.pipelines.translate.translators.translator import TranslationRequest
 from tests.pipelines.translate.translators.model_calls import (
     GOOD,

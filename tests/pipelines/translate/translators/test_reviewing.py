@@ -7,7 +7,7 @@ import pytest
 from leasehold import Permanent, Transient
 from leasehold.pipelines.translate.reviewers.review import ReviewFinding, Severity, Subject
 from leasehold.pipelines.translate.translators.endpoints.interfaces import make_endpoint
-from leasehold.pipelines.translate.translators.reviewing import ModelReviewer
+from leasehold.pipelines.translate.translators.models import ModelReviewer
 from tests.pipelines.translate.translators.model_calls import KEY, TOKEN
 from tests.support.http.model_endpoint import EndpointServer, completion
 

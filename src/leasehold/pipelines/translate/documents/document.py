@@ -1,14 +1,17 @@
 """What every format has in common: a document is paragraphs and whatever stands around them.
 
 A translator sees paragraphs only. The rest of a file, its code, its front matter, its images, is written back as it
-was read. Nothing here reads or writes files.
+was read.
 """
 
+import os
 import re
+import stat
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import ClassVar, Final
 
 from leasehold.errors import Misuse
@@ -99,6 +102,42 @@ class Document(ABC):
             text = _lone.sub("\ufffd", translations.get(paragraph.index, ""))
             if text != paragraph.source and text.strip():
                 yield position, text
+
+
+def read_content(path: Path) -> bytes:
+    try:
+        # Not blocking: a pipe that nobody writes to would hold the caller for ever.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError) as error:
+        raise DocumentMissing(f"{path}: {getattr(error, 'strerror', None) or error}.") from error
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise DocumentNotAFile(f"Not a regular file: {path}.")
+        if found.st_size > DOCUMENT_BYTES_MAX:
+            raise DocumentTooLarge(f"{path}: {found.st_size:,} bytes, limit {DOCUMENT_BYTES_MAX:,}.")
+        with open(descriptor, "rb", closefd=False) as file:
+            content = file.read(DOCUMENT_BYTES_MAX + 1)
+    finally:
+        os.close(descriptor)
+    if len(content) > DOCUMENT_BYTES_MAX:
+        raise DocumentTooLarge(f"{path} grows while it is read; limit {DOCUMENT_BYTES_MAX:,} bytes.")
+    if not content:
+        raise DocumentEmpty(f"{path} has 0 bytes.")
+    return content
+
+
+def decoded(content: bytes) -> str:
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise DocumentNotUtf8("It begins with the byte order mark of UTF-16.")
+    zero = content.find(0)
+    if zero >= 0:
+        raise DocumentBinary(f"There is a NUL at byte {zero:,}.")
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise DocumentNotUtf8(f"Byte {error.start:,} (line {line:,}): {error.reason}.") from error
 
 
 def number(spans: Iterable[tuple[str, str]]) -> tuple[Paragraph, ...]:

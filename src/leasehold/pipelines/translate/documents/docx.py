@@ -54,7 +54,6 @@ class DocxDocument(Document):
 
 
 def read_docx(name: str, content: bytes) -> DocxDocument:
-    """Find the paragraphs of a Word document."""
     members = _texts(content)
     try:
         found = [(member, place, text) for member, xml in members.items() for place, text in _sources(xml)]

@@ -173,7 +173,6 @@ class RunWriter:
             self._append(style).text = legal
 
     def elements(self, style: Style, elements: Iterable[Any]) -> None:
-        """Append what is no text."""
         run = self._append(style)
         for element in elements:
             run.append(element)

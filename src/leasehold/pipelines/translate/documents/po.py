@@ -45,7 +45,6 @@ class PoEntry:
     is_wanting: bool
 
     def text(self, *, is_plural: bool) -> str:
-        """Return what is to be translated."""
         return self.plural if is_plural and self.plural is not None else self.msgid
 
 
@@ -148,7 +147,6 @@ class PoDocument(Document):
 
 
 def read_po(name: str, text: str) -> PoDocument:
-    """Find the entries of a catalogue that want a translation."""
     body = text.removeprefix(BOM)
     try:
         catalogue = polib.pofile(body + "\n")  # a name of a file would be opened, and none has a line end

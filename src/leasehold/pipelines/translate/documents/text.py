@@ -34,7 +34,6 @@ class TextDocument(Document):
 
 
 def read_text(name: str, text: str) -> TextDocument:
-    """Cut a text at its blank lines."""
     body = text.removeprefix(BOM)
     pieces = [text[: len(text) - len(body)]]
     spans: list[tuple[str, str]] = []

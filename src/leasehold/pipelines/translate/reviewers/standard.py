@@ -5,12 +5,11 @@ from functools import partial
 from typing import Final
 
 from leasehold.pipelines.translate.reviewers.checks.back import check_back
-from leasehold.pipelines.translate.reviewers.checks.dates import check_dates
 from leasehold.pipelines.translate.reviewers.checks.kept import check_kept
 from leasehold.pipelines.translate.reviewers.checks.language import check_language
 from leasehold.pipelines.translate.reviewers.checks.length import check_length
 from leasehold.pipelines.translate.reviewers.checks.negation import check_negation
-from leasehold.pipelines.translate.reviewers.checks.numbers import check_numbers
+from leasehold.pipelines.translate.reviewers.checks.numbers import check_dates, check_numbers
 from leasehold.pipelines.translate.reviewers.checks.punctuation import check_punctuation
 from leasehold.pipelines.translate.reviewers.checks.repeats import check_repeats
 from leasehold.pipelines.translate.reviewers.checks.terms import check_terms

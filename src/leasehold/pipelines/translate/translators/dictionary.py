@@ -48,7 +48,6 @@ class Dictionary:
         self.name = f"dictionary {path.name}"
 
     def check(self, source_language: str, target_language: str) -> None:
-        """Refuse a pair that the file is not of."""
         check_tags(source_language, target_language)
         there = (self._words.source_language, self._words.target_language)
         asked = (source_language, target_language)

@@ -21,7 +21,6 @@ class GlossaryInvalid(Misuse, code="GLOSSARY_INVALID"):
 
 
 def read_glossary(path: Path) -> dict[str, str]:
-    """Read terms and their translations."""
     text = _text(path)
     found = _of_json(path, text) if path.suffix.lower() == ".json" else _of_lines(path, text)
     if not found or len(found) > TERMS_MAX:

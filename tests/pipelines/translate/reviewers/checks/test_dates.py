@@ -2,7 +2,7 @@
 
 import pytest
 
-from leasehold.pipelines.translate.reviewers.checks.dates import check_dates
+from leasehold.pipelines.translate.reviewers.checks.numbers import check_dates
 from tests.pipelines.translate.reviewers.subjects import reviewed
 
 

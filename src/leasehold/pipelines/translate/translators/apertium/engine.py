@@ -18,13 +18,7 @@ from typing import Final
 from leasehold import Transient
 from leasehold.pipelines.translate.translators.apertium.modes import Mode, find_mode, programs_of
 from leasehold.pipelines.translate.translators.apertium.programs import ApertiumPrograms, PipelineDied
-from leasehold.pipelines.translate.translators.apertium.stream import (
-    LAST_BLANK,
-    TAIL,
-    decode,
-    encode,
-    pieces_of,
-)
+from leasehold.pipelines.translate.translators.apertium.stream import LAST_BLANK, TAIL, decode, encode, pieces_of
 from leasehold.pipelines.translate.translators.translator import (
     Translation,
     TranslationRequest,
@@ -70,7 +64,6 @@ class Apertium:
         return check_answer(request, Translation(text, f"{self.name} {mode.name}"))
 
     def close(self) -> None:
-        """End every program that was started."""
         with self._lock:
             started, self._programs = self._programs, {}
             for programs in started.values():

@@ -177,7 +177,6 @@ class ApertiumPrograms:
 
     @property
     def usable(self) -> bool:
-        """Whether these programs are of this process: after a fork they are still the parent's."""
         return all(step.usable for step in self._steps)
 
     def ask(self, text: str, tails: tuple[str, str], timeout: float) -> str:
@@ -198,12 +197,10 @@ class ApertiumPrograms:
 
 
 def _timed_out(timeout: float) -> Transient:
-    """Return the failure of programs that do not answer."""
     return Transient(f"Apertium did not answer within {timeout:g} s.", error_class="TRANSLATOR_TIMEOUT")
 
 
 def _not_started(error: OSError, words: list[str]) -> Permanent:
-    """Return the failure of a program that cannot be started."""
     missing = error.filename or words[0]
     output = f"Apertium's {missing} cannot be started ({error.strerror}); install it: apt install apertium."
     return Permanent(output, error_class="TRANSLATOR_MISSING")

@@ -1,24 +1,42 @@
-"""Questions to a model and their answers, whatever interface its endpoint has; the model's address and its key.
+"""A model behind an HTTP endpoint: its address and key, questions and answers, one exchange for each.
 
 A key comes from the environment alone and goes to one host alone: a vendor's own variable to the vendor's own host,
 `LEASEHOLD_TRANSLATE_KEY` to the endpoint that was named. It is registered with the redactor, so that nothing this
-process logs or reports can repeat it.
+process logs or reports can repeat it. An exchange is limited in size and in time as a whole, and follows no redirect.
+What may pass by itself is `Transient` (429, 5xx, time-outs, lost connections), with the wait the server asked for; what
+somebody must change is `Permanent`. Servers that claim the same interface support different parts of it: after a
+refusal that names an optional field the same request is sent without it, a few times at most.
 """
 
 import os
 import re
+import time
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar
+from typing import Any, ClassVar, Final, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
 
-from leasehold import Permanent
+from leasehold import Permanent, Transient
 from leasehold.errors import Misuse
-from leasehold.outbound import Target, is_loopback_host
+from leasehold.outbound import (
+    BodyEnd,
+    ExchangePolicy,
+    OutboundError,
+    Request,
+    Response,
+    Target,
+    any_address,
+    exchange,
+    is_loopback,
+    is_loopback_host,
+    quoted,
+)
 from leasehold.pipelines.translate.translators.translator import TranslatorInvalid, bad_answer
 from leasehold.redact import RedactionFailed, guarded, register
+from leasehold.retry_after import seconds_to_wait
 from leasehold.shapes import Shape
 
 OWN_VARIABLE: Final = "LEASEHOLD_TRANSLATE_KEY"
@@ -26,6 +44,28 @@ ADDRESS_LENGTH_MAX: Final = 2_048
 _key: Final = re.compile(r"[\x21-\x7e]{6,4096}\Z")
 _model: Final = re.compile(r"[A-Za-z0-9][\w./:+-]{0,199}\Z", re.ASCII)
 _fenced: Final = re.compile(r"\s*```(?:json)?\s*\n(.*)\n\s*```\s*\Z", re.DOTALL)
+CONNECT_SECONDS: Final = 10.0
+RESPONSE_SECONDS: Final = 300.0
+RESPONSE_BYTES_MAX: Final = 4_000_000
+REFUSAL_BYTES_MAX: Final = 20_000
+QUOTE_LENGTH_MAX: Final = 300
+REQUESTS_MAX: Final = 5
+SHAPE: Final = "response_format"
+BOUNDS: Final = "bounds"
+OK: Final = 200
+REFUSED: Final = frozenset({400, 422})
+TIMED_OUT: Final = frozenset({408, 425, 429})
+REMEDIES: Final = {
+    400: "it does not accept this request; check the model's name and what it can do",
+    401: "it does not know the key; check the variable that it is read from",
+    402: "it requires payment first",
+    403: "it does not allow this key to do that",
+    404: "there is no such model or address; check both",
+    413: "the paragraph is too long for it; divide it",
+    422: "it does not accept this request; check the model's name and what it can do",
+}
+_of_schema: Final = re.compile(r"(?i)response_format|json_schema|\bschema\b|grammar|maxlength|maxitems")
+_bounds: Final = frozenset({"maxLength", "maxItems", "minimum", "maximum"})
 
 T = TypeVar("T")
 
@@ -63,7 +103,6 @@ class ModelAddress:
 
     @property
     def is_loopback(self) -> bool:
-        """Whether it is on this machine."""
         return is_loopback_host(urlsplit(self.base).hostname or "")
 
 
@@ -93,18 +132,6 @@ def decoded(text: str, shape: Shape[T]) -> T:
         raise bad_answer(f"The answer is not the JSON that was asked for: {error}.") from None
 
 
-def material_of(fields: Mapping[str, Any], *, redact: bool) -> str:
-    """Return the fields that are not empty as JSON; with `redact`, their secrets are replaced."""
-    given = {name: value for name, value in fields.items() if value}
-    return msgspec.json.encode(clean(given) if redact else given).decode()
-
-
-def object_schema(**properties: Any) -> dict[str, Any]:
-    """Return the JSON schema of an object that has these properties and no others."""
-    required = list(properties)
-    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
-
-
 def clean(value: Any) -> Any:
     """Return a value whose texts have placeholders for secrets, or raise: what cannot be cleaned is not sent."""
     if isinstance(value, Mapping):
@@ -128,3 +155,128 @@ def _checked(base: str) -> str:
     if not target.is_secure and not is_loopback_host(target.host):
         raise TranslatorInvalid(f"{target.host} is another machine, so its address must begin with https://.")
     return base
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeLimits:
+    """How long a connection and a whole response may take, and how long a response may be."""
+
+    connect_seconds: float = CONNECT_SECONDS
+    response_seconds: float = RESPONSE_SECONDS
+    response_bytes: int = RESPONSE_BYTES_MAX
+
+
+class ModelEndpoint(ABC):
+    """A model behind an endpoint, asked over a connection of its own each time. For any number of threads."""
+
+    kind: ClassVar[str]
+    base: ClassVar[str]  # the vendor's own
+    variable: ClassVar[str]  # the vendor's own key
+    path: ClassVar[str]
+    optional: ClassVar[tuple[str, ...]]  # fields in the order of leaving them out
+
+    def __init__(self, address: ModelAddress, limits: ExchangeLimits | None = None) -> None:
+        self.name = f"{self.kind}:{address.model}"
+        self.address = address
+        self._unsupported: frozenset[str] = frozenset()  # only grows: threads share it
+        self._host = urlsplit(address.base).netloc
+        self._limits = limits = limits or ExchangeLimits()
+        self._policy = ExchangePolicy(
+            seconds=limits.response_seconds,
+            connect_seconds=limits.connect_seconds,
+            body_bytes_max=limits.response_bytes,
+            permit=is_loopback if address.is_loopback else any_address,
+            use_proxy=True,
+        )
+
+    @abstractmethod
+    def headers(self) -> dict[str, str]: ...
+
+    @abstractmethod
+    def fields(self, question: ModelQuestion) -> dict[str, Any]: ...
+
+    @abstractmethod
+    def answer(self, body: str) -> ModelAnswer:
+        """Return what a response holds, or raise `Transient` or `Permanent`."""
+
+    def ask(self, question: ModelQuestion) -> ModelAnswer:
+        """Return the complete text of the answer, or raise `Transient` or `Permanent`; the caller checks what it holds.
+
+        An answer that repeats the key is refused: what a translator returns is written to files.
+        """
+        answer = self.answer(self._send(self.fields(question)))
+        if self.address.key is not None and self.address.key in answer.text:
+            raise bad_answer("The answer repeats the key that it was asked with.")
+        return answer
+
+    def _send(self, fields: Mapping[str, Any]) -> str:
+        """Post fields and return the body of the answer; send again without those that the endpoint refuses."""
+        for _ in range(REQUESTS_MAX):
+            left_out = self._unsupported
+            sent = {name: value for name, value in fields.items() if name not in left_out}
+            response = self._post(msgspec.json.encode(_unbounded(sent) if BOUNDS in left_out else sent))
+            if response.status == OK:
+                return response.body.decode("utf-8", "replace")
+            if response.status not in REFUSED or not self._learn_from(refusal_text(response), left_out):
+                break
+        raise self._refuse(response)
+
+    def _learn_from(self, refusal: str, left_out: frozenset[str]) -> bool:
+        """Add a field that a refusal names; False if the refused request had nothing left of it to leave out."""
+        is_of_schema = _of_schema.search(refusal) is not None
+        for name in self.optional:
+            is_named = name in refusal or (is_of_schema and name in (BOUNDS, SHAPE))
+            if is_named and name not in left_out:
+                self._unsupported |= {name}
+                return True
+        return False
+
+    def _post(self, body: bytes) -> Response:
+        """Return the response, whatever its status; raise `Transient` if none came complete and in time."""
+        # Nothing is unpacked: a few bytes could become more than the limit at once.
+        plain = {"content-type": "application/json", "accept": "application/json", "accept-encoding": "identity"}
+        request = Request("POST", plain | self.headers(), body)
+        try:
+            response = exchange(Target.parse(f"{self.address.base}{self.path}"), request, self._policy)
+        except OutboundError as error:
+            if error.is_timeout:
+                raise self._timed_out() from None
+            raise self._transient(f"could not be reached: {quoted(error)}", "ENDPOINT_UNREACHABLE") from None
+        if response.end is BodyEnd.TIMED_OUT:
+            raise self._timed_out()
+        if response.end is BodyEnd.BROKEN_OFF:
+            raise self._transient("closed the connection in the middle of its answer", "ENDPOINT_UNREACHABLE")
+        if response.end is BodyEnd.TOO_LONG and response.status == OK:
+            raise self._transient(f"answered more than {self._limits.response_bytes:,} bytes", "BAD_ANSWER")
+        return response
+
+    def _refuse(self, response: Response) -> Permanent | Transient:
+        headers, status, reason = response.headers, response.status, refusal_text(response)
+        quote = f" It answered: {reason}" if reason else ""
+        if status in TIMED_OUT or status >= 500:  # noqa: PLR2004 — the server's own troubles
+            wait = seconds_to_wait(headers.get("retry-after", ""), date=headers.get("date", ""), now=time.time())
+            return self._transient(f"answered {status}.{quote}", "ENDPOINT_BUSY", wait)
+        if 300 <= status < 400:  # noqa: PLR2004
+            host = urlsplit(headers.get("location", "")).netloc.rpartition("@")[2] or "elsewhere"
+            remedy = f"it redirects to {host[:200]}, which gets neither key nor text; name the address that is right"
+        else:
+            remedy = REMEDIES.get(status, "it does not answer such requests")
+        return Permanent(f"{self._host} answered {status}: {remedy}.{quote}", error_class="ENDPOINT_REFUSED")
+
+    def _timed_out(self) -> Transient:
+        return self._transient(f"did not answer within {self._limits.response_seconds:g} s", "ENDPOINT_TIMEOUT")
+
+    def _transient(self, what: str, error_class: str, wait: float = 0.0) -> Transient:
+        return Transient(f"{self._host} {what}", retry_after=wait, error_class=error_class)
+
+
+def refusal_text(response: Response) -> str:
+    """Return the reason that a refusal gives, without secrets, in one short line."""
+    return quoted(response.body[:REFUSAL_BYTES_MAX], QUOTE_LENGTH_MAX)
+
+
+def _unbounded(value: Any) -> Any:
+    """Return a request whose schema has no bounds."""
+    if isinstance(value, Mapping):
+        return {name: _unbounded(inner) for name, inner in value.items() if name not in _bounds}
+    return [_unbounded(inner) for inner in value] if isinstance(value, list) else value

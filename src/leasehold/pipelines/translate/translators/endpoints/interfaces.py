@@ -9,8 +9,16 @@ from typing import Any
 import msgspec
 
 from leasehold import Permanent
-from leasehold.pipelines.translate.translators.endpoints.endpoint import ModelAnswer, ModelQuestion, address_of, decoded
-from leasehold.pipelines.translate.translators.endpoints.http import BOUNDS, SHAPE, ExchangeLimits, ModelEndpoint
+from leasehold.pipelines.translate.translators.endpoints.endpoint import (
+    BOUNDS,
+    SHAPE,
+    ExchangeLimits,
+    ModelAnswer,
+    ModelEndpoint,
+    ModelQuestion,
+    address_of,
+    decoded,
+)
 from leasehold.pipelines.translate.translators.translator import TranslatorInvalid, bad_answer
 from leasehold.shapes import Shape
 
