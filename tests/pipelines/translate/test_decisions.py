@@ -12,7 +12,7 @@ from leasehold.pipelines.translate.documents.document import PARAGRAPH_BYTES_MAX
 from leasehold.pipelines.translate.folder import RunFolder
 from leasehold.pipelines.translate.history import histories, inputs_of
 from leasehold.pipelines.translate.paragraphs import Decision, DecisionKind
-from leasehold.pipelines.translate.settings import settings_of
+from leasehold.pipelines.translate.settings import RunSettings
 from leasehold.pipelines.translate.toolchain import Toolchain
 from tests.pipelines.translate.workspace import (
     DOOR,
@@ -187,7 +187,7 @@ def test_only_what_waits_is_reworked_when_asked_for_and_new_paragraphs_wait_for_
 
 def submitted_and_killed(workspace, index, decision):
     """Submit a decision and do nothing more, as a command that is killed then."""
-    with closing(Toolchain(settings_of(workspace.run_folder))) as toolchain:
+    with closing(Toolchain(RunSettings.read(workspace.run_folder))) as toolchain:
         document = RunFolder(workspace.run_folder).document()
         history = list(histories(toolchain, document))[index - 1]
         submit_round(toolchain, history, dict(inputs_of(toolchain, document))[history.planned.key], decision)

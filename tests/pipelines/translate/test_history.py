@@ -11,7 +11,7 @@ from leasehold.pipelines.translate.export import Writer, makers
 from leasehold.pipelines.translate.folder import RunFolder
 from leasehold.pipelines.translate.history import history_of, planned_paragraphs
 from leasehold.pipelines.translate.paragraphs import keys_of
-from leasehold.pipelines.translate.settings import settings_of
+from leasehold.pipelines.translate.settings import RunSettings
 from leasehold.pipelines.translate.toolchain import Toolchain
 
 WORDS = {"words": {"the": "la", "house": "casa", "is": "es", "not": "", "red": "roja"}, "again": {"not": "no"}}
@@ -25,7 +25,7 @@ def reworked(tmp_path):
     options = translate.TranslateOptions(translator=f"dictionary:{tmp_path / 'words.json'}", back_translator="")
     result = translate.run(tmp_path / "note.txt", "en", "es", out=tmp_path / "runs", options=options)
     assert [tried.state for tried in result.histories[0].tries] == ["rework_required", "approved"]
-    with closing(Toolchain(settings_of(result.folder))) as toolchain:
+    with closing(Toolchain(RunSettings.read(result.folder))) as toolchain:
         (paragraph,) = RunFolder(result.folder).document().paragraphs
         identity = toolchain.settings.identity
         (key,) = keys_of(identity.run_id, identity.document_id, [paragraph])

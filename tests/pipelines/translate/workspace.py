@@ -12,7 +12,7 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from leasehold.cli.root import root
-from leasehold.pipelines.translate.settings import settings_of
+from leasehold.pipelines.translate.settings import RunSettings
 from tests.support.db import rows
 from tests.support.http.model_endpoint import EndpointServer, completion
 from tests.support.processes.workers import command_process
@@ -105,7 +105,7 @@ class Workspace:
 
     def ask(self, statement):
         """Ask the database of the run, behind the engine's back."""
-        return rows(settings_of(self.run_folder, self.url).database, statement)
+        return rows(RunSettings.read(self.run_folder, self.url).database, statement)
 
 
 def command(*words, env=None):

@@ -14,30 +14,13 @@ from leasehold.pipelines.translate import states
 from leasehold.pipelines.translate.documents import read_document
 from leasehold.pipelines.translate.documents.document import Document
 from leasehold.pipelines.translate.export import project as write_files
-from leasehold.pipelines.translate.folder import (
-    RunFolder,
-    RunForeign,
-    check_name,
-    check_own,
-    check_run_id,
-    make_run_id,
-    sweep,
-    write_whole,
-    writing,
-)
+from leasehold.pipelines.translate.folder import RunFolder, RunForeign, check_name, run_id_of, write_whole, writing
 from leasehold.pipelines.translate.history import ParagraphHistory, histories
 from leasehold.pipelines.translate.paragraphs import now
 from leasehold.pipelines.translate.planning import PlanCounts, plan, rework
 from leasehold.pipelines.translate.reports.html import report_page
 from leasehold.pipelines.translate.run_loop import RunSnapshot, WorkerOptions, run_workers
-from leasehold.pipelines.translate.settings import (
-    RunFile,
-    RunIdentity,
-    RunMissing,
-    RunSettings,
-    TranslateOptions,
-    settings_of,
-)
+from leasehold.pipelines.translate.settings import RunFile, RunIdentity, RunMissing, RunSettings, TranslateOptions
 from leasehold.pipelines.translate.toolchain import KIND, Toolchain
 from leasehold.pipelines.translate.translators import make_translator
 from leasehold.pipelines.translate.translators.endpoints.interfaces import make_endpoint
@@ -60,10 +43,11 @@ class Order:
 
     @property
     def name(self) -> str:
-        """The run's id: the given one, or one made of the document's name and the languages."""
-        if self.run_id:
-            return check_run_id(self.run_id)
-        return make_run_id(self.document.name, self.source_language, self.target_language)
+        return run_id_of(self.run_id, self.document.name, *self.languages)
+
+    @property
+    def languages(self) -> tuple[str, str]:
+        return self.source_language, self.target_language
 
     @property
     def folder(self) -> Path:
@@ -115,7 +99,7 @@ def translate(order: Order, workers: WorkerOptions, observer: RunObserver[RunSna
     """Carry out an order. The document, the languages and the folder are checked before anything is written."""
     document = read_document(order.document)
     check_tools(order)
-    memory = check_own(order.folder, document, (order.source_language, order.target_language))
+    memory = RunFolder(order.folder).check_owner(document, order.languages)
     check_place(order, memory, workers)
     with hold(order.folder, order.name) as held, writing(order.folder):
         settings = _begin(order)
@@ -135,7 +119,7 @@ def check_tools(order: Order) -> None:
     """Check that the translator supports the language pair, and that the other named tools exist."""
     options = order.options
     with closing(make_translator(options.translator)) as translator:
-        translator.check(order.source_language, order.target_language)
+        translator.check(*order.languages)
     if options.back_translator:
         make_translator(options.back_translator).close()
     if options.reviewer:
@@ -160,12 +144,11 @@ def _begin(order: Order) -> RunSettings:
     folder = RunFolder(order.folder)
     content = order.document.read_bytes()
     document = read_document(order.document)
-    languages = (order.source_language, order.target_language)
-    memory = check_own(order.folder, document, languages)
-    made = (order.name, document.name, document.format, *languages, now(), database_kind(order.url), token_hex(16))
-    memory = RunFile(memory.identity if memory else RunIdentity(*made), order.options)
+    memory = folder.check_owner(document, order.languages)
+    made = (document.name, document.format, *order.languages, now(), database_kind(order.url), token_hex(16))
+    memory = RunFile(memory.identity if memory else RunIdentity(order.name, *made), order.options)
     settings = RunSettings.of(order.folder, memory, order.url)
-    sweep(order.folder)
+    folder.sweep()
     folder.make()
     write_whole(folder.source(document.name), content)
     folder.remember(memory)
@@ -182,7 +165,7 @@ def _write(toolchain: Toolchain, document: Document) -> list[ParagraphHistory]:
 @contextmanager
 def open_locked(folder: Path, url: str = "") -> Iterator[tuple[Toolchain, Document]]:
     """Open an existing run under its lock, to change it; its files are rewritten at the end."""
-    settings = settings_of(folder, url)
+    settings = RunSettings.read(folder, url)
     with hold(folder, settings.identity.run_id) as lock, writing(folder), closing(Toolchain(settings)) as toolchain:
         document = RunFolder(folder).document()
         yield toolchain, document
@@ -197,5 +180,5 @@ def project(folder: str | Path, *, url: str = "") -> None:
 
 
 def status(folder: str | Path, *, url: str = "") -> list[ParagraphHistory]:
-    with closing(Toolchain(settings_of(Path(folder), url))) as toolchain:
+    with closing(Toolchain(RunSettings.read(Path(folder), url))) as toolchain:
         return list(histories(toolchain, RunFolder(Path(folder)).document()))

@@ -42,10 +42,8 @@ class TranslationRules:
     def check_rows(self, path: str, block: CheckedBlock) -> Iterator[Diagnostic]:
         if path == STATES:
             self._states |= {row.get("paragraph_index"): row.get("state") for row in block.rows}
-        elif path == CANDIDATES:
-            yield from self._check_candidates(block)
-
-    def _check_candidates(self, block: CheckedBlock) -> Iterator[Diagnostic]:
+        if path != CANDIDATES:
+            return
         for line, row in zip(block.lines, block.rows, strict=True):
             index = row.get("paragraph_index")
             if index in self._chosen:

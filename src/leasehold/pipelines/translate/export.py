@@ -20,7 +20,7 @@ from leasehold.pipelines.translate.folder import RunFolder, write_whole
 from leasehold.pipelines.translate.gate import Outcome, Thresholds
 from leasehold.pipelines.translate.history import ParagraphHistory, histories
 from leasehold.pipelines.translate.paragraphs import Try, best_of, content_hash
-from leasehold.pipelines.translate.reviewers.review import Review, ReviewFinding, Severity, worst_first
+from leasehold.pipelines.translate.reviewers.review import Review, ReviewFinding, Severity, messages
 from leasehold.pipelines.translate.settings import RunSettings
 from leasehold.pipelines.translate.toolchain import Toolchain
 
@@ -127,14 +127,13 @@ def _score_rows(thresholds: dict[str, float], history: ParagraphHistory) -> Iter
 def _queue_rows(history: ParagraphHistory) -> Iterator[Row]:
     if history.state == states.REWORK_REQUIRED and history.tries:
         last = history.tries[-1]
-        messages = (finding.message or finding.code for finding in worst_first(last.assessment.findings))
         yield {
             "candidate_content_hash": content_hash(last.candidate),
             "state": states.REWORK_REQUIRED,
             "reason_codes": [reason.value for reason in last.assessment.reasons],
             "queued_at": last.reviewed_at,
             "priority": last.assessment.priority.value,
-            "details": "; ".join(messages)[:NOTE_LENGTH_MAX],
+            "details": "; ".join(messages(last.assessment.findings))[:NOTE_LENGTH_MAX],
         }
 
 

@@ -75,6 +75,32 @@ class RunFolder:
         assert memory is not None
         return read_document(self.source(memory.identity.document_id))
 
+    def sweep(self) -> None:
+        """Remove what interrupted writes have left. Only under the run's lock."""
+        for leftover in self.root.rglob(".*.new"):
+            leftover.unlink(missing_ok=True)
+
+    def check_owner(self, document: Document, languages: tuple[str, str]) -> RunFile | None:
+        """Return what the folder remembers of its run, if any; raise if it is the run of another document."""
+        root = self.root
+        memory = read_run_file(root)
+        if memory is None:
+            if (root / MANIFEST).exists():
+                raise RunForeign(f"{root} has a manifest, and nothing shows that it is of {document.name}.")
+            return None
+        identity = memory.identity
+        if identity.document_id != document.name:
+            raise RunForeign(f"{root} is of {identity.document_id}, and this is {document.name}.")
+        if (identity.source_language, identity.target_language) != languages:
+            message = f"{root} translates from {identity.source_language} to {identity.target_language}"
+            raise RunForeign(f"{message}, and not from {languages[0]} to {languages[1]}.")
+        before = self.source(document.name)
+        if before.exists():
+            old, new = ({each.source for each in read.paragraphs} for read in (read_document(before), document))
+            if min(len(old), len(new)) >= FOREIGN_MIN and not old & new:
+                raise RunForeign(f"{root} is of a document of this name that has no paragraph in common with this one.")
+        return memory
+
 
 def write_whole(path: Path, content: bytes) -> bool:
     if path.is_file() and path.stat().st_size == len(content) and path.read_bytes() == content:
@@ -105,19 +131,13 @@ def writing(root: Path) -> Iterator[None]:
         raise FolderUnwritable(f"{error.filename or root}: {error.strerror or error}.") from error
 
 
-def sweep(root: Path) -> None:
-    """Remove what interrupted writes have left. Only under the run's lock."""
-    for leftover in root.rglob(".*.new"):
-        leftover.unlink(missing_ok=True)
+def run_id_of(given: str, document: str, source_language: str, target_language: str) -> str:
+    """Return a run's id: the given one, or one made of the document's name and the languages.
 
-
-def make_run_id(document: str, source_language: str, target_language: str) -> str:
+    Refuse what cannot be the name of a folder everywhere.
+    """
     stem = _unfit.sub("-", Path(document).stem).strip("-._")[:60] or content_hash(document)[7:19]
-    return check_run_id(f"{stem}-{source_language}-{target_language}")
-
-
-def check_run_id(run_id: str) -> str:
-    """Refuse what cannot be the name of a folder everywhere."""
+    run_id = given or f"{stem}-{source_language}-{target_language}"
     if not RUN_ID.match(run_id) or run_id.endswith("."):
         raise RunIdInvalid(f"This is {run_id[:120]!r}.")
     return run_id
@@ -128,23 +148,3 @@ def check_name(name: str) -> str:
     if _control.search(name) or len(name.encode()) > NAME_BYTES_MAX:
         raise DocumentNameInvalid(f"This is {name[:120]!r}.")
     return name
-
-
-def check_own(root: Path, document: Document, languages: tuple[str, str]) -> RunFile | None:
-    memory = read_run_file(root)
-    if memory is None:
-        if (root / MANIFEST).exists():
-            raise RunForeign(f"{root} has a manifest, and nothing shows that it is of {document.name}.")
-        return None
-    identity = memory.identity
-    if identity.document_id != document.name:
-        raise RunForeign(f"{root} is of {identity.document_id}, and this is {document.name}.")
-    if (identity.source_language, identity.target_language) != languages:
-        message = f"{root} translates from {identity.source_language} to {identity.target_language}"
-        raise RunForeign(f"{message}, and not from {languages[0]} to {languages[1]}.")
-    before = RunFolder(root).source(document.name)
-    if before.exists():
-        old, new = ({each.source for each in read.paragraphs} for read in (read_document(before), document))
-        if min(len(old), len(new)) >= FOREIGN_MIN and not old & new:
-            raise RunForeign(f"{root} is of a document of this name that has no paragraph in common with this one.")
-    return memory

@@ -25,14 +25,7 @@ from leasehold.pipelines.translate.paragraphs import (
     plain,
 )
 from leasehold.pipelines.translate.reviewers.checks.markup import review_markup
-from leasehold.pipelines.translate.reviewers.review import (
-    Review,
-    Reviewer,
-    ReviewFinding,
-    Severity,
-    Subject,
-    worst_first,
-)
+from leasehold.pipelines.translate.reviewers.review import Review, Reviewer, ReviewFinding, Severity, Subject, messages
 from leasehold.pipelines.translate.settings import TranslateOptions
 from leasehold.pipelines.translate.translators.answer_log import AnswerLog
 from leasehold.pipelines.translate.translators.translator import PlaceholdersLost, TranslationRequest, Translator
@@ -183,7 +176,7 @@ class ParagraphWork:
             glossary=options.glossary,
             style=options.style,
             previous=last.candidate if last else "",
-            findings=_finding_texts(last.assessment.findings) if last else (),
+            findings=tuple(messages(last.assessment.findings, serious=True)[:FINDINGS_SENT_MAX]) if last else (),
             attempt=attempt,
         )
 
@@ -232,11 +225,6 @@ def record_decision(task: Task, decision: Decision, tries: Sequence[Try]) -> Pas
         note=decision.note,
     )
     return PassOutput((made,), state)
-
-
-def _finding_texts(findings: Sequence[ReviewFinding]) -> tuple[str, ...]:
-    serious = (finding for finding in worst_first(findings) if finding.severity is not Severity.INFO)
-    return tuple(finding.message or finding.code for finding in serious)[:FINDINGS_SENT_MAX]
 
 
 def _bounded(review: Review) -> Review:

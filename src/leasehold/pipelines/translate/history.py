@@ -11,6 +11,7 @@ from leasehold.pipelines.translate import states
 from leasehold.pipelines.translate.documents.document import Document, Paragraph
 from leasehold.pipelines.translate.paragraphs import PASS_OUTPUT, ParagraphInput, Try, timestamp
 from leasehold.pipelines.translate.toolchain import KIND, ROUND, Toolchain
+from leasehold.shapes import from_fields
 
 MOVED: Final = "moved"
 NEIGHBOUR_LENGTH_MAX: Final = 2_000
@@ -76,22 +77,12 @@ def inputs_of(toolchain: Toolchain, document: Document) -> list[tuple[str, Parag
     """Return the paragraphs of a document as payloads of jobs, each with its key."""
     identity = toolchain.settings.identity
     texts = ["", *(paragraph.source for paragraph in document.paragraphs), ""]
-    return [
-        (
-            key,
-            ParagraphInput(
-                run_id=identity.run_id,
-                document_id=identity.document_id,
-                source=texts[number],
-                format=document.format,
-                source_language=identity.source_language,
-                target_language=identity.target_language,
-                before=texts[number - 1][-NEIGHBOUR_LENGTH_MAX:],
-                after=texts[number + 1][:NEIGHBOUR_LENGTH_MAX],
-            ),
-        )
-        for number, key in enumerate(toolchain.keys(document), start=1)
-    ]
+    found = []
+    for number, key in enumerate(toolchain.keys(document), start=1):
+        before, after = texts[number - 1][-NEIGHBOUR_LENGTH_MAX:], texts[number + 1][:NEIGHBOUR_LENGTH_MAX]
+        own = {"source": texts[number], "format": document.format, "before": before, "after": after}
+        found.append((key, from_fields(ParagraphInput, identity, **own)))
+    return found
 
 
 def histories(toolchain: Toolchain, document: Document) -> Iterator[ParagraphHistory]:

@@ -88,7 +88,6 @@ ROUND_PAYLOAD: Final = Shape[RoundPayload](RoundPayload)
 
 
 def plain(value: Struct) -> dict[str, Any]:
-    """Return a stored value as JSON-able fields."""
     fields: dict[str, Any] = to_builtins(value)
     return fields
 
@@ -99,12 +98,10 @@ def timestamp(at: datetime) -> str:
 
 
 def now() -> str:
-    """Return the present time as rows have it."""
     return timestamp(datetime.now(UTC))
 
 
 def content_hash(text: str) -> str:
-    """Return what names a text in rows."""
     return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
 
 

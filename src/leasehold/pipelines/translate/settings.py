@@ -75,6 +75,13 @@ class RunSettings:
     url: str = ""
 
     @classmethod
+    def read(cls, folder: Path, url: str = "") -> RunSettings:
+        memory = read_run_file(folder)
+        if memory is None:
+            raise RunMissing(f"The folder is {folder}.")
+        return cls.of(folder, memory, url)
+
+    @classmethod
     def of(cls, folder: Path, memory: RunFile, url: str) -> RunSettings:
         used = database_url(folder, url, memory.identity.database, is_inside=True)
         return cls(folder, memory.identity, memory.options, used)
@@ -101,16 +108,9 @@ def read_run_file(folder: Path) -> RunFile | None:
         raise RunMissing(f"{folder / HOME / RUN} cannot be read ({error}); remove it to start again.") from None
 
 
-def settings_of(folder: Path, url: str = "") -> RunSettings:
-    memory = read_run_file(folder)
-    if memory is None:
-        raise RunMissing(f"The folder is {folder}.")
-    return RunSettings.of(folder, memory, url)
-
-
 def settings_of_this_process() -> RunSettings:
     """Read the settings of a worker from its environment."""
     folder = os.environ.get(VARIABLE)
     if not folder:
         raise Misuse(f"A worker needs the run's folder: set {VARIABLE}, and LEASEHOLD_URL.")
-    return settings_of(Path(folder))
+    return RunSettings.read(Path(folder))

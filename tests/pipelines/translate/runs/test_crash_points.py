@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from leasehold.pipelines.translate.folder import sweep, write_whole
+from leasehold.pipelines.translate.folder import RunFolder, write_whole
 from leasehold.pipelines.translate.translators.answer_log import AnswerLog
 from tests.support.processes.fork_server import ROOT
 
@@ -30,7 +30,7 @@ def test_the_previous_file_stays_with_a_leftover_next_to_it_that_the_next_start_
     assert path.read_bytes() == b"before"
     (leftover,) = set(path.parent.iterdir()) - {path}
     assert leftover.read_bytes() == b"after"
-    sweep(tmp_path)
+    RunFolder(tmp_path).sweep()
     assert list(path.parent.iterdir()) == [path]
 
 

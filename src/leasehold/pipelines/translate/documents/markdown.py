@@ -8,18 +8,13 @@ what and where they were. The characters inside a paragraph are the translation'
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, assert_never
+from typing import Final
 
 from markdown_it.common.utils import normalizeReference
 
-import leasehold.pipelines.translate.documents.markdown_escaping as fit
 from leasehold.pipelines.translate.documents.document import BOM, Document, number
-from leasehold.pipelines.translate.documents.markdown_parsing import (
-    MarkdownBlock,
-    MarkdownSpan,
-    front_matter,
-    parsed_spans,
-)
+from leasehold.pipelines.translate.documents.markdown_escaping import fitted
+from leasehold.pipelines.translate.documents.markdown_parsing import MarkdownSpan, front_matter, parsed_spans
 
 _hard_end: Final = re.compile(r"(?P<ending> {2,}|(?<!\\)(?:\\\\)*\\)(?:\r\n?|\n)\Z")
 _shortcut: Final = re.compile(
@@ -43,7 +38,10 @@ class MarkdownDocument(Document):
         end = 0
         for position, text in self._changes(translations):
             place = self.spans[position]
-            parts += self.text[end : place.start], _fitted(text, place)
+            parts += (
+                self.text[end : place.start],
+                fitted(text, place.block, place.between, after_definition=place.after_definition),
+            )
             end = place.end
         return "".join([*parts, self.text[end:]]).encode()
 
@@ -76,16 +74,3 @@ def _full_references(source: str, labels: Mapping[str, object]) -> str:
         return f"[{label}][{label}]" if is_link else found.group()
 
     return _shortcut.sub(piece, source) if labels else source
-
-
-def _fitted(text: str, place: MarkdownSpan) -> str:
-    match place.block:
-        case MarkdownBlock.PARAGRAPH:
-            return fit.paragraph_text(text, place.between, after_definition=place.after_definition)
-        case MarkdownBlock.UNDERLINED:
-            return fit.underlined_text(text, place.between)
-        case MarkdownBlock.HEADING:
-            return fit.heading_text(text)
-        case MarkdownBlock.CELL:
-            return fit.cell_text(text)
-    assert_never(place.block)

@@ -4,7 +4,8 @@ A backslash before the character that would begin a block is how Markdown itself
 """
 
 import re
-from typing import Final
+from enum import StrEnum
+from typing import Final, assert_never
 
 from markdown_it.rules_block.html_block import HTML_SEQUENCES
 
@@ -28,35 +29,40 @@ _closing: Final = re.compile(r"(?:(?<=[ \t])|\A)#+\Z")
 _pipe: Final = re.compile(r"(?<!\\)\|")
 
 
-def paragraph_text(text: str, between: str | None, *, after_definition: bool) -> str:
-    """Fit a translation into a paragraph whose lines are divided by `between`, or that has only one line."""
+class MarkdownBlock(StrEnum):
+    """The kind of block around a text, which decides what has to be escaped in it."""
+
+    PARAGRAPH = "paragraph"
+    HEADING = "heading"
+    UNDERLINED = "underlined"
+    CELL = "cell"
+
+
+def fitted(text: str, block: MarkdownBlock, between: str | None, *, after_definition: bool) -> str:
+    """Fit a translation into its block. `between` divides the lines of a paragraph; None if it has only one."""
+    match block:
+        case MarkdownBlock.PARAGRAPH:
+            return _paragraph(text, between, after_definition=after_definition)
+        case MarkdownBlock.UNDERLINED:  # a bar above the line that makes it a heading would make it a table
+            return _paragraph(text, between, after_definition=True).replace("|", "&#124;")
+        case MarkdownBlock.HEADING:  # a last # would be taken for a closing one
+            return _closing.sub(lambda found: f"\\{found.group()}", _one(text))
+        case MarkdownBlock.CELL:
+            safe = _escaped(_pipe.sub(r"\\|", _one(text)))
+            return f"{safe} " if safe.endswith("\\") else safe
+    assert_never(block)
+
+
+def _paragraph(text: str, between: str | None, *, after_definition: bool) -> str:
     lines = [_escaped(line) for line in _lines(text, is_one=between is None)]
     whole = _undefined((between or "").join(lines))
-    if after_definition and whole.startswith(('"', "'", "(")):
-        # The line above ends a link's definition, and this would be read as its title.
-        whole = f"\\{whole}"
-    return whole
+    # The line above may end a link's definition, and this would be read as its title.
+    return f"\\{whole}" if after_definition and whole.startswith(('"', "'", "(")) else whole
 
 
 def broken_text(text: str) -> str:
     """Return a translation with the hard breaks that it will have in a paragraph: no two next to each other."""
     return "\n".join(_lines(text, is_one=False))
-
-
-def underlined_text(text: str, between: str | None) -> str:
-    """Fit a translation above the line that makes it a heading, which with a bar above it would make a table."""
-    return paragraph_text(text, between, after_definition=True).replace("|", "&#124;")
-
-
-def heading_text(text: str) -> str:
-    """Fit a translation behind the # of a heading, where a last # would be taken for a closing one."""
-    return _closing.sub(lambda found: f"\\{found.group()}", _one(text))
-
-
-def cell_text(text: str) -> str:
-    """Fit a translation between the bars of a table."""
-    safe = _escaped(_pipe.sub(r"\\|", _one(text)))
-    return f"{safe} " if safe.endswith("\\") else safe
 
 
 def begins_block(line: str) -> bool:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from itertools import accumulate, groupby, pairwise
 from typing import Any, Final
 
@@ -21,7 +20,7 @@ from markdown_it.rules_block import StateBlock, table
 from markdown_it.token import Token
 
 from leasehold.pipelines.translate.documents.document import NESTING_MAX, lines_of
-from leasehold.pipelines.translate.documents.markdown_escaping import begins_block
+from leasehold.pipelines.translate.documents.markdown_escaping import MarkdownBlock, begins_block
 
 FOOTNOTE_INDENT: Final = 4
 ROW_BEGINS: Final = "row_begins"
@@ -29,15 +28,6 @@ WHITE: Final = MD_TRIM_CHARS
 _footnote: Final = re.compile(r"\[\^[^\]\s\[]+\]:")
 _bar: Final = re.compile(r"(?<!\\)\|")
 _closing: Final = re.compile(r"[ \t]+#+\Z")
-
-
-class MarkdownBlock(StrEnum):
-    """The kind of block around a text, which decides what has to be escaped in it."""
-
-    PARAGRAPH = "paragraph"
-    HEADING = "heading"
-    UNDERLINED = "underlined"
-    CELL = "cell"
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,9 +44,6 @@ class PoEntry:
     """The lines with the msgid that a fuzzy translation was made for."""
     is_wanting: bool
 
-    def text(self, *, is_plural: bool) -> str:
-        return self.plural if is_plural and self.plural is not None else self.msgid
-
 
 @dataclass(slots=True)
 class _Draft:
@@ -157,7 +154,8 @@ def read_po(name: str, text: str) -> PoDocument:
     _check(catalogue, found)
     forms = int(match[1]) if (match := _plurals.search(catalogue.metadata.get("Plural-Forms", ""))) else 2
     origins = [origin for entry in found for origin in _origins(entry, forms)]
-    located = ((f"line {entry.line + 1}", entry.text(is_plural=is_plural)) for entry, is_plural in origins)
+    texts = ((entry.plural or "") if is_plural else entry.msgid for entry, is_plural in origins)
+    located = ((f"line {entry.line + 1}", text) for (entry, _), text in zip(origins, texts, strict=True))
     return PoDocument(name, number(located), tuple(lines), tuple(origins), forms)
 
 

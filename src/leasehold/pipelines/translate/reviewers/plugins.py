@@ -48,8 +48,7 @@ class CheckedReviewer:
             raise  # not a fault of the reviewer: of the world, or requested by the caller
         except Exception as error:
             raise ReviewerRefused(f"{self.origin}: its review raised {error!r}.") from error
-        faults = faults_of(review, subject, self.name)
-        if faults:
+        if faults := faults_of(review, subject, self.name):
             raise ReviewerRefused(f"{self.origin}: {'; '.join(faults[:5])}.")
         return review
 
@@ -60,9 +59,8 @@ def load_reviewers(
     """Return the reviewers that installed packages bring, by name; `taken` are those whose names are in use."""
     names = {reviewer.name for reviewer in taken}
     reviewers = []
-    for entry in sorted(
-        entry_points(group=GROUP) if found is None else found, key=lambda each: (each.name, each.value)
-    ):
+    entries = entry_points(group=GROUP) if found is None else found
+    for entry in sorted(entries, key=lambda each: (each.name, each.value)):
         reviewer = _loaded(entry)
         if reviewer.name in names:
             raise ReviewerRefused(f"{reviewer.origin}: there is a reviewer called '{reviewer.name}' already.")

@@ -78,10 +78,11 @@ class Reviewer(Protocol):
     def review(self, subject: Subject) -> Review: ...
 
 
-def worst_first(findings: Iterable[ReviewFinding]) -> list[ReviewFinding]:
-    """Return findings by severity, those of one severity in their order."""
+def messages(findings: Iterable[ReviewFinding], *, serious: bool = False) -> list[str]:
+    """Return the messages of findings, the worst first; with `serious`, without mere information."""
     order = list(reversed(Severity))
-    return sorted(findings, key=lambda finding: order.index(finding.severity))
+    chosen = (finding for finding in findings if not serious or finding.severity is not Severity.INFO)
+    return [finding.message or finding.code for finding in sorted(chosen, key=lambda each: order.index(each.severity))]
 
 
 def quoted(text: str) -> str:

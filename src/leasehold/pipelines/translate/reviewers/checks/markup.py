@@ -32,8 +32,5 @@ def review_markup(source: str, candidate: str, document_format: str) -> Review:
 def _made_of(text: str) -> Counter[str]:
     tokens = parser(inline=True).parseInline(text)
     children = [child for token in tokens for child in token.children or []]
-    return Counter(child.type.removesuffix("_open") for child in children if not _is_plain(child.type))
-
-
-def _is_plain(name: str) -> bool:
-    return name in PLAIN or name.endswith("_close")
+    names = [child.type for child in children if child.type not in PLAIN and not child.type.endswith("_close")]
+    return Counter(name.removesuffix("_open") for name in names)
