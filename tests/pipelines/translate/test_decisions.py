@@ -7,11 +7,11 @@ from contextlib import closing
 
 import pytest
 
-from leasehold.pipelines.translate.decisions import submit_round
 from leasehold.pipelines.translate.documents.document import PARAGRAPH_BYTES_MAX
 from leasehold.pipelines.translate.folder import RunFolder
 from leasehold.pipelines.translate.history import histories, inputs_of
 from leasehold.pipelines.translate.paragraphs import Decision, DecisionKind
+from leasehold.pipelines.translate.planning import submit_round
 from leasehold.pipelines.translate.settings import RunSettings
 from leasehold.pipelines.translate.toolchain import Toolchain
 from tests.pipelines.translate.workspace import (

@@ -258,8 +258,9 @@ def reject(context: click.Context, /, **given: Any) -> None:
 
 def _decide(context: click.Context, kind: str, given: dict[str, Any]) -> None:
     from leasehold.pipelines.translate.api import open_locked
-    from leasehold.pipelines.translate.decisions import check_decision, decide, waiting
+    from leasehold.pipelines.translate.history import histories
     from leasehold.pipelines.translate.paragraphs import Decision, DecisionKind
+    from leasehold.pipelines.translate.planning import check_decision, decide
 
     text, note = given.get("text", ""), given["note"]
     if bool(given["paragraphs"]) == given["everything"]:
@@ -268,7 +269,8 @@ def _decide(context: click.Context, kind: str, given: dict[str, Any]) -> None:
         raise click.UsageError("--text is for one paragraph.")
     decision = check_decision(Decision(DecisionKind(kind), given["by"] or _user(), note, text))
     with lock_exit_codes(context), open_locked(given["folder"], given["url"]) as (toolchain, document):
-        chosen = given["paragraphs"] or [history.paragraph.index for history in waiting(toolchain, document)]
+        waiting = (each.paragraph.index for each in histories(toolchain, document) if each.is_waiting)
+        chosen = given["paragraphs"] or list(waiting)
         if not chosen:
             click.echo("Nothing waits.")
         state = states.APPROVED if decision.kind is DecisionKind.APPROVE else states.REJECTED

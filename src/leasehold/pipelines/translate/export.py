@@ -40,15 +40,12 @@ def project(toolchain: Toolchain, document: Document) -> list[ParagraphHistory]:
     for name, make in makers(toolchain.settings).items():
         write_whole(folder.root / ARTIFACTS[name], writer.lines(f"{name}_row", found, make))
     _write_reviews(folder, writer, found, toolchain.settings.options.thresholds)
-    write_whole(folder.final(document.name), document.render(translations_of(found)))
+    # A paragraph that is not approved stays in the language it came in.
+    approved = (history for history in found if history.state == states.APPROVED and history.tries)
+    texts = {history.paragraph.index: chosen(history).candidate for history in approved}
+    write_whole(folder.root / "final" / document.name, document.render(texts))
     write_whole(folder.root / MANIFEST, writer.manifest(found))
     return found
-
-
-def translations_of(found: Iterable[ParagraphHistory]) -> dict[int, str]:
-    """Return the approved texts by paragraph; one that was not approved stays in the language it came in."""
-    approved = (history for history in found if history.state == states.APPROVED and history.tries)
-    return {history.paragraph.index: chosen(history).candidate for history in approved}
 
 
 def chosen(history: ParagraphHistory) -> Try:

@@ -52,15 +52,8 @@ class RunFolder:
     def home(self) -> Path:
         return self.root / HOME
 
-    @property
-    def log(self) -> Path:
-        return self.home / "workers.log"
-
     def source(self, name: str) -> Path:
         return self.home / "source" / name
-
-    def final(self, name: str) -> Path:
-        return self.root / "final" / name
 
     def make(self) -> None:
         for folder in (self.home / "source", self.root / "state", self.root / "final", self.root / REVIEWS):

@@ -94,8 +94,7 @@ class Thresholds:
                 raise ThresholdsInvalid(f"{field.name}: {value!r}.")
 
     def of(self, score: str) -> float:
-        least: float = getattr(self, score)
-        return least
+        return float(getattr(self, score))
 
 
 @dataclass(frozen=True, slots=True)

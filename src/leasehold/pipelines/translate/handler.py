@@ -24,7 +24,7 @@ from leasehold.pipelines.translate.paragraphs import (
     now,
     plain,
 )
-from leasehold.pipelines.translate.reviewers.checks.markup import review_markup
+from leasehold.pipelines.translate.reviewers.checks.kept import review_markup
 from leasehold.pipelines.translate.reviewers.review import Review, Reviewer, ReviewFinding, Severity, Subject, messages
 from leasehold.pipelines.translate.settings import TranslateOptions
 from leasehold.pipelines.translate.translators.answer_log import AnswerLog

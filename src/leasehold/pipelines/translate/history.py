@@ -58,6 +58,11 @@ class ParagraphHistory:
         """The latest state: never behind its tries, as `planned` may be, which was read before them."""
         return self.changes[-1].state
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it waits for a person."""
+        return self.state == states.REWORK_REQUIRED and bool(self.tries) and not self.under_way
+
 
 def planned_paragraphs(toolchain: Toolchain) -> dict[str, PlannedParagraph]:
     """Return the planned paragraphs of a run by key; also those that its document no longer has."""

@@ -5,17 +5,16 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Final
 
+from leasehold.pipelines.shell.locate import HOME
 from leasehold.pipelines.shell.run_loop import RunObserver, run_until_over
 from leasehold.pipelines.translate import states
 from leasehold.pipelines.translate.documents.document import Document
 from leasehold.pipelines.translate.export import project
-from leasehold.pipelines.translate.folder import RunFolder
 from leasehold.pipelines.translate.history import PlannedParagraph, planned_paragraphs
 from leasehold.pipelines.translate.toolchain import KIND, ROUND, Toolchain
 from leasehold.processes import WorkerProcesses, WorkerSpec, worker_arguments
 
 PROJECT_SECONDS: Final = 10.0
-ERROR: Final = "ERROR"
 ERRORS_MAX: Final = 1_000
 FIRST_PASS: Final = (states.INGESTED, states.TRANSLATED_PASS1, states.REVIEWED_PASS1)
 
@@ -50,7 +49,7 @@ class ParagraphPoller:
         known = planned_paragraphs(self._toolchain)
         own = [known[key] for key in self._keys if key in known]
         jobs = self._toolchain.app.jobs
-        failed = {job.id for kind in (KIND, ROUND) for job in jobs(kind=kind, status=ERROR, limit=ERRORS_MAX)}
+        failed = {job.id for kind in (KIND, ROUND) for job in jobs(kind=kind, status="ERROR", limit=ERRORS_MAX)}
         awaited = [
             place for place in own if place.state not in self._ignored_states and place.last_job_id not in failed
         ]
@@ -79,7 +78,7 @@ def worker_spec(toolchain: Toolchain, workers: WorkerOptions) -> WorkerSpec:
     """Return how the worker processes of a run are started."""
     queue = ("--queue", toolchain.rework_queue) if workers.rework_only else ()
     arguments = worker_arguments("leasehold.pipelines.translate", workers.parallel, *queue)
-    return WorkerSpec(arguments, toolchain.settings.environment(), RunFolder(toolchain.settings.folder).log)
+    return WorkerSpec(arguments, toolchain.settings.environment(), toolchain.settings.folder / HOME / "workers.log")
 
 
 def run_workers(

@@ -1,6 +1,6 @@
 """The structure of a Markdown text, to be compared: its blocks, and what is inside them other than plain text."""
 
-from leasehold.pipelines.translate.documents.markdown_parsing import front_matter, parser
+from leasehold.pipelines.translate.documents.markdown_blocks import front_matter, parser
 
 WORDS = {"text", "softbreak"}
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from leasehold.pipelines.translate.documents.document import DocumentEmpty
 from leasehold.pipelines.translate.documents.markdown import read_markdown
-from leasehold.pipelines.translate.documents.markdown_escaping import begins_block
+from leasehold.pipelines.translate.documents.markdown_blocks import begins_block
 from tests.pipelines.translate.documents.structure import blocks_of, texts_of
 from tests.pipelines.translate.documents.test_markdown_structure import NASTY
 

@@ -57,9 +57,12 @@ def test_blanks_keep_every_other_sign_where_it_was():
     assert blanked("abc", []) == "abc"
 
 
-def test_a_star_is_a_mark_only_where_the_source_has_the_word_without_it():
+def test_a_star_is_a_flag_only_where_the_source_has_the_word_without_it():
     asked = subject("the *very* watery part, #tag", "el *muy* *watery parte #tag #vaso", pair="en-es")
-    assert [asked.candidate[start:end] for start, end in flagged_words(asked)] == ["*watery", "#vaso"]
+    assert [asked.candidate[start:end] for start, end in flagged_words(asked.source, asked.candidate)] == [
+        "*watery",
+        "#vaso",
+    ]
 
 
 def test_language_tags_are_reduced_to_their_language():

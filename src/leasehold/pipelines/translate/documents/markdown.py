@@ -13,8 +13,7 @@ from typing import Final
 from markdown_it.common.utils import normalizeReference
 
 from leasehold.pipelines.translate.documents.document import BOM, Document, number
-from leasehold.pipelines.translate.documents.markdown_escaping import fitted
-from leasehold.pipelines.translate.documents.markdown_parsing import MarkdownSpan, front_matter, parsed_spans
+from leasehold.pipelines.translate.documents.markdown_blocks import MarkdownSpan, fitted, front_matter, parsed_spans
 
 _hard_end: Final = re.compile(r"(?P<ending> {2,}|(?<!\\)(?:\\\\)*\\)(?:\r\n?|\n)\Z")
 _shortcut: Final = re.compile(

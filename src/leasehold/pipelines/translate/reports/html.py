@@ -40,21 +40,16 @@ def _overview(identity: RunIdentity, histories: Sequence[ParagraphHistory]) -> s
     for name in ("tokens_in", "tokens_out"):
         if total := sum(getattr(tried, name) or 0 for history in histories for tried in history.tries):
             rows.append((name.replace("_", " "), f"{total:,}"))
-    links = " ".join(
-        f'<a href="#p{history.paragraph.index}">{history.paragraph.index}</a>'
-        for history in histories
-        if history.state != states.APPROVED
-    )
-    more = f"<p>Not approved: {links}</p>\n" if links else ""
-    return facts(rows) + more
+    weak = [history.paragraph.index for history in histories if history.state != states.APPROVED]
+    links = " ".join(f'<a href="#p{index}">{index}</a>' for index in weak)
+    return facts(rows) + (f"<p>Not approved: {links}</p>\n" if links else "")
 
 
 def _section(history: ParagraphHistory) -> str:
     index = history.paragraph.index
     candidate = chosen(history).candidate if history.tries else ""
-    head = (
-        f'<h2 id="p{index}">{index} <span class="{CLASSES.get(history.state, "")}">{escape(history.state)}</span></h2>'
-    )
+    state = f'<span class="{CLASSES.get(history.state, "")}">{escape(history.state)}</span>'
+    head = f'<h2 id="p{index}">{index} {state}</h2>'
     failure = f'<p class="bad">{escape(history.failure)}</p>' if history.failure else ""
     pair = f'<div class="pair"><div>{escape(history.paragraph.source)}</div><div>{escape(candidate)}</div></div>'
     return f"<section>{head}{failure}{pair}{''.join(_tried(tried) for tried in history.tries)}</section>\n"
@@ -72,13 +67,11 @@ def _tried(tried: Try) -> str:
 
 
 def _finding(candidate: str, finding: ReviewFinding) -> str:
-    severity = escape(finding.severity)
     quote = ""
     if finding.start is not None and finding.length is not None:
         quote = candidate[finding.start : finding.start + finding.length]
-    cells = (escape(finding.code), escape(finding.message), escape(quote))
-    inner = "".join(f"<td>{cell}</td>" for cell in cells)
-    return f'<tr><td class="{CLASSES.get(finding.severity, "")}">{severity}</td>{inner}</tr>'
+    inner = "".join(f"<td>{escape(text)}</td>" for text in (finding.code, finding.message, quote))
+    return f'<tr><td class="{CLASSES.get(finding.severity, "")}">{escape(finding.severity)}</td>{inner}</tr>'
 
 
 def _highlighted(candidate: str, findings: Iterable[ReviewFinding]) -> str:

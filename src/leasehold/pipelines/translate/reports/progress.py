@@ -10,8 +10,6 @@ SHOWN = tuple(state for state in states.STATES if state != states.INGESTED)
 
 
 class TranslateRenderer:
-    """Renders a snapshot."""
-
     def __init__(self) -> None:
         columns = (TextColumn("{task.description:>16}"), BarColumn(), MofNCompleteColumn())
         self._total = Progress(*columns, TimeRemainingColumn())

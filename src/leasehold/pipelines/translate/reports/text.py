@@ -20,7 +20,6 @@ REASON_WIDTH: Final = 300
 
 
 def result_lines(result: Result) -> Iterator[str]:
-    """Yield the summary at the end of a run."""
     planned = result.planned
     changes = [(planned.new, "new"), (planned.revived, "retried"), (planned.cancelled, "cancelled")]
     changed = "".join(f", {count:,} {name}" for count, name in changes if count)
@@ -35,8 +34,7 @@ def status_lines(folder: Path, histories: Sequence[ParagraphHistory]) -> Iterato
     yield from _group("failed", [(history, history.failure) for history in histories if history.failure])
     rejected = [history for history in histories if history.state == states.REJECTED and history.tries]
     yield from _group("rejected", [(history, notes_of(history.tries[-1])) for history in rejected])
-    waiting = [history for history in histories if history.state == states.REWORK_REQUIRED and not history.under_way]
-    undecided = [history for history in waiting if history.tries]
+    undecided = [history for history in histories if history.is_waiting]
     yield from _group("wait for a person", [(history, notes_of(history.tries[-1])) for history in undecided])
     if undecided:
         yield f"Decide with: leasehold translate approve {folder} {undecided[0].paragraph.index}   (or: reject)"

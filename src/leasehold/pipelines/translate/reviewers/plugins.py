@@ -87,8 +87,9 @@ def faults_of(review: object, subject: Subject, name: str) -> list[str]:
     """Return what is wrong with a review, nothing if it may count."""
     if not isinstance(review, Review):
         return [f"it answered {type(review).__name__}, not a Review"]
-    scores, findings = review.scores, review.findings
-    if not _is_a(scores, Mapping) or not _is_a(findings, tuple):
+    claimed: tuple[Any, Any] = (review.scores, review.findings)
+    scores, findings = claimed
+    if not isinstance(scores, Mapping) or not isinstance(findings, tuple):
         return ["its scores are a mapping and its findings a tuple"]
     faults = [] if review.reviewer == name else [f"it signs as {quoted(str(review.reviewer))}, not as '{name}'"]
     faults += [f"score {key!r} = {value!r} is not known" for key, value in scores.items() if key not in SCORES]
@@ -98,10 +99,6 @@ def faults_of(review: object, subject: Subject, name: str) -> list[str]:
     for finding in findings:
         faults += _finding_faults(finding, len(subject.candidate))
     return faults
-
-
-def _is_a(value: object, kind: type) -> bool:
-    return isinstance(value, kind)
 
 
 def _is_no_score(value: object) -> bool:

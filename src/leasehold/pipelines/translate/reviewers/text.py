@@ -150,16 +150,12 @@ def blanked(text: str, spans: Iterable[TextSpan]) -> str:
     return "".join(parts) + text[start:]
 
 
-def flagged_words(subject: Subject) -> tuple[TextSpan, ...]:
+@functools.lru_cache(_TEXTS_KEPT)
+def flagged_words(source: str, candidate: str) -> tuple[TextSpan, ...]:
     """Return where the candidate has words with Apertium's flags, the flag included.
 
     A flag and emphasis look alike, so one counts where the source has this word without this sign before it.
     """
-    return _flagged_words(subject.source, subject.candidate)
-
-
-@functools.lru_cache(_TEXTS_KEPT)
-def _flagged_words(source: str, candidate: str) -> tuple[TextSpan, ...]:
     in_source = Counter(found.group() for found in _flagged.finditer(source))
     known = {word.key for word in words_of(source)}
     spans = []
@@ -173,7 +169,8 @@ def _flagged_words(source: str, candidate: str) -> tuple[TextSpan, ...]:
 
 def without_flags(subject: Subject) -> str:
     """Return the candidate with a blank for each flag of a word; the words stay where they are."""
-    return blanked(subject.candidate, (TextSpan(start, start + 1) for start, _ in flagged_words(subject)))
+    flagged = flagged_words(subject.source, subject.candidate)
+    return blanked(subject.candidate, (TextSpan(start, start + 1) for start, _ in flagged))
 
 
 def prose_of(subject: Subject) -> tuple[str, str]:

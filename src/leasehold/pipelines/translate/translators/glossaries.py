@@ -69,11 +69,10 @@ def _of_lines(path: Path, text: str) -> dict[str, str]:
 
 
 def _checked(path: Path, pairs: Iterable[tuple[int, tuple[object, object]]]) -> Iterable[tuple[str, str]]:
-    for number, (term, translation) in pairs:
-        for text in (term, translation):
+    for number, pair in pairs:
+        for text in pair:
             if not isinstance(text, str) or not 1 <= len(text.strip()) <= TERM_LENGTH_MAX or _odd.search(text):
                 message = f"{str(text)[:80]!r} is no text of 1 to {TERM_LENGTH_MAX} characters"
                 raise GlossaryInvalid(f"{path}, term {number}: {message}.")
-        assert isinstance(term, str)
-        assert isinstance(translation, str)
+        term, translation = map(str, pair)
         yield term.strip(), translation.strip()

@@ -106,7 +106,6 @@ class ModelTranslator:
     def translate(self, request: TranslationRequest) -> Translation:
         """Ask once; an answer that is not as it must be is a `Transient` of class BAD_ANSWER."""
         check_request(request)
-        check_tags(request.source_language, request.target_language)
         answer = self._endpoint.ask(self._question(request))
         text = decoded(answer.text, _translated).translation
         if len(text) > _length_max(request.text):

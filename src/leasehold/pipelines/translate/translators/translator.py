@@ -86,6 +86,7 @@ def check_request(request: TranslationRequest) -> None:
         raise Permanent(message, error_class="GLOSSARY_TOO_LONG")
     if "\0" in request.text or any("\ud800" <= letter <= "\udfff" for letter in request.text):
         raise Permanent("The paragraph holds a NUL or half a character: mend its encoding.", error_class="TEXT_INVALID")
+    check_tags(request.source_language, request.target_language)
 
 
 def placeholder_differences(source: str, candidate: str) -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from leasehold.pipelines.translate.reviewers.checks.markup import review_markup
+from leasehold.pipelines.translate.reviewers.checks.kept import review_markup
 
 POEM = "You are old,\\\nFather William,\\\nthe young man cried."
 

@@ -20,7 +20,6 @@ _FAR: Final = 0.4
 
 
 def check_back(back: Callable[[str], str], subject: Subject) -> Checked:
-    """Compare the source with the candidate translated back."""
     if not words_of(subject.source) or not words_of(subject.candidate):
         return NOTHING
     score = _metric().sentence_score(back(without_flags(subject)), [subject.source]).score / 100

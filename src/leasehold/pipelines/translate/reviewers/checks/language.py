@@ -36,7 +36,6 @@ _LABELS: Final = {"nb": "no", "iw": "he", "in": "id"}
 
 
 def check_language(subject: Subject) -> Checked:
-    """Ask the model which language a candidate is in."""
     _, prose = prose_of(subject)
     # The words alone: the model takes punctuation and digits for hints.
     text = " ".join(prose[word.start : word.end] for word in words_of(prose)[:WORDS_READ_MAX])
@@ -44,7 +43,8 @@ def check_language(subject: Subject) -> Checked:
     target = _LABELS.get(target, target)
     if target not in KNOWN or sum(map(str.isalpha, text)) < LETTERS_MIN:
         return NOTHING
-    likely = _likely(text)
+    guesses = _detector().detect(text, model="lite", k=len(KNOWN))
+    likely = {guess["lang"]: max(0.0, guess["score"]) for guess in guesses}
     first = min(likely, key=lambda language: (-likely[language], language), default="")
     if not first or likely[first] < _OPINION:
         return NOTHING
@@ -52,11 +52,6 @@ def check_language(subject: Subject) -> Checked:
     message = f"The candidate reads as '{first}' ({likely[first]:.2f}), not as '{target}'."
     findings = [ReviewFinding("wrong_language", Severity.CRITICAL, message)] if is_wrong else []
     return findings, {FLUENCY: likely.get(target, 0.0) / likely[first]}
-
-
-def _likely(text: str) -> dict[str, float]:
-    found = _detector().detect(text, model="lite", k=len(KNOWN))
-    return {each["lang"]: max(0.0, each["score"]) for each in found}
 
 
 @functools.cache

@@ -14,7 +14,6 @@ _WORTH_A_WORD: Final = 0.5
 
 
 def check_length(subject: Subject) -> Checked:
-    """Compare how long both texts are, in letters."""
     source, candidate = _letters(subject.source), _letters(subject.candidate)
     if not source:
         return [], {ADEQUACY: 1.0 if subject.source.split() == subject.candidate.split() else None}

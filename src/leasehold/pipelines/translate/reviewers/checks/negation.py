@@ -94,7 +94,6 @@ DENYING: Final = {
 
 
 def check_negation(subject: Subject) -> Checked:
-    """Look for sentences that have lost or gained a negation."""
     source = DENYING.get(language_of(subject.source_language))
     target = DENYING.get(language_of(subject.target_language))
     if source is None or target is None:

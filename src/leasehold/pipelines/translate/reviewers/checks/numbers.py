@@ -100,7 +100,6 @@ class Date(NamedTuple):
 
 
 def check_dates(subject: Subject) -> Checked:
-    """Compare the dates of both texts."""
     pairs, lost, added = _compared_dates(subject)
     if not pairs and not lost:
         return NOTHING
@@ -196,7 +195,7 @@ def numbers_of(text: str, language: str) -> Iterator[Number]:
     pattern = _spaced if language_of(language) in _COMMA_LANGUAGES else _token
     first, others = _conventions(language)
     for found in pattern.finditer(text):
-        figures = _ascii(found.group())
+        figures = "".join(str(unicodedata.decimal(sign, sign)) for sign in found.group())
         values = tuple(filter(None, (_value(figures, decimal) for decimal in first)))
         otherwise = tuple(filter(None, (_value(figures, decimal) for decimal in others)))
         if values and values[0] in _MORNING and _afternoon.match(text, found.end()):
@@ -210,12 +209,6 @@ def _conventions(language: str) -> tuple[str, str]:
     if tag in _POINT_REGIONS or language_of(tag) in _POINT_LANGUAGES:
         return ".", ","
     return (",", ".") if language_of(tag) in _COMMA_LANGUAGES else (".,", "")
-
-
-def _ascii(figures: str) -> str:
-    if figures.isascii():
-        return figures
-    return "".join(str(unicodedata.decimal(sign)) if sign.isdecimal() else sign for sign in figures)
 
 
 def _value(figures: str, decimal: str) -> str | None:

@@ -17,7 +17,6 @@ _A_KIND: Final = 0.5  # of style
 
 
 def check_punctuation(subject: Subject) -> Checked:
-    """Look for brackets and quotation marks that have lost their partner."""
     source, text = prose_of(subject)
     measured = [alone_in for alone_in in _KINDS if alone_in(source) is None]
     alone = [span for alone_in in measured if (span := alone_in(text)) is not None]

@@ -21,7 +21,6 @@ _WEIGHT: Final = 3.0  # one repetition disturbs as much as this many words delig
 
 
 def check_repeats(subject: Subject) -> Checked:
-    """Look for words that stand twice."""
     source, text = prose_of(subject)
     if not text.strip():
         return NOTHING

@@ -24,7 +24,6 @@ _ENDING_MAX: Final = 3
 
 
 def check_terms(subject: Subject) -> Checked:
-    """Count the terms of the glossary in both texts."""
     if not subject.glossary:
         return NOTHING
     source, candidate = (_Text(words_of(text)) for text in prose_of(subject))

@@ -29,13 +29,12 @@ _ALLOWED_IN_FAMILY: Final = 0.5
 
 
 def check_untranslated(subject: Subject) -> Checked:
-    """Look for words of the source that are still there."""
     languages = {language_of(subject.source_language), language_of(subject.target_language)}
     source, text = prose_of(subject)
     words = words_of(text)
     if len(languages) == 1 or not words:
         return NOTHING
-    flagged = flagged_words(subject)
+    flagged = flagged_words(subject.source, subject.candidate)
     is_family = languages <= _ROMANCE
     copied = _copied_words(source, text, words, {span.start + 1 for span in flagged})
     beyond = max(0.0, len(copied) - (_ALLOWED_IN_FAMILY if is_family else _ALLOWED) * len(words))

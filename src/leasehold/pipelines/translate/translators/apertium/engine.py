@@ -54,10 +54,11 @@ class Apertium:
     def translate(self, request: TranslationRequest) -> Translation:
         """Translate by the rules of the installed pair; nothing in it is at random."""
         check_request(request)
-        check_tags(request.source_language, request.target_language)
         mode = find_mode(request.source_language, request.target_language)
         terms = request.glossary if request.attempt > 1 else {}
-        parts = _sentences(request.text) if request.attempt > 1 else _paragraphs(request.text)
+        parts = _divided(request.text, _blank_line)  # across which no word may move
+        if request.attempt > 1:
+            parts = [sentence for part in parts for sentence in _divided(part, _sentence_end)]
         text = "".join(self._translated(mode, part, terms) for part in parts)
         if request.attempt > 1:
             text = with_opening_marks(text, request.target_language)
@@ -111,16 +112,8 @@ class Apertium:
             raise
 
 
-def _paragraphs(text: str) -> list[str]:
-    """Divide a text behind its blank lines, across which no word may move; joined, the pieces are the text."""
-    return _divided(text, _blank_line)
-
-
-def _sentences(text: str) -> list[str]:
-    return [sentence for paragraph in _paragraphs(text) for sentence in _divided(paragraph, _sentence_end)]
-
-
 def _divided(text: str, behind: re.Pattern[str]) -> list[str]:
+    """Divide a text; joined, the pieces are the text."""
     ends = [found.end() for found in behind.finditer(text)]
     return [text[start:end] for start, end in pairwise([0, *ends, len(text)]) if start < end]
 

@@ -46,7 +46,9 @@ class Mode:
 
 def installed_modes() -> list[Mode]:
     """Return every direction that is installed here, in order of name."""
-    found = (_mode(path) for folder in _folders() for path in sorted(folder.glob("modes/*.mode")))
+    own = os.environ.get("APERTIUM_DATADIR")
+    folders = [own] if own else FOLDERS
+    found = (_mode(path) for folder in folders for path in sorted(Path(folder).glob("modes/*.mode")))
     return [mode for mode in found if mode is not None]
 
 
@@ -67,11 +69,13 @@ def programs_of(mode: Mode) -> list[list[str]]:
     try:
         with mode.path.open(encoding="utf-8") as file:
             line = file.read(MODE_BYTES_MAX).strip()
-        words = _words(line)
+        words = shlex.shlex(line, posix=True, punctuation_chars="|")
+        words.whitespace_split = True
+        listed = list(words)
     except (OSError, ValueError) as error:
         raise Permanent(f"Apertium's {mode.path} cannot be read: {error}.", error_class="MODE_INVALID") from None
     programs: list[list[str]] = [[]]
-    for word in words:
+    for word in listed:
         if word == "|":
             programs.append([])
         elif word != "$2":  # asks for ambiguities
@@ -79,17 +83,6 @@ def programs_of(mode: Mode) -> list[list[str]]:
     if not all(programs) or _more_than_pipes.search(line):
         raise Permanent(f"Apertium's {mode.path} is more than programs and pipes.", error_class="MODE_INVALID")
     return [[program, "-z", *(word for word in rest if word != "-z")] for program, *rest in programs]
-
-
-def _words(line: str) -> list[str]:
-    reader = shlex.shlex(line, posix=True, punctuation_chars="|")
-    reader.whitespace_split = True
-    return list(reader)
-
-
-def _folders() -> list[Path]:
-    own = os.environ.get("APERTIUM_DATADIR")
-    return [Path(own)] if own else [Path(folder) for folder in FOLDERS]
 
 
 def _mode(path: Path) -> Mode | None:

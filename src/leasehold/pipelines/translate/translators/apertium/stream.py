@@ -25,6 +25,7 @@ _closing: Final = re.compile(r"[,.;:!?)\]»”’…]")
 _loose: Final = re.compile(r" +([,.;:!?])")
 _touching: Final = re.compile(r"[\w⟦⟧]")
 _word: Final = re.compile(r"[^\W\d_]+")
+# Written as the dictionaries have it: they know don't, and not don’t.
 _apostrophe: Final = re.compile(r"(?<=\w)’(?=\w)")
 
 
@@ -56,13 +57,13 @@ def encode(text: str, terms: Mapping[str, str]) -> Stream:
     pieces: list[str] = []
     end = 0
     for found in _kept(terms).finditer(text):
-        pieces += [_plain(text[end : found.start()]), f"[{len(blanks) + 1}]"]
+        pieces += [_apostrophe.sub("'", text[end : found.start()]), f"[{len(blanks) + 1}]"]
         end = found.end()
         before, behind = text[found.start() - 1 : found.start()], text[end : end + 1]
         is_word = bool(PLACEHOLDER.fullmatch(found[0])) and not _touching.search(before + behind)
         arrival = _arrival(found, terms)
         blanks.append(Blank(arrival, before == " ", behind == " ", is_word or arrival != found[0]))
-    return Stream("".join([*pieces, _plain(text[end:]), TAIL]), tuple(blanks))
+    return Stream("".join([*pieces, _apostrophe.sub("'", text[end:]), TAIL]), tuple(blanks))
 
 
 def decode(stream: Stream, output: str) -> str | None:
@@ -74,7 +75,9 @@ def decode(stream: Stream, output: str) -> str | None:
     numbers = [int(number) for number in gaps[1::2]]
     if sorted(numbers) != list(range(1, len(stream.blanks) + 1)):
         return None
-    return _joined(stream, gaps[::2], _in_order([stream.blanks[number - 1] for number in numbers], stream.blanks))
+    ordered = (blank for blank in stream.blanks if not blank.is_word)
+    came = (stream.blanks[number - 1] for number in numbers)
+    return _joined(stream, gaps[::2], [blank if blank.is_word else next(ordered) for blank in came])
 
 
 def pieces_of(stream: Stream) -> tuple[list[str], list[str]]:
@@ -93,16 +96,6 @@ def _arrival(found: re.Match[str], terms: Mapping[str, str]) -> str:
         return found[0]
     term = terms.get(found[0]) or next(to for source, to in terms.items() if source.lower() == found[0].lower())
     return term[:1].upper() + term[1:] if found[0][:1].isupper() else term
-
-
-def _plain(text: str) -> str:
-    """Write an apostrophe as the dictionaries have it: they know don't, and not don’t."""
-    return _apostrophe.sub("'", text)
-
-
-def _in_order(came: list[Blank], blanks: tuple[Blank, ...]) -> list[Blank]:
-    ordered = (blank for blank in blanks if not blank.is_word)
-    return [blank if blank.is_word else next(ordered) for blank in came]
 
 
 def _begun_as(source: str, body: str) -> str:

@@ -44,9 +44,6 @@ ADDRESS_LENGTH_MAX: Final = 2_048
 _key: Final = re.compile(r"[\x21-\x7e]{6,4096}\Z")
 _model: Final = re.compile(r"[A-Za-z0-9][\w./:+-]{0,199}\Z", re.ASCII)
 _fenced: Final = re.compile(r"\s*```(?:json)?\s*\n(.*)\n\s*```\s*\Z", re.DOTALL)
-CONNECT_SECONDS: Final = 10.0
-RESPONSE_SECONDS: Final = 300.0
-RESPONSE_BYTES_MAX: Final = 4_000_000
 REFUSAL_BYTES_MAX: Final = 20_000
 QUOTE_LENGTH_MAX: Final = 300
 REQUESTS_MAX: Final = 5
@@ -161,9 +158,9 @@ def _checked(base: str) -> str:
 class ExchangeLimits:
     """How long a connection and a whole response may take, and how long a response may be."""
 
-    connect_seconds: float = CONNECT_SECONDS
-    response_seconds: float = RESPONSE_SECONDS
-    response_bytes: int = RESPONSE_BYTES_MAX
+    connect_seconds: float = 10.0
+    response_seconds: float = 300.0
+    response_bytes: int = 4_000_000
 
 
 class ModelEndpoint(ABC):

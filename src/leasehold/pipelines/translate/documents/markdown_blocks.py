@@ -1,9 +1,12 @@
-"""How Markdown is read (CommonMark with tables, strikethrough and footnotes), and where its texts stand.
+"""The blocks of Markdown: how they are read, where their texts stand, and how a translation is fitted into them.
 
-markdown-it knows the rules; footnotes are a block rule of our own, since a footnote's text would otherwise be taken
-for code, or for the target of a link. Front matter is cut off before, as it is not Markdown. markdown-it gives the
-lines of a block and its text without the `>`, indents and bars around it. As a line of that text is the end of the line
-in the file, its columns follow. Table cells are cut the way markdown-it cuts them.
+markdown-it knows the rules (CommonMark with tables and strikethrough); footnotes are a block rule of our own, since a
+footnote's text would otherwise be taken for code, or for the target of a link. Front matter is cut off before.
+markdown-it gives the lines of a block and its text without the `>`, indents and bars around it. As a line of that text
+is the end of the line in the file, its columns follow. Table cells are cut the way markdown-it cuts them.
+
+A translation stays the text of its own paragraph, whatever it holds: a backslash before the character that would begin
+a heading, list, table or code marks it as literal.
 """
 
 from __future__ import annotations
@@ -11,16 +14,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from itertools import accumulate, groupby, pairwise
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 from markdown_it import MarkdownIt
 from markdown_it.common.utils import MD_TRIM_CHARS
 from markdown_it.rules_block import StateBlock, table
+from markdown_it.rules_block.html_block import HTML_SEQUENCES
 from markdown_it.token import Token
 
-from leasehold.pipelines.translate.documents.document import NESTING_MAX, lines_of
-from leasehold.pipelines.translate.documents.markdown_escaping import MarkdownBlock, begins_block
+from leasehold.pipelines.translate.documents.document import NESTING_MAX, lines_of, one_line
 
 FOOTNOTE_INDENT: Final = 4
 ROW_BEGINS: Final = "row_begins"
@@ -28,6 +32,31 @@ WHITE: Final = MD_TRIM_CHARS
 _footnote: Final = re.compile(r"\[\^[^\]\s\[]+\]:")
 _bar: Final = re.compile(r"(?<!\\)\|")
 _closing: Final = re.compile(r"[ \t]+#+\Z")
+# A backslash before a line's end is a hard break unless it is itself escaped.
+_hard_break: Final = re.compile(r"(?P<break> {2,}|(?<!\\)(?:\\\\)*\\)\n")
+# What begins a block if it begins a line, up to where the backslash goes.
+_beginnings: Final = (
+    re.compile(r"(?=#{1,6}(?:[ \t]|\Z))"),
+    re.compile(r"(?=>)"),
+    re.compile(r"(?=[-+*](?:[ \t]|\Z))"),
+    re.compile(r"[0-9]{1,9}(?=[.)](?:[ \t]|\Z))"),
+    re.compile(r"(?=([-_*])[ \t]*(?:\1[ \t]*){2,}\Z)"),
+    re.compile(r"(?=(?:-+|=+)[ \t]*\Z)"),
+    re.compile(r"(?=[-:|][-:|\s]*\Z)"),
+    re.compile(r"(?=`{3,}[^`]*\Z|~{3,})"),
+)
+_definition: Final = re.compile(r"\[(?:[^\[\]\\]|\\[\s\S])*\](?=:)")
+_last_hashes: Final = re.compile(r"(?:(?<=[ \t])|\A)#+\Z")
+_pipe: Final = re.compile(r"(?<!\\)\|")
+
+
+class MarkdownBlock(StrEnum):
+    """The kind of block around a text, which decides what has to be escaped in it."""
+
+    PARAGRAPH = "paragraph"
+    HEADING = "heading"
+    UNDERLINED = "underlined"
+    CELL = "cell"
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,3 +218,64 @@ def _footnote_tokens(state: StateBlock, start: int, end: int, found: re.Match[st
     state.bMarks[start], state.tShift[start], state.sCount[start], state.parentType = before
     opened.map = [start, state.line]
     state.push("footnote_close", "aside", -1)
+
+
+def fitted(text: str, block: MarkdownBlock, between: str | None, *, after_definition: bool) -> str:
+    """Fit a translation into its block. `between` divides the lines of a paragraph; None if it has only one."""
+    match block:
+        case MarkdownBlock.PARAGRAPH:
+            return _paragraph(text, between, after_definition=after_definition)
+        case MarkdownBlock.UNDERLINED:  # a bar above the line that makes it a heading would make it a table
+            return _paragraph(text, between, after_definition=True).replace("|", "&#124;")
+        case MarkdownBlock.HEADING:  # a last # would be taken for a closing one
+            return _last_hashes.sub(lambda found: f"\\{found.group()}", _one(text))
+        case MarkdownBlock.CELL:
+            safe = _escaped(_pipe.sub(r"\\|", _one(text)))
+            return f"{safe} " if safe.endswith("\\") else safe
+    assert_never(block)
+
+
+def _paragraph(text: str, between: str | None, *, after_definition: bool) -> str:
+    lines = [_escaped(line) for line in _lines(text, is_one=between is None)]
+    whole = _undefined((between or "").join(lines))
+    # The line above may end a link's definition, and this would be read as its title.
+    return f"\\{whole}" if after_definition and whole.startswith(('"', "'", "(")) else whole
+
+
+def broken_text(text: str) -> str:
+    """Return a translation with the hard breaks that it will have in a paragraph: no two next to each other."""
+    return "\n".join(_lines(text, is_one=False))
+
+
+def begins_block(line: str) -> bool:
+    """Return whether a line would begin a block if it stood by itself."""
+    return _escaped(line) != line
+
+
+def _lines(text: str, *, is_one: bool) -> list[str]:
+    """Divide a text at its hard breaks, each of which stays at the end of its line. Empty lines go."""
+    parts = _hard_break.split(text.strip())
+    lines = [(_one(part), ending) for part, ending in zip(parts[::2], [*parts[1::2], ""], strict=True)]
+    filled = [(line, ending) for line, ending in lines if line] or [("", "")]
+    if is_one:
+        return [" ".join(line for line, _ in filled)]
+    return [*(line + ending for line, ending in filled[:-1]), filled[-1][0]]
+
+
+def _one(text: str) -> str:
+    return one_line(text).replace("\0", "\ufffd")
+
+
+def _escaped(line: str) -> str:
+    for beginning in _beginnings:
+        if found := beginning.match(line):
+            return f"{line[: found.end()]}\\{line[found.end() :]}"
+    if any(sequence.search(line) for sequence, _, _ in HTML_SEQUENCES):
+        return f"\\{line}"
+    return _undefined(line)
+
+
+def _undefined(text: str) -> str:
+    """Keep `[label]: …` from being taken for the definition of a link or a footnote."""
+    label = _definition.match(text)
+    return f"{text[: label.end()]}\\{text[label.end() :]}" if label else text
