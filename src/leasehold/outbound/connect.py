@@ -14,8 +14,6 @@ from leasehold.outbound.errors import NotConnected
 
 
 class Deadline:
-    """A moment after which an exchange is cut off."""
-
     def __init__(self, seconds: float) -> None:
         self._ends = clock.uptime() + clock.microseconds(seconds)
         self._has_cut = False

@@ -34,16 +34,12 @@ class ExchangePolicy:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is sent to a target."""
-
     method: str
     headers: Mapping[str, str]
     body: bytes | None = None
 
 
 class BodyEnd(Enum):
-    """How the reading of a body ended."""
-
     COMPLETE = auto()
     TOO_LONG = auto()
     BROKEN_OFF = auto()

@@ -5,7 +5,7 @@ import json
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -51,11 +51,9 @@ class Settings:
 
     @property
     def database(self) -> str:
-        """The engine's database: the one that was named, or the one in the folder."""
         return self.url or local_database(self.root, DATABASE)
 
     def environment(self) -> dict[str, str]:
-        """The environment variables that give a worker process these settings."""
         options: dict[str, Any] = {"timeout": self.timeout, "bytes_max": self.bytes_max, "headers": dict(self.headers)}
         return {
             "LEASEHOLD_URL": self.database,
@@ -92,7 +90,8 @@ class Collection:
                 self.content_store.make()
                 given = self.settings
                 client = Client(Options(given.timeout, given.bytes_max, given.headers))
-                backend = self._index_backend()
+                url, file = given.database, given.root / HOME / "index.db"
+                backend = SqliteIndex(file) if url.startswith("sqlite:") else PostgresIndex(url)
                 check_folder(backend, self.content_store)
                 index = Index(backend)
                 publisher = Publisher(self.content_store, index)
@@ -100,12 +99,6 @@ class Collection:
                     self.content_store, client, index, boot_id(), publisher, ThreadPool(THREADS_MAX), ShutdownGuard()
                 )
             return self._tools
-
-    def _index_backend(self) -> IndexBackend:
-        url = self.settings.database
-        if url.startswith("sqlite:"):
-            return SqliteIndex(self.settings.root / HOME / "index.db")
-        return PostgresIndex(url)
 
     async def _fetch(
         self,
@@ -167,7 +160,6 @@ def check_folder(backend: IndexBackend, content_store: ContentStore) -> None:
 
 
 def declare(app: Leasehold, handler: Callable[..., Any]) -> Any:
-    """Make the kind known to an app, with its states and terms."""
     machine = app.machine("artifact", dict(states.ARROWS), initial=states.PLANNED, failed=states.FAILED)
     return app.job(name=KIND, queue=QUEUE, retry=RETRY, lease=LEASE_SECONDS, machine=machine)(handler)
 
@@ -186,13 +178,11 @@ class CollectionMissing(Misuse, code="COLLECTION_MISSING"):
     """There is no collection in this folder."""
 
 
-@contextmanager
-def open_existing(folder: Path, url: str = "") -> Iterator[Collection]:
+def open_existing(folder: Path, url: str = "") -> AbstractContextManager[Collection]:
     """Open a collection; raise if there is none in this folder."""
     if not (folder / HOME).is_dir():
         raise CollectionMissing(f"Make one with: leasehold download MANIFEST --out {folder}")
-    with _open(Settings(folder, url)) as collection:
-        yield collection
+    return _open(Settings(folder, url))
 
 
 @contextmanager

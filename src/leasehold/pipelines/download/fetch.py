@@ -201,7 +201,10 @@ async def stream(
         sha256 = await writer.copy_body()
         streamed = _streamed(body.head, sha256, writer.size, writer.size - body.start)
         if body.head.length is None and _is_short(streamed, body.head, head):  # by a HEAD that may be of long ago
-            _check_end(streamed, body.head, await client.head(url))
+            now = await client.head(url)
+            if _is_short(streamed, body.head, now):  # it ended with its connection, and was not whole
+                message = f"{streamed.url} ended after {streamed.size:,} of {now.length:,} bytes"
+                raise Transient(message, error_class="NETWORK_RESET")
         return streamed
     finally:
         body.close()
@@ -270,13 +273,6 @@ def _is_short(streamed: Streamed, found: Head, wanted: Head) -> bool:
 
 def _differ(found: object, wanted: object) -> bool:
     return None not in (found, wanted) and found != wanted
-
-
-def _check_end(streamed: Streamed, found: Head, wanted: Head) -> None:
-    """See that a body that ended with its connection was whole, by the length that HEAD states."""
-    if _is_short(streamed, found, wanted):
-        message = f"{streamed.url} ended after {streamed.size:,} of {wanted.length:,} bytes"
-        raise Transient(message, error_class="NETWORK_RESET")
 
 
 def _streamed(head: Head, sha256: str, size: int, fetched: int) -> Streamed:

@@ -44,7 +44,9 @@ def reconcile_jobs(conn: object, staging_root: Path | str, max_age_s: float = 3_
     which there is none fails as `final_missing`, unless it is in the index already.
     """
     with engine(conn) as found:
-        return ReconcileCounts(_remove_stale(found, Path(staging_root), max_age_s), _mend(found))
+        deleted = _remove_stale(found, Path(staging_root), max_age_s)
+        finals = _finalized(found)
+        return ReconcileCounts(deleted, sum(_mend(found, one, finals) for one in finals if not one.path.exists()))
 
 
 def cleanup_stale_leases(conn: object) -> int:
@@ -81,23 +83,21 @@ def _is_older(part: Path, age: float) -> bool:
         return False
 
 
-def _mend(found: Engine) -> int:
+def _finalized(found: Engine) -> list[Finalized]:
+    """Return the jobs whose FINALIZE recorded a path, each with the latest one."""
+    latest: dict[int, Finalized] = {}
     with found.app.transaction(found.connection):
-        finals = [final for row in found.ask("finalized") if (final := _final(*row)) is not None]
-    latest = {final.job_id: final for final in finals}
-    return sum(_mend_one(found, final, list(latest.values())) for final in latest.values() if not final.path.exists())
+        rows = found.ask("finalized")
+    for job_id, state, result in rows:
+        recorded: Any = json.loads(result)
+        path = (recorded.get("final_path") or recorded.get("path")) if isinstance(recorded, dict) else None
+        if isinstance(path, str) and path:
+            sha256 = recorded.get("sha256")
+            latest[job_id] = Finalized(job_id, state, Path(path), sha256 if isinstance(sha256, str) else None)
+    return list(latest.values())
 
 
-def _final(job_id: int, state: str, result: str) -> Finalized | None:
-    recorded: Any = json.loads(result)
-    path = (recorded.get("final_path") or recorded.get("path")) if isinstance(recorded, dict) else None
-    if not isinstance(path, str) or not path:
-        return None
-    sha256 = recorded.get("sha256")
-    return Finalized(job_id, state, Path(path), sha256 if isinstance(sha256, str) else None)
-
-
-def _mend_one(found: Engine, final: Finalized, others: list[Finalized]) -> bool:
+def _mend(found: Engine, final: Finalized, others: list[Finalized]) -> bool:
     for copy in _copies(final, others):
         final.path.parent.mkdir(parents=True, exist_ok=True)
         unfinished = final.path.with_name(f"{final.path.name}.{os.getpid()}.healing")
@@ -120,7 +120,6 @@ def _mend_one(found: Engine, final: Finalized, others: list[Finalized]) -> bool:
 
 
 def _copies(final: Finalized, others: list[Finalized]) -> Iterator[Path]:
-    """Return files of other jobs that have the content this one had."""
     for other in others:
         is_other = other.job_id != final.job_id and other.sha256 == final.sha256 and final.sha256 is not None
         if is_other and other.path.is_file() and hash_of(other.path)[0] == final.sha256:

@@ -22,8 +22,6 @@ UNAVAILABLE_SECONDS: Final = 60  # workers wait for their database as well
 
 
 class RunState(Protocol):
-    """A run at one moment."""
-
     @property
     def is_over(self) -> bool:
         """Whether nothing is left to do."""

@@ -9,7 +9,7 @@ from contextlib import closing
 import pytest
 
 from leasehold.pipelines.download import read_manifest
-from leasehold.pipelines.download.files.anonymous_file import AnonymousFile, supports_anonymous_files
+from leasehold.pipelines.download.files.content_store import AnonymousFile, supports_anonymous_files
 from leasehold.pipelines.download.files.part import RESUMABLE_BYTES
 from leasehold.pipelines.download.repair.retry import retry
 from leasehold.testing import crash_at

@@ -13,20 +13,71 @@ import os
 import re
 import secrets
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Final
 
-from leasehold.pipelines.download.files.anonymous_file import AnonymousFile, supports_anonymous_files
-from leasehold.pipelines.download.files.part import BLOCK_BYTES, READ_ONLY, LockedPart
+from leasehold.pipelines.download.files.part import READ_ONLY, LockedPart
 from leasehold.pipelines.shell.locate import HOME
 
 IDENTITY: Final = "identity"
 NAME_BYTES_MAX: Final = 200
+_unsafe: Final = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|\ud800-\udfff]+')
+
+
+class AnonymousFile:
+    """A small content that came in one piece, and the file that it is written to, which has no name before it is whole.
+
+    Nobody else can get at such a file, so it needs no lock; and a crash leaves nothing of it.
+    """
+
+    def __init__(self, content: bytes, folder: Path) -> None:
+        self._view = memoryview(content)
+        self._folder = folder
+        self._descriptor = -1
+        self._trouble: OSError | None = None
+        self.size = len(content)
+
+    def start_writeback(self) -> None:
+        """Write it, and have it on its way to the disk."""
+        try:
+            self._descriptor = os.open(self._folder, os.O_TMPFILE | os.O_WRONLY, READ_ONLY)
+            os.fchmod(self._descriptor, READ_ONLY)  # regardless of the umask
+            while self._view:
+                self._view = self._view[os.write(self._descriptor, self._view) :]
+            os.posix_fadvise(self._descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+        except OSError as error:
+            self._trouble = error
+
+    def fsync(self) -> OSError | None:
+        if self._trouble is None:
+            try:
+                os.fsync(self._descriptor)
+            except OSError as error:
+                self._trouble = error
+        return self._trouble
+
+    def link(self, target: str) -> None:
+        # Only with a folder's descriptor does Python follow the link, which leads to the file itself.
+        os.link(f"/proc/self/fd/{self._descriptor}", target, src_dir_fd=self._descriptor, follow_symlinks=True)
+
+    def replace(self, target: str) -> None:
+        passing = f"{self._folder}/{secrets.token_hex(32)}.part"  # named as one of no job: it is taken away when old
+        self.link(passing)
+        os.replace(passing, target)  # noqa: PTH105
+
+    def finish(self) -> None:
+        """It has had no other name."""
+
+    def close(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
 Publishable = LockedPart | AnonymousFile
 PublishResult = bool | Exception  # whether the content was not there before
-_unsafe: Final = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|\ud800-\udfff]+')
 
 
 class ContentStore:
@@ -168,14 +219,10 @@ def clean_name(text: str, otherwise: str) -> str:
     return name or otherwise
 
 
-def hash_of(path: Path, upto: int | None = None) -> tuple[str, int]:
-    """Return the sha256 of a file's bytes, or of the first so many, and how many they were."""
-    digest, size = hashlib.sha256(), 0
+def hash_of(path: Path) -> tuple[str, int]:
+    """Return the sha256 of a file's bytes, and how many they are."""
     with path.open("rb", buffering=0) as file:
-        while block := file.read(BLOCK_BYTES if upto is None else min(BLOCK_BYTES, upto - size)):
-            digest.update(block)
-            size += len(block)
-    return digest.hexdigest(), size
+        return hashlib.file_digest(file, "sha256").hexdigest(), file.tell()
 
 
 def sync(path: str) -> None:
@@ -185,3 +232,16 @@ def sync(path: str) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def supports_anonymous_files(folder: Path) -> bool:
+    if not hasattr(os, "O_TMPFILE"):
+        return False
+    name = folder / f"{secrets.token_hex(32)}.part"
+    with closing(AnonymousFile(b"", folder)) as trial, suppress(OSError):
+        trial.start_writeback()
+        if trial.fsync() is None:
+            trial.link(str(name))
+            name.unlink()
+            return True
+    return False

@@ -37,8 +37,6 @@ class Sidecar:
 
 
 class Part:
-    """A part and its sidecar."""
-
     def __init__(self, place: str | Path, boot: str) -> None:
         self._place = place  # of most files nothing but this is ever needed
         self._boot = boot
@@ -56,7 +54,6 @@ class Part:
         return os.path.exists(self._place)  # noqa: PTH110
 
     def resumable_bytes(self, head: Head) -> int:
-        """Return how many bytes of the file that a head describes can be resumed from."""
         sidecar, size = self.read(head)
         same = sidecar is not None and (sidecar.validator, sidecar.length) == (head.validator, head.length)
         return size if same else 0

@@ -1,14 +1,12 @@
 """FINALIZE for many files at once: each is linked under its hash and named, and the disk is synced for all of them."""
 
-import asyncio
 from dataclasses import dataclass
 from typing import Final
 
 from msgspec import Struct
 
 from leasehold.batching import Batcher, UncancellableFuture
-from leasehold.pipelines.download.files.anonymous_file import AnonymousFile
-from leasehold.pipelines.download.files.content_store import ContentStore, PublishResult
+from leasehold.pipelines.download.files.content_store import AnonymousFile, ContentStore, PublishResult
 from leasehold.pipelines.download.files.part import LockedPart, Part
 from leasehold.pipelines.download.index.index import Index
 from leasehold.pipelines.download.manifest import Artifact
@@ -40,18 +38,13 @@ class Published(Struct, frozen=True, omit_defaults=True):
 
 
 class Publisher:
-    """Publishes files in batches."""
-
     def __init__(self, content_store: ContentStore, index: Index) -> None:
         self._content_store = content_store
         self._index = index
-        self._batcher: Batcher[Ready, Published] = Batcher(
-            "leasehold-publisher", self._publish, GROUP_MAX, UncancellableFuture
-        )
-
-    def publish(self, ready: Ready) -> asyncio.Future[Published]:
-        """Publish a file. Nobody who waits is cancelled before that is done: the part is in use."""
-        return self._batcher.submit(ready)
+        # Nobody who waits is cancelled before a file is published: the part is in use.
+        batcher = Batcher("leasehold-publisher", self._publish, GROUP_MAX, UncancellableFuture)
+        self.publish = batcher.submit
+        self.close = batcher.close
 
     def _publish(self, batch: list[Ready]) -> list[Published | Exception]:
         staging = self._content_store.staging
@@ -59,10 +52,8 @@ class Publisher:
         try:
             pairs = [(source, ready.sha256) for source, ready in zip(sources, batch, strict=True) if source is not None]
             results = iter(self._content_store.publish_all(pairs))
-            return [
-                self._name(ready, None if source is None else next(results))
-                for source, ready in zip(sources, batch, strict=True)
-            ]
+            both = zip(sources, batch, strict=True)
+            return [self._name(ready, None if source is None else next(results)) for source, ready in both]
         finally:
             for source in sources:
                 if isinstance(source, AnonymousFile):
@@ -87,6 +78,3 @@ class Publisher:
             return Published(is_new=is_new, name=name)
         except Exception as error:  # noqa: BLE001 — it is this file's alone
             return error
-
-    def close(self) -> None:
-        self._batcher.close()

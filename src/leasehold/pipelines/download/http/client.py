@@ -103,8 +103,6 @@ class Body:
 
 
 class Client:
-    """Sends requests to servers, many at once."""
-
     def __init__(self, options: Options) -> None:
         self.options = options
         self._pool = HttpConnectionPool(options.timeout)

@@ -24,8 +24,6 @@ class ConnectionClosed(ConnectionResetError):
 
 
 class Phase(Enum):
-    """How far an exchange is."""
-
     IDLE = auto()
     AWAITING_HEAD = auto()
     HEAD_RECEIVED = auto()  # and nobody has asked for the body yet

@@ -61,7 +61,6 @@ class ResponseReader:
 
     @property
     def ends_by_closing(self) -> bool:
-        """Whether the body ends where the connection does."""
         return self._sink is not None and self.head is not None and not self.head.is_chunked and self._left is None
 
     @property

@@ -111,12 +111,9 @@ def _path(path: str) -> str:
 
 def _escaped(text: str, safe: frozenset[int]) -> str:
     """Escape what must be, unescape what need not be, and write escapes in capitals."""
-    return _escape.sub(lambda found: _octet(found, safe), text.encode("utf-8", "surrogatepass")).decode("ascii")
 
+    def escaped(found: re.Match[bytes]) -> bytes:
+        octet = found[2][0] if found[1] is None else int(found[1], 16)
+        return bytes([octet]) if octet in (safe if found[1] is None else UNRESERVED) else b"%%%02X" % octet
 
-def _octet(found: re.Match[bytes], safe: frozenset[int]) -> bytes:
-    if found[1] is None:
-        octet = found[2][0]
-        return found[2] if octet in safe else b"%%%02X" % octet
-    octet = int(found[1], 16)
-    return bytes([octet]) if octet in UNRESERVED else b"%%%02X" % octet
+    return _escape.sub(escaped, text.encode("utf-8", "surrogatepass")).decode("ascii")

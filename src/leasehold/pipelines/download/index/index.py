@@ -65,8 +65,6 @@ COLUMNS: Final = tuple(field.name for field in fields(Row))
 
 
 class Index:
-    """What is on disk."""
-
     def __init__(self, backend: IndexBackend) -> None:
         self._backend = backend
         self._batcher: Batcher[Row, str] = Batcher("leasehold-index", self._write, GROUP_MAX)

@@ -70,6 +70,5 @@ class ThreadPool:
             answer_all([(promise, answer)])
 
     def close(self) -> None:
-        """Have the threads end after what they do now."""
         for _ in range(self._threads):
             self._calls.put(None)

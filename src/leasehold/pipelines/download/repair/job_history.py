@@ -82,14 +82,9 @@ def operations_of(collection: Collection, job: Job) -> list[Operation]:
         collection.app.journal.export(job.id, record)
     except JobUnknown:
         return []
-    lines = (json.loads(line) for line in record.getvalue().splitlines())
-    return [
-        Operation(
-            line["kind"],
-            line["intended_at"] / 1e6,
-            is_open=line.get("recorded_at") is None and "failure" not in line,
-            result=line.get("result"),
-        )
-        for line in lines
-        if line["line"] == "effect"
-    ]
+    lines = [line for line in map(json.loads, record.getvalue().splitlines()) if line["line"] == "effect"]
+    return [Operation(line["kind"], line["intended_at"] / 1e6, _is_open(line), line.get("result")) for line in lines]
+
+
+def _is_open(line: dict[str, Any]) -> bool:
+    return line.get("recorded_at") is None and "failure" not in line

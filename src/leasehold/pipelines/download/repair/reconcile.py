@@ -9,9 +9,12 @@ younger than a minute: a worker may be between two steps. Any number may run at 
     operations  in flight for long and under no lease are marked as abandoned; the next attempt does them again
 """
 
+import os
+import shutil
+import threading
 import time
 from collections import defaultdict
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -20,13 +23,12 @@ from typing import Any, Final
 from leasehold import Job, Transient
 from leasehold.pipelines.download import states
 from leasehold.pipelines.download.collection import Collection
-from leasehold.pipelines.download.files.content_store import hash_of
-from leasehold.pipelines.download.files.part import LockedPart
+from leasehold.pipelines.download.files.content_store import ContentStore, hash_of
+from leasehold.pipelines.download.files.part import LockedPart, digest_of
 from leasehold.pipelines.download.http.urls import name_of
 from leasehold.pipelines.download.index.index import Row
 from leasehold.pipelines.download.manifest import Artifact
 from leasehold.pipelines.download.repair.job_history import artifact_key, begun_jobs, newest_jobs, operations_of
-from leasehold.pipelines.download.repair.restore import is_in_place, relink, restore
 from leasehold.pipelines.download.repair.verify import hash_in, unindexed
 from leasehold.pipelines.download.status import FINAL_MISSING
 
@@ -109,23 +111,23 @@ class _Round:
         hashes = set()
         for row in self._index.rows():
             hashes.add(row.sha256)
-            if not is_in_place(self._content_store, row) and (action := self._repair(row)):
+            if not _is_in_place(self._content_store, row) and (action := self._repair(row)):
                 self._done[action].append(row.path)
         return hashes
 
     def _repair(self, row: Row) -> str | None:
         was_here = self._content_store.has(row.sha256)
-        if not was_here and not restore(self._content_store, row):
+        if not was_here and not _restore(self._content_store, row):
             lost = row.reason is None and self._index.mark_missing(row, states.FAILED, FINAL_MISSING)
             return FINAL_MISSING if lost else None
         if row.reason is None:
-            relinked = relink(self._content_store, row)
+            relinked = _relink(self._content_store, row)
             return "healed" if not was_here else "linked" if relinked else None
         # A person has put it back, or another artifact has brought the same content.
         is_right = hash_of(self._content_store.object(row.sha256))[0] == row.sha256
         if not is_right or not self._index.mark_present(row, states.INDEXED):
             return None
-        relink(self._content_store, row)
+        _relink(self._content_store, row)
         return "healed"
 
     def _remove_parts(self, age: float) -> None:
@@ -187,7 +189,6 @@ class _Round:
         return found
 
     def _streamed(self, job: Job) -> list[dict[str, Any]]:
-        """Return what was recorded about the bytes that a job has streamed."""
         done = operations_of(self._collection, job)
         return [one.result for one in done if one.kind == "STREAM" and isinstance(one.result, dict)]
 
@@ -202,7 +203,6 @@ class _Round:
         return "adopted" if any(adopted) else None
 
     def _row(self, job: Job, sha256: str, size: int) -> Row:
-        """Put together the row that a job would have written."""
         wanted = Artifact(**job.payload)
         name = wanted.filename or name_of(wanted.url)
         path = (job.output or {}).get("path") or self._content_store.name(wanted.work_id, name, wanted.key, sha256)
@@ -210,3 +210,66 @@ class _Round:
         at = (job.finished_at or job.created_at).timestamp()
         found = {"media_type": media_type, "size": size, "sha256": sha256, "state": states.INDEXED, "fetched_at": at}
         return Row.of(wanted, path, **found)
+
+
+def _is_in_place(content_store: ContentStore, row: Row) -> bool:
+    """Whether the name of a row leads to its content and that is there: so it is with nearly all of them."""
+    link = f"{content_store.root}/{row.path}"
+    try:
+        aim = os.readlink(link)  # noqa: PTH115 — asked for every file at every start
+        is_right = row.reason is None and aim.endswith(f"sha256/{row.sha256[:2]}/{row.sha256[2:]}")
+        return is_right and os.path.exists(link)  # noqa: PTH110
+    except OSError:
+        return False
+
+
+def _restore(content_store: ContentStore, row: Row) -> bool:
+    """Restore the content of a row from a copy, where its name should be or among the parts; return whether it is.
+
+    The copy is copied, hashed and only then published: a process that still writes to it cannot change the content.
+    """
+    named = content_store.root / row.path
+    copies = [named] if named.is_file() and not named.is_symlink() else []
+    copies += sorted(content_store.staging.glob("*.part"))
+    return any(_restore_from(path, content_store, row) for path in copies if _has_size(path, row.size))
+
+
+def _restore_from(path: Path, content_store: ContentStore, row: Row) -> bool:
+    unfinished = content_store.staging / f"{row.key}.{_own_suffix()}.copy"
+    try:
+        shutil.copyfile(path, unfinished)
+        with closing(LockedPart(unfinished, make=False)) as part_file:
+            if part_file.size != row.size or digest_of(part_file, row.size).hexdigest() != row.sha256:
+                return False
+            content_store.publish(part_file, row.sha256)
+            return True
+    except FileNotFoundError:
+        return False  # it was taken away meanwhile
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _relink(content_store: ContentStore, row: Row) -> bool:
+    """Make the name of a row lead to its content where it leads nowhere; return whether it was made."""
+    link = content_store.root / row.path
+    is_copy = not link.is_symlink() and _has_size(link, row.size) and hash_of(link)[0] == row.sha256
+    if link.exists() and not is_copy:
+        return False  # a name that leads to something is a person's to judge
+    link.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = link.with_name(f".{row.key}.{_own_suffix()}")
+    with suppress(FileExistsError):
+        unfinished.symlink_to(os.path.relpath(content_store.object(row.sha256), link.parent))
+    unfinished.replace(link)
+    return True
+
+
+def _own_suffix() -> str:
+    """Return what no other process or thread that does the same has in its names."""
+    return f"{os.getpid()}-{threading.get_ident()}"
+
+
+def _has_size(path: Path, size: int) -> bool:
+    try:
+        return path.stat().st_size == size
+    except FileNotFoundError:
+        return False

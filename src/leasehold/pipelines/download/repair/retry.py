@@ -27,10 +27,6 @@ class Retried:
     resubmitted: int = 0
     refused: tuple[str, ...] = ()
 
-    @property
-    def total(self) -> int:
-        return self.revived + self.resubmitted
-
 
 def retry(collection: Collection, error_class: str | None = None) -> Retried:
     """Bring back all that failed, or what failed with one class; running it is for workers."""

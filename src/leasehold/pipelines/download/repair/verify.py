@@ -56,7 +56,14 @@ def verify(collection: Collection, on_progress: OnProgress = lambda *_: None) ->
     contents: dict[str, list[Row]] = {}
     for row in rows:
         contents.setdefault(row.sha256, []).append(row)
-    found, size = _hashed(content_store, contents, on_progress)
+    found, size = list[FileDifference](), 0
+    for done, (sha256, now, length) in enumerate(_read(content_store, sorted(contents)), 1):
+        size += length
+        on_progress(done, len(contents))
+        if now != sha256:
+            keys = tuple(row.key for row in contents[sha256])
+            path = _below(content_store, content_store.object(sha256))
+            found.append(FileDifference(CHANGED if now else MISSING, path, keys, now))
     found += [one for row in rows if row.reason is None and (one := _name(content_store, row))]
     found += [FileDifference(UNKNOWN, _below(content_store, path)) for path in unindexed(present, contents.keys())]
     return Verified(len(rows), len(contents), size, tuple(found))
@@ -69,22 +76,6 @@ def unindexed(paths: Iterable[str], hashes: Container[str]) -> list[Path]:
 
 def hash_in(path: str | Path) -> str:
     return "".join(str(path).rsplit("/", 2)[-2:])
-
-
-def _hashed(
-    content_store: ContentStore, contents: dict[str, list[Row]], on_progress: OnProgress
-) -> tuple[list[FileDifference], int]:
-    """Hash every content, and return what differs and how many bytes were read."""
-    found: list[FileDifference] = []
-    size = 0
-    for done, (sha256, now, length) in enumerate(_read(content_store, sorted(contents)), 1):
-        size += length
-        on_progress(done, len(contents))
-        if now != sha256:
-            keys = tuple(row.key for row in contents[sha256])
-            path = _below(content_store, content_store.object(sha256))
-            found.append(FileDifference(CHANGED if now else MISSING, path, keys, now))
-    return found, size
 
 
 def _read(content_store: ContentStore, hashes: Iterable[str]) -> Iterator[tuple[str, str | None, int]]:

@@ -46,8 +46,6 @@ def _seconds_left(status: CollectionStatus, rate: float) -> float | None:
 
 
 class DownloadRenderer:
-    """Renders the status of a run."""
-
     def __init__(self) -> None:
         self._pace = Pace()
         self._bar = Progress(TextColumn("files"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[pace]}"))
