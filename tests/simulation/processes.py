@@ -21,10 +21,9 @@ from leasehold.runtime.attempt import Attempt, State, run_blocking
 from leasehold.runtime.claim.claimer import Claimer
 from leasehold.runtime.claim.held import HeldAttempts
 from leasehold.runtime.commit.committer import Committer
-from leasehold.runtime.commit.replies import AsyncReply
+from leasehold.runtime.commit.replies import AsyncReply, Item
 from leasehold.runtime.deliver.relay import HeldDelivery, Relay
 from leasehold.runtime.deliver.sender import RegisteredProvider
-from leasehold.runtime.effects.effects import Item
 from leasehold.runtime.handlers import Handler
 from leasehold.runtime.limits import DELIVERY_RENEW_SECONDS
 from leasehold.runtime.maintain.heartbeat import Heartbeat
@@ -55,15 +54,12 @@ class Reply:
         self.value = value
 
 
-class Ledger:
-    """The way of an attempt's effects to the committer."""
+class SimulatedChannel:
+    """How a running attempt reaches its process, and its effects the committer."""
 
     def __init__(self, worker: Worker, attempt: Attempt) -> None:
         self._worker = worker
         self._attempt = attempt
-
-    def enter(self, item: Item) -> Entry:
-        return self.hand_over(item)()
 
     def hand_over(self, item: Item) -> Callable[[], Entry]:
         reply = Reply()
@@ -82,19 +78,6 @@ class Ledger:
 
     def transact(self, intent: Intent, act: Callable[[object], Record]) -> Entry:
         return self._worker.store.effects.transact(intent, act)
-
-
-class SimulatedChannel:
-    """How a running attempt speaks to its process."""
-
-    def __init__(self, worker: Worker, attempt: Attempt) -> None:
-        self._worker = worker
-        self._attempt = attempt
-        self._ledger = Ledger(worker, attempt)
-
-    @property
-    def ledger(self) -> Ledger:
-        return self._ledger
 
     def inputs(self) -> dict[str, Any]:
         return self._worker.store.stages.inputs(self._attempt.lease.task_id)

@@ -15,8 +15,7 @@ from leasehold.model.machine import Move
 from leasehold.model.names import check_range
 from leasehold.model.status import Status
 from leasehold.runtime.attempt import Attempt, run_blocking
-from leasehold.runtime.commit.replies import AsyncReply
-from leasehold.runtime.effects.effects import Item, Ledger
+from leasehold.runtime.commit.replies import AnyReply, CommitChannel, Item
 from leasehold.runtime.handlers import Handler
 from leasehold.runtime.limits import RENEW_AGAIN_SECONDS
 from leasehold.runtime.task import Task
@@ -92,7 +91,7 @@ class Held:
         return landed[0].status if landed else None
 
 
-class ManualChannel:
+class ManualChannel(CommitChannel):
     """How a task under a manual lease reaches the engine: each call is a transaction."""
 
     def __init__(self, store: Store, lease: Lease) -> None:
@@ -109,25 +108,12 @@ class ManualChannel:
         noted = Progress(self._lease.task_id, self._lease.fence, progress)
         self.lost = not self._store.leases.record_progress([noted])
 
-    @property
-    def ledger(self) -> Ledger:
-        return ManualLedger(self._store, self)
-
-
-class ManualLedger:
-    """The ledger of a task under a manual lease."""
-
-    def __init__(self, store: Store, channel: ManualChannel) -> None:
-        self._store = store
-        self._channel = channel
-
-    def enter(self, item: Item) -> Entry:
-        """Commit an entry or a move."""
+    def commit(self, item: Item, reply: AnyReply) -> None:
         entries = self._write(item)
         if not entries:
-            self._channel.lost = True
+            self.lost = True
             raise LeaseLost
-        return entries[0]
+        reply.answer(entries[0])
 
     def _write(self, item: Item) -> list[Entry]:
         match item:
@@ -140,15 +126,5 @@ class ManualLedger:
             case Record():
                 return self._store.effects.enter([], [item])
 
-    def hand_over(self, item: Item) -> Callable[[], Entry]:
-        """Commit an entry; nobody else would."""
-        entry = self.enter(item)
-        return lambda: entry
-
-    def enter_async(self, item: Item) -> AsyncReply:
-        """Commit an entry or a move; nothing else runs meanwhile."""
-        return AsyncReply(self.enter(item))
-
     def transact(self, intent: Intent, act: Callable[[object], Record]) -> Entry:
-        """Run `act` on a connection of the store; its rows and its record commit together."""
         return self._store.effects.transact(intent, act)

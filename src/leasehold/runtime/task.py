@@ -17,7 +17,7 @@ from leasehold.runtime.handlers import Handler
 from leasehold.runtime.observe.logs import Log, cleaned
 
 
-class EngineChannel(Protocol):
+class EngineChannel(Ledger, Protocol):
     """How a running attempt reaches the engine: directly, or through a pipe from a child process."""
 
     def inputs(self) -> dict[str, Any]:
@@ -25,10 +25,6 @@ class EngineChannel(Protocol):
 
     def report_progress(self, progress: str) -> None:
         """Report progress (canonical JSON)."""
-
-    @property
-    def ledger(self) -> Ledger:
-        """The way to the ledger of effects."""
 
     @property
     def cancelled(self) -> bool:
@@ -53,8 +49,8 @@ class Task:
         self._channel = channel
         self._is_async = handler.is_async
         loop = asyncio.get_running_loop() if handler.is_async else None
-        self.effects = TaskEffects(lease, lambda: channel.ledger, effects, loop)
-        self.states = States(lease, handler.machine, lambda: channel.ledger)
+        self.effects = TaskEffects(lease, channel, effects, loop)
+        self.states = States(lease, handler.machine, channel)
         self._inputs: dict[str, Any] | None = None
         self.posts = OutgoingMessages()
 

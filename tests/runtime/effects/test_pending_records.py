@@ -294,7 +294,7 @@ def test_an_act_that_was_not_begun_for_want_of_a_record_is_not_left_in_doubt(app
     (lease,) = app.store.leases.claim(app.store.workers.register(NOBODY), [lane], '["buy"]', 1).leases
 
     def make(loop=None):
-        effects = TaskEffects(lease, lambda: Unlucky(app.store), loop=loop)  # type: ignore[arg-type, return-value]
+        effects = TaskEffects(lease, Unlucky(app.store), loop=loop)  # type: ignore[arg-type]
         return effects, *(effects.intend(kind, {}) for kind in ("ONE", "TWO"))
 
     def both():

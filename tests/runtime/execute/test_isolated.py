@@ -147,7 +147,9 @@ class Silence:
     cancelled = False
     lost = True
     stopping = False
-    ledger: Any = None
+    hand_over: Any = None
+    enter_async: Any = None
+    transact: Any = None
 
     def inputs(self):
         return {}

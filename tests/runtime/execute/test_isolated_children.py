@@ -54,11 +54,13 @@ class Refusing:
     stopping = False
 
     def __init__(self, refusal: LeaseholdError) -> None:
-        self.ledger: Any = self
         self._refusal = refusal
 
-    def enter(self, item):
+    def hand_over(self, item):
         raise self._refusal
+
+    enter_async: Any = None
+    transact: Any = None
 
     def inputs(self):
         return {}

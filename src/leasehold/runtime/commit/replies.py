@@ -1,12 +1,15 @@
-"""Answers to what attempts entered into the ledger: for a thread that waits, or for an event loop, many in one call."""
+"""Answers to what attempts enter into the ledger: for a thread that waits, or for an event loop, many in one call."""
 
 import asyncio
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import Any
 
 from leasehold.batching import UncancellableFuture
-from leasehold.model.effect import Entry
+from leasehold.model.effect import Entry, Intent, Record
+from leasehold.model.machine import Move
+
+Item = Intent | Record | Move
 
 
 class Reply:
@@ -45,10 +48,9 @@ class AsyncReply:
 
     __slots__ = ("_future", "_value", "loop")
 
-    def __init__(self, value: Entry | None = None) -> None:
-        """Make one that is answered already, if there is a value."""
+    def __init__(self) -> None:
         self.loop = asyncio.get_running_loop()
-        self._value: Entry | BaseException | None = value
+        self._value: Entry | BaseException | None = None
         self._future: UncancellableFuture[None] | None = None
 
     def answer(self, value: Entry | BaseException) -> None:
@@ -77,3 +79,22 @@ class AsyncReply:
 
 
 AnyReply = Reply | AsyncReply
+
+
+class CommitChannel:
+    """How an attempt has its entries and moves committed; `LeaseLost` if its lease no longer stands."""
+
+    def commit(self, item: Item, reply: AnyReply) -> None:
+        """Have it committed; the reply is answered then."""
+        raise NotImplementedError
+
+    def hand_over(self, item: Item) -> Callable[[], Entry]:
+        """Have it committed; what is returned waits for the answer."""
+        reply = Reply()
+        self.commit(item, reply)
+        return reply.wait
+
+    def enter_async(self, item: Item) -> AsyncReply:
+        reply = AsyncReply()
+        self.commit(item, reply)
+        return reply

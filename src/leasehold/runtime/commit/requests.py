@@ -7,8 +7,7 @@ from leasehold.model.effect import Intent, Record
 from leasehold.model.limits import GROUP_BYTES_MAX, GROUP_MAX
 from leasehold.model.machine import Move
 from leasehold.runtime.attempt import Attempt
-from leasehold.runtime.commit.replies import AnyReply
-from leasehold.runtime.effects.effects import Item
+from leasehold.runtime.commit.replies import AnyReply, Item
 
 
 class CommitRequest:

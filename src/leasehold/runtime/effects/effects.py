@@ -35,15 +35,13 @@ from leasehold.model.failure.failure import Failure, classify
 from leasehold.model.failure.named import lineage_of
 from leasehold.model.lease import Lease
 from leasehold.model.limits import EFFECTS_MAX
-from leasehold.model.machine import Move
 from leasehold.model.names import check_effect
-from leasehold.runtime.commit.replies import AsyncReply
+from leasehold.runtime.commit.replies import AsyncReply, Item
 from leasehold.runtime.effects.crash_points import Point, has_watchers, reach
 from leasehold.runtime.effects.in_flight import InFlightEffect, InFlightEffects
 from leasehold.runtime.effects.pending_records import PendingRecords, await_uncancelled
 
 Act = Callable[..., Any]
-Item = Intent | Record | Move
 
 # What the running code is inside of: keys of effects in flight, and a mark for a transaction.
 _inside: Final[ContextVar[frozenset[str]]] = ContextVar("leasehold_inside", default=frozenset())
@@ -60,16 +58,13 @@ class CancelledBeforeAct(asyncio.CancelledError):
 
 
 class Ledger(Protocol):
-    """How an attempt reaches the ledger; `LeaseLost` if its lease no longer stands."""
+    """How an attempt reaches the ledger; see `CommitChannel`."""
 
-    def enter(self, item: Item) -> Entry:
-        """Commit an entry or a move and wait for the answer."""
+    def hand_over(self, item: Item) -> Callable[[], Entry]:
+        """Have an entry or a move committed; what is returned waits for the answer."""
 
     def enter_async(self, item: Item) -> AsyncReply:
         """Commit an entry or a move and await the answer."""
-
-    def hand_over(self, item: Item) -> Callable[[], Entry]:
-        """Have an entry committed; what is returned waits for the answer."""
 
     def transact(self, intent: Intent, act: Callable[[object], Record]) -> Entry:
         """Run `act` on a connection of the ledger's database; its rows and its record commit together."""
@@ -109,23 +104,19 @@ class TaskEffects:
     def __init__(
         self,
         lease: Lease,
-        ledger: Callable[[], Ledger],
+        ledger: Ledger,
         numbered: int = 0,
         loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         """`numbered`: effects that got a number before. `loop`: the event loop of an async handler."""
         self._lease = lease
-        self._open_ledger = ledger
+        self._ledger = ledger
         self._lock = threading.Lock()
         self._in_flight = InFlightEffects()
         self._open: dict[str, Intent] = {}
         self._number = numbered
         self._used: dict[str, tuple[int, str]] = {}
         self._pending = PendingRecords(loop)
-
-    @cached_property
-    def _ledger(self) -> Ledger:
-        return self._open_ledger()
 
     @cached_property
     def _identity(self) -> str:
@@ -309,7 +300,7 @@ class TaskEffects:
             case Enter(item, ahead=True):
                 return self._pending.add(self._ledger.hand_over(item))
             case Enter(item):
-                return self._ledger.enter(item)
+                return self._ledger.hand_over(item)()
             case WaitForRecords():
                 return self._pending.wait()
             case Call():

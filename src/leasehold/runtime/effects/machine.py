@@ -2,7 +2,7 @@
 
 import threading
 from collections import Counter
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Generator
 from functools import lru_cache
 from operator import attrgetter
 from typing import Any
@@ -22,10 +22,10 @@ _states_of = lru_cache(maxsize=64)(attrgetter("states"))
 class States:
     """Moves a job, or a part of it, from state to state."""
 
-    def __init__(self, lease: Lease, machine: Machine | None, ledger: Callable[[], Ledger]) -> None:
+    def __init__(self, lease: Lease, machine: Machine | None, ledger: Ledger) -> None:
         self._lease = lease
         self._machine = machine
-        self._open_ledger = ledger
+        self._ledger = ledger
         self._lock = threading.Lock()
         self._asked: Counter[tuple[str, str]] = Counter()
         self._pending: list[PendingMove] = []
@@ -33,12 +33,12 @@ class States:
     def advance(self, state: str, subject: str) -> None:
         """Move, and return once that is committed."""
         move = self._make(state, subject)
-        self.check(move, self._open_ledger().enter(move))
+        self.check(move, self._ledger.hand_over(move)())
 
     def advance_async(self, state: str, subject: str) -> Awaitable[None]:
         """Request a move at once; the handler may await its commit later."""
         move = self._make(state, subject)
-        pending = PendingMove(self, move, self._open_ledger().enter_async(move))
+        pending = PendingMove(self, move, self._ledger.enter_async(move))
         self._pending.append(pending)
         return pending
 

@@ -4,33 +4,38 @@ It never blocks the claimer, and nothing a handler does can stop the heartbeat, 
 """
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from queue import SimpleQueue
 from typing import Any
 
 from leasehold.errors import LeaseholdError
+from leasehold.model.effect import Entry, Intent, Record
 from leasehold.model.lease import Progress, Reclaim, Settlement
 from leasehold.runtime.attempt import Attempt, State, run_blocking
 from leasehold.runtime.claim.held import HeldAttempts
 from leasehold.runtime.commit.committer import Committer
-from leasehold.runtime.effects.effects import Ledger
-from leasehold.runtime.effects.ledger import AttemptLedger
+from leasehold.runtime.commit.replies import AnyReply, CommitChannel, Item
 from leasehold.runtime.execute.event_loop import LoopRunner
 from leasehold.runtime.execute.isolated import parent
 from leasehold.runtime.observe.events import EventLog
 from leasehold.store import Store
 
 
-class DirectChannel:
-    """How an attempt in this process reaches the engine."""
+class DirectChannel(CommitChannel):
+    """How an attempt in this process reaches the engine. The effects of many attempts share commits."""
 
     def __init__(self, store: Store, committer: Committer, attempt: Attempt, held: HeldAttempts) -> None:
         self._store = store
         self._committer = committer
         self._attempt = attempt
         self._held = held
-        self.ledger: Ledger = AttemptLedger(store, committer, attempt)  # effects of many tasks share its commits
+
+    def commit(self, item: Item, reply: AnyReply) -> None:
+        self._committer.commit(self._attempt, item, reply)
+
+    def transact(self, intent: Intent, act: Callable[[object], Record]) -> Entry:
+        return self._store.effects.transact(intent, act)
 
     def inputs(self) -> dict[str, Any]:
         return self._store.stages.inputs(self._attempt.lease.task_id)

@@ -8,7 +8,6 @@ by the nearest of its bases that is, and at last by `Transient` or `Permanent`.
 import ast
 import builtins
 import sys
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -22,6 +21,7 @@ from leasehold.model.failure.verdict import Verdict, pause
 PROGRAMS: Final = ("__main__", "__leasehold_isolated__")
 # Built-in types whose text comes from their constructor, not from `args`.
 OWN_WORDS: Final = (SyntaxError, UnicodeDecodeError, UnicodeEncodeError, UnicodeTranslateError)
+ATTRIBUTES: Final = {"exit_code": "returncode", "smtp_code": "smtp_code", "sqlstate": "sqlstate"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +34,10 @@ class Recorded:
     def error(self) -> Exception:
         """Make what was raised then, as well as it is known: its type, its words, and the facts that were kept."""
         named = self.failure.get("raised")
-        for name in named[:LINEAGE_MAX] if isinstance(named, list) else ():
-            kind = find_type(name, self.home)
-            error = None if kind is None else self._make(kind)
-            if error is not None:
-                return error
-        return self._make(Transient if self.failure.get("retryable") is True else Permanent) or Permanent()
+        names = named[:LINEAGE_MAX] if isinstance(named, list) else []
+        kinds = [kind for kind in (find_type(name, self.home) for name in names) if kind is not None]
+        kinds.append(Transient if self.failure.get("retryable") is True else Permanent)
+        return next(error for error in map(self._make, kinds) if error is not None)
 
     def verdict(self) -> Verdict | None:
         """Return how it was classified then: the new exception lacks what the classifier would read."""
@@ -59,21 +57,28 @@ class Recorded:
         except TypeError:  # a group, or a type of a library in C that must be made its own way
             return None
         error.args = (words,)
-        for name, value in self._attributes(error):
-            with suppress(AttributeError, TypeError):
-                object.__getattribute__(error, "__dict__")[name] = value
+        with suppress(AttributeError, TypeError):
+            object.__getattribute__(error, "__dict__").update(self._attributes(error))
         return error
 
-    def _attributes(self, error: Exception) -> Iterator[tuple[str, Any]]:
-        """Yield what handlers ask such an error for, from the facts that are kept of it."""
-        found = self.verdict()
-        if isinstance(error, Transient | Permanent) and found is not None:
-            yield from (("error_class", found.error_class), ("retry_after", found.retry_after))
+    def _attributes(self, error: Exception) -> dict[str, Any]:
+        """Return what handlers ask such an error for, from the facts that are kept of it."""
+        kept = self.failure.get("context")
+        facts: dict[str, Any] = kept if isinstance(kept, dict) else {}
+        found = {name: facts[fact] for fact, name in ATTRIBUTES.items() if fact in facts}
+        verdict = self.verdict()
+        if isinstance(error, Transient | Permanent) and verdict is not None:
+            found |= {"error_class": verdict.error_class, "retry_after": verdict.retry_after}
         if isinstance(error, LeaseholdError):
-            yield "detail", error.args[0]
-        facts = self.failure.get("context")
-        if isinstance(facts, dict):
-            yield from _facts(error, facts)
+            found["detail"] = error.args[0]
+        if isinstance(error, OSError) and isinstance(facts.get("errno"), int):
+            vars(OSError)["errno"].__set__(error, facts["errno"])
+        if isinstance(status := facts.get("http_status"), int):
+            found |= dict.fromkeys(("status_code", "status", "code"), status)
+            found["response"] = SimpleNamespace(status_code=status, status=status, headers={}, text="", content=b"")
+        if isinstance(signal := facts.get("signal"), int):
+            found["returncode"] = -signal
+        return found
 
 
 def find_type(name: object, home: str) -> type[Exception] | None:
@@ -89,12 +94,10 @@ def find_type(name: object, home: str) -> type[Exception] | None:
 
 def _own(holder: object) -> dict[str, Any]:
     """Return what stands in a module or class itself: asking it by attribute could run its code."""
-    if isinstance(holder, type):
-        return dict(type.__getattribute__(holder, "__dict__"))
-    try:
-        return dict(object.__getattribute__(holder, "__dict__"))
-    except AttributeError:
-        return {}
+    look: Any = type.__getattribute__ if isinstance(holder, type) else object.__getattribute__
+    with suppress(AttributeError):
+        return dict(look(holder, "__dict__"))
+    return {}
 
 
 def _is_builtin(kind: type) -> bool:
@@ -103,26 +106,11 @@ def _is_builtin(kind: type) -> bool:
 
 def _with_text(kind: type[Exception], words: object) -> type[Exception]:
     """Return a type with the recorded text, where its own `__str__` needs what only its constructor sets."""
-    speaker = next(one for one in kind.__mro__ if "__str__" in _own(one))
-    plain = type(kind) is type and next(one for one in kind.__mro__ if "__init_subclass__" in _own(one)) is object
-    if not plain or (_is_builtin(speaker) and speaker not in OWN_WORDS):
+    author, hook = (next(one for one in kind.__mro__ if name in _own(one)) for name in ("__str__", "__init_subclass__"))
+    if type(kind) is not type or hook is not object or (_is_builtin(author) and author not in OWN_WORDS):
         return kind
     names = {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__str__": lambda _: str(words)}
     return type(kind.__name__, (kind,), names)
-
-
-def _facts(error: Exception, facts: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    if isinstance(error, OSError) and isinstance(facts.get("errno"), int):
-        vars(OSError)["errno"].__set__(error, facts["errno"])
-    status = facts.get("http_status")
-    if isinstance(status, int):
-        yield from ((name, status) for name in ("status_code", "status", "code"))
-        yield "response", SimpleNamespace(status_code=status, status=status, headers={}, text="", content=b"")
-    for name, fact in (("returncode", "exit_code"), ("smtp_code", "smtp_code"), ("sqlstate", "sqlstate")):
-        if fact in facts:
-            yield name, facts[fact]
-    if isinstance(facts.get("signal"), int):
-        yield "returncode", -facts["signal"]
 
 
 def _words(kind: type[Exception], message: str) -> Any:

@@ -1,7 +1,6 @@
 """The ledger of a replay: every effect is answered from the record, or the replay has diverged. It never acts."""
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any, Final
 
 from msgspec import UNSET, Struct
@@ -15,8 +14,7 @@ from leasehold.model.journal.event import Name
 from leasehold.model.journal.record import EffectLine, EventLine, TaskLine, TaskRecord, text_of
 from leasehold.model.lease import Settlement
 from leasehold.model.machine import Move, Step
-from leasehold.runtime.commit.replies import AsyncReply
-from leasehold.runtime.effects.effects import Item
+from leasehold.runtime.commit.replies import AnyReply, CommitChannel, Item
 from leasehold.runtime.replay.errors import Recorded
 
 SHOWN_MAX: Final = 500
@@ -67,21 +65,10 @@ class Answers:
         self._moves = {number for number, event in enumerate(record.events) if _is_move_of(event, ending)}
 
     def enter(self, item: Item) -> Entry:
-        """Answer an intent or a move from the record."""
+        """Answer an intent or a move from the record. Nothing is done here that could be recorded."""
         if isinstance(item, Record):
             raise self._diverge("effect", "answered from the record", "done again")
         return self._moved(item) if isinstance(item, Move) else self._answer(item)
-
-    def enter_async(self, item: Item) -> AsyncReply:
-        """Answer from the record, at once: no turn of the loop lets others in between."""
-        return AsyncReply(self.enter(item))
-
-    def hand_over(self, item: Item) -> Callable[[], Entry]:
-        """Refuse it: nothing is done here that could be recorded."""
-        return partial(self.enter, item)
-
-    def transact(self, intent: Intent, act: Callable[[object], Record]) -> Entry:  # noqa: ARG002 — it never acts
-        return self._answer(intent)
 
     def _answer(self, intent: Intent) -> Entry:
         found = self._effects.get(intent.key)
@@ -198,8 +185,8 @@ class Answers:
             raise self._turned
 
 
-class ReplayChannel:
-    """How a replayed attempt speaks to the engine: there is none."""
+class ReplayChannel(CommitChannel):
+    """How a replayed attempt reaches the engine: there is none, and the record answers."""
 
     cancelled = False
     lost = False
@@ -207,10 +194,17 @@ class ReplayChannel:
 
     def __init__(self, inputs: Callable[[], dict[str, Any]], answers: Answers) -> None:
         self.inputs = inputs
-        self.ledger = answers
+        self._answers = answers
 
     def report_progress(self, progress: str) -> None:
         """Let progress go nowhere."""
+
+    def commit(self, item: Item, reply: AnyReply) -> None:
+        """Answer at once: no turn of the loop lets others in between."""
+        reply.answer(self._answers.enter(item))
+
+    def transact(self, intent: Intent, act: Callable[[object], Record]) -> Entry:  # noqa: ARG002 — it never acts
+        return self._answers.enter(intent)
 
 
 def _is_move_of(event: EventLine, ending: EventLine) -> bool:

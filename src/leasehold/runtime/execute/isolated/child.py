@@ -25,8 +25,7 @@ from leasehold.model.failure.failure import Failure, classify
 from leasehold.model.lease import Lease, Settlement
 from leasehold.redact import register
 from leasehold.runtime.attempt import Attempt, run_blocking
-from leasehold.runtime.commit.replies import AnyReply, AsyncReply, Reply
-from leasehold.runtime.effects.effects import Item, Ledger
+from leasehold.runtime.commit.replies import AnyReply, CommitChannel, Item
 from leasehold.runtime.handlers import Handler
 from leasehold.runtime.run import mark_isolated_process
 from leasehold.shapes import Shape
@@ -40,8 +39,8 @@ REFUSALS: Final = {
 }
 
 
-class PipeChannel:
-    """How the child reaches its worker."""
+class PipeChannel(CommitChannel):
+    """How the child reaches its worker, which commits for it together with the entries of other attempts."""
 
     def __init__(self, output: int) -> None:
         self._pid = os.getpid()
@@ -90,13 +89,13 @@ class PipeChannel:
         self._url = found["url"]
         return found
 
-    @property
-    def ledger(self) -> Ledger:
+    def transact(self, intent: Intent, act: Callable[[object], Record]) -> Entry:
+        """Run `act` on a connection of this process's own: a transaction cannot be lent through a pipe."""
         self.check()
-        return PipeLedger(self, self._url)
+        with contextlib.closing(open_store(self._url, connections=1)) as store:
+            return store.effects.transact(intent, act)
 
     def commit(self, item: Item, reply: AnyReply) -> None:
-        """Have the worker commit an entry or a move; the reply is answered once it has."""
         self.check()
         number = next(self._numbers)
         self._replies[number] = reply
@@ -127,33 +126,6 @@ class PipeChannel:
 
     stopping = False  # not passed on to a child
     lost = False  # the guard ends a child whose lease is lost
-
-
-class PipeLedger:
-    """The ledger of a child: its worker commits for it, together with the entries of other attempts."""
-
-    def __init__(self, channel: PipeChannel, url: str) -> None:
-        self._channel = channel
-        self._url = url
-
-    def enter(self, item: Item) -> Entry:
-        return self.hand_over(item)()
-
-    def hand_over(self, item: Item) -> Callable[[], Entry]:
-        reply = Reply()
-        self._channel.commit(item, reply)
-        return reply.wait
-
-    def enter_async(self, item: Item) -> AsyncReply:
-        reply = AsyncReply()
-        self._channel.commit(item, reply)
-        return reply
-
-    def transact(self, intent: Intent, act: Callable[[object], Record]) -> Entry:
-        """Run `act` on a connection of this process's own: a transaction cannot be lent through a pipe."""
-        self._channel.check()
-        with contextlib.closing(open_store(self._url, connections=1)) as store:
-            return store.effects.transact(intent, act)
 
 
 class ChildExecutor:

@@ -21,7 +21,7 @@ from leasehold.model.lease import Settlement
 from leasehold.model.machine import Move
 from leasehold.redact import registered
 from leasehold.runtime.attempt import Attempt, State, judge
-from leasehold.runtime.effects.effects import Item
+from leasehold.runtime.commit.replies import Item
 from leasehold.runtime.limits import ISOLATED_POLL_SECONDS
 from leasehold.runtime.task import EngineChannel
 from leasehold.shapes import Shape
@@ -159,7 +159,7 @@ def _enter(request: dict[str, Any], channel: EngineChannel) -> dict[str, Any]:
     """Commit an entry or a move for the child; return the answer as JSON-able fields."""
     item: Item = next(shape.convert(request[name]) for name, shape in ITEMS.items() if name in request)
     try:
-        return {"entry": channel.ledger.enter(item)}
+        return {"entry": channel.hand_over(item)()}
     except LeaseholdError as error:
         return {"code": error.code, "detail": error.detail}
 
