@@ -76,7 +76,7 @@ class KindUnknown(Misuse, code="KIND_UNKNOWN"):
 
 
 class KindTaken(Misuse, code="KIND_TAKEN"):
-    """A handler for this kind or stage is already registered; give one of them another name."""
+    """A kind, stage or provider of this name is already registered; give one of them another name."""
 
 
 class ArgumentsInvalid(Misuse, code="ARGUMENTS_INVALID"):
@@ -248,7 +248,7 @@ class DatabaseUnavailable(Unavailable, code="DATABASE_UNAVAILABLE"):
 
 
 class WaitTimeout(Unavailable, code="WAIT_TIMEOUT"):
-    """The job did not end within the given time; wait again, or see `leasehold show`."""
+    """The work did not end within the given time; wait again, or see `leasehold show`."""
 
 
 def check_error_class(name: object) -> str:

@@ -15,6 +15,7 @@ a process with one thread and no connections: elsewhere each worker is a new int
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import runpy
 import signal
@@ -23,10 +24,11 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from types import FrameType, TracebackType
 from typing import Any, Final, NoReturn, Protocol, Self
 
@@ -46,30 +48,45 @@ class WorkersEnded(Unavailable, code="WORKERS_ENDED"):
     """Every worker process has ended though something is left to do."""
 
 
-class Stop:
-    """A request to stop: the number of the last signal, None without one, and how many came."""
+def _interrupt() -> None:
+    raise KeyboardInterrupt
 
-    def __init__(self) -> None:
+
+class Stop:
+    """A request to stop: the number of the last signal, None without one, and how many came.
+
+    Signal handlers take no locks: Python runs them between any two steps of the main thread, also inside a wait that
+    holds a lock. An event's `set` takes one; a simple queue may be put into at any moment.
+    """
+
+    def __init__(self, allowed: int = SIGNALS_UNTIL_KILL, on_excess: Callable[[], object] = _interrupt) -> None:
+        """`on_excess` is called for each signal after so many."""
         self.number: int | None = None
         self.times = 0
+        self._allowed = allowed
+        self._on_excess = on_excess
+        self._received: SimpleQueue[None] = SimpleQueue()
 
     def __call__(self, number: int, _: FrameType | None) -> None:
         """Handle a signal."""
         self.number = number
         self.times += 1
-        if self.times > SIGNALS_UNTIL_KILL:
-            raise KeyboardInterrupt
+        self._received.put(None)
+        if self.times > self._allowed:
+            self._on_excess()
 
-    def sleep(self, seconds: float) -> None:
+    def wait(self, seconds: float = math.inf, every: float = POLL_SECONDS) -> None:
+        """Wait for a signal, at most so long. It looks now and then: the kernel may give one to another thread."""
         deadline = time.monotonic() + seconds
         while self.number is None and (left := deadline - time.monotonic()) > 0:
-            time.sleep(min(left, POLL_SECONDS))
+            with suppress(Empty):
+                self._received.get(timeout=min(left, every))
 
 
 @contextmanager
-def stop_on_signals() -> Iterator[Stop]:
+def stop_on_signals(stop: Stop | None = None) -> Iterator[Stop]:
     """Turn SIGINT and SIGTERM into a request to stop; without effect outside the main thread."""
-    stop = Stop()
+    stop = stop or Stop()
     before: dict[int, Any] = {}
     if threading.current_thread() is threading.main_thread():
         before = {number: signal.signal(number, stop) for number in STOP_SIGNALS}

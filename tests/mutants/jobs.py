@@ -149,8 +149,8 @@ MUTANTS: Final = (
     Mutant(
         "upkeep sleeps beyond what is due",
         "runtime/maintain/upkeep.py",
-        "        if pulse.due_at is not None:\n            pause",
-        "        if False:\n            pause",
+        "due = [] if pulse.due_at is None else [pulse.due_at]",
+        "due: list[int] = []",
         (f"{NOTIFICATIONS}::test_upkeep_asks_again_when_the_next_task_is_due_and_not_a_whole_pulse_later",),
     ),
     Mutant(

@@ -111,7 +111,7 @@ class DeliveryOperations:
         """Send deliveries, without running jobs, until SIGTERM or SIGINT."""
         if not self._providers:
             raise OptionInvalid("This app has no providers; register one with app.deliveries.provider(name, provider).")
-        run.relay(self._ready_store.store, self._providers)
+        run.orchestrate(self._ready_store.store, self._providers)
 
 
 def _id(delivery_id: int) -> int:

@@ -16,7 +16,6 @@ from leasehold.app.manual import ManualLeases
 from leasehold.app.queues import QueueOperations
 from leasehold.app.ready_store import ReadyStore
 from leasehold.app.submitting import Scheduling
-from leasehold.app.worker_plan import make_plan
 from leasehold.canonical import INTEGER_MAX
 from leasehold.errors import Misuse, OptionInvalid
 from leasehold.insight.read import jobs
@@ -29,6 +28,7 @@ from leasehold.model.status import Status
 from leasehold.model.task import Submission
 from leasehold.runtime.handlers import Handler
 from leasehold.runtime.run import drain, serve
+from leasehold.runtime.worker import make_plan
 from leasehold.store import Store, borrow_store, open_store
 from leasehold.store.db.wake import ATTENTION
 

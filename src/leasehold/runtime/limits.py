@@ -45,7 +45,6 @@ SWITCH_SECONDS: Final = 0.0005
 # Running to an end.
 DRAIN_POLL_SECONDS: Final = 0.02
 DRAIN_POLL_SECONDS_MAX: Final = 0.25
-SIGNAL_POLL_SECONDS: Final = 0.25
 RELAY_GRACE_SECONDS: Final = 30.0
 
 # Shutdown with a database that is away: how long each part is waited for.

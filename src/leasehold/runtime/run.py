@@ -1,10 +1,15 @@
 """Running a worker to an end: until a signal, or until nothing is left; and an orchestrator alone."""
 
+import math
+import os
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from typing import Final
 
 from leasehold.errors import LeaseholdError, Misuse, WaitTimeout
+from leasehold.processes import Stop, stop_on_signals
 from leasehold.runtime.deliver.relay import Relay
 from leasehold.runtime.deliver.sender import RegisteredProvider
 from leasehold.runtime.limits import (
@@ -16,57 +21,48 @@ from leasehold.runtime.limits import (
 from leasehold.runtime.maintain.upkeep import Upkeep
 from leasehold.runtime.observe.events import EventLog
 from leasehold.runtime.process_identity import this_process
-from leasehold.runtime.signals import StopSignals
-from leasehold.runtime.worker import Plan, Worker
+from leasehold.runtime.worker import Worker, WorkerPlan
 from leasehold.store import Store, open_store
 from leasehold.store.db.documents import document
-from leasehold.store.reports import Remaining
 from leasehold.store.workers import PulseQuery
 
+FORCED_EXIT: Final = 1
 _is_isolated = False
 
 
-def serve(store: Store, plan: Plan) -> int:
+def serve(store: Store, plan: WorkerPlan) -> int:
     """Work until SIGTERM or SIGINT; return how many attempts the grace was too short for."""
     _refuse_inside_handler()
-    with StopSignals() as signals:
+    with _stop_signals() as stop:
         worker = Worker(store, plan)
         worker.start()
-        signals.wait()
+        stop.wait()
         left = worker.stop()
         worker.join_listener()
         return left
 
 
-def orchestrate(store: Store) -> None:
-    """Do upkeep alone, without running tasks, until SIGTERM or SIGINT."""
-    with StopSignals() as signals:
+def orchestrate(store: Store, providers: Mapping[str, RegisteredProvider] | None = None) -> None:
+    """Do upkeep, and send deliveries if there are providers, without running tasks, until SIGTERM or SIGINT."""
+    with _stop_signals() as stop, ExitStack() as running:
         owner = this_process()
         worker = store.workers.register(owner)
         events = EventLog(worker=worker)
-        upkeep = Upkeep(store, worker, owner, events, on_ready=store.wake)
+        running.callback(_deregister, store.url, worker, events)
+        upkeep = Upkeep(store, worker, owner, events, providers=providers or (), on_ready=store.wake)
+        if providers:
+            relay = Relay(store, providers, events)
+            upkeep.on_pulse = relay.on_pulse
+            relay.start()
+            running.callback(relay.close, RELAY_GRACE_SECONDS)
         upkeep.start()
-        signals.wait()
-        upkeep.close()
-        _deregister(store.url, worker, events)
+        running.callback(upkeep.close)
+        stop.wait()
 
 
-def relay(store: Store, providers: Mapping[str, RegisteredProvider], grace: float = RELAY_GRACE_SECONDS) -> None:
-    """Send deliveries, and do upkeep, without running tasks, until SIGTERM or SIGINT."""
-    with StopSignals() as signals:
-        owner = this_process()
-        worker = store.workers.register(owner)
-        events = EventLog(worker=worker)
-        sending = Relay(store, providers, events)
-        upkeep = Upkeep(
-            store, worker, owner, events, providers=providers, on_ready=store.wake, on_pulse=sending.on_pulse
-        )
-        sending.start()
-        upkeep.start()
-        signals.wait()
-        upkeep.close()
-        sending.close(grace)
-        _deregister(store.url, worker, events)
+def _stop_signals() -> AbstractContextManager[Stop]:
+    """Wait for SIGTERM or SIGINT. A second signal ends the process at once, and its leases expire."""
+    return stop_on_signals(Stop(1, lambda: os._exit(FORCED_EXIT)))
 
 
 def _deregister(url: str, worker: int, events: EventLog) -> None:
@@ -80,14 +76,18 @@ def _deregister(url: str, worker: int, events: EventLog) -> None:
         store.close()
 
 
-def drain(store: Store, plan: Plan, timeout: float | None = None, *, wait_for_due: bool = True) -> None:
+def drain(store: Store, plan: WorkerPlan, timeout: float | None = None, *, wait_for_due: bool = True) -> None:
     """Work until nothing is left for these handlers; `WaitTimeout` if that takes longer than `timeout` seconds."""
     _refuse_inside_handler()
     worker = Worker(store, plan)
     worker.start()
-    grace = 0.0
+    grace, pause, deadline = 0.0, DRAIN_POLL_SECONDS, time.monotonic() + (math.inf if timeout is None else timeout)
     try:
-        _await(lambda: _is_done(store, plan, worker, wait_for_due=wait_for_due), timeout)
+        while not _is_done(store, plan, worker, wait_for_due=wait_for_due):
+            if time.monotonic() > deadline:
+                raise WaitTimeout(f"Work was left after {timeout:g} seconds of draining.")
+            time.sleep(pause)
+            pause = min(DRAIN_POLL_SECONDS_MAX, pause * 1.2)
         grace = plan.grace
     finally:
         worker.stop(grace)
@@ -107,38 +107,19 @@ def _refuse_inside_handler() -> None:
         raise Misuse("A handler cannot work or drain: it would wait for its own end.")
 
 
-def _await(done: Callable[[], bool], timeout: float | None) -> None:
-    started = time.monotonic()
-    pause = DRAIN_POLL_SECONDS
-    quiet = threading.Event()
-    while not done():
-        if timeout is not None and time.monotonic() - started > timeout:
-            raise WaitTimeout(f"Work was left after {timeout:g} seconds of draining.")
-        quiet.wait(pause)
-        pause = min(DRAIN_POLL_SECONDS_MAX, pause * 1.2)
-
-
-def _is_done(store: Store, plan: Plan, worker: Worker, *, wait_for_due: bool) -> bool:
+def _is_done(store: Store, plan: WorkerPlan, worker: Worker, *, wait_for_due: bool) -> bool:
     # First what is due, then what is left: what becomes ready in between is seen by the second look.
-    if worker.busy or (not wait_for_due and _is_due(store)):
+    if worker.busy or (not wait_for_due and _is_due(*next_due_at(store))):
         return False
-    left: Remaining = store.reports.remaining(sorted(plan.handlers), sorted(plan.queues))
-    due = left.due if wait_for_due else 0
-    if left.ready or left.running or left.unsettled or due:
+    left = store.reports.remaining(sorted(plan.handlers), sorted(plan.queues))
+    if left.ready or left.running or left.unsettled or (wait_for_due and left.due):
         return False
     # After the tasks: what they posted was written with their ends.
-    return not _deliveries_left(store, plan, wait_for_due=wait_for_due) and not worker.busy
+    deliveries = store.deliveries.remaining(sorted(plan.providers)) if plan.providers else (0, 0)
+    return not deliveries[0 if wait_for_due else 1] and not worker.busy
 
 
-def _deliveries_left(store: Store, plan: Plan, *, wait_for_due: bool) -> int:
-    if not plan.providers:
-        return 0
-    left, due = store.deliveries.remaining(sorted(plan.providers))
-    return left if wait_for_due else due
-
-
-def _is_due(store: Store) -> bool:
-    now, due_at = next_due_at(store)
+def _is_due(now: int, due_at: int | None) -> bool:
     return due_at is not None and due_at <= now
 
 

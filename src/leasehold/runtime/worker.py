@@ -2,12 +2,14 @@
 
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 
-from leasehold.errors import LeaseholdError
+from leasehold.errors import KindUnknown, LeaseholdError, OptionInvalid, QueueUnserved
 from leasehold.model.lease import Reclaim
-from leasehold.model.names import base_of, family_of
+from leasehold.model.limits import CONCURRENCY_MAX
+from leasehold.model.names import base_of, check_name, check_range, check_whole, family_of
 from leasehold.runtime.attempt import Attempt, State
 from leasehold.runtime.claim.claimer import Claimer
 from leasehold.runtime.claim.held import HeldAttempts
@@ -29,12 +31,13 @@ from leasehold.runtime.maintain.upkeep import Upkeep
 from leasehold.runtime.observe.events import EventLog
 from leasehold.runtime.process_identity import this_process
 from leasehold.store import Store, open_store
+from leasehold.store.db.limits import RETRY_SECONDS
 from leasehold.store.db.wake import ATTENTION
 from leasehold.store.workers import Pulse
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class WorkerPlan:
     """What a worker is to do: what it can run, from which queues (with caps of its own), how much at once.
 
     With `providers` it is a relay too, for deliveries of these providers. `shutdown_seconds` is how long it waits
@@ -49,22 +52,29 @@ class Plan:
     shutdown_seconds: float = SHUTDOWN_SECONDS
 
 
-@dataclass(slots=True)
-class _Stores:
-    """One connection for each part, so that none waits for another."""
-
-    url: str
-    opened: list[Store] = field(default_factory=list)
-
-    def open(self, retry_seconds: float | None = None) -> Store:
-        options = {} if retry_seconds is None else {"retry_seconds": retry_seconds}
-        store = open_store(self.url, connections=1, **options)
-        self.opened.append(store)
-        return store
-
-    def close(self) -> None:
-        for store in self.opened:
-            store.close()
+def make_plan(
+    handlers: Mapping[str, Handler],
+    queues: Sequence[str] | Mapping[str, int | None] | None,
+    concurrency: int,
+    grace: float,
+    providers: Mapping[str, RegisteredProvider] | None = None,
+) -> WorkerPlan:
+    """Check and complete the options of a caller: without queues, every queue that has a handler here."""
+    if not handlers:
+        raise KindUnknown("This app has no handlers; decorate a function with @app.job before it works.")
+    check_whole(concurrency, 1, CONCURRENCY_MAX, "concurrency")
+    check_range(grace, 0, 24 * 3600, "grace (seconds)")
+    served = {handler.terms.queue for handler in handlers.values()}
+    if isinstance(queues, str) or (queues is not None and not queues):
+        raise OptionInvalid(f"queues is a list of names, or a mapping of names to caps; got {queues!r}.")
+    named = sorted(served) if queues is None else queues
+    chosen = dict(named) if isinstance(named, Mapping) else dict.fromkeys(named)
+    for name, cap in chosen.items():
+        if check_name(name, "queue") not in served:
+            raise QueueUnserved(f"The queue is '{name}'; handlers here are for {', '.join(sorted(served))}.")
+        if cap is not None:
+            check_whole(cap, 1, CONCURRENCY_MAX, f"The cap of queue '{name}'")
+    return WorkerPlan(handlers, chosen, int(concurrency), float(grace), dict(providers or {}))
 
 
 def shorten_switch_interval() -> None:
@@ -80,30 +90,17 @@ def shorten_switch_interval() -> None:
 class Worker:
     """One worker process's engine. `start`, then `stop`; in between it runs by itself."""
 
-    def __init__(self, store: Store, plan: Plan) -> None:
+    def __init__(self, store: Store, plan: WorkerPlan) -> None:
         self._store = store
         self._plan = plan
-        self._stores = _Stores(store.url)
+        self._stores = ExitStack()
         self._owner = this_process()
         self.id = store.workers.register(self._owner)
         self._events = EventLog(worker=self.id)
         self._held = HeldAttempts(plan.concurrency, plan.queues)
         queues = sorted(plan.queues)
-        self._committer = Committer(self._stores.open(), self._held, self._events, self._on_upkeep_due)
-        self._heartbeat = Heartbeat(self._stores.open(RENEW_PATIENCE_SECONDS), self._held, self._events)
-        self._runner = Runner(store, self._held, self._committer, self._events)
-        self._claimer = Claimer(
-            self._stores.open(),
-            self.id,
-            plan.handlers,
-            queues,
-            self._held,
-            self._committer,
-            self._events,
-            self._on_claimed,
-        )
         self._upkeep = Upkeep(
-            self._stores.open(),
+            self._open_store(),
             self.id,
             self._owner,
             self._events,
@@ -114,26 +111,40 @@ class Worker:
             on_ready=self._on_ready,
             wants_work=lambda: self._claimer.idle,
         )
-        self._relay = Relay(self._stores.open(), plan.providers, self._events) if plan.providers else None
-        self._shutdown_store = self._stores.open(SHUTDOWN_PATIENCE_SECONDS)
+        self._committer = Committer(self._open_store(), self._held, self._events, self._upkeep.poll_now)
+        self._heartbeat = Heartbeat(self._open_store(RENEW_PATIENCE_SECONDS), self._held, self._events)
+        self._runner = Runner(store, self._held, self._committer, self._events)
+        self._claimer = Claimer(
+            self._open_store(),
+            self.id,
+            plan.handlers,
+            queues,
+            self._held,
+            self._committer,
+            self._events,
+            self._on_claimed,
+        )
+        self._relay = Relay(self._open_store(), plan.providers, self._events) if plan.providers else None
+        self._shutdown_store = self._open_store(SHUTDOWN_PATIENCE_SECONDS)
         self._listener_thread = threading.Thread(target=self._listen, name="leasehold-listener", daemon=True)
         self._stopped = threading.Event()
+
+    def _open_store(self, retry_seconds: float = RETRY_SECONDS) -> Store:
+        """Open a connection for one part, so that none waits for another."""
+        store = open_store(self._store.url, connections=1, retry_seconds=retry_seconds)
+        return self._stores.enter_context(closing(store))
 
     def start(self) -> None:
         """Begin taking work."""
         shorten_switch_interval()
-        parts: list[Callable[[], None]] = [
-            self._committer.start,
-            self._heartbeat.start,
-            self._runner.start,
-            self._upkeep.start,
-            self._listener_thread.start,
-            self._claimer.start,
-        ]
+        self._committer.start()
+        self._heartbeat.start()
+        self._runner.start()
+        self._upkeep.start()
+        self._listener_thread.start()
+        self._claimer.start()
         if self._relay is not None:
-            parts.append(self._relay.start)
-        for start in parts:
-            start()
+            self._relay.start()
         self._events.started(sorted(self._plan.queues), self._plan.concurrency)
 
     def stop(self, grace: float | None = None) -> int:
@@ -142,10 +153,11 @@ class Worker:
         self._claimer.close()
         released = self._release_unstarted()
         self._events.stopping(released, self._held.running())
-        self._held.capacity.await_idle(self._plan.grace if grace is None else grace)
+        grace = self._plan.grace if grace is None else grace
+        self._held.capacity.await_idle(grace)
         self._committer.close(self._plan.shutdown_seconds)
         if self._relay is not None:
-            self._relay.close(self._plan.grace if grace is None else grace)
+            self._relay.close(grace)
         left = self._abandon()
         self._stopped.set()
         self._heartbeat.close()
@@ -167,13 +179,12 @@ class Worker:
         return self._held.capacity.busy + (0 if self._relay is None else self._relay.busy)
 
     def _on_claimed(self, attempts: list[Attempt]) -> None:
-        self._heartbeat.attend(min(attempt.lease.lease_ms for attempt in attempts))
+        self._heartbeat.on_claimed(min(attempt.lease.lease_ms for attempt in attempts))
         self._runner.run(attempts)
 
     def _release_unstarted(self) -> int:
         released = [attempt for attempt in self._held.all() if attempt.release()]
-        for attempt in released:
-            self._held.drop(attempt)
+        self._held.drop_all(released)
         reclaims = [Reclaim(attempt.lease.task_id, attempt.lease.fence, "released") for attempt in released]
         try:
             reclaimed = self._shutdown_store.leases.reclaim(reclaims) if reclaims else []
@@ -198,9 +209,6 @@ class Worker:
                 self._shutdown_store.workers.deregister([self.id])
         except LeaseholdError as error:
             self._events.component_failed("worker", error)
-
-    def _on_upkeep_due(self) -> None:
-        self._upkeep.poll_now()
 
     def _on_pulse(self, pulse: Pulse) -> None:
         self._claimer.set_limits(frozenset(pulse.limited), branched=pulse.branched)

@@ -4,9 +4,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 
 from leasehold.app.kinds import JobKind, Pipeline
-from leasehold.app.worker_plan import make_plan
 from leasehold.runtime.deliver.sender import RegisteredProvider
-from leasehold.runtime.worker import Plan, Worker
+from leasehold.runtime.worker import Worker, WorkerPlan, make_plan
 from leasehold.store import open_store
 
 Queues = list[str] | Mapping[str, int | None] | None
@@ -19,7 +18,7 @@ def plan_of(
     concurrency: int = 10,
     grace: float = 30.0,
     providers: Carriers | None = None,
-) -> Plan:
+) -> WorkerPlan:
     handlers = {handler.route: handler for kind in kinds for handler in kind.handlers()}
     return make_plan(handlers, queues, concurrency, grace, providers)
 

@@ -2,7 +2,7 @@
 
 import sys
 
-from leasehold.runtime.signals import StopSignals
+from leasehold.processes import Stop, stop_on_signals
 
 STEPS = range(2, 40)  # once around and on
 
@@ -10,7 +10,7 @@ STEPS = range(2, 40)  # once around and on
 class SignalAtStep:
     """Signals a waiting thread at its `step`-th step, from within, as a real signal does."""
 
-    def __init__(self, signals: StopSignals, step: int) -> None:
+    def __init__(self, signals: Stop, step: int) -> None:
         self._signals = signals
         self._left = step
         self.has_signalled = False
@@ -21,14 +21,14 @@ class SignalAtStep:
             self._left -= 1
             if self._left == 0:
                 self.has_signalled = True
-                self._signals.on_signal(15, None)
+                self._signals(15, None)
         return self.trace
 
 
 def main() -> None:
     signalled = 0
     for step in STEPS:
-        with StopSignals() as signals:
+        with stop_on_signals() as signals:
             signaller = SignalAtStep(signals, step)
             sys.settrace(signaller.trace)
             try:

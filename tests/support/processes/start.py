@@ -9,10 +9,9 @@ import os
 import sys
 from dataclasses import replace
 
-from leasehold.app.worker_plan import make_plan
 from leasehold.redact import register
 from leasehold.runtime.run import serve
-from leasehold.runtime.worker import Plan
+from leasehold.runtime.worker import WorkerPlan, make_plan
 
 
 def main() -> None:
@@ -31,7 +30,7 @@ def main() -> None:
         app.work(**options)
 
 
-def shut_down_soon(app, *, shutdown_seconds: float, concurrency: int = 50, grace: float = 30.0) -> Plan:
+def shut_down_soon(app, *, shutdown_seconds: float, concurrency: int = 50, grace: float = 30.0) -> WorkerPlan:
     """Plan as `app.work` does, but to wait less for a database that is away at the end."""
     plan = make_plan(app._handlers(), None, concurrency, grace)  # noqa: SLF001 — as `work` does
     return replace(plan, shutdown_seconds=shutdown_seconds)

@@ -66,7 +66,7 @@ def _poll(snapshot: S, read: Callable[[], S], workers: WorkerProcesses, observer
             if snapshot.is_over:
                 break
         workers.check()
-        workers.stop.sleep(max(pause, POLL_SHARE * (time.monotonic() - began)))
+        workers.stop.wait(max(pause, POLL_SHARE * (time.monotonic() - began)))
         pause = min(pause * POLL_GROWTH, POLL_SECONDS)
     return snapshot
 

@@ -14,12 +14,12 @@ class Capacity:
         self.concurrency = concurrency
         self._caps = {queue: cap for queue, cap in caps.items() if cap is not None}
         self._scarce = frozenset(self._caps)
-        self._busy = 0
+        self.busy = 0
         self._busy_by_queue: Counter[str] = Counter()
         self._wanted = 0
         self._closed = False
         self._changed = threading.Condition()
-        self._on_free: Callable[[Iterable[str]], None] = _ignore
+        self._on_free: Callable[[Iterable[str]], None] = lambda _: None
 
     def notify_on_free(self, limited: Iterable[str], on_free: Callable[[Iterable[str]], None]) -> None:
         """Call `on_free` at once when a limited or capped queue may have a free slot again."""
@@ -27,18 +27,17 @@ class Capacity:
         self._on_free = on_free
 
     def occupy(self, queues: Iterable[str]) -> None:
-        """Take a place for each of these."""
         with self._changed:
             for queue in queues:
-                self._busy += 1
+                self.busy += 1
                 self._busy_by_queue[base_of(queue)] += 1
 
     def free_slot(self, queue: str) -> None:
         """Free a place: its handler has ended."""
         with self._changed:
-            self._busy -= 1
+            self.busy -= 1
             self._busy_by_queue[base_of(queue)] -= 1
-            if self._wanted and self.concurrency - self._busy >= self._wanted:
+            if self._wanted and self.free() >= self._wanted:
                 self._changed.notify_all()
         self.announce_free({queue})
 
@@ -49,14 +48,8 @@ class Capacity:
             if scarce:
                 self._on_free(scarce)
 
-    @property
-    def busy(self) -> int:
-        """Count occupied places."""
-        return self._busy
-
     def free(self) -> int:
-        """Count free places."""
-        return self.concurrency - self._busy
+        return self.concurrency - self.busy
 
     def free_in(self, queue: str) -> int:
         """Count free places for one queue, which may have a cap of its own here."""
@@ -75,7 +68,7 @@ class Capacity:
             self._wanted = 0
 
     def close(self) -> None:
-        """Let nobody wait for a place any more."""
+        """End every wait for a free place."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
@@ -84,10 +77,6 @@ class Capacity:
         """Wait until no place is occupied any more; False if that takes longer."""
         with self._changed:
             self._wanted = self.concurrency
-            done = self._changed.wait_for(lambda: self._busy == 0, timeout=seconds)
+            done = self._changed.wait_for(lambda: self.busy == 0, timeout=seconds)
             self._wanted = 0
             return done
-
-
-def _ignore(_: Iterable[str]) -> None:
-    """Nobody waits for room yet."""

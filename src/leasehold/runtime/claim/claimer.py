@@ -1,8 +1,8 @@
-"""The claimer: takes up to the worker's free places in one statement, and sleeps when there is nothing.
+"""The claimer: claims as many tasks as the worker has free places, in one statement, and sleeps if there are none.
 
-It remembers how far it has come (`Hints`) and looks everywhere again about once a second, for rows that committed
-late. Queues take turns at being first, so none is starved by another. It is woken by a hint or by upkeep's pulse;
-by itself it asks nothing while idle.
+It remembers how far it has read each queue (`Hints`), and reads from the start again about once a second, for rows that
+committed late. Queues take turns at being first, so none starves another. A wake-up or upkeep's pulse wakes it; it
+does not poll while it is idle.
 """
 
 import threading
@@ -60,7 +60,7 @@ class Claimer:
         self._hints = Hints()
         self._rescan_at = 0
         self._asked = 0
-        self._claim_seconds = 0.0  # by the last claim, in seconds: the longer, the more is worth waiting for
+        self._claim_seconds = 0.0  # of the last claim: the longer, the more free places are worth waiting for
         self._limited: frozenset[str] = frozenset()
         self._branches = Branches(store, queues)
         self._awake = threading.Event()
@@ -68,27 +68,26 @@ class Claimer:
         self._thread = threading.Thread(target=self._run, name="leasehold-claimer", daemon=True)
 
     def start(self) -> None:
-        """Begin claiming."""
         self._awake.set()
         self._thread.start()
 
     def wake(self) -> None:
-        """There may be something to claim."""
+        """Look for tasks: there may be some."""
         self._awake.set()
 
     @property
     def idle(self) -> bool:
-        """Whether the last look found nothing and there is room."""
+        """Whether the last claim found nothing and there is a free place."""
         return not self._awake.is_set() and self._held.capacity.free() > 0
 
     def set_limits(self, limited: frozenset[str], *, branched: bool = False) -> None:
-        """Learn which queues are limited, which are claimed from with slots; and whether any has branches."""
+        """Set which queues are limited, so that a claim from them needs a slot, and whether any has branches."""
         self._limited = limited
         self._branches.exist = branched
         self._held.capacity.notify_on_free(limited, self._on_capacity)
 
     def _on_capacity(self, queues: Iterable[str]) -> None:
-        self._branches.mark_ready(queues)
+        self._branches.resume(queues)
         self.wake()
 
     def on_branch_ready(self) -> None:
@@ -108,7 +107,8 @@ class Claimer:
 
     def _run(self) -> None:
         while not self._stopped.is_set():
-            self._awake.wait(self._pause())
+            wait_us = self._branches.next_due_in(clock.uptime())
+            self._awake.wait(None if wait_us is None else wait_us / clock.SECOND)
             self._awake.clear()
             try:
                 self._claim_until_empty()
@@ -117,13 +117,7 @@ class Claimer:
                 self._stopped.wait(CLAIM_RETRY_SECONDS)
                 self._awake.set()
 
-    def _pause(self) -> float | None:
-        """Return how long to sleep unless woken: until a slot that rests has rested."""
-        wait_us = self._branches.next_due_in(clock.uptime())
-        return None if wait_us is None else wait_us / clock.SECOND
-
     def _claim_until_empty(self) -> None:
-        """Claim until nothing is left or this worker shall stop."""
         more = False
         while not self._stopped.is_set():
             if not self._await_capacity(more=more):
@@ -135,10 +129,10 @@ class Claimer:
             self._claim_seconds = (clock.uptime() - began) / clock.SECOND
             more = found >= self._asked
             self._queues.append(self._queues.pop(0))
-            self._branches.turn()
+            self._branches.rotate()
 
     def _await_capacity(self, *, more: bool) -> bool:
-        """Wait for a free place; where more work is certain, a moment longer for a worthwhile number of them."""
+        """Wait for a free place; if more tasks are ready, a moment longer for a worthwhile number of places."""
         while self._committer.backlog() > BACKLOG_MAX and not self._stopped.is_set():
             self._stopped.wait(GATHER_SECONDS)
         if more:
@@ -151,7 +145,7 @@ class Claimer:
         return not self._stopped.is_set()
 
     def claim(self, most: int) -> int:
-        """Claim up to `most` tasks once, and start them; and as many more as there was room for when its turn came."""
+        """Claim up to `most` tasks once and start them; more if places became free while the statement waited."""
         count, asked = 0, 0
         for queues in self._claim_groups():
             free = min(most - count, self._free_in(queues))
@@ -166,19 +160,20 @@ class Claimer:
         return min(CLAIM_MAX, *(self._held.capacity.free_in(queue) for queue in queues))
 
     def _claim_groups(self) -> list[list[str]]:
-        """Put together what one statement can claim from, in the order of whose turn it is; the others stand alone."""
-        everywhere = [*self._queues, *self._branches.awake()]
-        together = [queue for queue in everywhere if not self._is_claimed_alone(queue)]
-        turns: list[list[str]] = []
-        for queue in everywhere:
-            if self._is_claimed_alone(queue):
-                turns.append([queue])
-            elif queue == together[0]:
-                turns.append(together)
-        return turns
+        """Group the queues that one statement can claim from, in the order of whose turn it is.
 
-    def _is_claimed_alone(self, queue: str) -> bool:
-        return self._is_limited(queue) or self._held.capacity.is_capped(queue)
+        A limited or capped queue is a group of its own; all others are one group, at the place of the first of them.
+        """
+        together: list[str] = []
+        groups: list[list[str]] = []
+        for queue in (*self._queues, *self._branches.active()):
+            if self._is_limited(queue) or self._held.capacity.is_capped(queue):
+                groups.append([queue])
+            else:
+                if not together:
+                    groups.append(together)
+                together.append(queue)
+        return groups
 
     def _is_limited(self, queue: str) -> bool:
         return queue in self._limited or family_of(queue) in self._limited
@@ -187,10 +182,10 @@ class Claimer:
         asked_at = clock.uptime()
         free = partial(self._free_in, queues)
         if self._is_limited(queues[0]):
-            news = self._branches.news
+            changes = self._branches.changes
             claimed = self._store.leases.claim_limited(self._worker, queues[0], self._routes, most, free=free)
             if len(claimed.leases) < claimed.requested:
-                self._pause_queue(queues[0], claimed.wait_us, news)
+                self._pause_queue(queues[0], claimed.wait_us, changes)
         else:
             if asked_at >= self._rescan_at:
                 self._hints.forget()
@@ -206,12 +201,12 @@ class Claimer:
             self._release_unknown_leases()
         return claimed
 
-    def _pause_queue(self, queue: str, wait_us: int | None, news: int) -> None:
-        """Look again when a slot has rested; a branch that had too few is left alone until there is news of it."""
+    def _pause_queue(self, queue: str, wait_us: int | None, changes: int) -> None:
+        """Ask again when its rate allows a start; a branch without free slots, when one becomes free."""
         if wait_us is not None:
-            self._branches.sleep(queue, until=clock.uptime() + wait_us)
-        elif news == self._branches.news:  # else a slot may have become free while it was asked
-            self._branches.sleep(queue)
+            self._branches.pause(queue, until=clock.uptime() + wait_us)
+        elif changes == self._branches.changes:  # else a slot may have become free while it was asked
+            self._branches.pause(queue)
 
     def _start_attempts(self, leases: list[Lease], asked_at: int) -> None:
         if leases:
@@ -220,11 +215,11 @@ class Claimer:
             try:
                 self._on_claimed(attempts)
             except BaseException:
-                self._release([attempt for attempt in attempts if attempt.release()])
+                self._release_unstarted([attempt for attempt in attempts if attempt.release()])
                 raise
 
-    def _release(self, unstarted: list[Attempt]) -> None:
-        """Release what could not be started, so that others can."""
+    def _release_unstarted(self, unstarted: list[Attempt]) -> None:
+        """Release what could not be started, so that another worker can claim it."""
         for attempt in unstarted:
             self._held.drop(attempt)
             self._held.free_slot(attempt)
@@ -232,7 +227,7 @@ class Claimer:
         self._store.leases.reclaim([Reclaim(lease.task_id, lease.fence, "released") for lease in leases])
 
     def _release_unknown_leases(self) -> None:
-        """Give back what a claim leased whose answer was lost: nobody here knows of it."""
+        """Release the leases of a claim whose answer was lost: this worker does not know them."""
         unknown = self._held.unknown_of(self._store.leases.held_by(self._worker))
         if unknown:
             self._store.leases.reclaim([Reclaim(*lease, "released") for lease in unknown])

@@ -1,4 +1,4 @@
-"""The leases this worker holds, from claim to answer, and the room it has for more."""
+"""The leases this worker holds, from claim to answer, and its capacity for more."""
 
 from collections.abc import Iterable, Mapping
 
@@ -17,11 +17,9 @@ class HeldAttempts:
         self._lost: set[Identity] = set()
         self.is_stopping = False
 
-    def add(self, attempts: Iterable[Attempt]) -> None:
-        """Take up attempts that were claimed."""
-        taken = list(attempts)
-        self._held.update(((attempt.lease.task_id, attempt.lease.fence), attempt) for attempt in taken)
-        self.capacity.occupy(attempt.lease.queue for attempt in taken)
+    def add(self, attempts: list[Attempt]) -> None:
+        self._held.update(((attempt.lease.task_id, attempt.lease.fence), attempt) for attempt in attempts)
+        self.capacity.occupy(attempt.lease.queue for attempt in attempts)
 
     def free_slot(self, attempt: Attempt) -> None:
         if attempt.give_up_slot():
@@ -53,7 +51,6 @@ class HeldAttempts:
         return self._held.get((task_id, fence))
 
     def all(self) -> list[Attempt]:
-        """Return everything held now."""
         return list(self._held.values())
 
     def running(self) -> int:

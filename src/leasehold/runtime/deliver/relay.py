@@ -111,7 +111,7 @@ class Relay:
                 self._changed.wait_for(lambda: not self._held, timeout=min(left, DELIVERY_RENEW_SECONDS))
             self._try_renew()
         if self._held:
-            self._events.relay_left(len(self._held))
+            self._events.deliveries_unfinished(len(self._held))
 
     def _run(self) -> None:
         while not self._stopped.is_set():

@@ -33,18 +33,16 @@ class Heartbeat:
         ]
 
     def start(self) -> None:
-        """Begin renewing."""
         for thread in self._threads:
             thread.start()
 
-    def attend(self, shortest_ms: int) -> None:
-        """Beat fast enough for a lease that was just taken up."""
+    def on_claimed(self, shortest_ms: int) -> None:
+        """Beat fast enough for a lease that was just claimed."""
         if shortest_ms < self._shortest_ms:
             with self._changed:
                 self._changed.notify_all()
 
     def close(self) -> None:
-        """Stop renewing."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
@@ -70,11 +68,14 @@ class Heartbeat:
     def renew(self) -> None:
         """Extend every lease that is past a third of its time; lose those that no longer stand."""
         asked_at = clock.uptime()
-        due = [attempt for attempt in self._held.all() if _may_land(attempt) and attempt.renew_at <= asked_at]
+        # Also those that have ended and wait for their end to be written.
+        needed = (State.CLAIMED, State.RUNNING, State.ENDED)
+        due = [attempt for attempt in self._held.all() if attempt.state in needed and attempt.renew_at <= asked_at]
         if not due:
             return
-        due.sort(key=_task_id)
-        renewed = self._store.leases.renew([_renewal(attempt) for attempt in due])
+        due.sort(key=lambda attempt: attempt.lease.task_id)
+        leases = [attempt.lease for attempt in due]
+        renewed = self._store.leases.renew([Renewal(one.task_id, one.fence, one.lease_ms) for one in leases])
         held = {(one.task_id, one.fence): one for one in renewed}
         for attempt in due:
             answer = held.get((attempt.lease.task_id, attempt.lease.fence))
@@ -95,16 +96,3 @@ class Heartbeat:
 
 def _is_kept(attempt: Attempt) -> bool:
     return attempt.state in (State.CLAIMED, State.RUNNING)
-
-
-def _may_land(attempt: Attempt) -> bool:
-    """Whether its lease is still needed: also when it has ended and waits for its end to be written."""
-    return _is_kept(attempt) or attempt.state is State.ENDED
-
-
-def _renewal(attempt: Attempt) -> Renewal:
-    return Renewal(attempt.lease.task_id, attempt.lease.fence, attempt.lease.lease_ms)
-
-
-def _task_id(attempt: Attempt) -> int:
-    return attempt.lease.task_id

@@ -1,5 +1,7 @@
 """The orchestrator: NEW → READY, from data alone. It needs no user code, runs no task; any number may run at once."""
 
+from collections.abc import Callable
+
 from leasehold.model import advance
 from leasehold.model.advance import Ended
 from leasehold.store import Store
@@ -14,10 +16,7 @@ class Orchestrator:
 
     def advance(self) -> set[str]:
         """Move everything that waits for a settled task; return the queues that got work."""
-        queues: set[str] = set()
-        while (done := self.advance_batch()).count:
-            queues |= done.queues
-        return queues
+        return _repeat(self.advance_batch)
 
     def advance_batch(self) -> Advanced:
         """Move what waits for a batch of settled tasks, in one transaction."""
@@ -25,10 +24,14 @@ class Orchestrator:
 
     def make_due(self) -> set[str]:
         """Make ready what has become due; return the queues that got work."""
-        queues: set[str] = set()
-        while (done := self._store.stages.make_due()).count:
-            queues |= done.queues
-        return queues
+        return _repeat(self._store.stages.make_due)
+
+
+def _repeat(step: Callable[[], Advanced]) -> set[str]:
+    queues: set[str] = set()
+    while (done := step()).count:
+        queues |= done.queues
+    return queues
 
 
 def _advance(stages: StageSteps) -> Advanced:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from leasehold import clock
-from leasehold.errors import LeaseholdError
 from leasehold.model.owner import Owner
 from leasehold.runtime.limits import PULSE_SECONDS, PULSE_SECONDS_MIN, UPKEEP_SHUTDOWN_SECONDS
 from leasehold.runtime.maintain.orchestrator import Orchestrator
@@ -22,7 +21,7 @@ from leasehold.store.workers import Pulse, PulseQuery
 
 
 class Upkeep:
-    """Keeps work moving. `on_pulse` hears every answer; `on_ready` the queues that got work."""
+    """Keeps work moving. `on_pulse` gets every answer; `on_ready` the queues that got work."""
 
     def __init__(  # noqa: PLR0913 — its parts are handed in by name
         self,
@@ -45,7 +44,7 @@ class Upkeep:
         self._queues = document(sorted(queues))
         self._routes = document(sorted(routes))
         self._providers = document(sorted(providers))
-        self._on_pulse = on_pulse
+        self.on_pulse = on_pulse
         self._on_ready = on_ready
         self._wants_work = wants_work
         self._orchestrator = Orchestrator(store)
@@ -55,11 +54,9 @@ class Upkeep:
         self._thread = threading.Thread(target=self._run, name="leasehold-upkeep", daemon=True)
 
     def start(self) -> None:
-        """Begin."""
         self._thread.start()
 
     def poll_now(self) -> None:
-        """Ask the pulse now."""
         self._poll_requested.set()
 
     def close(self, seconds: float = UPKEEP_SHUTDOWN_SECONDS) -> None:
@@ -76,9 +73,6 @@ class Upkeep:
             self._poll_requested.clear()
             try:
                 pause = self.poll_once()
-            except LeaseholdError as error:
-                self._events.component_failed("upkeep", error)
-                pause = PULSE_SECONDS
             except Exception as error:  # noqa: BLE001 — upkeep must outlive any one pass
                 self._events.component_failed("upkeep", error)
                 pause = PULSE_SECONDS
@@ -86,17 +80,16 @@ class Upkeep:
     def poll_once(self) -> float:
         """Poll once and act on the answer; return how long to wait before the next poll."""
         pulse = self._store.workers.pulse(self._question())
-        self._on_pulse(pulse)
+        self.on_pulse(pulse)
         queues = self._act(pulse)
         self._sweeper.swept(pulse.now)
         if queues:
             self._on_ready(queues)
-        pause = PULSE_SECONDS * random.uniform(0.8, 1.1)
-        if pulse.due_at is not None:
-            pause = min(pause, max(PULSE_SECONDS_MIN, (pulse.due_at - pulse.now) / clock.SECOND))
+        due = [] if pulse.due_at is None else [pulse.due_at]
         if pulse.delivery_due_at is not None and pulse.delivery_due_at > pulse.now:  # what is due now is on its way
-            pause = min(pause, max(PULSE_SECONDS_MIN, (pulse.delivery_due_at - pulse.now) / clock.SECOND))
-        return pause
+            due.append(pulse.delivery_due_at)
+        waits = (max(PULSE_SECONDS_MIN, (moment - pulse.now) / clock.SECOND) for moment in due)
+        return min([PULSE_SECONDS * random.uniform(0.8, 1.1), *waits])
 
     def _act(self, pulse: Pulse) -> set[str]:
         steps: list[Callable[[], set[str]]] = [partial(self._sweeper.sweep_gone, pulse.neighbours)]

@@ -47,9 +47,9 @@ class EventLog:
         """Deliveries are sent from here now."""
         self._log.info("relay_started", providers=providers)
 
-    def relay_left(self, count: int) -> None:
+    def deliveries_unfinished(self, count: int) -> None:
         """The relay ends while deliveries are being sent; they will be looked up."""
-        self._log.warning("relay_left", count=count)
+        self._log.warning("deliveries_unfinished", count=count)
 
     def delivery_marked(self, taken: ClaimedDelivery, mark: DeliveryMark, *, landed: bool) -> None:
         """A delivery was marked; one in doubt or failed waits for a person."""
@@ -61,7 +61,7 @@ class EventLog:
         elif mark.delay_us is None:
             self._log.error(f"delivery_{mark.status}", **facts)
         else:
-            self._log.warning("delivery_put_off", **facts, ending=mark.status, delay_us=mark.delay_us)
+            self._log.warning("delivery_rescheduled", **facts, ending=mark.status, delay_us=mark.delay_us)
 
     def delivery_suspect(self, row: DeliveryRow) -> None:
         """Raise the alarm: a delivery was marked sent without evidence, which the order of send and mark rules out."""
