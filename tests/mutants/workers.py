@@ -47,15 +47,14 @@ MUTANTS: Final = (
     Mutant(
         "the heartbeat beats on the handlers' loop",
         "runtime/worker.py",
-        "        if self._relay is not None:\n            parts.append(self._relay.start)\n",
-        "        parts.remove(self._heartbeat.start)\n"
-        "        loop = self._runner._lanes._loop\n"
+        "        self._heartbeat.start()\n        self._runner.start()\n",
+        "        self._runner.start()\n"
+        "        loop = self._runner._lanes.loop\n"
         "        def poll_once() -> None:\n"
         "            self._heartbeat.renew()\n"
         "            self._heartbeat.watch()\n"
         "            loop.call_later(0.02, poll_once)\n"
-        "        loop.call_soon_threadsafe(poll_once)\n"
-        "        if self._relay is not None:\n            parts.append(self._relay.start)\n",
+        "        loop.call_soon_threadsafe(poll_once)\n",
         (BLOCKED,),
     ),
     Mutant(
