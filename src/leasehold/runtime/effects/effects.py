@@ -46,8 +46,6 @@ Act = Callable[..., Any]
 # What the running code is inside of: keys of effects in flight, and a mark for a transaction.
 _inside: Final[ContextVar[frozenset[str]]] = ContextVar("leasehold_inside", default=frozenset())
 TRANSACTION: Final = "transaction"
-
-
 NOT_BEGUN: Final = Failure(
     "CUT_OFF", "the handler was cancelled before the act began; nothing was done", retryable=True
 )
@@ -179,7 +177,7 @@ class TaskEffects:
             return self._drive(self._steps(intent, act, lookup, idempotent=idempotent, ahead=ahead))
         finally:
             _inside.reset(token)
-            self._end(intent)
+            self._in_flight.end(intent.key)
 
     async def run_async(
         self, intent: Intent, act: Act, lookup: Act | None, *, idempotent: bool, ahead: bool = False
@@ -192,7 +190,7 @@ class TaskEffects:
             return await self._drive_async(self._steps(intent, act, lookup, idempotent=idempotent, ahead=ahead))
         finally:
             _inside.reset(token)
-            self._end(intent)
+            self._in_flight.end(intent.key)
 
     def transact(self, intent: Intent, act: Act) -> Any:
         """Run `act` on a connection of the ledger's database: its rows and its result in one commit."""
@@ -207,15 +205,12 @@ class TaskEffects:
             return self._use(intent, entry.result or "null")
         finally:
             _inside.reset(token)
-            self._end(intent)
+            self._in_flight.end(intent.key)
 
     def _begin(self, intent: Intent, *, is_transaction: bool = False) -> InFlightEffect | None:
         if intent.key in _inside.get():
             raise EffectBusy(f"It is {intent.kind}, inside itself.")
         return self._in_flight.begin(intent.key, is_transaction=is_transaction)
-
-    def _end(self, intent: Intent) -> None:
-        self._in_flight.end(intent.key)
 
     def _steps(self, intent: Intent, act: Act, lookup: Act | None, *, idempotent: bool, ahead: bool) -> Steps:
         reach(Point.BEFORE_INTENT, intent)

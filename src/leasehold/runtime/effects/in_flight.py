@@ -4,19 +4,21 @@ import asyncio
 import threading
 from collections.abc import Callable
 
+from leasehold.batching import Promise, answer_all
+
 Call = Callable[[], object]
 
 
 class InFlightEffect:
     """One effect in flight, and what to call at its end."""
 
-    __slots__ = ("_calls", "_lock", "is_over", "is_transaction")
+    __slots__ = ("_lock", "calls", "is_over", "is_transaction")
 
     def __init__(self, lock: threading.Lock, *, is_transaction: bool) -> None:
         self.is_transaction = is_transaction
         self.is_over = False
         self._lock = lock
-        self._calls: list[Call] = []
+        self.calls: list[Call] = []
 
     def wait(self) -> None:
         """Wait for its end on this thread."""
@@ -26,22 +28,16 @@ class InFlightEffect:
 
     async def wait_async(self) -> None:
         """Await its end; no thread waits."""
-        loop = asyncio.get_running_loop()
-        over: asyncio.Future[None] = loop.create_future()
-        self._at_end(lambda: _resolve(loop, over))
+        over: Promise[None] = Promise(loop=asyncio.get_running_loop())
+        self._at_end(lambda: answer_all([(over, None)]))
         await over
 
     def _at_end(self, call: Call) -> None:
         with self._lock:
             if not self.is_over:
-                self._calls.append(call)
+                self.calls.append(call)
                 return
         call()
-
-    def end(self) -> list[Call]:
-        """End it, under the lock; return what to call outside of it."""
-        self.is_over = True
-        return self._calls
 
 
 class InFlightEffects:
@@ -64,7 +60,8 @@ class InFlightEffects:
     def end(self, key: str) -> None:
         with self._lock:
             effect = self._by_key.pop(key)
-            calls = effect.end()
+            effect.is_over = True
+            calls = effect.calls
             self._transactions -= effect.is_transaction
             if self._at_no_transaction and not self._transactions:
                 calls = [*calls, *self._at_no_transaction]
@@ -79,15 +76,3 @@ class InFlightEffects:
                 self._at_no_transaction.append(call)
                 return
         call()
-
-
-def _resolve(loop: asyncio.AbstractEventLoop, over: asyncio.Future[None]) -> None:
-    try:
-        loop.call_soon_threadsafe(_set, over)
-    except RuntimeError:  # the loop is closed: nobody waits any more
-        return
-
-
-def _set(over: asyncio.Future[None]) -> None:
-    if not over.done():
-        over.set_result(None)

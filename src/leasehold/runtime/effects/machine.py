@@ -27,18 +27,18 @@ class States:
         self._machine = machine
         self._ledger = ledger
         self._lock = threading.Lock()
-        self._asked: Counter[tuple[str, str]] = Counter()
+        self._requested: Counter[tuple[str, str]] = Counter()
         self._pending: list[PendingMove] = []
 
     def advance(self, state: str, subject: str) -> None:
         """Move, and return once that is committed."""
         move = self._make(state, subject)
-        self.check(move, self._ledger.hand_over(move)())
+        _check(move, self._ledger.hand_over(move)())
 
     def advance_async(self, state: str, subject: str) -> Awaitable[None]:
         """Request a move at once; the handler may await its commit later."""
         move = self._make(state, subject)
-        pending = PendingMove(self, move, self._ledger.enter_async(move))
+        pending = PendingMove(move, self._ledger.enter_async(move))
         self._pending.append(pending)
         return pending
 
@@ -57,24 +57,23 @@ class States:
         if subject:
             check_text(subject, KEY_LENGTH_MAX, "What a state is of")
         with self._lock:
-            self._asked[state, subject] += 1
-            ordinal = self._asked[state, subject]
+            self._requested[state, subject] += 1
+            ordinal = self._requested[state, subject]
         return make_move(self._lease, machine, state, subject, ordinal)
 
-    def check(self, move: Move, entry: Entry) -> None:
-        """Raise `StateDenied` unless the move was made."""
-        if entry.verdict == Step.DENIED:
-            about = f" of '{move.subject}'" if move.subject else ""
-            raise StateDenied(f"The state{about} is {entry.result}; {move.target} was asked for.")
+
+def _check(move: Move, entry: Entry) -> None:
+    if entry.verdict == Step.DENIED:
+        about = f" of '{move.subject}'" if move.subject else ""
+        raise StateDenied(f"The state{about} is {entry.result}; {move.target} was requested.")
 
 
 class PendingMove:
     """A requested move. It needs no asyncio task of its own."""
 
-    __slots__ = ("_answer", "_move", "_states", "is_checked")
+    __slots__ = ("_answer", "_move", "is_checked")
 
-    def __init__(self, states: States, move: Move, answer: AsyncReply) -> None:
-        self._states = states
+    def __init__(self, move: Move, answer: AsyncReply) -> None:
         self._move = move
         self._answer = answer
         self.is_checked = False
@@ -83,4 +82,4 @@ class PendingMove:
         """Wait until it is committed; `StateDenied` if no arrow leads there."""
         entry = yield from self._answer.__await__()
         self.is_checked = True
-        self._states.check(self._move, entry)
+        _check(self._move, entry)

@@ -50,7 +50,7 @@ class Answers:
     """What the record answers to the effects of one attempt, and what it was asked."""
 
     def __init__(self, record: TaskRecord, ending: EventLine, effects: Mapping[str, EffectLine], home: str) -> None:
-        self._story = record
+        self._record = record
         self._ending = ending
         self._effects = effects
         self._home = home
@@ -62,7 +62,8 @@ class Answers:
         self.failed_as_recorded = False
         self.doubt: EffectInDoubt | None = None
         self.asked = 0
-        self._moves = {number for number, event in enumerate(record.events) if _is_move_of(event, ending)}
+        moves = (number for number, event in enumerate(record.events) if event.name == Name.MOVED)
+        self._moves = {number for number in moves if record.events[number].fence == ending.fence}
 
     def enter(self, item: Item) -> Entry:
         """Answer an intent or a move from the record. Nothing is done here that could be recorded."""
@@ -85,24 +86,20 @@ class Answers:
 
     def _moved(self, move: Move) -> Entry:
         """Answer a move: it was made then by this attempt or one before, or refused."""
-        made = [event for event in self._story.events if event.name == Name.MOVED and _leads(event, move)]
-        found, verdict = None, Step.DENIED
+        made = [event for event in self._record.events if event.name == Name.MOVED and _leads(event, move)]
+        verdict = Step.DENIED
         if len(made) >= move.ordinal:
-            found, verdict = made[move.ordinal - 1], Step.RETRY
-            self._moves.discard(self._story.events.index(found))
-        elif not self._was_denied():
+            verdict = Step.RETRY
+            self._moves.discard(self._record.events.index(made[move.ordinal - 1]))
+        elif _detail(self._ending).get("error_class") != StateDenied.code:
             raise self._diverge("move", None, f"{move.target} {move.subject}".rstrip())
         return Entry(move.task_id, move.fence, move.key, verdict, None)
-
-    def _was_denied(self) -> bool:
-        detail = self._ending.detail
-        return isinstance(detail, dict) and detail.get("error_class") == StateDenied.code
 
     def _follow(self, intent: Intent, number: int) -> None:
         """Note the first effect that has another number than then, and the first asked for after one that followed."""
         if intent.key in self._asked:
             return
-        found = Diverged(self._story.task, f"effect {intent.number}", self._recorded(intent.number), _named(intent))
+        found = Diverged(self._record.task, f"effect {intent.number}", self._recorded(intent.number), _named(intent))
         if number != intent.number:
             self._disorder = self._disorder or found
         if self._turned is None and number < max(self._asked.values(), default=0):
@@ -112,12 +109,12 @@ class Answers:
     def _recorded(self, number: int) -> str | None:
         """Name the effect that the record has at this place."""
         return next(
-            (_shown(one.kind, text_of(one.fields)) for one in self._story.effects if one.number == number), None
+            (_shown(one.kind, text_of(one.fields)) for one in self._record.effects if one.number == number), None
         )
 
     def _diverge(self, what: str, expected: str | None, found: str | None) -> Diverged:
         if self._stop is None:
-            self._stop = Diverged(self._story.task, what, expected, found)
+            self._stop = Diverged(self._record.task, what, expected, found)
         return self._stop
 
     def _in_doubt(self, found: EffectLine) -> bool:
@@ -145,12 +142,12 @@ class Answers:
 
     def propagated(self, error: BaseException) -> Settlement | None:
         """Return the recorded end if it is a recorded failure of an effect that ended the attempt, now as then."""
-        outcome = self._story.outcomes[-1]
+        outcome = self._record.outcomes[-1]
         if outcome.status != "ERROR" or not any(error is one for one, _ in self._raised):
             return None
         self.failed_as_recorded = True
         failure = outcome.failure if isinstance(outcome.failure, dict) else {}
-        return Settlement(self._story.task.task, outcome.fence, "ERROR", failure=canonical.encode(failure))
+        return Settlement(self._record.task.task, outcome.fence, "ERROR", failure=canonical.encode(failure))
 
     def check(self) -> None:
         """Raise what a handler may have caught."""
@@ -159,30 +156,24 @@ class Answers:
 
     def judge(self, settlement: Settlement) -> None:
         """Raise unless the effects were asked for as then: all of them, in the same order."""
-        if settlement.status == "ERROR" and self._ending.name == Name.FAILED:
-            self._judge_failed()
+        own = all(one.fence == self._ending.fence for one in self._record.effects)  # no other attempt numbered some
+        if self._turned is not None and own and settlement.status == "ERROR" and self._ending.name == Name.FAILED:
+            raise self._turned
         if settlement.status != "DONE" or self._ending.name != Name.DONE:
             return  # which effects a failed attempt asked for is not on record; a different status is the better report
         if self._moves:
-            left = self._story.events[min(self._moves)]
-            raise Diverged(self._story.task, "move", text_of(left.detail), None)
-        detail = self._ending.detail if isinstance(self._ending.detail, dict) else {}
+            left = self._record.events[min(self._moves)]
+            raise Diverged(self._record.task, "move", text_of(left.detail), None)
         trace = canonical.decode(settlement.detail) if settlement.detail else {}
-        recorded, asked = detail.get("effects", []), trace.get("effects", [])
+        recorded, asked = _detail(self._ending).get("effects", []), trace.get("effects", [])
         if recorded == asked:
             return
         if len(recorded) != len(asked):
             counts = (str(len(recorded)), str(len(asked)))
-            raise self._disorder or Diverged(self._story.task, "number of effects", *counts)
+            raise self._disorder or Diverged(self._record.task, "number of effects", *counts)
         if self._disorder is not None:
             raise self._disorder
         # Asked for in the same order, but answered in another: they were under way at the same time.
-
-    def _judge_failed(self) -> None:
-        """Raise if a failed attempt asked in another order, where no other attempt numbered its effects."""
-        own = all(one.fence == self._ending.fence for one in self._story.effects)
-        if own and self._turned is not None:
-            raise self._turned
 
 
 class ReplayChannel(CommitChannel):
@@ -207,12 +198,12 @@ class ReplayChannel(CommitChannel):
         return self._answers.enter(intent)
 
 
-def _is_move_of(event: EventLine, ending: EventLine) -> bool:
-    return event.name == Name.MOVED and event.fence == ending.fence
+def _detail(event: EventLine) -> dict[str, Any]:
+    return event.detail if isinstance(event.detail, dict) else {}
 
 
 def _leads(event: EventLine, move: Move) -> bool:
-    detail = event.detail if isinstance(event.detail, dict) else {}
+    detail = _detail(event)
     return (detail.get("to"), detail.get("of", "")) == (move.target, move.subject)
 
 

@@ -22,17 +22,25 @@ from leasehold.insight.record.reader import Recording, read_lines
 from leasehold.insight.verify.effects import EffectCheck
 from leasehold.insight.verify.verify import check_record
 from leasehold.model import lease as endings
+from leasehold.model.delivery import OutgoingMessage, mark_of, marks_in
 from leasehold.model.failure.failure import Failure, classify
 from leasehold.model.failure.verdict import pause
 from leasehold.model.journal.event import Name
-from leasehold.model.journal.record import EffectLine, EventLine, Opening, OutcomeLine, TaskRecord, text_of
+from leasehold.model.journal.record import (
+    DeliveryLine,
+    EffectLine,
+    EventLine,
+    Opening,
+    OutcomeLine,
+    TaskRecord,
+    text_of,
+)
 from leasehold.model.lease import Lease, Settlement
 from leasehold.model.names import route as route_of
 from leasehold.model.retry import RetryAt, decide, seed_of, spread_of
 from leasehold.model.status import Status
 from leasehold.runtime.attempt import Attempt, run_blocking
 from leasehold.runtime.handlers import Handler
-from leasehold.runtime.replay.deliveries import compare_posts
 from leasehold.runtime.replay.ledger import Answers, Diverged, Divergence, ReplayChannel
 
 Handlers = Mapping[str, Handler]
@@ -81,19 +89,19 @@ def replay(path: Path, handlers: Handlers) -> Replay:
     """Run a record again; `RecordDamaged` if it is not whole."""
     book = load(read_lines(path))
     run = _Run(book, handlers)
+    divergence: Divergence | None = None
     try:
         for record in book.records:
             run.record(record)
     except Diverged as found:
-        return Replay(
-            equal=False,
-            tasks=run.tasks,
-            journal_only=run.journal_only,
-            effects=run.effects,
-            divergence=found.divergence,
-        )
+        divergence = found.divergence
     return Replay(
-        equal=True, tasks=run.tasks, journal_only=run.journal_only, effects=run.effects, digest=run.digest.hexdigest()
+        equal=divergence is None,
+        tasks=run.tasks,
+        journal_only=run.journal_only,
+        effects=run.effects,
+        digest=run.digest.hexdigest() if divergence is None else "",
+        divergence=divergence,
     )
 
 
@@ -145,10 +153,10 @@ class _Run:
         answers.judge(settlement)
         _compare(record, outcome, settlement, answers)
         if settlement.status == Status.DONE:
-            compare_posts(record, settlement)
+            _compare_deliveries(record, settlement)
         self.tasks += 1
         self.effects += answers.asked
-        self.digest.update(canonical.encode(_journal_only(record, settlement), limit=sys.maxsize).encode() + b"\n")
+        self.digest.update(canonical.encode(_digest_line(record, settlement), limit=sys.maxsize).encode() + b"\n")
 
     def _attempt(self, record: TaskRecord, attempt: Attempt, answers: Answers) -> Settlement:
         channel = ReplayChannel(lambda: self._book.inputs(record), answers)
@@ -156,7 +164,9 @@ class _Run:
             try:
                 is_async = attempt.handler.is_async
                 result = asyncio.run(_awaited(attempt, channel)) if is_async else attempt.call(lambda _: channel)
-                settlement = _succeeded(attempt, result, answers)
+                # Whatever the handler made of an effect in doubt, a person had to resolve it.
+                doubt = None if answers.doubt is None else endings.failed(attempt.lease, classify(answers.doubt))
+                settlement = doubt or run_blocking(attempt.conclude(result))
             except (Diverged, KeyboardInterrupt):
                 raise
             except BaseException as error:  # noqa: BLE001 — whatever a handler raises is compared
@@ -172,6 +182,7 @@ class _Run:
 
     def _lease(self, record: TaskRecord, ending: EventLine) -> Lease:
         task, opening = record.task, self._book.opening
+        claims = (one.at for one in reversed(record.events) if one.name == Name.CLAIMED and one.fence == ending.fence)
         return Lease(
             task_id=task.task,
             fence=ending.fence or 0,
@@ -189,7 +200,7 @@ class _Run:
             priority=task.priority,
             attempts_max=task.attempts_max,
             lease_ms=task.lease_ms,
-            started_at=_claimed_at(record, ending),
+            started_at=next(claims, ending.at),
         )
 
     def _check_jitter(self, record: TaskRecord) -> None:
@@ -216,18 +227,6 @@ async def _awaited(attempt: Attempt, channel: ReplayChannel) -> object:
     return await attempt.call(lambda _: channel)
 
 
-def _succeeded(attempt: Attempt, result: object, answers: Answers) -> Settlement:
-    """Decide on a result as then: whatever the handler made of an effect in doubt, a person had to resolve it."""
-    if answers.doubt is not None:
-        return endings.failed(attempt.lease, classify(answers.doubt))
-    return run_blocking(attempt.conclude(result))
-
-
-def _claimed_at(record: TaskRecord, ending: EventLine) -> int:
-    claims = (one.at for one in reversed(record.events) if one.name == Name.CLAIMED and one.fence == ending.fence)
-    return next(claims, ending.at)
-
-
 def _compare(record: TaskRecord, outcome: OutcomeLine, settlement: Settlement, answers: Answers) -> None:
     recorded = outcome.failure.get("error_class") if isinstance(outcome.failure, dict) else None
     if settlement.status != outcome.status:
@@ -240,13 +239,10 @@ def _compare(record: TaskRecord, outcome: OutcomeLine, settlement: Settlement, a
 
 
 def _error_class(settlement: Settlement) -> str | None:
-    if settlement.failure is None:
-        return None
-    found = canonical.decode(settlement.failure)
-    return str(found.get("error_class"))
+    return None if settlement.failure is None else str(canonical.decode(settlement.failure).get("error_class"))
 
 
-def _journal_only(record: TaskRecord, settlement: Settlement) -> dict[str, Any]:
+def _digest_line(record: TaskRecord, settlement: Settlement) -> dict[str, Any]:
     """What one task adds to the digest."""
     return {
         "task": record.task.task,
@@ -256,3 +252,40 @@ def _journal_only(record: TaskRecord, settlement: Settlement) -> dict[str, Any]:
         "trace": settlement.detail,
         "posts": [[one.subject, one.recipient, one.version, one.message] for one in settlement.deliveries or []],
     }
+
+
+def _compare_deliveries(record: TaskRecord, settlement: Settlement) -> None:
+    """Raise the first divergence among messages: one that is missing or another, one more, another order.
+
+    A message that stood already when the attempt was done is not on record as its own; that it was posted is known from
+    the marks of the attempt's messages, which its last event has.
+    """
+    messages = settlement.deliveries or []
+    by_identity = {(one.subject, one.recipient, one.version): one for one in messages}
+    for one in record.deliveries:
+        found = by_identity.get((one.subject, one.recipient, one.version))
+        if one.created_at == record.outcomes[-1].finished_at and _posted(found) != _recorded(one):
+            raise Diverged(
+                record.task, _description(one), canonical.encode(_recorded(one)), canonical.encode(_posted(found))
+            )
+    then = marks_in(record.events[-1].detail)
+    now = [mark_of(one.subject, one.recipient, one.version, one.message, one.provider) for one in messages]
+    extra = next((message for message, mark in zip(messages, now, strict=True) if mark not in then), None)
+    if extra is not None:
+        raise Diverged(record.task, _description(extra), None, canonical.encode(_posted(extra)))
+    if len(then) != len(now):
+        raise Diverged(record.task, "number of deliveries", str(len(then)), str(len(now)))
+    if then != now:
+        raise Diverged(record.task, "order of deliveries", " ".join(then), " ".join(now))
+
+
+def _posted(message: OutgoingMessage | None) -> tuple[str | None, str] | None:
+    return None if message is None else (message.message, message.provider)
+
+
+def _recorded(line: DeliveryLine) -> tuple[str | None, str]:
+    return text_of(line.message), line.provider
+
+
+def _description(one: OutgoingMessage | DeliveryLine) -> str:
+    return f"delivery of '{one.subject}' to '{one.recipient}', version {one.version}"

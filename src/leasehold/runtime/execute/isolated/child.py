@@ -21,7 +21,7 @@ from leasehold import clock, errors
 from leasehold.batching import answer_all
 from leasehold.errors import DatabaseUnavailable, LeaseholdError, Misuse
 from leasehold.model.effect import Entry, Intent, Record
-from leasehold.model.failure.failure import Failure, classify
+from leasehold.model.failure.failure import classify
 from leasehold.model.lease import Lease, Settlement
 from leasehold.redact import register
 from leasehold.runtime.attempt import Attempt, run_blocking
@@ -167,7 +167,7 @@ def main(output: int) -> None:
             end = _run(spec, channel)
         channel.send(end=end)
     except BaseException as error:  # noqa: BLE001 — a module that cannot be imported, for one
-        channel.send(failure=_plain(classify(error)))
+        channel.send(failure=classify(error))
     _end(0)
 
 
@@ -212,7 +212,3 @@ def _find(spec: dict[str, Any]) -> Handler:
     if not isinstance(handler, Handler):
         raise TypeError(f"{spec['name']} is not the decorated function it was")
     return handler
-
-
-def _plain(failure: Failure) -> dict[str, Any]:
-    return {name: getattr(failure, name) for name in failure.__struct_fields__}

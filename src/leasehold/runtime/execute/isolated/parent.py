@@ -1,15 +1,15 @@
 """The parent's side of an isolated handler: a child process in a session of its own, killed as a tree.
 
 The child is started through a guard (`guard.py`) that ends everything below it when the handler ends, when the lease
-is lost, or when this worker dies, however it dies. They exchange JSON lines over pipes, never pickle.
+is lost, or when this worker dies, however it dies. They exchange JSON lines, never pickle.
 """
 
-import os
-import select
+import socket
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import Any, Final
 
 from msgspec import json
 
@@ -34,93 +34,58 @@ _settlement: Final = Shape[Settlement](Settlement)
 def run(attempt: Attempt, channel: EngineChannel, url: str) -> Settlement:
     """Run an attempt in a child process and return its end. Its transactions reach the database at `url`."""
     attempt.handler.check(canonical.decode(attempt.lease.payload))
-    (life_read, life_write), (message_read, message_write) = _pipes()
-    try:
+    with ExitStack() as ends:
+        pairs = (socket.socketpair() for _ in range(2))
+        life, guard_life, messages, guard_messages = (ends.enter_context(end) for pair in pairs for end in pair)
+        theirs = (guard_life.fileno(), guard_messages.fileno())
         child = subprocess.Popen(
-            [sys.executable, "-P", GUARD, str(life_read), str(message_write)],
+            [sys.executable, "-P", GUARD, *map(str, theirs)],
             stdin=subprocess.PIPE,
-            pass_fds=(life_read, message_write),
+            pass_fds=theirs,
             start_new_session=True,
         )
-    except BaseException:
-        for descriptor in (life_read, life_write, message_read, message_write):
-            os.close(descriptor)
-        raise
-    os.close(life_read)
-    os.close(message_write)
-    ending = _once(life_write)
-    attempt.stop = ending
-    if attempt.state is State.LOST:  # while the child was being started
-        ending()
-    try:
-        _send(child, {"spec": {**_spec(attempt), "url": url, "secrets": registered()}})
-        end = _serve(child, _Lines(message_read), channel)
-        return judge(attempt.lease, attempt.handler, end) if isinstance(end, Failure) else end
-    finally:
-        ending()
-        os.close(message_read)
-        _close(child.stdin)
-        child.wait()
+        guard_life.close()
+        guard_messages.close()
+        attempt.stop = life.close  # the guard takes that as the order to end everything
+        if attempt.state is State.LOST:  # while the child was being started
+            life.close()
+        try:
+            _send(child, {"spec": {**_spec(attempt), "url": url, "secrets": registered()}})
+            end = _serve(child, _Lines(messages), channel)
+            return judge(attempt.lease, attempt.handler, end) if isinstance(end, Failure) else end
+        finally:
+            life.close()
+            messages.close()
+            child.communicate()
 
 
 class _Lines:
-    """Complete lines from a pipe. A buffered file would hide a second line from a poll of the pipe."""
+    """Complete lines of a socket. A buffered file would lose a part of a line at a time-out."""
 
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
+    def __init__(self, messages: socket.socket) -> None:
+        self._messages = messages
+        self._messages.settimeout(ISOLATED_POLL_SECONDS)
         self._received = bytearray()
-        self._poll = select.poll()
-        self._poll.register(descriptor, select.POLLIN)
 
-    def next(self, seconds: float) -> bytes | None:
+    def next(self) -> bytes | None:
         """Return a line; None if none came in time, and an empty one at the end."""
         while b"\n" not in self._received:
-            if not self._poll.poll(seconds * 1000):
+            try:
+                more = self._messages.recv(65_536)
+            except TimeoutError:
                 return None
-            more = os.read(self._descriptor, 65_536)
             if not more:
                 return b""
             self._received += more
-        channel, _, self._received = self._received.partition(b"\n")
-        return bytes(channel)
-
-
-def _pipes() -> tuple[tuple[int, int], tuple[int, int]]:
-    first = os.pipe()
-    try:
-        return first, os.pipe()
-    except BaseException:
-        for descriptor in first:
-            os.close(descriptor)
-        raise
-
-
-def _once(descriptor: int) -> Any:
-    """Return a function that closes a descriptor once; the guard takes that as the order to end everything."""
-    left = [descriptor]
-
-    def close() -> None:
-        try:
-            os.close(left.pop())
-        except IndexError:
-            return
-
-    return close
-
-
-def _close(pipe: IO[bytes] | None) -> None:
-    try:
-        if pipe is not None:
-            pipe.close()
-    except BrokenPipeError:
-        return
+        line, _, self._received = self._received.partition(b"\n")
+        return bytes(line)
 
 
 def _serve(child: subprocess.Popen[bytes], lines: _Lines, channel: EngineChannel) -> Settlement | Failure:
     """Answer the child's requests until it sends its end or is gone."""
     was_cancelled = False
     while True:
-        line = lines.next(ISOLATED_POLL_SECONDS)
+        line = lines.next()
         if channel.cancelled and not was_cancelled:
             was_cancelled = _send(child, {"cancelled": True})
         if line is None:
@@ -156,7 +121,6 @@ def _crashed(how: str) -> Failure:
 
 
 def _enter(request: dict[str, Any], channel: EngineChannel) -> dict[str, Any]:
-    """Commit an entry or a move for the child; return the answer as JSON-able fields."""
     item: Item = next(shape.convert(request[name]) for name, shape in ITEMS.items() if name in request)
     try:
         return {"entry": channel.hand_over(item)()}
