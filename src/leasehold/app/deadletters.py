@@ -12,7 +12,7 @@ from typing import TypedDict, Unpack
 from msgspec import Struct
 
 from leasehold import canonical
-from leasehold.app.ready_store import ReadyStore
+from leasehold.app.ready_store import Operations
 from leasehold.canonical import INTEGER_MAX
 from leasehold.errors import EffectSettled, LeaseholdError, LetterRevived, OptionInvalid, Unavailable, check_error_class
 from leasehold.insight.read import deadletters as insight
@@ -21,7 +21,7 @@ from leasehold.insight.read.deadletters import DeadLetter, DeadLetterDetail
 from leasehold.insight.read.revival_plan import RevivalPlan
 from leasehold.model.failure.wording import fit
 from leasehold.model.limits import EVIDENCE_LENGTH_MAX, PAGE_MAX, TICKET_LENGTH_MAX
-from leasehold.model.names import check_name, check_text, check_whole
+from leasehold.model.names import check_choice, check_flag, check_name, check_visible, check_whole
 from leasehold.model.revival import LetterState
 from leasehold.redact import scrub
 from leasehold.store.audit import principal_of
@@ -56,27 +56,24 @@ class RevivalReport(Struct, frozen=True):
     left: int = 0
 
 
-class DeadLetterOperations:
+class DeadLetterOperations(Operations):
     """What operators do with tasks that failed for good."""
-
-    def __init__(self, ready_store: ReadyStore) -> None:
-        self._ready_store = ready_store
 
     def list(
         self, *, before: int | None = None, limit: int = 50, **filters: Unpack[Filters]
     ) -> builtins.list[DeadLetter]:
         """List letters, newest first; `before` continues where the last page ended."""
         check_whole(limit, 1, PAGE_MAX, "limit")
-        return insight.listing(self._ready_store.store, _where(filters, before), limit)
+        return insight.listing(self._store, _where(filters, before), limit)
 
     def get(self, letter_id: int) -> DeadLetterDetail:
         """Read a letter in full, with every burial of its task; `LetterUnknown` if there is none with this id."""
-        return insight.find(self._ready_store.store, _id(letter_id))
+        return insight.find(self._store, _id(letter_id))
 
     def evidence(self, letter_id: int, text: str, *, ticket: str | None = None, principal: str | None = None) -> None:
         """Record how an open letter was remedied; without evidence it cannot be revived."""
         detail = _remedy(text, ticket)
-        self._ready_store.store.deadletters.evidence(_id(letter_id), principal_of(principal), detail)
+        self._store.deadletters.evidence(_id(letter_id), principal_of(principal), detail)
 
     def evidence_many(
         self,
@@ -89,23 +86,21 @@ class DeadLetterOperations:
     ) -> RevivalReport:
         """Record the same evidence for every open letter that matches, newest first, at most `limit`."""
         detail, who = _remedy(text, ticket), principal_of(principal)
-        store = self._ready_store.store
-        return self._each(filters, limit, lambda letter: store.deadletters.evidence(letter.id, who, detail))
+        return self._each(filters, limit, lambda letter: self._store.deadletters.evidence(letter.id, who, detail))
 
     def plan(self, letter_id: int, *, from_start: bool = False) -> RevivalPlan:
         """Return what a revival would do; nothing is changed."""
-        return revival_plan.make(self._ready_store.store, _id(letter_id), from_start=from_start)
+        return revival_plan.make(self._store, _id(letter_id), from_start=from_start)
 
     def revive(self, letter_id: int, *, from_start: bool = False, principal: str | None = None) -> Revived:
         """Run the failed task again, in a new epoch, from the stage that failed or (`from_start`) the whole job.
 
         Of many concurrent calls one succeeds; the others get `LetterRevived`.
         """
-        store = self._ready_store.store
-        done = store.deadletters.revive(_id(letter_id), principal_of(principal), from_start=from_start)
+        done = self._store.deadletters.revive(_id(letter_id), principal_of(principal), from_start=from_start)
         # crash here: revived but not woken
         # The new epoch stands; workers find it when they look.
-        store.wake(done.queues)
+        self._store.wake(done.queues)
         return done
 
     def revive_many(
@@ -134,7 +129,7 @@ class DeadLetterOperations:
     def resolve(self, letter_id: int, notes: str, *, principal: str | None = None) -> None:
         """Close a letter that was revived and whose job is DONE, or one whose job was cancelled, with notes."""
         text = _operator_text(notes, EVIDENCE_LENGTH_MAX, "Notes")
-        self._ready_store.store.deadletters.resolve(_id(letter_id), principal_of(principal), text)
+        self._store.deadletters.resolve(_id(letter_id), principal_of(principal), text)
 
     def answer(
         self, letter_id: int, key: str, *, happened: bool, result: object = None, principal: str | None = None
@@ -143,28 +138,23 @@ class DeadLetterOperations:
 
         `key` may be a prefix, as long as only one effect of the job has it.
         """
-        if not _flag(happened) and result is not None:
-            raise OptionInvalid("What did not happen has no result.")
-        store = self._ready_store.store
-        letter = store.deadletters.get(_id(letter_id)).letter
+        text = _answer_text(result, happened=happened)
+        letter = self._store.deadletters.get(_id(letter_id)).letter
         whole = self._effect_key(letter.job_id, key)
-        text = canonical.encode(result) if happened else None
-        store.deadletters.answer(letter.id, whole, principal_of(principal), text)
+        self._store.deadletters.answer(letter.id, whole, principal_of(principal), text)
 
     def answer_cancelled(
         self, job_id: int, key: str, *, happened: bool, result: object = None, principal: str | None = None
     ) -> None:
         """Record the same of an effect of a cancelled job, which has no letter and is not revived."""
-        if not _flag(happened) and result is not None:
-            raise OptionInvalid("What did not happen has no result.")
+        text = _answer_text(result, happened=happened)
         whole = self._effect_key(_id(job_id), key)
-        text = canonical.encode(result) if happened else None
-        self._ready_store.store.deadletters.answer_cancelled(job_id, whole, principal_of(principal), text)
+        self._store.deadletters.answer_cancelled(job_id, whole, principal_of(principal), text)
 
     def _effect_key(self, job_id: int, key: str) -> str:
         if len(key) < KEY_PREFIX_MIN:
             raise OptionInvalid(f"Give at least {KEY_PREFIX_MIN} characters of the effect's key.")
-        found = [row.key for row in effects.rows_of(self._ready_store.store, job_id) if row.key.startswith(key)]
+        found = [row.key for row in effects.rows_of(self._store, job_id) if row.key.startswith(key)]
         if not found:
             raise EffectSettled(f"Job {job_id} has no effect whose key begins with {key[:64]!r}.")
         if len(found) > 1:
@@ -175,7 +165,7 @@ class DeadLetterOperations:
         """Raise what a revival would. A restarted job takes its other letters with it, so those are refused."""
         if letter.job_id in restarted:
             raise LetterRevived(f"Letter {letter.id} would be revived with another of job {letter.job_id}.")
-        if (refused := revival_plan.refusal(self._ready_store.store, letter, from_start=from_start)) is not None:
+        if (refused := revival_plan.refusal(self._store, letter, from_start=from_start)) is not None:
             raise refused
         if from_start:
             restarted.add(letter.job_id)
@@ -201,7 +191,7 @@ class DeadLetterOperations:
     def _matching(self, filters: Filters) -> Iterator[LetterRow]:
         """Yield all letters that match, newest first, page by page."""
         before: int | None = None
-        while page := self._ready_store.store.deadletters.list(_where(filters, before), PAGE_MAX):
+        while page := self._store.deadletters.list(_where(filters, before), PAGE_MAX):
             yield from page
             before = page[-1].id
 
@@ -217,24 +207,22 @@ def _remedy(text: str, ticket: str | None) -> dict[str, str]:
 
 def _operator_text(text: str, most: int, what: str) -> str:
     """Check and redact what an operator wrote."""
-    if not check_text(text, most, what).strip():
-        raise OptionInvalid(f"{what} is more than blanks.")
-    return fit(text, most, scrub)
+    return fit(check_visible(text, most, what), most, scrub)
 
 
-def _flag(happened: object) -> bool:
-    if not isinstance(happened, bool):
-        raise OptionInvalid(f"happened is True or False; got a {type(happened).__name__}.")
-    return happened
+def _answer_text(result: object, *, happened: bool) -> str | None:
+    if check_flag(happened, "happened"):
+        return canonical.encode(result)
+    if result is not None:
+        raise OptionInvalid("What did not happen has no result.")
+    return None
 
 
 def _where(filters: Filters, before: int | None) -> LetterFilter:
-    state, error_class = filters.get("state"), filters.get("error_class")
-    if state is not None and state not in tuple(LetterState):
-        raise OptionInvalid(f"state is one of {', '.join(LetterState)}; got {state!r}.")
-    if error_class is not None:
-        check_error_class(error_class)
-    for what in (("kind", filters.get("kind")), ("stage", filters.get("stage"))):
-        if what[1] is not None:
-            check_name(what[1], what[0])
-    return LetterFilter(filters.get("kind"), filters.get("stage"), error_class, state, filters.get("escalated"), before)
+    check_choice(filters.get("state"), LetterState, "state")
+    if filters.get("error_class") is not None:
+        check_error_class(filters["error_class"])
+    for name, what in ((filters.get("kind"), "kind"), (filters.get("stage"), "stage")):
+        if name is not None:
+            check_name(name, what)
+    return LetterFilter(**filters, before=before)

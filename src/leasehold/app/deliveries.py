@@ -4,7 +4,7 @@ import builtins
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from leasehold.app.ready_store import ReadyStore
+from leasehold.app.ready_store import Operations, ReadyStore
 from leasehold.canonical import INTEGER_MAX
 from leasehold.errors import KindTaken, OptionInvalid
 from leasehold.insight.read import deliveries as insight
@@ -12,7 +12,7 @@ from leasehold.insight.read.deliveries import Delivery
 from leasehold.model.delivery import Provider
 from leasehold.model.failure.wording import fit
 from leasehold.model.limits import NOTIFICATION_ID_LENGTH_MAX, PAGE_MAX, REASON_LENGTH_MAX, VERSION_MAX
-from leasehold.model.names import check_name, check_text, check_whole
+from leasehold.model.names import check_choice, check_flag, check_name, check_visible, check_whole
 from leasehold.model.outbox import POLICY, DeliveryStatus
 from leasehold.model.retry import Retry
 from leasehold.redact import scrub
@@ -24,11 +24,11 @@ from leasehold.store.audit import principal_of
 from leasehold.store.deliveries import DeliveryAnswer
 
 
-class DeliveryOperations:
+class DeliveryOperations(Operations):
     """What a process needs to send, and what operators do with deliveries."""
 
     def __init__(self, ready_store: ReadyStore) -> None:
-        self._ready_store = ready_store
+        super().__init__(ready_store)
         self._providers: dict[str, RegisteredProvider] = {}
 
     @property
@@ -52,14 +52,13 @@ class DeliveryOperations:
         self, *, status: str | None = None, subject: str | None = None, limit: int = 50
     ) -> builtins.list[Delivery]:
         """List deliveries, newest first."""
-        if status is not None and status not in tuple(DeliveryStatus):
-            raise OptionInvalid(f"status is one of {', '.join(DeliveryStatus)}; got {status!r}.")
+        check_choice(status, DeliveryStatus, "status")
         check_whole(limit, 1, PAGE_MAX, "limit")
-        return insight.listing(self._ready_store.store, status=status, subject=subject, limit=limit)
+        return insight.listing(self._store, status=status, subject=subject, limit=limit)
 
     def get(self, delivery_id: int) -> Delivery:
         """Read a delivery; `DeliveryUnknown` if there is none with this id."""
-        return insight.find(self._ready_store.store, _id(delivery_id))
+        return insight.find(self._store, _id(delivery_id))
 
     def reconcile(self, delivery_id: int | None = None, *, principal: str | None = None) -> builtins.list[Delivery]:
         """Look up again what is in doubt or reconciling, one delivery or all, and return them afterwards.
@@ -67,7 +66,7 @@ class DeliveryOperations:
         Only deliveries of the providers registered here; what a provider never got is sent like a new one. Who asked
         is on the audit trail of each.
         """
-        store = self._ready_store.store
+        store = self._store
         if delivery_id is not None:
             found = store.deliveries.get(_id(delivery_id))
             if found.provider not in self._providers:
@@ -89,16 +88,19 @@ class DeliveryOperations:
         Sent: it is marked so; without the provider's id the person's word stands as evidence. Not sent: it is sent
         like a new one. `principal` is the user of this process unless given. `DeliverySettled` if nobody waits for it.
         """
-        was_sent, who = _flag(sent), principal_of(principal)
+        was_sent, who = check_flag(sent, "sent"), principal_of(principal)
         evidence = f"confirmed by {who}" if notification_id is None else notification_id
-        known = _visible(check_text(evidence, NOTIFICATION_ID_LENGTH_MAX, "A notification id"), "A notification id")
-        text = DeliveryAnswer(was_sent, known if was_sent else None, who, _notes(notes))
-        return insight.view(self._ready_store.store.deliveries.answer(_id(delivery_id), text))
+        known = check_visible(evidence, NOTIFICATION_ID_LENGTH_MAX, "A notification id")
+        if notes and not str(notes).strip():
+            raise OptionInvalid("Notes is more than blanks.")
+        text = fit(str(notes), REASON_LENGTH_MAX, scrub)  # without secrets, then cut
+        answer = DeliveryAnswer(was_sent, known if was_sent else None, who, text)
+        return insight.view(self._store.deliveries.answer(_id(delivery_id), answer))
 
     def counts(self, subject: str, version: int, recipients: Sequence[str] | None = None) -> dict[str, int]:
         """Count the deliveries of a subject's version by status, of these recipients or of all."""
         check_whole(version, 1, VERSION_MAX, "version")
-        return self._ready_store.store.deliveries.counts(subject, version, recipients)
+        return self._store.deliveries.counts(subject, version, recipients)
 
     def complete(self, subject: str, version: int, recipients: Sequence[str] | None = None) -> bool:
         """Return whether all of these recipients, or all that were written to, got this version."""
@@ -111,26 +113,8 @@ class DeliveryOperations:
         """Send deliveries, without running jobs, until SIGTERM or SIGINT."""
         if not self._providers:
             raise OptionInvalid("This app has no providers; register one with app.deliveries.provider(name, provider).")
-        run.orchestrate(self._ready_store.store, self._providers)
+        run.orchestrate(self._store, self._providers)
 
 
 def _id(delivery_id: int) -> int:
     return check_whole(delivery_id, 1, INTEGER_MAX, "A delivery's id")
-
-
-def _flag(sent: object) -> bool:
-    if not isinstance(sent, bool):
-        raise OptionInvalid(f"sent is True or False; got a {type(sent).__name__}.")
-    return sent
-
-
-def _visible(text: str, what: str) -> str:
-    if not text.strip():
-        raise OptionInvalid(f"{what} is more than blanks.")
-    return text
-
-
-def _notes(notes: object) -> str:
-    """Return an operator's notes without secrets, then cut; none are fine, blanks are not."""
-    text = str(notes)
-    return fit(_visible(text, "Notes"), REASON_LENGTH_MAX, scrub) if text else ""

@@ -6,11 +6,10 @@ from contextlib import contextmanager
 
 from leasehold.app import submitting
 from leasehold.app.deadletters import DeadLetterOperations
-from leasehold.app.decorator import JobDecorator
 from leasehold.app.deliveries import DeliveryOperations
 from leasehold.app.job import Job
 from leasehold.app.journal import Journal
-from leasehold.app.kinds import KindRegistry, Pipeline
+from leasehold.app.kinds import JobDecorator, KindRegistry, Pipeline
 from leasehold.app.machines import MachineOperations
 from leasehold.app.manual import ManualLeases
 from leasehold.app.queues import QueueOperations
@@ -23,7 +22,7 @@ from leasehold.model.failure.rules import Failures
 from leasehold.model.graph import Definition
 from leasehold.model.limits import PAGE_MAX
 from leasehold.model.machine import Machine
-from leasehold.model.names import check_name, check_whole
+from leasehold.model.names import check_choice, check_name, check_whole
 from leasehold.model.status import Status
 from leasehold.model.task import Submission
 from leasehold.runtime.handlers import Handler
@@ -133,8 +132,7 @@ class Leasehold:
         self, *, status: str | None = None, kind: str | None = None, queue: str | None = None, limit: int = 50
     ) -> list[Job]:
         """List jobs, newest first."""
-        if status is not None and status not in tuple(Status):
-            raise OptionInvalid(f"status is one of {', '.join(Status)}; got {status!r}.")
+        check_choice(status, Status, "status")
         for name, what in ((kind, "kind"), (queue, "queue")):
             if name is not None:
                 check_name(name, what)

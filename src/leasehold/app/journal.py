@@ -6,8 +6,8 @@ from typing import IO
 
 from leasehold import clock
 from leasehold.app import retention
-from leasehold.app.ready_store import ReadyStore
-from leasehold.app.retention import BATCH_TASKS, Notice, Retention, Swept
+from leasehold.app.ready_store import Operations
+from leasehold.app.retention import BATCH_TASKS, Notice, PruneReport, Retention
 from leasehold.canonical import INTEGER_MAX
 from leasehold.insight.journal.follow import Follower
 from leasehold.insight.record.export import export
@@ -24,34 +24,29 @@ AGE_SECONDS_MAX = 100 * 366 * 24 * 3600.0
 BATCH_MAX = 100_000
 
 
-class Journal:
+class Journal(Operations):
     """The journal of jobs, and what is made from it."""
-
-    def __init__(self, ready_store: ReadyStore) -> None:
-        self._ready_store = ready_store
 
     def of(self, job_id: int, *, after: int = 0, limit: int = PAGE_MAX) -> list[Event]:
         """Return the lines of a job and its tasks, in order, after the line `after`."""
         _check_job(job_id)
         check_whole(after, 0, INTEGER_MAX, "after")
         check_whole(limit, 1, PAGE_MAX, "limit")
-        return self._ready_store.store.reports.events(job_id, after, limit)
+        return self._store.reports.events(job_id, after, limit)
 
     def follow(self, job_id: int | None = None, *, after: int = 0) -> Iterator[JournalLine]:
         """Yield every line that is settled after the line `after`, of one job or of all; call it again for more."""
-        follower = Follower(self._ready_store.store, None if job_id is None else _check_job(job_id), after)
+        follower = Follower(self._store, None if job_id is None else _check_job(job_id), after)
         while lines := follower.read():
             yield from lines
 
     def export(self, job_id: int, file: IO[bytes]) -> Closing:
         """Write everything on record of a job to an empty binary file that can be rewound."""
-        return export(self._ready_store.store, _check_job(job_id), file)
+        return export(self._store, _check_job(job_id), file)
 
     def verify(self, what: int | Path) -> Verification:
         """Check a job's journal against the tables, or an exported record against itself."""
-        return (
-            verify_job(self._ready_store.store, _check_job(what)) if isinstance(what, int) else verify_file(Path(what))
-        )
+        return verify_job(self._store, _check_job(what)) if isinstance(what, int) else verify_file(Path(what))
 
     def replay(self, path: Path) -> Replay:
         """Run an exported record again with this app's handlers; opens no database and does nothing outside."""
@@ -66,16 +61,15 @@ class Journal:
         batch: int = BATCH_TASKS,
         principal: str | None = None,
         notice: Notice = lambda _: None,
-    ) -> Swept:
+    ) -> PruneReport:
         """Remove jobs that ended more than `older_than` seconds ago and of which nothing is open any more."""
         check_range(older_than, 0, AGE_SECONDS_MAX, "older_than (seconds)")
         check_whole(batch, 1, BATCH_MAX, "batch")
         kind = None if kind is None else check_name(kind, "kind")
         rule = Retention(clock.microseconds(older_than), kind, batch)
-        store = self._ready_store.store
         if dry_run:
-            return retention.plan(store, rule)
-        return retention.prune(store, rule, principal_of(principal), notice)
+            return retention.plan(self._store, rule)
+        return retention.prune(self._store, rule, principal_of(principal), notice)
 
 
 def _check_job(job_id: int) -> int:

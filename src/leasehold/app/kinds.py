@@ -67,18 +67,25 @@ def check_machine(machine: object) -> Machine | None:
     return machine
 
 
-class JobKind:
-    """A plain job's kind: call it like the function it was made from, or submit it."""
+class _DecoratedFunction:
+    """A registered function. Calling it calls the function itself, outside the engine."""
 
-    def __init__(self, app: Submitter, handler: Handler) -> None:
-        self._app = app
+    def __init__(self, name: str, handler: Handler) -> None:
+        self.name = name
         self.handler = handler
-        self.name = handler.kind
-        self.definition = Definition(handler.kind, handler.terms, machine=handler.machine)
         self.__doc__ = handler.function.__doc__
 
     def __call__(self, *arguments: Any, **fields: Any) -> Any:
         return self.handler.function(*arguments, **fields)
+
+
+class JobKind(_DecoratedFunction):
+    """A plain job's kind: call it like the function it was made from, or submit it."""
+
+    def __init__(self, app: Submitter, handler: Handler) -> None:
+        super().__init__(handler.kind, handler)
+        self._app = app
+        self.definition = Definition(handler.kind, handler.terms, machine=handler.machine)
 
     def submit(self, payload: object = None, **options: Unpack[SubmitOptions]) -> Job:
         """Submit a job of this kind; options as of `Leasehold.submit`."""
@@ -88,17 +95,8 @@ class JobKind:
         return [self.handler]
 
 
-class StageHandle:
+class StageHandle(_DecoratedFunction):
     """One stage of a pipeline: call it like the function it was made from, or name it in `after`."""
-
-    def __init__(self, name: str, handler: Handler) -> None:
-        self.name = name
-        self.handler = handler
-        self.__doc__ = handler.function.__doc__
-
-    def __call__(self, *arguments: Any, **fields: Any) -> Any:
-        """Call the function itself, outside the engine."""
-        return self.handler.function(*arguments, **fields)
 
 
 After = str | StageHandle | Iterable[str | StageHandle] | None
@@ -198,7 +196,7 @@ class KindRegistry:
     def add(self, kind: JobKind | Pipeline) -> None:
         """Register a kind under a unique name."""
         if kind.name in self._kinds:
-            raise KindTaken(f"It is '{kind.name}'.")
+            raise KindTaken(f"It is the kind '{kind.name}'.")
         self._kinds[kind.name] = kind
 
     def find(self, what: object) -> JobKind | Pipeline | None:
@@ -214,3 +212,53 @@ class KindRegistry:
 
     def definitions(self) -> list[Definition]:
         return [kind.definition for kind in self._kinds.values() if kind.handlers()]
+
+
+class JobOptions(HandlerOptions, total=False):
+    """The options of a job."""
+
+    failures: Failures
+    machine: Machine | None
+
+
+class JobDecorator:
+    """Registers functions: `@app.job`, or `@app.job(queue="mail", retry=Retry(attempts=3), lease=30)`."""
+
+    def __init__(self, app: Submitter, registry: KindRegistry) -> None:
+        self._app = app
+        self._registry = registry
+
+    @overload
+    def __call__(self, function: Function) -> JobKind: ...
+
+    @overload
+    def __call__(self, **options: Unpack[JobOptions]) -> Callable[[Function], JobKind]: ...
+
+    def __call__(  # noqa: PLR0913 — every option is named at the call
+        self,
+        function: Function | None = None,
+        *,
+        name: str | None = None,
+        queue: str = "default",
+        retry: Retry | None = None,
+        lease: float = LEASE_SECONDS,
+        on_lost: str = "requeue",
+        isolated: bool = False,
+        failures: Failures = None,
+        machine: Machine | None = None,
+    ) -> JobKind | Callable[[Function], JobKind]:
+        """Register a function as the handler of the kind it is named after, or of `name`."""
+        policy = check_retry(retry)
+        terms = make_terms(queue, policy, lease, on_lost)
+        rules = make_rules(failures)
+
+        def register(decorated: Function) -> JobKind:
+            kind = check_name(name or getattr(decorated, "__name__", None), "kind")
+            handler = make_handler(
+                kind, None, decorated, terms, policy, isolated=isolated, rules=rules, machine=check_machine(machine)
+            )
+            made = JobKind(self._app, handler)
+            self._registry.add(made)
+            return made
+
+        return register if function is None else register(function)

@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct
 
 from leasehold import canonical, clock
-from leasehold.app.ready_store import ReadyStore
+from leasehold.app.ready_store import Operations
 from leasehold.errors import OptionInvalid
 from leasehold.model.limits import PAGE_MAX, QUEUE_LIMIT_MAX, RATE_MAX
 from leasehold.model.names import check_name, check_queue, check_range, check_whole
@@ -28,30 +28,26 @@ class Running(Struct, frozen=True):
     progress: dict[str, Any] | None
 
 
-class QueueOperations:
+class QueueOperations(Operations):
     """What operators do with queues."""
-
-    def __init__(self, ready_store: ReadyStore) -> None:
-        self._ready_store = ready_store
 
     def all(self) -> list[Queue]:
         """List queues with the number of tasks in each state."""
-        return self._ready_store.store.queues.all()
+        return self._store.queues.all()
 
     def pause(self, name: str) -> None:
         """Stop claims from a queue; tasks that run are not stopped."""
-        self._ready_store.store.queues.pause(check_queue(name))
+        self._store.queues.pause(check_queue(name))
 
     def resume(self, name: str) -> None:
         """Let workers claim from a queue again."""
-        self._ready_store.store.queues.resume(check_queue(name))
-        self._ready_store.store.wake([name, ATTENTION])
+        self._store.queues.resume(check_queue(name))
+        self._store.wake([name, ATTENTION])
 
     def running(self, name: str, *, limit: int = 50) -> list[Running]:
         """List the running tasks of a queue and its branches, the longest-running first, with their progress."""
         check_whole(limit, 1, PAGE_MAX, "limit")
-        rows = self._ready_store.store.queues.running(check_name(name, "queue"), limit)
-        return [_running(row) for row in rows]
+        return [_running(row) for row in self._store.queues.running(check_name(name, "queue"), limit)]
 
     def limit(self, name: str, capacity: int | None, *, rate: float | None = None) -> None:
         """Let at most `capacity` tasks of a queue run at once, over all workers; None lifts the limit.
@@ -66,8 +62,8 @@ class QueueOperations:
             if capacity is None:
                 raise OptionInvalid("A rate goes with a limit; pass both.")
         pace_us = None if rate is None else max(1, round(clock.SECOND / rate))
-        self._ready_store.store.queues.limit(check_queue(name), capacity, pace_us)
-        self._ready_store.store.wake([ATTENTION])
+        self._store.queues.limit(check_queue(name), capacity, pace_us)
+        self._store.wake([ATTENTION])
 
 
 def _running(row: RunningRow) -> Running:

@@ -56,3 +56,14 @@ class ReadyStore:
                 self.store.machines.publish(definition.machine)
             self.store.tasks.publish(definition)
             self._published[definition.kind] = definition
+
+
+class Operations:
+    """A noun of the façade."""
+
+    def __init__(self, ready_store: ReadyStore) -> None:
+        self._ready_store = ready_store
+
+    @property
+    def _store(self) -> Store:
+        return self._ready_store.store

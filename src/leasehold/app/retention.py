@@ -1,5 +1,6 @@
 """Retention: jobs that ended long ago are removed, oldest first, in small transactions; open ones stay."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Final
 
@@ -21,7 +22,7 @@ class Retention(Struct, frozen=True):
     batch: int = BATCH_TASKS
 
 
-class Swept(Struct, frozen=True):
+class PruneReport(Struct, frozen=True):
     """What was removed; `kept`: jobs as old with something live, in doubt, dead or undelivered."""
 
     pruned: Pruned
@@ -29,40 +30,34 @@ class Swept(Struct, frozen=True):
     workers: int
 
 
-def prune(store: Store, retention: Retention, principal: str, notice: Notice = lambda _: None) -> Swept:
+def prune(store: Store, retention: Retention, principal: str, notice: Notice = lambda _: None) -> PruneReport:
     """Remove old jobs. After an interruption the same call continues; each batch has a line on the audit trail."""
-    total, counter = Pruned(), _Counter()
-    for batch in _batches(counter.seen(_old(store, retention)), retention.batch):
+    total, seen = Pruned(), Counter[bool]()
+    for batch in _batches(_prunable(store, retention, seen), retention.batch):
         total += store.retention.prune([one.id for one in batch], principal)
         notice(total)
     workers = 0
     while gone := store.retention.prune_workers(retention.age_us):
         workers += gone
-    return Swept(total, counter.kept, workers)
+    return PruneReport(total, seen[False], workers)
 
 
-def plan(store: Store, retention: Retention) -> Swept:
+def plan(store: Store, retention: Retention) -> PruneReport:
     """Return what `prune` would remove; nothing is changed. Events and effects are not counted."""
-    counter = _Counter()
-    found = [one for one in counter.seen(_old(store, retention)) if one.prunable]
-    return Swept(Pruned(len(found), sum(one.tasks for one in found)), counter.kept, 0)
+    seen = Counter[bool]()
+    tasks = sum(one.tasks for one in _prunable(store, retention, seen))
+    return PruneReport(Pruned(seen[True], tasks), seen[False], 0)
 
 
-class _Counter:
-    def __init__(self) -> None:
-        self.kept = 0
-
-    def seen(self, jobs: Iterator[AgedJob]) -> Iterator[AgedJob]:
-        for job in jobs:
-            self.kept += not job.prunable
-            yield job
-
-
-def _old(store: Store, retention: Retention) -> Iterator[AgedJob]:
-    """Yield the jobs that were submitted long enough ago."""
+def _prunable(store: Store, retention: Retention, seen: Counter[bool]) -> Iterator[AgedJob]:
+    """Yield the jobs that can be removed; `seen` counts them, and those as old that cannot."""
     after = 0
     while page := store.retention.find(retention.age_us, retention.kind, after):
-        yield from (job for job in page if job.old)
+        for job in page:
+            if job.old:
+                seen[job.prunable] += 1
+                if job.prunable:
+                    yield job
         if not page[-1].old:  # later ones are younger
             return
         after = page[-1].id
@@ -73,8 +68,6 @@ def _batches(jobs: Iterator[AgedJob], most: int) -> Iterator[list[AgedJob]]:
     batch: list[AgedJob] = []
     size = 0
     for job in jobs:
-        if not job.prunable:
-            continue
         if batch and size + job.tasks > most:
             yield batch
             batch, size = [], 0

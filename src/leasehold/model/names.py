@@ -1,6 +1,7 @@
 """Names, keys and numbers that callers pass, checked once at the edge."""
 
 import re
+from collections.abc import Iterable
 
 from leasehold.errors import NameInvalid, OptionInvalid
 from leasehold.model.limits import BRANCH_PATTERN, EFFECT_PATTERN, KEY_LENGTH_MAX, NAME_PATTERN, REASON_LENGTH_MAX
@@ -69,6 +70,13 @@ def check_text(text: object, most: int, what: str) -> str:
     return text
 
 
+def check_visible(text: object, most: int, what: str) -> str:
+    """Check a text as `check_text` does, and that it is more than blanks."""
+    if not check_text(text, most, what).strip():
+        raise OptionInvalid(f"{what} is more than blanks.")
+    return str(text)
+
+
 def clean(text: str, limit: int) -> str:
     """Return `text` as both databases can store it: without NUL and lone surrogates, cut to `limit` characters."""
     if len(text) > limit:
@@ -83,6 +91,18 @@ def reason_of(text: object) -> str:
 def route(kind: str, stage: str | None) -> str:
     """Name what runs a task: its kind, or its kind and stage. '/' cannot appear in either."""
     return kind if stage is None else f"{kind}/{stage}"
+
+
+def check_choice(value: object, choices: Iterable[str], what: str) -> None:
+    """Raise unless `value` is None or one of these."""
+    if value is not None and value not in tuple(choices):
+        raise OptionInvalid(f"{what} is one of {', '.join(choices)}; got {value!r}.")
+
+
+def check_flag(value: object, what: str) -> bool:
+    if not isinstance(value, bool):
+        raise OptionInvalid(f"{what} is True or False; got a {type(value).__name__}.")
+    return value
 
 
 def check_whole(value: object, low: int, high: int, what: str) -> int:

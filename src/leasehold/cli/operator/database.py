@@ -10,7 +10,7 @@ from msgspec import to_builtins
 
 from leasehold import Leasehold
 from leasehold.app.facade import DEFAULT_URL
-from leasehold.app.retention import BATCH_TASKS, Swept
+from leasehold.app.retention import BATCH_TASKS, PruneReport
 from leasehold.cli.exit_codes import ExitCode
 from leasehold.cli.options import command, given_url, json_option, open_app
 from leasehold.cli.table import Column, echo, format_table, print_found, terminal_width
@@ -110,7 +110,7 @@ def _progress(total: Pruned) -> None:
     echo(f"{count(total.jobs, 'job')} removed so far", error=True)
 
 
-def _sentence(swept: Swept, *, dry_run: bool) -> str:
+def _sentence(swept: PruneReport, *, dry_run: bool) -> str:
     pruned = swept.pruned
     kept = f"{count(swept.kept, 'job')} as old would stay" if dry_run else f"{count(swept.kept, 'job')} as old stayed"
     if dry_run:
