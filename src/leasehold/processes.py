@@ -3,13 +3,12 @@
     with stop_on_signals() as stop, WorkerProcesses(spec, 2, stop) as workers:
         workers.start()
 
-Standard input of a worker is a pipe that only the command holds open. When the command ends, even by SIGKILL, the pipe
-closes and the worker sends itself SIGTERM. Ctrl-C and SIGTERM only set a flag, which the command checks between two
-steps; a second signal kills the workers, a third one interrupts the command.
+Standard input of a worker is a pipe that only the command holds open: when the command ends, even by SIGKILL, the
+worker sends itself SIGTERM. Ctrl-C and SIGTERM only set a flag, which the command checks between two steps; a second
+signal kills the workers, a third one interrupts the command.
 
-A new interpreter needs about half a second to import the engine. A forked worker has the modules of its command, so
-the command line forks its workers first (`prefork`), and lets them begin once there is work. Forking is safe only in
-a process with one thread and no connections: elsewhere each worker is a new interpreter that runs this module.
+A new interpreter needs half a second to import the engine; a forked worker has the modules of its command, so the
+command line forks its workers first (`prefork`). Forking is safe only in a process with one thread and no connections.
 """
 
 from __future__ import annotations
@@ -29,8 +28,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from types import FrameType, TracebackType
-from typing import Any, Final, NoReturn, Protocol, Self
+from types import FrameType
+from typing import IO, Any, Final, NoReturn, Protocol, Self
 
 from leasehold.errors import Unavailable
 
@@ -118,6 +117,10 @@ class WorkerProcess(Protocol):
     pid: int
     returncode: int | None
 
+    @property
+    def stdin(self) -> IO[bytes] | None:
+        """The pipe that keeps it running."""
+
     def poll(self) -> int | None:
         """Return its exit code; None while it runs."""
 
@@ -198,40 +201,33 @@ class WorkerProcesses:
                     worker.kill()
             time.sleep(EXIT_POLL_SECONDS)
         for worker in workers:
-            _close_pipe(worker)
+            if worker.stdin is not None:
+                worker.stdin.close()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop_all()
-
-
-def _close_pipe(worker: WorkerProcess) -> None:
-    if isinstance(worker, _ForkedProcess):
-        os.close(worker.pipe)
-    elif isinstance(worker, subprocess.Popen) and worker.stdin is not None:
-        worker.stdin.close()
 
 
 class _ForkedProcess:
     """A process forked from this one that waits for `begin`."""
 
     def __init__(self, spec: WorkerSpec, siblings: Sequence[_ForkedProcess]) -> None:
-        reader, self.pipe = os.pipe()
+        reader, writer = os.pipe()
+        self.stdin: IO[bytes] = os.fdopen(writer, "wb", buffering=0)
         self.returncode: int | None = None
         self.pid = os.fork()
         if self.pid == 0:
             for worker in (self, *siblings):  # a pipe that a sibling holds open would not close with the command
-                os.close(worker.pipe)
+                worker.stdin.close()
             _run_forked(reader, spec)
         os.close(reader)
 
     def begin(self) -> None:
         with suppress(BrokenPipeError):
-            os.write(self.pipe, BEGIN)
+            self.stdin.write(BEGIN)
 
     def poll(self) -> int | None:
         if self.returncode is None:

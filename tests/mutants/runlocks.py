@@ -61,14 +61,14 @@ MUTANTS: Final = (
     ),
     Mutant(
         "run lock: an archive overwrites another",
-        "runlock/archive.py",
+        "runlock/files.py",
         "        os.link(lock, place, follow_symlinks=False)\n",
         "        place.unlink(missing_ok=True)\n        os.link(lock, place, follow_symlinks=False)\n",
         (f"{HOLDING}::test_s15_an_archive_is_never_overwritten",),
     ),
     Mutant(
         "run lock: archived twice after a kill",
-        "runlock/archive.py",
+        "runlock/files.py",
         "    except FileExistsError:\n        return identity_of(os.lstat(place)) == stale\n",
         "    except FileExistsError:\n        return False\n",
         (

@@ -13,8 +13,7 @@ import pytest
 
 from leasehold.errors import OptionInvalid
 from leasehold.runlock import LockFailed, LockInvalid, LockLost, ReleaseRefused, RunActive, acquire, heartbeat, release
-from leasehold.runlock.archive import archive
-from leasehold.runlock.files import read_lock
+from leasehold.runlock.files import archive, read_lock
 from tests.runlock.lock_files import archives, at, lock_of, traces, write_lock, write_raw
 
 UTC_TIME = re.compile(r"2027-01-15T08:00:00\.000000Z")

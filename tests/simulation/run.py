@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from leasehold.store import Store
-from leasehold.testing.clock import simulated_uptime
 from tests.simulation.processes import Worker
 from tests.simulation.sessions import File
 from tests.simulation.shrink import Choices, shrink, weigh
 from tests.simulation.workload import Workload, expected
 from tests.simulation.world import SECOND, START, TEMPERS, Process, Stuck, World
 from tests.support.oracle.oracle import Evidence, judge
+from tests.support.uptime import simulated_uptime
 
 KINDS = ("plain", "flaky", "sure", "blind", "again", "booked", "film", "narrow", "fragile", "doomed", "mail")
 LATER_SHARE = 0.1

@@ -53,11 +53,9 @@ def _prunable(store: Store, retention: Retention, seen: Counter[bool]) -> Iterat
     """Yield the jobs that can be removed; `seen` counts them, and those as old that cannot."""
     after = 0
     while page := store.retention.find(retention.age_us, retention.kind, after):
-        for job in page:
-            if job.old:
-                seen[job.prunable] += 1
-                if job.prunable:
-                    yield job
+        old = [job for job in page if job.old]
+        seen.update(job.prunable for job in old)
+        yield from (job for job in old if job.prunable)
         if not page[-1].old:  # later ones are younger
             return
         after = page[-1].id

@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     options = _parser().parse_args(arguments)
     # A signal is taken where the lock is held and nothing is half done, not wherever it happens to arrive.
-    stops = _stop_signals()
+    stops = {one for one in STOPS if signal.getsignal(one) is not signal.SIG_IGN}  # as nohup or a shell may set it
     signal.pthread_sigmask(signal.SIG_BLOCK, stops)
     try:
         return _run(options.run_dir, options.run_id, options.hold_seconds, stops)
@@ -81,7 +81,7 @@ def _run(run_dir: Path, run_id: str, hold_seconds: float, stops: set[signal.Sign
     deadline = clock.uptime() + clock.microseconds(hold_seconds)
     try:
         _print(f"Acquired lock: {shown(lock.path)}")
-        while not (number := _signal_before(min(_due(), deadline), signals)) and clock.uptime() < deadline:
+        while not (number := _next_signal(signals, deadline)) and clock.uptime() < deadline:
             lock = heartbeat(lock)
             _print(f"Heartbeat written at {lock.payload.last_heartbeat_at}")
     except (LockFailed, BrokenPipeError):
@@ -90,15 +90,6 @@ def _run(run_dir: Path, run_id: str, hold_seconds: float, stops: set[signal.Sign
     release(lock)
     _print(f"Released lock: {shown(lock.path)}")
     return SIGNALLED + number if number else EXIT_OK
-
-
-def _due() -> int:
-    return clock.uptime() + clock.microseconds(LOCK_HEARTBEAT_WRITE_INTERVAL_SECONDS)
-
-
-def _stop_signals() -> set[signal.Signals]:
-    """Return the signals that end the command, except those that nohup or a shell made us ignore."""
-    return {one for one in STOPS if signal.getsignal(one) is not signal.SIG_IGN}
 
 
 def _signal_queue(stops: set[signal.Signals]) -> SimpleQueue[int]:
@@ -111,8 +102,9 @@ def _signal_queue(stops: set[signal.Signals]) -> SimpleQueue[int]:
     return signals
 
 
-def _signal_before(moment: int, signals: SimpleQueue[int]) -> int:
-    """Wait for a signal until this moment; return its number, or 0 if none came."""
+def _next_signal(signals: SimpleQueue[int], deadline: int) -> int:
+    """Wait for a signal until the next heartbeat or the deadline; return its number, or 0 if none came."""
+    moment = min(clock.uptime() + clock.microseconds(LOCK_HEARTBEAT_WRITE_INTERVAL_SECONDS), deadline)
     while True:
         left = moment - clock.uptime()
         with suppress(Empty):

@@ -15,8 +15,14 @@ from pathlib import Path
 from typing import Final
 
 from leasehold.clock import SECOND
-from leasehold.runlock.constants import LOCK_BYTES_MAX, LOCK_FILE_NAME, LOCK_STALE_TTL_SECONDS, NONCE_FILE_NAME
-from leasehold.runlock.errors import LockInvalid
+from leasehold.runlock.constants import (
+    ARCHIVES_MAX,
+    LOCK_BYTES_MAX,
+    LOCK_FILE_NAME,
+    LOCK_STALE_TTL_SECONDS,
+    NONCE_FILE_NAME,
+)
+from leasehold.runlock.errors import LockFailed, LockInvalid
 from leasehold.runlock.payload import REMEDY, Payload, parse, shown
 
 _READ_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -130,7 +136,8 @@ def _write(path: Path, content: bytes) -> tuple[Path, FileIdentity]:
     file = os.open(temporary, _WRITE_FLAGS, 0o600)
     try:
         os.fchmod(file, stat.S_IRUSR | stat.S_IWUSR)  # regardless of the umask
-        _write_all(file, content)
+        while content:  # a disk that fills up takes a part and refuses the rest
+            content = content[os.write(file, content) :]
         os.fsync(file)
         identity = identity_of(os.fstat(file))
     except BaseException:
@@ -139,12 +146,6 @@ def _write(path: Path, content: bytes) -> tuple[Path, FileIdentity]:
     finally:
         os.close(file)
     return temporary, identity
-
-
-def _write_all(file: int, content: bytes) -> None:
-    """A disk that fills up takes a part and refuses the rest."""
-    while content:
-        content = content[os.write(file, content) :]
 
 
 def sync_folder(folder: Path) -> None:
@@ -168,3 +169,34 @@ def clean(folder: Path, now: int) -> None:
 
 def _is_old(entry: os.DirEntry[str], now: int) -> bool:
     return now - entry.stat(follow_symlinks=False).st_mtime_ns // 1_000 > LOCK_STALE_TTL_SECONDS * SECOND
+
+
+def archive(run_dir: Path, stale: LockFile) -> Path:
+    """Move a stale lock to a name of its own, byte for byte, and return that name. To be called under the guard.
+
+    It is linked under the second name, which cannot overwrite, then the first name is removed.
+    """
+    lock = run_dir / LOCK_FILE_NAME
+    epoch = stale.payload.heartbeat // SECOND
+    for number in range(ARCHIVES_MAX):
+        place = run_dir / (f"RUNNING.stale.{epoch}.{number}.lock" if number else f"RUNNING.stale.{epoch}.lock")
+        if _is_linked(lock, place, stale.identity):
+            # crash here: stale lock archived, not yet unlinked
+            lock.unlink()
+            sync_folder(run_dir)
+            return place
+    raise LockFailed(
+        f"there are {ARCHIVES_MAX:,} archives of that second already; move them elsewhere and start again."
+    )
+
+
+def _is_linked(lock: Path, place: Path, stale: FileIdentity) -> bool:
+    """Whether the stale lock has this name now: linked by us, or by a process that was killed before the unlink."""
+    try:
+        os.link(lock, place, follow_symlinks=False)
+    except FileExistsError:
+        return identity_of(os.lstat(place)) == stale
+    if identity_of(os.lstat(place)) == stale:
+        return True
+    place.unlink()
+    raise LockFailed("another program, which ignores RUNNING.guard, replaced the lock meanwhile; start again.")

@@ -29,8 +29,7 @@ _FLAGS: Final = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CL
 def guarded(run_dir: Path, wait_seconds: float) -> Iterator[None]:
     """Be the only one who changes the lock of this folder."""
     deadline = clock.uptime() + clock.microseconds(wait_seconds)
-    path = run_dir / GUARD_FILE_NAME
-    file = _opened(path, deadline)
+    file = _opened(run_dir / GUARD_FILE_NAME, deadline)
     try:
         yield
     finally:
@@ -44,7 +43,6 @@ def _opened(path: Path, deadline: int) -> int:
     while True:
         file = os.open(path, _FLAGS, 0o600)
         try:
-            _check_regular(path, os.fstat(file))
             _wait(file, path, deadline)
             if _is_named(path, file):
                 return file
@@ -54,12 +52,9 @@ def _opened(path: Path, deadline: int) -> int:
         os.close(file)
 
 
-def _check_regular(path: Path, found: os.stat_result) -> None:
-    if not stat.S_ISREG(found.st_mode):
-        raise LockFailed(f"{shown(path)} is not a regular file; move it away, and a new one will be made.")
-
-
 def _wait(file: int, path: Path, deadline: int) -> None:
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        raise LockFailed(f"{shown(path)} is not a regular file; move it away, and a new one will be made.")
     pause = _FIRST_PAUSE_SECONDS
     while not _locked(file):
         if clock.uptime() >= deadline:

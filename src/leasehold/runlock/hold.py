@@ -4,7 +4,6 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from leasehold import clock
 from leasehold.errors import OptionInvalid
@@ -19,80 +18,64 @@ from leasehold.runlock.lock import Audit, Clock, RunLock, acquire, confirm, hear
 from leasehold.runlock.payload import shown
 
 
-@dataclass(frozen=True, slots=True)
-class HeartbeatPace:
-    """How heartbeats are written: how often, by which clock, and how long each may wait for the guard."""
-
-    interval_seconds: float
-    now: Clock
-    wait_seconds: float
-
-
 class HeldLock:
     """A lock that is being held. Call `check` before every act that only the holder may do."""
 
-    def __init__(self, lock: RunLock, pace: HeartbeatPace, begun: int) -> None:
-        self._lock = lock
-        self._pace = pace
+    def __init__(self, lock: RunLock, begun: int, interval_seconds: float, now: Clock, wait_seconds: float) -> None:
+        """`wait_seconds`: how long each heartbeat may wait for the guard."""
+        self.lock = lock  # as the last heartbeat left it
+        self.last_error: LockFailed | None = None  # why the last heartbeat could not be written; None if it was
+        self._interval_seconds = interval_seconds
+        self._now = now
+        self._wait_seconds = wait_seconds
         self._is_over = threading.Event()
         self._lock_use = threading.Lock()
         self._lost: RunLockError | None = None
-        self._last_error: LockFailed | None = None
         self._extend_trust(begun)
         self._thread = threading.Thread(target=self._write_heartbeats, name="leasehold-runlock", daemon=True)
         self._thread.start()
-
-    @property
-    def lock(self) -> RunLock:
-        """The lock as the last heartbeat left it."""
-        return self._lock
 
     @property
     def is_lost(self) -> bool:
         """Whether somebody else may hold the lock by now."""
         return self._lost is not None or clock.uptime() >= self._trusted_until or not self._thread.is_alive()
 
-    @property
-    def last_error(self) -> LockFailed | None:
-        """Why the last heartbeat could not be written; None if it was."""
-        return self._last_error
-
     def check(self) -> None:
         """Raise if somebody else may hold the lock by now: stop then, and touch nothing."""
         if self._lost is not None:
             raise self._lost
         if self.is_lost:
-            raise LockLost(f"{shown(self._lock.path)} had no heartbeat for too long. This run stops here.")
+            raise LockLost(f"{shown(self.lock.path)} had no heartbeat for too long. This run stops here.")
 
     def confirm(self) -> None:
         """Read the lock itself, and raise as `check` does: for acts that must never happen twice."""
         self.check()
         with self._lock_use:
-            confirm(self._lock, wait_seconds=self._pace.wait_seconds)
+            confirm(self.lock, wait_seconds=self._wait_seconds)
 
     def close(self) -> None:
         """End the heartbeats and release the lock, if it is still this one."""
         self._is_over.set()
         self._thread.join()
-        release(self._lock, wait_seconds=self._pace.wait_seconds)
+        release(self.lock, wait_seconds=self._wait_seconds)
 
     def _extend_trust(self, begun: int) -> None:
         """Others take over a stale lock; the holder stops before that moment, counted from `begun`."""
-        self._trusted_until = begun + clock.microseconds(LOCK_STALE_TTL_SECONDS - self._pace.interval_seconds)
+        self._trusted_until = begun + clock.microseconds(LOCK_STALE_TTL_SECONDS - self._interval_seconds)
 
     def _write_heartbeats(self) -> None:
-        while self._lost is None and not self._is_over.wait(self._pace.interval_seconds):
+        while self._lost is None and not self._is_over.wait(self._interval_seconds):
             begun = clock.uptime()
             try:
                 with self._lock_use:
-                    self._lock = heartbeat(self._lock, now=self._pace.now, wait_seconds=self._pace.wait_seconds)
+                    self.lock = heartbeat(self.lock, now=self._now, wait_seconds=self._wait_seconds)
             except LockFailed as error:
                 # A full disk or a stopped neighbour may be over by the next heartbeat; the time to live allows for it.
-                self._last_error = error
+                self.last_error = error
             except RunLockError as error:
                 self._lost = error
             else:
-                self._last_error = None
+                self.last_error = None
                 self._extend_trust(begun)
 
 
@@ -115,7 +98,7 @@ def hold(
     check_constants(interval_seconds, LOCK_STALE_TTL_SECONDS)
     begun = clock.uptime()
     lock = acquire(run_dir, run_id, now=now, audit=audit, wait_seconds=wait_seconds)
-    held = HeldLock(lock, HeartbeatPace(interval_seconds, now, wait_seconds), begun)
+    held = HeldLock(lock, begun, interval_seconds, now, wait_seconds)
     try:
         yield held
     finally:

@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from leasehold import clock
-from leasehold.runlock.archive import archive
 from leasehold.runlock.constants import (
     GUARD_WAIT_SECONDS,
     LOCK_FILE_NAME,
@@ -29,6 +28,7 @@ from leasehold.runlock.errors import LockFailed, LockInvalid, LockLost, ReleaseR
 from leasehold.runlock.files import (
     FileIdentity,
     LockFile,
+    archive,
     clean,
     publish,
     read_lock,
@@ -37,7 +37,7 @@ from leasehold.runlock.files import (
     sync_folder,
 )
 from leasehold.runlock.guard import guarded
-from leasehold.runlock.payload import Age, Payload, age_of, check_run_id, shown, text_of
+from leasehold.runlock.payload import Payload, check_run_id, is_stale, shown, text_of
 
 Clock = Callable[[], int]
 Audit = Callable[[str], None]
@@ -55,14 +55,6 @@ class RunLock:
     @property
     def path(self) -> Path:
         return self.run_dir / LOCK_FILE_NAME
-
-
-@dataclass(frozen=True, slots=True)
-class Archived:
-    """A stale lock was archived; the caller tries again."""
-
-    place: Path
-    payload: Payload
 
 
 def to_stderr(line: str) -> None:
@@ -94,22 +86,25 @@ def acquire(
         if isinstance(done, RunLock):
             return done
         if done is not None:
-            audit(f"Archived stale lock to {shown(done.place)} ({done.payload.summary()})")
+            audit(done)
         time.sleep(LOCK_STALE_RETRY_BASE_SLEEP_SECONDS * random.uniform(0.5, 1.5))
     raise LockFailed(f"another program keeps leaving locks in {shown(folder)}; end it and start again.")
 
 
-def _try_once(folder: Path, run_id: str, now: int) -> RunLock | Archived | None:
-    """Read the lock once and act on it; None if a program that ignores the guard interfered."""
+def _try_once(folder: Path, run_id: str, now: int) -> RunLock | str | None:
+    """Read the lock once and act on it: publish a lock, or archive a stale one and return the audit line.
+
+    None if a program that ignores the guard interfered.
+    """
     clean(folder, now)
     found = read_lock(folder)
     if found is None:
         return _publish(folder, run_id, now)
-    if age_of(found.payload, now) is Age.FRESH:
+    if not is_stale(found.payload, now):
         raise RunActive(
             f"at {shown(folder / LOCK_FILE_NAME)} ({found.payload.summary()}). Wait for that run, or end it."
         )
-    return Archived(archive(folder, found), found.payload)
+    return f"Archived stale lock to {shown(archive(folder, found))} ({found.payload.summary()})"
 
 
 def _publish(folder: Path, run_id: str, now: int) -> RunLock | None:

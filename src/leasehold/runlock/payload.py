@@ -8,7 +8,6 @@ import json
 import re
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from enum import Enum
 from typing import Any, Final
 
 from leasehold import canonical
@@ -21,13 +20,6 @@ FIELDS: Final = ("pid", "host", "started_at", "last_heartbeat_at", "run_id")
 REMEDY: Final = "Inspect it; to continue, rename it to RUNNING.invalid.<timestamp>.lock and start again."
 _TIME: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?Z", re.ASCII)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-class Age(Enum):
-    """Whether a valid lock blocks a new run."""
-
-    FRESH = "fresh"
-    STALE = "stale"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +75,15 @@ def _check_fields(value: dict[str, Any]) -> None:
             ) from None
 
 
-def age_of(payload: Payload, now: int) -> Age:
-    """Return whether a lock is fresh or stale at `now`, in microseconds since 1970."""
+def is_stale(payload: Payload, now: int) -> bool:
+    """Whether a valid lock no longer blocks a new run at `now`, in microseconds since 1970."""
     age = now - payload.heartbeat
     if age < -LOCK_FUTURE_MAX_SECONDS * SECOND:
         raise LockInvalid(
             f"last_heartbeat_at in RUNNING.lock is {-age // SECOND} s ahead of this machine's clock, more than"
             f" {LOCK_FUTURE_MAX_SECONDS} s. Compare the clocks of the machines that share this folder. {REMEDY}"
         )
-    return Age.STALE if age > LOCK_STALE_TTL_SECONDS * SECOND else Age.FRESH
+    return age > LOCK_STALE_TTL_SECONDS * SECOND
 
 
 def microseconds_of(text: str) -> int:

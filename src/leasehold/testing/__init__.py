@@ -5,8 +5,7 @@ each point of their effects, and (as a pytest plugin) the fixtures `leasehold_ap
 `leasehold_crash_matrix`.
 """
 
-from leasehold.testing.clock import Clock
+from leasehold.testing.clock import Clock, drain
 from leasehold.testing.crashing import Crash, Matrix, crash_at, crash_matrix
-from leasehold.testing.draining import drain
 
 __all__ = ["Clock", "Crash", "Matrix", "crash_at", "crash_matrix", "drain"]

@@ -1,12 +1,15 @@
-"""Clocks for tests. `Clock` stands still until it is moved, for every process on the same database."""
+"""A clock that stands still until it is moved, for every process on the same database; and draining with it."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from datetime import datetime
+from typing import Final
 
 from leasehold import clock
 from leasehold.app.facade import Leasehold
+from leasehold.errors import WaitTimeout
+from leasehold.runtime.run import next_due_at
 from leasehold.store import Store
+
+PASSES_MAX: Final = 10_000
 
 
 class Clock:
@@ -33,11 +36,16 @@ class Clock:
         self.set(self._now + clock.microseconds(seconds))
 
 
-@contextmanager
-def simulated_uptime(reading: Callable[[], int]) -> Iterator[None]:
-    """Have this process's deadlines follow another clock, in a simulation where no time passes by itself."""
-    before, clock._uptime = clock._uptime, reading  # noqa: SLF001 — the engine itself has no use for another clock
-    try:
-        yield
-    finally:
-        clock._uptime = before  # noqa: SLF001
+def drain(app: Leasehold, clock: Clock, *, timeout: float = 60.0) -> None:
+    """Run what is ready, move the clock to the next due time, and so on until nothing is left.
+
+    What would take days of waiting takes none. `WaitTimeout` if one round takes longer than `timeout` seconds, or if
+    the work never ends.
+    """
+    for _ in range(PASSES_MAX):
+        app.drain(wait_for_due=False, timeout=timeout)
+        _, due_at = next_due_at(app.store, sorted(app.deliveries.providers))
+        if due_at is None:
+            return
+        clock.set(max(clock.now, due_at))
+    raise WaitTimeout(f"The clock was moved {PASSES_MAX:,} times and work was still due.")

@@ -11,7 +11,7 @@ from leasehold.runtime.claim.held import HeldAttempts
 from leasehold.runtime.commit.committer import Committer
 from leasehold.runtime.observe.events import EventLog
 from leasehold.store import open_store
-from leasehold.testing.clock import simulated_uptime
+from tests.support.uptime import simulated_uptime
 from tests.runtime.maintain.clocks import Ticking
 from tests.support.db import check_journal, check_places, connected, rows
 from tests.support.manual_leases import enrol

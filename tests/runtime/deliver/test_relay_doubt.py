@@ -14,11 +14,11 @@ from leasehold.runtime.deliver.sender import RegisteredProvider
 from leasehold.runtime.observe.events import EventLog
 from leasehold.store.db.documents import document
 from leasehold.testing import Clock, drain
-from leasehold.testing.clock import simulated_uptime
 from tests.runtime.deliver.test_relay import Scripted, known
 from tests.runtime.maintain.clocks import Moved, Ticking
 from tests.store.work import question, register
 from tests.support.apps.deliveries import PROVIDER, change, let_expire, post, write
+from tests.support.uptime import simulated_uptime
 from tests.support.wait import until
 
 

@@ -18,7 +18,7 @@ from leasehold.runtime.maintain.heartbeat import Heartbeat
 from leasehold.runtime.maintain.sweeper import Sweeper
 from leasehold.runtime.observe.events import EventLog
 from leasehold.testing import Clock
-from leasehold.testing.clock import simulated_uptime
+from tests.support.uptime import simulated_uptime
 from tests.runtime.maintain.clocks import Ticking
 from tests.support.db import check_journal, check_places, connected, names, rows
 from tests.support.manual_leases import claim, enrol

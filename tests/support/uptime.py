@@ -1,0 +1,16 @@
+"""The uptime of this process, as a test sets it."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from leasehold import clock
+
+
+@contextmanager
+def simulated_uptime(reading: Callable[[], int]) -> Iterator[None]:
+    """Have this process's deadlines follow another clock, in a simulation where no time passes by itself."""
+    before, clock._uptime = clock._uptime, reading  # noqa: SLF001 — the engine itself has no use for another clock
+    try:
+        yield
+    finally:
+        clock._uptime = before  # noqa: SLF001
