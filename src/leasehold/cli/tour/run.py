@@ -147,7 +147,7 @@ class TourRun:
                 seen, changed_at = state, now
             if is_kill_due(progress, self._plan, now - killed_at) and self._kill_one():
                 killed_at = time.monotonic()
-            self._workers.stop.sleep(POLL_SECONDS)
+            self._workers.stop.wait(POLL_SECONDS)
         self._seconds = time.monotonic() - started
 
     def result(self) -> TourResult:
