@@ -49,7 +49,7 @@ MUTANTS: Final = (
     Mutant(
         "what is in doubt is simply done again",
         "runtime/effects/effects.py",
-        "        raise _doubt(intent)\n",
+        "        raise _doubt(run.intent)\n",
         "        return None\n",
         (f"{EFFECTS}::test_an_act_that_does_not_know_its_result_leaves_its_effect_in_doubt[sqlite]", POINTS),
     ),

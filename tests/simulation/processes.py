@@ -17,11 +17,11 @@ from leasehold.model.effect import Entry, Intent, Record
 from leasehold.model.lease import Settlement
 from leasehold.model.limits import CLAIM_MAX
 from leasehold.model.owner import Owner
-from leasehold.runtime.attempt import Attempt, State, run_blocking
+from leasehold.runtime.attempt import Attempt, State
 from leasehold.runtime.claim.claimer import Claimer
 from leasehold.runtime.claim.held import HeldAttempts
 from leasehold.runtime.commit.committer import Committer
-from leasehold.runtime.commit.replies import AsyncReply, Item
+from leasehold.runtime.commit.replies import AnyReply, CommitChannel, Item
 from leasehold.runtime.deliver.relay import HeldDelivery, Relay
 from leasehold.runtime.deliver.sender import RegisteredProvider
 from leasehold.runtime.handlers import Handler
@@ -30,6 +30,7 @@ from leasehold.runtime.maintain.heartbeat import Heartbeat
 from leasehold.runtime.maintain.upkeep import Upkeep
 from leasehold.runtime.observe.events import EventLog
 from leasehold.runtime.process_identity import this_process
+from leasehold.runtime.task import run_blocking
 from leasehold.store import Store
 from leasehold.store.workers import Pulse
 from tests.simulation.sessions import File, announce_free
@@ -54,12 +55,15 @@ class Reply:
         self.value = value
 
 
-class SimulatedChannel:
+class SimulatedChannel(CommitChannel):
     """How a running attempt reaches its process, and its effects the committer."""
 
     def __init__(self, worker: Worker, attempt: Attempt) -> None:
         self._worker = worker
         self._attempt = attempt
+
+    def commit(self, item: Item, reply: AnyReply) -> None:
+        raise NotImplementedError
 
     def hand_over(self, item: Item) -> Callable[[], Entry]:
         reply = Reply()
@@ -72,9 +76,6 @@ class SimulatedChannel:
             raise reply.value
         assert reply.value is not None
         return reply.value
-
-    def enter_async(self, item: Item) -> AsyncReply:
-        raise NotImplementedError
 
     def transact(self, intent: Intent, act: Callable[[object], Record]) -> Entry:
         return self._worker.store.effects.transact(intent, act)

@@ -13,10 +13,10 @@ concluded by its holder. The lease is held from the claim until the answer. An a
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from enum import Enum, auto
 from functools import partial
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, Protocol
 
 from leasehold import canonical, clock
 from leasehold.errors import Cancelled, EffectInDoubt, PayloadInvalid, Released
@@ -28,7 +28,6 @@ from leasehold.model.retry import Bury, decide, seed_of, spread_of
 from leasehold.runtime.handlers import Handler
 from leasehold.runtime.task import EngineChannel, Task, finish
 
-T = TypeVar("T")
 _lock: Final = threading.Lock()
 
 
@@ -177,16 +176,6 @@ class Attempt:
     def _is_given_back(self, error: BaseException) -> bool:
         """Whether the handler stopped because its worker is being stopped; otherwise `Released` is a failure."""
         return isinstance(error, Released) and self.task is not None and self.task.stopping
-
-
-def run_blocking(steps: Coroutine[Any, Any, T]) -> T:
-    """Run on this thread what suspends only for an async handler."""
-    try:
-        steps.send(None)
-    except StopIteration as end:
-        value: T = end.value
-        return value
-    raise AssertionError("the steps of a sync handler never suspend")
 
 
 def judge(lease: Lease, handler: Handler, failure: Failure) -> Settlement:

@@ -1,8 +1,9 @@
 """The `task` argument of a handler: the attempt, its inputs, and the calls it may make to the engine."""
 
 import asyncio
+from collections.abc import Coroutine
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from leasehold import canonical, clock
 from leasehold.errors import LeaseLost
@@ -11,13 +12,26 @@ from leasehold.model.effect import Intent
 from leasehold.model.lease import Lease
 from leasehold.model.limits import PROGRESS_BYTES_MAX
 from leasehold.model.names import clean
-from leasehold.runtime.effects.effects import Act, Ledger, TaskEffects
+from leasehold.runtime.commit.replies import CommitChannel
+from leasehold.runtime.effects.effects import Act, TaskEffects
 from leasehold.runtime.effects.machine import States
 from leasehold.runtime.handlers import Handler
 from leasehold.runtime.observe.logs import Log, cleaned
 
+T = TypeVar("T")
 
-class EngineChannel(Ledger, Protocol):
+
+def run_blocking(steps: Coroutine[Any, Any, T]) -> T:
+    """Run on this thread what suspends only for an async handler."""
+    try:
+        steps.send(None)
+    except StopIteration as end:
+        value: T = end.value
+        return value
+    raise AssertionError("the steps of a sync handler never suspend")
+
+
+class EngineChannel(CommitChannel, Protocol):
     """How a running attempt reaches the engine: directly, or through a pipe from a child process."""
 
     def inputs(self) -> dict[str, Any]:
@@ -125,8 +139,8 @@ class Task:
         intent = effects.intend(kind, fields)
         if self._channel.lost:
             raise LeaseLost
-        run = effects.run_async if self._is_async else effects.run
-        return run(intent, act, lookup, idempotent=idempotent, ahead=ahead)
+        steps = effects.run(intent, act, lookup, idempotent=idempotent, ahead=ahead)
+        return steps if self._is_async else run_blocking(steps)
 
     def transaction(self, kind: str, act: Act, **fields: Any) -> Any:
         """Run `act(connection)` in a transaction of the engine's own database: rows and result commit together.

@@ -15,6 +15,7 @@ from leasehold.model.limits import GROUP_MAX, PRIORITY_MAX, PRIORITY_MIN
 from leasehold.model.owner import Owner
 from leasehold.runtime.commit.replies import AsyncReply
 from leasehold.runtime.effects.effects import TaskEffects
+from leasehold.runtime.task import run_blocking
 from tests.support.db import connected, rows
 from tests.support.processes import fork_app
 from tests.support.processes.local_worker import run_worker
@@ -299,13 +300,13 @@ def test_an_act_that_was_not_begun_for_want_of_a_record_is_not_left_in_doubt(app
 
     def both():
         effects, one, two = make()
-        effects.run(one, lambda: acts.append(1), None, idempotent=True, ahead=True)
-        effects.run(two, lambda: acts.append(2), None, idempotent=False)
+        run_blocking(effects.run(one, lambda: acts.append(1), None, idempotent=True, ahead=True))
+        run_blocking(effects.run(two, lambda: acts.append(2), None, idempotent=False))
 
     async def both_async():
         effects, one, two = make(asyncio.get_running_loop())
-        await effects.run_async(one, lambda: acts.append(1), None, idempotent=True, ahead=True)
-        await effects.run_async(two, lambda: acts.append(2), None, idempotent=False)
+        await effects.run(one, lambda: acts.append(1), None, idempotent=True, ahead=True)
+        await effects.run(two, lambda: acts.append(2), None, idempotent=False)
 
     with pytest.raises(DatabaseUnavailable):
         asyncio.run(both_async()) if is_async else both()

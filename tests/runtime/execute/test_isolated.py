@@ -2,13 +2,13 @@
 
 import os
 import threading
-from typing import Any
 
 import psutil
 import pytest
 
 from leasehold import clock
 from leasehold.runtime.attempt import Attempt
+from leasehold.runtime.commit.replies import CommitChannel
 from leasehold.runtime.execute.isolated import parent
 from leasehold.testing import Clock
 from tests.support.db import check_journal, names, rows
@@ -141,15 +141,17 @@ def on_top():
     threading.Event().wait()
 
 
-class Silence:
+class Silence(CommitChannel):
     """A connection on which nothing is sent."""
 
     cancelled = False
     lost = True
     stopping = False
-    hand_over: Any = None
-    enter_async: Any = None
-    transact: Any = None
+
+    def commit(self, item, reply):
+        raise NotImplementedError
+
+    transact = commit
 
     def inputs(self):
         return {}

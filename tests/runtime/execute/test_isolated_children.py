@@ -1,12 +1,11 @@
 """What the child of an isolated handler does when the handler forks, and how it hears the ledger's answers."""
 
-from typing import Any
-
 import pytest
 
 from leasehold import canonical, clock
 from leasehold.errors import DatabaseUnavailable, LeaseholdError, LeaseLost, ResultRefused
 from leasehold.runtime.attempt import Attempt
+from leasehold.runtime.commit.replies import CommitChannel
 from leasehold.runtime.execute.isolated import parent
 from tests.support.manual_leases import claim, enrol
 from tests.support.processes import fork_app
@@ -46,7 +45,7 @@ def test_many_effects_of_an_async_isolated_handler_need_no_thread_of_its_loop(ap
     assert job.output == list(range(50)), job.failure
 
 
-class Refusing:
+class Refusing(CommitChannel):
     """A line to a ledger that refuses."""
 
     cancelled = False
@@ -56,11 +55,11 @@ class Refusing:
     def __init__(self, refusal: LeaseholdError) -> None:
         self._refusal = refusal
 
-    def hand_over(self, item):
+    def commit(self, item, reply):
         raise self._refusal
 
-    enter_async: Any = None
-    transact: Any = None
+    def transact(self, intent, act):
+        raise self._refusal
 
     def inputs(self):
         return {}

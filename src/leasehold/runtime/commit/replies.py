@@ -3,7 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Callable, Generator
-from typing import Any
+from typing import Any, Protocol
 
 from leasehold.batching import UncancellableFuture
 from leasehold.model.effect import Entry, Intent, Record
@@ -81,12 +81,14 @@ class AsyncReply:
 AnyReply = Reply | AsyncReply
 
 
-class CommitChannel:
+class CommitChannel(Protocol):
     """How an attempt has its entries and moves committed; `LeaseLost` if its lease no longer stands."""
 
     def commit(self, item: Item, reply: AnyReply) -> None:
         """Have it committed; the reply is answered then."""
-        raise NotImplementedError
+
+    def transact(self, intent: Intent, act: Callable[[object], Record]) -> Entry:
+        """Run `act` on a connection of the ledger's database; its rows and its record commit together."""
 
     def hand_over(self, item: Item) -> Callable[[], Entry]:
         """Have it committed; what is returned waits for the answer."""
@@ -95,6 +97,7 @@ class CommitChannel:
         return reply.wait
 
     def enter_async(self, item: Item) -> AsyncReply:
+        """Have it committed, and await the answer."""
         reply = AsyncReply()
         self.commit(item, reply)
         return reply

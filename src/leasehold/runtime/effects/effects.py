@@ -5,18 +5,19 @@
     a result                 return it; nothing is done
     an intent, no result     look it up; or act again if that is safe; or stop: a person must resolve it
 
-The steps are written once, as a generator; a sync and an async driver run it.
+The steps are written once: they suspend for an async handler alone, and `run_blocking` runs those of a sync one.
 """
 
 import asyncio
 import inspect
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Literal
 
-from msgspec import Struct, to_builtins
+from msgspec import to_builtins
 
 from leasehold import canonical
 from leasehold.errors import (
@@ -36,7 +37,7 @@ from leasehold.model.failure.named import lineage_of
 from leasehold.model.lease import Lease
 from leasehold.model.limits import EFFECTS_MAX
 from leasehold.model.names import check_effect
-from leasehold.runtime.commit.replies import AsyncReply, Item
+from leasehold.runtime.commit.replies import CommitChannel
 from leasehold.runtime.effects.crash_points import Point, has_watchers, reach
 from leasehold.runtime.effects.in_flight import InFlightEffect, InFlightEffects
 from leasehold.runtime.effects.pending_records import PendingRecords, await_uncancelled
@@ -55,45 +56,12 @@ class CancelledBeforeAct(asyncio.CancelledError):
     """A cancel that came before an act began: nothing was done."""
 
 
-class Ledger(Protocol):
-    """How an attempt reaches the ledger; see `CommitChannel`."""
+@dataclass(slots=True)
+class _Run:
+    """One effect under way. A cancel that comes while something is committed is kept, and stops the act."""
 
-    def hand_over(self, item: Item) -> Callable[[], Entry]:
-        """Have an entry or a move committed; what is returned waits for the answer."""
-
-    def enter_async(self, item: Item) -> AsyncReply:
-        """Commit an entry or a move and await the answer."""
-
-    def transact(self, intent: Intent, act: Callable[[object], Record]) -> Entry:
-        """Run `act` on a connection of the ledger's database; its rows and its record commit together."""
-
-
-class Enter(Struct, frozen=True):
-    """A step: commit this; `ahead`: without waiting for it."""
-
-    item: Intent | Record
-    ahead: bool = False
-
-
-class WaitForRecords(Struct, frozen=True):
-    """A step: wait for the records that are pending."""
-
-
-class Call(Struct, frozen=True):
-    """A step: call this function of the user's."""
-
-    function: Act
-    key: str
-
-    def run(self) -> Any:
-        """Call it, with the key if it asks for one."""
-        how = takes_key(self.function)
-        if how is None:
-            return self.function()
-        return self.function(self.key) if how == "by place" else self.function(key=self.key)
-
-
-Steps = Generator[Enter | WaitForRecords | Call, Any, Any]
+    intent: Intent
+    cancel: asyncio.CancelledError | None = None
 
 
 class TaskEffects:
@@ -102,7 +70,7 @@ class TaskEffects:
     def __init__(
         self,
         lease: Lease,
-        ledger: Ledger,
+        ledger: CommitChannel,
         numbered: int = 0,
         loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
@@ -115,6 +83,7 @@ class TaskEffects:
         self._number = numbered
         self._used: dict[str, tuple[int, str]] = {}
         self._pending = PendingRecords(loop)
+        self._is_async = loop is not None
 
     @cached_property
     def _identity(self) -> str:
@@ -166,31 +135,24 @@ class TaskEffects:
         """Call once no transaction of this attempt is open: one that the handler left behind still holds the lease."""
         self._in_flight.when_no_transaction(call)
 
-    def run(self, intent: Intent, act: Act, lookup: Act | None, *, idempotent: bool, ahead: bool = False) -> Any:
-        """Do an effect from a sync handler; the same effect in flight is waited for."""
-        if inspect.iscoroutinefunction(act) or inspect.iscoroutinefunction(lookup):
+    async def run(self, intent: Intent, act: Act, lookup: Act | None, *, idempotent: bool, ahead: bool = False) -> Any:
+        """Do an effect; the same effect in flight is waited for. An async handler's `act` and `lookup` may be async."""
+        if not self._is_async and (inspect.iscoroutinefunction(act) or inspect.iscoroutinefunction(lookup)):
             raise Misuse("A sync handler cannot await its act or lookup; make the handler `async def`.")
         while (other := self._begin(intent)) is not None:
-            other.wait()
+            await other.wait_async() if self._is_async else other.wait()
+        run = _Run(intent)
         token = _inside.set(_inside.get() | {intent.key})
         try:
-            return self._drive(self._steps(intent, act, lookup, idempotent=idempotent, ahead=ahead))
+            value = await self._steps(run, act, lookup, idempotent=idempotent, ahead=ahead)
+        except CancelledBeforeAct:  # what the handler's own time-out or group knows is the cancel itself
+            raise run.cancel or CancelledBeforeAct from None
         finally:
             _inside.reset(token)
             self._in_flight.end(intent.key)
-
-    async def run_async(
-        self, intent: Intent, act: Act, lookup: Act | None, *, idempotent: bool, ahead: bool = False
-    ) -> Any:
-        """Do an effect from an async handler; `act` and `lookup` may be async."""
-        while (other := self._begin(intent)) is not None:
-            await other.wait_async()
-        token = _inside.set(_inside.get() | {intent.key})
-        try:
-            return await self._drive_async(self._steps(intent, act, lookup, idempotent=idempotent, ahead=ahead))
-        finally:
-            _inside.reset(token)
-            self._in_flight.end(intent.key)
+        if run.cancel is not None:
+            raise run.cancel
+        return value
 
     def transact(self, intent: Intent, act: Act) -> Any:
         """Run `act` on a connection of the ledger's database: its rows and its result in one commit."""
@@ -212,138 +174,105 @@ class TaskEffects:
             raise EffectBusy(f"It is {intent.kind}, inside itself.")
         return self._in_flight.begin(intent.key, is_transaction=is_transaction)
 
-    def _steps(self, intent: Intent, act: Act, lookup: Act | None, *, idempotent: bool, ahead: bool) -> Steps:
+    async def _steps(self, run: _Run, act: Act, lookup: Act | None, *, idempotent: bool, ahead: bool) -> Any:
+        intent = run.intent
         reach(Point.BEFORE_INTENT, intent)
-        entry = yield Enter(intent)
+        entry = await self._enter(run, intent)
         if entry.verdict == LedgerAnswer.DONE:
-            return self._use(intent, entry.result)
+            return self._use(intent, entry.result or "null")
         # Asked again by the attempt that intended it: the ledger takes it for a repeated COMMIT, but it may be done.
         doubtful = entry.verdict == LedgerAnswer.DOUBT or intent.key in self._open
         if self._pending:
-            yield from self._wait_for_records(intent, doubtful=doubtful)
+            await self._wait_for_records(run, doubtful=doubtful)
         self._open[intent.key] = intent
         # crash here: intended but not done
         # The next attempt finds the intent and cannot know that nothing happened: it looks it up, or a person must.
         reach(Point.AFTER_INTENT, intent)
-        value = (yield from self._find(intent, lookup, idempotent=idempotent)) if doubtful else None
+        value = await self._find(run, lookup, idempotent=idempotent) if doubtful else None
         if value is None:
-            value = yield from self._act(intent, act)
+            value = await self._act(run, act)
         # crash here: done but not recorded
         # The same: an intent without a result.
         reach(Point.AFTER_ACT, intent)
         text = _text(value)
-        yield Enter(effect.done(intent, text), ahead and not has_watchers())
+        await self._record(run, effect.done(intent, text), ahead=ahead and not has_watchers())
         # crash here: recorded but not returned
         # The next attempt gets the result from the ledger.
         reach(Point.AFTER_RESULT, intent)
         return self._use(intent, text)
 
-    def _wait_for_records(self, intent: Intent, *, doubtful: bool) -> Steps:
+    async def _wait_for_records(self, run: _Run, *, doubtful: bool) -> None:
         """Wait for the records before an act: nothing is done that relies on a record that was refused."""
         try:
-            yield WaitForRecords()
+            self._pending.wait()
+            late = await self._pending.wait_async()
         except LeaseLost:
             raise
         except BaseException:
             if not doubtful:
-                yield Enter(effect.failed(intent, NOT_BEGUN.text()))
+                await self._enter(run, effect.failed(run.intent, NOT_BEGUN.text()))
             raise
+        run.cancel = run.cancel or late
 
-    def _find(self, intent: Intent, lookup: Act | None, *, idempotent: bool) -> Steps:
+    async def _find(self, run: _Run, lookup: Act | None, *, idempotent: bool) -> Any:
         """Find out what came of an intent without a result; None: it may be done (again)."""
         if lookup is not None:
-            return (yield Call(lookup, intent.key))
+            return await self._call(run, lookup)
         if idempotent:
             return None
-        raise _doubt(intent)
+        raise _doubt(run.intent)
 
-    def _act(self, intent: Intent, act: Act) -> Steps:
+    async def _act(self, run: _Run, act: Act) -> Any:
         try:
-            return (yield Call(act, intent.key))
+            return await self._call(run, act)
         except (InDoubt, LeaseLost):
             raise
-        except CancelledBeforeAct:
-            yield Enter(effect.failed(intent, NOT_BEGUN.text()))
-            self._open.pop(intent.key)
+        except (CancelledBeforeAct, Exception) as error:
+            is_begun = isinstance(error, Exception)
+            failure = classify(error).text(lineage_of(error)) if is_begun else NOT_BEGUN.text()
+            await self._enter(run, effect.failed(run.intent, failure))
+            self._open.pop(run.intent.key)
             raise
-        except Exception as error:
-            yield Enter(effect.failed(intent, classify(error).text(lineage_of(error))))
-            self._open.pop(intent.key)
-            raise
+
+    async def _call(self, run: _Run, function: Act) -> Any:
+        """Call a function of the user's, with the key if it asks for one."""
+        if run.cancel is not None:
+            raise CancelledBeforeAct from run.cancel
+        how, key = takes_key(function), run.intent.key
+        if how == "by place":
+            answer = function(key)
+        elif how == "by name":
+            answer = function(key=key)
+        else:
+            answer = function()
+        return await answer if self._is_async and inspect.isawaitable(answer) else answer
+
+    async def _enter(self, run: _Run, item: Intent | Record) -> Entry:
+        """Commit this. No cancel ends that."""
+        if not self._is_async:
+            return self._ledger.hand_over(item)()
+        entry, late = await await_uncancelled(self._ledger.enter_async(item))
+        run.cancel = run.cancel or late
+        return entry
+
+    async def _record(self, run: _Run, record: Record, *, ahead: bool) -> None:
+        """Commit the result; `ahead`: without waiting for it."""
+        if not ahead:
+            await self._enter(run, record)
+        elif not self._is_async:
+            self._pending.add(self._ledger.hand_over(record))
+        elif not self._pending.add_async(asked := self._ledger.enter_async(record)):
+            _, late = await await_uncancelled(asked)
+            run.cancel = run.cancel or late
 
     def _use(self, intent: Intent, text: str) -> Any:
         self._open.pop(intent.key, None)
         self._used.setdefault(intent.key, (intent.number, effect.sha256(text)))
         return canonical.decode(text)
 
-    def _drive(self, steps: Steps) -> Any:
-        answer: Any = None
-        trouble: BaseException | None = None
-        while True:
-            try:
-                step = steps.send(answer) if trouble is None else steps.throw(trouble)
-            except StopIteration as end:
-                return end.value
-            answer, trouble = None, None
-            try:
-                answer = self._do(step)
-            except BaseException as error:  # noqa: BLE001 — the steps decide what it means
-                trouble = error
-
-    def _do(self, step: Enter | WaitForRecords | Call) -> Any:
-        match step:
-            case Enter(item, ahead=True):
-                return self._pending.add(self._ledger.hand_over(item))
-            case Enter(item):
-                return self._ledger.hand_over(item)()
-            case WaitForRecords():
-                return self._pending.wait()
-            case Call():
-                return step.run()
-
-    async def _do_async(self, step: Enter | WaitForRecords) -> tuple[Entry | None, asyncio.CancelledError | None]:
-        """Do a step that no cancel ends; return its answer and the cancel that came meanwhile."""
-        if isinstance(step, WaitForRecords):
-            return None, await self._pending.wait_async()
-        asked = self._ledger.enter_async(step.item)
-        if step.ahead and self._pending.add_async(asked):
-            return None, None
-        return await await_uncancelled(asked)
-
-    async def _drive_async(self, steps: Steps) -> Any:
-        """Run the steps. A cancel that comes while something is committed waits for the answer, then stops the act."""
-        answer: Any = None
-        trouble: BaseException | None = None
-        cancel: asyncio.CancelledError | None = None
-        while True:
-            try:
-                step = steps.send(answer) if trouble is None else steps.throw(trouble)
-            except StopIteration as end:
-                if cancel is not None:
-                    raise cancel from None
-                return end.value
-            except CancelledBeforeAct:  # what the handler's own time-out or group knows is the cancel itself
-                raise cancel or CancelledBeforeAct from None
-            answer, trouble = None, None
-            try:
-                if isinstance(step, Call):
-                    answer = await _called(step, cancel)
-                else:
-                    answer, late = await self._do_async(step)
-                    cancel = cancel or late
-            except BaseException as error:  # noqa: BLE001 — the steps decide what it means
-                trouble = error
-
 
 def _doubt(intent: Intent) -> EffectInDoubt:
     return EffectInDoubt(f"It is {intent.kind}, key {intent.key}, fields {intent.fields[:200]}.")
-
-
-async def _called(step: Call, cancel: asyncio.CancelledError | None) -> Any:
-    if cancel is not None:
-        raise CancelledBeforeAct from cancel
-    answer = step.run()
-    return await answer if inspect.isawaitable(answer) else answer
 
 
 def _text(value: object) -> str:

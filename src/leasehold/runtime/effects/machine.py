@@ -13,8 +13,7 @@ from leasehold.model.lease import Lease
 from leasehold.model.limits import KEY_LENGTH_MAX
 from leasehold.model.machine import Machine, Move, Step, make_move
 from leasehold.model.names import check_text
-from leasehold.runtime.commit.replies import AsyncReply
-from leasehold.runtime.effects.effects import Ledger
+from leasehold.runtime.commit.replies import AsyncReply, CommitChannel
 
 _states_of = lru_cache(maxsize=64)(attrgetter("states"))
 
@@ -22,7 +21,7 @@ _states_of = lru_cache(maxsize=64)(attrgetter("states"))
 class States:
     """Moves a job, or a part of it, from state to state."""
 
-    def __init__(self, lease: Lease, machine: Machine | None, ledger: Ledger) -> None:
+    def __init__(self, lease: Lease, machine: Machine | None, ledger: CommitChannel) -> None:
         self._lease = lease
         self._machine = machine
         self._ledger = ledger

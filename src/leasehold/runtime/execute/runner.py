@@ -12,13 +12,14 @@ from typing import Any
 from leasehold.errors import LeaseholdError
 from leasehold.model.effect import Entry, Intent, Record
 from leasehold.model.lease import Progress, Reclaim, Settlement
-from leasehold.runtime.attempt import Attempt, State, run_blocking
+from leasehold.runtime.attempt import Attempt, State
 from leasehold.runtime.claim.held import HeldAttempts
 from leasehold.runtime.commit.committer import Committer
 from leasehold.runtime.commit.replies import AnyReply, CommitChannel, Item
 from leasehold.runtime.execute.event_loop import LoopRunner
 from leasehold.runtime.execute.isolated import parent
 from leasehold.runtime.observe.events import EventLog
+from leasehold.runtime.task import run_blocking
 from leasehold.store import Store
 
 

@@ -39,9 +39,10 @@ from leasehold.model.lease import Lease, Settlement
 from leasehold.model.names import route as route_of
 from leasehold.model.retry import RetryAt, decide, seed_of, spread_of
 from leasehold.model.status import Status
-from leasehold.runtime.attempt import Attempt, run_blocking
+from leasehold.runtime.attempt import Attempt
 from leasehold.runtime.handlers import Handler
 from leasehold.runtime.replay.ledger import Answers, Diverged, Divergence, ReplayChannel
+from leasehold.runtime.task import run_blocking
 
 Handlers = Mapping[str, Handler]
 
