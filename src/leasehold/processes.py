@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from types import FrameType
-from typing import IO, Any, Final, NoReturn, Protocol, Self
+from typing import IO, Any, Final, NoReturn, Self
 
 from leasehold.errors import Unavailable
 
@@ -109,26 +109,6 @@ def worker_arguments(app: str, concurrency: int, *more: str) -> tuple[str, ...]:
     """Return the arguments of `leasehold` for a worker that serves an app."""
     options = ("--log-level", "warning", "--grace", str(GRACE_SECONDS), "--concurrency", str(concurrency))
     return ("worker", app, *options, *more)
-
-
-class WorkerProcess(Protocol):
-    """A worker process, forked or of its own interpreter."""
-
-    pid: int
-    returncode: int | None
-
-    @property
-    def stdin(self) -> IO[bytes] | None:
-        """The pipe that keeps it running."""
-
-    def poll(self) -> int | None:
-        """Return its exit code; None while it runs."""
-
-    def terminate(self) -> None:
-        """Send SIGTERM."""
-
-    def kill(self) -> None:
-        """Send SIGKILL."""
 
 
 class WorkerProcesses:
@@ -248,6 +228,9 @@ class _ForkedProcess:
     def _signal(self, number: int) -> None:
         if self.poll() is None:
             os.kill(self.pid, number)
+
+
+WorkerProcess = subprocess.Popen[bytes] | _ForkedProcess
 
 
 def _run_forked(reader: int, spec: WorkerSpec) -> NoReturn:

@@ -155,7 +155,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         "a queue's cap of this worker is ignored",
-        "runtime/claim/capacity.py",
+        "runtime/claim/held.py",
         "return free if cap is None else min(free, cap - self._busy_by_queue[base_of(queue)])",
         "return free",
         ("tests/runtime/claim/test_claimer.py::test_a_worker_takes_no_more_of_a_queue_than_its_own_cap_allows",),

@@ -132,10 +132,6 @@ class Attempt:
             self.stop()
         return True
 
-    def give_up_slot(self) -> bool:
-        occupied, self.occupies = self.occupies, False
-        return occupied
-
     def call(self, channel: Callable[[Attempt], EngineChannel]) -> Any:
         """Call the user's function; its task reaches the engine through `channel`."""
         handler = self.handler

@@ -34,7 +34,6 @@ class Handler:
 
     @property
     def route(self) -> str:
-        """The name tasks find it by."""
         return route_of(self.kind, self.stage)
 
     def arguments(self, payload: dict[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import os
 import socket
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -13,7 +14,11 @@ STAT_BYTES_MAX: Final = 4_096  # one line: 52 numbers and a name of at most 64 b
 
 def this_process() -> Owner:
     """Describe this process so that others can know when it is gone."""
-    return Owner(socket.gethostname(), clock.boot_id(), _namespace(), os.getpid(), _birth(os.getpid()) or 0)
+    namespace = ""
+    with suppress(OSError):
+        namespace = str(Path("/proc/self/ns/pid").readlink())
+    _, birth = _stat(os.getpid()) or ("", 0)
+    return Owner(socket.gethostname(), clock.boot_id(), namespace, os.getpid(), birth)
 
 
 def is_gone(pid: int, birth: int) -> bool:
@@ -28,18 +33,6 @@ def is_gone(pid: int, birth: int) -> bool:
     if state is None or birth == 0:
         return False
     return state[0] in ("Z", "X") or state[1] != birth
-
-
-def _namespace() -> str:
-    try:
-        return str(Path("/proc/self/ns/pid").readlink())
-    except OSError:
-        return ""
-
-
-def _birth(pid: int) -> int | None:
-    state = _stat(pid)
-    return None if state is None else state[1]
 
 
 def _stat(pid: int) -> tuple[str, int] | None:

@@ -109,7 +109,8 @@ def _refuse_inside_handler() -> None:
 
 def _is_done(store: Store, plan: WorkerPlan, worker: Worker, *, wait_for_due: bool) -> bool:
     # First what is due, then what is left: what becomes ready in between is seen by the second look.
-    if worker.busy or (not wait_for_due and _is_due(*next_due_at(store))):
+    now, due_at = (0, None) if wait_for_due else next_due_at(store)
+    if worker.busy or (due_at is not None and due_at <= now):
         return False
     left = store.reports.remaining(sorted(plan.handlers), sorted(plan.queues))
     if left.ready or left.running or left.unsettled or (wait_for_due and left.due):
@@ -119,15 +120,8 @@ def _is_done(store: Store, plan: WorkerPlan, worker: Worker, *, wait_for_due: bo
     return not deliveries[0 if wait_for_due else 1] and not worker.busy
 
 
-def _is_due(now: int, due_at: int | None) -> bool:
-    return due_at is not None and due_at <= now
-
-
 def next_due_at(store: Store, providers: Sequence[str] = ()) -> tuple[int, int | None]:
     """Return the database's time, and when the next task, or delivery of these providers, is due; None: never."""
-    served = document(sorted(providers))
-    pulse = store.workers.pulse(
-        PulseQuery(0, "[]", "[]", wants_work=False, since=0, boot="", namespace="", providers=served)
-    )
+    pulse = store.workers.pulse(PulseQuery(providers=document(sorted(providers))))
     moments = [moment for moment in (pulse.due_at, pulse.delivery_due_at) if moment is not None]
     return pulse.now, min(moments, default=None)

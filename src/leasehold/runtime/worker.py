@@ -135,7 +135,6 @@ class Worker:
         return self._stores.enter_context(closing(store))
 
     def start(self) -> None:
-        """Begin taking work."""
         shorten_switch_interval()
         self._committer.start()
         self._heartbeat.start()
@@ -175,7 +174,6 @@ class Worker:
 
     @property
     def busy(self) -> int:
-        """How many attempts and deliveries are under way."""
         return self._held.capacity.busy + (0 if self._relay is None else self._relay.busy)
 
     def _on_claimed(self, attempts: list[Attempt]) -> None:

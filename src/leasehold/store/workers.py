@@ -13,14 +13,14 @@ from leasehold.store.db.documents import document
 class PulseQuery(Struct, frozen=True):
     """What a worker asks. `wants_work`: whether it would claim; `since`: expiries before this were swept."""
 
-    worker: int
-    queues: str
-    routes: str
-    wants_work: bool
-    since: int
-    boot: str
-    namespace: str
+    worker: int = 0
+    queues: str = "[]"
+    routes: str = "[]"
     providers: str = "[]"
+    wants_work: bool = False
+    since: int = 0
+    boot: str = ""
+    namespace: str = ""
 
 
 class Neighbour(Struct, frozen=True):

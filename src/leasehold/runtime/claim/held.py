@@ -1,11 +1,88 @@
 """The leases this worker holds, from claim to answer, and its capacity for more."""
 
-from collections.abc import Iterable, Mapping
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 
+from leasehold.model.names import base_of, family_of
 from leasehold.runtime.attempt import Attempt, State
-from leasehold.runtime.claim.capacity import Capacity
 
 Identity = tuple[int, int]
+
+
+class Capacity:
+    """So many places, some queues with caps of their own. A place is taken by claiming and left by ending."""
+
+    def __init__(self, concurrency: int, caps: Mapping[str, int | None]) -> None:
+        self.concurrency = concurrency
+        self._caps = {queue: cap for queue, cap in caps.items() if cap is not None}
+        self._scarce = frozenset(self._caps)
+        self.busy = 0
+        self._busy_by_queue: Counter[str] = Counter()
+        self._wanted = 0
+        self._closed = False
+        self._changed = threading.Condition()
+        self._on_free: Callable[[Iterable[str]], None] = lambda _: None
+
+    def notify_on_free(self, limited: Iterable[str], on_free: Callable[[Iterable[str]], None]) -> None:
+        """Call `on_free` at once when a limited or capped queue may have a free slot again."""
+        self._scarce = frozenset(limited).union(self._caps)
+        self._on_free = on_free
+
+    def occupy(self, queues: Iterable[str]) -> None:
+        with self._changed:
+            for queue in queues:
+                self.busy += 1
+                self._busy_by_queue[base_of(queue)] += 1
+
+    def free_slot(self, queue: str) -> None:
+        """Free a place: its handler has ended."""
+        with self._changed:
+            self.busy -= 1
+            self._busy_by_queue[base_of(queue)] -= 1
+            if self._wanted and self.free() >= self._wanted:
+                self._changed.notify_all()
+        self.announce_free({queue})
+
+    def announce_free(self, queues: Iterable[str]) -> None:
+        """Announce that an end was written, which frees a slot of a limited or capped queue."""
+        if self._scarce:
+            scarce = [one for one in queues if not self._scarce.isdisjoint((one, base_of(one), family_of(one)))]
+            if scarce:
+                self._on_free(scarce)
+
+    def free(self) -> int:
+        return self.concurrency - self.busy
+
+    def free_in(self, queue: str) -> int:
+        """Count free places for one queue, which may have a cap of its own here."""
+        cap = self._caps.get(base_of(queue))
+        free = self.free()
+        return free if cap is None else min(free, cap - self._busy_by_queue[base_of(queue)])
+
+    def is_capped(self, queue: str) -> bool:
+        return base_of(queue) in self._caps
+
+    def await_free(self, slots: int, seconds: float) -> None:
+        """Wait until so many places are free, or so long; not at all once closed."""
+        with self._changed:
+            self._wanted = slots
+            self._changed.wait_for(lambda: self._closed or self.free() >= slots, timeout=seconds)
+            self._wanted = 0
+
+    def close(self) -> None:
+        """End every wait for a free place."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+    def await_idle(self, seconds: float) -> bool:
+        """Wait until no place is occupied any more; False if that takes longer."""
+        with self._changed:
+            self._wanted = self.concurrency
+            done = self._changed.wait_for(lambda: self.busy == 0, timeout=seconds)
+            self._wanted = 0
+            return done
 
 
 class HeldAttempts:
@@ -22,11 +99,11 @@ class HeldAttempts:
         self.capacity.occupy(attempt.lease.queue for attempt in attempts)
 
     def free_slot(self, attempt: Attempt) -> None:
-        if attempt.give_up_slot():
+        if attempt.occupies:
+            attempt.occupies = False
             self.capacity.free_slot(attempt.lease.queue)
 
     def drop(self, attempt: Attempt) -> None:
-        """Forget an attempt whose end has been answered."""
         self.drop_all([attempt])
         if attempt.state is State.LOST:
             self._lost.add((attempt.lease.task_id, attempt.lease.fence))
@@ -54,5 +131,4 @@ class HeldAttempts:
         return list(self._held.values())
 
     def running(self) -> int:
-        """Count attempts that have begun and not ended."""
         return sum(attempt.state is State.RUNNING for attempt in self.all())

@@ -41,7 +41,6 @@ class Committer:
         self._thread.start()
 
     def settle(self, attempt: Attempt, settlement: Settlement) -> None:
-        """Hand over the end of an attempt."""
         self._ends.append((attempt, settlement))
         self._thread.wake()
 
@@ -77,7 +76,6 @@ class Committer:
 
     @property
     def has_work(self) -> bool:
-        """Whether anything waits to be written."""
         return bool(self._ends or self._requests or self._progress)
 
     def _write_both(self, batch: CommitBatch, ends: list[tuple[Attempt, Settlement]]) -> None:

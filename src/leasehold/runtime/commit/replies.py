@@ -32,7 +32,6 @@ class Reply:
         self._arrived.release()
 
     def wait(self) -> Entry:
-        """Return the answer when it has come."""
         with self._arrived:
             if self._trouble is not None:
                 raise self._trouble
@@ -64,7 +63,6 @@ class AsyncReply:
         return self._value is not None
 
     def result(self) -> Entry:
-        """Return the answer that has come, or raise it."""
         if isinstance(self._value, BaseException):
             raise self._value
         assert self._value is not None

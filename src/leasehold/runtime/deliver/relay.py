@@ -38,11 +38,9 @@ class HeldDelivery:
         self.deadline = asked_at + clock.microseconds(DELIVERY_LEASE_SECONDS - DELIVERY_MARGIN_SECONDS)
 
     def is_ageing(self) -> bool:
-        """Whether the claim should be renewed."""
         return clock.uptime() > self.deadline - clock.microseconds(DELIVERY_RENEW_SECONDS + DELIVERY_MARGIN_SECONDS)
 
     def lose(self) -> None:
-        """Note that the claim no longer stands."""
         self.deadline = 0
 
     def is_held(self) -> bool:
@@ -84,7 +82,6 @@ class Relay:
         self._thread = threading.Thread(target=self._run, name="leasehold-relay", daemon=True)
 
     def start(self) -> None:
-        """Begin."""
         self._thread.start()
         self._events.relay_started(self._names)
 
@@ -96,7 +93,6 @@ class Relay:
 
     @property
     def busy(self) -> int:
-        """How many deliveries are being sent or claimed."""
         return self._is_taking + len(self._held)
 
     def close(self, grace: float) -> None:

@@ -21,13 +21,11 @@ class InFlightEffect:
         self.calls: list[Call] = []
 
     def wait(self) -> None:
-        """Wait for its end on this thread."""
         over = threading.Event()
         self._at_end(over.set)
         over.wait()
 
     async def wait_async(self) -> None:
-        """Await its end; no thread waits."""
         over: Promise[None] = Promise(loop=asyncio.get_running_loop())
         self._at_end(lambda: answer_all([(over, None)]))
         await over

@@ -30,7 +30,6 @@ class States:
         self._pending: list[PendingMove] = []
 
     def advance(self, state: str, subject: str) -> None:
-        """Move, and return once that is committed."""
         move = self._make(state, subject)
         _check(move, self._ledger.hand_over(move)())
 

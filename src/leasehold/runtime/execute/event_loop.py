@@ -34,7 +34,6 @@ class LoopRunner:
         self._thread = threading.Thread(target=self._run_loop, name="leasehold-loop", daemon=True)
 
     def start(self) -> None:
-        """Begin."""
         self._thread.start()
 
     def take(self, attempts: list[Attempt]) -> None:

@@ -94,13 +94,11 @@ class Runner:
         self._lanes.close()
 
     def call(self, attempt: Attempt) -> Any:
-        """Call the handler here, or run the attempt in a child process."""
         if attempt.handler.isolated:
             return parent.run(attempt, self._channel(attempt), self._store.url)
         return attempt.call(self._channel)
 
     def settle(self, attempt: Attempt, end: Settlement | None) -> None:
-        """Hand the end to the committer, or release the task."""
         if end is None:
             self._release(attempt)
             return

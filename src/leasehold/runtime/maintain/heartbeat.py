@@ -7,6 +7,7 @@ be taken over.
 """
 
 import threading
+from collections.abc import Callable
 
 from leasehold import clock
 from leasehold.model.lease import Renewal
@@ -28,8 +29,8 @@ class Heartbeat:
         self._closed = False
         self._changed = threading.Condition()
         self._threads = [
-            threading.Thread(target=self._renew_on, name="leasehold-heartbeat", daemon=True),
-            threading.Thread(target=self._watch_on, name="leasehold-watch", daemon=True),
+            threading.Thread(target=self._repeat, args=(self.renew, 12), name="leasehold-heartbeat", daemon=True),
+            threading.Thread(target=self._repeat, args=(self.watch, 40), name="leasehold-watch", daemon=True),
         ]
 
     def start(self) -> None:
@@ -47,16 +48,13 @@ class Heartbeat:
             self._closed = True
             self._changed.notify_all()
 
-    def _renew_on(self) -> None:
-        while self._wait(12):
+    def _repeat(self, step: Callable[[], None], share: int) -> None:
+        """Do it so many times within the shortest lease."""
+        while self._wait(share):
             try:
-                self.renew()
+                step()
             except Exception as error:  # noqa: BLE001 — without renewals every lease would be lost
                 self._events.component_failed("heartbeat", error)
-
-    def _watch_on(self) -> None:
-        while self._wait(40):
-            self.watch()
 
     def _wait(self, share: int) -> bool:
         with self._changed:

@@ -9,6 +9,8 @@ import threading
 from collections.abc import Callable, Iterable
 from functools import partial
 
+from msgspec import structs
+
 from leasehold import clock
 from leasehold.model.owner import Owner
 from leasehold.runtime.limits import PULSE_SECONDS, PULSE_SECONDS_MIN, UPKEEP_SHUTDOWN_SECONDS
@@ -38,12 +40,9 @@ class Upkeep:
         wants_work: Callable[[], bool] = lambda: False,
     ) -> None:
         self._store = store
-        self._worker = worker
-        self._owner = owner
         self._events = events
-        self._queues = document(sorted(queues))
-        self._routes = document(sorted(routes))
-        self._providers = document(sorted(providers))
+        served, routed, carried = (document(sorted(names)) for names in (queues, routes, providers))
+        self._query = PulseQuery(worker, served, routed, carried, boot=owner.boot, namespace=owner.namespace)
         self.on_pulse = on_pulse
         self._on_ready = on_ready
         self._wants_work = wants_work
@@ -79,7 +78,8 @@ class Upkeep:
 
     def poll_once(self) -> float:
         """Poll once and act on the answer; return how long to wait before the next poll."""
-        pulse = self._store.workers.pulse(self._question())
+        query = structs.replace(self._query, wants_work=self._wants_work(), since=self._sweeper.since)
+        pulse = self._store.workers.pulse(query)
         self.on_pulse(pulse)
         queues = self._act(pulse)
         self._sweeper.swept(pulse.now)
@@ -108,15 +108,3 @@ class Upkeep:
         except Exception as error:  # noqa: BLE001
             self._events.component_failed("upkeep", error)
             return set()
-
-    def _question(self) -> PulseQuery:
-        return PulseQuery(
-            worker=self._worker,
-            queues=self._queues,
-            routes=self._routes,
-            wants_work=self._wants_work(),
-            since=self._sweeper.since,
-            boot=self._owner.boot,
-            namespace=self._owner.namespace,
-            providers=self._providers,
-        )

@@ -17,11 +17,9 @@ class EventLog:
         self._log = Log("leasehold", **context)
 
     def started(self, queues: list[str], concurrency: int) -> None:
-        """The worker claims tasks now."""
         self._log.info("worker_started", queues=queues, concurrency=concurrency)
 
     def stopping(self, released: int, running: int) -> None:
-        """The worker claims no more tasks."""
         self._log.info("worker_stopping", released=released, running=running)
 
     def stopped(self, left: int) -> None:
@@ -29,7 +27,6 @@ class EventLog:
         self._log.info("worker_stopped", left=left)
 
     def attempt_failed(self, lease: Lease, settlement: Settlement) -> None:
-        """A handler failed; `end` is what follows."""
         failure = canonical.decode(settlement.failure or "{}")
         self._log.warning(
             "attempt_failed", **_facts(lease), error_class=failure.get("error_class"), ending=settlement.status
@@ -40,11 +37,9 @@ class EventLog:
         self._log.warning("lease_lost", **_facts(lease), why=why)
 
     def leases_reclaimed(self, count: int, why: str) -> None:
-        """Leases were reclaimed."""
         self._log.warning("leases_reclaimed", count=count, why=why)
 
     def relay_started(self, providers: list[str]) -> None:
-        """Deliveries are sent from here now."""
         self._log.info("relay_started", providers=providers)
 
     def deliveries_unfinished(self, count: int) -> None:

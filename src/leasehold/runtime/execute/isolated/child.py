@@ -85,7 +85,6 @@ class PipeChannel(CommitChannel):
                 left = left[os.write(self._output, left) :]
 
     def spec(self) -> dict[str, Any]:
-        """Read what to run."""
         found: dict[str, Any] = msgspec.json.decode(self._input.readline())["spec"]
         self._url = found["url"]
         return found

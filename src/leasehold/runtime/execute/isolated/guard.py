@@ -22,7 +22,6 @@ REAP_SECONDS = 0.002
 
 
 def main() -> None:
-    """Fork, watch, end."""
     life, output = int(sys.argv[1]), int(sys.argv[2])
     control(PR_SET_CHILD_SUBREAPER, 1)
     child = os.fork()
@@ -77,7 +76,6 @@ def end_all() -> None:
 
 
 def descendants(root: int) -> set[int]:
-    """Find every process below `root`."""
     parents: dict[int, list[int]] = {}
     for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError, IndexError, ValueError):
