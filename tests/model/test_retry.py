@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from leasehold.errors import OptionInvalid
 from leasehold.model.failure.failure import Failure
-from leasehold.model.retry import Bury, Retry, RetryAt, decide, seed_of, spread_of
+from leasehold.model.retry import Bury, Retry, RetryAt, decide, jitter_of, seed_of
 
 RETRY = Failure("UNCLASSIFIED", "x", retryable=True)
 
 
-def after(attempt: int, policy: Retry | None = None, spread=1.0, failure=RETRY) -> float:
-    decision = decide(failure, attempt, 1000, policy or Retry(), spread)
+def after(attempt: int, policy: Retry | None = None, jitter=1.0, failure=RETRY) -> float:
+    decision = decide(failure, attempt, 1000, policy or Retry(), jitter)
     assert isinstance(decision, RetryAt)
     return decision.delay
 
@@ -28,7 +28,7 @@ def test_the_default_policy_is_the_documents_table():
 
 
 def test_the_jitter_spreads_over_the_whole_delay():
-    assert [after(4, spread=spread) for spread in (0.0, 0.25, 1.0)] == [0, 2, 8]
+    assert [after(4, jitter=jitter) for jitter in (0.0, 0.25, 1.0)] == [0, 2, 8]
 
 
 def test_the_fifth_attempt_is_the_last():
@@ -45,8 +45,8 @@ def test_retry_after_is_a_floor_and_five_minutes_are_the_ceiling():
     def asking(seconds: float) -> Failure:
         return Failure("TRANSIENT", "x", retryable=True, retry_after=seconds)
 
-    assert after(1, spread=0.0, failure=asking(7)) == 7
-    assert after(5, spread=1.0, failure=asking(7)) == 16
+    assert after(1, jitter=0.0, failure=asking(7)) == 7
+    assert after(5, jitter=1.0, failure=asking(7)) == 16
     assert after(1, failure=asking(10_000)) == 300
     assert after(1, Retry(delay_ceiling=20), failure=asking(30)) == 20
 
@@ -62,9 +62,9 @@ def test_a_huge_multiplier_does_not_overflow():
     st.floats(0, 1e6),
     st.builds(Retry, delay_initial=st.floats(0, 1e5), multiplier=st.floats(1, 100), delay_max=st.floats(0, 1e5)),
 )
-def test_a_delay_always_lies_between_its_floor_and_the_ceiling(attempt, spread, floor, policy):
+def test_a_delay_always_lies_between_its_floor_and_the_ceiling(attempt, jitter, floor, policy):
     failure = Failure("TRANSIENT", "x", retryable=True, retry_after=floor)
-    delay = after(attempt, policy, spread, failure)
+    delay = after(attempt, policy, jitter, failure)
     assert min(floor, policy.delay_ceiling) <= delay <= policy.delay_ceiling
 
 
@@ -85,15 +85,15 @@ def test_a_policy_that_could_never_work_is_refused(options):
 def test_the_same_attempt_has_the_same_jitter_on_any_machine():
     seed = seed_of("key", "film/audio", 3, 1, 2)
     assert seed == "film/audio|key|3|1|2"
-    assert spread_of(seed) == 0x5F76016E75901C29 / 2**64  # the first eight bytes of its sha256
+    assert jitter_of(seed) == 0x5F76016E75901C29 / 2**64  # the first eight bytes of its sha256
 
 
 def test_every_attempt_has_a_jitter_of_its_own():
     seeds = itertools.starmap(seed_of, itertools.product("ab", ("x", "x/y"), (None, 0, 1), (1, 2), (1, 2)))
-    assert len({spread_of(seed) for seed in seeds}) == 48
+    assert len({jitter_of(seed) for seed in seeds}) == 48
 
 
 def test_the_jitter_is_spread_evenly():
-    drawn = [spread_of(seed_of(str(number), "a", None, 1, 1)) for number in range(2000)]
-    assert all(0 <= spread < 1 for spread in drawn)
+    drawn = [jitter_of(seed_of(str(number), "a", None, 1, 1)) for number in range(2000)]
+    assert all(0 <= jitter < 1 for jitter in drawn)
     assert statistics.mean(drawn) == pytest.approx(0.5, abs=0.03)

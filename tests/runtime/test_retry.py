@@ -6,7 +6,7 @@ import pytest
 
 from leasehold import Cancelled, Permanent, Retry, Transient
 from leasehold.errors import DatabaseUnavailable
-from leasehold.model.retry import spread_of
+from leasehold.model.retry import jitter_of
 from leasehold.testing import Clock, drain
 from tests.support.db import check_journal, check_places, names, rows
 
@@ -52,7 +52,7 @@ def test_the_delay_is_drawn_from_a_seed_that_the_journal_keeps(app, clock, url):
     assert [attempt for _, attempt in found] == [1, 2, 3, 4]
     assert len({detail["seed"] for detail in details}) == 4
     for ceiling, detail in zip([1, 2, 4, 8], details, strict=True):
-        assert detail["delay_us"] == round(ceiling * spread_of(detail["seed"]) * 1_000_000)
+        assert detail["delay_us"] == round(ceiling * jitter_of(detail["seed"]) * 1_000_000)
         assert detail["error_class"] == "UNCLASSIFIED"
     assert len(delays(url, job)) == 4
 

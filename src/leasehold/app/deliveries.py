@@ -13,7 +13,7 @@ from leasehold.model.delivery import Provider
 from leasehold.model.failure.wording import fit
 from leasehold.model.limits import NOTIFICATION_ID_LENGTH_MAX, PAGE_MAX, REASON_LENGTH_MAX, VERSION_MAX
 from leasehold.model.names import check_choice, check_flag, check_name, check_visible, check_whole
-from leasehold.model.outbox import POLICY, DeliveryStatus
+from leasehold.model.outbox import DELIVERY_RETRY, DeliveryStatus
 from leasehold.model.retry import Retry
 from leasehold.redact import scrub
 from leasehold.runtime import run
@@ -36,7 +36,7 @@ class DeliveryOperations(Operations):
         """The providers registered here, by name."""
         return MappingProxyType(self._providers)
 
-    def provider(self, name: str, provider: Provider, *, retry: Retry = POLICY) -> None:
+    def provider(self, name: str, provider: Provider, *, retry: Retry = DELIVERY_RETRY) -> None:
         """Have this process send what tasks deliver with `provider=name`; a task that names none means `default`.
 
         Tasks may name providers that only other processes have, so that those who run handlers need no credentials;

@@ -56,9 +56,7 @@ class Leasehold:
 
     def pipeline(self, name: str, *, failures: Failures = None, machine: Machine | None = None) -> Pipeline:
         """Register a pipeline; add stages with `@pipeline.stage`. `failures`: rules that classify exceptions first."""
-        made = Pipeline(self, check_name(name, "kind"), failures, machine)
-        self._registry.add(made)
-        return made
+        return self._registry.add(Pipeline(self, check_name(name, "kind"), failures, machine))
 
     def submit(
         self,

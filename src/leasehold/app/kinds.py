@@ -1,7 +1,7 @@
 """What may be submitted: kinds of jobs, pipelines and their stages, as decorators make them."""
 
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol, TypedDict, Unpack, overload
+from typing import Any, Protocol, TypedDict, TypeVar, Unpack, overload
 
 from leasehold.app.job import Job
 from leasehold.errors import GraphInvalid, KindTaken, KindUnknown, OptionInvalid
@@ -46,19 +46,15 @@ class Submitter(Protocol):
         """Submit a job."""
 
 
-def make_terms(queue: str, retry: Retry, lease: float, on_lost: str) -> Terms:
+def make_terms(queue: str, retry: Retry | None, lease: float, on_lost: str) -> tuple[Terms, Retry]:
     """Check the options of a job or stage."""
+    if retry is not None and not isinstance(retry, Retry):
+        raise OptionInvalid(f"retry is a Retry, such as Retry(attempts=3); got {type(retry).__name__}.")
+    policy = retry or Retry()
     check_range(lease, LEASE_SECONDS_MIN, LEASE_SECONDS_MAX, "lease (seconds)")
     if on_lost not in tuple(OnLost):
         raise OptionInvalid(f"on_lost is 'requeue' or 'bury'; got {on_lost!r}.")
-    return Terms(check_name(queue, "queue"), retry.attempts, round(lease * 1000), OnLost(on_lost).value)
-
-
-def check_retry(retry: Retry | None) -> Retry:
-    """Return the given policy, or the default."""
-    if retry is not None and not isinstance(retry, Retry):
-        raise OptionInvalid(f"retry is a Retry, such as Retry(attempts=3); got {type(retry).__name__}.")
-    return retry or Retry()
+    return Terms(check_name(queue, "queue"), policy.attempts, round(lease * 1000), OnLost(on_lost).value), policy
 
 
 def check_machine(machine: object) -> Machine | None:
@@ -140,8 +136,7 @@ class Pipeline:
         isolated: bool = False,
     ) -> StageHandle | Callable[[Function], StageHandle]:
         """Add a stage that runs when those in `after` are done; with `each`, once per item of that output field."""
-        policy = check_retry(retry)
-        terms = make_terms(queue, policy, lease, on_lost)
+        terms, policy = make_terms(queue, retry, lease, on_lost)
         if each is not None:
             check_key(each, "each")
 
@@ -150,15 +145,9 @@ class Pipeline:
             if stage.name in self._stages:
                 raise KindTaken(f"Pipeline '{self.name}' has a stage '{stage.name}'.")
             check_graph(self.name, (*self._stages.values(), stage))
+            rules, machine = self._rules, self._machine
             handler = make_handler(
-                self.name,
-                stage.name,
-                decorated,
-                terms,
-                policy,
-                isolated=isolated,
-                rules=self._rules,
-                machine=self._machine,
+                self.name, stage.name, decorated, terms, policy, isolated=isolated, rules=rules, machine=machine
             )
             self._stages[stage.name] = stage
             self._handlers[stage.name] = handler
@@ -189,15 +178,19 @@ def _names(after: After) -> tuple[str, ...]:
     return tuple(one.name if isinstance(one, StageHandle) else check_name(one, "stage") for one in several)
 
 
+K = TypeVar("K", bound=JobKind | Pipeline)
+
+
 class KindRegistry:
     def __init__(self) -> None:
         self._kinds: dict[str, JobKind | Pipeline] = {}
 
-    def add(self, kind: JobKind | Pipeline) -> None:
+    def add(self, kind: K) -> K:
         """Register a kind under a unique name."""
         if kind.name in self._kinds:
             raise KindTaken(f"It is the kind '{kind.name}'.")
         self._kinds[kind.name] = kind
+        return kind
 
     def find(self, what: object) -> JobKind | Pipeline | None:
         """Return a kind by itself or by name; None if a name is not known here."""
@@ -248,8 +241,7 @@ class JobDecorator:
         machine: Machine | None = None,
     ) -> JobKind | Callable[[Function], JobKind]:
         """Register a function as the handler of the kind it is named after, or of `name`."""
-        policy = check_retry(retry)
-        terms = make_terms(queue, policy, lease, on_lost)
+        terms, policy = make_terms(queue, retry, lease, on_lost)
         rules = make_rules(failures)
 
         def register(decorated: Function) -> JobKind:
@@ -257,8 +249,6 @@ class JobDecorator:
             handler = make_handler(
                 kind, None, decorated, terms, policy, isolated=isolated, rules=rules, machine=check_machine(machine)
             )
-            made = JobKind(self._app, handler)
-            self._registry.add(made)
-            return made
+            return self._registry.add(JobKind(self._app, handler))
 
         return register if function is None else register(function)

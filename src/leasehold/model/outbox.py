@@ -21,10 +21,10 @@ from leasehold.model.failure.failure import Failure
 from leasehold.model.lease import Settlement
 from leasehold.model.limits import NOTIFICATION_ID_LENGTH_MAX
 from leasehold.model.names import clean
-from leasehold.model.retry import Bury, Retry, decide, spread_of
+from leasehold.model.retry import Bury, Retry, decide, jitter_of
 
 # About four hours with full jitter; a refused row fails at once, a mail server that is away does not fail a row soon.
-POLICY: Final = Retry(attempts=100, delay_initial=1, multiplier=2, delay_max=300, delay_ceiling=300)
+DELIVERY_RETRY: Final = Retry(attempts=100, delay_initial=1, multiplier=2, delay_max=300, delay_ceiling=300)
 LOOKUPS_MAX: Final = 3
 ID_SHOWN_MAX: Final = 1_000
 MAY_BE_SENT: Final = "DELIVERY_MAY_BE_SENT"
@@ -119,7 +119,7 @@ def refused(claimed: ClaimedDelivery, failure: Failure) -> DeliveryMark:
 def not_sent(claimed: ClaimedDelivery, failure: Failure, policy: Retry) -> DeliveryMark:
     """Certainly nothing was sent: try again later, or fail when no attempts are left."""
     seed = _seed(claimed, "attempt", claimed.attempts)
-    decision = decide(failure, claimed.attempts, policy.attempts, policy, spread_of(seed))
+    decision = decide(failure, claimed.attempts, policy.attempts, policy, jitter_of(seed))
     if isinstance(decision, Bury):
         return refused(claimed, failure)
     delay_us = round(decision.delay * SECOND)
@@ -176,7 +176,7 @@ def released(claimed: ClaimedDelivery) -> DeliveryMark:
 
 def _look_up_later(claimed: ClaimedDelivery, failure: dict[str, Any], lookups: int) -> DeliveryMark:
     seed = _seed(claimed, "look", lookups)
-    delay_us = round(2**lookups * spread_of(seed) * SECOND)
+    delay_us = round(2**lookups * jitter_of(seed) * SECOND)
     text = canonical.encode({**failure, "delay_us": delay_us, "seed": seed})
     return DeliveryMark(
         claimed.id, claimed.fence, claimed.status, "kept", delay_us=delay_us, lookups=lookups, failure=text

@@ -39,13 +39,13 @@ class Bury:
     reason: str
 
 
-def decide(failure: Failure, attempt: int, attempts_max: int, policy: Retry, spread: float) -> RetryAt | Bury:
-    """Choose what follows a failed attempt. `spread` is the jitter, 0..1."""
+def decide(failure: Failure, attempt: int, attempts_max: int, policy: Retry, jitter: float) -> RetryAt | Bury:
+    """Choose what follows a failed attempt. `jitter` is drawn from 0 to 1."""
     if not failure.retryable:
         return Bury("not retryable")
     if attempt >= attempts_max:
         return Bury("attempts exhausted")
-    return RetryAt(min(max(_backoff(policy, attempt) * spread, failure.retry_after), policy.delay_ceiling))
+    return RetryAt(min(max(_backoff(policy, attempt) * jitter, failure.retry_after), policy.delay_ceiling))
 
 
 def _backoff(policy: Retry, attempt: int) -> float:
@@ -62,7 +62,7 @@ def seed_of(job_key: str, route: str, segment: int | None, epoch: int, attempt: 
     return f"{route}|{job_key}|{segment}|{epoch}|{attempt}"
 
 
-def spread_of(seed: str) -> float:
+def jitter_of(seed: str) -> float:
     """Return the jitter of a seed, uniform in 0..1."""
     digest = hashlib.sha256(seed.encode("utf-8")).digest()
     return int.from_bytes(digest[:8], "big") / 2**64

@@ -24,7 +24,7 @@ from leasehold.model import lease as endings
 from leasehold.model.delivery import trace_of
 from leasehold.model.failure.failure import Failure, classify
 from leasehold.model.lease import Lease, Settlement
-from leasehold.model.retry import Bury, decide, seed_of, spread_of
+from leasehold.model.retry import Bury, decide, jitter_of, seed_of
 from leasehold.runtime.handlers import Handler
 from leasehold.runtime.task import EngineChannel, Task, finish
 
@@ -177,7 +177,7 @@ class Attempt:
 def judge(lease: Lease, handler: Handler, failure: Failure) -> Settlement:
     """Choose what follows a failure. The jitter's seed is recorded with the delay drawn from it."""
     seed = seed_of(lease.key, lease.route, lease.segment, lease.epoch, lease.attempt)
-    decision = decide(failure, lease.attempt, lease.attempts_max, handler.retry, spread_of(seed))
+    decision = decide(failure, lease.attempt, lease.attempts_max, handler.retry, jitter_of(seed))
     if isinstance(decision, Bury):
         return endings.failed(lease, failure)
     delay_us = clock.microseconds(decision.delay)

@@ -26,22 +26,15 @@ from leasehold.store.workers import Pulse
 
 
 class HeldDelivery:
-    """A delivery that this process sends. `deadline` is in uptime microseconds."""
+    """A delivery that this process sends. `deadline` is in uptime microseconds; 0: the claim no longer stands."""
 
     def __init__(self, taken: ClaimedDelivery, asked_at: int) -> None:
         self.taken = taken
-        self.deadline = 0
         self.extend(asked_at)
 
     def extend(self, asked_at: int) -> None:
         """Count the claim from the moment it was asked for, which is before the database granted it."""
         self.deadline = asked_at + clock.microseconds(DELIVERY_LEASE_SECONDS - DELIVERY_MARGIN_SECONDS)
-
-    def is_ageing(self) -> bool:
-        return clock.uptime() > self.deadline - clock.microseconds(DELIVERY_RENEW_SECONDS + DELIVERY_MARGIN_SECONDS)
-
-    def lose(self) -> None:
-        self.deadline = 0
 
     def is_held(self) -> bool:
         """Whether nobody else can have taken it yet."""
@@ -123,11 +116,18 @@ class Relay:
         try:
             if is_due and not self._stopped.is_set():
                 self._is_taking = True  # until what was taken is held
-                self._claim_due()
+                self._report_suspects()
+                self._claim()
         except Exception as error:  # noqa: BLE001 — the relay must outlive any one pass; the next pulse repeats it
             self._events.component_failed("relay", error)
         finally:
             self._is_taking = False
+
+    def _report_suspects(self) -> None:
+        if self._has_suspects:
+            self._has_suspects = False
+            for row in self._store.deliveries.suspect(self._names):
+                self._events.delivery_suspect(row)
 
     def _try_renew(self) -> None:
         try:
@@ -135,26 +135,18 @@ class Relay:
         except Exception as error:  # noqa: BLE001 — what could not be kept is not begun
             self._events.component_failed("relay", error)
 
-    def _claim_due(self) -> None:
-        if self._has_suspects:
-            self._has_suspects = False
-            for row in self._store.deliveries.suspect(self._names):
-                self._events.delivery_suspect(row)
-        self._claim()
-
     def _renew(self) -> None:
         """Renew the claims that are running out; a delivery whose claim is gone is not begun any more."""
-        with self._changed:
-            held = [one for one in self._held.values() if one.is_ageing()]
-        if not held:
-            return
         asked_at = clock.uptime()
-        standing = self._store.deliveries.renew([one.taken for one in held], DELIVERY_LEASE_SECONDS)
+        soon = asked_at + clock.microseconds(DELIVERY_RENEW_SECONDS + DELIVERY_MARGIN_SECONDS)
+        with self._changed:
+            held = [one for one in self._held.values() if one.deadline < soon]
+        standing = self._store.deliveries.renew([one.taken for one in held], DELIVERY_LEASE_SECONDS) if held else set()
         for one in held:
             if (one.taken.id, one.taken.fence) in standing:
                 one.extend(asked_at)
             else:
-                one.lose()
+                one.deadline = 0
 
     def _claim(self) -> None:
         """Fill the free places, the providers by turns, so that a slow one does not keep the others waiting."""

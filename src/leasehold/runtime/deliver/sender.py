@@ -17,7 +17,7 @@ from leasehold.model.failure.failure import Failure, classify
 from leasehold.model.failure.verdict import pause
 from leasehold.model.failure.wording import WITHHELD, fit
 from leasehold.model.limits import MESSAGE_LENGTH_MAX
-from leasehold.model.outbox import MAY_BE_SENT, POLICY, ClaimedDelivery, DeliveryMark, DeliveryStatus
+from leasehold.model.outbox import MAY_BE_SENT, ClaimedDelivery, DeliveryMark, DeliveryStatus
 from leasehold.model.retry import Retry
 from leasehold.redact import scrub
 from leasehold.runtime.observe.events import EventLog
@@ -33,7 +33,7 @@ class RegisteredProvider:
     """A provider as it is registered here, and how often it is tried."""
 
     provider: Provider
-    retry: Retry = POLICY
+    retry: Retry = DELIVERY_RETRY
 
 
 class DeliverySender:
@@ -82,11 +82,9 @@ def _find(taken: ClaimedDelivery, provider: Provider) -> Sent | Absent | Unknown
         found = provider.find(taken.to_send, taken.notification_id)
     except BaseException as error:  # noqa: BLE001 — a look-up that fails proves nothing
         return Unknown(_failure(IN_DOUBT, error).message)
-    if isinstance(found, Sent) and _is_id(found):
+    if isinstance(found, Absent) or (isinstance(found, Sent) and _is_id(found)):
         return found
-    if isinstance(found, Absent):
-        return found
-    return Unknown(_reason_text(found.why) if isinstance(found, Unknown) else _unexpected_answer(found))
+    return Unknown(_reason(found))
 
 
 def _send(taken: ClaimedDelivery, registered: RegisteredProvider) -> DeliveryMark:
@@ -101,7 +99,7 @@ def _send(taken: ClaimedDelivery, registered: RegisteredProvider) -> DeliveryMar
         return outbox.may_be_sent(taken, _failure(MAY_BE_SENT, error))
     if isinstance(answer, Sent) and _is_id(answer):
         return outbox.sent(taken, answer.notification_id)
-    return outbox.may_be_sent(taken, Failure(MAY_BE_SENT, _unexpected_answer(answer)))
+    return outbox.may_be_sent(taken, Failure(MAY_BE_SENT, _reason(answer)))
 
 
 def _is_id(answer: Sent) -> bool:
@@ -109,15 +107,13 @@ def _is_id(answer: Sent) -> bool:
     return isinstance(found, str) and found.strip() != ""
 
 
-def _reason_text(why: object) -> str:
+def _reason(found: object) -> str:
+    if not isinstance(found, Unknown):
+        return f"the provider answered with no id but with a {type(found).__name__}"
     try:
-        return fit(str(why), MESSAGE_LENGTH_MAX, scrub)
+        return fit(str(found.why), MESSAGE_LENGTH_MAX, scrub)
     except BaseException:  # noqa: BLE001 — nothing unredacted is kept, and the row is marked whatever its text does
         return WITHHELD
-
-
-def _unexpected_answer(answer: object) -> str:
-    return f"the provider answered with no id but with a {type(answer).__name__}"
 
 
 def _failure(error_class: str, error: BaseException) -> Failure:

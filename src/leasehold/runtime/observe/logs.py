@@ -40,8 +40,8 @@ class Log(logging.LoggerAdapter[logging.Logger]):
             line += "\n" + "".join(traceback.format_stack()[:-STACK_OWN]).rstrip()
         kept: dict[str, Any] = {"stacklevel": kwargs["stacklevel"]} if "stacklevel" in kwargs else {}
         if extra := kwargs.get("extra"):
-            capacity = _Room()
-            kept["extra"] = {key: capacity.tidy(value, key) for key, value in extra.items()}
+            budget = _Budget()
+            kept["extra"] = {key: budget.tidy(value, key) for key, value in extra.items()}
         return clean(line), kept
 
 
@@ -69,10 +69,10 @@ def _trace(exc_info: object) -> str:
 
 def cleaned(value: object, name: str = "") -> Any:
     """Return a value without secrets, inside containers too; its name may show that it is one."""
-    return _Room().tidy(value, name)
+    return _Budget().tidy(value, name)
 
 
-class _Room:
+class _Budget:
     """How much of what a program hands over is looked at; what lies beyond is withheld."""
 
     def __init__(self) -> None:

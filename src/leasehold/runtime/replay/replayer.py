@@ -37,7 +37,7 @@ from leasehold.model.journal.record import (
 )
 from leasehold.model.lease import Lease, Settlement
 from leasehold.model.names import route as route_of
-from leasehold.model.retry import RetryAt, decide, seed_of, spread_of
+from leasehold.model.retry import RetryAt, decide, jitter_of, seed_of
 from leasehold.model.status import Status
 from leasehold.runtime.attempt import Attempt
 from leasehold.runtime.handlers import Handler
@@ -217,7 +217,7 @@ class _Run:
         if detail["seed"] != seed:
             raise Diverged(record.task, "seed of a retry", detail["seed"], seed)
         failure = Failure("REPLAYED", "tried again", retryable=True, retry_after=pause(detail.get("retry_after")))
-        decision = decide(failure, attempt, attempt + 1, handler.retry, spread_of(seed))
+        decision = decide(failure, attempt, attempt + 1, handler.retry, jitter_of(seed))
         assert isinstance(decision, RetryAt)
         drawn = clock.microseconds(decision.delay)
         if detail.get("delay_us") != drawn:
