@@ -21,7 +21,7 @@ from leasehold.runtime.attempt import Attempt, State
 from leasehold.runtime.claim.claimer import Claimer
 from leasehold.runtime.claim.held import HeldAttempts
 from leasehold.runtime.commit.committer import Committer
-from leasehold.runtime.commit.replies import AnyReply, CommitChannel, Item
+from leasehold.runtime.commit.replies import AnyReply, CommitChannel, Item, run_blocking
 from leasehold.runtime.deliver.relay import HeldDelivery, Relay
 from leasehold.runtime.deliver.sender import RegisteredProvider
 from leasehold.runtime.handlers import Handler
@@ -30,7 +30,6 @@ from leasehold.runtime.maintain.heartbeat import Heartbeat
 from leasehold.runtime.maintain.upkeep import Upkeep
 from leasehold.runtime.observe.events import EventLog
 from leasehold.runtime.process_identity import this_process
-from leasehold.runtime.task import run_blocking
 from leasehold.store import Store
 from leasehold.store.workers import Pulse
 from tests.simulation.sessions import File, announce_free

@@ -1,9 +1,8 @@
 """The `task` argument of a handler: the attempt, its inputs, and the calls it may make to the engine."""
 
 import asyncio
-from collections.abc import Coroutine
 from datetime import datetime
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 from leasehold import canonical, clock
 from leasehold.errors import LeaseLost
@@ -12,23 +11,11 @@ from leasehold.model.effect import Intent
 from leasehold.model.lease import Lease
 from leasehold.model.limits import PROGRESS_BYTES_MAX
 from leasehold.model.names import clean
-from leasehold.runtime.commit.replies import CommitChannel
+from leasehold.runtime.commit.replies import CommitChannel, run_blocking
 from leasehold.runtime.effects.effects import Act, TaskEffects
 from leasehold.runtime.effects.machine import States
 from leasehold.runtime.handlers import Handler
 from leasehold.runtime.observe.logs import Log, cleaned
-
-T = TypeVar("T")
-
-
-def run_blocking(steps: Coroutine[Any, Any, T]) -> T:
-    """Run on this thread what suspends only for an async handler."""
-    try:
-        steps.send(None)
-    except StopIteration as end:
-        value: T = end.value
-        return value
-    raise AssertionError("the steps of a sync handler never suspend")
 
 
 class EngineChannel(CommitChannel, Protocol):

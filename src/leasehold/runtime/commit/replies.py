@@ -2,13 +2,14 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Generator
-from typing import Any, Protocol
+from collections.abc import Callable, Coroutine, Generator
+from typing import Any, Protocol, TypeVar
 
 from leasehold.batching import UncancellableFuture
 from leasehold.model.effect import Entry, Intent, Record
 from leasehold.model.machine import Move
 
+T = TypeVar("T")
 Item = Intent | Record | Move
 
 
@@ -99,3 +100,13 @@ class CommitChannel(Protocol):
         reply = AsyncReply()
         self.commit(item, reply)
         return reply
+
+
+def run_blocking(steps: Coroutine[Any, Any, T]) -> T:
+    """Run on this thread what suspends only for an async handler."""
+    try:
+        steps.send(None)
+    except StopIteration as end:
+        value: T = end.value
+        return value
+    raise AssertionError("the steps of a sync handler never suspend")

@@ -17,7 +17,7 @@ from leasehold.model.failure.failure import Failure, classify
 from leasehold.model.failure.verdict import pause
 from leasehold.model.failure.wording import WITHHELD, fit
 from leasehold.model.limits import MESSAGE_LENGTH_MAX
-from leasehold.model.outbox import MAY_BE_SENT, ClaimedDelivery, DeliveryMark, DeliveryStatus
+from leasehold.model.outbox import DELIVERY_RETRY, MAY_BE_SENT, ClaimedDelivery, DeliveryMark, DeliveryStatus
 from leasehold.model.retry import Retry
 from leasehold.redact import scrub
 from leasehold.runtime.observe.events import EventLog

@@ -37,10 +37,10 @@ from leasehold.model.failure.named import lineage_of
 from leasehold.model.lease import Lease
 from leasehold.model.limits import EFFECTS_MAX
 from leasehold.model.names import check_effect
-from leasehold.runtime.commit.replies import CommitChannel
+from leasehold.runtime.commit.replies import CommitChannel, run_blocking
 from leasehold.runtime.effects.crash_points import Point, has_watchers, reach
 from leasehold.runtime.effects.in_flight import InFlightEffect, InFlightEffects
-from leasehold.runtime.effects.pending_records import PendingRecords, await_uncancelled
+from leasehold.runtime.effects.pending_records import Pending, PendingRecords, answer_of
 
 Act = Callable[..., Any]
 
@@ -92,8 +92,7 @@ class TaskEffects:
 
     async def finish(self) -> None:
         """Wait until every record is committed; raise what was refused. Suspends for an async handler alone."""
-        self._pending.wait()
-        if (cancel := await self._pending.wait_async()) is not None:
+        if (cancel := await self._pending.wait()) is not None:
             raise cancel
 
     async def abandon(self) -> None:
@@ -156,7 +155,8 @@ class TaskEffects:
 
     def transact(self, intent: Intent, act: Act) -> Any:
         """Run `act` on a connection of the ledger's database: its rows and its result in one commit."""
-        self._pending.wait()
+        if not self._is_async:  # an async handler has awaited them
+            run_blocking(self._pending.wait())
         while (other := self._begin(intent, is_transaction=True)) is not None:
             other.wait()
         token = _inside.set(_inside.get() | {TRANSACTION})
@@ -177,7 +177,7 @@ class TaskEffects:
     async def _steps(self, run: _Run, act: Act, lookup: Act | None, *, idempotent: bool, ahead: bool) -> Any:
         intent = run.intent
         reach(Point.BEFORE_INTENT, intent)
-        entry = await self._enter(run, intent)
+        entry = await self._answer(run, self._commit(intent))
         if entry.verdict == LedgerAnswer.DONE:
             return self._use(intent, entry.result or "null")
         # Asked again by the attempt that intended it: the ledger takes it for a repeated COMMIT, but it may be done.
@@ -195,7 +195,9 @@ class TaskEffects:
         # The same: an intent without a result.
         reach(Point.AFTER_ACT, intent)
         text = _text(value)
-        await self._record(run, effect.done(intent, text), ahead=ahead and not has_watchers())
+        asked = self._commit(effect.done(intent, text))
+        if not (ahead and not has_watchers() and self._pending.add(asked)):
+            await self._answer(run, asked)
         # crash here: recorded but not returned
         # The next attempt gets the result from the ledger.
         reach(Point.AFTER_RESULT, intent)
@@ -204,13 +206,12 @@ class TaskEffects:
     async def _wait_for_records(self, run: _Run, *, doubtful: bool) -> None:
         """Wait for the records before an act: nothing is done that relies on a record that was refused."""
         try:
-            self._pending.wait()
-            late = await self._pending.wait_async()
+            late = await self._pending.wait()
         except LeaseLost:
             raise
         except BaseException:
             if not doubtful:
-                await self._enter(run, effect.failed(run.intent, NOT_BEGUN.text()))
+                await self._answer(run, self._commit(effect.failed(run.intent, NOT_BEGUN.text())))
             raise
         run.cancel = run.cancel or late
 
@@ -230,7 +231,7 @@ class TaskEffects:
         except (CancelledBeforeAct, Exception) as error:
             is_begun = isinstance(error, Exception)
             failure = classify(error).text(lineage_of(error)) if is_begun else NOT_BEGUN.text()
-            await self._enter(run, effect.failed(run.intent, failure))
+            await self._answer(run, self._commit(effect.failed(run.intent, failure)))
             self._open.pop(run.intent.key)
             raise
 
@@ -247,23 +248,13 @@ class TaskEffects:
             answer = function()
         return await answer if self._is_async and inspect.isawaitable(answer) else answer
 
-    async def _enter(self, run: _Run, item: Intent | Record) -> Entry:
-        """Commit this. No cancel ends that."""
-        if not self._is_async:
-            return self._ledger.hand_over(item)()
-        entry, late = await await_uncancelled(self._ledger.enter_async(item))
+    def _commit(self, item: Intent | Record) -> Pending:
+        return self._ledger.enter_async(item) if self._is_async else self._ledger.hand_over(item)
+
+    async def _answer(self, run: _Run, asked: Pending) -> Entry:
+        entry, late = await answer_of(asked)
         run.cancel = run.cancel or late
         return entry
-
-    async def _record(self, run: _Run, record: Record, *, ahead: bool) -> None:
-        """Commit the result; `ahead`: without waiting for it."""
-        if not ahead:
-            await self._enter(run, record)
-        elif not self._is_async:
-            self._pending.add(self._ledger.hand_over(record))
-        elif not self._pending.add_async(asked := self._ledger.enter_async(record)):
-            _, late = await await_uncancelled(asked)
-            run.cancel = run.cancel or late
 
     def _use(self, intent: Intent, text: str) -> Any:
         self._open.pop(intent.key, None)

@@ -11,7 +11,7 @@ from contextlib import suppress
 from leasehold.model.effect import Entry
 from leasehold.runtime.commit.replies import AsyncReply
 
-Wait = Callable[[], Entry]
+Pending = AsyncReply | Callable[[], Entry]
 
 
 class PendingRecords:
@@ -21,55 +21,43 @@ class PendingRecords:
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
-        self._waits: list[Wait] = []
-        self._replies: list[AsyncReply] = []
+        self._records: list[Pending] = []
         self._loop = loop
 
     def __bool__(self) -> bool:
-        return bool(self._waits or self._replies)
+        return bool(self._records)
 
-    def add(self, wait: Wait) -> None:
-        self._waits.append(wait)
-
-    def add_async(self, reply: AsyncReply) -> bool:
-        """Add a record of the handler's own loop. One of another loop must be awaited there, while that runs."""
-        if reply.loop is not self._loop:
+    def add(self, record: Pending) -> bool:
+        """Add a record; False for one of another loop, which must be awaited there while that runs."""
+        if isinstance(record, AsyncReply) and record.loop is not self._loop:
             return False
-        self._replies.append(reply)
+        self._records.append(record)
         return True
 
-    def wait(self) -> None:
-        """Block until all records of a sync handler are committed."""
-        for wait in tuple(self._waits):
-            wait()
-            with suppress(ValueError):  # another thread of the handler was faster
-                self._waits.remove(wait)
-
-    async def wait_async(self) -> asyncio.CancelledError | None:
-        """Await that all records of an async handler are committed; return the cancel that came meanwhile."""
+    async def wait(self) -> asyncio.CancelledError | None:
+        """Wait until all records are committed; return the cancel that came meanwhile."""
         cancel: asyncio.CancelledError | None = None
-        for reply in tuple(self._replies):
-            _, late = await await_uncancelled(reply)
+        for record in tuple(self._records):
+            _, late = await answer_of(record)
             cancel = cancel or late
-            with suppress(ValueError):
-                self._replies.remove(reply)
+            with suppress(ValueError):  # another thread or task of the handler was faster
+                self._records.remove(record)
         return cancel
 
     async def drain(self) -> None:
         """Wait until no record is in flight, whatever came of it."""
-        for wait in tuple(self._waits):
+        for record in tuple(self._records):
             with suppress(Exception):
-                wait()
-        for reply in tuple(self._replies):
-            with suppress(Exception):
-                await await_uncancelled(reply)
+                await answer_of(record)
 
 
-async def await_uncancelled(reply: AsyncReply) -> tuple[Entry, asyncio.CancelledError | None]:
-    """Await an answer, which no cancel ends, and return it with the cancel that came meanwhile."""
+async def answer_of(asked: Pending) -> tuple[Entry, asyncio.CancelledError | None]:
+    """Wait for an answer, which no cancel ends, and return it with the cancel that came meanwhile."""
+    if not isinstance(asked, AsyncReply):
+        return asked(), None
     try:
-        return await reply, None
+        return await asked, None
     except asyncio.CancelledError as error:
-        if not reply.is_answered:
+        if not asked.is_answered:
             raise
-        return reply.result(), error
+        return asked.result(), error

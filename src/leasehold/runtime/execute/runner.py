@@ -15,11 +15,10 @@ from leasehold.model.lease import Progress, Reclaim, Settlement
 from leasehold.runtime.attempt import Attempt, State
 from leasehold.runtime.claim.held import HeldAttempts
 from leasehold.runtime.commit.committer import Committer
-from leasehold.runtime.commit.replies import AnyReply, CommitChannel, Item
+from leasehold.runtime.commit.replies import AnyReply, CommitChannel, Item, run_blocking
 from leasehold.runtime.execute.event_loop import LoopRunner
 from leasehold.runtime.execute.isolated import parent
 from leasehold.runtime.observe.events import EventLog
-from leasehold.runtime.task import run_blocking
 from leasehold.store import Store
 
 
