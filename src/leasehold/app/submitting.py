@@ -4,6 +4,7 @@ import secrets
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 
 from msgspec import structs
 
@@ -72,32 +73,27 @@ def make_submissions(
     definition: Definition, payloads: Sequence[str], keys: Sequence[str | None] | None, scheduling: Scheduling
 ) -> list[Submission]:
     """Make the store's submissions; a job without a key gets a unique one."""
-    kind, terms, unmet = definition.kind, definition.terms, len(definition.stages)
+    kind, unmet = definition.kind, len(definition.stages)
     delay_us, priority = clock.microseconds(scheduling.delay), scheduling.priority
     own = _own_keys(len(payloads))
     if keys is not None:
         own = [mine if key is None else check_key(key) for mine, key in zip(own, keys, strict=True)]
-    if scheduling.branches is None:
-        return [
-            Submission(kind, key, payload, terms, priority, delay_us, unmet)
-            for payload, key in zip(payloads, own, strict=True)
-        ]
+    branches = scheduling.branches or repeat(None, len(payloads))
     branched = _branched(definition, scheduling.branches)
     return [
         Submission(kind, key, payload, branched[branch], priority, delay_us, unmet)
-        for payload, key, branch in zip(payloads, own, scheduling.branches, strict=True)
+        for payload, key, branch in zip(payloads, own, branches, strict=True)
     ]
 
 
-def _branched(definition: Definition, branches: Sequence[str | None]) -> dict[str | None, Terms]:
-    terms = definition.terms
-    if definition.stages:
+def _branched(definition: Definition, branches: Sequence[str | None] | None) -> dict[str | None, Terms]:
+    if branches is not None and definition.stages:
         raise OptionInvalid(f"'{definition.kind}' is a pipeline; branches are for plain jobs.")
-    names = {branch for branch in branches if branch is not None}
-    found: dict[str | None, Terms] = {None: terms}
-    for name in names:
-        found[name] = structs.replace(terms, queue=branch_of(terms.queue, check_branch(name)))
-    return found
+    terms = definition.terms
+    names = {branch for branch in branches or () if branch is not None}
+    return {None: terms} | {
+        name: structs.replace(terms, queue=branch_of(terms.queue, check_branch(name))) for name in names
+    }
 
 
 def submit(

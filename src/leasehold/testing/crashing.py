@@ -9,7 +9,8 @@ it is an error of the matrix.
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from itertools import count
 from typing import Any
 
 from leasehold.app.facade import Leasehold
@@ -19,33 +20,26 @@ from leasehold.model.effect import Intent
 from leasehold.model.lease import Reclaim
 from leasehold.runtime.effects.crash_points import Point, watch
 
+Submit = Callable[[Leasehold], Job]
+
 
 class Crash(BaseException):
     """The attempt ends here, as by a kill: handlers do not catch it."""
 
 
 @contextmanager
-def crash_at(app: Leasehold, point: str, *, kind: str | None = None, nth: int = 1) -> Iterator[None]:
+def crash_at(app: Leasehold, point: str, *, kind: str | None = None, nth: int = 1) -> Iterator[list[Crash]]:
     """Crash the attempt that is the `nth` to pass a point (of an effect of this kind), once.
 
     Points: before_intent, after_intent, after_act, after_result; an effect of `task.transaction` passes the first and
-    the last. Effects of an isolated handler pass them in a process of its own, where they are not seen.
+    the last. Effects of an isolated handler pass them in a process of its own, where they are not seen. The list holds
+    the crash once it happened.
     """
-    with _trap(app, Point(point), kind, nth):
-        yield
-
-
-@contextmanager
-def _trap(app: Leasehold, wanted: Point, kind: str | None, nth: int) -> Iterator[list[Crash]]:
-    """Crash an attempt; the list holds the crash once it happened."""
-    left = [nth]
+    wanted, passes = Point(point), count(1)
     crashes: list[Crash] = []
 
     def crash(passed: Point, intent: Intent) -> None:
-        if passed is not wanted or kind not in (None, intent.kind):
-            return
-        left[0] -= 1
-        if left[0] == 0:
+        if passed is wanted and kind in (None, intent.kind) and next(passes) == nth:
             app.store.leases.reclaim([Reclaim(intent.task_id, intent.fence, "owner gone")])
             crashes.append(Crash(f"crashed {_words(wanted)} of {intent.kind}"))
             raise crashes[0]
@@ -67,13 +61,10 @@ class CrashSite:
     turn: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run(CrashSite):
     """One run of a job: where it was crashed, how it ended, and how often it acted."""
 
-    point: str
-    kind: str
-    nth: int
     status: str
     output: Any
     failure: str | None
@@ -90,7 +81,6 @@ class Run:
         return f"crash {_words(self.point)} of {self.kind} (the {self.nth}. effect)" if self.nth else "no crash"
 
     def __str__(self) -> str:
-        """Describe it in one line."""
         failure = f", {self.failure}" if self.failure else ""
         return f"{self.where}: {self.status}, {self.acts} acts, output {self.output!r}{failure}"
 
@@ -116,7 +106,7 @@ class Matrix:
 
 
 def crash_matrix(
-    make: Callable[[], Leasehold], submit: Callable[[Leasehold], Job], acts: Callable[[], int], *, timeout: float = 60.0
+    make: Callable[[], Leasehold], submit: Submit, acts: Callable[[], int], *, timeout: float = 60.0
 ) -> Matrix:
     """Run a job once without a crash and once per point that its effects passed, and check that all end alike.
 
@@ -127,7 +117,7 @@ def crash_matrix(
     matrix = Matrix([_observe(make(), submit, acts, places, timeout)])
     for place in places:
         app = make()
-        with _trap(app, Point(place.point), None, place.turn) as crashes:
+        with crash_at(app, place.point, nth=place.turn) as crashes:
             matrix.runs.append(_run(app, submit, acts, place, timeout))
         if not crashes:
             problem = f"The {matrix.runs[-1].where} did not happen"
@@ -136,13 +126,7 @@ def crash_matrix(
     return matrix
 
 
-def _observe(
-    app: Leasehold,
-    submit: Callable[[Leasehold], Job],
-    acts: Callable[[], int],
-    places: list[CrashSite],
-    timeout: float,
-) -> Run:
+def _observe(app: Leasehold, submit: Submit, acts: Callable[[], int], places: list[CrashSite], timeout: float) -> Run:
     """Run the job undisturbed, and note what points its effects pass, in order."""
     effects: dict[str, int] = {}
     turns: Counter[Point] = Counter()
@@ -159,16 +143,14 @@ def _observe(
         end()
 
 
-def _run(
-    app: Leasehold, submit: Callable[[Leasehold], Job], acts: Callable[[], int], place: CrashSite, timeout: float
-) -> Run:
+def _run(app: Leasehold, submit: Submit, acts: Callable[[], int], place: CrashSite, timeout: float) -> Run:
     try:
         job = submit(app)
         app.drain(timeout=timeout)
         _refuse_isolated(app)
         failure = job.failure
         text = None if failure is None else f"{failure.get('error_class')}: {failure.get('message')}"
-        return Run(place.point, place.kind, place.nth, job.status.value, job.output, text, acts())
+        return Run(**asdict(place), status=job.status.value, output=job.output, failure=text, acts=acts())
     finally:
         app.close()
 

@@ -69,8 +69,11 @@ class PipeChannel(CommitChannel):
         code = 0
         try:
             yield
-        except BaseException as error:
-            code = _exit_code(error)
+        except SystemExit as error:
+            code = error.code if isinstance(error.code, int) else int(error.code is not None)
+            raise
+        except BaseException:
+            code = 1
             raise
         finally:
             if os.getpid() != self._pid:
@@ -107,14 +110,16 @@ class PipeChannel(CommitChannel):
             if "cancelled" in message:
                 self.cancelled = True
             elif "entered" in message:
-                self._answer(message["entered"])
+                self._answer(**message["entered"])
             else:
                 self._inputs.put(message["inputs"])
 
-    def _answer(self, entered: dict[str, Any]) -> None:
-        reply = self._replies.pop(entered["number"], None)
+    def _answer(self, number: int, entry: object = None, code: str = "", detail: str = "") -> None:
+        """Answer with what the ledger answered, or with the error that it raised in the worker."""
+        reply = self._replies.pop(number, None)
         if reply is not None:  # an answer without a request must not end the listener
-            answer_all([(reply, _entry_of(entered))])
+            error = REFUSALS.get(code, DatabaseUnavailable)
+            answer_all([(reply, error(detail) if entry is None else _entry.convert(entry))])
 
     def inputs(self) -> dict[str, Any]:
         self.send(inputs=True)
@@ -187,19 +192,6 @@ def _end(code: int) -> None:
         with contextlib.suppress(OSError, ValueError):
             stream.flush()
     os._exit(code)
-
-
-def _exit_code(error: BaseException) -> int:
-    if not isinstance(error, SystemExit):
-        return 1
-    return error.code if isinstance(error.code, int) else int(error.code is not None)
-
-
-def _entry_of(entered: dict[str, Any]) -> Entry | LeaseholdError:
-    """Return the ledger's answer, or the error that it would raise in the worker."""
-    if "entry" in entered:
-        return _entry.convert(entered["entry"])
-    return REFUSALS.get(entered["code"], DatabaseUnavailable)(entered["detail"])
 
 
 def _find(spec: dict[str, Any]) -> Handler:
