@@ -21,7 +21,7 @@ from leasehold.runtime.attempt import Attempt, State
 from leasehold.runtime.claim.claimer import Claimer
 from leasehold.runtime.claim.held import HeldAttempts
 from leasehold.runtime.commit.committer import Committer
-from leasehold.runtime.commit.replies import AnyReply, CommitChannel, Item, run_blocking
+from leasehold.runtime.commit.requests import AnyReply, CommitChannel, Item, run_blocking
 from leasehold.runtime.deliver.relay import HeldDelivery, Relay
 from leasehold.runtime.deliver.sender import RegisteredProvider
 from leasehold.runtime.handlers import Handler

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from leasehold import clock
+from leasehold.runlock import files
 from leasehold.runlock.constants import (
     GUARD_WAIT_SECONDS,
     LOCK_FILE_NAME,
@@ -25,17 +26,6 @@ from leasehold.runlock.constants import (
     PASSES_MAX,
 )
 from leasehold.runlock.errors import LockFailed, LockInvalid, LockLost, ReleaseRefused, RunActive, RunLockError
-from leasehold.runlock.files import (
-    FileIdentity,
-    LockFile,
-    archive,
-    clean,
-    publish,
-    read_lock,
-    read_nonce,
-    replace_file,
-    sync_folder,
-)
 from leasehold.runlock.guard import guarded
 from leasehold.runlock.payload import Payload, check_run_id, is_stale, shown, text_of
 
@@ -50,7 +40,7 @@ class RunLock:
     run_dir: Path
     payload: Payload
     nonce: str
-    identity: FileIdentity
+    identity: files.FileIdentity
 
     @property
     def path(self) -> Path:
@@ -92,28 +82,28 @@ def acquire(
 
 
 def _try_once(folder: Path, run_id: str, now: int) -> RunLock | str | None:
-    """Read the lock once and act on it: publish a lock, or archive a stale one and return the audit line.
+    """Read the lock once and act on it: files.publish a lock, or files.archive a stale one and return the audit line.
 
     None if a program that ignores the guard interfered.
     """
-    clean(folder, now)
-    found = read_lock(folder)
+    files.clean(folder, now)
+    found = files.read_lock(folder)
     if found is None:
         return _publish(folder, run_id, now)
     if not is_stale(found.payload, now):
         raise RunActive(
             f"at {shown(folder / LOCK_FILE_NAME)} ({found.payload.summary()}). Wait for that run, or end it."
         )
-    return f"Archived stale lock to {shown(archive(folder, found))} ({found.payload.summary()})"
+    return f"Archived stale lock to {shown(files.archive(folder, found))} ({found.payload.summary()})"
 
 
 def _publish(folder: Path, run_id: str, now: int) -> RunLock | None:
     payload = Payload(os.getpid(), socket.gethostname() or "localhost", text_of(now), text_of(now), run_id)
     nonce = secrets.token_hex(16)
-    replace_file(folder / NONCE_FILE_NAME, nonce.encode("ascii"))
+    files.replace_file(folder / NONCE_FILE_NAME, nonce.encode("ascii"))
     # crash here: nonce written, no lock yet
     try:
-        identity = publish(folder / LOCK_FILE_NAME, payload.encode())
+        identity = files.publish(folder / LOCK_FILE_NAME, payload.encode())
     except FileExistsError:
         return None
     return RunLock(folder, payload, nonce, identity)
@@ -127,7 +117,7 @@ def heartbeat(lock: RunLock, *, now: Clock = clock.wall, wait_seconds: float = G
     with _as_lock_error(), _guarded(lock, LockLost, wait_seconds):
         _check_held(lock)
         payload = replace(lock.payload, last_heartbeat_at=text_of(now()))
-        identity = replace_file(lock.path, payload.encode())
+        identity = files.replace_file(lock.path, payload.encode())
     return replace(lock, payload=payload, identity=identity)
 
 
@@ -141,7 +131,7 @@ def release(lock: RunLock, *, wait_seconds: float = GUARD_WAIT_SECONDS) -> None:
     """Give the lock up. Raises `ReleaseRefused` if it is no longer this one, and removes nothing then."""
     with _as_lock_error(), _guarded(lock, ReleaseRefused, wait_seconds):
         try:
-            lost = _difference(lock, read_lock(lock.run_dir))
+            lost = _difference(lock, files.read_lock(lock.run_dir))
         except LockInvalid as error:
             lost = error.detail
         if lost:
@@ -149,7 +139,7 @@ def release(lock: RunLock, *, wait_seconds: float = GUARD_WAIT_SECONDS) -> None:
         lock.path.unlink()
         # crash here: lock released, nonce left
         (lock.run_dir / NONCE_FILE_NAME).unlink(missing_ok=True)
-        sync_folder(lock.run_dir)
+        files.sync_folder(lock.run_dir)
 
 
 @contextmanager
@@ -162,11 +152,11 @@ def _guarded(lock: RunLock, refusal: type[RunLockError], wait_seconds: float) ->
 
 
 def _check_held(lock: RunLock) -> None:
-    if lost := _difference(lock, read_lock(lock.run_dir)):
+    if lost := _difference(lock, files.read_lock(lock.run_dir)):
         raise LockLost(f"{lost} This run stops here and leaves what is there as it is.")
 
 
-def _difference(lock: RunLock, found: LockFile | None) -> str:
+def _difference(lock: RunLock, found: files.LockFile | None) -> str:
     """Return why the file is not this lock; an empty text if it is."""
     path = shown(lock.path)
     if lock.payload.pid != os.getpid():
@@ -175,7 +165,7 @@ def _difference(lock: RunLock, found: LockFile | None) -> str:
         return f"{path} is gone."
     if found.payload.run_id != lock.payload.run_id:
         return f"{path} is of run {shown(found.payload.run_id)} now, not of {shown(lock.payload.run_id)}."
-    if found.identity != lock.identity or read_nonce(lock.run_dir) != lock.nonce:
+    if found.identity != lock.identity or files.read_nonce(lock.run_dir) != lock.nonce:
         return f"{path} is of another acquisition now ({found.payload.summary()})."
     return ""
 

@@ -15,7 +15,7 @@ from leasehold.model.machine import Move
 from leasehold.model.names import check_range
 from leasehold.model.status import Status
 from leasehold.runtime.attempt import Attempt
-from leasehold.runtime.commit.replies import AnyReply, CommitChannel, Item, run_blocking
+from leasehold.runtime.commit.requests import AnyReply, CommitChannel, Item, run_blocking
 from leasehold.runtime.handlers import Handler
 from leasehold.runtime.limits import RENEW_AGAIN_SECONDS
 from leasehold.runtime.task import Task

@@ -10,14 +10,9 @@ from typing import Final
 
 from leasehold.errors import LeaseholdError, Misuse, WaitTimeout
 from leasehold.processes import Stop, stop_on_signals
+from leasehold.runtime import limits
 from leasehold.runtime.deliver.relay import Relay
 from leasehold.runtime.deliver.sender import RegisteredProvider
-from leasehold.runtime.limits import (
-    DRAIN_POLL_SECONDS,
-    DRAIN_POLL_SECONDS_MAX,
-    RELAY_GRACE_SECONDS,
-    SHUTDOWN_PATIENCE_SECONDS,
-)
 from leasehold.runtime.maintain.upkeep import Upkeep
 from leasehold.runtime.observe.events import EventLog
 from leasehold.runtime.process_identity import this_process
@@ -54,7 +49,7 @@ def orchestrate(store: Store, providers: Mapping[str, RegisteredProvider] | None
             relay = Relay(store, providers, events)
             upkeep.on_pulse = relay.on_pulse
             relay.start()
-            running.callback(relay.close, RELAY_GRACE_SECONDS)
+            running.callback(relay.close, limits.RELAY_GRACE_SECONDS)
         upkeep.start()
         running.callback(upkeep.close)
         stop.wait()
@@ -67,7 +62,7 @@ def _stop_signals() -> AbstractContextManager[Stop]:
 
 def _deregister(url: str, worker: int, events: EventLog) -> None:
     """Note that this process holds nothing; a database that is away is not waited for."""
-    store = open_store(url, connections=1, retry_seconds=SHUTDOWN_PATIENCE_SECONDS)
+    store = open_store(url, connections=1, retry_seconds=limits.SHUTDOWN_PATIENCE_SECONDS)
     try:
         store.workers.deregister([worker])
     except LeaseholdError as error:
@@ -81,13 +76,17 @@ def drain(store: Store, plan: WorkerPlan, timeout: float | None = None, *, wait_
     _refuse_inside_handler()
     worker = Worker(store, plan)
     worker.start()
-    grace, pause, deadline = 0.0, DRAIN_POLL_SECONDS, time.monotonic() + (math.inf if timeout is None else timeout)
+    grace, pause, deadline = (
+        0.0,
+        limits.DRAIN_POLL_SECONDS,
+        time.monotonic() + (math.inf if timeout is None else timeout),
+    )
     try:
         while not _is_done(store, plan, worker, wait_for_due=wait_for_due):
             if time.monotonic() > deadline:
                 raise WaitTimeout(f"Work was left after {timeout:g} seconds of draining.")
             time.sleep(pause)
-            pause = min(DRAIN_POLL_SECONDS_MAX, pause * 1.2)
+            pause = min(limits.DRAIN_POLL_SECONDS_MAX, pause * 1.2)
         grace = plan.grace
     finally:
         worker.stop(grace)

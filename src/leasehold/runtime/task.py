@@ -11,7 +11,7 @@ from leasehold.model.effect import Intent
 from leasehold.model.lease import Lease
 from leasehold.model.limits import PROGRESS_BYTES_MAX
 from leasehold.model.names import clean
-from leasehold.runtime.commit.replies import CommitChannel, run_blocking
+from leasehold.runtime.commit.requests import CommitChannel, run_blocking
 from leasehold.runtime.effects.effects import Act, TaskEffects
 from leasehold.runtime.effects.machine import States
 from leasehold.runtime.handlers import Handler

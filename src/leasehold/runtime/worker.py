@@ -10,6 +10,7 @@ from leasehold.errors import KindUnknown, LeaseholdError, OptionInvalid, QueueUn
 from leasehold.model.lease import Reclaim
 from leasehold.model.limits import CONCURRENCY_MAX
 from leasehold.model.names import base_of, check_name, check_range, check_whole, family_of
+from leasehold.runtime import limits
 from leasehold.runtime.attempt import Attempt, State
 from leasehold.runtime.claim.claimer import Claimer
 from leasehold.runtime.claim.held import HeldAttempts
@@ -18,14 +19,6 @@ from leasehold.runtime.deliver.relay import Relay
 from leasehold.runtime.deliver.sender import RegisteredProvider
 from leasehold.runtime.execute.runner import Runner
 from leasehold.runtime.handlers import Handler
-from leasehold.runtime.limits import (
-    LISTEN_SECONDS,
-    RENEW_PATIENCE_SECONDS,
-    SHUTDOWN_PATIENCE_SECONDS,
-    SHUTDOWN_SECONDS,
-    SWITCH_DEFAULT_SECONDS,
-    SWITCH_SECONDS,
-)
 from leasehold.runtime.maintain.heartbeat import Heartbeat
 from leasehold.runtime.maintain.upkeep import Upkeep
 from leasehold.runtime.observe.events import EventLog
@@ -49,7 +42,7 @@ class WorkerPlan:
     concurrency: int = 50
     grace: float = 30.0
     providers: Mapping[str, RegisteredProvider] = field(default_factory=dict)
-    shutdown_seconds: float = SHUTDOWN_SECONDS
+    shutdown_seconds: float = limits.SHUTDOWN_SECONDS
 
 
 def make_plan(
@@ -83,8 +76,8 @@ def shorten_switch_interval() -> None:
     Else a part that has its answer from the database waits up to 5 ms for a handler that is busy, and so does a
     heartbeat.
     """
-    if sys.getswitchinterval() == SWITCH_DEFAULT_SECONDS:
-        sys.setswitchinterval(SWITCH_SECONDS)
+    if sys.getswitchinterval() == limits.SWITCH_DEFAULT_SECONDS:
+        sys.setswitchinterval(limits.SWITCH_SECONDS)
 
 
 class Worker:
@@ -112,7 +105,7 @@ class Worker:
             wants_work=lambda: self._claimer.idle,
         )
         self._committer = Committer(self._open_store(), self._held, self._events, self._upkeep.poll_now)
-        self._heartbeat = Heartbeat(self._open_store(RENEW_PATIENCE_SECONDS), self._held, self._events)
+        self._heartbeat = Heartbeat(self._open_store(limits.RENEW_PATIENCE_SECONDS), self._held, self._events)
         self._runner = Runner(store, self._held, self._committer, self._events)
         self._claimer = Claimer(
             self._open_store(),
@@ -125,7 +118,7 @@ class Worker:
             self._on_claimed,
         )
         self._relay = Relay(self._open_store(), plan.providers, self._events) if plan.providers else None
-        self._shutdown_store = self._open_store(SHUTDOWN_PATIENCE_SECONDS)
+        self._shutdown_store = self._open_store(limits.SHUTDOWN_PATIENCE_SECONDS)
         self._listener_thread = threading.Thread(target=self._listen, name="leasehold-listener", daemon=True)
         self._stopped = threading.Event()
 
@@ -170,7 +163,7 @@ class Worker:
     def join_listener(self) -> None:
         """Wait until nobody listens for wake-ups any more, so that a process that ends leaves no socket behind."""
         self._store.wake([ATTENTION])
-        self._listener_thread.join(timeout=10 * LISTEN_SECONDS)
+        self._listener_thread.join(timeout=10 * limits.LISTEN_SECONDS)
 
     @property
     def busy(self) -> int:
@@ -234,7 +227,7 @@ class Worker:
     def _listen(self) -> None:
         listener = self._store.listener()
         while not self._stopped.is_set():
-            words = listener.wait(LISTEN_SECONDS)
+            words = listener.wait(limits.LISTEN_SECONDS)
             self._on_wake_up(words)
             if ATTENTION in words:
                 self._claimer.wake()

@@ -10,7 +10,7 @@ from leasehold.model.failure.failure import Failure
 from leasehold.runtime.attempt import Attempt, State
 from leasehold.runtime.claim.held import HeldAttempts
 from leasehold.runtime.commit.committer import Committer
-from leasehold.runtime.commit.replies import Reply
+from leasehold.runtime.commit.requests import Reply
 from leasehold.runtime.maintain.upkeep import Upkeep
 from leasehold.runtime.observe.events import EventLog
 from leasehold.runtime.process_identity import this_process

@@ -13,7 +13,7 @@ from leasehold.model.lanes import Lane
 from leasehold.model.lease import Reclaim
 from leasehold.model.limits import GROUP_MAX, PRIORITY_MAX, PRIORITY_MIN
 from leasehold.model.owner import Owner
-from leasehold.runtime.commit.replies import AsyncReply, run_blocking
+from leasehold.runtime.commit.requests import AsyncReply, run_blocking
 from leasehold.runtime.effects.effects import TaskEffects
 from tests.support.db import connected, rows
 from tests.support.processes import fork_app

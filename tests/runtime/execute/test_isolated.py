@@ -8,7 +8,7 @@ import pytest
 
 from leasehold import clock
 from leasehold.runtime.attempt import Attempt
-from leasehold.runtime.commit.replies import CommitChannel
+from leasehold.runtime.commit.requests import CommitChannel
 from leasehold.runtime.execute.isolated import parent
 from leasehold.testing import Clock
 from tests.support.db import check_journal, names, rows

@@ -5,7 +5,7 @@ import pytest
 from leasehold import canonical, clock
 from leasehold.errors import DatabaseUnavailable, LeaseholdError, LeaseLost, ResultRefused
 from leasehold.runtime.attempt import Attempt
-from leasehold.runtime.commit.replies import CommitChannel
+from leasehold.runtime.commit.requests import CommitChannel
 from leasehold.runtime.execute.isolated import parent
 from tests.support.manual_leases import claim, enrol
 from tests.support.processes import fork_app

@@ -14,20 +14,12 @@ from leasehold.model.lanes import Hints
 from leasehold.model.lease import Lease, Reclaim
 from leasehold.model.limits import CLAIM_MAX
 from leasehold.model.names import family_of
+from leasehold.runtime import limits
 from leasehold.runtime.attempt import Attempt
 from leasehold.runtime.claim.branches import Branches
 from leasehold.runtime.claim.held import HeldAttempts
 from leasehold.runtime.commit.committer import Committer
 from leasehold.runtime.handlers import Handler
-from leasehold.runtime.limits import (
-    BACKLOG_MAX,
-    CLAIM_RETRY_SECONDS,
-    CLAIMER_SHUTDOWN_SECONDS,
-    GATHER_SECONDS,
-    GATHER_SECONDS_MAX,
-    RESCAN_SHARE,
-    RESCAN_US,
-)
 from leasehold.runtime.observe.events import EventLog
 from leasehold.store import Store
 from leasehold.store.db.documents import document
@@ -101,7 +93,7 @@ class Claimer:
         self._awake.set()
         self._held.capacity.close()
         if self._thread.is_alive():
-            self._thread.join(timeout=CLAIMER_SHUTDOWN_SECONDS)
+            self._thread.join(timeout=limits.CLAIMER_SHUTDOWN_SECONDS)
             self._store.close()
             self._thread.join()
 
@@ -114,7 +106,7 @@ class Claimer:
                 self._claim_until_empty()
             except Exception as error:  # noqa: BLE001 — a worker that claims no more would look healthy
                 self._events.component_failed("claimer", error)
-                self._stopped.wait(CLAIM_RETRY_SECONDS)
+                self._stopped.wait(limits.CLAIM_RETRY_SECONDS)
                 self._awake.set()
 
     def _claim_until_empty(self) -> None:
@@ -133,15 +125,15 @@ class Claimer:
 
     def _await_capacity(self, *, more: bool) -> bool:
         """Wait for a free place; if more tasks are ready, a moment longer for a worthwhile number of places."""
-        while self._committer.backlog() > BACKLOG_MAX and not self._stopped.is_set():
-            self._stopped.wait(GATHER_SECONDS)
+        while self._committer.backlog() > limits.BACKLOG_MAX and not self._stopped.is_set():
+            self._stopped.wait(limits.GATHER_SECONDS)
         if more:
             worthwhile = max(1, min(CLAIM_MAX, self._held.capacity.concurrency // 2))
             self._held.capacity.await_free(
-                worthwhile, min(max(GATHER_SECONDS, self._claim_seconds), GATHER_SECONDS_MAX)
+                worthwhile, min(max(limits.GATHER_SECONDS, self._claim_seconds), limits.GATHER_SECONDS_MAX)
             )
         while self._held.capacity.free() <= 0 and not self._stopped.is_set():
-            self._held.capacity.await_free(1, CLAIM_RETRY_SECONDS)
+            self._held.capacity.await_free(1, limits.CLAIM_RETRY_SECONDS)
         return not self._stopped.is_set()
 
     def claim(self, most: int) -> int:
@@ -192,7 +184,7 @@ class Claimer:
             claimed = self._store.leases.claim(self._worker, self._hints.lanes(queues), self._routes, most, free)
             if asked_at >= self._rescan_at:
                 took = clock.uptime() - asked_at
-                self._rescan_at = asked_at + max(RESCAN_US, RESCAN_SHARE * took)
+                self._rescan_at = asked_at + max(limits.RESCAN_US, limits.RESCAN_SHARE * took)
             self._hints.claimed(claimed.leases)
         # crash here: leased but not started
         # The lease runs out, or its owner is found gone; another worker takes the task.

@@ -17,8 +17,7 @@ from leasehold.model.lease import Progress, Settled, Settlement
 from leasehold.model.limits import GROUP_BYTES_MAX, GROUP_MAX
 from leasehold.runtime.attempt import Attempt
 from leasehold.runtime.claim.held import HeldAttempts
-from leasehold.runtime.commit.replies import AnyReply, Item
-from leasehold.runtime.commit.requests import CommitBatch, CommitRequest
+from leasehold.runtime.commit.requests import AnyReply, CommitBatch, CommitRequest, Item
 from leasehold.runtime.observe.events import EventLog
 from leasehold.store import Store
 

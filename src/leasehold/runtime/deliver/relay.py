@@ -12,14 +12,8 @@ from functools import partial
 
 from leasehold import clock
 from leasehold.model.outbox import ClaimedDelivery, DeliveryStatus
+from leasehold.runtime import limits
 from leasehold.runtime.deliver.sender import DeliverySender, RegisteredProvider
-from leasehold.runtime.limits import (
-    DELIVERY_CONCURRENCY,
-    DELIVERY_LEASE_SECONDS,
-    DELIVERY_MARGIN_SECONDS,
-    DELIVERY_RENEW_SECONDS,
-    RELAY_SHUTDOWN_SECONDS,
-)
 from leasehold.runtime.observe.events import EventLog
 from leasehold.store import Store
 from leasehold.store.workers import Pulse
@@ -34,7 +28,7 @@ class HeldDelivery:
 
     def extend(self, asked_at: int) -> None:
         """Count the claim from the moment it was asked for, which is before the database granted it."""
-        self.deadline = asked_at + clock.microseconds(DELIVERY_LEASE_SECONDS - DELIVERY_MARGIN_SECONDS)
+        self.deadline = asked_at + clock.microseconds(limits.DELIVERY_LEASE_SECONDS - limits.DELIVERY_MARGIN_SECONDS)
 
     def is_held(self) -> bool:
         """Whether nobody else can have taken it yet."""
@@ -93,18 +87,18 @@ class Relay:
         self._stopped.set()
         self._due.set()
         if self._thread.is_alive():
-            self._thread.join(timeout=RELAY_SHUTDOWN_SECONDS)
+            self._thread.join(timeout=limits.RELAY_SHUTDOWN_SECONDS)
         over = time.monotonic() + grace
         while self._held and (left := over - time.monotonic()) > 0:
             with self._changed:
-                self._changed.wait_for(lambda: not self._held, timeout=min(left, DELIVERY_RENEW_SECONDS))
+                self._changed.wait_for(lambda: not self._held, timeout=min(left, limits.DELIVERY_RENEW_SECONDS))
             self._try_renew()
         if self._held:
             self._events.deliveries_unfinished(len(self._held))
 
     def _run(self) -> None:
         while not self._stopped.is_set():
-            self._due.wait(DELIVERY_RENEW_SECONDS)
+            self._due.wait(limits.DELIVERY_RENEW_SECONDS)
             self.poll_once()
 
     def poll_once(self) -> None:
@@ -138,10 +132,12 @@ class Relay:
     def _renew(self) -> None:
         """Renew the claims that are running out; a delivery whose claim is gone is not begun any more."""
         asked_at = clock.uptime()
-        soon = asked_at + clock.microseconds(DELIVERY_RENEW_SECONDS + DELIVERY_MARGIN_SECONDS)
+        soon = asked_at + clock.microseconds(limits.DELIVERY_RENEW_SECONDS + limits.DELIVERY_MARGIN_SECONDS)
         with self._changed:
             held = [one for one in self._held.values() if one.deadline < soon]
-        standing = self._store.deliveries.renew([one.taken for one in held], DELIVERY_LEASE_SECONDS) if held else set()
+        standing = (
+            self._store.deliveries.renew([one.taken for one in held], limits.DELIVERY_LEASE_SECONDS) if held else set()
+        )
         for one in held:
             if (one.taken.id, one.taken.fence) in standing:
                 one.extend(asked_at)
@@ -153,13 +149,13 @@ class Relay:
         self._turn += 1
         self._is_behind = False
         for number in range(len(self._names)):
-            free = DELIVERY_CONCURRENCY - len(self._held)
+            free = limits.DELIVERY_CONCURRENCY - len(self._held)
             if free <= 0:
                 self._is_behind = True
                 return
             asked_at = clock.uptime()
             name = self._names[(self._turn + number) % len(self._names)]
-            found = self._store.deliveries.claim(name, DELIVERY_LEASE_SECONDS, free)
+            found = self._store.deliveries.claim(name, limits.DELIVERY_LEASE_SECONDS, free)
             self._is_behind = self._is_behind or len(found) == free
             for taken in found:
                 self._begin(HeldDelivery(taken, asked_at))
@@ -207,7 +203,7 @@ def reconcile_now(
     asked = store.deliveries.reconcile(names, principal, delivery_id)
     for name in sorted({row.provider for row in asked}):
         while found := store.deliveries.claim(
-            name, DELIVERY_LEASE_SECONDS, 1, only=DeliveryStatus.RECONCILING, delivery_id=delivery_id
+            name, limits.DELIVERY_LEASE_SECONDS, 1, only=DeliveryStatus.RECONCILING, delivery_id=delivery_id
         ):
             held = HeldDelivery(found[0], clock.uptime())
             sender.send(held.taken, held.is_held)

@@ -37,10 +37,9 @@ from leasehold.model.failure.named import lineage_of
 from leasehold.model.lease import Lease
 from leasehold.model.limits import EFFECTS_MAX
 from leasehold.model.names import check_effect
-from leasehold.runtime.commit.replies import CommitChannel, run_blocking
+from leasehold.runtime.commit.requests import CommitChannel, run_blocking
 from leasehold.runtime.effects.crash_points import Point, has_watchers, reach
-from leasehold.runtime.effects.in_flight import InFlightEffect, InFlightEffects
-from leasehold.runtime.effects.pending_records import Pending, PendingRecords, answer_of
+from leasehold.runtime.effects.in_flight import InFlightEffect, InFlightEffects, Pending, PendingRecords, answer_of
 
 Act = Callable[..., Any]
 

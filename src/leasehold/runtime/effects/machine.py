@@ -13,7 +13,7 @@ from leasehold.model.lease import Lease
 from leasehold.model.limits import KEY_LENGTH_MAX
 from leasehold.model.machine import Machine, Move, Step, make_move
 from leasehold.model.names import check_text
-from leasehold.runtime.commit.replies import AsyncReply, CommitChannel
+from leasehold.runtime.commit.requests import AsyncReply, CommitChannel
 
 _states_of = lru_cache(maxsize=64)(attrgetter("states"))
 

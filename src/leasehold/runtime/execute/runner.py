@@ -15,7 +15,7 @@ from leasehold.model.lease import Progress, Reclaim, Settlement
 from leasehold.runtime.attempt import Attempt, State
 from leasehold.runtime.claim.held import HeldAttempts
 from leasehold.runtime.commit.committer import Committer
-from leasehold.runtime.commit.replies import AnyReply, CommitChannel, Item, run_blocking
+from leasehold.runtime.commit.requests import AnyReply, CommitChannel, Item, run_blocking
 from leasehold.runtime.execute.event_loop import LoopRunner
 from leasehold.runtime.execute.isolated import parent
 from leasehold.runtime.observe.events import EventLog

@@ -14,7 +14,7 @@ from leasehold.model.journal.event import Name
 from leasehold.model.journal.record import EffectLine, EventLine, TaskLine, TaskRecord, text_of
 from leasehold.model.lease import Settlement
 from leasehold.model.machine import Move, Step
-from leasehold.runtime.commit.replies import AnyReply, CommitChannel, Item
+from leasehold.runtime.commit.requests import AnyReply, CommitChannel, Item
 from leasehold.runtime.replay.errors import Recorded
 
 SHOWN_MAX: Final = 500

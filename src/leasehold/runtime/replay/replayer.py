@@ -40,7 +40,7 @@ from leasehold.model.names import route as route_of
 from leasehold.model.retry import RetryAt, decide, jitter_of, seed_of
 from leasehold.model.status import Status
 from leasehold.runtime.attempt import Attempt
-from leasehold.runtime.commit.replies import run_blocking
+from leasehold.runtime.commit.requests import run_blocking
 from leasehold.runtime.handlers import Handler
 from leasehold.runtime.replay.ledger import Answers, Diverged, Divergence, ReplayChannel
 

@@ -25,7 +25,7 @@ from leasehold.model.failure.failure import classify
 from leasehold.model.lease import Lease, Settlement
 from leasehold.redact import register
 from leasehold.runtime.attempt import Attempt
-from leasehold.runtime.commit.replies import AnyReply, CommitChannel, Item, run_blocking
+from leasehold.runtime.commit.requests import AnyReply, CommitChannel, Item, run_blocking
 from leasehold.runtime.handlers import Handler
 from leasehold.runtime.run import mark_isolated_process
 from leasehold.shapes import Shape

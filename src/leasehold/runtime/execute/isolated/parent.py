@@ -21,7 +21,7 @@ from leasehold.model.lease import Settlement
 from leasehold.model.machine import Move
 from leasehold.redact import registered
 from leasehold.runtime.attempt import Attempt, State, judge
-from leasehold.runtime.commit.replies import Item
+from leasehold.runtime.commit.requests import Item
 from leasehold.runtime.limits import ISOLATED_POLL_SECONDS
 from leasehold.runtime.task import EngineChannel
 from leasehold.shapes import Shape
