@@ -15,7 +15,13 @@ PACKAGES = {
 ATTRIBUTES = {
     "Job": {"id": "the job's id", "kind": "its kind", "key": "its key", "payload": "its payload"},
     "Task": {"attempt": "the number of this attempt, from 1", "lease": "the lease: task, job, fence, key, payload"},
-    "Held": {"owner": "the name it is leased under", "task": "the task, as a handler gets it"},
+    "Held": {
+        "owner": "the name it is leased under",
+        "job_id": "the job that is leased",
+        "key": "the key of the job",
+        "fence": "which lease of the job this is: every one has a higher number than those before",
+        "task": "the task, as a handler gets it",
+    },
 }
 JOURNAL = {
     EventName.SUBMITTED: "the task was created",

@@ -114,7 +114,7 @@ def heartbeat(lock: RunLock, *, now: Clock = clock.wall, wait_seconds: float = G
 
     Raises `LockLost` or `LockInvalid` if the lock is no longer this one, and changes nothing then.
     """
-    with _as_lock_error(), _guarded(lock, LockLost, wait_seconds):
+    with _guarded(lock, LockLost, wait_seconds):
         _check_held(lock)
         payload = replace(lock.payload, last_heartbeat_at=text_of(now()))
         identity = files.replace_file(lock.path, payload.encode())
@@ -123,13 +123,13 @@ def heartbeat(lock: RunLock, *, now: Clock = clock.wall, wait_seconds: float = G
 
 def confirm(lock: RunLock, *, wait_seconds: float = GUARD_WAIT_SECONDS) -> None:
     """Check that the lock is still this one. Raises as `heartbeat` does, and changes nothing."""
-    with _as_lock_error(), _guarded(lock, LockLost, wait_seconds):
+    with _guarded(lock, LockLost, wait_seconds):
         _check_held(lock)
 
 
 def release(lock: RunLock, *, wait_seconds: float = GUARD_WAIT_SECONDS) -> None:
     """Give the lock up. Raises `ReleaseRefused` if it is no longer this one, and removes nothing then."""
-    with _as_lock_error(), _guarded(lock, ReleaseRefused, wait_seconds):
+    with _guarded(lock, ReleaseRefused, wait_seconds):
         try:
             lost = _difference(lock, files.read_lock(lock.run_dir))
         except LockInvalid as error:
@@ -147,7 +147,7 @@ def _guarded(lock: RunLock, refusal: type[RunLockError], wait_seconds: float) ->
     """Take the guard of a lock's folder, unless the folder itself is gone: then so is the lock."""
     if not lock.run_dir.is_dir():
         raise refusal(f"{shown(lock.path)} is gone, and its folder with it.")
-    with guarded(lock.run_dir, wait_seconds):
+    with _as_lock_error(), guarded(lock.run_dir, wait_seconds):
         yield
 
 

@@ -30,6 +30,9 @@ class Held:
     def __init__(self, store: Store, lease: Lease, handler: Handler, owner: str, *, effects: int = 0) -> None:
         """Hold a lease; `effects`: how many its holder has numbered before, in another process or connection."""
         self.owner = owner
+        self.job_id = lease.job_id
+        self.key = lease.key
+        self.fence = lease.fence  # which lease of the job this is: every one has a higher number than those before
         self._store = store
         self._lease = lease
         sync = replace(handler, is_async=False)  # the script is the handler
@@ -37,19 +40,6 @@ class Held:
         self._attempt.begin()
         self._channel = ManualChannel(store, lease)
         self.task = self._attempt.task = Task(lease, self._channel, sync, effects=effects)
-
-    @property
-    def job_id(self) -> int:
-        return self._lease.job_id
-
-    @property
-    def fence(self) -> int:
-        """Which lease of the job this is: every one has a higher number than those before."""
-        return self._lease.fence
-
-    @property
-    def key(self) -> str:
-        return self._lease.key
 
     def renew(self, seconds: float) -> bool:
         """Hold it for `seconds` from now; False if the lease no longer stands. `task.cancelled` is up to date then."""

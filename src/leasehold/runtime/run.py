@@ -76,11 +76,8 @@ def drain(store: Store, plan: WorkerPlan, timeout: float | None = None, *, wait_
     _refuse_inside_handler()
     worker = Worker(store, plan)
     worker.start()
-    grace, pause, deadline = (
-        0.0,
-        limits.DRAIN_POLL_SECONDS,
-        time.monotonic() + (math.inf if timeout is None else timeout),
-    )
+    grace, pause = 0.0, limits.DRAIN_POLL_SECONDS
+    deadline = time.monotonic() + (math.inf if timeout is None else timeout)
     try:
         while not _is_done(store, plan, worker, wait_for_due=wait_for_due):
             if time.monotonic() > deadline:

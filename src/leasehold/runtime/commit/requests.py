@@ -26,28 +26,21 @@ Item = Intent | Record | Move
 class Reply:
     """The answer to one entry, awaited by a thread."""
 
-    __slots__ = ("_arrived", "_trouble", "_value")
+    __slots__ = ("_arrived", "_value")
     loop: asyncio.AbstractEventLoop | None = None
 
     def __init__(self) -> None:
         self._arrived = threading.Lock()
         self._arrived.acquire()
-        self._value: Entry | None = None
-        self._trouble: BaseException | None = None
+        self._value: Entry | BaseException | None = None
 
     def answer(self, value: Entry | BaseException) -> None:
-        if isinstance(value, BaseException):
-            self._trouble = value
-        else:
-            self._value = value
+        self._value = value
         self._arrived.release()
 
     def wait(self) -> Entry:
         with self._arrived:
-            if self._trouble is not None:
-                raise self._trouble
-            assert self._value is not None
-            return self._value
+            return _entry(self._value)
 
 
 class AsyncReply:
@@ -74,10 +67,7 @@ class AsyncReply:
         return self._value is not None
 
     def result(self) -> Entry:
-        if isinstance(self._value, BaseException):
-            raise self._value
-        assert self._value is not None
-        return self._value
+        return _entry(self._value)
 
     def __await__(self) -> Generator[Any, None, Entry]:
         """Wait for the answer. No cancel ends that: it is raised when the answer has come, which can still be read."""
@@ -85,6 +75,13 @@ class AsyncReply:
             self._future = self._future or UncancellableFuture(loop=self.loop)
             yield from self._future.__await__()
         return self.result()
+
+
+def _entry(value: Entry | BaseException | None) -> Entry:
+    if isinstance(value, BaseException):
+        raise value
+    assert value is not None
+    return value
 
 
 AnyReply = Reply | AsyncReply

@@ -135,9 +135,9 @@ class Relay:
         soon = asked_at + clock.microseconds(limits.DELIVERY_RENEW_SECONDS + limits.DELIVERY_MARGIN_SECONDS)
         with self._changed:
             held = [one for one in self._held.values() if one.deadline < soon]
-        standing = (
-            self._store.deliveries.renew([one.taken for one in held], limits.DELIVERY_LEASE_SECONDS) if held else set()
-        )
+        if not held:
+            return
+        standing = self._store.deliveries.renew([one.taken for one in held], limits.DELIVERY_LEASE_SECONDS)
         for one in held:
             if (one.taken.id, one.taken.fence) in standing:
                 one.extend(asked_at)
