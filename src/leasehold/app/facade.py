@@ -52,7 +52,7 @@ class Leasehold:
         self.journal = Journal(self._ready_store)
         self.deadletters = DeadLetterOperations(self._ready_store)
         self.deliveries = DeliveryOperations(self._ready_store)
-        self.manual = ManualLeases(self._ready_store, self._registry)
+        self.manual = ManualLeases(self._ready_store)
 
     def pipeline(self, name: str, *, failures: Failures = None, machine: Machine | None = None) -> Pipeline:
         """Register a pipeline; add stages with `@pipeline.stage`. `failures`: rules that classify exceptions first."""

@@ -50,7 +50,7 @@ class Journal(Operations):
 
     def replay(self, path: Path) -> Replay:
         """Run an exported record again with this app's handlers; opens no database and does nothing outside."""
-        return replay(Path(path), self._ready_store.handlers())
+        return replay(Path(path), self._ready_store.registry.handlers())
 
     def prune(
         self,

@@ -1,8 +1,8 @@
 """The façade's noun `app.manual`: jobs leased by a script that runs no worker."""
 
 from leasehold import clock
-from leasehold.app.kinds import JobKind, KindRegistry
-from leasehold.app.ready_store import ReadyStore
+from leasehold.app.kinds import JobKind
+from leasehold.app.ready_store import Operations
 from leasehold.canonical import INTEGER_MAX
 from leasehold.errors import JobNotFree, KindUnknown, Misuse
 from leasehold.insight.read import jobs
@@ -19,12 +19,8 @@ OWNER_LENGTH_MAX = 200
 LOOK_MAX = 100
 
 
-class ManualLeases:
+class ManualLeases(Operations):
     """Leases plain jobs one by one. The holder does what a worker would: renew, end, release."""
-
-    def __init__(self, ready_store: ReadyStore, registry: KindRegistry) -> None:
-        self._ready_store = ready_store
-        self._registry = registry
 
     def lease(self, what: object, *, owner: str, seconds: float = LEASE_SECONDS) -> Held | None:
         """Lease the next job of a kind for `seconds`; None if none is ready. `owner` is any name; see `resume`."""
@@ -54,7 +50,7 @@ class ManualLeases:
     def resume(self, job_id: int, *, owner: str) -> Held | None:
         """Resume what this owner has leased, from another process or connection; None if the lease ended."""
         check_whole(job_id, 0, INTEGER_MAX, "A job's id")
-        store = self._ready_store.store
+        store = self._store
         found = store.lease_views.of(job_id)
         if found is None or found.boot or found.host != owner:
             return None
@@ -62,7 +58,7 @@ class ManualLeases:
 
     def sweep(self) -> int:
         """Reclaim expired leases and return how many. Workers and `lease` do so automatically."""
-        store, count = self._ready_store.store, 0
+        store, count = self._store, 0
         while expired := store.leases.expired():
             count += len(store.leases.reclaim(expired))
             if len(expired) < SWEEP_MAX:
@@ -81,7 +77,7 @@ class ManualLeases:
         return store, store.workers.register_manual(owner)
 
     def _handler(self, what: object) -> Handler:
-        known = self._registry.find(what)
+        known = self._ready_store.registry.find(what)
         if not isinstance(known, JobKind):
             raise KindUnknown(f"{what!r} is no plain kind of this app; declare it with @app.job.")
         return known.handler

@@ -6,7 +6,6 @@ from typing import Final
 
 from leasehold.app.kinds import KindRegistry
 from leasehold.model.graph import Definition
-from leasehold.runtime.handlers import Handler
 from leasehold.store import Store
 
 CACHE_SECONDS: Final = 5.0
@@ -17,7 +16,7 @@ class ReadyStore:
 
     def __init__(self, store: Store, registry: KindRegistry) -> None:
         self._store = store
-        self._registry = registry
+        self.registry = registry
         self._lock = threading.Lock()
         self._prepared = False
         self._published: dict[str, Definition] = {}
@@ -31,9 +30,6 @@ class ReadyStore:
                 self._prepared = True
         return self._store
 
-    def handlers(self) -> dict[str, Handler]:
-        return self._registry.handlers()
-
     def definition(self, kind: str) -> Definition | None:
         """The definition of a kind that another process published; cached for a few seconds."""
         read_at, found = self._read.get(kind, (0.0, None))
@@ -46,7 +42,7 @@ class ReadyStore:
     def published(self) -> Store:
         """The store, with every kind registered here published to processes without handlers."""
         store = self.store
-        for definition in self._registry.definitions():
+        for definition in self.registry.definitions():
             self.publish(definition)
         return store
 

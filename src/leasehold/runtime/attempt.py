@@ -26,7 +26,7 @@ from leasehold.model.failure.failure import Failure, classify
 from leasehold.model.lease import Lease, Settlement
 from leasehold.model.retry import Bury, decide, jitter_of, seed_of
 from leasehold.runtime.handlers import Handler
-from leasehold.runtime.task import EngineChannel, Task, finish
+from leasehold.runtime.task import EngineChannel, Task
 
 _lock: Final = threading.Lock()
 
@@ -90,16 +90,19 @@ class Attempt:
         except BaseException as error:  # noqa: BLE001 — whatever a handler raises is its failure, not ours
             if self.task is not None:
                 await self.task.effects.abandon()
-            end = None if self._is_given_back(error) else self.fail(error)
+            # Released because the worker is being stopped; otherwise `Released` is a failure.
+            is_given_back = isinstance(error, Released) and self.task is not None and self.task.stopping
+            end = None if is_given_back else self.fail(error)
         if self.task is None:
             executor.settle(self, end)
         else:
             self.task.effects.when_no_transaction(partial(executor.settle, self, end))
 
     async def conclude(self, result: object) -> Settlement:
-        """Finish the effects of a handler that returned, and decide the end."""
+        """Wait for records and moves that a handler which returned did not wait for, and decide the end."""
         if self.task is not None:
-            await finish(self.task)
+            await self.task.effects.finish()
+            await self.task.states.finish()
         return self.succeed(result)
 
     def begin(self) -> bool:
@@ -168,10 +171,6 @@ class Attempt:
         if isinstance(error, Cancelled):
             return endings.cancelled(self.lease, Failure("CANCELLED", failure.message))
         return judge(self.lease, self.handler, failure)
-
-    def _is_given_back(self, error: BaseException) -> bool:
-        """Whether the handler stopped because its worker is being stopped; otherwise `Released` is a failure."""
-        return isinstance(error, Released) and self.task is not None and self.task.stopping
 
 
 def judge(lease: Lease, handler: Handler, failure: Failure) -> Settlement:

@@ -176,9 +176,3 @@ class Task:
         """A logger that knows the task."""
         lease = self.lease
         return Log("leasehold.task", task=lease.task_id, route=lease.route, attempt=lease.attempt)
-
-
-async def finish(task: Task) -> None:
-    """Wait for records and moves that the handler did not wait for; raise what was refused."""
-    await task.effects.finish()
-    await task.states.finish()

@@ -71,10 +71,9 @@ def make_plan(
 
 
 def shorten_switch_interval() -> None:
-    """Have Python's threads take turns more often than by default, unless somebody has set how often.
+    """Have threads take turns more often, unless somebody has set how often.
 
-    Else a part that has its answer from the database waits up to 5 ms for a handler that is busy, and so does a
-    heartbeat.
+    Else a part that has its answer from the database waits up to 5 ms for a busy handler, and so does a heartbeat.
     """
     if sys.getswitchinterval() == limits.SWITCH_DEFAULT_SECONDS:
         sys.setswitchinterval(limits.SWITCH_SECONDS)

@@ -34,11 +34,9 @@ class Sweeper:
         queues: set[str] = set()
         since = self.since
         while expired := self._store.leases.expired(since):
-            vacated = self._store.leases.reclaim(expired)
-            self._report(vacated, "expired")
-            queues |= _queues(vacated)
-            if not vacated:
+            if not (vacated := self._reclaim(expired, "expired")):
                 break
+            queues |= _queues(vacated)
         return queues
 
     def sweep_gone(self, neighbours: Iterable[Neighbour]) -> set[str]:
@@ -47,8 +45,7 @@ class Sweeper:
         for neighbour in neighbours:
             if is_gone(neighbour.pid, neighbour.birth):
                 held = self._store.leases.held_by(neighbour.worker)
-                vacated = self._store.leases.reclaim([Reclaim(*lease, "owner gone") for lease in held]) if held else []
-                self._report(vacated, "owner gone")
+                vacated = self._reclaim([Reclaim(*lease, "owner gone") for lease in held], "owner gone")
                 queues |= _queues(vacated)
                 # crash here: reclaimed but not noted as gone
                 # The next sweep finds nothing left to reclaim, and notes it.
@@ -56,9 +53,11 @@ class Sweeper:
                     self._store.workers.deregister([neighbour.worker])
         return queues
 
-    def _report(self, vacated: list[Reclaimed], why: str) -> None:
+    def _reclaim(self, leases: list[Reclaim], why: str) -> list[Reclaimed]:
+        vacated = self._store.leases.reclaim(leases) if leases else []
         if vacated:
             self._events.leases_reclaimed(len(vacated), why)
+        return vacated
 
 
 def _queues(vacated: Iterable[Reclaimed]) -> set[str]:

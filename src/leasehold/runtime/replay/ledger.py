@@ -46,10 +46,22 @@ class Diverged(BaseException):
         )
 
 
-class Answers:
-    """What the record answers to the effects of one attempt, and what it was asked."""
+class Answers(CommitChannel):
+    """How a replayed attempt reaches the engine: the record answers its effects and moves, and notes what was asked."""
 
-    def __init__(self, record: TaskRecord, ending: EventLine, effects: Mapping[str, EffectLine], home: str) -> None:
+    cancelled = False
+    lost = False
+    stopping = False
+
+    def __init__(
+        self,
+        record: TaskRecord,
+        ending: EventLine,
+        effects: Mapping[str, EffectLine],
+        inputs: Callable[[], dict[str, Any]],
+        home: str,
+    ) -> None:
+        self.inputs = inputs
         self._record = record
         self._ending = ending
         self._effects = effects
@@ -65,11 +77,17 @@ class Answers:
         moves = (number for number, event in enumerate(record.events) if event.name == Name.MOVED)
         self._moves = {number for number in moves if record.events[number].fence == ending.fence}
 
-    def enter(self, item: Item) -> Entry:
-        """Answer an intent or a move from the record. Nothing is done here that could be recorded."""
+    def report_progress(self, progress: str) -> None:
+        """Let progress go nowhere."""
+
+    def commit(self, item: Item, reply: AnyReply) -> None:
+        """Answer at once: no turn of the loop lets others in between. Nothing is done that could be recorded."""
         if isinstance(item, Record):
             raise self._diverge("effect", "answered from the record", "done again")
-        return self._moved(item) if isinstance(item, Move) else self._answer(item)
+        reply.answer(self._moved(item) if isinstance(item, Move) else self._answer(item))
+
+    def transact(self, intent: Intent, act: Callable[[object], Record]) -> Entry:  # noqa: ARG002 — it never acts
+        return self._answer(intent)
 
     def _answer(self, intent: Intent) -> Entry:
         found = self._effects.get(intent.key)
@@ -174,28 +192,6 @@ class Answers:
         if self._disorder is not None:
             raise self._disorder
         # Asked for in the same order, but answered in another: they were under way at the same time.
-
-
-class ReplayChannel(CommitChannel):
-    """How a replayed attempt reaches the engine: there is none, and the record answers."""
-
-    cancelled = False
-    lost = False
-    stopping = False
-
-    def __init__(self, inputs: Callable[[], dict[str, Any]], answers: Answers) -> None:
-        self.inputs = inputs
-        self._answers = answers
-
-    def report_progress(self, progress: str) -> None:
-        """Let progress go nowhere."""
-
-    def commit(self, item: Item, reply: AnyReply) -> None:
-        """Answer at once: no turn of the loop lets others in between."""
-        reply.answer(self._answers.enter(item))
-
-    def transact(self, intent: Intent, act: Callable[[object], Record]) -> Entry:  # noqa: ARG002 — it never acts
-        return self._answers.enter(intent)
 
 
 def _detail(event: EventLine) -> dict[str, Any]:

@@ -42,7 +42,7 @@ from leasehold.model.status import Status
 from leasehold.runtime.attempt import Attempt
 from leasehold.runtime.commit.requests import run_blocking
 from leasehold.runtime.handlers import Handler
-from leasehold.runtime.replay.ledger import Answers, Diverged, Divergence, ReplayChannel
+from leasehold.runtime.replay.ledger import Answers, Diverged, Divergence
 
 Handlers = Mapping[str, Handler]
 
@@ -148,9 +148,10 @@ class _Run:
             self.journal_only += 1
             return
         handler = self._handler(record)
-        answers = Answers(record, ending, self._book.effects, getattr(handler.function, "__module__", ""))
+        home = getattr(handler.function, "__module__", "")
+        answers = Answers(record, ending, self._book.effects, lambda: self._book.inputs(record), home)
         handler = replace(handler, rules=(*handler.rules, answers.rule))
-        settlement = self._attempt(record, Attempt(self._lease(record, ending), handler, 0), answers)
+        settlement = _attempt(Attempt(self._lease(record, ending), handler, 0), answers)
         answers.judge(settlement)
         _compare(record, outcome, settlement, answers)
         if settlement.status == Status.DONE:
@@ -158,22 +159,6 @@ class _Run:
         self.tasks += 1
         self.effects += answers.asked
         self.digest.update(canonical.encode(_digest_line(record, settlement), limit=sys.maxsize).encode() + b"\n")
-
-    def _attempt(self, record: TaskRecord, attempt: Attempt, answers: Answers) -> Settlement:
-        channel = ReplayChannel(lambda: self._book.inputs(record), answers)
-        with contextlib.redirect_stdout(sys.stderr):  # what handlers print is not the report
-            try:
-                is_async = attempt.handler.is_async
-                result = asyncio.run(_awaited(attempt, channel)) if is_async else attempt.call(lambda _: channel)
-                # Whatever the handler made of an effect in doubt, a person had to resolve it.
-                doubt = None if answers.doubt is None else endings.failed(attempt.lease, classify(answers.doubt))
-                settlement = doubt or run_blocking(attempt.conclude(result))
-            except (Diverged, KeyboardInterrupt):
-                raise
-            except BaseException as error:  # noqa: BLE001 — whatever a handler raises is compared
-                settlement = answers.propagated(error) or attempt.fail(error)
-        answers.check()  # a handler may have caught the exception that stopped it
-        return settlement
 
     def _handler(self, record: TaskRecord) -> Handler:
         route = route_of(self._book.opening.kind, record.task.stage)
@@ -224,8 +209,22 @@ class _Run:
             raise Diverged(record.task, "delay of a retry, in microseconds", str(detail.get("delay_us")), str(drawn))
 
 
-async def _awaited(attempt: Attempt, channel: ReplayChannel) -> object:
-    return await attempt.call(lambda _: channel)
+def _attempt(attempt: Attempt, answers: Answers) -> Settlement:
+    async def call() -> object:
+        return await attempt.call(lambda _: answers)
+
+    with contextlib.redirect_stdout(sys.stderr):  # what handlers print is not the report
+        try:
+            result = asyncio.run(call()) if attempt.handler.is_async else attempt.call(lambda _: answers)
+            # Whatever the handler made of an effect in doubt, a person had to resolve it.
+            doubt = None if answers.doubt is None else endings.failed(attempt.lease, classify(answers.doubt))
+            settlement = doubt or run_blocking(attempt.conclude(result))
+        except (Diverged, KeyboardInterrupt):
+            raise
+        except BaseException as error:  # noqa: BLE001 — whatever a handler raises is compared
+            settlement = answers.propagated(error) or attempt.fail(error)
+    answers.check()  # a handler may have caught the exception that stopped it
+    return settlement
 
 
 def _compare(record: TaskRecord, outcome: OutcomeLine, settlement: Settlement, answers: Answers) -> None:
