@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -89,17 +89,23 @@ def test_a_holder_that_cannot_write_heartbeats_stops_before_others_may_take_over
     assert not (tmp_path / "RUNNING.lock").exists()
 
 
+def _is_replaced(guard: Path) -> bool:
+    guard.rename(guard.with_name("kept"))
+    with suppress(FileExistsError):
+        guard.mkdir()
+    return guard.is_dir()
+
+
 def test_a_heartbeat_that_cannot_be_written_is_reported_and_tried_again(tmp_path):
     guard = tmp_path / "RUNNING.guard"
     with hold(tmp_path, "run-1", interval_seconds=0.01) as held:
-        kept = guard.rename(tmp_path / "kept")
-        guard.mkdir()
+        until(lambda: _is_replaced(guard))  # a heartbeat in between makes a new one
         last_error = until(lambda: held.last_error)
         assert last_error is not None
         assert last_error.code == "LOCK_FAILED"
         held.check()
         guard.rmdir()
-        kept.rename(guard)
+        guard.with_name("kept").rename(guard)
         until(lambda: held.last_error is None)
         held.check()
     assert not (tmp_path / "RUNNING.lock").exists()
