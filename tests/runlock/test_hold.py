@@ -15,9 +15,9 @@ from leasehold import clock
 from leasehold.errors import OptionInvalid
 from leasehold.runlock import LockFailed, LockLost, ReleaseRefused, acquire, hold, release
 from leasehold.runlock.guard import guarded
-from tests.support.uptime import simulated_uptime
 from tests.runlock.command_process import ROOT
 from tests.runlock.lock_files import archives, at, lock_of, traces
+from tests.support.uptime import simulated_uptime
 from tests.support.wait import until
 
 LATER = 200 * clock.SECOND

@@ -11,11 +11,11 @@ from leasehold.runtime.claim.held import HeldAttempts
 from leasehold.runtime.commit.committer import Committer
 from leasehold.runtime.observe.events import EventLog
 from leasehold.store import open_store
-from tests.support.uptime import simulated_uptime
 from tests.runtime.maintain.clocks import Ticking
 from tests.support.db import check_journal, check_places, connected, rows
 from tests.support.manual_leases import enrol
 from tests.support.processes.local_worker import run_worker
+from tests.support.uptime import simulated_uptime
 from tests.support.wait import until
 
 

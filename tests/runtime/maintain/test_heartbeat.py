@@ -18,11 +18,11 @@ from leasehold.runtime.maintain.heartbeat import Heartbeat
 from leasehold.runtime.maintain.sweeper import Sweeper
 from leasehold.runtime.observe.events import EventLog
 from leasehold.testing import Clock
-from tests.support.uptime import simulated_uptime
 from tests.runtime.maintain.clocks import Ticking
 from tests.support.db import check_journal, check_places, connected, names, rows
 from tests.support.manual_leases import claim, enrol
 from tests.support.processes.local_worker import run_worker
+from tests.support.uptime import simulated_uptime
 from tests.support.wait import until
 
 LEASE = 1.5
