@@ -29,7 +29,7 @@ def _since_boot() -> int:
 
 
 _SOURCE: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-_uptime: Callable[[], int] = _since_boot  # `leasehold.testing` replaces it in simulations
+_uptime: Callable[[], int] = _since_boot  # simulations in tests replace it
 
 
 def boot_id() -> str:

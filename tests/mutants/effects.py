@@ -56,8 +56,8 @@ MUTANTS: Final = (
     Mutant(
         "the end of an attempt overtakes the records that it went ahead of",
         "runtime/attempt.py",
-        "            await finish(self.task)\n",
-        "            pass\n",
+        "            await self.task.effects.finish()\n",
+        "",
         (f"{AHEAD}::test_the_end_of_an_attempt_does_not_overtake_its_records_however_many_there_are",),
     ),
     Mutant(
@@ -165,7 +165,7 @@ MUTANTS: Final = (
     Mutant(
         "a relay whose claim is gone goes on",
         "runtime/deliver/relay.py",
-        "                one.lose()\n",
+        "                one.deadline = 0\n",
         "                pass\n",
         (f"{DOUBT}::test_s14_a_relay_that_learns_that_its_claim_is_gone_does_not_begin_to_send",),
     ),
@@ -200,8 +200,8 @@ MUTANTS: Final = (
     Mutant(
         "a relay relies on its claim beyond its time",
         "runtime/deliver/relay.py",
-        "asked_at + clock.microseconds(DELIVERY_LEASE_SECONDS - DELIVERY_MARGIN_SECONDS)",
-        "asked_at + clock.microseconds(DELIVERY_LEASE_SECONDS + DELIVERY_MARGIN_SECONDS)",
+        "asked_at + clock.microseconds(limits.DELIVERY_LEASE_SECONDS - limits.DELIVERY_MARGIN_SECONDS)",
+        "asked_at + clock.microseconds(limits.DELIVERY_LEASE_SECONDS + limits.DELIVERY_MARGIN_SECONDS)",
         (f"{DOUBT}::test_s14_a_claim_on_a_message_is_counted_from_the_moment_it_was_asked_for",),
     ),
 )
