@@ -117,10 +117,10 @@ class WorkerProcesses:
     def __init__(self, spec: WorkerSpec, count: int, stop: Stop | None = None, *, prefork: bool = False) -> None:
         self.stop = stop or Stop()
         self.running: list[WorkerProcess] = []
+        self.waiting: list[_ForkedProcess] = []
         self.have_started = False
         self._spec = spec
         self._count = count
-        self.waiting: list[_ForkedProcess] = []
         if prefork and threading.active_count() == 1 and hasattr(os, "fork"):
             for _ in range(count):
                 self.waiting.append(_ForkedProcess(spec, self.waiting))

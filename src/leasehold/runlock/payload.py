@@ -7,7 +7,7 @@ person; it is never stale, which would allow a takeover.
 import json
 import re
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from leasehold import canonical
@@ -90,14 +90,12 @@ def microseconds_of(text: str) -> int:
     """Read a UTC time that ends in Z; raise `ValueError` for any other."""
     if not _TIME.fullmatch(text):
         raise ValueError("not a UTC time")
-    since = datetime.fromisoformat(text) - _EPOCH
-    return (since.days * 86_400 + since.seconds) * SECOND + since.microseconds
+    return (datetime.fromisoformat(text) - _EPOCH) // timedelta(microseconds=1)
 
 
 def text_of(microseconds: int) -> str:
     """Write a time as lock files have it."""
-    moment = datetime.fromtimestamp(microseconds // SECOND, tz=UTC).replace(microsecond=microseconds % SECOND)
-    return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
+    return (_EPOCH + timedelta(microseconds=microseconds)).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def check_run_id(run_id: str) -> str:

@@ -1,4 +1,1 @@
-"""The runtime.
-
-A worker is a claimer, a runner, a committer and a heartbeat around the leases it holds; and upkeep.
-"""
+"""The runtime: a worker is a claimer, a runner, a committer and a heartbeat around its leases; and upkeep."""

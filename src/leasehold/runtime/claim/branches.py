@@ -33,7 +33,8 @@ class Branches:
         now = clock.uptime()
         if self._listed_at is None or now - self._listed_at >= BRANCH_LIST_US:
             self._list(now)
-        return [branch for branch in self._known if not _is_later(self._paused.get(branch, 0), now)]
+        untils = ((branch, self._paused.get(branch, 0)) for branch in self._known)
+        return [branch for branch, until in untils if until is not None and until <= now]
 
     def pause(self, branch: str, until: int | None = None) -> None:
         """Leave a branch alone until that time, or until one of its slots becomes free."""
@@ -71,7 +72,3 @@ class Branches:
             if until is None or until <= now:
                 self._paused.pop(branch, None)
         self._listed_at = now
-
-
-def _is_later(until: int | None, now: int) -> bool:
-    return until is None or until > now

@@ -76,9 +76,9 @@ class Claimer:
         """Set which queues are limited, so that a claim from them needs a slot, and whether any has branches."""
         self._limited = limited
         self._branches.exist = branched
-        self._held.capacity.notify_on_free(limited, self._on_capacity)
+        self._held.capacity.notify_on_free(limited, self._on_free)
 
-    def _on_capacity(self, queues: Iterable[str]) -> None:
+    def _on_free(self, queues: Iterable[str]) -> None:
         self._branches.resume(queues)
         self.wake()
 

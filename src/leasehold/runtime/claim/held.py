@@ -80,9 +80,7 @@ class Capacity:
         """Wait until no place is occupied any more; False if that takes longer."""
         with self._changed:
             self._wanted = self.concurrency
-            done = self._changed.wait_for(lambda: self.busy == 0, timeout=seconds)
-            self._wanted = 0
-            return done
+            return self._changed.wait_for(lambda: self.busy == 0, timeout=seconds)
 
 
 class HeldAttempts:

@@ -21,6 +21,8 @@ from leasehold.runtime.commit.requests import AnyReply, CommitBatch, CommitReque
 from leasehold.runtime.observe.events import EventLog
 from leasehold.store import Store
 
+Ends = list[tuple[Attempt, Settlement]]
+
 
 class Committer:
     """Writes settlements, effects and progress, in batches."""
@@ -77,7 +79,7 @@ class Committer:
     def has_work(self) -> bool:
         return bool(self._ends or self._requests or self._progress)
 
-    def _write_both(self, batch: CommitBatch, ends: list[tuple[Attempt, Settlement]]) -> None:
+    def _write_both(self, batch: CommitBatch, ends: Ends) -> None:
         """Write entries and ends in one transaction; if it is refused, each alone shows whose fault it is."""
 
         def work() -> tuple[list[Entry], list[Settled]]:
@@ -116,9 +118,8 @@ class Committer:
             return
         except Exception as error:  # noqa: BLE001 — the callers must not wait for ever
             self._events.component_failed("committer", error)
-            answer_all(
-                (request.reply, DatabaseUnavailable(f"{type(error).__name__}: {error}.")) for request in requests
-            )
+            away = DatabaseUnavailable(f"{type(error).__name__}: {error}.")
+            answer_all((request.reply, away) for request in requests)
             return
         self._answer_requests(batch, entries)
 
@@ -131,8 +132,8 @@ class Committer:
             self._events.lease_lost(request.attempt.lease, "found while doing an effect")
         return LeaseLost()
 
-    def _gather_ends(self) -> list[tuple[Attempt, Settlement]]:
-        batch: list[tuple[Attempt, Settlement]] = []
+    def _gather_ends(self) -> Ends:
+        batch: Ends = []
         size = 0
         while self._ends and len(batch) < GROUP_MAX and size < GROUP_BYTES_MAX:
             attempt, settlement = self._ends.popleft()
@@ -141,7 +142,7 @@ class Committer:
         batch.sort(key=lambda end: end[1].task_id)
         return batch
 
-    def _write_ends(self, batch: list[tuple[Attempt, Settlement]]) -> None:
+    def _write_ends(self, batch: Ends) -> None:
         if not batch:
             return
         # crash here: ended but not written
@@ -162,7 +163,7 @@ class Committer:
         # The task is settled, and nobody here needs to know.
         self._answer(batch, landed)
 
-    def _answer(self, batch: list[tuple[Attempt, Settlement]], landed: list[Settled]) -> None:
+    def _answer(self, batch: Ends, landed: list[Settled]) -> None:
         self._held.drop_all(attempt for attempt, _ in batch)
         if len(landed) < len(batch):
             self._report_lost(batch, landed)
@@ -171,14 +172,14 @@ class Committer:
         if has_next or any(end.deliveries for _, end in batch):
             self._on_upkeep_due()
 
-    def _report_lost(self, batch: list[tuple[Attempt, Settlement]], landed: list[Settled]) -> None:
+    def _report_lost(self, batch: Ends, landed: list[Settled]) -> None:
         known = {(one.task_id, one.fence) for one in landed}
         for attempt, settlement in batch:
             if (settlement.task_id, settlement.fence) not in known and attempt.lose():
                 self._held.drop(attempt)
                 self._events.lease_lost(attempt.lease, "settled too late")
 
-    def _write_each(self, batch: list[tuple[Attempt, Settlement]], error: LeaseholdError) -> None:
+    def _write_each(self, batch: Ends, error: LeaseholdError) -> None:
         """Find the item the database refuses: it alone fails, for good."""
         if len(batch) > 1:
             for item in batch:
@@ -190,7 +191,7 @@ class Committer:
             return
         self._write_ends([(attempt, endings.failed(attempt.lease, classify(error)))])
 
-    def _give_up(self, batch: list[tuple[Attempt, Settlement]], error: LeaseholdError) -> None:
+    def _give_up(self, batch: Ends, error: LeaseholdError) -> None:
         for attempt, _ in batch:
             if attempt.lose():
                 self._events.lease_lost(attempt.lease, error.code)

@@ -88,12 +88,9 @@ def _serve(child: subprocess.Popen[bytes], lines: _Lines, channel: EngineChannel
         line = lines.next()
         if channel.cancelled and not was_cancelled:
             was_cancelled = _send(child, {"cancelled": True})
-        if line is None:
-            continue
-        if not line:
+        if line == b"":
             return _crashed("")
-        end = _dispatch(child, json.decode(line), channel)
-        if end is not None:
+        if line is not None and (end := _dispatch(child, json.decode(line), channel)) is not None:
             return end
 
 
@@ -112,7 +109,7 @@ def _dispatch(
         case {"inputs": _}:
             _send(child, {"inputs": channel.inputs()})
         case {"enter": request}:
-            _send(child, {"entered": {"number": request["number"], **_enter(request, channel)}})
+            _send(child, {"entered": {"number": request.pop("number"), **_enter(request, channel)}})
     return None
 
 
@@ -121,9 +118,9 @@ def _crashed(how: str) -> Failure:
 
 
 def _enter(request: dict[str, Any], channel: EngineChannel) -> dict[str, Any]:
-    item: Item = next(shape.convert(request[name]) for name, shape in ITEMS.items() if name in request)
+    [(name, fields)] = request.items()
     try:
-        return {"entry": channel.hand_over(item)()}
+        return {"entry": channel.hand_over(ITEMS[name].convert(fields))()}
     except LeaseholdError as error:
         return {"code": error.code, "detail": error.detail}
 
