@@ -15,8 +15,8 @@ import threading
 import time
 
 import absurdctl
+import peer_protocol
 import psycopg
-import speech
 from absurd_sdk import Absurd, TaskContext
 
 CLIENTS = int(os.environ.get("ABSURD_CLIENTS", "16"))
@@ -29,39 +29,39 @@ CHUNK = 1_000
 
 class Client:
     def __init__(self) -> None:
-        self.connection = psycopg.connect(speech.URL, autocommit=True)
-        self.app = register(Absurd(self.connection), speech.Tally())
+        self.connection = psycopg.connect(peer_protocol.URL, autocommit=True)
+        self.app = register(Absurd(self.connection), peer_protocol.Tally())
 
     def setup(self) -> None:
         self.connection.execute(absurdctl.BUNDLED_SCHEMA_SQL.encode())
         self.app.create_queue()
 
-    def bulk(self, kind: str, payloads: list[speech.Payload]) -> None:
+    def bulk(self, kind: str, payloads: list[peer_protocol.Payload]) -> None:
         for start in range(0, len(payloads), CHUNK):
             with self.connection.transaction():
                 for payload in payloads[start : start + CHUNK]:
                     self.app.spawn(kind, payload)
 
-    def singles(self, kind: str, payloads: list[speech.Payload]) -> list[speech.Call]:
-        return speech.timed(lambda payload: self.app.spawn(kind, payload), payloads)
+    def singles(self, kind: str, payloads: list[peer_protocol.Payload]) -> list[peer_protocol.Call]:
+        return peer_protocol.timed(lambda payload: self.app.spawn(kind, payload), payloads)
 
 
-def register(app: Absurd, tally: speech.Tally) -> Absurd:
+def register(app: Absurd, tally: peer_protocol.Tally) -> Absurd:
     @app.register_task("noop")
-    def noop(params: speech.Payload, context: TaskContext) -> None:
+    def noop(params: peer_protocol.Payload, context: TaskContext) -> None:
         tally.count()
 
     @app.register_task("stamp")
-    def stamp(params: speech.Payload, context: TaskContext) -> None:
+    def stamp(params: peer_protocol.Payload, context: TaskContext) -> None:
         tally.started("stamp")
 
     @app.register_task("hold")
-    def hold(params: speech.Payload, context: TaskContext) -> None:
+    def hold(params: peer_protocol.Payload, context: TaskContext) -> None:
         tally.started("hold")
-        time.sleep(speech.HOLD_SECONDS)
+        time.sleep(peer_protocol.HOLD_SECONDS)
 
     @app.register_task("ten")
-    def ten(params: speech.Payload, context: TaskContext) -> None:
+    def ten(params: peer_protocol.Payload, context: TaskContext) -> None:
         tally.begin()
         for number in range(STEPS):
             context.step(f"step-{number}", lambda: 1)
@@ -70,10 +70,10 @@ def register(app: Absurd, tally: speech.Tally) -> Absurd:
     return app
 
 
-def work(tally: speech.Tally, mode: str) -> None:
+def work(tally: peer_protocol.Tally, mode: str) -> None:
     if mode == "default":
-        register(Absurd(speech.URL), tally).start_worker()
-    apps = [register(Absurd(speech.URL), tally) for _ in range(1 if mode == "latency" else CLIENTS)]
+        register(Absurd(peer_protocol.URL), tally).start_worker()
+    apps = [register(Absurd(peer_protocol.URL), tally) for _ in range(1 if mode == "latency" else CLIENTS)]
     settings = {"batch_size": BATCH, "poll_interval": LATENCY_POLL_SECONDS if mode == "latency" else POLL_SECONDS}
     threads = [threading.Thread(target=app.start_worker, kwargs=settings) for app in apps]
     for thread in threads:
@@ -83,4 +83,4 @@ def work(tally: speech.Tally, mode: str) -> None:
 
 
 if __name__ == "__main__":
-    speech.main(Client, work)
+    peer_protocol.main(Client, work)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import awa
-import speech
+import peer_protocol
 
 WORKERS = int(os.environ.get("AWA_WORKERS", "512"))
 CLAIM_BATCH = int(os.environ.get("AWA_BATCH", "512"))
@@ -57,7 +57,7 @@ class Client:
 
         self.loop.run_until_complete(install())
 
-    def bulk(self, kind: str, payloads: list[speech.Payload]) -> None:
+    def bulk(self, kind: str, payloads: list[peer_protocol.Payload]) -> None:
         async def submit() -> None:
             for start in range(0, len(payloads), CHUNK):
                 jobs = [MADE[kind](**payload) for payload in payloads[start : start + CHUNK]]
@@ -65,18 +65,18 @@ class Client:
 
         self.loop.run_until_complete(submit())
 
-    def singles(self, kind: str, payloads: list[speech.Payload]) -> list[speech.Call]:
-        async def submit(payload: speech.Payload) -> None:
+    def singles(self, kind: str, payloads: list[peer_protocol.Payload]) -> list[peer_protocol.Call]:
+        async def submit(payload: peer_protocol.Payload) -> None:
             await self.client.insert(MADE[kind](**payload), queue=QUEUE)
 
-        return self.loop.run_until_complete(speech.timed_async(submit, payloads))
+        return self.loop.run_until_complete(peer_protocol.timed_async(submit, payloads))
 
 
 async def connect(connections: int) -> awa.AsyncClient:
-    return awa.AsyncClient(speech.URL, max_connections=connections)
+    return awa.AsyncClient(peer_protocol.URL, max_connections=connections)
 
 
-async def run(tally: speech.Tally, mode: str) -> None:
+async def run(tally: peer_protocol.Tally, mode: str) -> None:
     client = await connect(CONNECTIONS if mode == "throughput" else 10)
 
     @client.task(Noop, queue=QUEUE)
@@ -90,19 +90,19 @@ async def run(tally: speech.Tally, mode: str) -> None:
     @client.task(Hold, queue=QUEUE)
     async def hold(job: Any) -> None:
         tally.started("hold")
-        await asyncio.sleep(speech.HOLD_SECONDS)
+        await asyncio.sleep(peer_protocol.HOLD_SECONDS)
 
     if mode == "throughput":
         settings = {"max_workers": WORKERS, "claim_batch_size": CLAIM_BATCH, "claimers": CLAIMERS}
         await client.start([{"name": QUEUE, **settings}])
     else:
         await client.start([(QUEUE, 10)])
-    await asyncio.sleep(speech.HOLD_SECONDS)
+    await asyncio.sleep(peer_protocol.HOLD_SECONDS)
 
 
-def work(tally: speech.Tally, mode: str) -> None:
+def work(tally: peer_protocol.Tally, mode: str) -> None:
     asyncio.run(run(tally, mode))
 
 
 if __name__ == "__main__":
-    speech.main(Client, work)
+    peer_protocol.main(Client, work)

@@ -17,7 +17,7 @@ import os
 import time
 from typing import Any
 
-import speech
+import peer_protocol
 import sqlalchemy
 from dbos import DBOS, DBOSClient
 
@@ -36,8 +36,8 @@ VERSION = "1"
 
 class Client:
     def __init__(self) -> None:
-        self.engine: Any = sqlalchemy.create_engine(speech.URL.replace("postgresql://", "postgresql+psycopg://"))
-        self.client = DBOSClient(system_database_url=speech.URL)
+        self.engine: Any = sqlalchemy.create_engine(peer_protocol.URL.replace("postgresql://", "postgresql+psycopg://"))
+        self.client = DBOSClient(system_database_url=peer_protocol.URL)
 
     def setup(self) -> None:
         if self.engine.dialect.name == "sqlite":
@@ -52,14 +52,14 @@ class Client:
             if connection.exec_driver_sql("PRAGMA synchronous").scalar() < SYNCHRONOUS_FULL:
                 raise RuntimeError("the SQLite of this Python does not commit with synchronous FULL by default")
 
-    def bulk(self, kind: str, payloads: list[speech.Payload]) -> None:
+    def bulk(self, kind: str, payloads: list[peer_protocol.Payload]) -> None:
         for start in range(0, len(payloads), CHUNK):
             with self.engine.begin() as connection:
                 for payload in payloads[start : start + CHUNK]:
                     self.client.enqueue_in_transaction(connection, options(kind), payload)
 
-    def singles(self, kind: str, payloads: list[speech.Payload]) -> list[speech.Call]:
-        return speech.timed(lambda payload: self.client.enqueue(options(kind), payload), payloads)
+    def singles(self, kind: str, payloads: list[peer_protocol.Payload]) -> list[peer_protocol.Call]:
+        return peer_protocol.timed(lambda payload: self.client.enqueue(options(kind), payload), payloads)
 
 
 def options(kind: str) -> Any:
@@ -70,7 +70,7 @@ def launch(executor: str, threads: int) -> None:
     config: dict[str, Any] = {
         "name": "bench",
         "application_version": VERSION,
-        "system_database_url": speech.URL,
+        "system_database_url": peer_protocol.URL,
         "log_level": "CRITICAL",
         "run_admin_server": False,
     }
@@ -81,28 +81,28 @@ def launch(executor: str, threads: int) -> None:
     DBOS.launch()
 
 
-def register(tally: speech.Tally) -> None:
+def register(tally: peer_protocol.Tally) -> None:
     @DBOS.workflow(name="noop")
-    def noop(payload: speech.Payload) -> None:
+    def noop(payload: peer_protocol.Payload) -> None:
         tally.count()
 
     @DBOS.workflow(name="stamp")
-    def stamp(payload: speech.Payload) -> None:
+    def stamp(payload: peer_protocol.Payload) -> None:
         tally.started("stamp")
 
     @DBOS.workflow(name="hold")
-    def hold(payload: speech.Payload) -> None:
+    def hold(payload: peer_protocol.Payload) -> None:
         tally.started("hold")
-        time.sleep(speech.HOLD_SECONDS)
+        time.sleep(peer_protocol.HOLD_SECONDS)
 
 
-def register_steps(tally: speech.Tally) -> dict[str, Any]:
+def register_steps(tally: peer_protocol.Tally) -> dict[str, Any]:
     @DBOS.step()
     def act(number: int) -> int:
         return number
 
     @DBOS.workflow(name="ten")
-    def ten(payload: speech.Payload) -> None:
+    def ten(payload: peer_protocol.Payload) -> None:
         tally.begin()
         for number in range(STEPS):
             act(number)
@@ -113,7 +113,7 @@ def register_steps(tally: speech.Tally) -> dict[str, Any]:
         return number
 
     @DBOS.workflow(name="ten_async")
-    async def ten_async(payload: speech.Payload) -> None:
+    async def ten_async(payload: peer_protocol.Payload) -> None:
         tally.begin()
         for number in range(STEPS):
             await act_async(number)
@@ -122,7 +122,7 @@ def register_steps(tally: speech.Tally) -> dict[str, Any]:
     return {"threads": ten, "async": ten_async}
 
 
-async def start_async(workflow: Any, given: list[speech.Payload]) -> None:
+async def start_async(workflow: Any, given: list[peer_protocol.Payload]) -> None:
     """Start workflows on the loop that DBOS was launched in, so many at once."""
     launch(f"worker-{os.getpid()}", THREADS)
     waiting = iter(given)
@@ -132,13 +132,13 @@ async def start_async(workflow: Any, given: list[speech.Payload]) -> None:
             await (await DBOS.start_workflow_async(workflow, payload)).get_result()
 
     await asyncio.gather(*(pilot() for _ in range(THREADS)))
-    await asyncio.sleep(speech.HOLD_SECONDS)
+    await asyncio.sleep(peer_protocol.HOLD_SECONDS)
 
 
-def work(tally: speech.Tally, mode: str) -> None:
+def work(tally: peer_protocol.Tally, mode: str) -> None:
     register(tally)
     workflows = register_steps(tally)
-    given = speech.payloads(tally.expected)
+    given = peer_protocol.payloads(tally.expected)
     if mode == "steps" and WAY == "async":
         asyncio.run(start_async(workflows["async"], given))
     launch(f"worker-{os.getpid()}" if mode != "default" else "", THREADS)
@@ -149,8 +149,8 @@ def work(tally: speech.Tally, mode: str) -> None:
     elif mode == "steps" and WAY == "threads":
         for payload in given:
             DBOS.start_workflow(workflows["threads"], payload)
-    time.sleep(speech.HOLD_SECONDS)
+    time.sleep(peer_protocol.HOLD_SECONDS)
 
 
 if __name__ == "__main__":
-    speech.main(Client, work)
+    peer_protocol.main(Client, work)

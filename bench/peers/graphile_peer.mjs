@@ -3,7 +3,7 @@
 // From its docs, "Performance": concurrentJobs 24, maxPoolSize 25, localQueue of 500, completeJobBatchDelay 0,
 // failJobBatchDelay 0. A longer local queue (2,000) is measured as well. Finished jobs are deleted, always.
 // A killed worker's job is locked for four hours.
-// It speaks as speech.py does: JSON, one object a line.
+// It speaks the protocol of peer_protocol.py: JSON, one object a line.
 import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
 

@@ -14,47 +14,47 @@ import logging
 import os
 import time
 
-import speech
+import peer_protocol
 from huey import SqliteHuey
 
 WORKERS = int(os.environ.get("HUEY_WORKERS", "1"))
 POLL_SECONDS = float(os.environ.get("HUEY_POLL", "0.01"))
 
 
-def make(tally: speech.Tally) -> tuple[SqliteHuey, dict[str, object]]:
-    huey = SqliteHuey(filename=speech.URL.removeprefix("sqlite:///"), fsync=True)
+def make(tally: peer_protocol.Tally) -> tuple[SqliteHuey, dict[str, object]]:
+    huey = SqliteHuey(filename=peer_protocol.URL.removeprefix("sqlite:///"), fsync=True)
 
     @huey.task(name="noop")
-    def noop(payload: speech.Payload) -> None:
+    def noop(payload: peer_protocol.Payload) -> None:
         tally.count()
 
     @huey.task(name="stamp")
-    def stamp(payload: speech.Payload) -> None:
+    def stamp(payload: peer_protocol.Payload) -> None:
         tally.started("stamp")
 
     @huey.task(name="hold")
-    def hold(payload: speech.Payload) -> None:
+    def hold(payload: peer_protocol.Payload) -> None:
         tally.started("hold")
-        time.sleep(speech.HOLD_SECONDS)
+        time.sleep(peer_protocol.HOLD_SECONDS)
 
     return huey, {"noop": noop, "stamp": stamp, "hold": hold}
 
 
 class Client:
     def __init__(self) -> None:
-        _, self.tasks = make(speech.Tally())
+        _, self.tasks = make(peer_protocol.Tally())
 
     def setup(self) -> None:
         """Nothing: the tables come with the first connection."""
 
-    def bulk(self, kind: str, payloads: list[speech.Payload]) -> None:
+    def bulk(self, kind: str, payloads: list[peer_protocol.Payload]) -> None:
         self.singles(kind, payloads)
 
-    def singles(self, kind: str, payloads: list[speech.Payload]) -> list[speech.Call]:
-        return speech.timed(self.tasks[kind], payloads)  # type: ignore[arg-type]
+    def singles(self, kind: str, payloads: list[peer_protocol.Payload]) -> list[peer_protocol.Call]:
+        return peer_protocol.timed(self.tasks[kind], payloads)  # type: ignore[arg-type]
 
 
-def work(tally: speech.Tally, mode: str) -> None:
+def work(tally: peer_protocol.Tally, mode: str) -> None:
     logging.disable(logging.CRITICAL)
     huey, _ = make(tally)
     if mode == "default":
@@ -64,4 +64,4 @@ def work(tally: speech.Tally, mode: str) -> None:
 
 
 if __name__ == "__main__":
-    speech.main(Client, work)
+    peer_protocol.main(Client, work)

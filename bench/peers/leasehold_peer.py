@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import os
 
-import speech
+import peer_protocol
 
 from leasehold import Leasehold, Task
 
@@ -19,8 +19,8 @@ CONCURRENCY = int(os.environ.get("LEASEHOLD_CONCURRENCY", "1000"))
 STEPS = 10
 
 
-def make(tally: speech.Tally) -> Leasehold:
-    app = Leasehold(speech.URL)
+def make(tally: peer_protocol.Tally) -> Leasehold:
+    app = Leasehold(peer_protocol.URL)
 
     @app.job
     async def noop(user: int, address: str, template: str) -> None:
@@ -33,7 +33,7 @@ def make(tally: speech.Tally) -> Leasehold:
     @app.job
     async def hold(user: int, address: str, template: str) -> None:
         tally.started("hold")
-        await asyncio.sleep(speech.HOLD_SECONDS)
+        await asyncio.sleep(peer_protocol.HOLD_SECONDS)
 
     @app.job
     async def ten(task: Task, user: int, address: str, template: str) -> None:
@@ -51,19 +51,19 @@ def act() -> int:
 
 class Client:
     def __init__(self) -> None:
-        self.app = make(speech.Tally())
+        self.app = make(peer_protocol.Tally())
 
     def setup(self) -> None:
         self.app.migrate()
 
-    def bulk(self, kind: str, payloads: list[speech.Payload]) -> None:
+    def bulk(self, kind: str, payloads: list[peer_protocol.Payload]) -> None:
         self.app.submit_many(kind, payloads)
 
-    def singles(self, kind: str, payloads: list[speech.Payload]) -> list[speech.Call]:
-        return speech.timed(lambda payload: self.app.submit(kind, payload), payloads)
+    def singles(self, kind: str, payloads: list[peer_protocol.Payload]) -> list[peer_protocol.Call]:
+        return peer_protocol.timed(lambda payload: self.app.submit(kind, payload), payloads)
 
 
-def work(tally: speech.Tally, mode: str) -> None:
+def work(tally: peer_protocol.Tally, mode: str) -> None:
     if mode == "default":
         make(tally).work()
     else:
@@ -71,4 +71,4 @@ def work(tally: speech.Tally, mode: str) -> None:
 
 
 if __name__ == "__main__":
-    speech.main(Client, work)
+    peer_protocol.main(Client, work)

@@ -15,7 +15,7 @@ import json
 import os
 
 import asyncpg
-import speech
+import peer_protocol
 import uvloop
 from pgqueuer import PgQueuer
 from pgqueuer.db import AsyncpgDriver
@@ -38,25 +38,25 @@ class Client:
 
         self.loop.run_until_complete(install())
 
-    def bulk(self, kind: str, payloads: list[speech.Payload]) -> None:
+    def bulk(self, kind: str, payloads: list[peer_protocol.Payload]) -> None:
         bodies = [json.dumps(payload).encode() for payload in payloads]
         self.loop.run_until_complete(
             self.queries.enqueue([kind] * len(bodies), list[bytes | None](bodies), [0] * len(bodies))
         )
 
-    def singles(self, kind: str, payloads: list[speech.Payload]) -> list[speech.Call]:
-        async def submit(payload: speech.Payload) -> None:
+    def singles(self, kind: str, payloads: list[peer_protocol.Payload]) -> list[peer_protocol.Call]:
+        async def submit(payload: peer_protocol.Payload) -> None:
             await self.queries.enqueue(kind, json.dumps(payload).encode())
 
-        return self.loop.run_until_complete(speech.timed_async(submit, payloads))
+        return self.loop.run_until_complete(peer_protocol.timed_async(submit, payloads))
 
 
 async def connect() -> Queries:
     # This driver prefers a host in the address to the socket after it.
-    return Queries(AsyncpgDriver(await asyncpg.connect(speech.URL.replace("@localhost/", "@/"))))
+    return Queries(AsyncpgDriver(await asyncpg.connect(peer_protocol.URL.replace("@localhost/", "@/"))))
 
 
-def consumer(queries: Queries, tally: speech.Tally) -> PgQueuer:
+def consumer(queries: Queries, tally: peer_protocol.Tally) -> PgQueuer:
     made = PgQueuer(queries.driver)
 
     @made.entrypoint("noop")
@@ -71,12 +71,12 @@ def consumer(queries: Queries, tally: speech.Tally) -> PgQueuer:
     @made.entrypoint("hold")
     async def hold(job: Job) -> None:
         tally.started("hold")
-        await asyncio.sleep(speech.HOLD_SECONDS)
+        await asyncio.sleep(peer_protocol.HOLD_SECONDS)
 
     return made
 
 
-async def run(tally: speech.Tally, mode: str) -> None:
+async def run(tally: peer_protocol.Tally, mode: str) -> None:
     if mode == "throughput":
         consumers = [consumer(await connect(), tally) for _ in range(CONSUMERS)]
         await asyncio.gather(*(each.run(batch_size=BATCH) for each in consumers))
@@ -84,9 +84,9 @@ async def run(tally: speech.Tally, mode: str) -> None:
         await consumer(await connect(), tally).run()
 
 
-def work(tally: speech.Tally, mode: str) -> None:
+def work(tally: peer_protocol.Tally, mode: str) -> None:
     uvloop.run(run(tally, mode))
 
 
 if __name__ == "__main__":
-    speech.main(Client, work)
+    peer_protocol.main(Client, work)

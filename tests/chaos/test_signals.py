@@ -45,7 +45,7 @@ def test_s3_s5_kills_under_a_lease_of_the_default_length_are_picked_up_within_it
     check_kills(make_storm("SIGKILL, default lease", url, long=True), 100)
 
 
-def test_a_worker_that_dies_by_itself_fails_the_storm_and_its_last_words_are_shown(make_storm, url):
+def test_a_worker_that_dies_by_itself_fails_the_storm_and_the_end_of_its_log_is_shown(make_storm, url):
     storm = make_storm("a worker that dies", url, lease=SHORT)
     storm.begin(workers=1)
     failing = storm.processes.start_worker({"STORM_EXIT": "3"})

@@ -47,7 +47,7 @@ def test_a_server_that_hangs_up_within_the_body_has_certainly_not_taken_it():
     assert server.bodies == []
 
 
-def test_a_server_that_objects_before_the_end_is_heard_and_gets_no_final_dot():
+def test_a_server_that_objects_before_the_end_gets_no_final_dot():
     objection = "354 go ahead\r\n552 5.3.4 too large after all"
     with MailServer(DATA=objection) as server, pytest.raises(Refused, match="552"):
         plain(server).send(sample_message())

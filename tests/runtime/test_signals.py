@@ -123,7 +123,7 @@ def test_an_expired_lease_of_a_worker_that_left_is_not_waited_for_by_a_stopped_c
     assert job.wait(timeout=60).output["attempt"] == 2
 
 
-def test_a_signal_is_heard_at_whatever_step_of_the_waiting_it_comes():
+def test_a_signal_is_noticed_at_whatever_step_of_the_waiting_it_comes():
     """An event that is set by a signal while its own lock is held waits for itself for ever, as in a worker once."""
     done = subprocess.run(
         [sys.executable, "-m", "tests.support.processes.signalled"],

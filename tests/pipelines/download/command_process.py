@@ -9,21 +9,21 @@ from tests.support.processes.workers import command_process
 STEERING = ("COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "TERM")
 
 
-def ordered(folder, lines, *words, terminal=None):
+def download_command(folder, lines, *words, terminal=None):
     """The command with these lines for a manifest; it is not left behind. `terminal`: where its errors go."""
     manifest, log = folder.root.with_name("manifest"), folder.root.with_name("output")
     manifest.write_text("\n".join(lines))
     where = ["--url", folder.url] if folder.url else []
     given = ["download", str(manifest), "--out", str(folder.root), *where, *words]
-    known = {name: value for name, value in os.environ.items() if name not in STEERING}
-    return command_process(given, log, terminal=terminal, env={**known, "TERM": "xterm"})
+    environment = {name: value for name, value in os.environ.items() if name not in STEERING}
+    return command_process(given, log, terminal=terminal, env={**environment, "TERM": "xterm"})
 
 
 def workers(folder):
     """Return the numbers of all worker processes that the database has ever known."""
-    return [number for (number,) in known(folder, "SELECT id FROM worker ORDER BY id")]
+    return [number for (number,) in query(folder, "SELECT id FROM worker ORDER BY id")]
 
 
-def known(folder, statement):
+def query(folder, statement):
     """Ask the database of a collection, behind the engine's back."""
     return rows(Settings(folder.root, folder.url).database, statement)

@@ -9,7 +9,7 @@ import pytest
 from leasehold.pipelines.download import read_manifest
 from leasehold.pipelines.download.run_loop import worker_spec
 from leasehold.processes import WorkerProcesses
-from tests.pipelines.download.command_process import ordered
+from tests.pipelines.download.command_process import download_command
 from tests.support.wait import until
 
 CONTENT = bytes(200_000)
@@ -30,7 +30,7 @@ def has_loaded_it(process):
 
 @pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
 def test_a_worker_that_the_command_forks_has_the_faster_loop(folder, server):
-    with ordered(folder, [server.add("/a", CONTENT, stall_after=[1])], "--workers", "1") as command:
+    with download_command(folder, [server.add("/a", CONTENT, stall_after=[1])], "--workers", "1") as command:
         until(lambda: server.stalled, timeout=120)
         assert any(has_loaded_it(child) for child in command.system.children())
         server.released.set()

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from tests.pipelines.download.command_process import known, ordered, workers
+from tests.pipelines.download.command_process import download_command, query, workers
 from tests.support.wait import until
 
 CONTENT = random.Random(11).randbytes(300_000)
@@ -15,12 +15,12 @@ EVENTS = "SELECT count(*), max(id) FROM event"
 
 def run_twice(folder, lines, server):
     """Stop a first run in the middle of a file, and let a second one have the rest."""
-    with ordered(folder, lines) as first:
+    with download_command(folder, lines) as first:
         until(lambda: server.stalled, timeout=120)
         first.signal(signal.SIGINT)
         assert first.end() == 128 + signal.SIGINT
     server.released.set()
-    with ordered(folder, lines) as second:
+    with download_command(folder, lines) as second:
         assert second.end() == 0
         return second.log
 
@@ -30,23 +30,23 @@ def test_a_third_time_nothing_is_asked_of_a_server_and_no_worker_starts(folder, 
     assert run_twice(folder, lines, server) == "2 downloaded.\n"
     log = folder.root / ".leasehold" / "workers.log"
     log.unlink()  # every worker makes it again
-    asked, before, journal = len(server.log), workers(folder), known(folder, EVENTS)
+    asked, before, journal = len(server.log), workers(folder), query(folder, EVENTS)
     assert before
-    with ordered(folder, lines) as third:
+    with download_command(folder, lines) as third:
         assert (third.end(), third.log) == (0, "Nothing to do: 2 downloaded.\n")
     assert len(server.log) == asked
     assert workers(folder) == before
-    assert known(folder, EVENTS) == journal
+    assert query(folder, EVENTS) == journal
     assert not log.exists()
 
 
 def test_what_is_here_twice_or_was_here_before_is_no_reason_to_start_a_worker_either(folder, server):
     lines = [server.add("/one", CONTENT), server.add("/twin", CONTENT)]
     for _ in range(2):
-        with ordered(folder, lines, "--workers", "1") as command:
+        with download_command(folder, lines, "--workers", "1") as command:
             assert command.end() == 0
     asked, before = len(server.log), workers(folder)
-    with ordered(folder, lines) as third:
+    with download_command(folder, lines) as third:
         assert (third.end(), third.log) == (0, "Nothing to do: 1 downloaded, 1 duplicate.\n")
     assert (len(server.log), workers(folder)) == (asked, before)
     assert len(before) == 1
@@ -60,13 +60,13 @@ def test_a_stop_among_hundreds_of_small_files_throws_none_away_that_had_come(fol
     """
     contents = {f"/{number}": random.Random(number).randbytes(8_000 + number) for number in range(MANY)}
     lines = [server.add(path, content) for path, content in contents.items()]
-    with ordered(folder, lines, "--per-host", "48") as first:
+    with download_command(folder, lines, "--per-host", "48") as first:
         until(lambda: sum(line.method == "GET" for line in server.log) >= MANY // 3, timeout=120)
         first.signal(signal.SIGINT)
         assert first.end() in (0, 128 + signal.SIGINT)
     before = {path for path, content in contents.items() if any(_is_whole(line, content) for line in server.gets(path))}
     assert 0 < len(before) < MANY, "the stop came too late, or too early"
-    with ordered(folder, lines) as second:
+    with download_command(folder, lines) as second:
         assert second.end() == 0
     again = [path for path in before if len(server.gets(path)) > 1]
     assert again == []

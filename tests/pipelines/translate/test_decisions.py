@@ -203,7 +203,7 @@ def test_a_rework_that_was_cut_off_is_gone_on_with_and_not_asked_for_again(waiti
 
 
 @pytest.mark.parametrize("words", [["reject", "2", "--note", "no"], ["approve", "2"]])
-def test_a_decision_that_was_cut_off_is_carried_out_before_another_is_heard(waiting, words):
+def test_a_decision_that_was_interrupted_is_carried_out_before_another_is_taken(waiting, words):
     submitted_and_killed(waiting, 2, Decision(DecisionKind.APPROVE, "Ana", text="Así."))
     assert "2 wait for a person" in waiting.about("status").stdout
     answer = waiting.about(*words)

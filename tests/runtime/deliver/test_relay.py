@@ -235,7 +235,7 @@ def test_a_look_up_whose_answer_cannot_be_read_counts_as_unknown(app):
 
 
 @pytest.mark.parametrize("kind", [Refused, NotSent])
-def test_a_refusal_whose_words_cannot_be_read_is_marked_all_the_same(app, kind):
+def test_a_refusal_whose_text_cannot_be_read_is_still_marked(app, kind):
     silent = type("Silent", (Mute, kind), {})
     provide(app, Scripted([silent("a")]), attempts=1)
     mailing(app).submit({"recipients": ["ada@example.org"]})
@@ -262,7 +262,7 @@ def test_what_is_in_doubt_is_settled_by_a_later_look_up(app):
     assert app.deliveries.reconcile() == []
 
 
-def test_a_secret_in_a_providers_words_is_not_kept(app):
+def test_a_secret_in_a_providers_text_is_not_kept(app):
     secret = "sk-" + "a1B2" * 12
     app.deliveries.provider(PROVIDER, Scripted([OSError(f"key {secret}")], [Unknown(f"key {secret}")] * 3))
     mailing(app).submit({"recipients": ["ada@example.org"]})

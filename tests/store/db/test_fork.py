@@ -94,7 +94,7 @@ def test_forked_children_and_their_parent_write_at_the_same_time(store, url):
     assert keys(store) == {"before-0", "after-0"} | children | {f"parent-{number}" for number in range(50)}
 
 
-def test_the_wake_ups_of_a_forked_child_and_of_its_parent_are_heard(store, url):
+def test_the_wake_ups_of_a_forked_child_and_of_its_parent_are_received(store, url):
     with contextlib.closing(store.listener()) as listener, ending() as over:
         listener.wait(0.1)
         assert run(WAKING, url) == "True\n"

@@ -202,7 +202,7 @@ def test_everything_that_has_no_line_is_listed():
     assert "\n- 1,000,000 simulated schedules: 0 were run.\n" in proof_report.page([]).partition("## Not shown")[2]
 
 
-def test_the_command_refuses_in_words_and_leaves_the_document_as_it_is(tmp_path):
+def test_the_command_refuses_with_a_reason_and_leaves_the_document_as_it_is(tmp_path):
     path = tmp_path / "lines"
     path.write_text("".join(f"{json.dumps(line)}\n" for line in (seeds(0, 9), seeds(10, 19, commit="def"))))
     before = proof_report.PAGE.read_bytes() if proof_report.PAGE.exists() else None

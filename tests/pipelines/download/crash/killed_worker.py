@@ -33,7 +33,7 @@ def pass_by(seam, wanted):
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-class DyingSheet:
+class KilledPart:
     """All bytes of a file, whose process dies after writing them."""
 
     def __init__(self, publishable, seam):
@@ -65,7 +65,7 @@ class DyingSheet:
         pass_by("unlinked", self._seam)
 
 
-class DyingPlaces(ContentStore):
+class KilledContentStore(ContentStore):
     """A folder whose process dies while a file becomes whole."""
 
     def __init__(self, root, seam):
@@ -73,8 +73,8 @@ class DyingPlaces(ContentStore):
         self._seam = seam
 
     def publish_all(self, part_files):
-        dying: list[Any] = [(DyingSheet(part_file, self._seam), sha256) for part_file, sha256 in part_files]
-        return super().publish_all(dying)
+        killed: list[Any] = [(KilledPart(part_file, self._seam), sha256) for part_file, sha256 in part_files]
+        return super().publish_all(killed)
 
     def name(self, work_id, wanted, key, sha256):
         pass_by("forgotten", self._seam)
@@ -83,7 +83,7 @@ class DyingPlaces(ContentStore):
         return name
 
 
-class DyingHands(ThreadPool):
+class KilledThreadPool(ThreadPool):
     """Threads whose process dies before or after they read or sync a part, while its bytes still come."""
 
     def __init__(self, seam):
@@ -93,26 +93,26 @@ class DyingHands(ThreadPool):
     async def do(self, act):
         name = getattr(act, "func", act).__name__
 
-        def dying():
+        def killed():
             pass_by(f"before {name}", self._seam)
             answer = act()
             pass_by(f"after {name}", self._seam)
             return answer
 
-        return await super().do(dying)
+        return await super().do(killed)
 
 
-class DyingCollection(Collection):
+class KilledCollection(Collection):
     """A collection with such tools."""
 
     def __init__(self, settings, seam):
         super().__init__(settings)
-        self.content_store = DyingPlaces(settings.root, seam)
+        self.content_store = KilledContentStore(settings.root, seam)
         self._seam = seam
 
     @cached_property
     def tools(self) -> Tools:
-        return replace(super().tools, threads=DyingHands(self._seam))
+        return replace(super().tools, threads=KilledThreadPool(self._seam))
 
 
 def start(settings, seam, log, *words, **options):
@@ -136,7 +136,7 @@ def main():
     seam, *words = sys.argv[1:]
     if POWERLESS in words:
         give_up_power()
-    with closing(DyingCollection(settings_of_this_process(), seam)) as collection:
+    with closing(KilledCollection(settings_of_this_process(), seam)) as collection:
         collection.app.drain(timeout=300)
 
 

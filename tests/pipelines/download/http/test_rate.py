@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from leasehold import clock
-from tests.pipelines.download.command_process import known, ordered, workers
+from tests.pipelines.download.command_process import download_command, query, workers
 from tests.support.http.file_server import Line
 from tests.support.wait import until
 
@@ -81,14 +81,14 @@ def test_a_rate_is_kept_over_all_worker_processes_by_the_log_of_the_server(folde
     server.log = diary = Diary()
     lines = serve(server, count)
     words = ["--workers", str(PROCESSES), "--per-host", str(at_once), "--rate", str(rate)]
-    with ordered(folder, lines, *words) as command:
+    with download_command(folder, lines, *words) as command:
         until(lambda: server.log, timeout=120)
         until(lambda: len(workers(folder)) == PROCESSES, timeout=120)
         server.released.set()
         assert (command.end(), command.log) == (0, f"{count} downloaded.\n")
     gets = [(stamp, line.path) for stamp, line in diary.stamps if line.method == "GET"]
     assert len({path for _, path in gets}) == len(gets) == count
-    starts = sorted(at for (at,) in known(folder, "SELECT at FROM event WHERE name = 'claimed'"))
+    starts = sorted(at for (at,) in query(folder, "SELECT at FROM event WHERE name = 'claimed'"))
     check_pace(sorted(stamp for stamp, _ in gets), starts, at_once, rate)  # a file is asked for once it has started
     check_pace(starts, starts, at_once, rate)
 
@@ -97,7 +97,7 @@ def test_no_more_requests_of_a_host_are_open_at_once_than_allowed_over_all_worke
     at_once, count = 3, 15
     server.released = gate = Gate()
     lines = serve(server, count)
-    with ordered(folder, lines, "--workers", str(PROCESSES), "--per-host", str(at_once)) as command:
+    with download_command(folder, lines, "--workers", str(PROCESSES), "--per-host", str(at_once)) as command:
         until(lambda: gate.held >= at_once, timeout=120)
         until(lambda: len(workers(folder)) == PROCESSES, timeout=120)
         for _ in range(2 * (count - at_once)):  # HEAD and GET of each, while there are others that could run

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from leasehold.pipelines.download.run_loop import SHOWN_MAX
-from tests.pipelines.download.command_process import ordered
+from tests.pipelines.download.command_process import download_command
 from tests.support.processes.terminal import Terminal
 from tests.support.wait import until
 
@@ -44,7 +44,7 @@ def is_whole(picture):
 def test_a_terminal_shows_the_whole_with_its_pace_the_largest_files_and_counts(folder, server, lines):
     terminal = Terminal()
     try:
-        with ordered(folder, lines, "--per-host", "20", terminal=terminal.theirs) as command:
+        with download_command(folder, lines, "--per-host", "20", terminal=terminal.theirs) as command:
             until(lambda: any(is_whole(picture) for picture in terminal.pictures("files ")), timeout=120)
             server.released.set()
             assert (command.end(), command.log) == (0, ENDING)
@@ -54,7 +54,7 @@ def test_a_terminal_shows_the_whole_with_its_pace_the_largest_files_and_counts(f
 
 def test_where_there_is_no_terminal_nothing_is_drawn(folder, server, lines):
     ours, theirs = os.pipe()
-    with ordered(folder, lines, "--per-host", "20", terminal=theirs) as command:
+    with download_command(folder, lines, "--per-host", "20", terminal=theirs) as command:
         os.close(theirs)
         until(lambda: len(server.stalled) == len(SIZES), timeout=120)
         server.released.set()

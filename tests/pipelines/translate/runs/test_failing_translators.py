@@ -17,7 +17,7 @@ def good(asked):
     return answer_to(requested_text(asked))
 
 
-def test_what_a_translator_refuses_stands_still_with_the_reason_until_the_cause_is_mended(database, tmp_path):
+def test_what_a_translator_refuses_waits_with_the_reason_until_the_cause_is_fixed(database, tmp_path):
     workspace = Workspace(tmp_path, database)
     workspace.write(HOUSE, TABLE)
     with endpoint(workspace, lambda _: refusal(401, "no such key")) as server:
