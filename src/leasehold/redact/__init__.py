@@ -10,8 +10,7 @@ from leasehold.lazy import lazy_names
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
-        "errors": ["RedactionFailed"],
-        "policy": ["Policy"],
+        "policy": ["Policy", "RedactionFailed"],
         "process": ["guarded", "register", "registered", "scrub"],
         "redactor": ["Redacted", "Redactor"],
     },

@@ -1,5 +1,4 @@
-from leasehold.redact.errors import RedactionFailed
-from leasehold.redact.policy import Policy
+from leasehold.redact.policy import Policy, RedactionFailed
 from leasehold.redact.process import guarded, register, registered, scrub
 from leasehold.redact.redactor import Redacted, Redactor
 

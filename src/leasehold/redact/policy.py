@@ -4,11 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from leasehold.errors import Misuse
+from leasehold.errors import Broken, Misuse
 from leasehold.redact.text.placeholder import is_part_of_a_placeholder
 
 VALUE_LENGTH_MIN: Final = 6
 HOST_LENGTH_MIN: Final = 3
+
+
+class RedactionFailed(Broken, code="REDACTION_FAILED"):
+    """The text could not be cleaned; do not store, log or send it."""
 
 
 @dataclass(frozen=True, slots=True)

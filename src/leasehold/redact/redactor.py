@@ -4,25 +4,27 @@ A text that keeps changing after a few turns loses the whole lines that do; one 
 """
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
 from leasehold.errors import Misuse
-from leasehold.redact.classify.named import find_named
+from leasehold.redact.classify.key_names import find_keys
+from leasehold.redact.detectors.assignments import find_assignments
 from leasehold.redact.detectors.command_lines import find_command_passwords
 from leasehold.redact.detectors.confidential import ConfidentialHosts, find_addresses, find_emails
+from leasehold.redact.detectors.containers import find_in_containers
 from leasehold.redact.detectors.credential_files import find_in_credential_files
 from leasehold.redact.detectors.entropy import find_random_tokens
 from leasehold.redact.detectors.http_headers import find_credentials_in_headers
-from leasehold.redact.detectors.key_fragments import find_fragments
 from leasehold.redact.detectors.pairs import find_pairs
-from leasehold.redact.detectors.private_keys import find_private_keys
+from leasehold.redact.detectors.private_keys import find_fragments, find_private_keys
 from leasehold.redact.detectors.registered import ExactValues
 from leasehold.redact.detectors.sql import find_in_statements
 from leasehold.redact.detectors.uris import find_uri_passwords
 from leasehold.redact.detectors.vendor_tokens import find_jwts, find_vendor_tokens
-from leasehold.redact.errors import RedactionFailed
-from leasehold.redact.policy import Policy
+from leasehold.redact.detectors.yaml_blocks import find_in_blocks, find_in_secret_documents
+from leasehold.redact.policy import Policy, RedactionFailed
 from leasehold.redact.text.page import Detector, Page
 from leasehold.redact.text.placeholder import PLACEHOLDER, RANK, Numbers, write
 from leasehold.redact.text.spans import Span, merged, whole_lines
@@ -60,7 +62,9 @@ class Redactor:
         numbers = Numbers(text)
         counts: Counter[str] = Counter()
         for turn in range(TURNS_MAX):
-            spans = self._findings(text)
+            page = Page.of(text)
+            found = [span for detect in self._detectors for span in detect(page)]
+            spans = merged(text, found, [old.span() for old in PLACEHOLDER.finditer(text)], RANK) if found else []
             if not spans:
                 return Redacted(text, dict(counts))
             if turn >= PATIENT_TURNS:
@@ -69,35 +73,38 @@ class Redactor:
             text = write(text, spans, numbers)
         raise RedactionFailed("The text does not become stable.")
 
-    def _findings(self, text: str) -> list[Span]:
-        page = Page.of(text)
-        spans = [span for detect in self._detectors for span in detect(page)]
-        if not spans:
-            return []
-        return merged(text, spans, [found.span() for found in PLACEHOLDER.finditer(text)], RANK)
+
+def _find_named(page: Page) -> Iterator[Span]:
+    """Yield what key names announce: names are looked for once, then each notation is asked what follows them."""
+    keys = sorted(find_keys(page))
+    for find in (find_assignments, find_in_containers, find_in_blocks):
+        yield from find(page, keys)
 
 
-def _detectors(policy: Policy) -> list[Detector]:
-    found: list[Detector] = [
-        find_private_keys,
-        find_vendor_tokens,
-        find_jwts,
-        find_credentials_in_headers,
-        find_uri_passwords,
-        find_named,
-        find_pairs,
-        find_command_passwords,
-        find_in_credential_files,
-        find_in_statements,
-    ]
+ALWAYS: Final[tuple[Detector, ...]] = (
+    find_private_keys,
+    find_vendor_tokens,
+    find_jwts,
+    find_credentials_in_headers,
+    find_uri_passwords,
+    _find_named,
+    find_in_secret_documents,
+    find_pairs,
+    find_command_passwords,
+    find_in_credential_files,
+    find_in_statements,
+)
+
+
+def _detectors(policy: Policy) -> Iterator[Detector]:
+    yield from ALWAYS
     if policy.secrets:
-        found.append(ExactValues(policy.secrets).find)
+        yield ExactValues(policy.secrets).find
     if policy.entropy:
-        found += [find_random_tokens, find_fragments]
+        yield from (find_random_tokens, find_fragments)
     if policy.emails:
-        found.append(find_emails)
+        yield find_emails
     if policy.hosts:
-        found.append(ConfidentialHosts(policy.hosts).find)
+        yield ConfidentialHosts(policy.hosts).find
     if policy.addresses:
-        found.append(find_addresses)
-    return found
+        yield find_addresses

@@ -10,7 +10,7 @@ import string
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from leasehold.redact.text.page import Page
+from leasehold.redact.text.page import Page, end_of, start_of
 
 TRIGGERS: Final = ("pass", "pw", "secret", "key", "token", "credential", "auth", "sess", "signature", "psk")
 NAME_CHARACTERS: Final = string.ascii_lowercase + string.digits + "_-"
@@ -78,12 +78,10 @@ def find_keys(page: Page) -> Iterator[Key]:
 
 
 def _key(shadow: str, place: int) -> Key:
-    before = shadow[max(0, place - NAME_LENGTH_MAX) : place]
-    start = place - (len(before) - len(before.rstrip(NAME_CHARACTERS)))
+    start = start_of(shadow, place, NAME_CHARACTERS, NAME_LENGTH_MAX)
     if start < place and shadow[start] in "nrt" and shadow[start - 1 : start] == "\\":  # an escape, not a letter
         start += 1
-    rest = REST_OF_NAME.match(shadow, place)
-    end = rest.end() if rest else place
+    end = end_of(REST_OF_NAME, shadow, place)
     name = shadow[start:end]
     return Key(start, end, name, kind_of(name.strip("_-")))
 

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from leasehold.redact.classify.key_names import Key
 from leasehold.redact.classify.not_secret import is_label
-from leasehold.redact.text.page import Page
+from leasehold.redact.text.page import Page, end_of
 
 AFTER: Final = re.compile(
     r"""(?P<close>(?:\\{0,3}["'`]|&quot;|&\#34;|%(?:25)?2[27]|\\{1,3}(?:u00|x)22)?(?:%5b)?(?:\]|%5d)?)[ \t]{0,8}(?:
@@ -59,14 +59,9 @@ QUOTES: Final = {
     "`": re.compile(r"(?:[^`\\\r\n]|\\.)*+"),
     '"""': re.compile(r'(?:[^"\r\n]|"(?!""))*+'),
     "'''": re.compile(r"(?:[^'\r\n]|'(?!''))*+"),
-    "&quot;": re.compile(r"(?:[^&\r\n]|&(?!quot;))*+"),
-    "&#34;": re.compile(r"(?:[^&\r\n]|&(?!#34;))*+"),
-    "%22": re.compile(r"(?:[^%\s\"']|%(?!22))*+"),
-    "%27": re.compile(r"(?:[^%\s\"']|%(?!27))*+"),
-    "%2522": re.compile(r"(?:[^%\s\"']|%(?!2522))*+"),
-    "%2527": re.compile(r"(?:[^%\s\"']|%(?!2527))*+"),
-    "u0022": re.compile(r"(?:[^\\\r\n]|\\(?!\\*u0022))*+"),
-    "x22": re.compile(r"(?:[^\\\r\n]|\\(?!\\*x22))*+"),
+    **{f"&{entity}": re.compile(rf"(?:[^&\r\n]|&(?!{entity}))*+") for entity in ("quot;", "#34;")},
+    **{f"%{code}": re.compile(rf"(?:[^%\s\"']|%(?!{code}))*+") for code in ("22", "27", "2522", "2527")},
+    **{code: re.compile(rf"(?:[^\\\r\n]|\\(?!\\*{code}))*+") for code in ("u0022", "x22")},
 }
 
 PLAIN_QUOTES: Final = frozenset(('"', "'", "`", '"""', "'''"))
@@ -134,7 +129,8 @@ def value_after(page: Page, key: Key) -> FoundValue | None:
     if "\n" in (after["room"] or "") and not after["close"]:
         return None
     if after["call"]:
-        return quoted(page.text, start) if _is_setter(page, key) else None
+        is_setter = key.name.startswith(("set", "with")) or page.text[key.start : key.end] == "PASSWORD"
+        return quoted(page.text, start) if is_setter else None
     if after["comma"]:
         return _next_item(page.text, key, start) if after["close"] else None
     if after["plist"]:
@@ -159,10 +155,6 @@ def _assigned(page: Page, key: Key, after: re.Match[str]) -> FoundValue | None:
     return None if after["sign"] in COMPARISONS else _unquoted(page, key, after)
 
 
-def _is_setter(page: Page, key: Key) -> bool:
-    return key.name.startswith(("set", "with")) or page.text[key.start : key.end] == "PASSWORD"
-
-
 def _spoken(page: Page, key: Key) -> FoundValue | None:
     """Return what follows after nothing but a space: on command lines, in SQL, in .netrc and in a sentence."""
     gap = GAP.match(page.shadow, key.end)
@@ -173,13 +165,13 @@ def _spoken(page: Page, key: Key) -> FoundValue | None:
         return None
     if value := quoted(page.text, gap.end()):
         return value if is_option or not SPACE.search(page.text, value.start, value.end) else None
-    if is_option or key.name in SPOKEN:
-        stated = STATED.match(page.shadow, gap.end())
-        pattern = ARGUMENT if is_option else STATED_VALUE if stated else LAST_OF_LINE
-        kind = KIND_DIGIT.match(page.text, gap.end())
-        start = stated.end() if stated and not is_option else kind.end() if kind and not is_option else gap.end()
-        return _bare(page.text, start, pattern, Way.ARGUMENT)
-    return None
+    if is_option:
+        return _bare(page.text, gap.end(), ARGUMENT, Way.ARGUMENT)
+    if key.name not in SPOKEN:
+        return None
+    if stated := STATED.match(page.shadow, gap.end()):
+        return _bare(page.text, stated.end(), STATED_VALUE, Way.ARGUMENT)
+    return _bare(page.text, end_of(KIND_DIGIT, page.text, gap.end()), LAST_OF_LINE, Way.ARGUMENT)
 
 
 def quoted(text: str, start: int) -> FoundValue | None:
@@ -190,8 +182,7 @@ def quoted(text: str, start: int) -> FoundValue | None:
     first = opening.end()
     bare = opening[1].lstrip("\\")
     closing = _escaped(opening[1]) if bare != opening[1] and bare in PLAIN_QUOTES else QUOTES[bare]
-    found = closing.match(text, first)
-    return FoundValue(first, found.end() if found else first, Way.QUOTED)
+    return FoundValue(first, end_of(closing, text, first), Way.QUOTED)
 
 
 def _escaped(opening: str) -> re.Pattern[str]:

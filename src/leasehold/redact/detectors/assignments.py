@@ -33,6 +33,7 @@ SHORT_NUMBER: Final = re.compile(r"[-+0-9.,]{1,3}[,;)]*|[0-9.]{1,5}[smhdkKMG]B?[
 OWN_ATTRIBUTE: Final = ("self.", "this.", "cls.", "->")
 CALLED: Final = re.compile(r"[(\[]")
 LOGIN: Final = re.compile(r"[^\s:]{1,64}:[^\s:]{4,}")
+# A plan prints the old value and the new one: password = "old" -> "new".
 ARROW: Final = re.compile(r"\\{0,3}[\"'][ \t]{1,4}[-=]>[ \t]{1,4}(?=\\{0,3}[\"'])")
 PRINTED: Final = re.compile(r"\{(?:[^{}()\r\n]{0,80}[,\s])?\Z|(?<![\w.])[(\[]\Z")
 PRINTED_REACH: Final = 84
@@ -50,15 +51,10 @@ def find_assignments(page: Page, keys: Sequence[Key]) -> Iterator[Span]:
         if value and value.start < value.end and _is_secret(page.text, key, value):
             done = value.end
             yield Span(value.start, value.end, key.kind.name)
-            if changed := _changed_to(page.text, value):
+            arrow = ARROW.match(page.text, value.end) if value.way is Way.QUOTED else None
+            if changed := quoted(page.text, arrow.end()) if arrow else None:
                 done = changed.end
                 yield Span(changed.start, changed.end, key.kind.name)
-
-
-def _changed_to(text: str, value: FoundValue) -> FoundValue | None:
-    """Return the new value where a plan prints the old and the new: `password = "old" -> "new"`."""
-    arrow = ARROW.match(text, value.end) if value.way is Way.QUOTED else None
-    return quoted(text, arrow.end()) if arrow else None
 
 
 def _is_secret(text: str, key: Key, value: FoundValue) -> bool:
@@ -66,18 +62,15 @@ def _is_secret(text: str, key: Key, value: FoundValue) -> bool:
     if len(content) > LENGTH_JUDGED_MAX:
         believed = key.kind.strong or value.way is not Way.QUOTED or CREDENTIAL.fullmatch(content) is not None
         return believed and bool(content.strip(MASK))
-    if is_stand_in(content) or _is_place(content, key):
+    # The path of a file that holds the secret is none; a password rarely starts with a slash.
+    is_place = is_path(content) and (key.kind.name != "password" or content[0] in "/~.")
+    if is_stand_in(content) or is_place:
         return False
     if not key.kind.strong:
         return _looks_like_a_credential(content, key.name, value.way)
     if value.way in {Way.QUOTED, Way.CONTENT}:
         return len(content) >= QUOTED_LENGTH_MIN and not is_prompt(content, key.name)
     return _is_bare_secret(text, key, value, content)
-
-
-def _is_place(content: str, key: Key) -> bool:
-    """Whether this is the path of a file that holds the secret; a password rarely starts with a slash."""
-    return is_path(content) and (key.kind.name != "password" or content[0] in "/~.")
 
 
 def _looks_like_a_credential(content: str, name: str, way: Way) -> bool:

@@ -1,11 +1,12 @@
 """What a policy may declare confidential: e-mail addresses, hosts by name or suffix, private IP addresses."""
 
+import itertools
 import re
 import string
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from leasehold.redact.text.page import Page, places
+from leasehold.redact.text.page import Page, matches, places, start_of
 from leasehold.redact.text.spans import Span
 
 LOCAL_LENGTH_MAX: Final = 64
@@ -32,10 +33,8 @@ def find_emails(page: Page) -> Iterator[Span]:
     text = page.text
     for place in places(text, "@"):
         domain = DOMAIN.match(text, place + 1)
-        before = text[max(0, place - LOCAL_LENGTH_MAX) : place]
-        local = before[len(before.rstrip(LOCAL_CHARACTERS)) :]
-        start = place - len(local)
-        if not domain or not local or local == "git":
+        start = start_of(text, place, LOCAL_CHARACTERS, LOCAL_LENGTH_MAX)
+        if not domain or text[start:place] in {"", "git"}:
             continue
         if not USER_OF_A_URI.search(text, max(0, start - LOCAL_LENGTH_MAX - 4), start):
             yield Span(start, domain.end(), "email")
@@ -43,12 +42,9 @@ def find_emails(page: Page) -> Iterator[Span]:
 
 def find_addresses(page: Page) -> Iterator[Span]:
     """Yield private addresses of both versions of the protocol."""
-    for start in PRIVATE_V4_STARTS:
-        for place in places(page.shadow, start):
-            if found := PRIVATE_V4.match(page.shadow, place):
-                yield Span(*found.span(), "address")
-    for found in PRIVATE_V6.finditer(page.shadow):
-        yield Span(*found.span(), "address")
+    found = (matches(page.shadow, start, PRIVATE_V4) for start in PRIVATE_V4_STARTS)
+    for address in itertools.chain(*found, PRIVATE_V6.finditer(page.shadow)):
+        yield Span(*address.span(), "address")
 
 
 class ConfidentialHosts:
@@ -61,13 +57,8 @@ class ConfidentialHosts:
         """Yield whole host names, the labels before a suffix included."""
         for name in self._names:
             for place in places(page.shadow, name):
-                start = _host_start(page.shadow, place)
+                start = start_of(page.shadow, place, HOST_CHARACTERS, HOST_LENGTH_MAX)
                 end = place + len(name)
                 is_whole = name.startswith(".") or start == place or page.shadow[place - 1] == "."
                 if is_whole and start < end - 1 and not HOST_GOES_ON.match(page.shadow, end):
                     yield Span(start, end, "host")
-
-
-def _host_start(shadow: str, place: int) -> int:
-    before = shadow[max(0, place - HOST_LENGTH_MAX) : place]
-    return place - (len(before) - len(before.rstrip(HOST_CHARACTERS)))

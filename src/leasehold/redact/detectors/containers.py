@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from leasehold.redact.classify.key_names import Key
 from leasehold.redact.classify.not_secret import is_label, is_path, is_prompt, is_stand_in
 from leasehold.redact.classify.values import ALPHABETIC, opens_its_line, quoted
-from leasehold.redact.text.page import Page
+from leasehold.redact.text.page import Page, end_of
 from leasehold.redact.text.spans import Span
 
 LENGTH_MIN: Final = 3
@@ -53,7 +53,7 @@ def find_in_containers(page: Page, keys: Sequence[Key]) -> Iterator[Span]:
         flow = bool(opening["colon"]) and opening["bracket"] == "[" and opens_its_line(page, key)
         for item in read_items(page, opening.end(), flow=flow):
             done = item.end
-            if belongs(key.name, item.inner) and is_listed_secret(page.text[item.start : item.end], key):
+            if belongs(key.name, item.inner) and is_listed_secret(page.text[item.start : item.end], key.name):
                 yield Span(item.start, item.end, key.kind.name)
 
 
@@ -67,9 +67,9 @@ def belongs(name: str, inner: str) -> bool:
 def read_items(page: Page, start: int, *, flow: bool = False) -> Iterator[Item]:
     """Yield the values from here on until something else than a value stands there."""
     position = start
-    while item := _item(page, _after(FILL, page.text, position), flow=flow):
+    while item := _item(page, end_of(FILL, page.text, position), flow=flow):
         yield item
-        position = _after(QUOTE_ENDS, page.text, item.end)
+        position = end_of(QUOTE_ENDS, page.text, item.end)
 
 
 def _item(page: Page, start: int, *, flow: bool) -> Item | None:
@@ -86,15 +86,10 @@ def _item(page: Page, start: int, *, flow: bool) -> Item | None:
     return Item(*loose.span(), "") if loose else None
 
 
-def _after(pattern: re.Pattern[str], text: str, start: int) -> int:
-    found = pattern.match(text, start)
-    return found.end() if found else start
-
-
-def is_listed_secret(content: str, key: Key) -> bool:
+def is_listed_secret(content: str, name: str) -> bool:
     """Distinguish a secret from the name of one, of a field or of a file."""
     if len(content) > LENGTH_JUDGED_MAX:
         return not is_stand_in(content)
-    if len(content) < LENGTH_MIN or is_stand_in(content) or is_path(content) or is_prompt(content, key.name):
+    if len(content) < LENGTH_MIN or is_stand_in(content) or is_path(content) or is_prompt(content, name):
         return False
     return not (ALPHABETIC.fullmatch(content) and is_label(content))

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from leasehold.redact.classify.key_names import kind_of
 from leasehold.redact.classify.not_secret import is_path, is_stand_in
-from leasehold.redact.text.page import Page, places
+from leasehold.redact.text.page import Page, matches, places
 from leasehold.redact.text.spans import Span
 
 EOL: Final = r"(?:\r?\n|\\{1,3}r\\{1,3}n|\\{1,3}n)"
@@ -84,7 +84,11 @@ def find_in_credential_files(page: Page) -> Iterator[Span]:
             value = page.text[slice(*span)]
             if not is_stand_in(value) and not is_path(value):
                 yield Span(*span, line.name)
-    yield from _value_first(page)
+    for found in matches(page.shadow, "value", VALUE_FIRST):
+        kind = kind_of(found[4].strip("_-"))
+        span = next(found.span(group) for group in (1, 2, 3) if found[group])
+        if kind.strong and not is_stand_in(page.text[slice(*span)]):
+            yield Span(*span, kind.name)
 
 
 def _matches(shadow: str, line: LineFormat) -> Iterator[re.Match[str]]:
@@ -100,13 +104,3 @@ def _matches(shadow: str, line: LineFormat) -> Iterator[re.Match[str]]:
         if found:
             done = found.end()
             yield found
-
-
-def _value_first(page: Page) -> Iterator[Span]:
-    for place in places(page.shadow, "value"):
-        found = VALUE_FIRST.match(page.shadow, place)
-        kind = kind_of(found[4].strip("_-")) if found else None
-        if found and kind and kind.strong:
-            span = next(found.span(group) for group in (1, 2, 3) if found[group])
-            if not is_stand_in(page.text[slice(*span)]):
-                yield Span(*span, kind.name)

@@ -6,14 +6,12 @@ how often it changes between lower case, upper case and digits.
 
 import math
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from leasehold.redact.text.page import Page
+from leasehold.redact.text.page import Page, Runs, end_of
 from leasehold.redact.text.spans import Span
-from leasehold.redact.text.tokens import Runs
 
 LENGTH_MIN: Final = 24
 ONE_CASE_LENGTH_MIN: Final = 30
@@ -45,7 +43,7 @@ DISCORD: Final = re.compile(r"[A-Za-z0-9_-]{23,28}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9
 
 def find_random_tokens(page: Page) -> Iterator[Span]:
     for start, end in RUNS.find(page.text):
-        yield from _judged(page.text, _after(ESCAPE, page.text, start), end)
+        yield from _judged(page.text, end_of(ESCAPE, page.text, start), end)
 
 
 def _judged(text: str, start: int, end: int) -> Iterator[Span]:
@@ -56,7 +54,7 @@ def _judged(text: str, start: int, end: int) -> Iterator[Span]:
         yield Span(start, found.end(), "discord_token")
     elif looks_random(text[start:end]):
         if not _is_public(text, start):
-            yield Span(_after(FOLDERS, text, start, end), _padded(text, end), "high_entropy")
+            yield Span(end_of(FOLDERS, text, start, end), _padded(text, end), "high_entropy")
     elif "/" in text[start:end] and not _is_public(text, start):
         for piece in PIECE.finditer(text, start, end):
             if looks_random(piece[0]):
@@ -65,11 +63,6 @@ def _judged(text: str, start: int, end: int) -> Iterator[Span]:
 
 def _is_public(text: str, start: int) -> bool:
     return bool(PUBLIC_START.match(text, start) or PUBLIC_BEFORE.search(text, max(0, start - PUBLIC_REACH), start))
-
-
-def _after(pattern: re.Pattern[str], text: str, start: int, end: int = sys.maxsize) -> int:
-    found = pattern.match(text, start, end)
-    return found.end() if found else start
 
 
 def _padded(text: str, end: int) -> int:

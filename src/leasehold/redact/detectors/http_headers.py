@@ -8,7 +8,7 @@ from typing import Final
 
 from leasehold.redact.classify.not_secret import is_expression, is_label, is_stand_in
 from leasehold.redact.detectors.entropy import looks_random
-from leasehold.redact.text.page import Page
+from leasehold.redact.text.page import Page, places
 from leasehold.redact.text.placeholder import MASK
 from leasehold.redact.text.spans import Span
 
@@ -29,23 +29,10 @@ SPREADING: Final = r"(?:digest|aws4-hmac-sha256|hawk|oauth|signature|hmac)[ \t]"
 PARAMETERS: Final = re.compile(SPREADING + r"([^\r\n=]{1,80}=[^\r\n]+)", re.IGNORECASE)
 BARE: Final = re.compile(f"(?!{SPREADING}){VALUE}", re.IGNORECASE)
 PLAIN_WORD: Final = re.compile(r"[A-Za-z]?[a-z_.-]*|[A-Z_]*")
-SCHEME_WORDS: Final = frozenset(
-    (
-        "scheme",
-        "realm",
-        "header",
-        "flow",
-        "only",
-        "challenge",
-        "support",
-        "format",
-        "here",
-        "authentication",
-        "authorization",
-        "auth",
-        "access",
-    )
-)
+SCHEME_WORDS: Final = frozenset((
+    "scheme", "realm", "header", "flow", "only", "challenge", "support", "format", "here", "authentication",
+    "authorization", "auth", "access",
+))  # fmt: skip
 
 BEARER: Final = re.compile(r"bearer(?:[ \t]{1,4}|%20|:[ \t]{0,4})([a-z0-9._~+/=-]{16,})")
 BASIC: Final = re.compile(r"basic[ \t]{1,4}([a-z0-9+/]{8,400}={0,2})")
@@ -60,28 +47,17 @@ PAIRS_MAX: Final = 64
 SESSION: Final = re.compile(r"sess|sid|auth|token|csrf|xsrf|jwt|remember|login|secret|ticket", re.IGNORECASE)
 ATTRIBUTES: Final = frozenset(("path", "domain", "expires", "max-age", "samesite", "version", "comment", "priority"))
 
-
 Reading = Callable[[str, re.Match[str]], tuple[list[Span], int]]
 
 
 def find_credentials_in_headers(page: Page) -> Iterator[Span]:
     """Yield the credential of every such header; the header's name and scheme stay."""
-    yield from _matched(page, "authorization", AUTHORIZATION, _authorization)
-    yield from _matched(page, "bearer", BEARER, _bearer)
-    yield from _matched(page, "basic", BASIC, _basic)
-    yield from _matched(page, "auth ", SMTP, _smtp)
-    yield from _matched(page, "cookie", COOKIE, _cookies)
-
-
-def _matched(page: Page, literal: str, pattern: re.Pattern[str], read: Reading) -> Iterator[Span]:
-    """Yield what is read at each place of the literal, going on where the reading ended."""
-    place = page.shadow.find(literal)
-    while place >= 0:
-        done = place + 1
-        if found := pattern.match(page.shadow, place):
-            spans, done = read(page.text, found)
-            yield from spans
-        place = page.shadow.find(literal, done)
+    for literal, pattern, read in HEADERS:
+        done = 0
+        for place in places(page.shadow, literal):
+            if place >= done and (found := pattern.match(page.shadow, place)):
+                spans, done = read(page.text, found)
+                yield from spans
 
 
 def _authorization(text: str, header: re.Match[str]) -> tuple[list[Span], int]:
@@ -105,14 +81,17 @@ def _is_credential(value: str, *, bare: bool) -> bool:
     if is_stand_in(value):
         return False
     if bare:
-        return len(value) >= BARE_LENGTH_MIN and any(map(str.isdigit, value)) and any(map(str.isalpha, value))
+        return len(value) >= BARE_LENGTH_MIN and _is_mixed(value)
     return not PLAIN_WORD.fullmatch(value[:64]) or not (is_label(value) or value.lower() in SCHEME_WORDS)
+
+
+def _is_mixed(value: str) -> bool:
+    return any(map(str.isdigit, value)) and any(map(str.isalpha, value))
 
 
 def _bearer(text: str, found: re.Match[str]) -> tuple[list[Span], int]:
     value = text[found.start(1) : found.end(1)]
-    is_token = any(map(str.isdigit, value)) and any(map(str.isalpha, value))
-    return [Span(*found.span(1), "authorization")] if is_token else [], found.end()
+    return [Span(*found.span(1), "authorization")] if _is_mixed(value) else [], found.end()
 
 
 def _basic(text: str, found: re.Match[str]) -> tuple[list[Span], int]:
@@ -123,10 +102,6 @@ def _basic(text: str, found: re.Match[str]) -> tuple[list[Span], int]:
         return [], found.end()
     is_login = b":" in plain and plain.isascii()
     return [Span(*found.span(1), "authorization")] if is_login else [], found.end()
-
-
-def _smtp(_: str, found: re.Match[str]) -> tuple[list[Span], int]:
-    return [Span(*found.span(1), "authorization")], found.end()
 
 
 def _cookies(text: str, header: re.Match[str]) -> tuple[list[Span], int]:
@@ -152,3 +127,12 @@ def _is_session(name: str, value: str) -> bool:
     if SESSION.search(name):
         return len(value) >= SESSION_LENGTH_MIN
     return len(value) >= ANY_COOKIE_LENGTH_MIN and (any(map(str.isdigit, value)) or looks_random(value))
+
+
+HEADERS: Final[tuple[tuple[str, re.Pattern[str], Reading], ...]] = (
+    ("authorization", AUTHORIZATION, _authorization),
+    ("bearer", BEARER, _bearer),
+    ("basic", BASIC, _basic),
+    ("auth ", SMTP, lambda _, found: ([Span(*found.span(1), "authorization")], found.end())),
+    ("cookie", COOKIE, _cookies),
+)

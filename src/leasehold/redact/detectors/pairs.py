@@ -5,13 +5,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from leasehold.redact.classify.key_names import kind_of
-from leasehold.redact.classify.not_secret import is_label, is_path, is_prompt, is_stand_in
-from leasehold.redact.classify.values import ALPHABETIC, quoted
-from leasehold.redact.text.page import Page, places
+from leasehold.redact.classify.not_secret import is_stand_in
+from leasehold.redact.classify.values import quoted
+from leasehold.redact.detectors.containers import is_listed_secret
+from leasehold.redact.text.page import Page, matches, places
 from leasehold.redact.text.spans import Span
 
-LENGTH_MIN: Final = 3
-LENGTH_JUDGED_MAX: Final = 256
 SPACE: Final = r"[ \t\r\n]{0,80}"
 SIGN: Final = r"\\{0,3}[\"'`]?\]?[ \t]{0,8}(?::|=>|=)[ \t]{0,8}"
 ANY: Final = r"[bru]?(?:\\{0,3}\"[^\"\n]{0,128}\"|\\{0,3}'[^'\n]{0,128}'|[a-z_$][a-z0-9_.$]{0,64})"
@@ -39,26 +38,20 @@ REJECTED_REACH: Final = 400
 
 def find_pairs(page: Page) -> Iterator[Span]:
     """Yield the passwords that stand in a structure behind a key name."""
-    yield from _in_pairs(page)
+    for literal, pattern in PAIRS:
+        for found in matches(page.shadow, literal, pattern):
+            value = quoted(page.text, found.end())
+            if value and is_listed_secret(page.text[value.start : value.end], "password"):
+                yield Span(value.start, value.end, "password")
     yield from _in_rows(page)
     yield from _in_rejected_fields(page)
 
 
-def _in_pairs(page: Page) -> Iterator[Span]:
-    for literal, pattern in PAIRS:
-        for place in places(page.shadow, literal):
-            found = pattern.match(page.shadow, place)
-            value = quoted(page.text, found.end()) if found else None
-            if value and _is_secret(page.text[value.start : value.end], "password"):
-                yield Span(value.start, value.end, "password")
-
-
 def _in_rows(page: Page) -> Iterator[Span]:
-    for place in places(page.shadow, "key ("):
-        found = ROW.match(page.shadow, place)
-        kinds = [kind_of(name.strip(' "')) for name in found[1].split(",")] if found else []
+    for found in matches(page.shadow, "key (", ROW):
+        kinds = (kind_of(name.strip(' "')) for name in found[1].split(","))
         kind = next((kind for kind in kinds if kind.name), None)
-        if found and kind and not is_stand_in(page.text[found.start(2) : found.end(2)]):
+        if kind and not is_stand_in(page.text[found.start(2) : found.end(2)]):
             yield Span(*found.span(2), kind.name)
 
 
@@ -69,11 +62,3 @@ def _in_rejected_fields(page: Page) -> Iterator[Span]:
         value = quoted(page.text, place + len("input_value=")) if kind and kind.name else None
         if kind and value and not is_stand_in(page.text[value.start : value.end]):
             yield Span(value.start, value.end, kind.name)
-
-
-def _is_secret(content: str, name: str) -> bool:
-    if len(content) > LENGTH_JUDGED_MAX:
-        return not is_stand_in(content)
-    if len(content) < LENGTH_MIN or is_stand_in(content) or (ALPHABETIC.fullmatch(content) and is_label(content)):
-        return False
-    return not is_path(content) and not is_prompt(content, name)

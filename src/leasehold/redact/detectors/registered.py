@@ -12,9 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 from urllib.parse import quote, quote_plus
 
-from leasehold.redact.text.page import Page
+from leasehold.redact.text.page import Page, Runs, end_of, places
 from leasehold.redact.text.spans import Span
-from leasehold.redact.text.tokens import Runs
 
 BASE64_CHARACTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_-="
 BASE64_REST: Final = re.compile(r"[A-Za-z0-9+/_=-]*")
@@ -46,8 +45,8 @@ class ExactValues:
         """Yield each occurrence as one of the value itself, so all forms of it get one number."""
         for forms, text in ((self._plain, page.text), (self._cased, page.shadow)):
             for form, value in forms.items():
-                for start, end in _occurrences(text, form):
-                    yield Span(start, end, "registered", value)
+                for start in places(text, form, step=len(form)):
+                    yield Span(start, start + len(form), "registered", value)
         likely = "\n".join(page.text[start:end] for start, end in self._runs.find(page.text))
         for core, value in self._base64.items():
             for start, end in _base64_runs(page.text, core) if core in likely else ():
@@ -113,21 +112,12 @@ def _owners(values: Sequence[str], forms: Callable[[str], Iterator[str]]) -> dic
     return found
 
 
-def _occurrences(text: str, form: str) -> Iterator[tuple[int, int]]:
-    place = text.find(form)
-    while place >= 0:
-        end = place + len(form)
-        yield place, end
-        place = text.find(form, end)
-
-
 def _base64_runs(text: str, core: str) -> Iterator[tuple[int, int]]:
     done = 0
     place = text.find(core)
     while place >= 0:
         start = done + len(text[done:place].rstrip(BASE64_CHARACTERS))
-        rest = BASE64_REST.match(text, place + len(core))
-        done = rest.end() if rest else place + len(core)
+        done = end_of(BASE64_REST, text, place + len(core))
         yield start, done
         place = text.find(core, done)
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from leasehold.redact.classify.key_names import KeyKind, kind_of
 from leasehold.redact.classify.not_secret import is_stand_in
-from leasehold.redact.text.page import Page, places
+from leasehold.redact.text.page import Page, matches
 from leasehold.redact.text.spans import Span
 
 SPACE: Final = r"(?:[ \t\r\n]|\\n){0,40}"
@@ -28,14 +28,12 @@ KEYS: Final = (
 def find_in_statements(page: Page) -> Iterator[Span]:
     """Yield the passwords that statements carry."""
     for literal, pattern in KEYS:
-        for place in places(page.shadow, literal):
-            found = pattern.match(page.shadow, place)
-            span = found.span(found.lastindex or 0) if found else (0, 0)
-            if found and not is_stand_in(page.text[slice(*span)]):
+        for found in matches(page.shadow, literal, pattern):
+            span = found.span(found.lastindex or 0)
+            if not is_stand_in(page.text[slice(*span)]):
                 yield Span(*span, "password")
-    for place in places(page.shadow, " into "):
-        if found := INSERT.match(page.shadow, place):
-            yield from _rows(page, found)
+    for insert in matches(page.shadow, " into ", INSERT):
+        yield from _rows(page, insert)
 
 
 def _rows(page: Page, insert: re.Match[str]) -> Iterator[Span]:

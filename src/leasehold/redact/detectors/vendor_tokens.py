@@ -7,12 +7,11 @@ Every repetition that is followed by something else is bounded: a hostile text c
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Final
+from functools import partial
+from typing import Final, NamedTuple
 
-from leasehold.redact.text.page import Page
+from leasehold.redact.text.page import Page, Runs
 from leasehold.redact.text.spans import Span
-from leasehold.redact.text.tokens import Runs
 
 # A token starts after a character that cannot belong to it, or after an escape: `\n`, `%3D`, a terminal colour.
 ESCAPES: Final = r"(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2})|(?<=\x1b\[[0-9]m)|(?<=\x1b\[[0-9]{2}m)"
@@ -20,34 +19,26 @@ EDGE: Final = rf"(?:(?<![A-Za-z0-9_-])|{ESCAPES})"
 LOOSE: Final = rf"(?:(?<![A-Za-z0-9])|{ESCAPES})"
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
+class Format(NamedTuple):
     """How the tokens of one issuer look."""
 
     name: str
     literal: str
     pattern: re.Pattern[str]
-    inner: bool = False  # the literal stands inside, not at the start
+    inner: bool  # the literal stands inside, not at the start
 
 
-def _format(name: str, literal: str, pattern: str) -> Format:
-    return Format(name, literal, re.compile(pattern))
+def _format(name: str, literal: str, pattern: str, *, inner: bool = False) -> Format:
+    return Format(name, literal, re.compile(pattern), inner)
 
 
-def _inner(name: str, literal: str, pattern: str) -> Format:
-    return Format(name, literal, re.compile(pattern), inner=True)
-
-
-def _plain(name: str, literal: str, rest: str) -> Format:
+def _plain(name: str, literal: str, rest: str, *, before: str = "") -> Format:
     """Return a format that is a literal and what follows it, found wherever it stands."""
-    return _format(name, literal, re.escape(literal) + rest)
+    return _format(name, literal, before + re.escape(literal) + rest)
 
 
-def _edged(name: str, literal: str, rest: str) -> Format:
-    """Return a format whose literal also occurs inside ordinary words."""
-    return _format(name, literal, EDGE + re.escape(literal) + rest)
-
-
+_inner = partial(_format, inner=True)
+_edged = partial(_plain, before=EDGE)  # the literal also occurs inside ordinary words
 FORMATS: Final = (
     _plain("anthropic_key", "sk-ant-", r"[A-Za-z0-9_-]{16,}"),
     _edged("openai_key", "sk-", r"(?=[A-Za-z_-]{0,60}[0-9])(?=[a-z0-9_-]{0,60}[A-Z])[A-Za-z0-9_-]{20,}"),

@@ -5,14 +5,14 @@ A block is walked over once; what is inside it is not walked over again for a na
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from leasehold.redact.classify.key_names import Key, KeyKind
 from leasehold.redact.classify.not_secret import is_expression
 from leasehold.redact.classify.values import quoted
-from leasehold.redact.detectors.containers import HOLDING, SCHEMA, SEVERAL, is_listed_secret, read_items
-from leasehold.redact.text.page import Page, places
+from leasehold.redact.detectors.containers import SEVERAL, Item, belongs, is_listed_secret, read_items
+from leasehold.redact.text.page import Page, end_of, places
 from leasehold.redact.text.spans import Span
 
 END: Final = r"(?:\r?\n|\\{1,3}r\\{1,3}n|\\{1,3}n)"
@@ -62,7 +62,7 @@ def find_in_blocks(page: Page, keys: Sequence[Key]) -> Iterator[Span]:
         several = SEVERAL.search(key.name) is not None
         for line in _lines(page, head.end(), before, several=several):
             done = max(done, line.end if several else line.start)
-            if _holds_value(line, several=several) and _is_secret(page.text[line.start : line.end], key):
+            if belongs(key.name, line.inner) and _is_secret(page.text[line.start : line.end], key.name):
                 yield Span(line.start, line.end, key.kind.name)
 
 
@@ -72,14 +72,8 @@ def _tokens(page: Page) -> Iterator[Key]:
             yield Key(found.start(), found.end(), found[0], KeyKind("token", strong=False))
 
 
-def _holds_value(line: BlockLine, *, several: bool) -> bool:
-    if not line.inner:
-        return True
-    return line.inner not in SCHEMA if several else line.inner in HOLDING
-
-
-def _is_secret(content: str, key: Key) -> bool:
-    return is_listed_secret(content, key) and content[0] not in "&*!{[" and not is_expression(content, in_code=False)
+def _is_secret(content: str, name: str) -> bool:
+    return is_listed_secret(content, name) and content[0] not in "&*!{[" and not is_expression(content, in_code=False)
 
 
 def _lines(page: Page, position: int, before: re.Match[str], *, several: bool) -> Iterator[BlockLine]:
@@ -89,7 +83,8 @@ def _lines(page: Page, position: int, before: re.Match[str], *, several: bool) -
     for count, (start, indent) in enumerate(_below(page.text, position, has_margin=bool(before[1]))):
         if EMPTY.match(page.text, start):
             continue
-        line = _text(page.text, start, indent) if 0 <= deeper_than < indent else _line(page.text, start, indent)
+        is_text = 0 <= deeper_than < indent
+        line = _valued(page.text, start, "", indent, is_item=True) if is_text else _line(page.text, start, indent)
         if line is None or indent < least or (indent == least and not line.is_item):
             return
         if not several and (count > ALONE_MAX or line.start == line.end):
@@ -104,40 +99,29 @@ def _lines(page: Page, position: int, before: re.Match[str], *, several: bool) -
 
 def _below(text: str, position: int, *, has_margin: bool) -> Iterator[tuple[int, int]]:
     """Yield where the content of each following line starts and how far it is indented."""
-    while end := LINE_END.match(text, position):
-        start = end.end()
-        margin = MARGIN.match(text, start) if has_margin else None
-        start = margin.end() if margin else start
-        indent = INDENT.match(text, start)
-        content = indent.end() if indent else start
+    while line_end := LINE_END.match(text, position):
+        start = line_end.end()
+        start = end_of(MARGIN, text, start) if has_margin else start
+        content = end_of(INDENT, text, start)
         yield content, content - start
-        rest = WHOLE_REST.match(text, content)
-        position = rest.end() if rest else content
+        position = end_of(WHOLE_REST, text, content)
 
 
 def _line(text: str, start: int, indent: int) -> BlockLine | None:
-    dash = DASH.match(text, start)
-    start = dash.end() if dash else start
-    name = NAME.match(text, start)
-    if not dash and not name:
+    first = end_of(DASH, text, start)
+    name = NAME.match(text, first)
+    if first == start and not name:
         return None
-    return _valued(
-        text, name.end() if name else start, name[1].lower() if name else "", indent, is_item=dash is not None
-    )
+    return _valued(text, name.end() if name else first, name[1].lower() if name else "", indent, is_item=first > start)
 
 
 def _valued(text: str, start: int, inner: str, indent: int, *, is_item: bool) -> BlockLine:
     if value := quoted(text, start):
         return BlockLine(value.start, value.end, inner, indent, is_item)
-    rest = REST.match(text, start)
-    content = rest[0] if rest else ""
+    content = text[start : end_of(REST, text, start)]
     comment = COMMENT.search(content, 0, 256)
     content = (content[: comment.start()] if comment else content).rstrip(' \t"')
     return BlockLine(start, start + len(content), inner, indent, is_item)
-
-
-def _text(text: str, start: int, indent: int) -> BlockLine:
-    return _valued(text, start, "", indent, is_item=True)
 
 
 def find_in_secret_documents(page: Page) -> Iterator[Span]:
@@ -158,13 +142,14 @@ def find_in_secret_documents(page: Page) -> Iterator[Span]:
 
 
 def _payload(page: Page, key: Key) -> Iterator[Span]:
-    if opening := OBJECT.match(page.shadow, key.end):
-        for item in read_items(page, opening.end()):
-            if is_listed_secret(page.text[item.start : item.end], key):
-                yield Span(item.start, item.end, "secret")
-        return
+    opening = OBJECT.match(page.shadow, key.end)
     head = HEAD.match(page.shadow, key.end)
     before = BEFORE.search(page.shadow, max(0, key.start - BEFORE_REACH), key.start) if head else None
-    for line in _lines(page, head.end(), before, several=True) if head and before else ():
-        if is_listed_secret(page.text[line.start : line.end], key):
-            yield Span(line.start, line.end, "secret")
+    found: Iterable[Item | BlockLine] = ()
+    if opening:
+        found = read_items(page, opening.end())
+    elif head and before:
+        found = _lines(page, head.end(), before, several=True)
+    for item in found:
+        if is_listed_secret(page.text[item.start : item.end], key.name):
+            yield Span(item.start, item.end, "secret")
