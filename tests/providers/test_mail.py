@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leasehold.model.delivery import Message, Refused
-from leasehold.providers.mail import Sender, compose
-from leasehold.providers.mailbox import Mailbox
+from leasehold.providers.mail import Mailbox, Sender, compose
 from tests.providers.messages import sample_message
 
 SENDER = Sender(Mailbox.parse("robot@example.org"))

@@ -6,16 +6,19 @@ is `MaybeSent`. What an operator has to repair (a credential, a certificate) is 
 """
 
 import contextlib
+import re
 from collections.abc import Iterator
 from typing import Final
 
-from leasehold.errors import Misuse, OptionInvalid
-from leasehold.model.delivery import NotSent, Refused
+from leasehold import canonical
+from leasehold.errors import Misuse, OptionInvalid, PayloadInvalid
+from leasehold.model.delivery import Message, NotSent, Refused
 from leasehold.outbound import AddressForbidden, NoResponse, NotConnected, quoted
 from leasehold.redact import register
 
 REPAIR_SECONDS: Final = 300.0
 TIMEOUT_SECONDS_MAX: Final = 600.0
+_TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
 
 class MaybeSent(Exception):
@@ -46,3 +49,18 @@ def check_timeout(seconds: float) -> None:
     """Refuse a time-out that would wait for ever, or not at all."""
     if not 0 < seconds <= TIMEOUT_SECONDS_MAX:
         raise OptionInvalid(f"A time-out is more than 0 and at most {TIMEOUT_SECONDS_MAX:.0f} seconds.")
+
+
+def checked_token(message: Message, place: str) -> str:
+    """Return the message's token; raise if it does not fit where it is to stand."""
+    if not _TOKEN.fullmatch(message.token):
+        raise Refused(f"The token does not fit into a {place}.")
+    return message.token
+
+
+def as_json(message: Message, *fields: str) -> bytes:
+    """Return some fields of a message as canonical JSON."""
+    try:
+        return canonical.encode({name: getattr(message, name) for name in fields}).encode()
+    except PayloadInvalid as error:
+        raise Refused(str(error)) from None

@@ -8,21 +8,15 @@ copies: a message whose file is gone counts as never sent.
 
 import contextlib
 import os
-import re
 import secrets
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
-from leasehold import canonical
-from leasehold.errors import PayloadInvalid
 from leasehold.model.delivery import Absent, Message, NotSent, Refused, Sent, Unknown
 from leasehold.outbound import quoted
-from leasehold.providers.errors import MaybeSent
-
-_TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")
+from leasehold.providers.errors import MaybeSent, as_json, checked_token
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +27,8 @@ class Folder:
 
     def send(self, message: Message) -> Sent:
         """Write the file, or find that it exists already; the id is the file's name."""
-        name, content = _name(message), _content(message)
+        name = _name(message)
+        content = as_json(message, "message", "recipient", "subject", "token", "version") + b"\n"
         with contextlib.ExitStack() as stack:
             with _nothing_sent():
                 _make(Path(self.path))
@@ -75,28 +70,20 @@ def _opened(path: Path | str) -> Iterator[int]:
         os.close(folder)
 
 
+def _name(message: Message) -> str:
+    return checked_token(message, "file's name") + ".json"
+
+
 def _link(folder: int, draft: str, name: str) -> None:
     try:
         os.link(draft, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
     except FileExistsError:
         return
     except OSError as error:
-        if not _is_there(folder, name):
+        try:
+            os.stat(name, dir_fd=folder, follow_symlinks=False)
+        except FileNotFoundError:
             raise NotSent(f"The folder cannot be written: {quoted(error)}") from None
-
-
-def _name(message: Message) -> str:
-    if not _TOKEN.fullmatch(message.token):
-        raise Refused("The token does not fit into a file's name.")
-    return f"{message.token}.json"
-
-
-def _content(message: Message) -> bytes:
-    fields = ("message", "recipient", "subject", "token", "version")
-    try:
-        return canonical.encode({name: getattr(message, name) for name in fields}).encode() + b"\n"
-    except PayloadInvalid as error:
-        raise Refused(str(error)) from None
 
 
 @contextlib.contextmanager
@@ -121,14 +108,6 @@ def _confirm(folder: int, name: str) -> None:
     if not stat.S_ISREG(status.st_mode):
         raise MaybeSent(f"{name} is in the folder, but is not a file.")
     os.fsync(folder)
-
-
-def _is_there(folder: int, name: str) -> bool:
-    try:
-        os.stat(name, dir_fd=folder, follow_symlinks=False)
-    except FileNotFoundError:
-        return False
-    return True
 
 
 @contextlib.contextmanager

@@ -2,11 +2,15 @@
 
 The message's fields are `title` and `text`, and if wanted `html`, `reply_to` and `date` (ISO 8601 with an offset).
 There is no wall clock in it: without `date` the mail has no Date, and the first server it comes to adds one.
-A line break or a control in what becomes a header is refused, never repaired.
+A line break or a control in what becomes a header is refused, never repaired; and so is what a server could take for
+two addresses, or for a command.
 """
+
+from __future__ import annotations
 
 import hashlib
 import re
+import unicodedata
 from dataclasses import dataclass
 from datetime import datetime
 from email.header import Header
@@ -16,17 +20,49 @@ from email.utils import format_datetime
 from typing import Any, Final
 
 from leasehold.model.delivery import Message, Refused
-from leasehold.outbound import is_one_line
-from leasehold.providers.mailbox import Mailbox
+from leasehold.outbound import ascii_host, is_one_line
+from leasehold.providers.errors import checked_token
 
 REQUIRED: Final = {"title", "text"}
 FIELDS: Final = REQUIRED | {"html", "reply_to", "date"}
 TITLE_LENGTH_MAX: Final = 500
 PLAIN_LENGTH_MAX: Final = 69
-_TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")
+LOCAL_BYTES_MAX: Final = 64
+ADDRESS_BYTES_MAX: Final = 254
+_ATOM: Final = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~\-\u0080-\U0010ffff]+"
+_LOCAL: Final = re.compile(rf"{_ATOM}(?:\.{_ATOM})*")
+_UNSAFE: Final = {"Cc", "Cf", "Cs", "Zl", "Zp", "Zs"}
+_TEXT: Final = re.compile(r"[^\0\ud800-\udfff]*")  # what UTF-8 can encode, and no NUL
 _LINE_END: Final = re.compile(rb"\r\n|\r|\n")
 _PLAIN: Final = re.compile(r"[!-~]+(?: [!-~]+)*")
 _WORDS: Final = re.compile(r"[A-Za-z0-9]+(?: [A-Za-z0-9]+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Mailbox:
+    """`local@domain`; the domain is as DNS carries it."""
+
+    local: str
+    domain: str
+
+    @classmethod
+    def parse(cls, text: str) -> Mailbox:
+        """Read a bare address; `ValueError` has the reason. Quoted local parts and IP addresses are refused."""
+        local, at, domain = text.rpartition("@")
+        if not at or not _LOCAL.fullmatch(local) or any(unicodedata.category(each) in _UNSAFE for each in local):
+            raise ValueError("it is not an e-mail address")
+        mailbox = cls(local, ascii_host(domain))
+        if len(local.encode()) > LOCAL_BYTES_MAX or len(str(mailbox).encode()) > ADDRESS_BYTES_MAX:
+            raise ValueError("it is too long for an e-mail address")
+        return mailbox
+
+    @property
+    def is_international(self) -> bool:
+        """Whether only servers with SMTPUTF8 can carry it."""
+        return not self.local.isascii()
+
+    def __str__(self) -> str:
+        return f"{self.local}@{self.domain}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,23 +95,20 @@ class Mail:
 
 def compose(message: Message, sender: Sender) -> Mail:
     """Write the message as a mail, or raise `Refused`: what it holds can never be sent."""
-    if not _TOKEN.fullmatch(message.token):
-        raise Refused("The token does not fit into a Message-ID.")
+    token = checked_token(message, "Message-ID")
     recipient = _mailbox(message.recipient, "recipient")
     fields = _fields(message.message)
-    message_id = sender.message_id(message.token)
+    message_id = sender.message_id(token)
     headers = {
         "Message-ID": message_id,
-        "From": _named(sender),
+        "From": f"{_written(sender.name, _WORDS)} <{sender.mailbox}>" if sender.name else str(sender.mailbox),
         "To": str(recipient),
         "Subject": _written(fields["title"], _PLAIN),
         **_optional(fields, may_be_international=recipient.is_international or sender.mailbox.is_international),
         "Auto-Submitted": "auto-generated",
     }
     head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
-    return Mail(
-        sender.mailbox, recipient, message_id, head.encode() + _LINE_END.sub(b"\r\n", _body(fields, message.token))
-    )
+    return Mail(sender.mailbox, recipient, message_id, head.encode() + _LINE_END.sub(b"\r\n", _body(fields, token)))
 
 
 def _written(text: str, plain: re.Pattern[str]) -> str:
@@ -88,29 +121,17 @@ def _written(text: str, plain: re.Pattern[str]) -> str:
     return Header(text, "utf-8", header_name="Subject").encode(linesep="\r\n")
 
 
-def _named(sender: Sender) -> str:
-    return f"{_written(sender.name, _WORDS)} <{sender.mailbox}>" if sender.name else str(sender.mailbox)
-
-
 def _fields(message: dict[str, Any]) -> dict[str, str]:
     if unknown := message.keys() - FIELDS:
         raise Refused(f"A mail has no field {min(unknown)!r}; it has {', '.join(sorted(FIELDS))}.")
     if missing := REQUIRED - message.keys():
         raise Refused(f"The mail's field {min(missing)!r} is missing.")
     for name, value in message.items():
-        if not isinstance(value, str) or "\0" in value or not _is_encodable(value):
+        if not isinstance(value, str) or not _TEXT.fullmatch(value):
             raise Refused(f"The mail's field {name!r} is not a text.")
     if not is_one_line(message["title"]) or len(message["title"]) > TITLE_LENGTH_MAX:
         raise Refused(f"The title of a mail is one line of at most {TITLE_LENGTH_MAX} characters without controls.")
     return message
-
-
-def _is_encodable(text: str) -> bool:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _mailbox(text: str, name: str) -> Mailbox:

@@ -14,23 +14,11 @@ from typing import Final, Literal, get_args
 
 from leasehold.errors import OptionInvalid
 from leasehold.model.delivery import Message, NotSent, Sent, Unknown
-from leasehold.outbound import (
-    Deadline,
-    Permit,
-    Resolver,
-    any_address,
-    ascii_host,
-    connect,
-    is_loopback,
-    is_loopback_host,
-    is_one_line,
-    quoted,
-    resolve,
-)
+from leasehold.outbound import Deadline, ascii_host, connect, is_loopback_host, is_one_line, quoted
+from leasehold.outbound.addresses import Permit, Resolver, any_address, is_loopback, resolve
 from leasehold.providers.conversation import Conversation
 from leasehold.providers.errors import REPAIR_SECONDS, as_delivery_error, check_timeout, hide
-from leasehold.providers.mail import Sender, compose
-from leasehold.providers.mailbox import Mailbox
+from leasehold.providers.mail import Mailbox, Sender, compose
 
 Tls = Literal["starttls", "tls", "none"]
 PORTS: Final[dict[Tls, int]] = {"starttls": 587, "tls": 465, "none": 25}

@@ -48,8 +48,7 @@ def _folder(parts: SplitResult) -> Folder:
 def _smtp(parts: SplitResult) -> Smtp:
     if parts.fragment or parts.path not in {"", "/"}:
         raise OptionInvalid("A mail server's URL has no path and no fragment.")
-    options = _pairs(parse_qsl(parts.query, keep_blank_values=True))
-    known = _converted(options, _MAIL_OPTIONS)
+    known = _converted(parse_qsl(parts.query, keep_blank_values=True), _MAIL_OPTIONS)
     if "sender" not in known:
         raise OptionInvalid("A mail server's URL needs the option from.")
     try:
@@ -67,18 +66,15 @@ def _webhook(url: str) -> Webhook:
     pieces = query.split("&") if query else []
     ours = [piece.partition("=") for piece in pieces if piece.startswith(PREFIX)]
     theirs = "&".join(piece for piece in pieces if not piece.startswith(PREFIX))
-    options = _pairs([(name.removeprefix(PREFIX), unquote_plus(value)) for name, _, value in ours])
+    options = [(name.removeprefix(PREFIX), unquote_plus(value)) for name, _, value in ours]
     known = _converted(options, _WEBHOOK_OPTIONS)
     return Webhook(f"{bare}?{theirs}" if theirs else bare, **known)
 
 
-def _pairs(pairs: list[tuple[str, str]]) -> dict[str, str]:
-    if len(dict(pairs)) != len(pairs):
+def _converted(pairs: list[tuple[str, str]], known: dict[str, tuple[str, Callable[[str], Any]]]) -> dict[str, Any]:
+    options = dict(pairs)
+    if len(options) != len(pairs):
         raise OptionInvalid("A provider's URL gives an option twice.")
-    return dict(pairs)
-
-
-def _converted(options: dict[str, str], known: dict[str, tuple[str, Callable[[str], Any]]]) -> dict[str, Any]:
     if unknown := options.keys() - known.keys():
         raise OptionInvalid(f"A provider's URL has no option {min(unknown)[:40]!r}; it has {', '.join(sorted(known))}.")
     return {known[name][0]: known[name][1](value) for name, value in options.items()}
@@ -104,10 +100,6 @@ def _variable(name: str) -> str:
     return value
 
 
-def _authorization(name: str) -> dict[str, str]:
-    return {"Authorization": _variable(name)}
-
-
 _MAIL_OPTIONS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
     "from": ("sender", str),
     "hello": ("hello", str),
@@ -118,7 +110,7 @@ _MAIL_OPTIONS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
     "timeout": ("timeout", _number),
 }
 _WEBHOOK_OPTIONS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
-    "authorization_env": ("headers", _authorization),
+    "authorization_env": ("headers", lambda name: {"Authorization": _variable(name)}),
     "header": ("header", str),
     "idempotent": ("idempotent", _switch),
     "lookup": ("lookup_url", str),

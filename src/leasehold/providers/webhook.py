@@ -16,31 +16,26 @@ import ipaddress
 import json
 import re
 import ssl
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import quote
 
-from leasehold import canonical, clock
-from leasehold.errors import OptionInvalid, PayloadInvalid
+from leasehold import clock
+from leasehold.errors import OptionInvalid
 from leasehold.model.delivery import Absent, Message, NotSent, Refused, Sent, Unknown
-from leasehold.outbound import (
-    BodyEnd,
-    ExchangePolicy,
-    Permit,
-    Request,
-    Resolver,
-    Response,
-    Target,
-    any_address,
-    exchange,
-    is_public,
-    one_line,
-    quoted,
-    resolve,
+from leasehold.outbound import BodyEnd, ExchangePolicy, Request, Response, Target, exchange, one_line, quoted
+from leasehold.outbound.addresses import Permit, Resolver, any_address, is_public, resolve
+from leasehold.providers.errors import (
+    REPAIR_SECONDS,
+    MaybeSent,
+    as_delivery_error,
+    as_json,
+    check_timeout,
+    checked_token,
+    hide,
 )
-from leasehold.providers.errors import REPAIR_SECONDS, MaybeSent, as_delivery_error, check_timeout, hide
 from leasehold.retry_after import seconds_to_wait
 
 RESPONSE_BYTES_MAX: Final = 64 * 1024
@@ -51,7 +46,6 @@ MAYBE_PROCESSED: Final = {302, 303, 409}
 _NAME: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
 _VALUE: Final = re.compile(r"[!-~](?:[ -~]{0,4000}[!-~])?")
 _CREDENTIAL: Final = re.compile(r"auth|cookie|key|secret|token", re.IGNORECASE)
-_TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _OURS: Final = {
     "host", "connection", "content-length", "content-type", "transfer-encoding", "expect", "upgrade", "te", "trailer",
     SIGNATURE.lower(),
@@ -80,7 +74,8 @@ class Webhook:
 
     def __post_init__(self) -> None:
         """Refuse at once what could never be sent, or to a place where nothing may be sent."""
-        hide(self.secret or "", *_credentials(self.headers))
+        credentials = [value for name, value in self.headers.items() if _CREDENTIAL.search(name)]
+        hide(self.secret or "", *credentials, *(value.rpartition(" ")[2] for value in credentials))
         check_timeout(self.timeout)
         self._check_headers()
         if self.lookup_url is not None and "{token}" not in self.lookup_url:
@@ -91,13 +86,14 @@ class Webhook:
 
     def send(self, message: Message) -> Sent:
         """Post the message; the id is the receiver's, or the token if it names none."""
-        body = _body(message)
-        headers = {**self.headers, self.header: message.token, "Content-Type": "application/json"}
+        token = checked_token(message, "header")
+        body = as_json(message, "message", "recipient", "subject", "version")
+        headers = {**self.headers, self.header: token, "Content-Type": "application/json"}
         if self.secret is not None:
             signature = hmac.new(self.secret.encode(), body, hashlib.sha256).hexdigest()
             headers[SIGNATURE] = f"sha256={signature}"
         response = self._exchange(self.url, Request("POST", headers, body))
-        return _outcome(response, message.token, self.header)
+        return _outcome(response, token, self.header)
 
     def find(self, message: Message, notification_id: str | None) -> Sent | Absent | Unknown:  # noqa: ARG002
         """Ask the look-up URL about the token."""
@@ -157,36 +153,16 @@ def _target(url: str) -> Target:
         raise OptionInvalid(f"A webhook's URL: {error}.") from None
 
 
-def _seconds_to_wait(response: Response) -> float:
-    headers = response.headers
-    now = clock.wall() / clock.SECOND
-    return seconds_to_wait(str(headers.get("Retry-After", "")), date=str(headers.get("Date", "")), now=now)
-
-
-def _credentials(headers: Mapping[str, str]) -> Iterator[str]:
-    for name, value in headers.items():
-        if _CREDENTIAL.search(name):
-            yield from (value, value.rpartition(" ")[2])
-
-
-def _body(message: Message) -> bytes:
-    if not _TOKEN.fullmatch(message.token):
-        raise Refused("The token does not fit into a header.")
-    fields = ("message", "recipient", "subject", "version")
-    try:
-        return canonical.encode({name: getattr(message, name) for name in fields}).encode()
-    except PayloadInvalid as error:
-        raise Refused(str(error)) from None
-
-
 def _outcome(response: Response, token: str, header: str) -> Sent:
     """Decide what a response to a message means: the table above."""
     status = response.status
     if _is_taken(response, token, header):
         return Sent(_id(response) or token)
     answer = f"The webhook answered {status}: {quoted(response.body)}"
+    retry_after, date = (str(response.headers.get(name, "")) for name in ("Retry-After", "Date"))
     if status in NOT_PROCESSED or (status == HTTPStatus.SERVICE_UNAVAILABLE and "Retry-After" in response.headers):
-        raise NotSent(answer, retry_after=_seconds_to_wait(response))
+        wait = seconds_to_wait(retry_after, date=date, now=clock.wall() / clock.SECOND)
+        raise NotSent(answer, retry_after=wait)
     if status == HTTPStatus.UNAUTHORIZED:
         raise NotSent(answer, retry_after=REPAIR_SECONDS)
     if status in MAYBE_PROCESSED or not HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.INTERNAL_SERVER_ERROR:
