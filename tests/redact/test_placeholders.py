@@ -5,8 +5,7 @@ import pytest
 from leasehold.errors import Misuse
 from leasehold.redact import RedactionFailed, Redactor
 from leasehold.redact.text.page import Page
-from leasehold.redact.text.placeholder import CLASSES, RANK
-from leasehold.redact.text.spans import Span, merged, whole_lines
+from leasehold.redact.text.spans import CLASSES, Span, merged, whole_lines
 from tests.redact.checks import LETTERS, check_left_alone, clean, clean_and_counted
 from tests.support.rows import every_row
 
@@ -47,11 +46,11 @@ def test_the_more_specific_class_names_the_whole():
 
 def test_findings_that_overlap_become_one_and_lose_nothing():
     spans = [Span(2, 6, "token"), Span(4, 9, "jwt"), Span(9, 11, "email"), Span(20, 22, "token")]
-    assert merged("x" * 30, spans, [], RANK) == [Span(2, 9, "jwt"), Span(9, 11, "email"), Span(20, 22, "token")]
+    assert merged("x" * 30, spans) == [Span(2, 9, "jwt"), Span(9, 11, "email"), Span(20, 22, "token")]
 
 
 def test_a_span_loses_the_line_ends_at_its_edges():
-    assert merged("a\r\nbc\r\nd", [Span(1, 7, "token"), Span(7, 7, "token")], [], RANK) == [Span(3, 5, "token")]
+    assert merged("a\r\nbc\r\nd", [Span(1, 7, "token"), Span(7, 7, "token")]) == [Span(3, 5, "token")]
 
 
 def test_whole_lines_are_taken_once_each_and_keep_their_ends():

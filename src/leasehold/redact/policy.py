@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from leasehold.errors import Broken, Misuse
-from leasehold.redact.text.placeholder import is_part_of_a_placeholder
+from leasehold.redact.text.spans import is_part_of_a_placeholder
 
 VALUE_LENGTH_MIN: Final = 6
 HOST_LENGTH_MIN: Final = 3
@@ -31,14 +31,10 @@ class Policy:
 
     def __post_init__(self) -> None:
         """Keep copies that cannot change, and refuse values that would hide everything."""
-        object.__setattr__(self, "hosts", tuple(_host(name) for name in _several(self.hosts)))
-        object.__setattr__(self, "secrets", tuple(dict.fromkeys(_secret(value) for value in _several(self.secrets))))
-
-
-def _several(values: Sequence[str]) -> Sequence[object]:
-    if isinstance(values, str):
-        raise Misuse("Pass a list of texts, not one text.")
-    return values
+        if isinstance(self.hosts, str) or isinstance(self.secrets, str):
+            raise Misuse("Pass a list of texts, not one text.")
+        object.__setattr__(self, "hosts", tuple(map(_host, self.hosts)))
+        object.__setattr__(self, "secrets", tuple(dict.fromkeys(map(_secret, self.secrets))))
 
 
 def _host(name: object) -> str:

@@ -32,17 +32,13 @@ def _redactor(*, entropy: bool = True) -> Redactor:
     count, redactor = _latest.get(entropy, (-1, None))
     if redactor is None or count != len(_values):
         known = tuple(_values)
-        redactor = _make(Policy(secrets=known, entropy=entropy))
+        try:
+            from leasehold.redact.redactor import Redactor
+        except Exception as error:  # noqa: BLE001 — as when a process ends: nothing goes out then
+            raise RedactionFailed(f"The patterns are not there: {type(error).__name__}.") from None
+        redactor = Redactor(Policy(secrets=known, entropy=entropy))
         _latest[entropy] = (len(known), redactor)
     return redactor
-
-
-def _make(policy: Policy) -> Redactor:
-    try:
-        from leasehold.redact.redactor import Redactor
-    except Exception as error:  # noqa: BLE001 — as when a process ends: nothing goes out then
-        raise RedactionFailed(f"The patterns are not there: {type(error).__name__}.") from None
-    return Redactor(policy)
 
 
 def scrub(text: str, *, entropy: bool = True) -> str:

@@ -10,24 +10,21 @@ from typing import Final
 
 from leasehold.errors import Misuse
 from leasehold.redact.classify.key_names import find_keys
+from leasehold.redact.detectors.addresses import ConfidentialHosts, find_addresses, find_emails, find_uri_passwords
 from leasehold.redact.detectors.assignments import find_assignments
 from leasehold.redact.detectors.command_lines import find_command_passwords
-from leasehold.redact.detectors.confidential import ConfidentialHosts, find_addresses, find_emails
 from leasehold.redact.detectors.containers import find_in_containers
 from leasehold.redact.detectors.credential_files import find_in_credential_files
 from leasehold.redact.detectors.entropy import find_random_tokens
 from leasehold.redact.detectors.http_headers import find_credentials_in_headers
-from leasehold.redact.detectors.pairs import find_pairs
+from leasehold.redact.detectors.pairs import find_in_statements, find_pairs
 from leasehold.redact.detectors.private_keys import find_fragments, find_private_keys
 from leasehold.redact.detectors.registered import ExactValues
-from leasehold.redact.detectors.sql import find_in_statements
-from leasehold.redact.detectors.uris import find_uri_passwords
 from leasehold.redact.detectors.vendor_tokens import find_jwts, find_vendor_tokens
 from leasehold.redact.detectors.yaml_blocks import find_in_blocks, find_in_secret_documents
 from leasehold.redact.policy import Policy, RedactionFailed
 from leasehold.redact.text.page import Detector, Page
-from leasehold.redact.text.placeholder import PLACEHOLDER, RANK, Numbers, write
-from leasehold.redact.text.spans import Span, merged, whole_lines
+from leasehold.redact.text.spans import Numbers, Span, merged, whole_lines, write
 
 PATIENT_TURNS: Final = 3
 TURNS_MAX: Final = 8
@@ -64,7 +61,7 @@ class Redactor:
         for turn in range(TURNS_MAX):
             page = Page.of(text)
             found = [span for detect in self._detectors for span in detect(page)]
-            spans = merged(text, found, [old.span() for old in PLACEHOLDER.finditer(text)], RANK) if found else []
+            spans = merged(text, found) if found else []
             if not spans:
                 return Redacted(text, dict(counts))
             if turn >= PATIENT_TURNS:

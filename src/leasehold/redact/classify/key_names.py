@@ -18,23 +18,18 @@ NAME_LENGTH_MAX: Final = 64
 REST_OF_NAME: Final = re.compile(r"[a-z0-9_-]{0,64}")
 
 SESSION: Final = re.compile(r"sess(?:ion)?[_-]?(?:id|key)$")
-KINDS: Final = (
-    (
-        "password",
-        re.compile(
-            r"passw|passphrase|passcode|pwd|(?:^|[_-]|db|user|root|admin|bind)pw$|(?:^|[_-])psk$"
-            r"|(?:^|(?<!to)[_-]|db|smtp|imap|mail|user|root|admin|ftp|pg|redis|proxy|ldap|sql|require)pass[0-9]{0,2}$"
-        ),
+KINDS: Final = {
+    "password": re.compile(
+        r"passw|passphrase|passcode|pwd|(?:^|[_-]|db|user|root|admin|bind)pw$|(?:^|[_-])psk$"
+        r"|(?:^|(?<!to)[_-]|db|smtp|imap|mail|user|root|admin|ftp|pg|redis|proxy|ldap|sql|require)pass[0-9]{0,2}$"
     ),
-    ("secret", re.compile(r"secret(?!ar(?:y|ies|iat))")),
-    (
-        "api_key",
-        re.compile(
-            r"(?:api|access|private|encryption|signing|auth|master|account|shared|service|license|consumer|client"
-            r"|storage|deploy|ssh|admin|webhook|hmac|jwt|aes|crypto|subscription|functions|app|application|routing|integration)[_-]?keys?(?:$|[_0-9-])"
-        ),
+    "secret": re.compile(r"secret(?!ar(?:y|ies|iat))"),
+    "api_key": re.compile(
+        r"(?:api|access|private|encryption|signing|auth|master|account|shared|service|license|consumer|client|storage"
+        r"|deploy|ssh|admin|webhook|hmac|jwt|aes|crypto|subscription|functions|app|application|routing|integration)"
+        r"[_-]?keys?(?:$|[_0-9-])"
     ),
-)
+}
 WEAK: Final = re.compile(r"token(?!iz)|credential|(?:^|[_-]|basic)auth$|^x-amz-signature$")
 HARMLESS: Final = re.compile(
     r"(?:len|length|min|max|policy|policies|field|fields|file|files|filename|path|paths|dir|name|names|id|ids|type|types"
@@ -93,7 +88,7 @@ def kind_of(name: str) -> KeyKind:
         return KeyKind("token", strong=False)
     if HARMLESS.search(name) and not NOT_HARMLESS.search(name):
         return KeyKind("", strong=False)
-    for kind, pattern in KINDS:
+    for kind, pattern in KINDS.items():
         if pattern.search(name):
             return KeyKind(kind, strong=True)
     return KeyKind("token" if WEAK.search(name) else "", strong=False)

@@ -228,7 +228,8 @@ def _unquoted(page: Page, key: Key, after: re.Match[str]) -> FoundValue | None:
     if sign and sign.startswith("%"):
         return _bare(page.text, start, ENCODED, Way.INLINE)
     if after["close"] or not opens_its_line(page, key):
-        return _bare(page.text, start, INLINE, _way_amid_text(after))
+        way = Way.CODE if after["room"] and not after["close"] else Way.INLINE
+        return _bare(page.text, start, INLINE, Way.REMARK if sign == ":" else way)
     if sign == "=" and not after["room"] and page.shadow[after.start("sign") - 1] not in " \t":
         return _bare(page.text, start, TIGHT, Way.TIGHT)
     rest = REST_OF_LINE.match(page.text, start)
@@ -239,12 +240,6 @@ def _unquoted(page: Page, key: Key, after: re.Match[str]) -> FoundValue | None:
 def _bare(text: str, start: int, pattern: re.Pattern[str], way: Way) -> FoundValue | None:
     found = pattern.match(text, start)
     return FoundValue(start, found.end(), way) if found else None
-
-
-def _way_amid_text(after: re.Match[str]) -> Way:
-    if after["sign"] == ":":
-        return Way.REMARK
-    return Way.CODE if after["room"] and not after["close"] else Way.INLINE
 
 
 def _without_comment(rest: str) -> str:

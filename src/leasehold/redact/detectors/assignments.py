@@ -22,8 +22,7 @@ from leasehold.redact.classify.not_secret import (
 )
 from leasehold.redact.classify.values import ALPHABETIC, FoundValue, Way, quoted, value_after
 from leasehold.redact.text.page import Page
-from leasehold.redact.text.placeholder import MASK
-from leasehold.redact.text.spans import Span
+from leasehold.redact.text.spans import MASK, Span
 
 LENGTH_JUDGED_MAX: Final = 256
 QUOTED_LENGTH_MIN: Final = 3

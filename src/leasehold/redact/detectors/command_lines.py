@@ -34,12 +34,8 @@ def _command(names: str, option: str) -> re.Pattern[str]:
 WITH_OPTIONS: Final = (
     ("mysql", _command(r"mysql[a-z]{0,8}", rf"-p(?=\S){ARGUMENT}")),
     ("mariadb", _command(r"mariadb(?:-[a-z]{1,8})?", rf"-p(?=\S){ARGUMENT}")),
-    ("mongo", _command(r"mongo(?:sh|dump|restore|export|import|stat|top)?", rf"-p{GAP}{ARGUMENT}")),
     ("sshpass", _command("sshpass", rf"-p[ \t]{{0,12}}{ARGUMENT}")),
     ("redis-cli", _command("redis-cli", rf"-a{GAP}{ARGUMENT}")),
-    ("docker", _command("docker[ ]{1,12}login", rf"-p{GAP}{ARGUMENT}")),
-    ("podman", _command("podman[ ]{1,12}login", rf"-p{GAP}{ARGUMENT}")),
-    ("--service-principal", _command("--service-principal", rf"-p{GAP}{ARGUMENT}")),
     ("ldap", _command("ldap[a-z]{3,9}", rf"-w{GAP}{ARGUMENT}")),
     ("curl", _command("curl", rf"(?:-[a-z]{{0,4}}u|--user|--proxy-user)[ \t=]{{0,12}}{USER}")),
     ("http ", re.compile(rf"(?<![\w/.:-])http[ \t](?:{OTHER_ARGUMENTS})??(?:-a|--auth)[ \t=]{{1,12}}{USER}")),
@@ -56,11 +52,11 @@ WITH_OPTIONS: Final = (
     ("echo ", re.compile(
         rf"echo (?:-[ne]{{1,2}} )?{ARGUMENT}[ \t]{{0,12}}\|[^|\n]{{1,120}}"
         r"(?:--password-stdin|sudo -s|passwd --stdin|cryptsetup)")),
-    ("plink", _command("plink", rf"-pw{GAP}{ARGUMENT}")),
-    ("pscp", _command("pscp", rf"-pw{GAP}{ARGUMENT}")),
-    ("psexec", _command(r"psexec(?:64)?(?:\.exe)?", rf"-p{GAP}{ARGUMENT}")),
-    ("twine", _command("twine", rf"-p{GAP}{ARGUMENT}")),
-    *((name, _command(name, rf"-p{GAP}{ARGUMENT}")) for name in ("sqlcmd", "bcp", "ipmitool")),
+    *((name, _command(name + rest, rf"-p{GAP}{ARGUMENT}")) for name, rest in (
+        ("mongo", "(?:sh|dump|restore|export|import|stat|top)?"), ("docker", "[ ]{1,12}login"),
+        ("podman", "[ ]{1,12}login"), ("--service-principal", ""), ("psexec", r"(?:64)?(?:\.exe)?"), ("twine", ""),
+        ("sqlcmd", ""), ("bcp", ""), ("ipmitool", ""))),
+    *((name, _command(name, rf"-pw{GAP}{ARGUMENT}")) for name in ("plink", "pscp")),
     ("gh secret set", re.compile(rf"gh secret set {OTHER_ARGUMENTS}(?:--body|-b)[= \t]{{0,12}}{ARGUMENT}")),
     ("--from-literal", re.compile(rf"--from-literal[= \t]{{1,12}}[\"']?[\w.-]{{1,80}}={ARGUMENT}")),
     ("securestring", re.compile(rf"securestring[^\n|;&]{{0,200}}?\s--value[= \t]{{1,12}}{ARGUMENT}")),

@@ -100,7 +100,9 @@ def _after(text: str, marker: Marker, closing: Marker | None, limit: int) -> Fou
         whole = INLINE_RUN.search(text, marker.end, closing.start)
         return [(marker.start, closing.end)] if whole else [], closing.end
     if not REST_OF_MARKER.match(text, marker.end, line_end):
-        return _beside(text, marker, line_end)
+        end = end_of(INLINE, text, marker.end, line_end)
+        is_key = INLINE_ESCAPED.match(text, marker.end, end) or INLINE_RUN.search(text, marker.end, end)
+        return ([(marker.start, end)], end) if is_key else ([], marker.end)
     cores, end = _walk_down(text, line_end + 1, limit, NARROW_LINE if closing else FULL_LINE)
     if not cores:
         return [], marker.end
@@ -108,12 +110,6 @@ def _after(text: str, marker: Marker, closing: Marker | None, limit: int) -> Fou
         cores.append((closing.start, closing.end))
         end = closing.end
     return [(marker.start, marker.end), *cores], end
-
-
-def _beside(text: str, marker: Marker, line_end: int) -> FoundKey:
-    end = end_of(INLINE, text, marker.end, line_end)
-    is_key = INLINE_ESCAPED.match(text, marker.end, end) or INLINE_RUN.search(text, marker.end, end)
-    return ([(marker.start, end)], end) if is_key else ([], marker.end)
 
 
 def _walk_down(text: str, position: int, limit: int, full: int) -> tuple[list[Part], int]:
@@ -169,7 +165,6 @@ def _line_end(text: str, position: int, limit: int) -> int:
 
 
 def find_fragments(page: Page) -> Iterator[Span]:
-    """Yield the lines of each such block: the first becomes a placeholder, the others go blank."""
     text = page.text
     found = FRAGMENT_OF_TEXT.match(text) or FRAGMENT_BELOW.search(text)
     while found:

@@ -105,11 +105,8 @@ def _cores(octets: bytes) -> Iterator[str]:
 
 
 def _owners(values: Sequence[str], forms: Callable[[str], Iterator[str]]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for value in values:
-        for form in forms(value):
-            found.setdefault(form, value)
-    return found
+    """Return each form with the first value that has it."""
+    return {form: value for value in reversed(values) for form in forms(value)}
 
 
 def _base64_runs(text: str, core: str) -> Iterator[tuple[int, int]]:

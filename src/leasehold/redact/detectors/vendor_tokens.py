@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final, NamedTuple
 
-from leasehold.redact.text.page import Page, Runs
+from leasehold.redact.text.page import Page, Runs, places
 from leasehold.redact.text.spans import Span
 
 # A token starts after a character that cannot belong to it, or after an escape: `\n`, `%3D`, a terminal colour.
@@ -20,8 +20,6 @@ LOOSE: Final = rf"(?:(?<![A-Za-z0-9])|{ESCAPES})"
 
 
 class Format(NamedTuple):
-    """How the tokens of one issuer look."""
-
     name: str
     literal: str
     pattern: re.Pattern[str]
@@ -72,7 +70,8 @@ FORMATS: Final = (
     _edged("databricks_token", "dapi", r"[a-f0-9]{32}(?:-[0-9])?(?![A-Za-z0-9])"),
     _edged("cloudflare_key", "v1.0-", r"[a-f0-9]{24}-[a-f0-9]{60,}"),
     _plain("vendor_token", "lin_api_", r"[A-Za-z0-9]{30,}"),  # Linear
-    _edged("vendor_token", "ntn_", r"[A-Za-z0-9]{40,}"),  # Notion
+    # Notion, Groq, xAI, Perplexity
+    *(_edged("vendor_token", start, r"[A-Za-z0-9]{40,}") for start in ("ntn_", "gsk_", "xai-", "pplx-")),
     _edged("vendor_token", "secret_", r"[A-Za-z0-9]{43}(?![A-Za-z0-9_])"),  # Notion, the older form
     _format("vendor_token", "dp.", EDGE + r"dp\.(?:pt|st|ct|sa|scim|audit)\.[A-Za-z0-9._-]{30,}"),  # Doppler
     _plain("vendor_token", "glsa_", r"[A-Za-z0-9]{24,}(?:_[A-Fa-f0-9]{1,8})?"),  # Grafana
@@ -93,14 +92,10 @@ FORMATS: Final = (
     _edged("vendor_token", "sbp_", r"[a-f0-9]{40}"),  # Supabase
     _plain("vendor_token", "figd_", r"[A-Za-z0-9_-]{30,}"),  # Figma
     _edged("vendor_token", "r8_", r"[A-Za-z0-9]{30,}"),  # Replicate
-    _edged("vendor_token", "gsk_", r"[A-Za-z0-9]{40,}"),  # Groq
-    _edged("vendor_token", "xai-", r"[A-Za-z0-9]{40,}"),  # xAI
-    _edged("vendor_token", "pplx-", r"[A-Za-z0-9]{40,}"),  # Perplexity
     _plain("vendor_token", "lsv2_", r"(?:pt|sk)_[A-Fa-f0-9]{32}_[A-Fa-f0-9]{8,}"),  # LangSmith
     _plain("vendor_token", "xkeysib-", r"[a-f0-9]{40,}(?:-[A-Za-z0-9]+)?"),  # Brevo
     _plain("vendor_token", "ops_eyJ", r"[A-Za-z0-9+/=_-]{40,}"),  # 1Password
-    _plain("vendor_token", "office.com/webhook/", r"([A-Za-z0-9@/-]{30,})"),  # Teams
-    _plain("vendor_token", "office.com/webhookb2/", r"([A-Za-z0-9@/-]{30,})"),
+    *(_plain("vendor_token", f"office.com/webhook{kind}/", r"([A-Za-z0-9@/-]{30,})") for kind in ("", "b2")),  # Teams
     _plain("vendor_token", "hooks.zapier.com/hooks/catch/", r"([0-9]{4,}/[a-z0-9]{5,})"),
     _plain("vendor_token", "pagerduty.com/integration/", r"([a-f0-9]{32})"),
     _plain("vendor_token", "fm2_", r"[A-Za-z0-9+/=]{60,}"),  # Fly.io
@@ -117,7 +112,6 @@ JWT: Final = re.compile(EDGE + r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}(?:\.[A-
 
 
 def find_vendor_tokens(page: Page) -> Iterator[Span]:
-    """Yield the keys and tokens of the formats above."""
     likely = _likely(page.text)
     for form in FORMATS:
         if form.literal in likely:
@@ -136,12 +130,11 @@ def _matches(form: Format, text: str) -> Iterator[re.Match[str]]:
     if form.inner:
         yield from form.pattern.finditer(text)
         return
-    place = text.find(form.literal)
-    while place >= 0:
-        found = form.pattern.match(text, place)
-        if found:
+    done = 0
+    for place in places(text, form.literal):
+        if place >= done and (found := form.pattern.match(text, place)):
+            done = found.end()
             yield found
-        place = text.find(form.literal, found.end() if found else place + 1)
 
 
 def find_jwts(page: Page) -> Iterator[Span]:

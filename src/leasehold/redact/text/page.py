@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from leasehold.redact.text.placeholder import masked
-from leasehold.redact.text.spans import Span
+from leasehold.redact.text.spans import Span, masked
 
 WORD: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 
@@ -44,7 +43,6 @@ def places(text: str, literal: str, step: int = 1) -> Iterator[int]:
 
 
 def matches(text: str, literal: str, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
-    """Yield the matches of a pattern at the places of a literal."""
     return filter(None, (pattern.match(text, place) for place in places(text, literal)))
 
 

@@ -1,7 +1,31 @@
-"""Where something to hide stands in a text, and how findings that overlap become one."""
+"""Where something to hide stands, and what stands there instead: a placeholder such as `[REDACTED:password#1]`.
 
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+The order of `CLASSES` is also the order of precedence where findings overlap: the more specific class names the whole.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+VENDOR_CLASSES: Final = (
+    "anthropic_key", "openai_key", "aws_key", "azure_key", "google_key", "github_token", "gitlab_token", "slack_token",
+    "stripe_key", "npm_token", "pypi_token", "sendgrid_key", "twilio_key", "huggingface_token", "digitalocean_token",
+    "age_key", "vault_token", "telegram_token", "discord_token", "shopify_token", "databricks_token", "cloudflare_key",
+    "vendor_token",
+)  # fmt: skip
+CLASSES: Final = (
+    "private_key", "registered", *VENDOR_CLASSES, "jwt", "authorization", "cookie", "uri_password", "password",
+    "secret", "api_key", "token", "high_entropy", "email", "host", "address", "line",
+)  # fmt: skip
+RANK: Final = {name: rank for rank, name in enumerate(CLASSES)}
+
+# Stands for each character of an old placeholder while patterns are tried: no pattern takes it for a secret.
+MASK: Final = "\ue000"
+# Twelve digits are recognised, nine are counted on from: a forged number cannot make ours too long to recognise.
+PLACEHOLDER: Final = re.compile(rf"\[REDACTED:({'|'.join(CLASSES)})#([0-9]{{1,12}})\]")
+NUMBER_DIGITS_MAX: Final = 9
+LINE_END: Final = re.compile(r"\r?\n")
 
 
 class Span(NamedTuple):
@@ -14,16 +38,60 @@ class Span(NamedTuple):
     blank: bool = False
 
 
-def merged(text: str, spans: Iterable[Span], holes: list[tuple[int, int]], rank: Mapping[str, int]) -> list[Span]:
+def masked(text: str) -> str:
+    """Return the text with every placeholder in it made inert, each character at its old place."""
+    if "[REDACTED:" not in text:
+        return text
+    return PLACEHOLDER.sub(lambda found: MASK * len(found[0]), text)
+
+
+def is_part_of_a_placeholder(value: str) -> bool:
+    return any(value in f"[REDACTED:{name}#" for name in CLASSES)
+
+
+class Numbers:
+    """Counts the distinct values of each class in one text, starting after the placeholders already in it."""
+
+    def __init__(self, text: str) -> None:
+        self._last: dict[str, int] = defaultdict(int)
+        self._known: dict[tuple[str, str], int] = {}
+        for found in PLACEHOLDER.finditer(text):
+            if len(found[2]) <= NUMBER_DIGITS_MAX:
+                self._last[found[1]] = max(self._last[found[1]], int(found[2]))
+
+    def placeholder(self, name: str, value: str) -> str:
+        key = (name, value)
+        if key not in self._known:
+            self._last[name] += 1
+            self._known[key] = self._last[name]
+        return f"[REDACTED:{name}#{self._known[key]}]"
+
+
+def write(text: str, spans: Iterable[Span], numbers: Numbers) -> str:
+    """Return the text with placeholders in place of the spans; every line end inside a span stays."""
+    parts = []
+    position = 0
+    for span in spans:
+        parts.append(text[position : span.start])
+        if not span.blank:
+            parts.append(numbers.placeholder(span.name, span.value or text[span.start : span.end]))
+        parts.extend(LINE_END.findall(text, span.start, span.end))
+        position = span.end
+    parts.append(text[position:])
+    return "".join(parts)
+
+
+def merged(text: str, spans: Iterable[Span]) -> list[Span]:
     """Return disjoint spans in order, none of them inside a hole (a placeholder that is there already).
 
     What overlaps is hidden as one, so nothing found by one pattern survives because another found less.
     A span that reaches out of a hole swallows it.
     """
+    holes = [found.span() for found in PLACEHOLDER.finditer(text)]
     joined: list[Span] = []
     for span in sorted(_outside(text, spans, holes)):
         if joined and span.start < joined[-1].end:
-            joined[-1] = _union(joined[-1], span, rank)
+            joined[-1] = _union(joined[-1], span)
         else:
             joined.append(span)
     return joined
@@ -61,18 +129,15 @@ def _outside(text: str, spans: Iterable[Span], holes: list[tuple[int, int]]) -> 
 
 def _trimmed(text: str, spans: Iterable[Span]) -> Iterable[Span]:
     for span in spans:
-        start, end = span.start, span.end
-        while start < end and text[start] in "\r\n":
-            start += 1
-        while start < end and text[end - 1] in "\r\n":
-            end -= 1
-        if start < end:
-            yield span if (start, end) == (span.start, span.end) else span._replace(start=start, end=end)
+        part = text[span.start : span.end]
+        start = span.start + len(part) - len(part.lstrip("\r\n"))
+        if kept := part.strip("\r\n"):
+            yield span if kept == part else span._replace(start=start, end=start + len(kept))
 
 
-def _union(first: Span, second: Span, rank: Mapping[str, int]) -> Span:
+def _union(first: Span, second: Span) -> Span:
     end = max(first.end, second.end)
-    best = min(first, second, key=lambda span: rank[span.name])
+    best = min(first, second, key=lambda span: RANK[span.name])
     if (best.start, best.end) == (first.start, end):
         return best
     return Span(first.start, end, best.name, "", best.blank)
