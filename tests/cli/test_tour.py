@@ -13,7 +13,7 @@ from leasehold import Leasehold
 from leasehold.cli.exit_codes import ExitCode
 from leasehold.cli.tour.command import HANDLERS, LOG, worker_spec
 from leasehold.cli.tour.evidence import StartLog
-from leasehold.cli.tour.jobs import make_tour
+from leasehold.cli.tour.jobs import make_app
 from leasehold.cli.tour.run import Screen, TourPlan, TourRun
 from leasehold.processes import WorkerProcesses
 from tests.support.wait import until
@@ -103,10 +103,10 @@ def test_more_kills_than_there_is_work_for_are_refused(processes):
 @pytest.mark.parametrize("dialect", ["sqlite"])
 def test_a_tour_whose_workers_cannot_work_reports_that_everything_was_lost(url, tmp_path, capsys):
     log = tmp_path / HANDLERS
-    tour = make_tour("x", str(log), url)
-    with closing(tour.app), WorkerProcesses(worker_spec(tmp_path, "nowhere:", "x"), 1) as workers:
+    app = make_app("x", str(log), url)
+    with closing(app), WorkerProcesses(worker_spec(tmp_path, "nowhere:", "x"), 1) as workers:
         plan = TourPlan(jobs=20, kills=1, workers=1)
-        run = TourRun(tour, workers, StartLog(log), plan, Screen())
+        run = TourRun(app, "x", workers, StartLog(log), plan, Screen())
         run.run()
         result = run.result()
     assert (len(result.lost), result.holds) == (21, False)

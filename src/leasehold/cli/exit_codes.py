@@ -35,12 +35,6 @@ MEANINGS = {
 
 def exit_code_of(error: LeaseholdError) -> ExitCode:
     """Return the code for an error: its class names who must act."""
-    match error:
-        case Misuse():
-            return ExitCode.MISUSE
-        case Unavailable():
-            return ExitCode.UNAVAILABLE
-        case Overtaken():
-            return ExitCode.OVERTAKEN
-        case _:
-            return ExitCode.BROKEN
+    codes: dict[type[LeaseholdError], ExitCode]
+    codes = {Misuse: ExitCode.MISUSE, Unavailable: ExitCode.UNAVAILABLE, Overtaken: ExitCode.OVERTAKEN}
+    return next((code for kind, code in codes.items() if isinstance(error, kind)), ExitCode.BROKEN)

@@ -3,6 +3,7 @@
 import importlib
 import os
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from inspect import cleandoc
@@ -31,10 +32,7 @@ def help_with_examples(text: str, examples: Sequence[str]) -> str:
 
 
 class Command(click.Command):
-    """A command whose help is the docstring of its function and examples. Its last option is `--url`.
-
-    `url` explains the default of that option, which may stand before or after the command's name.
-    """
+    """A command whose help is its docstring and examples. `url` explains the default of its last option, `--url`."""
 
     def __init__(self, *args: Any, examples: Sequence[str], url: str = URL_DEFAULT, **settings: Any) -> None:
         super().__init__(*args, **settings)
@@ -44,8 +42,6 @@ class Command(click.Command):
 
 
 class Group(Command, click.Group):
-    """A group of such commands."""
-
     def subcommand(self, *examples: str, **settings: Any) -> Callable[[Callable[..., Any]], click.Command]:
         return self.command(cls=Command, examples=examples, **settings)
 
@@ -76,10 +72,9 @@ def given_url() -> str | None:
 def open_app(*, must_exist: bool = True) -> Iterator[Leasehold]:
     """Open the command's database. A command that only reads never creates a SQLite file."""
     with closing(Leasehold(given_url())) as app:
-        if must_exist:
-            dialect = app.store.database.dialect
-            if isinstance(dialect, SqliteDialect) and not dialect.path.exists():
-                raise SchemaMissing(f"There is no file {dialect.path}.")
+        dialect = app.store.database.dialect
+        if must_exist and isinstance(dialect, SqliteDialect) and not dialect.path.exists():
+            raise SchemaMissing(f"There is no file {dialect.path}.")
         app.store.prepare()
         yield app
 
@@ -115,15 +110,9 @@ def _import(name: str) -> ModuleType:
             raise AppInvalid(f"There is no module '{error.name}' in this folder or on the path.") from None
         raise AppInvalid(f"Importing '{name}' failed: {error}; install what is missing.") from error
     except (Exception, SystemExit) as error:
+        *_, (frame, line) = traceback.walk_tb(error.__traceback__)
         cause = f"{type(error).__name__}: {error}".removesuffix(": ")
-        raise AppInvalid(f"Importing '{name}' failed{_place(error)}: {cause}.") from error
-
-
-def _place(error: BaseException) -> str:
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    return f" in {trace.tb_frame.f_code.co_filename}, line {trace.tb_lineno}" if trace is not None else ""
+        raise AppInvalid(f"Importing '{name}' failed in {frame.f_code.co_filename}, line {line}: {cause}.") from error
 
 
 def _complaint(module: ModuleType, attribute: str) -> str:

@@ -23,28 +23,20 @@ if TYPE_CHECKING:
 
 PIPELINES: Final = "leasehold.pipelines"
 # A command is imported when it is called, so that starting one does not import the others.
-COMMANDS: Final = {
-    "cancel": "jobs.submit",
-    "contracts": "operator.contracts",
-    "dead": "operator.dead",
-    "deliveries": "operator.deliveries",
-    "doctor": "operator.database",
-    "effects": "jobs.effects",
-    "events": "jobs.events",
-    "export": "jobs.record",
-    "jobs": "jobs.jobs",
-    "migrate": "operator.database",
-    "orchestrate": "operator.worker",
-    "prune": "operator.database",
-    "queues": "operator.queues",
-    "relay": "operator.deliveries",
-    "replay": "jobs.record",
-    "show": "jobs.show",
-    "submit": "jobs.submit",
-    "tour": "tour.command",
-    "verify": "jobs.record",
-    "worker": "operator.worker",
+MODULES: Final = {
+    "jobs.events": ("events",),
+    "jobs.jobs": ("effects", "jobs", "show"),
+    "jobs.record": ("export", "replay", "verify"),
+    "jobs.submit": ("cancel", "submit"),
+    "operator.contracts": ("contracts",),
+    "operator.database": ("doctor", "migrate", "prune"),
+    "operator.dead": ("dead",),
+    "operator.deliveries": ("deliveries",),
+    "operator.queues": ("queues",),
+    "operator.worker": ("orchestrate", "relay", "worker"),
+    "tour.command": ("tour",),
 }
+COMMANDS: Final = {command: module for module, commands in MODULES.items() for command in commands}
 
 
 class Root(Group):
@@ -73,11 +65,11 @@ class Root(Group):
         except KeyboardInterrupt:
             context.exit(ExitCode.INTERRUPTED)
         except BrokenPipeError:
-            _discard_stdout()
+            with contextlib.suppress(OSError, ValueError):  # else Python reports a broken pipe at exit
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             context.exit(ExitCode.READER_GONE)
 
     def format_epilog(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the exit codes."""
         with formatter.section("Exit codes"):
             formatter.write_dl([(str(code.value), meaning) for code, meaning in MEANINGS.items()])
         super().format_epilog(context, formatter)
@@ -88,12 +80,6 @@ def _pipelines() -> EntryPoints:
     from importlib.metadata import entry_points
 
     return entry_points(group=PIPELINES)
-
-
-def _discard_stdout() -> None:
-    """Discard buffered output, so that Python does not report a broken pipe at exit."""
-    with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @click.group(
@@ -112,7 +98,6 @@ def root() -> None:
 
 
 def main() -> None:
-    """Run the command line of this process."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError):
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]

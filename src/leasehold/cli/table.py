@@ -50,9 +50,9 @@ def echo(text: str = "", *, error: bool = False) -> None:
     click.echo(text, err=error, color=False if "NO_COLOR" in os.environ else None)
 
 
-def print_lines(lines: Iterable[str]) -> None:
+def print_lines(lines: Iterable[str], *, error: bool = False) -> None:
     for line in lines:
-        echo(line)
+        echo(line, error=error)
 
 
 def print_table(columns: Sequence[Column], items: Iterable[object]) -> None:
@@ -83,10 +83,7 @@ def format_table(columns: Sequence[Column], items: Iterable[object], width: int 
     texts = [[column.title for column in columns]]
     texts += [[printable(column.value(item)) for column in columns] for item in items]
     widths = [max(display_width(row[index]) for row in texts) for index in range(len(columns))]
-    kept = list(range(len(columns)))
-    if width is not None:
-        kept = _keep(columns, widths, width)
-        widths = _squeeze(columns, widths, kept, width)
+    kept = list(range(len(columns))) if width is None else _squeeze(columns, widths, width)
     head, *body = ([_fit(row[index], widths[index], columns[index]) for index in kept] for row in texts)
     return [click.style(GAP.join(head).rstrip(), bold=True), *map(_join, body)]
 
@@ -101,32 +98,19 @@ def _join(row: Sequence[str]) -> str:
     )
 
 
-def _keep(columns: Sequence[Column], widths: Sequence[int], width: int) -> list[int]:
-    """Return the columns there is room for when every flexible one is cut as far as it goes."""
+def _squeeze(columns: Sequence[Column], widths: list[int], width: int) -> list[int]:
+    """Return the columns there is room for, and cut the widths of flexible ones, the widest first, until these fit."""
+
+    def total(sizes: Sequence[int]) -> int:
+        return sum(sizes[index] for index in kept) + len(GAP) * (len(kept) - 1)
+
     kept = list(range(len(columns)))
-    while len(kept) > 1 and _total([_least(columns[index], widths[index]) for index in kept]) > width:
+    least = [min(widths[index], FLEXIBLE_MIN) if columns[index].flexible else widths[index] for index in kept]
+    while len(kept) > 1 and total(least) > width:
         kept.remove(max(kept, key=lambda index: (columns[index].rank, index)))
+    while total(widths) > width and (wide := [index for index in kept if widths[index] > least[index]]):
+        widths[max(wide, key=lambda index: widths[index])] -= 1
     return kept
-
-
-def _squeeze(columns: Sequence[Column], widths: Sequence[int], kept: Sequence[int], width: int) -> list[int]:
-    """Return the widths after cutting the widest flexible columns until the rest fits."""
-    found = list(widths)
-    flexible = [index for index in kept if columns[index].flexible]
-    while _total([found[index] for index in kept]) > width:
-        widest = max(flexible, key=lambda index: found[index], default=None)
-        if widest is None or found[widest] <= FLEXIBLE_MIN:
-            break
-        found[widest] -= 1
-    return found
-
-
-def _least(column: Column, width: int) -> int:
-    return min(width, FLEXIBLE_MIN) if column.flexible else width
-
-
-def _total(widths: Sequence[int]) -> int:
-    return sum(widths) + len(GAP) * (len(widths) - 1)
 
 
 def _fit(text: str, width: int, column: Column) -> str:

@@ -60,13 +60,10 @@ def duration(seconds: float) -> str:
     if seconds < 10:  # noqa: PLR2004 — below ten seconds the fraction matters
         return f"{seconds:.2f}".rstrip("0").rstrip(".") + " s"
     whole = round(seconds)
-    if whole < MINUTE:
-        return f"{whole} s"
-    if whole < HOUR:
-        return f"{whole // MINUTE} min {whole % MINUTE} s"
-    if whole < DAY:
-        return f"{whole // HOUR} h {whole % HOUR // MINUTE} min"
-    return f"{whole // DAY} d {whole % DAY // HOUR} h"
+    for size, unit, part, smaller in ((DAY, "d", HOUR, "h"), (HOUR, "h", MINUTE, "min"), (MINUTE, "min", 1, "s")):
+        if whole >= size:
+            return f"{whole // size} {unit} {whole % size // part} {smaller}"
+    return f"{whole} s"
 
 
 def ago(moment: datetime, now: datetime | None = None) -> str:
@@ -102,7 +99,6 @@ def _character_width(character: str) -> int:
 
 
 def read_json(text: str) -> Any:
-    """Parse a result from the command line."""
     try:
         return json.loads(text)
     except ValueError as error:

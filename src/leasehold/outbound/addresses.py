@@ -54,6 +54,14 @@ def any_address(_address: Address) -> bool:
     return True
 
 
+def address_of(host: str) -> Address | None:
+    """Return the address that a URL names in place of a host's name."""
+    try:
+        return ipaddress.ip_address(host)
+    except ValueError:
+        return None
+
+
 def resolve(host: str, port: int) -> list[str]:
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))

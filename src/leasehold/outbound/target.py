@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from leasehold.outbound.addresses import ascii_host
+from leasehold.outbound.addresses import address_of, ascii_host
 from leasehold.outbound.errors import NotConnected
 
 TUNNEL_OPEN: Final = 200
@@ -58,10 +58,8 @@ def _host(parts: SplitResult) -> str:
 
 def is_loopback_host(host: str) -> bool:
     """Whether a host, as a URL names it, is this machine: `localhost` or a loopback address."""
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+    address = address_of(host)
+    return host == "localhost" if address is None else address.is_loopback
 
 
 @dataclass(frozen=True, slots=True)

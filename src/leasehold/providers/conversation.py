@@ -39,7 +39,10 @@ class Conversation:
     """The commands of one connection. Every method but `hand_over` leaves the server without a mail."""
 
     def __init__(self, connection: socket.socket, name: str = "") -> None:
-        self._client = smtplib.SMTP(local_hostname=name or _literal(connection))
+        # Without a name, this machine's own address, as EHLO carries it: DNS is not asked.
+        address = str(connection.getsockname()[0])
+        literal = f"[IPv6:{address}]" if ":" in address else f"[{address}]"
+        self._client = smtplib.SMTP(local_hostname=name or literal)
         self._adopt(connection)
 
     def greet(self) -> None:
@@ -171,9 +174,3 @@ def _rejection(step: str, code: int, text: bytes | str) -> NotSent | Refused:
         return NotSent(reason)
     is_about_us = code in _ABOUT_US or (step not in _LETTER_STEPS and not (step == "MAIL" and code == _TOO_LARGE))
     return NotSent(reason, retry_after=REPAIR_SECONDS) if is_about_us else Refused(reason)
-
-
-def _literal(connection: socket.socket) -> str:
-    """Return this machine's own address as EHLO carries it, without asking DNS."""
-    address = str(connection.getsockname()[0])
-    return f"[IPv6:{address}]" if ":" in address else f"[{address}]"

@@ -30,16 +30,17 @@ class Folder:
         name = _name(message)
         content = as_json(message, "message", "recipient", "subject", "token", "version") + b"\n"
         with contextlib.ExitStack() as stack:
-            with _nothing_sent():
+            try:
                 _make(Path(self.path))
                 folder = stack.enter_context(_opened(self.path))
                 draft = stack.enter_context(_draft(folder, name, content))
+            except OSError as error:
+                raise NotSent(f"The folder cannot be written: {quoted(error)}") from None
             _link(folder, draft, name)
             _confirm(folder, name)
         return Sent(name)
 
     def find(self, message: Message, notification_id: str | None) -> Sent | Absent | Unknown:  # noqa: ARG002
-        """Look whether the file is there."""
         try:
             name = _name(message)
             with _opened(self.path) as folder:
@@ -108,11 +109,3 @@ def _confirm(folder: int, name: str) -> None:
     if not stat.S_ISREG(status.st_mode):
         raise MaybeSent(f"{name} is in the folder, but is not a file.")
     os.fsync(folder)
-
-
-@contextlib.contextmanager
-def _nothing_sent() -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise NotSent(f"The folder cannot be written: {quoted(error)}") from None

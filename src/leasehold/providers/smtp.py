@@ -6,7 +6,6 @@ whose final answer is lost may be out, and `find` returns `Unknown`. If it is se
 """
 
 import contextlib
-import ipaddress
 import socket
 import ssl
 from dataclasses import dataclass, field
@@ -15,7 +14,7 @@ from typing import Final, Literal, get_args
 from leasehold.errors import OptionInvalid
 from leasehold.model.delivery import Message, NotSent, Sent, Unknown
 from leasehold.outbound import Deadline, ascii_host, connect, is_loopback_host, is_one_line, quoted
-from leasehold.outbound.addresses import Permit, Resolver, any_address, is_loopback, resolve
+from leasehold.outbound.addresses import Permit, Resolver, address_of, any_address, is_loopback, resolve
 from leasehold.providers.conversation import Conversation
 from leasehold.providers.errors import REPAIR_SECONDS, as_delivery_error, check_timeout, hide
 from leasehold.providers.mail import Mailbox, Sender, compose
@@ -123,7 +122,7 @@ class Smtp:
             Mailbox.parse(self.sender)
             for name in filter(None, (self.id_domain, self.hello)):
                 ascii_host(name)
-            if not _is_address(self.host):
+            if address_of(self.host) is None:
                 ascii_host(self.host)
         except ValueError as error:
             raise OptionInvalid(f"The mail server's host, sender, id_domain or hello: {error}.") from None
@@ -135,11 +134,3 @@ class Smtp:
             raise OptionInvalid("A user and a password come together.")
         if any(not (text.isascii() and is_one_line(text)) for text in (self.user or "", self.password or "")):
             raise OptionInvalid("A user and a password are ASCII without controls.")
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True

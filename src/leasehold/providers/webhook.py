@@ -12,7 +12,6 @@
 
 import hashlib
 import hmac
-import ipaddress
 import json
 import re
 import ssl
@@ -26,7 +25,7 @@ from leasehold import clock
 from leasehold.errors import OptionInvalid
 from leasehold.model.delivery import Absent, Message, NotSent, Refused, Sent, Unknown
 from leasehold.outbound import BodyEnd, ExchangePolicy, Request, Response, Target, exchange, one_line, quoted
-from leasehold.outbound.addresses import Permit, Resolver, any_address, is_public, resolve
+from leasehold.outbound.addresses import Permit, Resolver, address_of, any_address, is_public, resolve
 from leasehold.providers.errors import (
     REPAIR_SECONDS,
     MaybeSent,
@@ -104,7 +103,10 @@ class Webhook:
             response = self._exchange(url, Request("GET", self.headers))
         except (NotSent, Refused, MaybeSent) as error:
             return Unknown(f"The look-up failed: {error}")
-        return _finding(response)
+        if response.status == HTTPStatus.NOT_FOUND:
+            return Absent()
+        found = _id(response) if response.status == HTTPStatus.OK else ""
+        return Sent(found) if found else Unknown(f"The look-up answered {response.status} without an id.")
 
     def __repr__(self) -> str:
         target = _target(self.url)
@@ -129,11 +131,8 @@ class Webhook:
         return any_address if self.allow_private else is_public
 
     def _check_address(self, target: Target) -> None:
-        try:
-            address = ipaddress.ip_address(target.host)
-        except ValueError:
-            return
-        if not self._permit(address):
+        address = address_of(target.host)
+        if address is not None and not self._permit(address):
             raise OptionInvalid("A webhook's address is public; allow_private lifts this for local use.")
 
     def _check_headers(self) -> None:
@@ -156,7 +155,8 @@ def _target(url: str) -> Target:
 def _outcome(response: Response, token: str, header: str) -> Sent:
     """Decide what a response to a message means: the table above."""
     status = response.status
-    if _is_taken(response, token, header):
+    is_known = status == HTTPStatus.CONFLICT and token in (response.headers.get(header), _fields(response).get("token"))
+    if is_known or HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
         return Sent(_id(response) or token)
     answer = f"The webhook answered {status}: {quoted(response.body)}"
     retry_after, date = (str(response.headers.get(name, "")) for name in ("Retry-After", "Date"))
@@ -170,19 +170,6 @@ def _outcome(response: Response, token: str, header: str) -> Sent:
     if status < HTTPStatus.BAD_REQUEST:
         raise Refused(f"The webhook redirects ({status}), and redirects are not followed; configure its final URL.")
     raise Refused(answer)
-
-
-def _is_taken(response: Response, token: str, header: str) -> bool:
-    if response.status == HTTPStatus.CONFLICT:
-        return token in (response.headers.get(header), _fields(response).get("token"))
-    return HTTPStatus.OK <= response.status < HTTPStatus.MULTIPLE_CHOICES
-
-
-def _finding(response: Response) -> Sent | Absent | Unknown:
-    if response.status == HTTPStatus.NOT_FOUND:
-        return Absent()
-    found = _id(response) if response.status == HTTPStatus.OK else ""
-    return Sent(found) if found else Unknown(f"The look-up answered {response.status} without an id.")
 
 
 def _id(response: Response) -> str:

@@ -10,7 +10,7 @@ import click
 from leasehold import clock
 from leasehold.cli.options import JOB_ID, command, json_option, open_app
 from leasehold.cli.table import echo
-from leasehold.cli.text import count, json_line, printable
+from leasehold.cli.text import count, json_line, printable, stage_text
 from leasehold.errors import OptionInvalid
 from leasehold.insight.journal.follow import Follower, encode, page, plain
 from leasehold.insight.journal.ndjson import Projection
@@ -76,29 +76,16 @@ def project(store: Store, job_id: int | None, path: Path, *, follow: bool) -> No
             echo(f"{printable(path)}: a torn last line of {count(torn, 'byte')} was cut off", error=True)
         follower = Follower(store, job_id, file.last)
         written = 0
-        for lines in followed(follower) if follow else final_lines(follower):
+        for lines in followed(follower) if follow else iter(follower.read, []):
             file.append([encode(line) for line in lines])
             written += len(lines)
         echo(f"{printable(path)}: {count(written, 'line')} added", error=True)
 
 
-def final_lines(follower: Follower) -> Iterator[list[JournalLine]]:
-    """Yield lines that no earlier line can precede any more."""
-    while lines := follower.read():
-        yield lines
-
-
 def _shown(line: JournalLine) -> str:
     fields: dict[str, Any] = plain(line)
-    at = clock.moment(line.at)
-    part = "" if line.segment is None else f" [{line.segment}]"
-    words = [
-        str(line.id),
-        f"{at:%Y-%m-%d %H:%M:%S.%f}",
-        f"job {line.job_id}",
-        f"{route(line.kind, line.stage)}{part}",
-        line.name,
-    ]
+    where = stage_text(route(line.kind, line.stage), line.segment)
+    words = [str(line.id), f"{clock.moment(line.at):%Y-%m-%d %H:%M:%S.%f}", f"job {line.job_id}", where, line.name]
     words += [f"{name} {fields[name]}" for name in ("attempt", "worker") if name in fields]
     if "detail" in fields:
         words.append(json_line({name: value for name, value in fields["detail"].items() if name != "stack"}))

@@ -2,6 +2,7 @@
 
 import sys
 from contextlib import closing
+from typing import Any
 
 import click
 
@@ -31,18 +32,15 @@ from leasehold.model.names import check_range
 @click.option("--timeout", type=float, metavar="S", help="Wait at most S seconds.")
 @click.option("--app", "app_name", metavar="MODULE:APP", help="The app that declares the kind.")
 @json_option
-def submit(  # noqa: PLR0913 — one parameter for each option
+def submit(
     kind: str,
     payload: str,
     *,
-    key: str | None,
-    version: int | None,
-    priority: int,
-    delay: float,
     wait: bool,
     timeout: float | None,
     app_name: str | None,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Submit a job and print its id.
 
@@ -57,7 +55,7 @@ def submit(  # noqa: PLR0913 — one parameter for each option
         check_range(timeout, 0, DELAY_SECONDS_MAX, "timeout (seconds)")
     fields = canonical.parse(read_payload(payload))
     with closing(find_app(app_name)) if app_name else open_app() as app:
-        job = app.submit(kind, fields, key=key, version=version, priority=priority, delay=delay)
+        job = app.submit(kind, fields, **options)
         if not as_json:
             echo(str(job.id))
         status = job.wait(timeout).status if wait else None

@@ -91,7 +91,7 @@ def prune(age: str, *, kind: str | None, dry_run: bool, batch: int, as_json: boo
     """
     seconds = parse_age(age)
     with open_app() as app:
-        swept = app.journal.prune(older_than=seconds, kind=kind, dry_run=dry_run, batch=batch, notice=_progress)
+        swept = app.journal.prune(older_than=seconds, kind=kind, dry_run=dry_run, batch=batch, notice=_print_removed)
     if as_json:
         echo(json_document({**to_builtins(swept), "dry_run": dry_run}))
     else:
@@ -106,7 +106,7 @@ def parse_age(text: str) -> float:
     return float(int(found[1]) * UNITS[found[2]])
 
 
-def _progress(total: Pruned) -> None:
+def _print_removed(total: Pruned) -> None:
     echo(f"{count(total.jobs, 'job')} removed so far", error=True)
 
 

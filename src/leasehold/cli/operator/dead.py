@@ -1,22 +1,47 @@
 """`leasehold dead`: the operator's workflow on tasks that failed for good, in its order."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeVar
 
 import click
 
 from leasehold.app.deadletters import Filters, RevivalReport
 from leasehold.cli.exit_codes import ExitCode
-from leasehold.cli.operator.dead_screens import print_letter, print_letters, print_plan
 from leasehold.cli.options import JOB_ID, group, json_option, open_app
-from leasehold.cli.table import echo, print_found
-from leasehold.cli.text import count, printable, read_json
+from leasehold.cli.table import Column, echo, print_found, print_lines, print_table
+from leasehold.cli.text import ago, count, json_line, printable, read_json, stage_text, utc
 from leasehold.errors import OptionInvalid
+from leasehold.insight.read.deadletters import AuditEntry, Burial, DeadLetter, DeadLetterDetail
+from leasehold.insight.read.revival_plan import RevivalPlan
 from leasehold.model.limits import PAGE_MAX
 from leasehold.model.revival import LetterState
 
 F = TypeVar("F", bound=Callable[..., Any])
 REFUSALS_SHOWN: Final = 20
+LETTERS: Final = (
+    Column("LETTER", lambda letter: letter.id, right=True),
+    Column("STATE", lambda letter: letter.state.value),
+    Column("JOB", lambda letter: letter.job_id, rank=1, right=True),
+    Column("KIND", lambda letter: letter.kind, rank=2, flexible=True),
+    Column("STAGE", lambda letter: stage_text(letter.stage, letter.segment), rank=3, flexible=True),
+    Column("CLASS", lambda letter: letter.error_class, flexible=True),
+    Column("ATTEMPTS", lambda letter: letter.attempts, rank=6, right=True),
+    Column("EPOCH", lambda letter: letter.epoch, rank=7, right=True),
+    Column("FAILED", lambda letter: ago(letter.last_failure_at), rank=4),
+    Column("NOTE", lambda letter: ", ".join(_notes(letter)), rank=5),
+)
+STAGES: Final = (
+    Column("STAGE", lambda stage: stage.stage or "(the job)", flexible=True),
+    Column("FATE", lambda stage: stage.fate.value),
+    Column("NOTE", lambda stage: stage.note, rank=1, flexible=True),
+)
+EFFECTS: Final = (
+    Column("EFFECT", lambda effect: effect.key[:16], flexible=True),
+    Column("KIND", lambda effect: effect.kind),
+    Column("STAGE", lambda effect: stage_text(effect.stage, effect.segment), rank=1, flexible=True),
+    Column("FATE", lambda effect: effect.fate.value),
+    Column("NOTE", lambda effect: effect.note, rank=2, flexible=True),
+)
 
 letter_argument = click.argument("letter_id", metavar="LETTER", type=JOB_ID)
 letter_or_filters = click.argument("letter_id", metavar="[LETTER]", type=JOB_ID, required=False)
@@ -62,7 +87,7 @@ def list_letters(*, limit: int, before: int | None, as_json: bool, **filters: An
     """
     with open_app() as app:
         found = app.deadletters.list(before=before, limit=limit, **filters)
-    print_found(found, print_letters, as_json=as_json)
+    print_found(found, lambda found: print_table(LETTERS, found), as_json=as_json)
 
 
 @dead.subcommand("leasehold dead show 12", "leasehold dead show 12 --json")
@@ -75,7 +100,7 @@ def show(letter_id: int, *, as_json: bool) -> None:
     """
     with open_app() as app:
         found = app.deadletters.get(letter_id)
-    print_found(found, print_letter, as_json=as_json)
+    print_found(found, _print_letter, as_json=as_json)
 
 
 @dead.subcommand(
@@ -114,7 +139,7 @@ def plan(letter_id: int, *, from_start: bool, as_json: bool) -> None:
     """
     with open_app() as app:
         found = app.deadletters.plan(letter_id, from_start=from_start)
-    print_found(found, print_plan, as_json=as_json)
+    print_found(found, _print_plan, as_json=as_json)
 
 
 @dead.subcommand(
@@ -140,7 +165,7 @@ def revive(letter_id: int | None, *, from_start: bool, dry_run: bool, limit: int
             report = app.deadletters.revive_many(from_start=from_start, dry_run=dry_run, limit=limit, **chosen)
         elif dry_run:
             plan = app.deadletters.plan(letter_id, from_start=from_start)
-            print_plan(plan)
+            _print_plan(plan)
             click.get_current_context().exit(ExitCode.OK if plan.refusal is None else ExitCode.CHECK_FAILED)
         else:
             done = app.deadletters.revive(letter_id, from_start=from_start)
@@ -204,3 +229,59 @@ def _print_report(report: RevivalReport, one: str, many: str) -> None:
         echo(f"{count(report.left, 'more letter')} left out because of --limit", error=True)
     if report.refused:
         click.get_current_context().exit(ExitCode.CHECK_FAILED)
+
+
+def _notes(letter: DeadLetter) -> Iterable[str]:
+    if letter.escalated:
+        yield "escalated"
+    if letter.evidenced:
+        yield "has evidence"
+
+
+def _print_letter(found: DeadLetterDetail) -> None:
+    print_lines(_heading(found))
+    for burial in found.history:
+        print_lines(_burial(burial))
+
+
+def _print_plan(plan: RevivalPlan) -> None:
+    how = "from the start" if plan.from_start else "at the stage that failed"
+    echo(f"reviving letter {plan.letter_id} would run job {plan.job_id} {how}")
+    echo()
+    print_table(STAGES, plan.stages)
+    if plan.effects:
+        echo()
+        print_table(EFFECTS, plan.effects)
+    if plan.refusal is not None:
+        echo()
+        echo(printable(f"it would be refused: {plan.refusal_code}: {plan.refusal}"))
+
+
+def _heading(found: DeadLetterDetail) -> Iterable[str]:
+    letter = found.letter
+    where = stage_text(letter.stage, letter.segment)
+    yield f"letter {letter.id}  {letter.error_class}  {letter.state.value}{'  escalated' if letter.escalated else ''}"
+    yield f"  job            {letter.job_id}  {printable(letter.kind)}{f'  stage {printable(where)}' if where else ''}"
+    yield f"  attempts       {letter.attempts} in epoch {letter.epoch}"
+    yield f"  first failure  {utc(letter.first_failure_at)}"
+    yield f"  last failure   {utc(letter.last_failure_at)}, {ago(letter.last_failure_at)}"
+    yield f"  context        {json_line(found.sanitized_context)}"
+    if found.last_stack:
+        yield "  last stack"
+        yield from (f"    {printable(line)}" for line in found.last_stack.splitlines())
+
+
+def _burial(burial: Burial) -> Iterable[str]:
+    letter = burial.letter
+    note = ", escalated" if letter.escalated else ""
+    state = f"{letter.error_class}, {letter.state.value}{note}, {utc(letter.last_failure_at)}"
+    yield from ("", f"epoch {letter.epoch}: letter {letter.id}, {state}")
+    for action in burial.actions:
+        yield f"  {utc(action.at)}  {printable(action.principal)}  {action.action}  {_detail(action)}".rstrip()
+
+
+def _detail(action: AuditEntry) -> str:
+    if action.action == "revive":
+        did = action.detail.get("did", {})
+        return f"epoch {did.get('epoch')}{', from start' if action.detail.get('from_start') else ''}"
+    return ", ".join(f"{printable(name)} {json_line(value)}" for name, value in action.detail.items())

@@ -1,13 +1,12 @@
-"""`leasehold deliveries`: what was sent, what was not, what is in doubt; and `leasehold relay`, which sends."""
+"""`leasehold deliveries`: what was sent, what was not, what is in doubt."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import closing
 from typing import Any
 
 import click
 
-from leasehold.cli.operator.worker import level_option, log_to_stderr
-from leasehold.cli.options import JOB_ID, command, find_app, group, json_option, open_app
+from leasehold.cli.options import JOB_ID, find_app, group, json_option, open_app
 from leasehold.cli.table import Column, echo, print_found, print_lines, print_table
 from leasehold.cli.text import ago, count, duration, failure_text, json_document, json_line, printable, utc
 from leasehold.errors import OptionInvalid
@@ -27,10 +26,6 @@ COLUMNS = (
     Column("FAILURE", lambda one: failure_text(one.failure), rank=4, flexible=True),
 )
 
-status_option = click.option(
-    "--status", type=click.Choice([status.value for status in DeliveryStatus], case_sensitive=False)
-)
-
 
 @group(
     "leasehold deliveries",
@@ -47,23 +42,30 @@ def deliveries(context: click.Context, *, as_json: bool) -> None:
     permanently, or not accepted in any attempt. reconciling: it was marked without evidence and is being looked up.
     """
     if context.invoked_subcommand is None:
-        print_deliveries(as_json=as_json)
+        context.invoke(list_deliveries, as_json=as_json)
 
 
 @deliveries.subcommand(
     "leasehold deliveries list --status in_doubt --json", "leasehold deliveries list --subject change-17", name="list"
 )
-@status_option
+@click.option("--status", type=click.Choice([status.value for status in DeliveryStatus], case_sensitive=False))
 @click.option("--subject", help="Only deliveries of this subject.")
 @click.option("--limit", type=click.IntRange(1, PAGE_MAX), default=50, show_default=True)
 @click.option("--before", type=JOB_ID, metavar="ID", help="Only deliveries older than this one.")
 @json_option
-def list_deliveries(*, status: str | None, subject: str | None, limit: int, before: int | None, as_json: bool) -> None:
+def list_deliveries(*, as_json: bool, **filters: Any) -> None:
     """List deliveries, newest first.
 
     A page ends after --limit; --before ID continues where the last one ended.
     """
-    print_deliveries(status=status, subject=subject, limit=limit, before=before, as_json=as_json)
+    with open_app() as app:
+        found = insight.listing(app.store, **filters)
+        backlogs = app.store.deliveries.backlogs()
+    print_found(found, lambda found: print_table(COLUMNS, found), as_json=as_json)
+    for backlog in () if as_json else backlogs:
+        if (waited := insight.unserved(backlog)) is not None:
+            due = f"{backlog.late} due for provider {printable(backlog.provider)}, for {duration(waited)}"
+            echo(f"{due}: no relay seems to have it", error=True)
 
 
 @deliveries.subcommand("leasehold deliveries show 7", "leasehold deliveries show 7 --json")
@@ -96,12 +98,8 @@ def reconcile(app: str, delivery_id: int | None, *, as_json: bool) -> None:
     """
     with closing(find_app(app)) as found:
         checked = found.deliveries.reconcile(delivery_id)
-    print_found(checked, _print_checked, as_json=as_json)
-
-
-def _print_checked(checked: Sequence[Delivery]) -> None:
-    print_lines(f"delivery {one.id} is {one.status.value}" for one in checked)
-    echo(f"{count(len(checked), 'look-up')} done")
+    lines = [*(f"delivery {one.id} is {one.status.value}" for one in checked), f"{count(len(checked), 'look-up')} done"]
+    print_found(checked, lambda _: print_lines(lines), as_json=as_json)
 
 
 @deliveries.subcommand(
@@ -129,39 +127,6 @@ def answer(
     with open_app() as app:
         found = app.deliveries.answer(delivery_id, sent=sent, notification_id=notification_id, notes=notes)
     print_found(found, lambda found: echo(f"delivery {found.id} is {found.status.value}"), as_json=as_json)
-
-
-@command("leasehold relay shop.jobs:app")
-@click.argument("app", metavar="MODULE:APP")
-@level_option
-def relay(app: str, log_level: str) -> None:
-    """Send the deliveries of an app's providers until a signal.
-
-    A worker of an app with providers does this too; run it separately to keep credentials away from the jobs. Keeps
-    work moving like `orchestrate`; any number may run. Ends with exit code 0 on SIGTERM or SIGINT, after what is being
-    sent.
-    """
-    log_to_stderr(log_level)
-    with closing(find_app(app)) as found:
-        found.deliveries.relay()
-
-
-def print_deliveries(
-    *,
-    as_json: bool,
-    status: str | None = None,
-    subject: str | None = None,
-    limit: int = 50,
-    before: int | None = None,
-) -> None:
-    with open_app() as app:
-        found = insight.listing(app.store, status=status, subject=subject, before=before, limit=limit)
-        backlogs = app.store.deliveries.backlogs()
-    print_found(found, lambda found: print_table(COLUMNS, found), as_json=as_json)
-    for backlog in () if as_json else backlogs:
-        if (waited := insight.unserved(backlog)) is not None:
-            due = f"{backlog.late} due for provider {printable(backlog.provider)}, for {duration(waited)}"
-            echo(f"{due}: no relay seems to have it", error=True)
 
 
 def _lines(one: Delivery, actions: list[dict[str, Any]]) -> Iterable[str]:

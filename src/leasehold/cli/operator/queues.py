@@ -26,14 +26,16 @@ def queues(context: click.Context, *, as_json: bool) -> None:
     Lists the queues that hold tasks or have settings.
     """
     if context.invoked_subcommand is None:
-        print_queues(as_json=as_json)
+        context.invoke(list_queues, as_json=as_json)
 
 
 @queues.subcommand("leasehold queues list --json", name="list")
 @json_option
 def list_queues(*, as_json: bool) -> None:
     """List the queues."""
-    print_queues(as_json=as_json)
+    with open_app() as app:
+        found = app.queues.all()
+    print_found(found, lambda found: print_table(COLUMNS, found), as_json=as_json)
 
 
 @queues.subcommand("leasehold queues pause mail")
@@ -71,9 +73,3 @@ def limit(name: str, most: str) -> None:
     with open_app() as app:
         app.queues.limit(name, capacity)
     echo(f"queue {name} has no limit" if capacity is None else f"queue {name} runs at most {capacity} at once")
-
-
-def print_queues(*, as_json: bool) -> None:
-    with open_app() as app:
-        found = app.queues.all()
-    print_found(found, lambda found: print_table(COLUMNS, found), as_json=as_json)

@@ -1,4 +1,4 @@
-"""`leasehold worker` runs an app's jobs; `leasehold orchestrate` only keeps work moving. Both until a signal."""
+"""`leasehold worker` runs an app's jobs, `orchestrate` only keeps work moving, `relay` sends. All until a signal."""
 
 import logging
 import sys
@@ -11,11 +11,8 @@ from leasehold.cli.text import parse_count
 from leasehold.errors import OptionInvalid
 from leasehold.runtime import run
 
-LEVELS = ("debug", "info", "warning", "error")
-
-level_option = click.option(
-    "--log-level", type=click.Choice(LEVELS, case_sensitive=False), default="info", show_default=True
-)
+LEVELS = click.Choice(("debug", "info", "warning", "error"), case_sensitive=False)
+level_option = click.option("--log-level", type=LEVELS, default="info", show_default=True)
 
 
 @command(
@@ -65,6 +62,21 @@ def orchestrate(log_level: str) -> None:
         run.orchestrate(app.store)
 
 
+@command("leasehold relay shop.jobs:app")
+@click.argument("app", metavar="MODULE:APP")
+@level_option
+def relay(app: str, log_level: str) -> None:
+    """Send the deliveries of an app's providers until a signal.
+
+    A worker of an app with providers does this too; run it separately to keep credentials away from the jobs. Keeps
+    work moving like `orchestrate`; any number may run. Ends with exit code 0 on SIGTERM or SIGINT, after what is being
+    sent.
+    """
+    log_to_stderr(log_level)
+    with closing(find_app(app)) as found:
+        found.deliveries.relay()
+
+
 def parse_queue(text: str) -> tuple[str, int | None]:
     """Parse `name` or `name=10`."""
     name, found, cap = text.partition("=")
@@ -76,5 +88,4 @@ def parse_queue(text: str) -> tuple[str, int | None]:
 
 
 def log_to_stderr(level: str) -> None:
-    """Send log lines to standard error, with times."""
     logging.basicConfig(stream=sys.stderr, level=level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s")

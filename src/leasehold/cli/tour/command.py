@@ -4,7 +4,7 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from operator import itemgetter
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from leasehold.cli.options import command, given_url
 from leasehold.cli.table import Column, echo, print_lines, print_table
 from leasehold.cli.text import count, printable
 from leasehold.cli.tour.evidence import StartLog, TourResult
-from leasehold.cli.tour.jobs import make_tour
+from leasehold.cli.tour.jobs import make_app
 from leasehold.cli.tour.run import CONCURRENCY, TourPlan, TourRun, open_screen
 from leasehold.processes import WorkerProcesses, WorkerSpec, stop_on_signals, worker_arguments
 from leasehold.redact.database_url import masked
@@ -63,17 +63,26 @@ def tour(*, jobs: int, kills: int | None, workers: int, keep: bool) -> None:
         kills = min(KILLS, jobs // JOBS_PER_KILL)
     if kills * JOBS_PER_KILL > jobs:
         raise click.UsageError(f"{kills} kills need at least {kills * JOBS_PER_KILL} jobs.")
-    with _folder(keep=keep) as folder:
+    folder = Path(tempfile.mkdtemp(prefix="leasehold-tour-"))
+    try:
         result = _run(folder, TourPlan(jobs, kills, workers))
         print_result(result)
-        if not result.holds:
-            _print_log(folder)
+        if not result.holds and (log := folder / LOG).exists():
+            lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-LOG_LINES:]
+            print_lines(
+                ("\nThe last lines of the workers' log:", *(f"  {printable(line)}" for line in lines)), error=True
+            )
+    finally:
+        if keep:
+            echo(f"kept: {folder}")
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(folder_of(folder / DATABASE), ignore_errors=True)  # left by workers that were killed
     if not result.holds:
         click.get_current_context().exit(ExitCode.CHECK_FAILED)
 
 
 def worker_spec(folder: Path, url: str, run: str) -> WorkerSpec:
-    """Return how the tour's workers are started."""
     environment = {"LEASEHOLD_URL": url, "LEASEHOLD_TOUR_RUN": run, "LEASEHOLD_TOUR_LOG": str(folder / HANDLERS)}
     return WorkerSpec(worker_arguments("leasehold.cli.tour.jobs:app", CONCURRENCY), environment, folder / LOG)
 
@@ -82,14 +91,13 @@ def _run(folder: Path, plan: TourPlan) -> TourResult:
     run, log = secrets.token_hex(4), folder / HANDLERS
     url = given_url() or f"sqlite:///{folder}/{DATABASE}"
     echo(f"{plan.jobs:,} jobs and a film, {plan.workers} workers, on {printable(masked(url))}")
-    tour = make_tour(run, str(log), url)
     with (
-        closing(tour.app),
+        closing(make_app(run, str(log), url)) as app,
         stop_on_signals() as stop,
         WorkerProcesses(worker_spec(folder, url, run), plan.workers, stop) as workers,
         open_screen() as screen,
     ):
-        tour_run = TourRun(tour, workers, StartLog(log), plan, screen)
+        tour_run = TourRun(app, run, workers, StartLog(log), plan, screen)
         tour_run.run()
         if stop.number is not None:
             workers.stop_all(seconds=0)
@@ -97,28 +105,6 @@ def _run(folder: Path, plan: TourPlan) -> TourResult:
                 tour_run.cancel()
             raise SystemExit(SIGNALLED + stop.number)
         return tour_run.result()
-
-
-@contextmanager
-def _folder(*, keep: bool) -> Iterator[Path]:
-    """Make a temporary folder; remove it afterwards unless it is to be kept."""
-    folder = Path(tempfile.mkdtemp(prefix="leasehold-tour-"))
-    try:
-        yield folder
-    finally:
-        if keep:
-            echo(f"kept: {folder}")
-        else:
-            shutil.rmtree(folder, ignore_errors=True)
-        shutil.rmtree(folder_of(folder / DATABASE), ignore_errors=True)  # left by workers that were killed
-
-
-def _print_log(folder: Path) -> None:
-    log = folder / LOG
-    if log.exists():
-        echo("\nThe last lines of the workers' log:", error=True)
-        for line in log.read_text(encoding="utf-8", errors="replace").splitlines()[-LOG_LINES:]:
-            echo(f"  {printable(line)}", error=True)
 
 
 def print_result(result: TourResult) -> None:

@@ -16,7 +16,6 @@ from msgspec import Struct
 from leasehold import Task
 from leasehold.errors import Broken
 from leasehold.model.status import Status
-from leasehold.shapes import Shape
 from leasehold.store.reports import JournalCounts
 
 
@@ -30,11 +29,7 @@ class AttemptStart(Struct, frozen=True):
     pid: int
 
 
-_start = Shape[AttemptStart](AttemptStart)
-
-
 def log_start(path: str, task: Task) -> None:
-    """Log that an attempt has begun."""
     lease = task.lease
     line = msgspec.json.encode(AttemptStart(lease.job_id, lease.task_id, lease.attempt, lease.fence, os.getpid()))
     descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
@@ -62,7 +57,7 @@ class StartLog:
             whole = new[: new.rfind(b"\n") + 1]
             self._offset += len(whole)
             try:
-                self.starts += [_start.decode(line) for line in whole.splitlines()]
+                self.starts += msgspec.json.Decoder(AttemptStart).decode_lines(whole)
             except msgspec.MsgspecError as error:
                 raise Broken(f"The handlers' log holds a line that no handler wrote: {error}.") from error
         return len(self.starts)

@@ -5,30 +5,23 @@ Worker processes serve `app` of this module, which is made from their environmen
 
 import os
 import time
-from dataclasses import dataclass
 from typing import Any
 
 from leasehold import Leasehold, Retry, Task
-from leasehold.app.kinds import JobKind, Pipeline
 from leasehold.cli.tour.evidence import log_start
 
 # Several kills may hit the same task; only a task that fails for another reason should fail the tour.
 RETRY = Retry(attempts=50)
 
 
-@dataclass(frozen=True, slots=True)
-class Tour:
-    """An app with the tour's kinds, on queues that no other tour on the same database serves."""
-
-    app: Leasehold
-    step: JobKind
-    film: Pipeline
-    queues: tuple[str, str]
+def queues_of(run: str) -> tuple[str, str]:
+    """Return the queues of steps and of films, which no other tour on the same database serves."""
+    return f"tour.{run}.steps", f"tour.{run}.film"
 
 
-def make_tour(run: str, log: str, url: str | None = None) -> Tour:
+def make_app(run: str, log: str, url: str | None = None) -> Leasehold:
     app = Leasehold(url)
-    steps, films = f"tour.{run}.steps", f"tour.{run}.film"
+    steps, films = queues_of(run)
     film = app.pipeline("tour.film")
 
     def begin(task: Task, pause: float) -> None:
@@ -55,10 +48,10 @@ def make_tour(run: str, log: str, url: str | None = None) -> Tour:
         begin(task, pause)
         return {"scenes": scenes, "sounds": len(task.inputs["audio"])}
 
-    return Tour(app, step, film, (steps, films))
+    return app
 
 
 def __getattr__(name: str) -> Leasehold:
     if name == "app":
-        return make_tour(os.environ["LEASEHOLD_TOUR_RUN"], os.environ["LEASEHOLD_TOUR_LOG"]).app
+        return make_app(os.environ["LEASEHOLD_TOUR_RUN"], os.environ["LEASEHOLD_TOUR_LOG"])
     raise AttributeError(name)

@@ -13,11 +13,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from leasehold import Job, Status
+from leasehold import Job, Leasehold, Status
 from leasehold.cli.table import echo
 from leasehold.cli.text import count
 from leasehold.cli.tour.evidence import AttemptStart, StartLog, TourResult, judge
-from leasehold.cli.tour.jobs import Tour
+from leasehold.cli.tour.jobs import queues_of
 from leasehold.model.journal.event import Name
 from leasehold.processes import WorkerProcesses
 from leasehold.store.reports import JournalCounts
@@ -38,31 +38,13 @@ LINE_SECONDS: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class TourPlan:
-    """What the tour shall do. Jobs last long enough that there is work before, between and after the kills."""
-
     jobs: int
     kills: int
     workers: int
 
-    @property
-    def pause(self) -> float:
-        """Seconds that a small job takes."""
-        return max(PAUSE_MIN, (1 - FILM_SHARE) * self._work / self.jobs)
-
-    @property
-    def film_pause(self) -> float:
-        """Seconds that a task of the film takes."""
-        return max(PAUSE_MIN, FILM_SHARE * self._work / SCENES)
-
-    @property
-    def _work(self) -> float:
-        return (self.kills + 1) * KILL_SECONDS * self.workers * CONCURRENCY
-
 
 @dataclass(frozen=True, slots=True)
 class TourProgress:
-    """How far the tour is."""
-
     seconds: float
     total: int
     left: int
@@ -71,7 +53,6 @@ class TourProgress:
 
     @property
     def done(self) -> int:
-        """How many small jobs are settled."""
         return self.total - self.left
 
     def __str__(self) -> str:
@@ -120,10 +101,11 @@ def open_screen() -> Iterator[Screen]:
 
 
 class TourRun:
-    """One run of the tour."""
-
-    def __init__(self, tour: Tour, workers: WorkerProcesses, log: StartLog, plan: TourPlan, screen: Screen) -> None:
-        self._tour = tour
+    def __init__(
+        self, app: Leasehold, run: str, workers: WorkerProcesses, log: StartLog, plan: TourPlan, screen: Screen
+    ) -> None:
+        self._app = app
+        self._steps, self._films = queues_of(run)
         self._workers = workers
         self._log = log
         self._plan = plan
@@ -152,7 +134,11 @@ class TourRun:
 
     def result(self) -> TourResult:
         """Stop the workers, and compute the result from what both sources recorded."""
-        self._stop_workers()
+        if codes := self._workers.exit_codes:
+            self._screen.print(f"workers ended without being stopped, with exit codes {codes}")
+        # A worker that gets SIGTERM while it is still starting ends by the signal, as any program does.
+        elif set(codes := self._workers.stop_all()) - {0, -signal.SIGTERM}:
+            self._screen.print(f"workers did not stop cleanly: exit codes {codes}")
         self._log.read()
         jobs = {job.id for job in self._jobs}
         counts = self._journal_counts(min(jobs) - 1)
@@ -161,16 +147,20 @@ class TourRun:
         )
 
     def _submit(self) -> Job:
-        plan, tour = self._plan, self._tour
-        film = tour.app.submit(tour.film, {"scenes": SCENES, "pause": plan.film_pause})
-        payloads = [{"number": number, "pause": plan.pause} for number in range(plan.jobs)]
-        self._jobs = [film, *tour.app.submit_many(tour.step, payloads)]
+        """Submit jobs that last long enough that there is work before, between and after the kills."""
+        plan = self._plan
+        work_seconds = (plan.kills + 1) * KILL_SECONDS * plan.workers * CONCURRENCY
+        film_pause = max(PAUSE_MIN, FILM_SHARE * work_seconds / SCENES)
+        pause = max(PAUSE_MIN, (1 - FILM_SHARE) * work_seconds / plan.jobs)
+        film = self._app.submit("tour.film", {"scenes": SCENES, "pause": film_pause})
+        steps = [{"number": number, "pause": pause} for number in range(plan.jobs)]
+        self._jobs = [film, *self._app.submit_many("tour.step", steps)]
         return film
 
     def _progress(self, seconds: float) -> TourProgress:
-        left = {queue.name: queue.waiting + queue.ready + queue.running for queue in self._tour.app.queues.all()}
-        steps, film = (left.get(name, 0) for name in self._tour.queues)
-        return TourProgress(seconds, self._plan.jobs, steps, film, self._kills)
+        left = {queue.name: queue.waiting + queue.ready + queue.running for queue in self._app.queues.all()}
+        steps, films = left.get(self._steps, 0), left.get(self._films, 0)
+        return TourProgress(seconds, self._plan.jobs, steps, films, self._kills)
 
     def _kill_one(self) -> bool:
         """Kill the oldest worker that has begun an attempt, and start another. A kill counts only if it hit one."""
@@ -187,21 +177,14 @@ class TourRun:
 
     def _was_running(self, start: AttemptStart) -> bool:
         """Whether a killed attempt was running: its lease is still live, or was reclaimed."""
-        reports = self._tour.app.store.reports
+        reports = self._app.store.reports
         if any(row.id == start.task_id and row.fence == start.fence for row in reports.tasks(start.job_id)):
             return True
         reclaimed = (start.task_id, start.fence, Name.RECLAIMED)
         return any((line.task_id, line.fence, line.name) == reclaimed for line in reports.events(start.job_id))
 
-    def _stop_workers(self) -> None:
-        if codes := self._workers.exit_codes:
-            self._screen.print(f"workers ended without being stopped, with exit codes {codes}")
-        # A worker that gets SIGTERM while it is still starting ends by the signal, as any program does.
-        elif set(codes := self._workers.stop_all()) - {0, -signal.SIGTERM}:
-            self._screen.print(f"workers did not stop cleanly: exit codes {codes}")
-
     def _journal_counts(self, after: int) -> Iterator[JournalCounts]:
-        while page := self._tour.app.store.reports.journal_counts(after, PAGE):
+        while page := self._app.store.reports.journal_counts(after, PAGE):
             yield from page
             after = page[-1].task_id
 
@@ -210,7 +193,7 @@ class TourRun:
         reason = "the tour was interrupted"
         for film in self._jobs[:1]:
             film.cancel(reason)
-        while left := self._tour.app.jobs(queue=self._tour.queues[0], status=Status.READY, limit=PAGE):
+        while left := self._app.jobs(queue=self._steps, status=Status.READY, limit=PAGE):
             for job in left:
                 job.cancel(reason)
 
