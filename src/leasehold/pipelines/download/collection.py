@@ -14,7 +14,7 @@ from typing import Any, Final
 from leasehold import Job, Leasehold, Misuse, Retry, Task
 from leasehold.clock import boot_id
 from leasehold.pipelines.download import states
-from leasehold.pipelines.download.fetch import Tools
+from leasehold.pipelines.download.fetch import WorkerResources
 from leasehold.pipelines.download.files.content_store import ContentStore
 from leasehold.pipelines.download.files.publisher import Publisher
 from leasehold.pipelines.download.handler import Download
@@ -80,11 +80,11 @@ class Collection:
             (settings.root / HOME).mkdir(parents=True, exist_ok=True)
         self.app = Leasehold(settings.database)
         self._lock = threading.Lock()
-        self._tools: Tools | None = None
+        self._tools: WorkerResources | None = None
         self.kind = declare(self.app, self._fetch)
 
     @property
-    def tools(self) -> Tools:
+    def tools(self) -> WorkerResources:
         with self._lock:
             if self._tools is None:
                 self.content_store.make()
@@ -95,7 +95,7 @@ class Collection:
                 check_folder(backend, self.content_store)
                 index = Index(backend)
                 publisher = Publisher(self.content_store, index)
-                self._tools = Tools(
+                self._tools = WorkerResources(
                     self.content_store, client, index, boot_id(), publisher, ThreadPool(THREADS_MAX), ShutdownGuard()
                 )
             return self._tools

@@ -15,7 +15,7 @@ from leasehold import Cancelled, Released, Task
 from leasehold.errors import Permanent, Transient
 from leasehold.pipelines.download.files.content_store import ContentStore
 from leasehold.pipelines.download.files.part import LockedPart, Part, Sidecar, digest_of, is_small
-from leasehold.pipelines.download.files.publisher import Published, Publisher, Ready
+from leasehold.pipelines.download.files.publisher import CompleteFile, Published, Publisher
 from leasehold.pipelines.download.files.writer import OnProgress, PartWriter
 from leasehold.pipelines.download.http.client import UNSATISFIABLE, Body, Client, Head
 from leasehold.pipelines.download.http.response import UnexpectedStatus
@@ -41,7 +41,7 @@ class Streamed(Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Tools:
+class WorkerResources:
     """What a worker process works with: made once for all its attempts."""
 
     content_store: ContentStore
@@ -56,7 +56,7 @@ class Tools:
 class Transfer:
     """What an attempt has of a file. Each step can be asked whether an earlier attempt has done it."""
 
-    def __init__(self, task: Task, artifact: Artifact, tools: Tools) -> None:
+    def __init__(self, task: Task, artifact: Artifact, tools: WorkerResources) -> None:
         self._task = task
         self._artifact = artifact
         self._tools = tools
@@ -139,7 +139,7 @@ class Transfer:
     async def _publish(self, head: Head, streamed: Streamed, content: bytes | None = None) -> Published:
         artifact = self._artifact
         name = artifact.filename or head.filename or name_of(streamed.url) or name_of(artifact.url)
-        ready = Ready(self.part, self._part_file, streamed.sha256, artifact, name, content)
+        ready = CompleteFile(self.part, self._part_file, streamed.sha256, artifact, name, content)
         self._publishing = self._tools.publisher.publish(ready)
         return await self._publishing
 

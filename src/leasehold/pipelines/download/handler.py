@@ -19,7 +19,7 @@ from msgspec import Struct, to_builtins
 
 from leasehold import Task, Transient
 from leasehold.pipelines.download import states
-from leasehold.pipelines.download.fetch import PATIENCE_SECONDS, Streamed, Tools, Transfer
+from leasehold.pipelines.download.fetch import PATIENCE_SECONDS, Streamed, Transfer, WorkerResources
 from leasehold.pipelines.download.files.publisher import Published
 from leasehold.pipelines.download.http.client import Head
 from leasehold.pipelines.download.idempotency import op_key
@@ -61,7 +61,7 @@ INDEXED: Final = Shape[Indexed](Indexed)
 class Download:
     """One attempt at an artifact: effects under the document's own keys, each with the state changes before it."""
 
-    def __init__(self, task: Task, artifact: Artifact, tools: Tools) -> None:
+    def __init__(self, task: Task, artifact: Artifact, tools: WorkerResources) -> None:
         self._task = task
         self._artifact = artifact
         self._tools = tools

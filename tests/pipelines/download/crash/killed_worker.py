@@ -18,7 +18,7 @@ from typing import Any
 
 from leasehold.pipelines.download import Collection
 from leasehold.pipelines.download.collection import THREADS_MAX, settings_of_this_process
-from leasehold.pipelines.download.fetch import Tools
+from leasehold.pipelines.download.fetch import WorkerResources
 from leasehold.pipelines.download.files.content_store import ContentStore
 from leasehold.pipelines.download.process.concurrency import ThreadPool
 from tests.support.processes.fork_server import ROOT, start_module
@@ -111,7 +111,7 @@ class KilledCollection(Collection):
         self._seam = seam
 
     @cached_property
-    def tools(self) -> Tools:
+    def tools(self) -> WorkerResources:
         return replace(super().tools, threads=KilledThreadPool(self._seam))
 
 

@@ -15,7 +15,7 @@ GROUP_MAX: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class CompleteFile:
     """All bytes of a file, their hash, and the name that people shall find them by.
 
     They are in a part or in memory; without either they should be published already.
@@ -46,7 +46,7 @@ class Publisher:
         self.publish = batcher.submit
         self.close = batcher.close
 
-    def _publish(self, batch: list[Ready]) -> list[Published | Exception]:
+    def _publish(self, batch: list[CompleteFile]) -> list[Published | Exception]:
         staging = self._content_store.staging
         sources = [one.part_file if one.content is None else AnonymousFile(one.content, staging) for one in batch]
         try:
@@ -59,7 +59,7 @@ class Publisher:
                 if isinstance(source, AnonymousFile):
                     source.close()
 
-    def _name(self, ready: Ready, result: PublishResult | None) -> Published | Exception:
+    def _name(self, ready: CompleteFile, result: PublishResult | None) -> Published | Exception:
         """Name a file. One whose part is missing was published before, if its content is there."""
         artifact = ready.artifact
         try:
