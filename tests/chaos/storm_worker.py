@@ -56,12 +56,11 @@ def mend_sleep() -> None:
 
 def hasten_relays(seconds: float) -> None:
     """Have this process's relays keep a delivery for seconds and not for two minutes, in the same proportions."""
-    from leasehold.runtime.deliver import relay
-    from leasehold.runtime.limits import DELIVERY_LEASE_SECONDS
+    from leasehold.runtime import limits
 
-    share = seconds / DELIVERY_LEASE_SECONDS
+    share = seconds / limits.DELIVERY_LEASE_SECONDS
     for name in ("DELIVERY_LEASE_SECONDS", "DELIVERY_RENEW_SECONDS", "DELIVERY_MARGIN_SECONDS"):
-        setattr(relay, name, getattr(relay, name) * share)
+        setattr(limits, name, getattr(limits, name) * share)
 
 
 def prepare() -> None:

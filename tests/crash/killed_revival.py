@@ -9,7 +9,7 @@ from tests.crash.killed_worker import die
 
 NEXT_STEPS = {
     "taken but not placed": (deadletters, "_place"),
-    "placed but not noted": (deadletters, "_add_audit_line"),
+    "placed but not noted": (deadletters, "add_line"),
     "revived but not woken": (Store, "wake"),
 }
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.tidy.allowed import check_allowed, grown, outdated
 from tests.tidy.tree import ROOT, Source, files, sample, sources
-from tests.tidy.words import dialect_in_name, dialect_in_prose, names_of, prose_of
+from tests.tidy.words import dialect_in_name, dialect_in_prose, may_use_dialect, names_of, prose_of
 
 # The subjects of later commits keep the rule.
 SINCE = "311268c"
@@ -22,6 +22,8 @@ def in_code(area: str, among: Iterable[Source]) -> Counter[str]:
     """Count in how many files each word stands in a name, and in how many it stands in prose."""
     found: Counter[str] = Counter()
     for source in among:
+        if not may_use_dialect(source):
+            continue
         names = {word for name in names_of(source) for word in dialect_in_name(name)}
         prose = {word for text in prose_of(source) for word in dialect_in_prose(text)}
         found.update(f"names in {area}: {word}" for word in names)

@@ -44,6 +44,11 @@ def dialect_in_prose(text: str) -> set[str]:
     return ({stem(word) for word in re.findall(r"[^\W\d_]+", plain)} & DIALECT) | phrases
 
 
+def may_use_dialect(source: Source) -> bool:
+    """Whether a word of the dialect stands anywhere in a file: few have one, and to read a file's parts takes long."""
+    return bool(dialect_in_name(f"{source.path.stem} {source.text}") or PHRASE.search(source.text))
+
+
 def names_of(source: Source) -> Iterator[str]:
     """Yield every name that a file gives: its own, and those of classes, functions, parameters and variables."""
     yield source.path.stem

@@ -54,6 +54,7 @@ SURROUNDINGS = {
 # A signal that comes just before a process waits must not be missed: it waits again and again.
 WAITING = """
 import signal, sys, threading
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored by all that `nohup` starts
 print("here", flush=True)
 while not threading.Event().wait(0.02): pass
 """

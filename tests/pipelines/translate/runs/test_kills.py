@@ -19,9 +19,8 @@ from tests.support.processes.fork_server import start_module
 from tests.support.wait import until
 
 CHAPTER = Path(__file__).parents[1] / "chapter" / "chapter.md"
-KILLS = 50
 STEPS = (2, 32)  # lines of the journal between two kills
-LINES = 820  # of the chapter, some 120 paragraphs
+PARTS = [(12, 260), pytest.param((50, 820), marks=pytest.mark.soak)]  # kills, and lines of the chapter
 
 
 class KilledWorkers:
@@ -79,27 +78,32 @@ def answers_of(order):
     return Counter(json.loads(line)["key"] for line in lines)
 
 
+@pytest.fixture(scope="module", params=PARTS, ids=lambda part: f"{part[0]} kills")
+def part(request):
+    return request.param
+
+
 @pytest.fixture(scope="module", params=[APERTIUM.param("apertium")])
-def calm(request, tmp_path_factory):
+def calm(request, part, tmp_path_factory):
     """The order of a run that nobody disturbed, which no database makes another: one for all."""
     folder = tmp_path_factory.mktemp("calm")
-    part = folder / CHAPTER.name
-    part.write_text("".join(CHAPTER.read_text().splitlines(keepends=True)[:LINES]))
-    order = make_order(folder, part, translator=request.param, is_unattended=True)
+    document = folder / CHAPTER.name
+    document.write_text("".join(CHAPTER.read_text().splitlines(keepends=True)[: part[1]]))
+    order = make_order(folder, document, translator=request.param, is_unattended=True)
     run_here(order)
     return order
 
 
 @pytest.mark.early
-def test_s4_fifty_kills_change_no_byte_of_the_document_and_no_answer_is_asked_for_twice(calm, database, tmp_path):
+def test_s4_kills_change_no_byte_of_the_document_and_no_answer_is_asked_for_twice(part, calm, database, tmp_path):
     """What a translator was cut off in before it had answered is asked again; an answer that came is never lost."""
     order = make_order(tmp_path, calm.document, database, translator=calm.options.translator, is_unattended=True)
     dice = random.Random(2026)
     with planned_run(order) as (toolchain, document), closing(KilledWorkers(toolchain)) as workers:
-        killed = sum(work_and_die(workers, dice) for _ in range(KILLS))
+        killed = sum(work_and_die(workers, dice) for _ in range(part[0]))
         finish(workers, toolchain, document)
         histories = project(toolchain, document)
-    assert killed == KILLS, "it was done before all kills were"
+    assert killed == part[0], "it was done before all kills were"
     assert {history.state for history in histories} == {"approved", "rejected"}
     assert order_final(order).read_bytes() == order_final(calm).read_bytes()
     answers = answers_of(order)

@@ -36,20 +36,20 @@ def tokens(run):
 
 @pytest.mark.early
 def test_a_real_model_translates_and_reviews_a_document_from_end_to_end(local_model, tmp_path):
-    (tmp_path / "note.txt").write_text("Good day.\n\nHello.\n")
+    (tmp_path / "note.txt").write_text("Good day.\n")
     model = ("--translator", local_model.spec, "--reviewer", local_model.spec)
-    run = run_translate(tmp_path / "note.txt", tmp_path / "runs", *model, *ALONE, "--max-attempts", "2")
+    run = run_translate(tmp_path / "note.txt", tmp_path / "runs", *model, *ALONE, "--max-attempts", "1")
     assert run.exit_code in (0, 1), run.output
-    assert len(run.states) == 2
+    assert len(run.states) == 1
     assert set(run.states) <= {"approved", "rejected", "rework_required"}
-    assert [one.failure for one in status(run.folder)] == ["", ""]
+    assert [one.failure for one in status(run.folder)] == [""]
     into, out = tokens(run)
-    assert into > 200
-    assert out > 5
+    assert into > 100
+    assert out > 2
     assert f"<th>tokens in</th><td>{into:,}</td>" in run.report
     assert f"<th>tokens out</th><td>{out:,}</td>" in run.report
     reviewed = [row for row in run.reviews() if row["reviewer"] == "model openai:smollm2"]
-    assert {row["paragraph_index"] for row in reviewed} == {1, 2}
+    assert {row["paragraph_index"] for row in reviewed} == {1}
     assert check_run(run.folder).problems == 0
 
 
