@@ -46,9 +46,9 @@ DRIVERS = {
 Graph = dict[str, set[str]]
 
 
-def imports(source: Source, known: set[str], *, for_types: bool = True) -> Iterator[str]:
-    """Yield the modules that a file names in its imports, of this package or not."""
-    for node in import_nodes(source.tree, for_types=for_types):
+def imports(source: Source, known: set[str], *, is_nominal: bool = False) -> Iterator[str]:
+    """Yield the modules that a file names in its imports, of this package or not; nominally, their packages too."""
+    for node in import_nodes(source.tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         else:
@@ -56,18 +56,12 @@ def imports(source: Source, known: set[str], *, for_types: bool = True) -> Itera
             for alias in node.names:
                 inner = f"{base}.{alias.name}"
                 yield inner if inner in known else base
+                if is_nominal:  # Python runs the package first
+                    yield base
 
 
-def import_nodes(tree: ast.AST, *, for_types: bool) -> Iterator[ast.Import | ast.ImportFrom]:
-    for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            yield node
-        elif for_types or not is_for_types(node):
-            yield from import_nodes(node, for_types=for_types)
-
-
-def is_for_types(node: ast.AST) -> bool:
-    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+def import_nodes(tree: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
+    return (node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom))
 
 
 def absolute(source: Source, node: ast.ImportFrom) -> str:
@@ -79,11 +73,11 @@ def absolute(source: Source, node: ast.ImportFrom) -> str:
     return ".".join([*base, node.module] if node.module else base)
 
 
-def graph(among: Iterable[Source], *, for_types: bool) -> Graph:
+def graph(among: Iterable[Source], *, is_nominal: bool = False) -> Graph:
     package = list(among)
     known = {source.module for source in package}
     return {
-        source.module: {name for name in imports(source, known, for_types=for_types) if name in known}
+        source.module: {name for name in imports(source, known, is_nominal=is_nominal) if name in known}
         for source in package
     }
 
@@ -189,16 +183,19 @@ def test_no_module_imports_from_a_layer_above_it():
     assert list(upward_imports({"leasehold.store.db.sqlite": {"leasehold"}}, ranks))
     assert list(upward_imports({"leasehold.store": {"leasehold.testing.clock"}}, ranks))
     assert not list(upward_imports({"leasehold.cli": {"leasehold", "leasehold.store"}}, ranks))
-    assert list(upward_imports(graph(sources("src"), for_types=True), layers())) == []
+    assert list(upward_imports(graph(sources("src")), layers())) == []
 
 
 def test_imports_never_go_round_in_a_circle():
     first = sample("from leasehold.b import x\n", path="src/leasehold/a.py")
     second = sample("def f():\n    from leasehold import a\n", path="src/leasehold/b.py")
-    assert cycle(graph([first, second], for_types=False)) != []
+    assert cycle(graph([first, second])) != []
     typed = sample("if TYPE_CHECKING:\n    from leasehold import a\n", path="src/leasehold/b.py")
-    assert cycle(graph([first, typed], for_types=False)) == []
-    assert cycle(graph(sources("src"), for_types=False)) == []
+    assert cycle(graph([first, typed])) != []
+    package = sample("from leasehold.c.d import x\n", path="src/leasehold/c/__init__.py")
+    inner = sample("from leasehold.c import e\n", path="src/leasehold/c/d.py")
+    assert cycle(graph([package, inner, sample("", path="src/leasehold/c/e.py")], is_nominal=True)) != []
+    assert cycle(graph(sources("src"), is_nominal=True)) == []
 
 
 def test_database_drivers_are_imported_only_inside_the_store():

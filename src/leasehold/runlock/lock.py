@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from leasehold import clock
-from leasehold.runlock import files
 from leasehold.runlock.constants import (
     GUARD_WAIT_SECONDS,
     LOCK_FILE_NAME,
@@ -26,6 +25,17 @@ from leasehold.runlock.constants import (
     PASSES_MAX,
 )
 from leasehold.runlock.errors import LockFailed, LockInvalid, LockLost, ReleaseRefused, RunActive, RunLockError
+from leasehold.runlock.files import (
+    FileIdentity,
+    LockFile,
+    archive,
+    clean,
+    publish,
+    read_lock,
+    read_nonce,
+    replace_file,
+    sync_folder,
+)
 from leasehold.runlock.guard import guarded
 from leasehold.runlock.payload import Payload, check_run_id, is_stale, shown, text_of
 
@@ -40,7 +50,7 @@ class RunLock:
     run_dir: Path
     payload: Payload
     nonce: str
-    identity: files.FileIdentity
+    identity: FileIdentity
 
     @property
     def path(self) -> Path:
@@ -82,28 +92,28 @@ def acquire(
 
 
 def _try_once(folder: Path, run_id: str, now: int) -> RunLock | str | None:
-    """Read the lock once and act on it: files.publish a lock, or files.archive a stale one and return the audit line.
+    """Read the lock once and act on it: publish a lock, or archive a stale one and return the audit line.
 
     None if a program that ignores the guard interfered.
     """
-    files.clean(folder, now)
-    found = files.read_lock(folder)
+    clean(folder, now)
+    found = read_lock(folder)
     if found is None:
         return _publish(folder, run_id, now)
     if not is_stale(found.payload, now):
         raise RunActive(
             f"at {shown(folder / LOCK_FILE_NAME)} ({found.payload.summary()}). Wait for that run, or end it."
         )
-    return f"Archived stale lock to {shown(files.archive(folder, found))} ({found.payload.summary()})"
+    return f"Archived stale lock to {shown(archive(folder, found))} ({found.payload.summary()})"
 
 
 def _publish(folder: Path, run_id: str, now: int) -> RunLock | None:
     payload = Payload(os.getpid(), socket.gethostname() or "localhost", text_of(now), text_of(now), run_id)
     nonce = secrets.token_hex(16)
-    files.replace_file(folder / NONCE_FILE_NAME, nonce.encode("ascii"))
+    replace_file(folder / NONCE_FILE_NAME, nonce.encode("ascii"))
     # crash here: nonce written, no lock yet
     try:
-        identity = files.publish(folder / LOCK_FILE_NAME, payload.encode())
+        identity = publish(folder / LOCK_FILE_NAME, payload.encode())
     except FileExistsError:
         return None
     return RunLock(folder, payload, nonce, identity)
@@ -117,7 +127,7 @@ def heartbeat(lock: RunLock, *, now: Clock = clock.wall, wait_seconds: float = G
     with _guarded(lock, LockLost, wait_seconds):
         _check_held(lock)
         payload = replace(lock.payload, last_heartbeat_at=text_of(now()))
-        identity = files.replace_file(lock.path, payload.encode())
+        identity = replace_file(lock.path, payload.encode())
     return replace(lock, payload=payload, identity=identity)
 
 
@@ -131,7 +141,7 @@ def release(lock: RunLock, *, wait_seconds: float = GUARD_WAIT_SECONDS) -> None:
     """Give the lock up. Raises `ReleaseRefused` if it is no longer this one, and removes nothing then."""
     with _guarded(lock, ReleaseRefused, wait_seconds):
         try:
-            lost = _difference(lock, files.read_lock(lock.run_dir))
+            lost = _difference(lock, read_lock(lock.run_dir))
         except LockInvalid as error:
             lost = error.detail
         if lost:
@@ -139,7 +149,7 @@ def release(lock: RunLock, *, wait_seconds: float = GUARD_WAIT_SECONDS) -> None:
         lock.path.unlink()
         # crash here: lock released, nonce left
         (lock.run_dir / NONCE_FILE_NAME).unlink(missing_ok=True)
-        files.sync_folder(lock.run_dir)
+        sync_folder(lock.run_dir)
 
 
 @contextmanager
@@ -152,11 +162,11 @@ def _guarded(lock: RunLock, refusal: type[RunLockError], wait_seconds: float) ->
 
 
 def _check_held(lock: RunLock) -> None:
-    if lost := _difference(lock, files.read_lock(lock.run_dir)):
+    if lost := _difference(lock, read_lock(lock.run_dir)):
         raise LockLost(f"{lost} This run stops here and leaves what is there as it is.")
 
 
-def _difference(lock: RunLock, found: files.LockFile | None) -> str:
+def _difference(lock: RunLock, found: LockFile | None) -> str:
     """Return why the file is not this lock; an empty text if it is."""
     path = shown(lock.path)
     if lock.payload.pid != os.getpid():
@@ -165,7 +175,7 @@ def _difference(lock: RunLock, found: files.LockFile | None) -> str:
         return f"{path} is gone."
     if found.payload.run_id != lock.payload.run_id:
         return f"{path} is of run {shown(found.payload.run_id)} now, not of {shown(lock.payload.run_id)}."
-    if found.identity != lock.identity or files.read_nonce(lock.run_dir) != lock.nonce:
+    if found.identity != lock.identity or read_nonce(lock.run_dir) != lock.nonce:
         return f"{path} is of another acquisition now ({found.payload.summary()})."
     return ""
 

@@ -9,15 +9,13 @@ import asyncio
 import threading
 from collections import deque
 from collections.abc import Callable, Coroutine, Generator
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from leasehold.batching import UncancellableFuture
 from leasehold.model.effect import Entry, Intent, Record
+from leasehold.model.lease import Lease
 from leasehold.model.limits import GROUP_BYTES_MAX, GROUP_MAX
 from leasehold.model.machine import Move
-
-if TYPE_CHECKING:
-    from leasehold.runtime.attempt import Attempt
 
 T = TypeVar("T")
 Item = Intent | Record | Move
@@ -119,12 +117,21 @@ def run_blocking(steps: Coroutine[Any, Any, T]) -> T:
     raise AssertionError("the steps of a sync handler never suspend")
 
 
+class LeaseHolder(Protocol):
+    """The attempt that a request is for."""
+
+    lease: Lease
+
+    def lose(self) -> bool:
+        """Record that the lease no longer stands."""
+
+
 class CommitRequest:
     """An entry of an effect or a move, and who waits for it. `identity`: what the store's answer is found by."""
 
     __slots__ = ("attempt", "identity", "item", "reply")
 
-    def __init__(self, attempt: Attempt, item: Item, reply: AnyReply) -> None:
+    def __init__(self, attempt: LeaseHolder, item: Item, reply: AnyReply) -> None:
         self.attempt = attempt
         self.item = item
         self.reply = reply
