@@ -51,13 +51,12 @@ def imports(source: Source, known: set[str], *, is_nominal: bool = False) -> Ite
     for node in import_nodes(source.tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
-        else:
-            base = absolute(source, node)
-            for alias in node.names:
-                inner = f"{base}.{alias.name}"
-                yield inner if inner in known else base
-                if is_nominal:  # Python runs the package first
-                    yield base
+            continue
+        base = absolute(source, node)
+        inner = [f"{base}.{alias.name}" for alias in node.names]
+        yield from (name if name in known else base for name in inner)
+        if is_nominal:  # Python runs the package first
+            yield base
 
 
 def import_nodes(tree: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
