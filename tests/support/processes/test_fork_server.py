@@ -26,7 +26,10 @@ ENDS = {
     "an interrupt": "raise KeyboardInterrupt",
     "its own kill": "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
     "at once": "import os; print('lost', end=''); os._exit(3)",
-    "a thread": "import threading; threading.Timer(0.01, print, ['later']).start(); print('first')",
+    "a thread": (
+        "import threading as t; t.Thread(target=lambda: (t.main_thread().join(), print('later'))).start();"
+        " print('first')"
+    ),
     "an exit function": "import atexit; atexit.register(print, 'last'); print('first', end='')",
     "an error in an exit function": "import atexit; atexit.register(lambda: 1 / 0)",
     "no reader": "import os, sys; sys.stdout.write('x'); r, w = os.pipe(); os.close(r); os.dup2(w, 1)",
