@@ -14,7 +14,7 @@ from tests.support.processes.fork_server import ROOT
 DYING = """
 import os, signal, sys
 from pathlib import Path
-from leasehold.insight.journal import ndjson
+from leasehold.insight import journal
 from leasehold.cli.jobs.events import project
 from leasehold.store import open_store
 
@@ -23,7 +23,7 @@ def write_half(file):
     os.ftruncate(file, size - 40)
     os.kill(os.getpid(), signal.SIGKILL)
 
-ndjson.os.fsync = write_half
+journal.os.fsync = write_half
 project(open_store(sys.argv[1]), None, Path(sys.argv[2]), follow=False)
 """
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import psycopg
 from msgspec import structs
 
-from leasehold.insight.record.reader import Recording, read_lines
+from leasehold.insight.record import Recording, read_lines
 from leasehold.insight.verify.verify import verify_file, verify_job
 from leasehold.model.journal.record import Line, RecordCodec, RecordCounts, TaskRecord
 from tests.store.work import connect

@@ -9,8 +9,7 @@ import pytest
 
 from leasehold.cli.jobs.events import project
 from leasehold.errors import ProjectionBusy, ProjectionDamaged, ProjectionForeign
-from leasehold.insight.journal.follow import Follower
-from leasehold.insight.journal.ndjson import Projection
+from leasehold.insight.journal import Follower, Projection
 from tests.store.work import claim, finish, register, submit
 
 

@@ -9,8 +9,8 @@ from leasehold.app import retention
 from leasehold.app.ready_store import Operations
 from leasehold.app.retention import BATCH_TASKS, Notice, PruneReport, Retention
 from leasehold.canonical import INTEGER_MAX
-from leasehold.insight.journal.follow import Follower
-from leasehold.insight.record.export import export
+from leasehold.insight.journal import Follower
+from leasehold.insight.record import export
 from leasehold.insight.verify.verify import Verification, verify_file, verify_job
 from leasehold.model.journal.event import Event
 from leasehold.model.journal.record import Closing

@@ -12,9 +12,7 @@ from leasehold.cli.options import JOB_ID, command, json_option, open_app
 from leasehold.cli.table import echo
 from leasehold.cli.text import count, json_line, printable, stage_text
 from leasehold.errors import OptionInvalid
-from leasehold.insight.journal.follow import Follower, encode, page, plain
-from leasehold.insight.journal.ndjson import Projection
-from leasehold.insight.journal.ndjson_check import compare
+from leasehold.insight.journal import Follower, Projection, compare, encode, page, plain
 from leasehold.insight.read import jobs
 from leasehold.model.names import route
 from leasehold.store import Store

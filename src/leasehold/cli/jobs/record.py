@@ -16,7 +16,7 @@ from leasehold.cli.options import JOB_ID, command, find_app, json_option, open_a
 from leasehold.cli.table import echo
 from leasehold.cli.text import count, printable, stage_text
 from leasehold.errors import RecordDamaged
-from leasehold.insight.record.export import export as write_record
+from leasehold.insight.record import export as write_record
 from leasehold.insight.verify.verify import Verification, verify_file, verify_job
 from leasehold.redact import scrub
 from leasehold.runtime.replay.ledger import Divergence

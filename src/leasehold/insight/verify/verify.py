@@ -7,8 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from leasehold.errors import JobUnknown, RecordDamaged
-from leasehold.insight.record.export import RecordBuilder
-from leasehold.insight.record.reader import Recording, read_lines
+from leasehold.insight.record import RecordBuilder, Recording, read_lines
 from leasehold.insight.verify.deliveries import MessageCheck, messages_differ
 from leasehold.insight.verify.effects import EffectCheck
 from leasehold.insight.verify.hash_chain import marks_differ, waits_differ

@@ -18,7 +18,7 @@ from msgspec import UNSET, Struct
 
 from leasehold import canonical, clock
 from leasehold.errors import RecordDamaged
-from leasehold.insight.record.reader import Recording, read_lines
+from leasehold.insight.record import Recording, read_lines
 from leasehold.insight.verify.effects import EffectCheck
 from leasehold.insight.verify.verify import check_record
 from leasehold.model import lease as endings

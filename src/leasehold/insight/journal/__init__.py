@@ -1,1 +1,0 @@
-"""The journal as a stream: follow it, project it to NDJSON, check a projection."""

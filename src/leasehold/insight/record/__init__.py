@@ -1,1 +1,0 @@
-"""A job as a file: export and read back."""
