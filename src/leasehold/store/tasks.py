@@ -9,9 +9,9 @@ from leasehold.model.graph import Definition, children_of
 from leasehold.model.limits import GROUP_BYTES_MAX, SUBMIT_MAX
 from leasehold.model.task import Child, Submission, Submitted
 from leasehold.shapes import Shape
-from leasehold.store.db import copy, documents
+from leasehold.store.db import copy
 from leasehold.store.db.database import Noun, Session
-from leasehold.store.db.documents import document
+from leasehold.store.db.documents import document, flat_document
 
 CANCEL_PASSES = 100
 
@@ -97,7 +97,7 @@ def _add(session: Session, batch: Sequence[Submission], answers: dict[tuple[str,
         fields = {"kind": one.kind, "key": one.key, "payload": one.payload, "priority": one.priority}
         rows = session.run("tasks/submit_one", **fields, **terms)
     else:
-        rows = session.run("tasks/submit", jobs=documents.jobs(batch))
+        rows = session.run("tasks/submit", jobs=flat_document(batch))
     new = {(kind, key): task_id for task_id, kind, key in rows}
     for one in batch:
         if (one.kind, one.key) in new:
@@ -161,6 +161,6 @@ def add_children(session: Session, parts: Sequence[Child]) -> list[tuple[int, st
     """Add stages or segments; return their ids and stages."""
     added: list[tuple[int, str]] = []
     for start in range(0, len(parts), SUBMIT_MAX):
-        rows = session.run("tasks/spawn", children=documents.children(parts[start : start + SUBMIT_MAX]))
+        rows = session.run("tasks/spawn", children=flat_document(parts[start : start + SUBMIT_MAX]))
         added.extend((row[0], row[1]) for row in rows)
     return added
