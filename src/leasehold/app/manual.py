@@ -27,7 +27,7 @@ class ManualLeases(Operations):
         handler = self._handler(what)
         store, worker = self._ready(owner, seconds)
         routes = document([handler.route])
-        for lane in store.lease_views.next_of(self._queues(store, handler), routes, LOOK_MAX):
+        for lane in store.leases.ready_first(self._queues(store, handler), routes, LOOK_MAX):
             found = _claim(store, worker, lane, routes)
             if found and (held := Held(store, found[0], handler, owner)).renew(seconds):
                 return held
@@ -38,7 +38,7 @@ class ManualLeases(Operations):
         check_whole(job_id, 0, INTEGER_MAX, "A job's id")
         store, worker = self._ready(owner, seconds)
         handler = self._handler(jobs.find(store, job_id, whole=False).kind)
-        lane = store.lease_views.place_of(job_id)
+        lane = store.leases.ready_task(job_id)
         found = [] if lane is None else _claim(store, worker, lane, document([handler.route]), only=lane)
         for lease in found:
             held = Held(store, lease, handler, owner)
@@ -51,7 +51,7 @@ class ManualLeases(Operations):
         """Resume what this owner has leased, from another process or connection; None if the lease ended."""
         check_whole(job_id, 0, INTEGER_MAX, "A job's id")
         store = self._store
-        found = store.lease_views.of(job_id)
+        found = store.leases.view(job_id)
         if found is None or found.boot or found.host != owner:
             return None
         return Held(store, found.lease, self._handler(found.lease.kind), owner, effects=found.effects)
@@ -100,7 +100,7 @@ def _claim(store: Store, worker: int, lane: Lane, routes: str, only: Lane | None
 
 
 def _reason(store: Store, job_id: int, lane: Lane | None) -> str:
-    tenure = store.lease_views.of(job_id)
+    tenure = store.leases.view(job_id)
     if tenure is not None:
         return f"Job {job_id} is held by {tenure.holder} until {clock.moment(tenure.expires_at)}."
     if lane is not None:

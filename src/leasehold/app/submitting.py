@@ -114,7 +114,7 @@ def submit_version(store: Store, definition: Definition, submission: Submission,
     """Write a version of a job: what is submitted under `key` stands under `key@version`."""
     check_whole(version, 1, VERSION_MAX, "version")
     own = structs.replace(submission, key=check_key(f"{submission.key}@{version}"))
-    answer = store.reruns.submit(own, definition, submission.key, version)
+    answer = store.tasks.submit_version(own, definition, submission.key, version)
     _announce(store, definition, [own], [answer])
     return answer
 

@@ -18,13 +18,11 @@ from leasehold.store.deadletters import DeadLetters
 from leasehold.store.deliveries import Deliveries
 from leasehold.store.effects import Effects
 from leasehold.store.journal import JournalLines
-from leasehold.store.lease_view import LeaseViews
 from leasehold.store.leases import Leases
 from leasehold.store.machines import Machines
 from leasehold.store.queues import Queues
 from leasehold.store.records import Records
 from leasehold.store.reports import Reports
-from leasehold.store.reruns import Reruns
 from leasehold.store.retention import Pruner
 from leasehold.store.stages import Stages
 from leasehold.store.tasks import Tasks
@@ -41,7 +39,6 @@ class Store:
         self.database = database
         self.tasks = Tasks(database)
         self.leases = Leases(database)
-        self.lease_views = LeaseViews(database)
         self.effects = Effects(database)
         self.machines = Machines(database)
         self.stages = Stages(database)
@@ -52,7 +49,6 @@ class Store:
         self.journal = JournalLines(database)
         self.retention = Pruner(database)
         self.deliveries = Deliveries(database)
-        self.reruns = Reruns(database)
         self.audit = Audit(database)
         self.deadletters = DeadLetters(database)
         self._notifiers: dict[int, Notifier] = {}  # of this process, by its pid

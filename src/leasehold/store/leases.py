@@ -30,6 +30,25 @@ class Claimed(Struct, frozen=True):
     requested: int = 0
 
 
+class LeaseView(Struct, frozen=True):
+    """A live lease: until when, and who holds it. Without `boot` it is a manual lease of the owner `host`.
+
+    `effects`: the highest number of an effect of its task.
+    """
+
+    lease: Lease
+    expires_at: int
+    host: str
+    boot: str
+    pid: int
+    effects: int
+
+    @property
+    def holder(self) -> str:
+        """The holder's name as people see it."""
+        return f"{self.host}:{self.pid}" if self.boot else self.host
+
+
 class Leases(Noun):
     def claim(self, worker: int, lanes: Sequence[Lane], routes: str, most: int, free: Free | None = None) -> Claimed:
         """Lease up to `most` tasks of unlimited, unpaused queues. `routes`: a JSON list of what the worker can run.
@@ -125,6 +144,23 @@ class Leases(Noun):
 
     def held_by(self, worker: int) -> list[tuple[int, int]]:
         return [(row[0], row[1]) for row in self._database.read("leases/held_by", worker=worker, most=100 * SWEEP_MAX)]
+
+    def view(self, task_id: int) -> LeaseView | None:
+        rows = self._database.read("lease_view/lease_of", task=task_id)
+        return LeaseView(Lease(*rows[0][:-5]), *rows[0][-5:]) if rows else None
+
+    def ready_first(self, queues: Sequence[str], routes: str, most: int) -> list[Lane]:
+        """Find the next task of each of these queues, the first of all first; each lane selects one."""
+        return self._list(_lane, "lease_view/ready_first", queues=document(queues), routes=routes, most=most)
+
+    def ready_task(self, task_id: int) -> Lane | None:
+        """Find a ready task; the lane selects it."""
+        return next(iter(self._list(_lane, "lease_view/ready_of", task=task_id)), None)
+
+
+def _lane(queue: str, priority: int, position: int) -> Lane:
+    """Return the lane whose first task has this position."""
+    return Lane(queue, priority, priority, position - 1)
 
 
 def _in_order(batch: Sequence[T]) -> list[T]:

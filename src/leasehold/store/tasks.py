@@ -1,10 +1,10 @@
-"""Jobs: submit, cancel, and the published kinds."""
+"""Jobs: submit, also as versions of one job, cancel, and the published kinds."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct, json, structs
 
-from leasehold.errors import DatabaseUnavailable, KeyConflict
+from leasehold.errors import DatabaseUnavailable, KeyConflict, VersionPruned, VersionStale
 from leasehold.model.graph import Definition, children_of
 from leasehold.model.limits import GROUP_BYTES_MAX, SUBMIT_MAX
 from leasehold.model.task import Child, Submission, Submitted
@@ -46,7 +46,26 @@ class Tasks(Noun):
 
     def submit_pipelines(self, submissions: Sequence[Submission], definition: Definition) -> list[Submitted]:
         """Add a pipeline's jobs with their stages, all or none; one that is there already is returned as it is."""
-        return self._database.transact(lambda session: add_jobs(session, submissions, definition))
+        return self._database.transact(lambda session: _add_jobs(session, submissions, definition))
+
+    def submit_version(self, submission: Submission, definition: Definition, key: str, version: int) -> Submitted:
+        """Add a version of a job, or return the job of that version; `VersionStale` if a newer one was submitted.
+
+        `VersionPruned` if it was submitted before and pruned: its result is gone, and it is not run again.
+        `submission.key` is the key of this version; `key` the one that all versions share.
+        """
+
+        def work(session: Session) -> Submitted:
+            known = session.run("reruns/known", kind=submission.kind, key=key)
+            newest = session.run("reruns/add", kind=submission.kind, key=key, version=version)[0][0]
+            if newest > version:
+                raise VersionStale(f"Kind '{submission.kind}', key {key!r}: {newest} is the newest, this is {version}.")
+            job = _add_jobs(session, [submission], definition)[0]
+            if job.created and known and known[0][0] == version:
+                raise VersionPruned(f"Kind '{submission.kind}', key {key!r}, version {version}.")
+            return job
+
+        return self._database.transact(work)
 
     def cancel(self, job_id: int, reason: str) -> CancelCount:
         """Cancel a job and all its tasks. `reason` is canonical JSON of a failure."""
@@ -71,8 +90,7 @@ class Tasks(Noun):
         return _definition.decode(found[0][0]) if found else None
 
 
-def add_jobs(session: Session, submissions: Sequence[Submission], definition: Definition) -> list[Submitted]:
-    """Add jobs of one kind, with the stages of a pipeline; those that are there already are returned as they are."""
+def _add_jobs(session: Session, submissions: Sequence[Submission], definition: Definition) -> list[Submitted]:
     jobs = _submit_all(session, submissions)
     for job, submission in zip(jobs, submissions, strict=True):
         if job.created:
