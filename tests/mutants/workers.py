@@ -26,7 +26,7 @@ MUTANTS: Final = (
         "PostgreSQL: the clock of the process that writes",
         "store/db/postgres.py",
         'cursor.execute(statements.encoded("postgres", name), values, binary=True, prepare=self._prepare)',
-        'cursor.execute(statements.text("postgres", name).replace("leasehold.leasehold_now()", '
+        'cursor.execute(statements.encoded("postgres", name).decode().replace("leasehold.leasehold_now()", '
         "f\"{__import__('time').time_ns() // 1000}::bigint\").encode(), values, binary=True, prepare=False)",
         (f"{CLOCK}[postgres]",),
     ),

@@ -292,7 +292,7 @@ def test_a_claim_of_deliveries_reads_only_what_is_due(store):
     with psycopg.connect(store.url, autocommit=True) as connection:
         connection.execute("ANALYZE leasehold.delivery")
         connection.execute("SET enable_seqscan = off")
-        text = f"EXPLAIN (COSTS OFF) {statements.text('postgres', 'deliveries/claim')}"
+        text = f"EXPLAIN (COSTS OFF) {statements.encoded('postgres', 'deliveries/claim').decode()}"
         values = {"provider": PROVIDER, "lease_us": 1, "most": 8, "only": None, "delivery": None}
         plan = "\n".join(row[0] for row in connection.execute(text.encode(), values).fetchall())
     assert "Index Scan using delivery_due" in plan

@@ -64,7 +64,7 @@ def test_a_claim_of_one_returns_one_under_hostile_planner_settings(hostile_url, 
 def plan_of(connection, name: str, **values) -> str:
     connection.execute("SET plan_cache_mode = force_generic_plan")
     with connection.transaction(force_rollback=True):
-        text = f"EXPLAIN (COSTS OFF) {statements.text('postgres', name)}"
+        text = f"EXPLAIN (COSTS OFF) {statements.encoded('postgres', name).decode()}"
         return "\n".join(row[0] for row in connection.execute(text.encode(), values, prepare=True).fetchall())
 
 

@@ -165,12 +165,11 @@ class Database:
     def bound(self, connection: object) -> Iterator[None]:
         """Run the operations of this thread or coroutine on the caller's connection, inside one transaction of it."""
         callers: Exception | None = None
-        token = binding = None
+        is_entered = False
         try:
             session = self.dialect.adopt(connection)
-            with session.atomic(write=True):
-                binding = _Binding(session)
-                token = _bound.set({**_bound.get(), id(self): binding})
+            with session.atomic(write=True), self.joined(session):
+                is_entered = True
                 try:
                     yield
                 except Exception as error:
@@ -178,15 +177,9 @@ class Database:
                     raise
         except Exception as error:
             # Errors of the caller's own statements, and of constraints checked at COMMIT, are raised unchanged.
-            if error is callers or (token is not None and self.dialect.classify(error) is ErrorKind.FINAL):
+            if error is callers or (is_entered and self.dialect.classify(error) is ErrorKind.FINAL):
                 raise
             raise self._ours(error) from error
-        finally:
-            if binding is not None:
-                binding.is_open = False  # for a task or thread that was started inside and inherited it
-            if token is not None:
-                with suppress(ValueError):  # the block ended in another context than it began in
-                    _bound.reset(token)
 
     @contextmanager
     def joined(self, session: Session, *, is_whole: bool = False) -> Iterator[None]:
@@ -196,8 +189,9 @@ class Database:
         try:
             yield
         finally:
-            binding.is_open = False
-            _bound.reset(token)
+            binding.is_open = False  # for a task or thread that was started inside and inherited it
+            with suppress(ValueError):  # the block ended in another context than it began in
+                _bound.reset(token)
 
     def in_one_transaction(self, work: Callable[[], T]) -> T:
         """Run the operations that `work` calls as one transaction; after a transient error it is called again."""
@@ -257,7 +251,10 @@ class Database:
                 with session.atomic(write=write):
                     result = work(session)
         except Exception as error:
-            self._return_after(session, error)
+            if self.dialect.classify(error) is ErrorKind.RECONNECT or not session.usable:
+                self._pool.discard(session)
+            else:
+                self._pool.release(session)
             raise
         except BaseException:
             self._pool.discard(session)
@@ -265,12 +262,6 @@ class Database:
         self._pool.release(session)
         self._reached = True
         return result
-
-    def _return_after(self, session: Session, error: Exception) -> None:
-        if self.dialect.classify(error) is ErrorKind.RECONNECT or not session.usable:
-            self._pool.discard(session)
-        else:
-            self._pool.release(session)
 
     def _pause_or_give_up(self, error: Exception, started: float, pause: float) -> None:
         limit = self.retry_seconds if self._reached else min(self.retry_seconds, limits.FIRST_ANSWER_SECONDS)

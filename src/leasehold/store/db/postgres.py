@@ -129,7 +129,7 @@ def _query(connection: psycopg.Connection[Row], name: str) -> Row:
     # A savepoint, so that an error leaves the caller's transaction intact.
     bracket = nullcontext() if is_alone else connection.transaction()
     with bracket, psycopg.Cursor(connection, row_factory=tuple_row) as cursor:
-        return cursor.execute(statements.text("postgres", f"session/{name}").encode(), prepare=False).fetchall()[0]
+        return cursor.execute(statements.encoded("postgres", f"session/{name}"), prepare=False).fetchall()[0]
 
 
 class PostgresSession:
@@ -166,13 +166,12 @@ class PostgresSession:
         return rows
 
     def copy_in(self, name: str, texts: Iterable[str]) -> None:
-        statement = statements.text("postgres", name).encode()
-        with psycopg.Cursor(self._connection) as cursor, cursor.copy(statement) as copy:
+        with psycopg.Cursor(self._connection) as cursor, cursor.copy(statements.encoded("postgres", name)) as copy:
             for text in texts:
                 copy.write(text)
 
     def script(self, name: str) -> None:
-        self._connection.execute(statements.text("postgres", name).encode(), prepare=False)
+        self._connection.execute(statements.encoded("postgres", name), prepare=False)
 
     @contextmanager
     def atomic(self, *, write: bool) -> Iterator[None]:  # noqa: ARG002 — PostgreSQL needs no announcement

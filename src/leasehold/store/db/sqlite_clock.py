@@ -32,11 +32,7 @@ class Reading(Struct, frozen=True):
     uptime: int
 
 
-_anchor: Final = Shape[Anchor](Anchor)
-
-
-def decode(text: str) -> Anchor:
-    return _anchor.decode(text)
+decode: Final = Shape[Anchor](Anchor).decode
 
 
 def encode(anchor: Anchor) -> str:

@@ -9,14 +9,9 @@ _PACKAGE = "leasehold.store"
 
 
 @cache
-def text(folder: str, name: str) -> str:
-    return sqlfiles.text(_PACKAGE, f"{folder}/{name}")
-
-
-@cache
 def encoded(folder: str, name: str) -> bytes:
     """Return the text of one file as psycopg wants it."""
-    return text(folder, name).encode()
+    return sqlfiles.text(_PACKAGE, f"{folder}/{name}").encode()
 
 
 @cache
