@@ -1,8 +1,8 @@
 """The store: the only place that knows SQL. One small noun a file, two dialects, the same operations in both."""
 
 import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from leasehold.errors import DriverMissing, UrlInvalid
@@ -71,11 +71,9 @@ class Store:
     def listener(self) -> Listener:
         return self.database.dialect.listener()
 
-    @contextmanager
-    def transaction(self, connection: object) -> Iterator[None]:
+    def transaction(self, connection: object) -> AbstractContextManager[None]:
         """Run this thread's calls inside a transaction of the caller's own connection."""
-        with self.database.bound(connection):
-            yield
+        return self.database.bound(connection)
 
     def prepare(self) -> None:
         """Give a new database its schema; refuse one that is older or newer than this engine."""

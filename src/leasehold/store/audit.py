@@ -27,10 +27,6 @@ class AuditLine(Struct, frozen=True):
 
 
 class Audit(Noun):
-    def write(self, principal: str, action: str, noun: str, noun_id: int, detail: dict[str, Any] | None = None) -> int:
-        """Add a line, in a transaction of its own or the caller's; return its number."""
-        return self._database.transact(lambda session: add_line(session, principal, action, noun, noun_id, detail))
-
     def list(self, noun: str, noun_id: int, most: int = PAGE_MAX) -> list[AuditLine]:
         """Read the lines of one row, oldest first."""
         return self._list(AuditLine, "audit/list", noun=noun, noun_id=noun_id, most=most)

@@ -16,7 +16,7 @@ from leasehold.model import advance, revival
 from leasehold.model.advance import Ended
 from leasehold.model.failure.failure import Failure
 from leasehold.model.limits import PAGE_MAX
-from leasehold.model.revival import Case, JobTask, JobTasks, LetterState, Need, RevivalMove
+from leasehold.model.revival import Case, JobTask, JobTasks, LetterState, Need
 from leasehold.model.status import Status
 from leasehold.shapes import from_fields
 from leasehold.store.audit import AuditLine, add_line
@@ -98,15 +98,14 @@ class ReviveRequest(Struct, frozen=True):
 
 class DeadLetters(Noun):
     def list(self, where: LetterFilter, most: int = 50) -> builtins.list[LetterRow]:
-        rows = self._database.read("deadletters/list", **structs.asdict(where), most=most)
-        return [_letter(row) for row in rows]
+        return self._list(_letter, "deadletters/list", **structs.asdict(where), most=most)
 
     def get(self, letter_id: int) -> DeadLetterSource:
         """Read one letter, or raise `LetterUnknown`."""
         return _source(self._database.read("deadletters/get", letter=letter_id), letter_id)
 
     def of(self, job_id: int, task_id: int | None = None, most: int = PAGE_MAX) -> builtins.list[LetterRow]:
-        return [_letter(row) for row in self._database.read("deadletters/of_task", job=job_id, task=task_id, most=most)]
+        return self._list(_letter, "deadletters/of_task", job=job_id, task=task_id, most=most)
 
     def count(self) -> tuple[int, int]:
         row = self._database.read("deadletters/count")[0]
@@ -176,14 +175,14 @@ class DeadLetters(Noun):
         self._database.transact(work)
 
 
-def _letter(row: Row) -> LetterRow:
+def _letter(*row: Any) -> LetterRow:
     return structs.replace(LetterRow(*row), escalated=bool(row[13]), evidenced=bool(row[16]))
 
 
 def _source(rows: Sequence[Row], letter_id: int) -> DeadLetterSource:
     if not rows:
         raise errors.LetterUnknown(f"The id is {letter_id}.")
-    return DeadLetterSource(_letter(rows[0][:-3]), *rows[0][-3:])
+    return DeadLetterSource(_letter(*rows[0][:-3]), *rows[0][-3:])
 
 
 def _read(session: Session, letter_id: int) -> LetterRow:
@@ -212,11 +211,8 @@ def _check_resolvable(letter: LetterRow) -> None:
 def _scope(session: Session, letter: LetterRow) -> JobTasks:
     members = session.run("deadletters/revive_scope", job=letter.job_id, task=letter.task_id)
     needs = session.run("deadletters/revive_needs", job=letter.job_id)
-    return JobTasks([_member(row) for row in members], [Need(*row) for row in needs])
-
-
-def _member(row: Row) -> JobTask:
-    return structs.replace(JobTask(*row), fans_out=bool(row[4]), pending=bool(row[8]))
+    tasks = [structs.replace(JobTask(*row), fans_out=bool(row[4]), pending=bool(row[8])) for row in members]
+    return JobTasks(tasks, [Need(*row) for row in needs])
 
 
 def _revive(session: Session, request: ReviveRequest) -> Revived:
@@ -256,13 +252,16 @@ def _place(session: Session, letter: LetterRow, request: ReviveRequest) -> Reviv
     detail = {"letter": letter.id, "principal": request.principal}
     if request.from_start:
         session.run("deadletters/revive_supersede", job=letter.job_id, detail=canonical.encode(detail))
-    items = [_item(job, move, detail) for move in moves]
+    items = [
+        {**structs.asdict(move), "detail": canonical.encode({**detail, "epoch": _next_epoch(job.member(move.task_id))})}
+        for move in moves
+    ]
     rows = session.run("deadletters/revive", moves=document(items), letter=letter.id)
     queues = {queue for _, _, place, queue in rows if place == revival.RevivalPlace.READY}
     if subject.fans_out and not request.from_start:
         queues |= _fan_out(StageSteps(session), subject.id)
     begun = job.root if request.from_start else subject
-    return Revived(letter.id, letter.job_id, begun.id, (begun.epoch or 0) + 1, len(rows), frozenset(queues))
+    return Revived(letter.id, letter.job_id, begun.id, _next_epoch(begun), len(rows), frozenset(queues))
 
 
 def _fan_out(stages: StageSteps, task_id: int) -> set[str]:
@@ -278,6 +277,5 @@ def _fan_out(stages: StageSteps, task_id: int) -> set[str]:
     return set()
 
 
-def _item(job: JobTasks, move: RevivalMove, detail: dict[str, Any]) -> dict[str, Any]:
-    epoch = job.member(move.task_id).epoch or 0
-    return {**structs.asdict(move), "detail": canonical.encode({**detail, "epoch": epoch + 1})}
+def _next_epoch(task: JobTask) -> int:
+    return (task.epoch or 0) + 1

@@ -47,11 +47,9 @@ class Deliveries(Noun):
         """Store the result of a delivery; False if the claim is no longer valid."""
         marks = document([mark])
         rows, in_doubt = self._database.write_checked(lambda session: session.run("deliveries/mark", marks=marks))
-        return bool(rows) or (in_doubt and self._is_stored(mark))
-
-    def _is_stored(self, mark: DeliveryMark) -> bool:
-        """Return whether an earlier try of this very write was committed without an answer."""
-        found = self.get(mark.id)
+        if rows or not in_doubt:
+            return bool(rows)
+        found = self.get(mark.id)  # an earlier try of this very write may have been committed without an answer
         return found.fence == mark.fence and found.status == mark.status
 
     def renew(self, taken: Iterable[ClaimedDelivery], lease_seconds: float) -> set[tuple[int, int]]:
@@ -117,10 +115,7 @@ class Deliveries(Noun):
     def backlogs(self) -> Sequence[Backlog]:
         """Return for each provider what its deliveries wait for."""
         rows = self._database.read("deliveries/open")
-        return [
-            Backlog(now, provider, int(late), late_at, int(doubt), int(reconciling), int(failed), int(inconsistent))
-            for now, provider, late, late_at, doubt, reconciling, failed, inconsistent in rows
-        ]
+        return [Backlog(now, name, int(late), late_at, *map(int, counts)) for now, name, late, late_at, *counts in rows]
 
     def remaining(self, providers: Sequence[str]) -> tuple[int, int]:
         """Count what these providers have yet to send: in all, and due now."""

@@ -62,7 +62,9 @@ class Effects(Noun):
         def work(session: Session) -> list[Row]:
             if on_write_lock is not None and self._database.dialect.single_writer:
                 on_write_lock()
-            rows = _ledger(session, intents, records) if intents or records else []
+            rows: list[Row] = []
+            if intents or records:
+                rows = session.run("effects/enter", intents=_in_order(intents), records=_in_order(records))
             return [*rows, *move_all(session, moves)]
 
         rows = self._database.transact(work) if moves else self._database.perform(work)
@@ -121,12 +123,8 @@ class Effects(Noun):
         return self._list(EffectRow, "effects/list", job=job_id, task=task, number=number, key=key, most=most)
 
 
-def _ledger(session: Session, intents: Sequence[Intent], records: Sequence[Record]) -> list[Row]:
-    return session.run(
-        "effects/enter",
-        intents=document(sorted(intents, key=attrgetter("task_id"))),
-        records=document(sorted(records, key=attrgetter("task_id"))),
-    )
+def _in_order(entries: Sequence[Intent | Record]) -> str:
+    return document(sorted(entries, key=attrgetter("task_id")))
 
 
 def _answer(rows: list[tuple[object, ...]]) -> Entry:

@@ -140,31 +140,22 @@ def _tasks(session: Session, job_id: int) -> Iterator[StoredTask]:
 
 def _with_rows(session: Session, job_id: int, tasks: Sequence[TaskFacts], *, is_first: bool) -> Iterator[StoredTask]:
     ids = document([task.id for task in tasks])
-    after = _by_task(session.run("records/needs", tasks=ids), lambda row: row[1])
-    events = _by_task(session.run("records/events", tasks=ids), lambda row: Event(*row), column=1)
-    effects = _by_task(session.run("records/effects", job=job_id, tasks=ids), lambda row: EffectFacts(*row))
-    outcomes = _by_task(session.run("records/outcomes", tasks=ids), lambda row: OutcomeFacts(*row))
-    letters = _by_task(session.run("records/dead_letters", tasks=ids), lambda row: LetterFacts(*row))
-    deliveries = _by_task(session.run("records/deliveries", tasks=ids), lambda row: DeliveryRow(*row), column=1)
-    marks = _by_task(session.run("records/marks", tasks=ids), lambda row: (row[1], row[2]))
-    outbox = _outbox(session, events.values(), deliveries.values())
+    rows = {
+        "after": _by_task(session.run("records/needs", tasks=ids), lambda _, stage: stage),
+        "events": _by_task(session.run("records/events", tasks=ids), Event, column=1),
+        "effects": _by_task(session.run("records/effects", job=job_id, tasks=ids), EffectFacts),
+        "outcomes": _by_task(session.run("records/outcomes", tasks=ids), OutcomeFacts),
+        "letters": _by_task(session.run("records/dead_letters", tasks=ids), LetterFacts),
+        "deliveries": _by_task(session.run("records/deliveries", tasks=ids), DeliveryRow, column=1),
+        "marks": _by_task(session.run("records/marks", tasks=ids), lambda _, event, mark: (event, mark)),
+    }
+    outbox = _outbox(session, rows["events"].values(), rows["deliveries"].values())
     lost = session.run("records/orphans", job=job_id) if is_first else []
     orphan = f"there is {lost[0][1]} of a task (id {lost[0][0]}) that is missing" if lost else ""
     states: dict[str, str] = dict(session.run("records/states", job=job_id)) if is_first else {}
     for task in tasks:
-        yield StoredTask(
-            task=task,
-            after=after[task.id],
-            events=events[task.id],
-            effects=effects[task.id],
-            outcomes=outcomes[task.id],
-            letters=letters[task.id],
-            deliveries=deliveries[task.id],
-            marks=marks[task.id],
-            orphan=orphan,
-            outbox=outbox,
-            states=states,
-        )
+        stored = {name: by_task[task.id] for name, by_task in rows.items()}
+        yield StoredTask(task=task, **stored, orphan=orphan, outbox=outbox, states=states)
         orphan, states = "", {}
 
 
@@ -183,8 +174,8 @@ def _outbox(session: Session, events: Iterable[Sequence[Event]], deliveries: Ite
     return Outbox(frozenset(found), session.run("records/pruned")[0][0] if wanted - found else 0)
 
 
-def _by_task(rows: Sequence[Row], make: Callable[[Row], Any], column: int = 0) -> dict[int, list[Any]]:
+def _by_task(rows: Sequence[Row], make: Callable[..., Any], column: int = 0) -> dict[int, list[Any]]:
     found: dict[int, list[Any]] = defaultdict(list)
     for row in rows:
-        found[row[column]].append(make(row))
+        found[row[column]].append(make(*row))
     return found
