@@ -9,7 +9,6 @@
 Checking needs `pip install 'leasehold[contracts]'`; nothing here writes, and nothing is fetched from anywhere.
 """
 
-from leasehold.contracts.contract import Contract
 from leasehold.contracts.diagnostics import (
     ContractInvalid,
     ContractUnknown,
@@ -21,7 +20,7 @@ from leasehold.contracts.diagnostics import (
     RunLayoutMissing,
     ValidatorMissing,
 )
-from leasehold.contracts.registry import Registry, contract, published
+from leasehold.contracts.registry import Contract, Registry, contract, published
 from leasehold.contracts.rows import check_rows, encode_row, read_rows, validate
 from leasehold.contracts.run import Checked, RunLayout, RunRules, check_run
 from leasehold.contracts.validate_blocks import CheckedBlock

@@ -1,4 +1,4 @@
-"""The contracts by name and major version: those of the package, each pipeline's in a folder, or a caller's own.
+"""Contracts by name and major version: those of the package, each pipeline's in a folder, or a caller's own.
 
 The files of major 1 are in the folder itself, as the runbook has them; those of major N > 1 in `vN/` below it, so that
 two majors can be read during a migration. References are resolved among these files alone.
@@ -9,22 +9,26 @@ fields are invalid.
 """
 
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from itertools import chain, islice
 from operator import itemgetter
 from typing import Any, Final, NoReturn
 
 import msgspec
 
-from leasehold.contracts.contract import MASK, Contract, validator_library
 from leasehold.contracts.diagnostics import (
     MESSAGE_SHOWN_MAX,
     ContractInvalid,
     ContractUnknown,
     Problem,
     Reason,
+    ValidatorMissing,
     clipped,
+    json_path,
 )
 from leasehold.shapes import Shape
 
@@ -32,10 +36,61 @@ _object: Final = Shape[dict[str, Any]](dict[str, Any])
 SUFFIX: Final = ".schema.json"
 SHARED: Final = "defs"
 SCHEMA_BYTES_MAX: Final = 1024 * 1024
+PROBLEMS_PER_ROW_MAX: Final = 20
+MASK: Final = "the value"
 VERSION: Final = "schema_version"
 _major: Final = re.compile(r"v([1-9][0-9]{0,3})\Z")
 _version: Final = re.compile(r"([0-9]+)\.[0-9]+\.[0-9]+\Z")
 _version_of: Final = itemgetter(VERSION)
+
+
+@dataclass(frozen=True, slots=True)
+class Contract:
+    """A schema and its validator. The registry makes these."""
+
+    name: str
+    major: int
+    schema: dict[str, Any] = field(repr=False, compare=False)
+    validator: Any = field(repr=False, compare=False)
+
+    def admits(self, rows: list[dict[str, Any]]) -> bool:
+        """Return whether all of these obey, fast and without reasons."""
+        try:
+            return all(map(self.validator.is_valid, rows))
+        except ValueError:  # what no JSON document can hold, or one nested too deep: `problems` reports it
+            return False
+
+    def problems(self, row: Any) -> list[Problem]:
+        """Return what is wrong with a row, the first few; an empty list if nothing is."""
+        try:
+            found = chain.from_iterable(map(_problems_of, self.validator.iter_errors(row)))
+            return list(islice(found, PROBLEMS_PER_ROW_MAX))
+        except ValueError as error:
+            return [Problem("$", Reason.VALUE_INVALID, clipped(f"it cannot be checked: {error}", MESSAGE_SHOWN_MAX))]
+
+
+def validator_library() -> Any:
+    """Return jsonschema_rs, which is an extra, so that everything else works without it."""
+    try:
+        import jsonschema_rs
+    except ImportError:
+        raise ValidatorMissing from None
+    return jsonschema_rs
+
+
+def _problems_of(error: Any) -> Iterator[Problem]:
+    """Translate an error of the validator; an object with two unknown fields has two problems."""
+    steps, kinds = list(error.instance_path), validator_library().ValidationErrorKind
+    match error.kind:
+        case kinds.Required(property=name):
+            yield Problem(json_path([*steps, name]), Reason.FIELD_MISSING, "it is required")
+        case kinds.AdditionalProperties(unexpected=names):
+            for name in islice(names, PROBLEMS_PER_ROW_MAX):
+                yield Problem(json_path([*steps, name]), Reason.FIELD_UNKNOWN, "the contract has no such field")
+        case kinds.FalseSchema():
+            yield Problem(json_path(steps), Reason.FIELD_DISALLOWED, "it must not stand in a row like this one")
+        case _:
+            yield Problem(json_path(steps), Reason.VALUE_INVALID, clipped(error.message, MESSAGE_SHOWN_MAX))
 
 
 class Registry:
