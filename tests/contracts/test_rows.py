@@ -23,7 +23,7 @@ from leasehold.contracts import (
     validate,
 )
 from leasehold.contracts.registry import Consumer
-from leasehold.contracts.validate_blocks import BLOCK_BYTES, FEW, ROW_BYTES_MAX, Block, blocks, check_block, parse_row
+from leasehold.contracts.validate_blocks import BLOCK_BYTES, FEW, ROW_BYTES_MAX, blocks, check_block, parse_row
 from tests.contracts.samples import NAMES, full, lines
 
 NAME = "paragraph_state_row"
@@ -185,7 +185,9 @@ def test_lines_are_the_same_however_the_bytes_arrive(texts, size, has_end):
     whole = b"\n".join(texts) + (b"\n" if has_end and texts else b"")
     pieces = iter([whole[start : start + size] for start in range(0, len(whole), size)])
     found = [
-        (block.first + at, line) for block in blocks(lambda _: next(pieces, b"")) for at, line in enumerate(block.lines)
+        (number, line)
+        for first, text in blocks(lambda _: next(pieces, b""))
+        for number, line in enumerate(text.split(b"\n"), first)
     ]
     expected = whole.split(b"\n")
     if not expected[-1]:
@@ -207,8 +209,8 @@ def mangled():
 def test_the_fast_way_admits_exactly_what_the_slow_way_admits(texts):
     """Each line alone may go the fast way; a neighbour forces it to go the slow one."""
     consumer = Consumer(published(), NAME)
-    together = check_block(Block(1, b"\n".join([*texts, b"never a row"])), consumer)
-    alone = [check_block(Block(1, text), consumer) for text in texts]
+    together = check_block(1, b"\n".join([*texts, b"never a row"]), consumer)
+    alone = [check_block(1, text, consumer) for text in texts]
     assert together.rows == [row for each in alone for row in each.rows]
     assert all(each.rows == [] or isinstance(parse_row(text), dict) for each, text in zip(alone, texts, strict=True))
 
@@ -216,8 +218,8 @@ def test_the_fast_way_admits_exactly_what_the_slow_way_admits(texts):
 @given(st.lists(mangled(), min_size=1, max_size=6), st.integers(0, 3 * FEW), st.integers(0, 3 * FEW))
 def test_what_is_wrong_is_found_wherever_it_stands_in_a_block(texts, before, after):
     consumer = Consumer(published(), NAME)
-    checked = check_block(Block(1, b"\n".join([*[GOOD] * before, *texts, *[GOOD] * after])), consumer)
-    alone = {number: check_block(Block(number, text), consumer) for number, text in enumerate(texts, before + 1)}
+    checked = check_block(1, b"\n".join([*[GOOD] * before, *texts, *[GOOD] * after]), consumer)
+    alone = {number: check_block(number, text, consumer) for number, text in enumerate(texts, before + 1)}
     assert checked.refused == [each for one in alone.values() for each in one.refused]
     is_refused = {number for number, one in alone.items() if one.refused}
     assert list(checked.lines) == [n for n in range(1, before + len(texts) + after + 1) if n not in is_refused]

@@ -35,8 +35,8 @@ def check_rows(path: str | Path, name: str, *, registry: Registry | None = None)
     consumer = Consumer(registry or published(), name)
     try:
         with opened(path) as read:
-            for block in blocks(read):
-                checked = check_block(block, consumer)
+            for first, text in blocks(read):
+                checked = check_block(first, text, consumer)
                 yield from (located(str(path), line, problem) for line, problem in checked.refused)
     except FileUnreadable as error:
         yield located(str(path), None, error.problem)
@@ -49,8 +49,8 @@ def read_rows(path: str | Path, name: str, *, registry: Registry | None = None) 
     """
     consumer = Consumer(registry or published(), name)
     with opened(path) as read:
-        for block in blocks(read):
-            checked = check_block(block, consumer)
+        for first, text in blocks(read):
+            checked = check_block(first, text, consumer)
             if checked.refused:
                 raise RowInvalid([located(str(path), line, problem) for line, problem in checked.refused])
             yield from checked.rows

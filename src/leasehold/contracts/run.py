@@ -145,8 +145,8 @@ class _Check:
         consumer, relative = Consumer(self.registry, name), PurePosixPath(path)
         try:
             with descended(self.root, relative.parent) as home, opened(relative.name, home) as read:
-                for block in blocks(read):
-                    checked = check_block(block, consumer, self.identity)
+                for first, text in blocks(read):
+                    checked = check_block(first, text, consumer, self.identity)
                     self.rows += checked.count
                     self._report(located(path, line, problem) for line, problem in checked.refused)
                     self._report(rules.check_rows(path, checked))

@@ -31,7 +31,16 @@ def opened(path: str | Path, within: int | None = None) -> Iterator[Read]:
             status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise FileUnreadable(Problem("$", Reason.FILE_UNREADABLE, "it is not a regular file"))
-        yield _Limited(descriptor, status.st_size).read
+        left = status.st_size
+
+        def read(most: int) -> bytes:
+            nonlocal left
+            with _as_file_unreadable():
+                piece = os.read(descriptor, min(most, left))
+            left -= len(piece)
+            return piece
+
+        yield read
     finally:
         os.close(descriptor)
 
@@ -73,18 +82,6 @@ def start_of(read: Read, most: int) -> bytes:
     while len(text) < most and (piece := read(most - len(text))):
         text += piece
     return text
-
-
-class _Limited:
-    def __init__(self, descriptor: int, size: int) -> None:
-        self._descriptor = descriptor
-        self._left = size
-
-    def read(self, most: int) -> bytes:
-        with _as_file_unreadable():
-            piece = os.read(self._descriptor, min(most, self._left))
-        self._left -= len(piece)
-        return piece
 
 
 @contextmanager

@@ -34,21 +34,8 @@ _BLANKS: Final = (b" ", b"\t", b"\r")
 _BY_NUMBER: Final = (b"\\u0022", b"\\u003a", b"\\u003A")
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
-    """Whole lines that were read together; `first` is the number of the first of them."""
-
-    first: int
-    text: bytes
-
-    @property
-    def lines(self) -> list[bytes]:
-        """The lines, without their ends. Only a line feed ends one."""
-        return self.text.split(b"\n")
-
-
-def blocks(read: Callable[[int], bytes]) -> Iterator[Block]:
-    """Cut what `read` returns into blocks of whole lines.
+def blocks(read: Callable[[int], bytes]) -> Iterator[tuple[int, bytes]]:
+    """Cut what `read` returns into blocks of whole lines, each with the number of its first line.
 
     Of a line that is larger than its limit, the rest is dropped: it stays too large, and costs no more memory.
     """
@@ -57,12 +44,12 @@ def blocks(read: Callable[[int], bytes]) -> Iterator[Block]:
         head, end, rest = piece.rpartition(b"\n")
         if end:
             text = tail + head
-            yield Block(number, text)
+            yield number, text
             number, tail = number + text.count(b"\n") + 1, rest
         elif len(tail) <= ROW_BYTES_MAX:
             tail += piece
     if tail:
-        yield Block(number, tail)
+        yield number, tail
 
 
 class FieldTwice(ValueError):
@@ -107,20 +94,21 @@ class CheckedBlock:
     count: int
 
 
-def check_block(block: Block, consumer: Consumer, identity: Identity | None = None) -> CheckedBlock:
-    lines = block.lines
-    rows = _at_once(block.text, lines, consumer, identity)
+def check_block(first: int, text: bytes, consumer: Consumer, identity: Identity | None = None) -> CheckedBlock:
+    """Check whole lines, of which the first has the number `first`. Only a line feed ends one."""
+    lines = text.split(b"\n")
+    rows = _at_once(text, lines, consumer, identity)
     if rows is not None:
-        return CheckedBlock(range(block.first, block.first + len(rows)), rows, [], len(rows))
+        return CheckedBlock(range(first, first + len(rows)), rows, [], len(rows))
     numbers: list[int] = []
     checked = CheckedBlock(numbers, [], [], len(lines))
     for start in range(0, len(lines), FEW):
-        few, first = lines[start : start + FEW], block.first + start
+        few, number = lines[start : start + FEW], first + start
         rows = _at_once(b"\n".join(few), few, consumer, identity)
         if rows is None:
-            _one_by_one(first, few, consumer, identity, numbers, checked)
+            _one_by_one(number, few, consumer, identity, numbers, checked)
         else:
-            numbers += range(first, first + len(rows))
+            numbers += range(number, number + len(rows))
             checked.rows.extend(rows)
     return checked
 
@@ -177,12 +165,7 @@ def _all_of(identity: Identity, rows: list[Row]) -> bool:
 
 
 def _one_by_one(
-    first: int,
-    lines: list[bytes],
-    consumer: Consumer,
-    identity: Identity | None,
-    numbers: list[int],
-    to: CheckedBlock,
+    first: int, lines: list[bytes], consumer: Consumer, identity: Identity | None, numbers: list[int], to: CheckedBlock
 ) -> None:
     for number, line in enumerate(lines, first):
         row = parse_row(line)
@@ -195,12 +178,8 @@ def _one_by_one(
 
 def _problems_of(row: Row, consumer: Consumer, identity: Identity | None) -> list[Problem]:
     """Return what is wrong with a row: its shape, or else whose it is."""
-    return consumer.problems(row) or (_foreign(row, identity) if identity else [])
-
-
-def _foreign(row: Row, identity: Identity) -> list[Problem]:
-    return [
+    return consumer.problems(row) or [
         Problem(f"$.{name}", Reason.ID_FOREIGN, "it is not the one that the manifest names")
-        for name, value in identity.items()
+        for name, value in (identity or {}).items()
         if name in row and row[name] != value
     ]
