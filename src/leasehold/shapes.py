@@ -5,6 +5,7 @@ segmentation fault (0.22). A shape is therefore made while its module is importe
 checks that nothing is read into a type in any other way.
 """
 
+from datetime import datetime
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -17,6 +18,15 @@ def from_fields(kind: type[S], row: object, **others: Any) -> S:
     """Make a struct of the fields that a row has under the same names, and of `others`."""
     fields = {name: getattr(row, name) for name in kind.__struct_fields__ if name not in others and hasattr(row, name)}
     return kind(**fields, **others)
+
+
+class View(msgspec.Struct, frozen=True):
+    """A row as people and programs see it."""
+
+    def plain(self) -> dict[str, Any]:
+        """Return it as JSON-able fields, times in ISO 8601 (UTC)."""
+        found: dict[str, Any] = msgspec.to_builtins(self, builtin_types=(datetime,))
+        return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in found.items()}
 
 
 class Shape(Generic[T]):

@@ -12,7 +12,7 @@ from msgspec import Struct
 from leasehold import canonical, clock
 from leasehold.model.failure.facts import NUMBERS, WORDS
 from leasehold.model.revival import LetterState
-from leasehold.shapes import from_fields
+from leasehold.shapes import View, from_fields
 from leasehold.store import Store
 from leasehold.store.deadletters import NOUN, DeadLetterSource, LetterFilter, LetterRow
 
@@ -23,7 +23,7 @@ TASK_FACTS: Final = (
 )  # fmt: skip
 
 
-class DeadLetter(Struct, frozen=True):
+class DeadLetter(View, frozen=True):
     """One dead letter. `escalated`: it failed again after a revival, in the same way."""
 
     id: int
@@ -41,22 +41,12 @@ class DeadLetter(Struct, frozen=True):
     state: LetterState
     evidenced: bool
 
-    def plain(self) -> dict[str, Any]:
-        """Return the letter as JSON-able fields, times in ISO 8601 (UTC)."""
-        found: dict[str, Any] = {name: getattr(self, name) for name in self.__struct_fields__}
-        for name in ("first_failure_at", "last_failure_at"):
-            found[name] = found[name].isoformat()
-        return {**found, "state": self.state.value}
 
-
-class AuditEntry(Struct, frozen=True):
+class AuditEntry(View, frozen=True):
     at: datetime
     principal: str
     action: str
     detail: dict[str, Any]
-
-    def plain(self) -> dict[str, Any]:
-        return {"at": self.at.isoformat(), "principal": self.principal, "action": self.action, "detail": self.detail}
 
 
 class Burial(Struct, frozen=True):

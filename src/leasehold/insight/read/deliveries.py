@@ -3,18 +3,16 @@
 from datetime import datetime
 from typing import Any, Final
 
-from msgspec import Struct
-
 from leasehold import canonical, clock
 from leasehold.model.outbox import DeliveryRow, DeliveryStatus
-from leasehold.shapes import from_fields
+from leasehold.shapes import View, from_fields
 from leasehold.store import Store
 from leasehold.store.deliveries import Backlog
 
 LATE_SECONDS: Final = 60.0
 
 
-class Delivery(Struct, frozen=True):
+class Delivery(View, frozen=True):
     """One delivery at one moment. `notification_id`: the provider's own id, once it has accepted the message."""
 
     id: int
@@ -31,13 +29,6 @@ class Delivery(Struct, frozen=True):
     created_at: datetime
     due_at: datetime | None
     notified_at: datetime | None
-
-    def plain(self) -> dict[str, Any]:
-        """Return the delivery as JSON-able fields, times in ISO 8601 (UTC)."""
-        found: dict[str, Any] = {name: getattr(self, name) for name in self.__struct_fields__}
-        for name in ("created_at", "due_at", "notified_at"):
-            found[name] = found[name].isoformat() if found[name] else None
-        return {**found, "status": self.status.value}
 
 
 def view(row: DeliveryRow) -> Delivery:

@@ -2,18 +2,16 @@
 
 from typing import Any
 
-from msgspec import Struct, to_builtins
-
 from leasehold import canonical
 from leasehold.insight.read import jobs
 from leasehold.model.limits import PAGE_MAX
 from leasehold.model.status import Status
-from leasehold.shapes import from_fields
+from leasehold.shapes import View, from_fields
 from leasehold.store import Store
 from leasehold.store.effects import EffectRow
 
 
-class EffectView(Struct, frozen=True):
+class EffectView(View, frozen=True):
     """One effect. `state` is done, failed, intended, or in_doubt: intended, and its task no longer runs."""
 
     task_id: int
@@ -29,10 +27,6 @@ class EffectView(Struct, frozen=True):
     failure: dict[str, Any] | None
     intended_at: int
     recorded_at: int | None
-
-    def plain(self) -> dict[str, Any]:
-        found: dict[str, Any] = to_builtins(self)
-        return found
 
 
 def of(store: Store, job_id: int) -> list[EffectView]:

@@ -1,26 +1,22 @@
 """A job as people and programs see it."""
 
 from datetime import datetime
-from typing import Any, Final
-
-from msgspec import Struct
+from typing import Any
 
 from leasehold import canonical, clock
 from leasehold.errors import JobUnknown
 from leasehold.model.status import Status
-from leasehold.shapes import from_fields
+from leasehold.shapes import View, from_fields
 from leasehold.store import Store
 from leasehold.store.reports import JobRow
 
-SHOWN: Final = ("id", "kind", "key", "status", "payload", "output", "failure", "created_at", "finished_at")
 
-
-class JobSnapshot(Struct, frozen=True):
+class JobSnapshot(View, frozen=True):
     id: int
     kind: str
     key: str
-    payload: Any
     status: Status
+    payload: Any
     output: Any
     failure: dict[str, Any] | None
     created_at: datetime
@@ -28,11 +24,7 @@ class JobSnapshot(Struct, frozen=True):
     has_parts: bool = False
 
     def plain(self) -> dict[str, Any]:
-        """Return the job as JSON-able fields, times in ISO 8601 (UTC)."""
-        fields: dict[str, Any] = {name: getattr(self, name) for name in SHOWN}
-        finished_at = self.finished_at.isoformat() if self.finished_at else None
-        created_at = self.created_at.isoformat()
-        return {**fields, "status": self.status.value, "created_at": created_at, "finished_at": finished_at}
+        return {name: value for name, value in super().plain().items() if name != "has_parts"}
 
 
 def find(store: Store, job_id: int, *, whole: bool = True) -> JobSnapshot:

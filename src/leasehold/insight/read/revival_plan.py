@@ -2,15 +2,16 @@
 
 from collections.abc import Iterator
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final
 
-from msgspec import Struct, to_builtins
+from msgspec import Struct
 
 from leasehold.errors import LeaseholdError
 from leasehold.insight.read.effects import rows_of
 from leasehold.model import revival
 from leasehold.model.revival import JobTask, JobTasks, LetterState, RevivalMove
 from leasehold.model.status import Status
+from leasehold.shapes import View
 from leasehold.store import Store
 from leasehold.store.deadletters import LetterRow
 from leasehold.store.effects import EffectRow
@@ -60,7 +61,7 @@ class EffectPlan(Struct, frozen=True):
     note: str
 
 
-class RevivalPlan(Struct, frozen=True):
+class RevivalPlan(View, frozen=True):
     """A planned revival. `refusal`: why it would be refused; None: it would not."""
 
     letter_id: int
@@ -70,10 +71,6 @@ class RevivalPlan(Struct, frozen=True):
     effects: list[EffectPlan]
     refusal: str | None
     refusal_code: str | None
-
-    def plain(self) -> dict[str, Any]:
-        found: dict[str, Any] = to_builtins(self)
-        return found
 
 
 def make(store: Store, letter_id: int, *, from_start: bool = False) -> RevivalPlan:
