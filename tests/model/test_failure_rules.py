@@ -6,8 +6,7 @@ import pytest
 
 from leasehold.errors import OptionInvalid, Permanent
 from leasehold.model.failure.failure import classify
-from leasehold.model.failure.rules import make_rules
-from leasehold.model.failure.verdict import Verdict
+from leasehold.model.failure.verdict import Verdict, make_rules
 
 
 class Declined(Exception):

@@ -18,7 +18,7 @@ from leasehold.app.submitting import Scheduling
 from leasehold.canonical import INTEGER_MAX
 from leasehold.errors import Misuse, OptionInvalid
 from leasehold.insight.read import jobs
-from leasehold.model.failure.rules import Failures
+from leasehold.model.failure.verdict import Failures
 from leasehold.model.graph import Definition
 from leasehold.model.limits import PAGE_MAX
 from leasehold.model.machine import Machine

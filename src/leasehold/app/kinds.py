@@ -5,7 +5,7 @@ from typing import Any, Protocol, TypedDict, TypeVar, Unpack, overload
 
 from leasehold.app.job import Job
 from leasehold.errors import GraphInvalid, KindTaken, KindUnknown, OptionInvalid
-from leasehold.model.failure.rules import Failures, make_rules
+from leasehold.model.failure.verdict import Failures, make_rules
 from leasehold.model.graph import Definition, Stage, check_graph
 from leasehold.model.limits import LEASE_SECONDS, LEASE_SECONDS_MAX, LEASE_SECONDS_MIN
 from leasehold.model.machine import Machine

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from leasehold.errors import ArgumentsInvalid, OptionInvalid
-from leasehold.model.failure.rules import Rule
+from leasehold.model.failure.verdict import Rule
 from leasehold.model.machine import Machine
 from leasehold.model.names import route as route_of
 from leasehold.model.retry import Retry

@@ -9,8 +9,7 @@ from leasehold.errors import LeaseholdError, OptionInvalid, Permanent, Transient
 from leasehold.model.failure.codes import by_status, class_by_code, class_by_errno, provider_class
 from leasehold.model.failure.named import cause_of, class_of, names_of
 from leasehold.model.failure.responses import read_attribute, response_of
-from leasehold.model.failure.rules import Rule, consult
-from leasehold.model.failure.verdict import Verdict, pause, verdict
+from leasehold.model.failure.verdict import Rule, Verdict, consult, pause, verdict
 
 DEPTH_MAX: Final = 8
 MEMBERS_MAX: Final = 10_000

@@ -12,8 +12,7 @@ from msgspec import Struct
 from leasehold import canonical
 from leasehold.model.failure.classify import classify_error
 from leasehold.model.failure.facts import Facts, facts_of, trouble_of
-from leasehold.model.failure.rules import Rule
-from leasehold.model.failure.verdict import pause
+from leasehold.model.failure.verdict import Rule, pause
 from leasehold.model.failure.wording import Redactor, describe
 from leasehold.redact import scrub
 
