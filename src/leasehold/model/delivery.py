@@ -132,8 +132,7 @@ def trace_of(messages: Sequence[OutgoingMessage] | None) -> dict[str, Any]:
     digest = hashlib.sha256("".join(lines).encode("utf-8")).hexdigest()
     trace: dict[str, Any] = {"posts": len(messages), "posts_sha256": digest}
     if len(messages) > 1:  # the digest of a single message begins with its mark
-        marks = [hashlib.sha256(line.encode("utf-8")).hexdigest()[:MARK_DIGITS] for line in lines]
-        trace["posts_marks"] = marks
+        trace["posts_marks"] = [hashlib.sha256(line.encode("utf-8")).hexdigest()[:MARK_DIGITS] for line in lines]
     return trace
 
 

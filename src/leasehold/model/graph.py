@@ -32,17 +32,13 @@ def check_graph(kind: str, stages: tuple[Stage, ...]) -> None:
         raise GraphInvalid(f"Pipeline '{kind}' has {len(stages)} stages; the limit is {STAGES_MAX}.")
     known = {stage.name for stage in stages}
     for stage in stages:
-        _check_stage(kind, stage, known)
+        if stage.name in stage.after:
+            raise GraphInvalid(f"Stage '{stage.name}' of '{kind}' waits for itself.")
+        if unknown := [name for name in stage.after if name not in known]:
+            raise GraphInvalid(f"Stage '{stage.name}' of '{kind}' waits for '{unknown[0]}', which does not exist.")
+        if stage.each is not None and not stage.after:
+            raise GraphInvalid(f"Stage '{stage.name}' of '{kind}' has each='{stage.each}' but waits for no stage.")
     _check_order(kind, stages)
-
-
-def _check_stage(kind: str, stage: Stage, known: set[str]) -> None:
-    if stage.name in stage.after:
-        raise GraphInvalid(f"Stage '{stage.name}' of '{kind}' waits for itself.")
-    if unknown := [name for name in stage.after if name not in known]:
-        raise GraphInvalid(f"Stage '{stage.name}' of '{kind}' waits for '{unknown[0]}', which does not exist.")
-    if stage.each is not None and not stage.after:
-        raise GraphInvalid(f"Stage '{stage.name}' of '{kind}' has each='{stage.each}' but waits for no stage.")
 
 
 def _check_order(kind: str, stages: tuple[Stage, ...]) -> None:

@@ -59,18 +59,14 @@ def make_machine(
     """Check a declaration: every state has a valid name and is reachable."""
     pairs = [(source, target) for source, targets in arrows.items() for target in _several(targets)]
     for state in [initial, *([] if failed is None else [failed]), *(state for pair in pairs for state in pair)]:
-        check_state(name, state)
+        if not isinstance(state, str) or not _state.match(state):
+            raise MachineInvalid(f"In '{name}' a state is called {str(state)[:80]!r}.")
     if not 1 <= len(pairs) <= ARROWS_MAX:
         raise MachineInvalid(f"'{name}' has {len(pairs)} arrows; it needs 1 to {ARROWS_MAX}.")
     machine = Machine(name, initial, failed, tuple(dict.fromkeys(pairs)))
     if lost := [state for state in machine.states if state not in _reached(machine)]:
         raise MachineInvalid(f"No arrow of '{name}' leads from '{initial}' to '{lost[0]}'.")
     return machine
-
-
-def check_state(name: str, state: object) -> None:
-    if not isinstance(state, str) or not _state.match(state):
-        raise MachineInvalid(f"In '{name}' a state is called {str(state)[:80]!r}.")
 
 
 def _several(targets: str | Iterable[str]) -> Iterable[str]:

@@ -112,10 +112,6 @@ def check_whole(value: object, low: int, high: int, what: str) -> int:
 
 
 def check_range(value: float, low: float, high: float, what: str) -> float:
-    if not _is_number(value) or not low <= value <= high:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
         raise OptionInvalid(f"{what} must lie between {low:g} and {high:g}; got {str(value)[:40]}.")
     return value
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)

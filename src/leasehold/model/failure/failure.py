@@ -30,15 +30,8 @@ class Failure(Struct, frozen=True, omit_defaults=True):
     def text(self, raised: list[str] | None = None) -> str:
         """Return the failure as canonical JSON, as it is stored; `raised` names the types of what was raised."""
         fields: dict[str, Any] = {"error_class": self.error_class, "message": self.message, "retryable": self.retryable}
-        if self.retry_after:
-            fields["retry_after"] = self.retry_after
-        if self.stack:
-            fields["stack"] = self.stack
-        if self.context:
-            fields["context"] = self.context
-        if raised:
-            fields["raised"] = raised
-        return canonical.encode(fields)
+        more = {"retry_after": self.retry_after, "stack": self.stack, "context": self.context, "raised": raised}
+        return canonical.encode(fields | {name: value for name, value in more.items() if value})
 
 
 WORKER_LOST: Final = Failure("WORKER_CRASHED", "its worker died or stopped renewing the lease, and on_lost is 'bury'")
@@ -61,15 +54,15 @@ def classify(
     """
     classification, troubles = classify_error(error, rules, now)
     found = classification.verdict
-    words = describe(error, redact)
+    message, stack = describe(error, redact)
     context = facts_of(classification.about, redact)
     if troubles:
         context["rule_error"] = trouble_of(troubles[0], redact)
     return Failure(
         found.error_class,
-        words.message,
+        message,
         retryable=found.retryable,
         retry_after=pause(found.retry_after) if found.retryable else 0.0,
-        stack=words.stack,
+        stack=stack,
         context=context,
     )

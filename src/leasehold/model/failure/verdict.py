@@ -90,11 +90,9 @@ def make_rules(failures: Failures) -> tuple[Rule, ...]:
         return ()
     if isinstance(failures, Mapping):
         return (_by_type(failures),)
-    if isinstance(failures, type | str | bytes):
-        raise _refused(failures)
-    if callable(failures):
+    if callable(failures) and not isinstance(failures, type):
         return (failures,)
-    if isinstance(failures, Iterable):
+    if isinstance(failures, Iterable) and not isinstance(failures, type | str | bytes):
         return tuple(rule for one in failures for rule in _one(one))
     raise _refused(failures)
 

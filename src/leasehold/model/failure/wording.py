@@ -6,7 +6,6 @@ cuts in half might not be recognised. Text that cannot be redacted is withheld.
 
 import traceback
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
@@ -24,18 +23,12 @@ UNREADABLE: Final = "(its text cannot be read)"
 Redactor = Callable[[str], str]
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorText:
-    message: str
-    stack: str
-
-
-def describe(error: BaseException, redact: Redactor) -> ErrorText:
+def describe(error: BaseException, redact: Redactor) -> tuple[str, str]:
     """Return an error's text and stack, fit to be stored."""
     try:
-        return ErrorText(fit(_text_of(error), MESSAGE_LENGTH_MAX, redact), _stack_of(error, redact))
+        return fit(_text_of(error), MESSAGE_LENGTH_MAX, redact), _stack_of(error, redact)
     except BaseException:  # noqa: BLE001 — whatever stops the redactor, nothing unredacted is kept
-        return ErrorText(clean(f"{type(error).__name__}: {WITHHELD}", MESSAGE_LENGTH_MAX), "")
+        return clean(f"{type(error).__name__}: {WITHHELD}", MESSAGE_LENGTH_MAX), ""
 
 
 def fit(text: str, limit: int, redact: Redactor) -> str:

@@ -211,7 +211,12 @@ class RecordCodec:
 
     def decode(self, raw: bytes) -> Line:
         """Return the line in these bytes; `RecordDamaged` if they are wrong."""
-        fields = _object(raw)
+        try:
+            fields = _decoder.decode(raw)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            raise RecordDamaged("It is not JSON.") from None
+        if not isinstance(fields, dict):
+            raise RecordDamaged("It is not a JSON object.")
         recorded = fields.pop("hash", None)
         self.head = _link(self.head, _encoder.encode(fields))
         if recorded != self.head:
@@ -224,16 +229,6 @@ class RecordCodec:
             return _line.convert(fields)
         except msgspec.ValidationError as error:
             raise RecordDamaged(f"It cannot be understood: {error}.") from None
-
-
-def _object(raw: bytes) -> dict[str, Any]:
-    try:
-        found = _decoder.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise RecordDamaged("It is not JSON.") from None
-    if not isinstance(found, dict):
-        raise RecordDamaged("It is not a JSON object.")
-    return found
 
 
 def _link(before: str, text: bytes) -> str:
