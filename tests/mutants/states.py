@@ -113,7 +113,7 @@ MUTANTS: Final = (
     Mutant(
         "an old library may open a write-ahead log",
         "store/db/sqlite_borrowed.py",
-        'if found < VERSION_MIN and cursor.execute("PRAGMA main.journal_mode").fetchone()[0] == "wal":',
+        'if found < VERSION_MIN and _query(connection, "PRAGMA main.journal_mode")[0][0] == "wal":',
         "if found < STANDARD_VERSION_MIN:",
         (f"{BORROWED}::test_an_old_library_is_kept_away_from_a_write_ahead_log",),
     ),

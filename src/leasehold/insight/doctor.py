@@ -21,7 +21,6 @@ from leasehold.store import Store, open_store
 from leasehold.store.db import migrate
 from leasehold.store.db.sqlite import VERSION_MIN, SqliteDialect
 from leasehold.store.deliveries import Backlog
-from leasehold.store.reports import Health
 from leasehold.store.workers import PulseQuery
 
 SKEW_SECONDS_MAX: Final = 2.0
@@ -87,7 +86,10 @@ def _signs(store: Store, owner: Owner, is_gone: IsGone, wall: Callable[[], int])
     health = store.reports.health()
     host = (asked_at + wall()) // 2
     workers = _count_workers(store, owner, is_gone, health.workers)
-    yield _server(health, store.database.dialect.name)
+    server = health.version.split(" on ")[0]
+    if store.database.dialect.name == "sqlite":
+        server += f" (at least {'.'.join(map(str, VERSION_MIN))} is needed)"
+    yield _ok("server", server)
     yield check_clock((health.now - host) / clock.SECOND)
     places = f"{health.waiting} NEW, {health.ready} READY, {health.running} RUNNING"
     yield _ok("tasks", f"{places}; {health.unsettled} ends that the orchestrator has not seen")
@@ -173,13 +175,6 @@ def check_letters(waiting: int, escalated: int) -> Finding:
     if escalated:
         advice = "A revival did not help; see `leasehold dead list --state open --escalated`."
     return Finding("dead letters", Grade.WARN, text, advice)
-
-
-def _server(health: Health, dialect: str) -> Finding:
-    text = health.version.split(" on ")[0]
-    if dialect == "sqlite":
-        text += f" (at least {'.'.join(map(str, VERSION_MIN))} is needed)"
-    return _ok("server", text)
 
 
 def _count_workers(store: Store, owner: Owner, is_gone: IsGone, registered: int) -> WorkerCounts:

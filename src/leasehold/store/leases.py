@@ -1,6 +1,6 @@
 """Leases: claim, renew, settle, release, reclaim. Every write names the task and the fence."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Final, TypeVar
 
@@ -108,15 +108,11 @@ class Leases(Noun):
         rows, in_doubt = self._database.write_checked(lambda session: session.run("leases/settle", **values))
         settled = [Settled(*row) for row in rows]
         if in_doubt and len(settled) < len(settlements):
-            settled += self._settled_before(settlements, settled)
+            # An earlier try, whose COMMIT stayed without an answer, may have settled the others.
+            missing = {(end.task_id, end.fence) for end in settlements} - {(end.task_id, end.fence) for end in settled}
+            leases = document([{"task_id": task_id, "fence": fence} for task_id, fence in sorted(missing)])
+            settled += self._list(Settled, "leases/settled", leases=leases)
         return settled
-
-    def _settled_before(self, settlements: Iterable[Settlement], settled: Iterable[Settled]) -> list[Settled]:
-        """Read which of the others an earlier try has settled, if its COMMIT stayed without an answer."""
-        known = {(end.task_id, end.fence) for end in settled}
-        missing = {(end.task_id, end.fence) for end in settlements} - known
-        leases = document([{"task_id": task_id, "fence": fence} for task_id, fence in sorted(missing)])
-        return self._list(Settled, "leases/settled", leases=leases)
 
     def renew(self, renewals: Sequence[Renewal]) -> list[Renewed]:
         """Extend leases; return those that were still live."""

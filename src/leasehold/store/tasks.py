@@ -139,7 +139,13 @@ def _batches(submissions: Sequence[Submission]) -> Iterator[list[Submission]]:
 def _in_order(submissions: Sequence[Submission], answers: dict[tuple[str, str], Submitted]) -> list[Submitted]:
     found: list[Submitted] = []
     for one in submissions:
-        answer = _matching(one, answers)
+        answer = answers.get((one.kind, one.key))
+        if answer is None:
+            raise DatabaseUnavailable(
+                f"Job {one.kind} {one.key!r} is being submitted by another transaction; try again."
+            )
+        if answer.payload != one.payload:
+            raise KeyConflict(f"It is job {answer.id}, kind '{one.kind}', key {one.key!r}.")
         found.append(answer)
         if answer.created:  # the same key again in this batch is then an existing job
             answers[one.kind, one.key] = Submitted(answer.id, one.kind, one.key, one.payload, created=False)
@@ -152,15 +158,6 @@ def _existing(session: Session, wanted: Iterable[Submission]) -> dict[tuple[str,
         return {}
     rows = session.run("tasks/find_by_key", keys=document(keys))
     return {(row[1], row[2]): Submitted(row[0], row[1], row[2], row[3], created=False) for row in rows}
-
-
-def _matching(one: Submission, answers: dict[tuple[str, str], Submitted]) -> Submitted:
-    found = answers.get((one.kind, one.key))
-    if found is None:
-        raise DatabaseUnavailable(f"Job {one.kind} {one.key!r} is being submitted by another transaction; try again.")
-    if found.payload != one.payload:
-        raise KeyConflict(f"It is job {found.id}, kind '{one.kind}', key {one.key!r}.")
-    return found
 
 
 def _add_stages(session: Session, job_id: int, submission: Submission, definition: Definition) -> None:

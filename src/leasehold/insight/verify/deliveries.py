@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from leasehold.model.delivery import mark_of, marks_in
 from leasehold.model.journal.event import Name
 from leasehold.model.journal.fold import Difference
-from leasehold.model.journal.record import DeliveryLine, TaskRecord, text_of
+from leasehold.model.journal.record import TaskRecord, text_of
 from leasehold.store.records import StoredTask
 
 
@@ -18,7 +18,7 @@ def messages_differ(record: TaskRecord) -> Difference | None:
     posted = {mark for mark, _ in recorded}
     for one in record.deliveries:
         what = f"its delivery of '{one.subject}' to '{one.recipient}', version {one.version},"
-        mark = _mark(one)
+        mark = mark_of(one.subject, one.recipient, one.version, text_of(one.message) or "", one.provider)
         if mark not in posted:
             return Difference(what, "as it was posted", "another")
         if (mark, one.created_at) not in recorded:
@@ -51,7 +51,3 @@ def _recorded(record: TaskRecord) -> Iterator[tuple[int, int, str]]:
     for number, event in enumerate(record.events, 1):
         if event.name == Name.DONE and event.fence is not None:
             yield from ((number, event.at, mark) for mark in marks_in(event.detail))
-
-
-def _mark(line: DeliveryLine) -> str:
-    return mark_of(line.subject, line.recipient, line.version, text_of(line.message) or "", line.provider)

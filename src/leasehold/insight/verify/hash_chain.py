@@ -2,7 +2,7 @@
 
 from itertools import chain
 
-from leasehold.model.journal.event import Event, Name
+from leasehold.model.journal.event import Name
 from leasehold.model.journal.fold import Difference
 from leasehold.model.journal.hash_chain import FACTS, link, root
 from leasehold.model.limits import STAGES_MAX
@@ -25,7 +25,8 @@ def marks_differ(part: StoredTask) -> str:
         unmarked = False
         output = (outputs.get(event.fence) or "") if event.name == Name.DONE and event.fence is not None else None
         if link(before, event, output) != found:
-            return _misfit(number, event)
+            earlier = "what the task was submitted with" if number == 1 else "one before"
+            return f"event {number} (id {event.id}, '{event.name}') does not fit the chain: it or {earlier} was changed"
         before = found
     if None in marks and marks[None] != before:
         return f"event {len(part.events) + 1} is missing: the chain goes on after the last one there is"
@@ -54,8 +55,3 @@ def _waited(part: StoredTask) -> int | None:
 
 def _root(part: StoredTask, unmet: int) -> bytes:
     return root(*(unmet if name == "unmet" else getattr(part.task, name) for name in FACTS))
-
-
-def _misfit(number: int, event: Event) -> str:
-    before = "what the task was submitted with" if number == 1 else "one before"
-    return f"event {number} (id {event.id}, '{event.name}') does not fit the chain: it or {before} was changed"

@@ -12,8 +12,7 @@ from leasehold.insight.verify.deliveries import MessageCheck, messages_differ
 from leasehold.insight.verify.effects import EffectCheck
 from leasehold.insight.verify.hash_chain import marks_differ, waits_differ
 from leasehold.insight.verify.outcomes import LetterCheck, ends_differ, states_differ, texts_differ
-from leasehold.insight.verify.rows import RowCheck
-from leasehold.insight.verify.transitions import TransitionCheck
+from leasehold.insight.verify.rows import RowCheck, TransitionCheck
 from leasehold.model.journal.fold import LEASE, NOWHERE, OUTCOME, READY, WAITING, Difference, TaskState, compare
 from leasehold.model.journal.record import RecordCounts, TaskRecord
 from leasehold.model.names import route
@@ -109,18 +108,17 @@ def _verification(counts: RecordCounts, difference: str, checks: _Checks) -> Ver
 def check_part(part: StoredTask, record: TaskRecord, checks: _Checks) -> str:
     """Compare a task's events with every table; return the first difference, or ''."""
     state = compare(record)
-    found = state if isinstance(state, Difference) else _part_differs(part, record, state)
+    if isinstance(state, Difference):
+        found: Difference | None = state
+    else:  # a job's stages are counted when all are seen
+        waits = None if part.task.stage is None else waits_differ(part)
+        found = _place_differs(part, state) or ends_differ(record) or texts_differ(part) or waits
     found = found or checks.letters.differ(record) or states_differ(part) or checks.effects.differ(record)
     found = found or checks.messages.differ(part, record)
     if found is not None:
         return _sentence(record, found, part)
     difference = marks_differ(part)
     return f"{record.task.title}, {difference}" if difference else ""
-
-
-def _part_differs(part: StoredTask, record: TaskRecord, state: TaskState) -> Difference | None:
-    waits = None if part.task.stage is None else waits_differ(part)  # a job's stages are counted when all are seen
-    return _place_differs(part, state) or ends_differ(record) or texts_differ(part) or waits
 
 
 def check_record(record: TaskRecord, effects: EffectCheck, letters: LetterCheck | None = None) -> str:

@@ -9,7 +9,7 @@ import itertools
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -45,21 +45,14 @@ class SqliteDialect:
         if not self.path.parent.is_dir():
             raise errors.UrlInvalid(f"The folder {self.path.parent} does not exist.")
         guard.protect(self.path)
-        try:
-            return self._open()
-        except BaseException:
-            guard.release(self.path)
-            raise
-
-    def _open(self) -> SqliteSession:
-        connection = apsw.Connection(str(self.path), statementcachesize=STATEMENTS_KEPT)
-        try:
+        with ExitStack() as undo:
+            undo.callback(guard.release, self.path)
+            connection = apsw.Connection(str(self.path), statementcachesize=STATEMENTS_KEPT)
+            undo.callback(connection.close)
             session = SqliteSession(connection, own=True, path=self.path)
             guard.recognise(self.path)
-            return session
-        except BaseException:
-            connection.close()
-            raise
+            undo.pop_all()  # from now on the session closes and releases
+        return session
 
     def adopt(self, connection: object) -> SqliteSession:
         """Wrap the caller's apsw connection, which must lead to the same file."""
@@ -184,7 +177,10 @@ class SqliteSession:
             if not self._execute(statements.steps("sqlite", "session/taken")[0]):
                 return []
             steps = steps[1:]
-        return self._steps(steps, values)
+        rows: list[Row] = []
+        for step in steps:
+            rows = self._execute(step, values) or rows
+        return rows
 
     def copy_in(self, name: str, texts: Iterable[str]) -> None:
         raise NotImplementedError
@@ -192,13 +188,6 @@ class SqliteSession:
     def script(self, name: str) -> None:
         for step in statements.steps("sqlite", name):
             self._execute(step)
-
-    def _steps(self, steps: tuple[str, ...], values: dict[str, object]) -> list[Row]:
-        rows: list[Row] = []
-        for step in steps:
-            if found := self._execute(step, values):
-                rows = found
-        return rows
 
     def _execute(self, statement: str, values: Mapping[str, object] | None = None) -> list[Row]:
         cursor = apsw.Cursor(self._connection)  # not the caller's own cursor class

@@ -36,7 +36,8 @@ class BorrowedDialect(SqliteDialect):
             case apsw.Connection():
                 super().__init__(Path(connection.filename))
             case sqlite3.Connection():
-                self.path = Path(_file_of(connection))
+                databases = _query(connection, "PRAGMA database_list")
+                self.path = Path(next((str(file) for _, name, file in databases if name == "main"), ""))
             case _:
                 raise ConnectionForeign(
                     f"An apsw.Connection or a sqlite3.Connection is needed; this is {type(connection).__name__}."
@@ -101,9 +102,7 @@ class StandardSession(SqliteSession):
         connection = self._connection
         callers, connection.text_factory = connection.text_factory, str
         try:
-            cursor = sqlite3.Cursor(connection)  # not the caller's own cursor class
-            cursor.row_factory = None  # nor its row factory
-            return cursor.execute(statement, values or {}).fetchall()
+            return _query(connection, statement, values)
         finally:
             connection.text_factory = callers
 
@@ -118,19 +117,17 @@ class NullNotifier:
         """Nothing is open."""
 
 
-def _file_of(connection: sqlite3.Connection) -> str:
-    cursor = sqlite3.Cursor(connection)
-    cursor.row_factory = None
-    return next((str(row[2]) for row in cursor.execute("PRAGMA database_list") if row[1] == "main"), "")
+def _query(connection: sqlite3.Connection, statement: str, values: Mapping[str, object] | None = None) -> list[Row]:
+    cursor = sqlite3.Cursor(connection)  # not the caller's own cursor class
+    cursor.row_factory = None  # nor its row factory
+    return cursor.execute(statement, values or {}).fetchall()
 
 
 def _check_library(connection: sqlite3.Connection) -> None:
     found = sqlite3.sqlite_version_info
     if found < STANDARD_VERSION_MIN:
         raise SqliteTooOld(f"The sqlite3 of this Python has {sqlite3.sqlite_version}; open the file with apsw.")
-    cursor = sqlite3.Cursor(connection)
-    cursor.row_factory = None
-    if found < VERSION_MIN and cursor.execute("PRAGMA main.journal_mode").fetchone()[0] == "wal":
+    if found < VERSION_MIN and _query(connection, "PRAGMA main.journal_mode")[0][0] == "wal":
         raise SqliteTooOld(
             f"The file has a write-ahead log, and the sqlite3 of this Python is {sqlite3.sqlite_version}: open it with"
             " apsw, or take the log away with PRAGMA journal_mode = DELETE."
