@@ -3,9 +3,8 @@
 The files of major 1 are in the folder itself, as the runbook has them; those of major N > 1 in `vN/` below it, so that
 two majors can be read during a migration. References are resolved among these files alone.
 
-How rows of one name are read: 1. No `schema_version`: refused. 2. A major version that nobody here reads: refused.
-3. Every `1.x.y` is read by the files of major 1, every `2.x.y` by those of major 2 where there are such. 4. Unknown
-fields are invalid.
+Rows without `schema_version`, or of a major version that nobody here reads, are refused. Every `1.x.y` is read by the
+files of major 1, every `2.x.y` by those of major 2 where there are such. Unknown fields are invalid.
 """
 
 import re

@@ -77,15 +77,12 @@ class Written(Struct, frozen=True):
 
 
 class Projection(AbstractContextManager["Projection"]):
-    """An open file. `last` is the number of its last line in the journal, 0 if it has none.
-
-    `job_id`: the one job whose lines it holds, None if it holds several or none.
-    """
+    """An open file. `last` is the number of its last line in the journal, 0 if it has none."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.last = 0
-        self.job_id: int | None = None
+        self.job_id: int | None = None  # the one job whose lines it holds; None if it holds several or none
         self._end = 0
         self._torn = b""
         self._file = _open(path)

@@ -1,7 +1,4 @@
-"""A job's record: the rows of one moment are exported as lines of `model/journal/record.py`, and read from a file.
-
-A reader checks every hash, and reports damage with its line.
-"""
+"""Export a job's record, the lines of `model/journal/record.py`, or read one: damage is reported with its line."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path

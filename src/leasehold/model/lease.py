@@ -73,13 +73,10 @@ class Renewal(LeaseKey, frozen=True):
 
 
 class Renewed(LeaseKey, frozen=True):
-    """The store's answer to a lease that stands; `cancel_reason` is set when the task shall stop.
-
-    `extended` is false where another transaction holds the lease at this moment: ask again.
-    """
+    """The store's answer to a lease that stands; `cancel_reason` is set when the task shall stop."""
 
     cancel_reason: str | None
-    extended: bool = True
+    extended: bool = True  # false where another transaction holds the lease at this moment: ask again
 
 
 class Progress(LeaseKey, frozen=True):

@@ -31,17 +31,14 @@ class Claimed(Struct, frozen=True):
 
 
 class LeaseView(Struct, frozen=True):
-    """A live lease: until when, and who holds it. Without `boot` it is a manual lease of the owner `host`.
-
-    `effects`: the highest number of an effect of its task.
-    """
+    """A live lease: until when, and who holds it. Without `boot` it is a manual lease of the owner `host`."""
 
     lease: Lease
     expires_at: int
     host: str
     boot: str
     pid: int
-    effects: int
+    effects: int  # the highest number of an effect of its task
 
     @property
     def holder(self) -> str:

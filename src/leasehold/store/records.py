@@ -22,10 +22,7 @@ T = TypeVar("T")
 
 
 class TaskFacts(Struct, frozen=True):
-    """A task and its state: `place` names the tables other than `outcome` that hold a row of it, usually one or none.
-
-    `unmet`: how many tasks it had to wait for when it was submitted: its stages, or its prerequisites.
-    """
+    """A task and its state. `place`: the tables other than `outcome` that hold a row of it, usually one or none."""
 
     id: int
     trunk: int
@@ -46,7 +43,7 @@ class TaskFacts(Struct, frozen=True):
     on_lost: str
     created_at: int
     parent_id: int | None
-    unmet: int
+    unmet: int  # how many tasks it had to wait for when it was submitted: its stages, or its prerequisites
     place: str
     due_at: int | None
     attempt: int | None
@@ -85,13 +82,10 @@ class LetterFacts(Struct, frozen=True):
 
 
 class Outbox(Struct, frozen=True):
-    """`present`: the marks of those messages of some tasks that are in the outbox, whichever task posted them first.
-
-    `pruned_at`: when jobs were last pruned together with their messages; 0 if never, or if nothing is missing.
-    """
+    """`present`: the marks of those messages of some tasks that are in the outbox, whichever task posted them first."""
 
     present: frozenset[str] = frozenset()
-    pruned_at: int = 0
+    pruned_at: int = 0  # when jobs were last pruned with their messages; 0 if never, or if nothing is missing
 
 
 class StoredTask(Struct, frozen=True):

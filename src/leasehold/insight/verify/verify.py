@@ -21,10 +21,7 @@ from leasehold.store.records import StoredTask
 
 
 class Verification(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a verification found. `head` is the head of the chain over the job's events; keep it to compare later.
-
-    `not_compared`: the first thing that could not be compared, because it may have been pruned with another job.
-    """
+    """What a verification found. `head` is the head of the chain over the job's events; keep it to compare later."""
 
     equal: bool
     tasks: int = 0
@@ -32,7 +29,7 @@ class Verification(Struct, frozen=True, kw_only=True, omit_defaults=True):
     effects: int = 0
     head: str = ""
     difference: str = ""
-    not_compared: str = ""
+    not_compared: str = ""  # the first thing that could not be: it may have been pruned with another job
 
 
 @dataclass(slots=True)

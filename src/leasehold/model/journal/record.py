@@ -44,13 +44,10 @@ class Opening(_Line, frozen=True, kw_only=True, tag="record"):
 
 
 class TaskLine(_Line, frozen=True, kw_only=True, tag="task"):
-    """A task's facts. `epoch`: of the fan-out that made a segment; `after`: the stages it waited for.
-
-    `stages`, of the job itself: how many it has.
-    """
+    """A task's facts. `epoch`: of the fan-out that made a segment; `after`: the stages it waited for."""
 
     task: int
-    stages: int = 0
+    stages: int = 0  # of the job itself: how many it has
     stage: str | None = None
     segment: int | None = None
     epoch: int = 1

@@ -113,10 +113,7 @@ class Dialect(Protocol):
 
 
 class Database:
-    """Runs operations on pooled connections, or on the caller's own within `bound`.
-
-    `wait` sleeps between two tries and returns whether the database was closed meanwhile.
-    """
+    """Runs operations on pooled connections, or on the caller's own within `bound`."""
 
     def __init__(
         self,
@@ -124,7 +121,7 @@ class Database:
         *,
         connections: int,
         retry_seconds: float = limits.RETRY_SECONDS,
-        wait: Callable[[float], bool] | None = None,
+        wait: Callable[[float], bool] | None = None,  # sleeps between two tries; returns whether it was closed
     ) -> None:
         self.dialect = dialect
         self.retry_seconds = retry_seconds

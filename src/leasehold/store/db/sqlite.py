@@ -1,7 +1,4 @@
-"""The SQLite dialect.
-
-One file, many processes of one host. Every write is BEGIN IMMEDIATE and synced before it is answered.
-"""
+"""SQLite: one file, many processes of one host. Every write is BEGIN IMMEDIATE and synced before it is answered."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
 """The clock of a SQLite file: it goes on when the host's wall clock jumps back, so no lease is ever lengthened.
 
-The file holds an anchor: a wall time and the machine's uptime at that moment. Now is the anchored wall time plus
-the uptime that has passed, which no change of the wall clock moves and which all processes of one boot share. A
-wall clock that runs ahead is followed (the anchor moves, in the same transaction, for everybody); one that falls
-behind is not. After a reboot the clock starts from the wall, or from the last journal line if that is later. A test
-may set the clock.
+The file holds an anchor: a wall time and the machine's uptime at that moment. Now is the anchored wall time plus the
+uptime that has passed, which no change of the wall clock moves and which all processes of one boot share. A wall clock
+that runs ahead is followed (the anchor moves, in the same transaction, for everybody); one that falls behind is not.
+After a reboot the clock starts from the wall, or from the last journal line if that is later. A test may set it.
 """
 
 from typing import Final

@@ -1,6 +1,4 @@
-"""Wake-ups on one host for one SQLite file.
-
-Each listener binds a datagram socket in a private folder; a notifier sends to all of them.
+"""Wake-ups for one SQLite file: each listener binds a socket in a private folder, and a notifier sends to all of them.
 
 Where there are no such sockets, or the folder belongs to another user, nothing is sent and polling does the work.
 """
