@@ -9,9 +9,10 @@ from leasehold.model.graph import Definition, children_of
 from leasehold.model.limits import GROUP_BYTES_MAX, SUBMIT_MAX
 from leasehold.model.task import Child, Submission, Submitted
 from leasehold.shapes import Shape
-from leasehold.store.db import copy
+from leasehold.store.db.copy import copy_in
 from leasehold.store.db.database import Noun, Session
 from leasehold.store.db.documents import document, flat_document
+from leasehold.store.db.limits import COPY_MIN
 
 CANCEL_PASSES = 100
 
@@ -33,14 +34,14 @@ class Tasks(Noun):
 
     def submit_new(self, submissions: Sequence[Submission]) -> list[Submitted]:
         """Like `submit`, for jobs with keys that were just generated: many of them are added faster."""
-        is_first = copy.suits(submissions)
+        is_first = len(submissions) >= COPY_MIN and not any(one.delay_us or one.unmet for one in submissions)
 
         def work(session: Session) -> list[Submitted]:
             nonlocal is_first
             if not (is_first and session.supports_copy):
                 return _submit_all(session, submissions)  # finds what an unanswered COMMIT may have written
             is_first = False
-            return copy.copy_in(session, submissions)
+            return copy_in(session, submissions)
 
         return self._database.transact(work) if is_first else self.submit(submissions)
 

@@ -14,7 +14,6 @@ from leasehold.model.status import Status
 from leasehold.shapes import View
 from leasehold.store import Store
 from leasehold.store.deadletters import LetterRow
-from leasehold.store.effects import EffectRow
 
 
 class Fate(StrEnum):
@@ -78,7 +77,7 @@ def make(store: Store, letter_id: int, *, from_start: bool = False) -> RevivalPl
     job = store.deadletters.scope(letter)
     moves, refused = _outcome(letter, job, from_start=from_start)
     stages = list(_stages(store, letter, job, moves, from_start=from_start))
-    effects = [_effect(row) for row in _asked_again(store, letter, job, moves, from_start=from_start)]
+    effects = list(_effects(store, letter, job, moves, from_start=from_start))
     refusal = (None, None) if refused is None else (str(refused), refused.code)
     return RevivalPlan(letter.id, letter.job_id, from_start, stages, effects, *refusal)
 
@@ -135,18 +134,15 @@ def _stage(job: JobTasks, stage: JobTask, moved: set[int]) -> StagePlan:
     return StagePlan(stage.stage, Fate.STAYS, f"{stage.status}: {stage.error_class}")
 
 
-def _asked_again(
+def _effects(
     store: Store, letter: LetterRow, job: JobTasks, moves: list[RevivalMove], *, from_start: bool
-) -> Iterator[EffectRow]:
-    """Yield the effects of tasks that would run. A fanned-out stage only waits and has no effects itself."""
+) -> Iterator[EffectPlan]:
+    """Plan the effects of tasks that would run. A fanned-out stage only waits and has no effects itself."""
     again = {move.task_id for move in moves if move.place != revival.RevivalPlace.GROWN}
     stages = {one.stage for one in job.stages if one.id in again and one.id != job.member(letter.task_id).parent_id}
     for row in rows_of(store, letter.job_id):
         is_own = (row.stage, row.segment) == (letter.stage, letter.segment)
         if moves and (from_start or is_own or row.stage in stages):
-            yield row
-
-
-def _effect(row: EffectRow) -> EffectPlan:
-    fate = EffectFate.REUSED if row.result is not None else EffectFate.REPEATED if row.failure else EffectFate.ASKED
-    return EffectPlan(row.key, row.kind, row.stage, row.segment, fate, NOTES[fate])
+            without_result = EffectFate.REPEATED if row.failure else EffectFate.ASKED
+            fate = EffectFate.REUSED if row.result is not None else without_result
+            yield EffectPlan(row.key, row.kind, row.stage, row.segment, fate, NOTES[fate])

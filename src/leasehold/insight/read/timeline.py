@@ -117,13 +117,8 @@ def _part(row: TaskRow, now: int, attempts: dict[int, int]) -> JobPart:
 def _holder(row: TaskRow, now: int) -> Holder | None:
     if row.expires_at is None or row.started_at is None or row.fence is None:
         return None
-    return Holder(
-        host=row.host or "?",
-        pid=row.pid or 0,
-        fence=row.fence,
-        expires_in=_seconds(row.expires_at - now),
-        held_for=_seconds(now - row.started_at),
-    )
+    expires_in, held_for = _seconds(row.expires_at - now), _seconds(now - row.started_at)
+    return Holder(row.host or "?", row.pid or 0, row.fence, expires_in, held_for)
 
 
 def _moment(event: Event, start: int) -> Moment:

@@ -76,8 +76,7 @@ class RowCheck:
 
 
 def _done(record: TaskRecord) -> OutcomeLine | None:
-    ends = [one for one in record.outcomes if not one.past and one.status == Status.DONE]
-    return ends[-1] if ends else None
+    return next((one for one in reversed(record.outcomes) if not one.past and one.status == Status.DONE), None)
 
 
 def _counted(title: str, what: str, expected: int, found: int) -> str:

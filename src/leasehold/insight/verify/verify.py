@@ -16,6 +16,7 @@ from leasehold.insight.verify.rows import RowCheck, TransitionCheck
 from leasehold.model.journal.fold import LEASE, NOWHERE, OUTCOME, READY, WAITING, Difference, TaskState, compare
 from leasehold.model.journal.record import RecordCounts, TaskRecord
 from leasehold.model.names import route
+from leasehold.shapes import from_fields
 from leasehold.store import Store
 from leasehold.store.records import StoredTask
 
@@ -90,16 +91,9 @@ def verify_file(path: Path) -> Verification:
 
 
 def _verification(counts: RecordCounts, difference: str, checks: _Checks) -> Verification:
-    found = counts.closing()
-    return Verification(
-        equal=not difference,
-        tasks=found.tasks,
-        events=found.events,
-        effects=found.effects,
-        head=found.events_sha256,
-        difference=difference,
-        not_compared=checks.messages.pruned,
-    )
+    found, pruned = counts.closing(), checks.messages.pruned
+    head = found.events_sha256
+    return from_fields(Verification, found, equal=not difference, head=head, difference=difference, not_compared=pruned)
 
 
 def check_part(part: StoredTask, record: TaskRecord, checks: _Checks) -> str:

@@ -58,11 +58,5 @@ def classify(
     context = facts_of(classification.about, redact)
     if troubles:
         context["rule_error"] = trouble_of(troubles[0], redact)
-    return Failure(
-        found.error_class,
-        message,
-        retryable=found.retryable,
-        retry_after=pause(found.retry_after) if found.retryable else 0.0,
-        stack=stack,
-        context=context,
-    )
+    retry_after = pause(found.retry_after) if found.retryable else 0.0
+    return Failure(found.error_class, message, found.retryable, retry_after, stack, context)

@@ -13,14 +13,9 @@ from leasehold.retry_after import seconds_to_wait
 HEADERS_MAX: Final = 1_000
 HEADER_LENGTH_MAX: Final = 200
 REQUEST_IDS: Final = (
-    "x-request-id",
-    "request-id",
-    "x-amzn-requestid",
-    "x-amz-request-id",
-    "x-ms-request-id",
-    "x-correlation-id",
+    "x-request-id", "request-id", "x-amzn-requestid", "x-amz-request-id", "x-ms-request-id", "x-correlation-id",
     "cf-ray",
-)
+)  # fmt: skip
 KEPT: Final = frozenset({"retry-after", "date", *REQUEST_IDS})
 _exhausted: Final = re.compile(r"too many ([1-5][0-9]{2}) error responses\Z")
 

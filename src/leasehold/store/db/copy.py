@@ -6,16 +6,11 @@ from itertools import pairwise
 from leasehold.model.journal import hash_chain
 from leasehold.model.task import Submission, Submitted
 from leasehold.store.db.database import Session
-from leasehold.store.db.limits import COPY_CHUNK, COPY_MIN
-
-
-def suits(submissions: Sequence[Submission]) -> bool:
-    """Return whether these are many and can all start at once."""
-    return len(submissions) >= COPY_MIN and not any(one.delay_us or one.unmet for one in submissions)
+from leasehold.store.db.limits import COPY_CHUNK
 
 
 def copy_in(session: Session, submissions: Sequence[Submission]) -> list[Submitted]:
-    """Add jobs whose keys nobody else has. While the server stores some, the next are prepared."""
+    """Add jobs with keys that nobody else has, all ready at once. While the server stores some, others are prepared."""
     reserved = session.run("tasks/reserve_ids", count=len(submissions))
     ids, now = [row[0] for row in reserved], reserved[0][1]
     ready: list[str] = []

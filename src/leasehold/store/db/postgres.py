@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from functools import cached_property
 from typing import Final
 from weakref import WeakKeyDictionary
 
@@ -42,7 +43,6 @@ class PostgresDialect:
         except psycopg.Error as error:
             raise errors.UrlInvalid(f"It cannot be read: {error}.") from None
         self.conninfo = psycopg.conninfo.make_conninfo(url, **{k: v for k, v in CONNECT.items() if k not in given})
-        self._home: Row | None = None
         self._known: WeakKeyDictionary[psycopg.Connection[Row], bool] = WeakKeyDictionary()
         self._known_of = os.getpid()
 
@@ -70,16 +70,16 @@ class PostgresDialect:
         if self._known_of != os.getpid():  # in a forked child none is known
             self._known, self._known_of = WeakKeyDictionary(), os.getpid()
         if connection not in self._known:
-            if home(connection) != self._own_home():
+            if _query(connection, "home") != self._home:
                 raise errors.ConnectionForeign(f"It leads to {connection.info.dbname!r} on {connection.info.host!r}.")
             self._known[connection] = is_pooled(connection)
         return PostgresSession(connection, own=False, is_pooled=self._known[connection])
 
-    def _own_home(self) -> Row:
-        if self._home is None:
-            with dial(self.conninfo) as connection:
-                self._home = home(connection)
-        return self._home
+    @cached_property
+    def _home(self) -> Row:
+        """The identity of the database, wherever it has moved: the numbers of the cluster and the database."""
+        with dial(self.conninfo) as connection:
+            return _query(connection, "home")
 
     def listener(self) -> PostgresListener:
         return PostgresListener(self.conninfo)
@@ -112,11 +112,6 @@ class PostgresDialect:
                 return errors.Broken(text)
             case _:
                 return errors.Misuse(text)
-
-
-def home(connection: psycopg.Connection[Row]) -> Row:
-    """Return the identity of the database, wherever it has moved: the numbers of the cluster and the database."""
-    return _query(connection, "home")
 
 
 def is_pooled(connection: psycopg.Connection[Row]) -> bool:
