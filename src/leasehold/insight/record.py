@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any, TypeVar
+
+from msgspec import Struct
 
 from leasehold.errors import JobUnknown, RecordDamaged
 from leasehold.model.journal.event import Event
@@ -24,11 +26,11 @@ from leasehold.model.journal.record import (
     portable,
     value_of,
 )
-from leasehold.model.outbox import DeliveryRow
 from leasehold.shapes import from_fields
 from leasehold.store import Store
-from leasehold.store.effects import EffectFacts
-from leasehold.store.records import LetterFacts, OutcomeFacts, StoredTask
+from leasehold.store.records import StoredTask
+
+S = TypeVar("S", bound=Struct)
 
 
 def export(store: Store, job_id: int, file: IO[bytes]) -> Closing:
@@ -83,10 +85,10 @@ class RecordBuilder:
         return TaskRecord(
             line,
             [self._event(number, one) for one in part.events],
-            [_effect(number, one) for one in effects],
-            [_outcome(number, one) for one in part.outcomes],
-            [_letter(number, one) for one in part.letters],
-            [_delivery(number, one) for one in deliveries],
+            [_line(EffectLine, number, one, "fields", "result") for one in effects],
+            [_line(OutcomeLine, number, one, "output", past=bool(one.past)) for one in part.outcomes],
+            [_line(LetterLine, number, one, escalated=bool(one.escalated)) for one in part.letters],
+            [_line(DeliveryLine, number, one, "message") for one in deliveries],
         )
 
     def _event(self, number: int, event: Event) -> EventLine:
@@ -94,24 +96,10 @@ class RecordBuilder:
         return from_fields(EventLine, event, task=number, worker=worker, detail=portable(event.detail))
 
 
-def _effect(number: int, effect: EffectFacts) -> EffectLine:
-    fields, result = value_of(effect.fields), value_of(effect.result)
-    return from_fields(EffectLine, effect, task=number, fields=fields, result=result, failure=portable(effect.failure))
-
-
-def _outcome(number: int, outcome: OutcomeFacts) -> OutcomeLine:
-    output, failure = value_of(outcome.output), portable(outcome.failure)
-    return from_fields(OutcomeLine, outcome, task=number, output=output, failure=failure, past=bool(outcome.past))
-
-
-def _letter(number: int, letter: LetterFacts) -> LetterLine:
-    failure, escalated = portable(letter.failure), bool(letter.escalated)
-    return from_fields(LetterLine, letter, task=number, failure=failure, escalated=escalated)
-
-
-def _delivery(number: int, delivery: DeliveryRow) -> DeliveryLine:
-    message, failure = value_of(delivery.message), portable(delivery.failure)
-    return from_fields(DeliveryLine, delivery, task=number, message=message, failure=failure)
+def _line(kind: type[S], number: int, row: Any, *texts: str, **others: Any) -> S:
+    """Make a line of a row: `texts` are decoded, and so is its failure, without what is of one machine."""
+    values = {name: value_of(getattr(row, name)) for name in texts}
+    return from_fields(kind, row, task=number, failure=portable(row.failure), **values, **others)
 
 
 class Recording:
