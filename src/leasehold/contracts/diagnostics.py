@@ -68,8 +68,7 @@ def located(file: str, line: int | None, problem: Problem) -> Diagnostic:
 
 def json_path(steps: Sequence[str | int]) -> str:
     """Return `$.findings[0].span` for the steps to a value."""
-    shown = "$" + "".join(_step(step) for step in steps)
-    return clipped(shown, PATH_SHOWN_MAX)
+    return clipped("$" + "".join(map(_step, steps)), PATH_SHOWN_MAX)
 
 
 def clipped(text: str, most: int = NAME_SHOWN_MAX) -> str:

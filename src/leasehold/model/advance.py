@@ -81,8 +81,7 @@ def decide(settled: Iterable[SettledTask], dependents: Iterable[Dependent]) -> M
             _count(moves, task_id, rows)
         else:
             message = f"stage '{failed.stage}' ended {failed.status}, so this can no longer run"
-            failure = Failure("PREREQUISITE_FAILED", message)
-            moves.cancel.append(Ended(task_id, Status.CANCELLED, failure.text()))
+            moves.cancel.append(Ended(task_id, Status.CANCELLED, Failure("PREREQUISITE_FAILED", message).text()))
     return moves
 
 

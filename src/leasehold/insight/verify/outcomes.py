@@ -21,9 +21,7 @@ def ends_differ(record: TaskRecord) -> Difference | None:
     """Compare a task's outcomes with their outputs and dead letters; the fold has compared them with the events."""
     letters = {one.epoch: one for one in record.letters}
     for number, event, outcome in _ends(record.events, record.outcomes):
-        letter = letters.pop(outcome.epoch, None)
-        found = _end_differs(number, event, outcome, letter)
-        if found is not None:
+        if (found := _end_differs(number, event, outcome, letters.pop(outcome.epoch, None))) is not None:
             return found
     return Difference("the number of its other dead letters", 0, len(letters)) if letters else None
 

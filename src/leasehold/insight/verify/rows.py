@@ -1,4 +1,4 @@
-"""Check that all rows of a job exist (its own, every stage and segment), and that its machine's transitions do."""
+"""Check that all rows of a job exist (its own, every stage and segment), and that its transitions lead to its state."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping

@@ -30,7 +30,7 @@ class Verification(Struct, frozen=True, kw_only=True, omit_defaults=True):
     effects: int = 0
     head: str = ""
     difference: str = ""
-    not_compared: str = ""  # the first thing that could not be: it may have been pruned with another job
+    not_compared: str = ""  # the first thing that could not be compared; it may have been pruned with another job
 
 
 @dataclass(slots=True)

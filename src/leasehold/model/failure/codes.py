@@ -180,8 +180,7 @@ def _read_psycopg(error: BaseException) -> str | None:
 
 def _read_sqlite(error: BaseException) -> str | None:
     """Read the code of an error of apsw or of the standard library's sqlite3."""
-    code = read_attribute(error, "extendedresult") or read_attribute(error, "sqlite_errorcode")
-    number = whole_number(code)
+    number = whole_number(read_attribute(error, "extendedresult") or read_attribute(error, "sqlite_errorcode"))
     return None if number is None else by_sqlite(number)
 
 

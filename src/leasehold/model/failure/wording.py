@@ -32,8 +32,7 @@ def describe(error: BaseException, redact: Redactor) -> tuple[str, str]:
 
 
 def fit(text: str, limit: int, redact: Redactor) -> str:
-    window = text[:WINDOW_LENGTH]
-    safe = redact(clean(window, WINDOW_LENGTH))
+    safe = redact(clean(text[:WINDOW_LENGTH], WINDOW_LENGTH))
     if len(text) > WINDOW_LENGTH:
         safe = safe[:-WINDOW_MARGIN]
         return f"{safe[:limit]}… ({len(text):,} characters in all)"
