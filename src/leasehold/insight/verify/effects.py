@@ -1,23 +1,25 @@
-"""Check a task's effects: keys are derived again, results are compared with the ends of attempts, times with attempts.
+"""Check a task's effects and messages: keys and digests are derived again, results and times compared with its events.
 
 The end of an attempt that was done names the effects it used, in order, and has a digest over their keys and results.
 An effect's number, times and failure are on no hash chain, because no event is written with them: an edit that leaves
-them possible is not detected.
+them possible is not detected. A message that two tasks delivered belongs to the first of them, and is pruned with it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from msgspec import UNSET, ValidationError
 
 from leasehold import canonical
 from leasehold.errors import LeaseholdError
+from leasehold.model.delivery import mark_of, marks_in
 from leasehold.model.effect import UsedEffects, identity_of, key_of, name_of, sha256, used
 from leasehold.model.journal.event import Name
 from leasehold.model.journal.fold import Difference
 from leasehold.model.journal.record import EffectLine, EventLine, TaskRecord, text_of
 from leasehold.model.limits import EFFECTS_MAX
 from leasehold.shapes import Shape
+from leasehold.store.records import StoredTask
 
 # Not reclaimed: what a dead worker had sent before may be stamped a moment after.
 ENDS: Final = (Name.DONE, Name.FAILED, Name.RETRIED, Name.CANCELLED, Name.RELEASED)
@@ -110,3 +112,44 @@ def _end_differs(effect: EffectLine) -> Difference | None:
     if effect.failure is not UNSET and not (isinstance(effect.failure, dict) and "error_class" in effect.failure):
         return Difference(f"the failure of {what}", "an object with its class", effect.failure)
     return None
+
+
+def messages_differ(record: TaskRecord) -> Difference | None:
+    """Compare a task's deliveries with the digests in its end events; return the first difference."""
+    recorded = {(mark, at) for _, at, mark in _recorded(record)}
+    posted = {mark for mark, _ in recorded}
+    for one in record.deliveries:
+        what = f"its delivery of '{one.subject}' to '{one.recipient}', version {one.version},"
+        mark = mark_of(one.subject, one.recipient, one.version, text_of(one.message) or "", one.provider)
+        if mark not in posted:
+            return Difference(what, "as it was posted", "another")
+        if (mark, one.created_at) not in recorded:
+            return Difference(f"created_at of {what[:-1]}", "when its task was done", one.created_at)
+    return None
+
+
+class MessageCheck:
+    """Checks the messages of a job. `pruned`: the first that is gone and may have been pruned with another job."""
+
+    def __init__(self) -> None:
+        self.pruned = ""
+
+    def differ(self, part: StoredTask, record: TaskRecord) -> Difference | None:
+        """Compare the outbox byte for byte with a task's end events; return the first message that is missing."""
+        found = messages_differ(record)
+        if found is not None:
+            return found
+        for number, at, mark in _recorded(record):
+            if mark in part.outbox.present:
+                continue
+            if at > part.outbox.pruned_at:
+                return Difference("a message that it posted", "there", "missing or changed", number)
+            pruned = "a message that it posted; it may have been pruned with an earlier job that posted it too"
+            self.pruned = self.pruned or f"{record.task.title}, event {number}: {pruned}"
+        return None
+
+
+def _recorded(record: TaskRecord) -> Iterator[tuple[int, int, str]]:
+    for number, event in enumerate(record.events, 1):
+        if event.name == Name.DONE and event.fence is not None:
+            yield from ((number, event.at, mark) for mark in marks_in(event.detail))

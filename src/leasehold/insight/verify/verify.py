@@ -8,8 +8,7 @@ from msgspec import Struct
 
 from leasehold.errors import JobUnknown, RecordDamaged
 from leasehold.insight.record import RecordBuilder, Recording, read_lines
-from leasehold.insight.verify.deliveries import MessageCheck, messages_differ
-from leasehold.insight.verify.effects import EffectCheck
+from leasehold.insight.verify.effects import EffectCheck, MessageCheck, messages_differ
 from leasehold.insight.verify.hash_chain import marks_differ, waits_differ
 from leasehold.insight.verify.outcomes import LetterCheck, ends_differ, states_differ, texts_differ
 from leasehold.insight.verify.rows import RowCheck, TransitionCheck
