@@ -64,7 +64,7 @@ class Effects(Noun):
                 on_write_lock()
             rows: list[Row] = []
             if intents or records:
-                rows = session.run("effects/enter", intents=_in_order(intents), records=_in_order(records))
+                rows = session.run("effects/enter", intents=_by_task(intents), records=_by_task(records))
             return [*rows, *move_all(session, moves)]
 
         rows = self._database.transact(work) if moves else self._database.perform(work)
@@ -123,7 +123,7 @@ class Effects(Noun):
         return self._list(EffectRow, "effects/list", job=job_id, task=task, number=number, key=key, most=most)
 
 
-def _in_order(entries: Sequence[Intent | Record]) -> str:
+def _by_task(entries: Sequence[Intent | Record]) -> str:
     return document(sorted(entries, key=attrgetter("task_id")))
 
 
