@@ -7,6 +7,7 @@ is an event of the journal, in the same transaction.
 import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from itertools import chain
 from typing import Final
 
 from msgspec import Struct
@@ -30,7 +31,7 @@ class Machine(Struct, frozen=True):
     @property
     def states(self) -> tuple[str, ...]:
         """Every state, in the order of declaration."""
-        return tuple(dict.fromkeys([self.initial, *(state for arrow in self.arrows for state in arrow)]))
+        return tuple(dict.fromkeys([self.initial, *chain.from_iterable(self.arrows)]))
 
 
 class Move(Struct, frozen=True):
@@ -58,7 +59,8 @@ def make_machine(
 ) -> Machine:
     """Check a declaration: every state has a valid name and is reachable."""
     pairs = [(source, target) for source, targets in arrows.items() for target in _several(targets)]
-    for state in [initial, *([] if failed is None else [failed]), *(state for pair in pairs for state in pair)]:
+    states: list[object] = [initial, *([] if failed is None else [failed]), *chain.from_iterable(pairs)]
+    for state in states:
         if not isinstance(state, str) or not _state.match(state):
             raise MachineInvalid(f"In '{name}' a state is called {str(state)[:80]!r}.")
     if not 1 <= len(pairs) <= ARROWS_MAX:

@@ -111,7 +111,7 @@ def check_whole(value: object, low: int, high: int, what: str) -> int:
     return value
 
 
-def check_range(value: float, low: float, high: float, what: str) -> float:
+def check_range(value: object, low: float, high: float, what: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
         raise OptionInvalid(f"{what} must lie between {low:g} and {high:g}; got {str(value)[:40]}.")
     return value
