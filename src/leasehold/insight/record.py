@@ -42,7 +42,9 @@ def export(store: Store, job_id: int, file: IO[bytes]) -> Closing:
         codec, counts, builder = RecordCodec(), RecordCounts(), RecordBuilder()
         for number, part in enumerate(parts):
             if number == 0:
-                file.write(codec.encode(opening_of(part)))
+                task, payload = part.task, value_of(part.task.payload or "null")
+                opening = Opening(format=FORMAT, version=VERSION, kind=task.kind, key=task.key or "", payload=payload)
+                file.write(codec.encode(opening))
             record = builder.record(number, part)
             counts.add(record)
             file.writelines(codec.encode(line) for line in record.lines())
@@ -53,14 +55,6 @@ def export(store: Store, job_id: int, file: IO[bytes]) -> Closing:
         return closing
 
     return store.records.read(job_id, write)
-
-
-def opening_of(part: StoredTask) -> Opening:
-    """Return the first line of the record of the job that this task is."""
-    task = part.task
-    return Opening(
-        format=FORMAT, version=VERSION, kind=task.kind, key=task.key or "", payload=value_of(task.payload or "null")
-    )
 
 
 class RecordBuilder:

@@ -110,17 +110,13 @@ class TransitionCheck:
     def compare(self, states: Mapping[str, str]) -> str:
         """Return the first subject whose state is not where its transitions lead, or ''."""
         for subject in sorted({*self._balance, *states}):
+            balance = self._balance.get(subject, Counter())
+            # Transitions end in one state, or, after a circle, in one of its states.
+            lead = [state for state, count in balance.items() if count < 0] or sorted(balance)
             found = states.get(subject, "missing")
-            lead = self._lead(subject)
             if found not in lead:
                 return f"{_named(subject)} should be {' or '.join(lead) or 'missing'} and is {found}"
         return ""
-
-    def _lead(self, subject: str) -> list[str]:
-        """Where the transitions end: in one state, or, after a circle, in one of its states."""
-        balance = self._balance.get(subject, Counter())
-        last = [state for state, count in balance.items() if count < 0]
-        return last or sorted(balance)
 
 
 def _named(subject: str) -> str:
