@@ -139,16 +139,16 @@ class Leases(Noun):
         return [(row[0], row[1]) for row in self._database.read("leases/held_by", worker=worker, most=100 * SWEEP_MAX)]
 
     def view(self, task_id: int) -> LeaseView | None:
-        rows = self._database.read("lease_view/lease_of", task=task_id)
+        rows = self._database.read("leases/view", task=task_id)
         return LeaseView(Lease(*rows[0][:-5]), *rows[0][-5:]) if rows else None
 
     def ready_first(self, queues: Sequence[str], routes: str, most: int) -> list[Lane]:
         """Find the next task of each of these queues, the first of all first; each lane selects one."""
-        return self._list(_lane, "lease_view/ready_first", queues=document(queues), routes=routes, most=most)
+        return self._list(_lane, "leases/ready_first", queues=document(queues), routes=routes, most=most)
 
     def ready_task(self, task_id: int) -> Lane | None:
         """Find a ready task; the lane selects it."""
-        return next(iter(self._list(_lane, "lease_view/ready_of", task=task_id)), None)
+        return next(iter(self._list(_lane, "leases/ready_task", task=task_id)), None)
 
 
 def _lane(queue: str, priority: int, position: int) -> Lane:

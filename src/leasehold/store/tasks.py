@@ -57,8 +57,8 @@ class Tasks(Noun):
         """
 
         def work(session: Session) -> Submitted:
-            known = session.run("reruns/known", kind=submission.kind, key=key)
-            newest = session.run("reruns/add", kind=submission.kind, key=key, version=version)[0][0]
+            known = session.run("tasks/known_version", kind=submission.kind, key=key)
+            newest = session.run("tasks/add_version", kind=submission.kind, key=key, version=version)[0][0]
             if newest > version:
                 raise VersionStale(f"Kind '{submission.kind}', key {key!r}: {newest} is the newest, this is {version}.")
             job = _add_jobs(session, [submission], definition)[0]

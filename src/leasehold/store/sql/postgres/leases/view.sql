@@ -1,4 +1,4 @@
--- lease_of: Read a task's live lease: what its holder got, until when, who holds it, and how many effects there are.
+-- view: Read a task's live lease: what its holder got, until when, who holds it, and how many effects there are.
 SELECT lease.task_id, lease.fence, lease.attempt, lease.epoch, 0 AS position, task.job_id, task.kind, task.stage,
     task.segment,
     coalesce(task.key, job.key) AS key, coalesce(task.payload, job.payload) AS payload, task.item,

@@ -1,2 +1,2 @@
--- ready_of: Find where a task that is ready stands.
+-- ready_task: Find where a task that is ready stands.
 SELECT queue, priority, position FROM leasehold.ready WHERE task_id = %(task)s::bigint
