@@ -55,7 +55,7 @@ MUTANTS: Final = (
     Mutant(
         "run lock: temporary files stay",
         "runlock/lock.py",
-        "    files.clean(folder, now)\n",
+        "    clean(folder, now)\n",
         "",
         (f"{LEFTOVERS}::test_a_lock_linked_temporary_file_left_is_cleaned_by_the_next_start",),
     ),
@@ -79,7 +79,7 @@ MUTANTS: Final = (
     Mutant(
         "run lock: the nonce is not asked for",
         "runlock/lock.py",
-        " or files.read_nonce(lock.run_dir) != lock.nonce",
+        " or read_nonce(lock.run_dir) != lock.nonce",
         "",
         (f"{HOLDING}::test_s15_an_inode_that_is_used_again_does_not_make_a_lock_ours",),
     ),
@@ -93,7 +93,7 @@ MUTANTS: Final = (
     Mutant(
         "run lock: a heartbeat does not look whose lock it is",
         "runlock/lock.py",
-        "    if lost := _difference(lock, files.read_lock(lock.run_dir)):\n",
+        "    if lost := _difference(lock, read_lock(lock.run_dir)):\n",
         '    if lost := "":\n',
         (OVERTAKEN,),
     ),
