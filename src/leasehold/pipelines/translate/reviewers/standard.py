@@ -4,16 +4,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from leasehold.pipelines.translate.reviewers.checks.back import check_back
+from leasehold.pipelines.translate.reviewers.checks.form import check_length, check_punctuation
 from leasehold.pipelines.translate.reviewers.checks.kept import check_kept
-from leasehold.pipelines.translate.reviewers.checks.language import check_language
-from leasehold.pipelines.translate.reviewers.checks.length import check_length
+from leasehold.pipelines.translate.reviewers.checks.language import check_back, check_language
 from leasehold.pipelines.translate.reviewers.checks.negation import check_negation
 from leasehold.pipelines.translate.reviewers.checks.numbers import check_dates, check_numbers
-from leasehold.pipelines.translate.reviewers.checks.punctuation import check_punctuation
-from leasehold.pipelines.translate.reviewers.checks.repeats import check_repeats
-from leasehold.pipelines.translate.reviewers.checks.terms import check_terms
-from leasehold.pipelines.translate.reviewers.checks.untranslated import check_untranslated
+from leasehold.pipelines.translate.reviewers.checks.words import check_repeats, check_terms, check_untranslated
 from leasehold.pipelines.translate.reviewers.review import Check, StandardReviewer
 
 _CHECKS: Final[dict[str, Check]] = {

@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from leasehold.pipelines.translate.reviewers.checks.back import check_back
+from leasehold.pipelines.translate.reviewers.checks.language import check_back
 from leasehold.pipelines.translate.reviewers.standard import standard_reviewers
 from tests.pipelines.translate.reviewers.subjects import reviewed, subject
 

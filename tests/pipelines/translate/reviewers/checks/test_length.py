@@ -2,7 +2,7 @@
 
 import pytest
 
-from leasehold.pipelines.translate.reviewers.checks.length import check_length, within
+from leasehold.pipelines.translate.reviewers.checks.form import check_length, within
 from tests.pipelines.translate.reviewers.subjects import reviewed
 
 SENTENCE = "Alice was beginning to get very tired of sitting by her sister on the bank."

@@ -2,7 +2,7 @@
 
 import pytest
 
-from leasehold.pipelines.translate.reviewers.checks.punctuation import check_punctuation
+from leasehold.pipelines.translate.reviewers.checks.form import check_punctuation
 from tests.pipelines.translate.reviewers.subjects import reviewed
 
 

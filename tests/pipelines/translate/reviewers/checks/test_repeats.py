@@ -1,6 +1,6 @@
 """Words that stand twice, and phrases that go round."""
 
-from leasehold.pipelines.translate.reviewers.checks.repeats import check_repeats
+from leasehold.pipelines.translate.reviewers.checks.words import check_repeats
 from tests.pipelines.translate.reviewers.subjects import reviewed
 
 

@@ -1,6 +1,6 @@
 """Terms of the glossary are translated as it prescribes."""
 
-from leasehold.pipelines.translate.reviewers.checks.terms import check_terms
+from leasehold.pipelines.translate.reviewers.checks.words import check_terms
 from tests.pipelines.translate.reviewers.subjects import reviewed
 
 GLOSSARY = {"lease": "arriendo", "dead letter": "carta muerta", "straße": "calle", "worker": "obrero"}

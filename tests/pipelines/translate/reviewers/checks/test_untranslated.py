@@ -1,6 +1,6 @@
 """Words, passages and sentences of the source that are still there; names are not held against anybody."""
 
-from leasehold.pipelines.translate.reviewers.checks.untranslated import check_untranslated
+from leasehold.pipelines.translate.reviewers.checks.words import check_untranslated
 from tests.pipelines.translate.reviewers.subjects import reviewed
 
 

