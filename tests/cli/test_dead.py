@@ -7,7 +7,7 @@ import pwd
 import pytest
 
 from leasehold import Permanent
-from leasehold.cli.exit_codes import ExitCode
+from leasehold.cli.options import ExitCode
 
 USER = pwd.getpwuid(os.getuid()).pw_name
 

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from leasehold.cli.exit_codes import ExitCode
+from leasehold.cli.options import ExitCode
 from leasehold.store.audit import system_user
 from tests.support.apps.deliveries import change, post, write
 from tests.support.wait import until

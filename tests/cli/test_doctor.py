@@ -4,7 +4,7 @@ import json
 
 from click.testing import CliRunner
 
-from leasehold.cli.exit_codes import ExitCode
+from leasehold.cli.options import ExitCode
 from leasehold.cli.root import root
 from leasehold.testing import Clock
 

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 from click.testing import CliRunner
 
-from leasehold.cli.exit_codes import ExitCode, exit_code_of
+from leasehold.cli.options import ExitCode, exit_code_of
 from leasehold.cli.root import root
 from leasehold.errors import (
     Broken,

@@ -4,7 +4,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from leasehold.cli.exit_codes import MEANINGS, ExitCode
+from leasehold.cli.options import MEANINGS, ExitCode
 from leasehold.cli.root import root
 
 

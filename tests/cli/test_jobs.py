@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from leasehold.cli.exit_codes import ExitCode
+from leasehold.cli.options import ExitCode
 from tests.support.wait import until
 
 

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from leasehold.cli.exit_codes import ExitCode
+from leasehold.cli.options import ExitCode
 from leasehold.testing import Clock
 from tests.support.wait import until
 

@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from leasehold import Leasehold
-from leasehold.cli.exit_codes import ExitCode
+from leasehold.cli.options import ExitCode
 from leasehold.cli.tour.command import HANDLERS, LOG, worker_spec
 from leasehold.cli.tour.evidence import StartLog
 from leasehold.cli.tour.jobs import make_app

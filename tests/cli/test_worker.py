@@ -5,7 +5,7 @@ import signal
 import pytest
 
 from leasehold import Leasehold
-from leasehold.cli.exit_codes import ExitCode
+from leasehold.cli.options import ExitCode
 from tests.support.wait import until
 
 

@@ -24,7 +24,7 @@ import msgspec
 
 import leasehold
 from leasehold import errors, runlock
-from leasehold.cli.exit_codes import MEANINGS, exit_code_of
+from leasehold.cli.options import MEANINGS, exit_code_of
 from leasehold.cli.root import root
 from leasehold.model import limits
 from leasehold.model.journal.event import Name as EventName

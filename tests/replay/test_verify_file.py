@@ -5,8 +5,8 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from leasehold.cli.exit_codes import ExitCode, exit_code_of
 from leasehold.cli.jobs.record import verify
+from leasehold.cli.options import ExitCode, exit_code_of
 from leasehold.errors import RecordDamaged
 from leasehold.insight.verify.verify import verify_file
 from leasehold.model.journal.record import RecordCodec

@@ -1,4 +1,4 @@
-"""What commands share: help with examples, `--url`, `--json`, and the database or the app that they work on."""
+"""What commands share: exit codes, help with examples, `--url`, `--json`, and the database or app they work on."""
 
 import importlib
 import os
@@ -6,6 +6,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from enum import IntEnum
 from inspect import cleandoc
 from pathlib import Path
 from types import ModuleType
@@ -14,7 +15,7 @@ from typing import Any, Final
 import click
 
 from leasehold import Leasehold
-from leasehold.errors import AppInvalid, LeaseholdError, Misuse, SchemaMissing
+from leasehold.errors import AppInvalid, LeaseholdError, Misuse, Overtaken, SchemaMissing, Unavailable
 from leasehold.store.db.sqlite import SqliteDialect
 
 URL_KEY: Final = "leasehold.url"
@@ -23,6 +24,41 @@ URL_DEFAULT: Final = (
     "Default: LEASEHOLD_URL, else sqlite:///leasehold.db. Others can read a command line: keep passwords in"
     " LEASEHOLD_URL."
 )
+
+
+class ExitCode(IntEnum):
+    """How the command ended. Programs may rely on these numbers."""
+
+    OK = 0
+    CHECK_FAILED = 1
+    MISUSE = 2
+    UNAVAILABLE = 3
+    OVERTAKEN = 4
+    BROKEN = 5
+    INTERRUPTED = 130
+    READER_GONE = 141
+    TERMINATED = 143
+
+
+MEANINGS = {
+    ExitCode.OK: "success",
+    ExitCode.CHECK_FAILED: "the command ran, and found a problem: the tour lost something, the doctor found trouble,"
+    " verify found a difference, a row of a run breaks its contract, a replay diverged, the job that was waited for did"
+    " not end DONE, the job to cancel had already ended, a letter was refused or would be; or a second signal stopped a"
+    " worker at once",
+    ExitCode.MISUSE: "the command or its input must be changed",
+    ExitCode.UNAVAILABLE: "the database cannot be reached, or a wait took too long: try again",
+    ExitCode.OVERTAKEN: "another process was faster, or the job has ended: nothing was changed",
+    ExitCode.BROKEN: "an invariant does not hold: stop and investigate",
+    ExitCode.INTERRUPTED: "interrupted with Ctrl-C (143: with SIGTERM; 141: the reader of the output has gone)",
+}
+
+
+def exit_code_of(error: LeaseholdError) -> ExitCode:
+    """Return the code for an error: its class names who must act."""
+    codes: dict[type[LeaseholdError], ExitCode]
+    codes = {Misuse: ExitCode.MISUSE, Unavailable: ExitCode.UNAVAILABLE, Overtaken: ExitCode.OVERTAKEN}
+    return next((code for kind, code in codes.items() if isinstance(error, kind)), ExitCode.BROKEN)
 
 
 def help_with_examples(text: str, examples: Sequence[str]) -> str:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from leasehold.app.facade import DEFAULT_URL
-from leasehold.cli.exit_codes import MEANINGS, ExitCode, exit_code_of
-from leasehold.cli.options import URL_KEY, Group
+from leasehold.cli.options import MEANINGS, URL_KEY, ExitCode, Group, exit_code_of
 from leasehold.cli.table import echo
 from leasehold.cli.text import printable
 from leasehold.errors import LeaseholdError

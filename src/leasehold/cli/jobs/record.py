@@ -11,8 +11,7 @@ from msgspec import structs, to_builtins
 
 from leasehold import canonical
 from leasehold.canonical import INTEGER_MAX
-from leasehold.cli.exit_codes import ExitCode
-from leasehold.cli.options import JOB_ID, command, find_app, json_option, open_app
+from leasehold.cli.options import JOB_ID, ExitCode, command, find_app, json_option, open_app
 from leasehold.cli.table import echo
 from leasehold.cli.text import count, printable, stage_text
 from leasehold.errors import RecordDamaged

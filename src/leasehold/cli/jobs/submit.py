@@ -7,8 +7,7 @@ from typing import Any
 import click
 
 from leasehold import Job, Status, canonical
-from leasehold.cli.exit_codes import ExitCode
-from leasehold.cli.options import JOB_ID, command, find_app, json_option, open_app
+from leasehold.cli.options import JOB_ID, ExitCode, command, find_app, json_option, open_app
 from leasehold.cli.table import echo
 from leasehold.cli.text import json_document, json_line, printable
 from leasehold.errors import PayloadInvalid

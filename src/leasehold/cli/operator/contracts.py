@@ -5,8 +5,7 @@ from typing import Final
 
 import click
 
-from leasehold.cli.exit_codes import ExitCode
-from leasehold.cli.options import group, json_option
+from leasehold.cli.options import ExitCode, group, json_option
 from leasehold.cli.table import echo, print_found, print_lines
 from leasehold.cli.text import count, printable
 from leasehold.contracts import Checked, check_run

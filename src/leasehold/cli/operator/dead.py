@@ -6,8 +6,7 @@ from typing import Any, Final, TypeVar
 import click
 
 from leasehold.app.deadletters import Filters, RevivalReport
-from leasehold.cli.exit_codes import ExitCode
-from leasehold.cli.options import JOB_ID, group, json_option, open_app
+from leasehold.cli.options import JOB_ID, ExitCode, group, json_option, open_app
 from leasehold.cli.table import Column, echo, print_found, print_lines, print_table
 from leasehold.cli.text import ago, count, json_line, printable, read_json, stage_text, utc
 from leasehold.errors import OptionInvalid

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import click
 
-from leasehold.cli.exit_codes import ExitCode
-from leasehold.cli.options import command, given_url
+from leasehold.cli.options import ExitCode, command, given_url
 from leasehold.cli.table import Column, echo, print_lines, print_table
 from leasehold.cli.text import count, printable
 from leasehold.cli.tour.evidence import StartLog, TourResult
