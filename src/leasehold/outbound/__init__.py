@@ -8,7 +8,7 @@ refused unless the policy permits it), TLS with verified certificates, redirects
 standard library is used. Callers with a client of their own use the parts: `connect`, `proxy_for`.
 """
 
-from leasehold.outbound.addresses import Permit, Resolver, any_address, ascii_host, is_loopback, is_public, resolve
+from leasehold.outbound.addresses import any_address, ascii_host, is_loopback, is_public
 from leasehold.outbound.connect import Deadline, connect
 from leasehold.outbound.errors import AddressForbidden, NoResponse, NotConnected, OutboundError
 from leasehold.outbound.exchange import BodyEnd, ExchangePolicy, Request, Response, exchange
@@ -16,15 +16,5 @@ from leasehold.outbound.quote import is_one_line, one_line, quoted
 from leasehold.outbound.target import PORTS, Proxy, Target, is_loopback_host, proxy_for
 
 __all__ = ["PORTS", "BodyEnd", "ExchangePolicy", "Proxy", "Request", "Response", "Target", "exchange", "proxy_for"]
-__all__ += [
-    "Permit",
-    "Resolver",
-    "any_address",
-    "ascii_host",
-    "is_loopback",
-    "is_loopback_host",
-    "is_public",
-    "resolve",
-]
-__all__ += ["AddressForbidden", "Deadline", "NoResponse", "NotConnected", "OutboundError", "connect"]
-__all__ += ["is_one_line", "one_line", "quoted"]
+__all__ += ["AddressForbidden", "Deadline", "NoResponse", "NotConnected", "OutboundError", "connect", "is_one_line"]
+__all__ += ["any_address", "ascii_host", "is_loopback", "is_loopback_host", "is_public", "one_line", "quoted"]

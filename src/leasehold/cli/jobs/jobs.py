@@ -35,9 +35,7 @@ def _lease(part: JobPart) -> str:
         left = part.holder.expires_in
         expiry = f"expires in {duration(left)}" if left >= 0 else f"expired {duration(-left)} ago"
         return f"{part.holder.host}:{part.holder.pid}, {expiry}"
-    if part.due_in is not None and part.due_in > 0:
-        return f"due in {duration(part.due_in)}"
-    return ""
+    return f"due in {duration(part.due_in)}" if part.due_in is not None and part.due_in > 0 else ""
 
 
 def outcome(one: EffectView) -> str:

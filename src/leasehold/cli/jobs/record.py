@@ -18,7 +18,6 @@ from leasehold.errors import RecordDamaged
 from leasehold.insight.record import export as write_record
 from leasehold.insight.verify.verify import Verification, verify_file, verify_job
 from leasehold.redact import scrub
-from leasehold.runtime.replay.ledger import Divergence
 from leasehold.runtime.replay.replayer import Replay
 
 SPOOL_BYTES: Final = 16 * 1024 * 1024
@@ -110,15 +109,12 @@ def replay(file: Path, name: str, *, as_json: bool) -> None:
 
 
 def _print_replay(found: Replay) -> None:
-    if found.divergence is not None:
-        echo(printable(scrub(f"diverged: {_divergence_text(found.divergence)}")))
+    if (first := found.divergence) is not None:
+        stage = "" if first.stage is None else f" ({stage_text(first.stage, first.segment)})"
+        expected, seen = (value if value is not None else "absent" for value in (first.expected, first.found))
+        difference = f"task {first.task}{stage}: {first.what} should be {expected} and is {seen}"
+        echo(printable(scrub(f"diverged: {difference}")))
         return
     ran = f"{count(found.tasks, 'task')} run again, {found.journal_only} checked by the journal alone"
     echo(f"equal: {ran}, {count(found.effects, 'effect')} answered from the record")
     echo(f"digest {found.digest}")
-
-
-def _divergence_text(found: Divergence) -> str:
-    stage = "" if found.stage is None else f" ({stage_text(found.stage, found.segment)})"
-    expected, seen = (value if value is not None else "absent" for value in (found.expected, found.found))
-    return f"task {found.task}{stage}: {found.what} should be {expected} and is {seen}"

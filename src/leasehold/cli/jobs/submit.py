@@ -32,14 +32,7 @@ from leasehold.model.names import check_range
 @click.option("--app", "app_name", metavar="MODULE:APP", help="The app that declares the kind.")
 @json_option
 def submit(
-    kind: str,
-    payload: str,
-    *,
-    wait: bool,
-    timeout: float | None,
-    app_name: str | None,
-    as_json: bool,
-    **options: Any,
+    kind: str, payload: str, *, wait: bool, timeout: float | None, app_name: str | None, as_json: bool, **options: Any
 ) -> None:
     """Submit a job and print its id.
 
@@ -48,9 +41,9 @@ def submit(
     submitted only once, however often this is run. With --wait the exit code is 1 unless the job ends DONE, and 3 if it
     takes longer than --timeout.
     """
-    if timeout is not None and not wait:
-        raise click.UsageError("--timeout needs --wait.")
     if timeout is not None:
+        if not wait:
+            raise click.UsageError("--timeout needs --wait.")
         check_range(timeout, 0, DELAY_SECONDS_MAX, "timeout (seconds)")
     fields = canonical.parse(read_payload(payload))
     with closing(find_app(app_name)) if app_name else open_app() as app:

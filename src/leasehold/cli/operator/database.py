@@ -37,10 +37,7 @@ def migrate() -> None:
     """
     with closing(Leasehold(given_url())) as app:
         before, after = app.migrate()
-    if before == after:
-        echo(f"schema version {after}: nothing to do")
-    else:
-        echo(f"schema version {before} -> {after}")
+    echo(f"schema version {after}: nothing to do" if before == after else f"schema version {before} -> {after}")
 
 
 @command("leasehold doctor", "leasehold doctor --url postgresql://db/shop --json")

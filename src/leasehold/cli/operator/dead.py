@@ -17,6 +17,13 @@ from leasehold.model.revival import LetterState
 
 F = TypeVar("F", bound=Callable[..., Any])
 REFUSALS_SHOWN: Final = 20
+
+
+def _note(letter: DeadLetter) -> str:
+    notes = ("escalated" if letter.escalated else "", "has evidence" if letter.evidenced else "")
+    return ", ".join(filter(None, notes))
+
+
 LETTERS: Final = (
     Column("LETTER", lambda letter: letter.id, right=True),
     Column("STATE", lambda letter: letter.state.value),
@@ -27,7 +34,7 @@ LETTERS: Final = (
     Column("ATTEMPTS", lambda letter: letter.attempts, rank=6, right=True),
     Column("EPOCH", lambda letter: letter.epoch, rank=7, right=True),
     Column("FAILED", lambda letter: ago(letter.last_failure_at), rank=4),
-    Column("NOTE", lambda letter: ", ".join(_notes(letter)), rank=5),
+    Column("NOTE", _note, rank=5),
 )
 STAGES: Final = (
     Column("STAGE", lambda stage: stage.stage or "(the job)", flexible=True),
@@ -99,7 +106,7 @@ def show(letter_id: int, *, as_json: bool) -> None:
     """
     with open_app() as app:
         found = app.deadletters.get(letter_id)
-    print_found(found, _print_letter, as_json=as_json)
+    print_found(found, lambda found: print_lines(_letter(found)), as_json=as_json)
 
 
 @dead.subcommand(
@@ -230,19 +237,6 @@ def _print_report(report: RevivalReport, one: str, many: str) -> None:
         click.get_current_context().exit(ExitCode.CHECK_FAILED)
 
 
-def _notes(letter: DeadLetter) -> Iterable[str]:
-    if letter.escalated:
-        yield "escalated"
-    if letter.evidenced:
-        yield "has evidence"
-
-
-def _print_letter(found: DeadLetterDetail) -> None:
-    print_lines(_heading(found))
-    for burial in found.history:
-        print_lines(_burial(burial))
-
-
 def _print_plan(plan: RevivalPlan) -> None:
     how = "from the start" if plan.from_start else "at the stage that failed"
     echo(f"reviving letter {plan.letter_id} would run job {plan.job_id} {how}")
@@ -256,7 +250,7 @@ def _print_plan(plan: RevivalPlan) -> None:
         echo(printable(f"it would be refused: {plan.refusal_code}: {plan.refusal}"))
 
 
-def _heading(found: DeadLetterDetail) -> Iterable[str]:
+def _letter(found: DeadLetterDetail) -> Iterable[str]:
     letter = found.letter
     where = stage_text(letter.stage, letter.segment)
     yield f"letter {letter.id}  {letter.error_class}  {letter.state.value}{'  escalated' if letter.escalated else ''}"
@@ -268,6 +262,8 @@ def _heading(found: DeadLetterDetail) -> Iterable[str]:
     if found.last_stack:
         yield "  last stack"
         yield from (f"    {printable(line)}" for line in found.last_stack.splitlines())
+    for burial in found.history:
+        yield from _burial(burial)
 
 
 def _burial(burial: Burial) -> Iterable[str]:
@@ -281,6 +277,6 @@ def _burial(burial: Burial) -> Iterable[str]:
 
 def _detail(action: AuditEntry) -> str:
     if action.action == "revive":
-        did = action.detail.get("did", {})
-        return f"epoch {did.get('epoch')}{', from start' if action.detail.get('from_start') else ''}"
+        epoch = action.detail.get("did", {}).get("epoch")
+        return f"epoch {epoch}{', from start' if action.detail.get('from_start') else ''}"
     return ", ".join(f"{printable(name)} {json_line(value)}" for name, value in action.detail.items())

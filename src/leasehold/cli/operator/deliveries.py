@@ -82,8 +82,8 @@ def show(delivery_id: int, *, as_json: bool) -> None:
     if as_json:
         answers = [one for one in actions if one["action"] == "answer"]
         echo(json_document({**found.plain(), "answers": answers, "audit": actions}))
-        return
-    print_lines(_lines(found, actions))
+    else:
+        print_lines(_lines(found, actions))
 
 
 @deliveries.subcommand("leasehold deliveries reconcile shop.jobs:app", "leasehold deliveries reconcile shop.jobs:app 7")
@@ -146,12 +146,7 @@ def _lines(one: Delivery, actions: list[dict[str, Any]]) -> Iterable[str]:
         if (doubt := one.failure.get("first_doubt")) is not None:
             yield f"  doubt      {failure_text(doubt)}"
     yield f"  message    {json_line(one.message)}"
-    yield from map(_action_line, actions)
-
-
-def _action_line(entry: dict[str, Any]) -> str:
-    who = f"by {printable(entry['principal'])} at {entry['at']}"
-    if entry["action"] == "reconcile":
-        return f"  looked up  {who}"
-    verdict = "sent" if entry.get("sent") else "not sent"
-    return f"  answered   {verdict}, {who}: {printable(entry.get('notes', ''))}"
+    for entry in actions:
+        who = f"by {printable(entry['principal'])} at {entry['at']}"
+        verdict = f"{'sent' if entry.get('sent') else 'not sent'}, {who}: {printable(entry.get('notes', ''))}"
+        yield f"  looked up  {who}" if entry["action"] == "reconcile" else f"  answered   {verdict}"
