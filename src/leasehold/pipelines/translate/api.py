@@ -18,7 +18,7 @@ from leasehold.pipelines.translate.folder import RunFolder, RunForeign, check_na
 from leasehold.pipelines.translate.history import ParagraphHistory, histories
 from leasehold.pipelines.translate.paragraphs import now
 from leasehold.pipelines.translate.planning import PlanCounts, plan, rework
-from leasehold.pipelines.translate.reports.html import report_page
+from leasehold.pipelines.translate.reports.report import report_page
 from leasehold.pipelines.translate.run_loop import RunSnapshot, WorkerOptions, run_workers
 from leasehold.pipelines.translate.settings import RunFile, RunIdentity, RunMissing, RunSettings, TranslateOptions
 from leasehold.pipelines.translate.toolchain import KIND, Toolchain

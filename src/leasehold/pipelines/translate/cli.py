@@ -174,14 +174,14 @@ def _carry_out(order: Order, workers: WorkerOptions) -> int:
     """Translate, print the result, and return the exit code."""
     from leasehold.pipelines.translate.api import REPORT
     from leasehold.pipelines.translate.api import translate as carry_out
-    from leasehold.pipelines.translate.reports.text import result_lines
+    from leasehold.pipelines.translate.reports.report import result_lines
 
     with stop_on_signals() as stop, live_display(_renderer) as show:
         result = carry_out(order, workers, RunObserver(show, stop))
     if stop.number is not None and not result.snapshot.is_over:
         click.echo(f"Stopped: {counts_text(result.counts)}. Run the same command again to resume.")
         return SIGNALLED + stop.number
-    for line in result_lines(result):
+    for line in result_lines(result.planned, result.folder, result.histories):
         click.echo(line)
     click.echo(f"report  {result.folder / REPORT}")
     return 0 if result.is_well else 1
@@ -204,7 +204,7 @@ def _renderer() -> TranslateRenderer:
 @url_option
 def status(folder: Path, url: str, *, as_json: bool) -> None:
     from leasehold.pipelines.translate.api import status as read_status
-    from leasehold.pipelines.translate.reports.text import status_lines
+    from leasehold.pipelines.translate.reports.report import status_lines
 
     found = read_status(folder, url=url)
     if as_json:

@@ -9,7 +9,7 @@ from leasehold.pipelines.translate.documents.document import Paragraph
 from leasehold.pipelines.translate.gate import Assessment, Outcome, Priority, ReworkReason
 from leasehold.pipelines.translate.history import ParagraphHistory, PlannedParagraph, StateChange
 from leasehold.pipelines.translate.paragraphs import Try
-from leasehold.pipelines.translate.reports.html import report_page
+from leasehold.pipelines.translate.reports.report import report_page
 from leasehold.pipelines.translate.reviewers.review import Review, ReviewFinding, Severity
 from leasehold.pipelines.translate.settings import RunIdentity
 from tests.pipelines.translate.workspace import HOUSE, SHY, spanish

@@ -1,18 +1,23 @@
-"""The report of a run as an HTML page: every paragraph with its candidates, scores and findings."""
+"""What people read of a run: its status as text, and an HTML page of every paragraph with its candidates."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
+from pathlib import Path
 from typing import Final
 
 from leasehold.pipelines.shell.html import facts, page
+from leasehold.pipelines.shell.text import listed, one_line
 from leasehold.pipelines.translate import states
 from leasehold.pipelines.translate.export import chosen, notes_of
 from leasehold.pipelines.translate.history import ParagraphHistory
 from leasehold.pipelines.translate.paragraphs import Try
+from leasehold.pipelines.translate.planning import PlanCounts
 from leasehold.pipelines.translate.reviewers.review import ReviewFinding
 from leasehold.pipelines.translate.settings import RunIdentity
 
+SOURCE_WIDTH: Final = 60
+REASON_WIDTH: Final = 300
 STYLE: Final = """
 section{border-top:1px solid var(--line);padding:.6rem 0}section h2{font-size:1rem;margin:.2rem 0}
 .pair{display:grid;grid-template-columns:1fr 1fr;gap:1.5rem}.pair>div{white-space:pre-wrap;overflow-wrap:anywhere}
@@ -26,6 +31,36 @@ CLASSES: Final = {
     "critical": "bad",
     "major": "bad",
 }
+
+
+def result_lines(planned: PlanCounts, folder: Path, histories: Sequence[ParagraphHistory]) -> Iterator[str]:
+    changes = [(planned.new, "new"), (planned.revived, "retried"), (planned.cancelled, "cancelled")]
+    changed = "".join(f", {count:,} {name}" for count, name in changes if count)
+    yield f"{planned.total:,} paragraphs{changed or ', nothing new'}"
+    yield from status_lines(folder, histories)
+
+
+def status_lines(folder: Path, histories: Sequence[ParagraphHistory]) -> Iterator[str]:
+    """Yield the status of a run: counts by state, what failed, and what waits for a person."""
+    counts = Counter(history.state for history in histories)
+    yield from (f"{counts[state]:>8,}  {state}" for state in states.STATES if counts[state])
+    yield from _group("failed", [(history, history.failure) for history in histories if history.failure])
+    rejected = [history for history in histories if history.state == states.REJECTED and history.tries]
+    yield from _group("rejected", [(history, notes_of(history.tries[-1])) for history in rejected])
+    undecided = [history for history in histories if history.is_waiting]
+    yield from _group("wait for a person", [(history, notes_of(history.tries[-1])) for history in undecided])
+    if undecided:
+        yield f"Decide with: leasehold translate approve {folder} {undecided[0].paragraph.index}   (or: reject)"
+
+
+def _group(title: str, found: Sequence[tuple[ParagraphHistory, str]]) -> Iterator[str]:
+    if found:
+        lines = [
+            f"{history.paragraph.index:>8}  {one_line(history.paragraph.source, SOURCE_WIDTH)}"
+            f"  [{one_line(reason, REASON_WIDTH)}]"
+            for history, reason in found
+        ]
+        yield from listed(f"{len(found):,} {title}:", lines, "see the report")
 
 
 def report_page(identity: RunIdentity, histories: Sequence[ParagraphHistory]) -> str:
