@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from leasehold.cli.root import root
 from leasehold.pipelines.download import read_manifest, reconcile
-from leasehold.pipelines.download.status import read_status
+from leasehold.pipelines.download.run_loop import read_status
 from tests.pipelines.download.collection_folder import Folder, make_old, sha
 
 CONTENT = b"all of it " * 5_000

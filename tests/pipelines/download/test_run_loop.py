@@ -14,7 +14,7 @@ import pytest
 from leasehold.pipelines import download
 from leasehold.pipelines.download import Artifact, read_manifest
 from leasehold.pipelines.download.reports.progress import Pace, pace_text
-from leasehold.pipelines.download.status import CollectionStatus, FileProgress
+from leasehold.pipelines.download.run_loop import CollectionStatus, FileProgress
 from leasehold.processes import WorkersEnded
 from tests.pipelines.download.collection_folder import Folder, run_workers, sha
 from tests.support.processes.workers import command_process

@@ -6,8 +6,9 @@ from contextlib import suppress
 import pytest
 
 from leasehold import Released
+from leasehold.pipelines.download.limits import LOOK_SECONDS
 from leasehold.pipelines.download.process.concurrency import wait_uncancelled
-from leasehold.pipelines.download.process.shutdown import LOOK_SECONDS, ShutdownGuard
+from leasehold.pipelines.download.process.shutdown import ShutdownGuard
 
 OFTEN = 8  # a look asks each once or twice
 

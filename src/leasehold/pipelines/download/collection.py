@@ -21,6 +21,7 @@ from leasehold.pipelines.download.handler import Download
 from leasehold.pipelines.download.http.client import Client, Options
 from leasehold.pipelines.download.index.backends import IndexBackend, PostgresIndex, SqliteIndex
 from leasehold.pipelines.download.index.index import Index
+from leasehold.pipelines.download.limits import LEASE_SECONDS
 from leasehold.pipelines.download.manifest import Artifact
 from leasehold.pipelines.download.process.concurrency import ThreadPool
 from leasehold.pipelines.download.process.shutdown import ShutdownGuard
@@ -30,7 +31,6 @@ KIND: Final = "artifact"
 QUEUE: Final = "download"
 DATABASE: Final = "download.db"
 MEMORY: Final = "collection.json"  # what the folder remembers of its database
-LEASE_SECONDS: Final = 60.0
 RETRY: Final = Retry(attempts=6, delay_initial=1, multiplier=3, delay_max=120, delay_ceiling=3_600)
 PLAN_FIRST: Final = 250
 PLAN_MAX: Final = 2_000

@@ -7,7 +7,6 @@ import asyncio
 import hashlib
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
 
 from msgspec import Struct
 
@@ -21,11 +20,10 @@ from leasehold.pipelines.download.http.client import UNSATISFIABLE, Body, Client
 from leasehold.pipelines.download.http.response import UnexpectedStatus
 from leasehold.pipelines.download.http.urls import name_of
 from leasehold.pipelines.download.index.index import Index
+from leasehold.pipelines.download.limits import PATIENCE_SECONDS
 from leasehold.pipelines.download.manifest import Artifact
 from leasehold.pipelines.download.process.concurrency import ThreadPool, wait_uncancelled
 from leasehold.pipelines.download.process.shutdown import ShutdownGuard
-
-PATIENCE_SECONDS: Final = 3.0
 
 
 class Streamed(Struct, frozen=True):

@@ -19,11 +19,12 @@ from msgspec import Struct, to_builtins
 
 from leasehold import Task, Transient
 from leasehold.pipelines.download import states
-from leasehold.pipelines.download.fetch import PATIENCE_SECONDS, Streamed, Transfer, WorkerResources
+from leasehold.pipelines.download.fetch import Streamed, Transfer, WorkerResources
 from leasehold.pipelines.download.files.publisher import Published
 from leasehold.pipelines.download.http.client import Head
 from leasehold.pipelines.download.idempotency import op_key
 from leasehold.pipelines.download.index.index import Row
+from leasehold.pipelines.download.limits import PATIENCE_SECONDS
 from leasehold.pipelines.download.manifest import Artifact
 from leasehold.shapes import Shape
 

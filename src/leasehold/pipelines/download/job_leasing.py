@@ -4,11 +4,10 @@ from typing import Any
 
 from leasehold import Held, Misuse
 from leasehold.pipelines.download import states
-from leasehold.pipelines.download.script_engine import TTL_SECONDS, Engine, Holding, engine, number_of
+from leasehold.pipelines.download.limits import PARKED_SECONDS, TTL_SECONDS
+from leasehold.pipelines.download.script_engine import Engine, Holding, engine, number_of
 
 __all__ = ["lease_next_job", "release_lease", "renew_lease"]
-
-PARKED_SECONDS = 3_600.0
 
 
 def lease_next_job(conn: object, *, owner: str, ttl_s: float = TTL_SECONDS) -> dict[str, Any] | None:

@@ -13,7 +13,8 @@ from leasehold import Permanent
 from leasehold.errors import JobNotFree
 from leasehold.pipelines.download import states
 from leasehold.pipelines.download.files.content_store import hash_of, sync
-from leasehold.pipelines.download.script_engine import TTL_SECONDS, Engine, engine
+from leasehold.pipelines.download.limits import TTL_SECONDS
+from leasehold.pipelines.download.script_engine import Engine, engine
 
 __all__ = ["ReconcileCounts", "cleanup_stale_leases", "cleanup_stale_ops", "reconcile_jobs"]
 

@@ -19,10 +19,9 @@ from typing import Any, Final
 from leasehold import Held, Job, Leasehold, Misuse
 from leasehold.errors import JobUnknown, LeaseLost
 from leasehold.pipelines.download.collection import declare
+from leasehold.pipelines.download.limits import BUSY_SECONDS, TTL_SECONDS
 from leasehold.sqlfiles import steps
 
-TTL_SECONDS: Final = 120
-BUSY_SECONDS: Final = 30.0
 BUSY: Final = 5  # SQLite's code for it, in either library
 PRIMARY: Final = 0xFF
 

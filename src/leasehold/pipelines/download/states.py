@@ -12,6 +12,7 @@ INDEXED: Final = "INDEXED"
 DEDUPED: Final = "DEDUPED"
 FAILED: Final = "FAILED"
 SKIPPED_DUPLICATE: Final = "SKIPPED_DUPLICATE"
+FINAL_MISSING: Final = "final_missing"  # no state: an artifact whose file was here and is gone
 
 ARROWS: Final[dict[str, tuple[str, ...]]] = {
     PLANNED: (LEASED, SKIPPED_DUPLICATE),

@@ -24,6 +24,7 @@ from leasehold.pipelines.translate.history import (
     inputs_of,
     planned_paragraphs,
 )
+from leasehold.pipelines.translate.limits import ROUND_SECONDS
 from leasehold.pipelines.translate.paragraphs import Decision, DecisionKind, ParagraphInput, RoundPayload, plain
 from leasehold.pipelines.translate.toolchain import KIND, ROUND, Toolchain
 
@@ -36,7 +37,6 @@ NOTE_LENGTH_MAX: Final = 2_000
 NAME_LENGTH_MAX: Final = 200
 TRIES_SENT_MAX: Final = 2  # to a round: enough to see that one fails as the one before did
 OWNER: Final = "leasehold translate"
-SECONDS: Final = 60.0
 _unencodable: Final = re.compile(r"[\x00\ud800-\udfff]")
 
 
@@ -172,9 +172,9 @@ def _waiting(there: Mapping[int, ParagraphHistory], index: int, count: int) -> P
 def _run_round(toolchain: Toolchain, job: Job) -> None:
     """Run the round in this process; a worker that serves this run and claimed it first does the same."""
     try:
-        held = toolchain.app.manual.hold(job.id, owner=OWNER, seconds=SECONDS)
+        held = toolchain.app.manual.hold(job.id, owner=OWNER, seconds=ROUND_SECONDS)
     except JobNotFree:
-        if job.wait(SECONDS).status != Status.DONE:
+        if job.wait(ROUND_SECONDS).status != Status.DONE:
             raise
     else:
         held.done(toolchain.again(held.task, **job.payload))

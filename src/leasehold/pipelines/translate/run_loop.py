@@ -11,10 +11,10 @@ from leasehold.pipelines.translate import states
 from leasehold.pipelines.translate.documents.document import Document
 from leasehold.pipelines.translate.export import project
 from leasehold.pipelines.translate.history import PlannedParagraph, planned_paragraphs
+from leasehold.pipelines.translate.limits import PROJECT_SECONDS
 from leasehold.pipelines.translate.toolchain import KIND, ROUND, Toolchain
 from leasehold.processes import WorkerProcesses, WorkerSpec, worker_arguments
 
-PROJECT_SECONDS: Final = 10.0
 ERRORS_MAX: Final = 1_000
 FIRST_PASS: Final = (states.INGESTED, states.TRANSLATED_PASS1, states.REVIEWED_PASS1)
 

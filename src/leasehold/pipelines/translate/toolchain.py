@@ -15,6 +15,7 @@ from leasehold.pipelines.translate import states
 from leasehold.pipelines.translate.documents.document import Document
 from leasehold.pipelines.translate.folder import RunForeign
 from leasehold.pipelines.translate.handler import ParagraphWork, TranslationTools, record_decision
+from leasehold.pipelines.translate.limits import LEASE_SECONDS
 from leasehold.pipelines.translate.paragraphs import (
     PARAGRAPH_INPUT,
     PASS_OUTPUT,
@@ -42,7 +43,6 @@ CLAIM: Final = "translation_run"
 QUEUE: Final = "translate"
 REWORK_QUEUE: Final = "rework"
 ANSWERS: Final = "answers.jsonl"
-LEASE_SECONDS: Final = 120.0
 RETRY: Final = Retry(attempts=6, delay_initial=1, multiplier=3, delay_max=120, delay_ceiling=3_600)
 PLAN_MAX: Final = 500
 

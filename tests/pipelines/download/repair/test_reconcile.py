@@ -15,7 +15,7 @@ from leasehold.pipelines.download.files.part import LockedPart
 from leasehold.pipelines.download.index.backends import PostgresIndex, SqliteIndex
 from leasehold.pipelines.download.index.index import Index, missing_rows
 from leasehold.pipelines.download.repair.reconcile import Reconciled
-from leasehold.pipelines.download.status import read_status
+from leasehold.pipelines.download.run_loop import read_status
 from tests.pipelines.download.collection_folder import add_row, make_old, sha
 from tests.pipelines.download.crash.test_kills import worker
 from tests.pipelines.download.test_index import ROW

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from leasehold.pipelines.download.collection import PER_HOST, Settings, open_collection, open_existing, with_database
+from leasehold.pipelines.download.limits import OPERATION_SECONDS, PART_SECONDS
 from leasehold.pipelines.download.manifest import Artifact, ManifestInvalid, read_manifest
-from leasehold.pipelines.download.repair.reconcile import OPERATION_SECONDS, PART_SECONDS, Reconciled, reconcile
+from leasehold.pipelines.download.repair.reconcile import Reconciled, reconcile
 from leasehold.pipelines.download.repair.retry import retry
 from leasehold.pipelines.download.repair.verify import OnProgress, verify
 from leasehold.pipelines.download.reports.report import make_report, report_lines, report_page
-from leasehold.pipelines.download.run_loop import RunOptions, run, worker_spec
-from leasehold.pipelines.download.status import read_status, state_counts
+from leasehold.pipelines.download.run_loop import RunOptions, read_status, run, state_counts, worker_spec
 from leasehold.pipelines.shell.options import (
     CONTEXT,
     EXISTING_FOLDER,

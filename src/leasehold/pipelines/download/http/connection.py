@@ -13,9 +13,9 @@ from enum import Enum, auto
 from typing import Any, Final
 
 from leasehold.pipelines.download.http.response import HEAD_BYTES_MAX, ResponseHead, ResponseReader, Sink
+from leasehold.pipelines.download.limits import CHECK_SECONDS
 
 BLOCK_BYTES: Final = 1024 * 1024
-CHECK_SECONDS: Final = 0.5
 BODILESS: Final = (204, 304)
 
 

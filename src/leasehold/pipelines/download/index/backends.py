@@ -6,12 +6,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from leasehold.pipelines.download.limits import BUSY_SECONDS
 from leasehold.sqlfiles import steps
 
 Values = Mapping[str, Any]
 T = TypeVar("T")
-BUSY_MILLISECONDS: Final = 30_000
-
 PACKAGE: Final = "leasehold.pipelines.download"
 
 
@@ -23,7 +22,7 @@ class SqliteIndex:
 
         path.parent.mkdir(parents=True, exist_ok=True)
         self._connection = apsw.Connection(str(path))
-        self._connection.set_busy_timeout(BUSY_MILLISECONDS)
+        self._connection.set_busy_timeout(round(1_000 * BUSY_SECONDS))
         self._lock = threading.Lock()
         self._run("pragmas", {})
         with self._transaction():

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import asyncio
 from types import TracebackType
-from typing import Final
 
 from leasehold import Released, Task
-
-LOOK_SECONDS: Final = 0.2
+from leasehold.pipelines.download.limits import LOOK_SECONDS
 
 
 class ShutdownGuard:

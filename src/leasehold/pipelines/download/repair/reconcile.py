@@ -27,14 +27,11 @@ from leasehold.pipelines.download.files.content_store import ContentStore, hash_
 from leasehold.pipelines.download.files.part import LockedPart, digest_of
 from leasehold.pipelines.download.http.urls import name_of
 from leasehold.pipelines.download.index.index import Row
+from leasehold.pipelines.download.limits import OBJECT_SECONDS, OPERATION_SECONDS, PART_SECONDS
 from leasehold.pipelines.download.manifest import Artifact
 from leasehold.pipelines.download.repair.job_history import artifact_key, begun_jobs, newest_jobs, operations_of
 from leasehold.pipelines.download.repair.verify import hash_in, unindexed
-from leasehold.pipelines.download.status import FINAL_MISSING
 
-PART_SECONDS: Final = 3_600.0
-OPERATION_SECONDS: Final = 600.0
-OBJECT_SECONDS: Final = 60.0
 KEY_LENGTH: Final = 64
 
 
@@ -118,8 +115,8 @@ class _Round:
     def _repair(self, row: Row) -> str | None:
         was_here = self._content_store.has(row.sha256)
         if not was_here and not _restore(self._content_store, row):
-            lost = row.reason is None and self._index.mark_missing(row, states.FAILED, FINAL_MISSING)
-            return FINAL_MISSING if lost else None
+            lost = row.reason is None and self._index.mark_missing(row, states.FAILED, states.FINAL_MISSING)
+            return states.FINAL_MISSING if lost else None
         if row.reason is None:
             relinked = _relink(self._content_store, row)
             return "healed" if not was_here else "linked" if relinked else None

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from leasehold import Job
 from leasehold.errors import Misuse
+from leasehold.pipelines.download import states
 from leasehold.pipelines.download.collection import KIND, Collection, branch_of
 from leasehold.pipelines.download.http.urls import host_of
 from leasehold.pipelines.download.index.index import Row, missing_rows
 from leasehold.pipelines.download.manifest import Artifact
 from leasehold.pipelines.download.repair.job_history import failed_letters, newest_jobs, version_of
-from leasehold.pipelines.download.status import FINAL_MISSING
 
 EVIDENCE = "retried with leasehold download"
 
@@ -31,12 +31,16 @@ class Retried:
 def retry(collection: Collection, error_class: str | None = None) -> Retried:
     """Bring back all that failed, or what failed with one class; running it is for workers."""
     known = Counter(letter.error_class for letter in failed_letters(collection))
-    known += Counter({FINAL_MISSING: collection.tools.index.summary().missing})
+    known += Counter({states.FINAL_MISSING: collection.tools.index.summary().missing})
     if error_class is not None and error_class not in known:
         there = ", ".join(f"{name} ({count:,})" for name, count in sorted(known.items()))
         raise ClassUnknown(f"It is {error_class[:80]!r}; there are: {there or 'none, since nothing failed'}.")
-    revived, refused = (0, ()) if error_class == FINAL_MISSING else _revive(collection, error_class)
-    lost = missing_rows(collection.tools.index) if error_class in (None, FINAL_MISSING) and known[FINAL_MISSING] else []
+    revived, refused = (0, ()) if error_class == states.FINAL_MISSING else _revive(collection, error_class)
+    lost = (
+        missing_rows(collection.tools.index)
+        if error_class in (None, states.FINAL_MISSING) and known[states.FINAL_MISSING]
+        else []
+    )
     return Retried(revived, _resubmit(collection, lost), refused)
 
 

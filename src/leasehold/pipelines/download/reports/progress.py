@@ -2,17 +2,14 @@
 
 import time
 from collections import deque
-from typing import Final
 
 from rich.console import Group
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
-from leasehold.pipelines.download.run_loop import SHOWN_MAX
-from leasehold.pipelines.download.status import CollectionStatus, state_counts
+from leasehold.pipelines.download.limits import WINDOW_SECONDS
+from leasehold.pipelines.download.run_loop import SHOWN_MAX, CollectionStatus, state_counts
 from leasehold.pipelines.shell.text import printable, size_text
-
-WINDOW_SECONDS: Final = 20.0
 
 
 class Pace:

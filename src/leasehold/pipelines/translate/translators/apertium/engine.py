@@ -16,6 +16,7 @@ from itertools import pairwise, zip_longest
 from typing import Final
 
 from leasehold import Transient
+from leasehold.pipelines.translate.limits import APERTIUM_SECONDS
 from leasehold.pipelines.translate.translators.apertium.modes import Mode, find_mode, programs_of
 from leasehold.pipelines.translate.translators.apertium.programs import ApertiumPrograms, PipelineDied
 from leasehold.pipelines.translate.translators.apertium.stream import LAST_BLANK, TAIL, decode, encode, pieces_of
@@ -28,7 +29,6 @@ from leasehold.pipelines.translate.translators.translator import (
     check_tags,
 )
 
-TIMEOUT_SECONDS: Final = 60.0
 ASKED_MAX: Final = 2
 _sentence_end: Final = re.compile(r"(?<=[.!?…])[\"'”’»)]*\s+(?=[^\W\d_]|[\"'“‘«(¿¡⟦])")
 _blank_line: Final = re.compile(r"\n[^\S\n]*\n\s*")
@@ -40,7 +40,7 @@ _OPENING: Final = {"?": "¿", "!": "¡"}
 class Apertium:
     """Translates between the pairs that are installed."""
 
-    def __init__(self, *, timeout: float = TIMEOUT_SECONDS) -> None:
+    def __init__(self, *, timeout: float = APERTIUM_SECONDS) -> None:
         self.name = "apertium"
         self._timeout = timeout
         self._lock = threading.Lock()
