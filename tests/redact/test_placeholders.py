@@ -4,8 +4,7 @@ import pytest
 
 from leasehold.errors import Misuse
 from leasehold.redact import RedactionFailed, Redactor
-from leasehold.redact.text.page import Page
-from leasehold.redact.text.spans import CLASSES, Span, merged, whole_lines
+from leasehold.redact.text import CLASSES, Page, Span, merged, whole_lines
 from tests.redact.checks import LETTERS, check_left_alone, clean, clean_and_counted
 from tests.support.rows import every_row
 

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from leasehold.redact import Policy, Redactor
-from leasehold.redact.text.spans import CLASSES
+from leasehold.redact.text import CLASSES
 from tests.redact.checks import LETTERS
 
 SECRETS = ("hunter2-hunter2", "Zwölf Boxkämpfer", 'quo"te\\back', "line one\nline two")

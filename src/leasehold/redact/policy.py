@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from leasehold.errors import Broken, Misuse
-from leasehold.redact.text.spans import is_part_of_a_placeholder
+from leasehold.redact.text import is_part_of_a_placeholder
 
 VALUE_LENGTH_MIN: Final = 6
 HOST_LENGTH_MIN: Final = 3

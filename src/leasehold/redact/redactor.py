@@ -23,8 +23,7 @@ from leasehold.redact.detectors.registered import ExactValues
 from leasehold.redact.detectors.vendor_tokens import find_jwts, find_vendor_tokens
 from leasehold.redact.detectors.yaml_blocks import find_in_blocks, find_in_secret_documents
 from leasehold.redact.policy import Policy, RedactionFailed
-from leasehold.redact.text.page import Detector, Page
-from leasehold.redact.text.spans import Numbers, Span, merged, whole_lines, write
+from leasehold.redact.text import Detector, Numbers, Page, Span, merged, whole_lines, write
 
 PATIENT_TURNS: Final = 3
 TURNS_MAX: Final = 8

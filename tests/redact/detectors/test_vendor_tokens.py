@@ -1,7 +1,7 @@
 """Keys and tokens with a known prefix, and JSON web tokens."""
 
 from leasehold.redact.detectors.vendor_tokens import FORMATS
-from leasehold.redact.text.spans import VENDOR_CLASSES
+from leasehold.redact.text import VENDOR_CLASSES
 from tests.redact.checks import DIGITS, LETTERS, check_hidden, check_left_alone, clean
 from tests.support.rows import every_row
 

@@ -10,7 +10,7 @@ import string
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from leasehold.redact.text.page import Page, end_of, start_of
+from leasehold.redact.text import Page, end_of, start_of
 
 TRIGGERS: Final = ("pass", "pw", "secret", "key", "token", "credential", "auth", "sess", "signature", "psk")
 NAME_CHARACTERS: Final = string.ascii_lowercase + string.digits + "_-"

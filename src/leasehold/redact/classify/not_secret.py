@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from leasehold.redact.text.spans import MASK
+from leasehold.redact.text import MASK
 
 STAND_IN_LENGTH_MAX: Final = 128  # a longer value is never taken for one
 LENGTH_MAX: Final = 256

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from leasehold.redact.classify.key_names import Key
 from leasehold.redact.classify.not_secret import is_label
-from leasehold.redact.text.page import Page, end_of
+from leasehold.redact.text import Page, end_of
 
 AFTER: Final = re.compile(
     r"""(?P<close>(?:\\{0,3}["'`]|&quot;|&\#34;|%(?:25)?2[27]|\\{1,3}(?:u00|x)22)?(?:%5b)?(?:\]|%5d)?)[ \t]{0,8}(?:

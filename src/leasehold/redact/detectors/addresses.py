@@ -10,8 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from leasehold.redact.classify.not_secret import is_stand_in
-from leasehold.redact.text.page import Page, matches, places, start_of
-from leasehold.redact.text.spans import Span
+from leasehold.redact.text import Page, Span, matches, places, start_of
 
 USER: Final = re.compile(r"[^\s:/?#@\"'<>`\\]{0,128}:")
 # Up to the last @ of the authority: an unescaped @ belongs to the password.

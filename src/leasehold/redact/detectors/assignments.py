@@ -21,8 +21,7 @@ from leasehold.redact.classify.not_secret import (
     is_stand_in,
 )
 from leasehold.redact.classify.values import ALPHABETIC, FoundValue, Way, quoted, value_after
-from leasehold.redact.text.page import Page
-from leasehold.redact.text.spans import MASK, Span
+from leasehold.redact.text import MASK, Page, Span
 
 LENGTH_JUDGED_MAX: Final = 256
 QUOTED_LENGTH_MIN: Final = 3

@@ -9,8 +9,7 @@ from typing import Final
 
 from leasehold.redact.classify.not_secret import is_expression, is_stand_in
 from leasehold.redact.classify.values import quoted
-from leasehold.redact.text.page import Page, places
-from leasehold.redact.text.spans import Span
+from leasehold.redact.text import Page, Span, places
 
 PLAIN: Final = r"(?:[^\s'\"`|;&<>()\\]|\\(?!\\{0,3}[\"'nr]))"
 ARGUMENT: Final = rf"(?:'([^'\n]{{1,256}})'|\"([^\"\n]{{1,256}})\"|({PLAIN}{{1,256}}))"

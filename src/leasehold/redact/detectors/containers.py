@@ -7,8 +7,7 @@ from typing import Final, NamedTuple
 from leasehold.redact.classify.key_names import Key
 from leasehold.redact.classify.not_secret import is_label, is_path, is_prompt, is_stand_in
 from leasehold.redact.classify.values import ALPHABETIC, opens_its_line, quoted
-from leasehold.redact.text.page import Page, end_of
-from leasehold.redact.text.spans import Span
+from leasehold.redact.text import Page, Span, end_of
 
 LENGTH_MIN: Final = 3
 LENGTH_JUDGED_MAX: Final = 256

@@ -9,8 +9,7 @@ from typing import Final, NamedTuple
 
 from leasehold.redact.classify.key_names import kind_of
 from leasehold.redact.classify.not_secret import is_path, is_stand_in
-from leasehold.redact.text.page import Page, matches, places
-from leasehold.redact.text.spans import Span
+from leasehold.redact.text import Page, Span, matches, places
 
 EOL: Final = r"(?:\r?\n|\\{1,3}r\\{1,3}n|\\{1,3}n)"
 SPACE: Final = r"(?:[ \t]|\r?\n|\\{1,3}n){1,12}"

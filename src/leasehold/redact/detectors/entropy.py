@@ -10,8 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from leasehold.redact.text.page import Page, Runs, end_of
-from leasehold.redact.text.spans import Span
+from leasehold.redact.text import Page, Runs, Span, end_of
 
 LENGTH_MIN: Final = 24
 ONE_CASE_LENGTH_MIN: Final = 30

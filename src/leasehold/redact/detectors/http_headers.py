@@ -8,8 +8,7 @@ from typing import Final
 
 from leasehold.redact.classify.not_secret import is_expression, is_label, is_stand_in
 from leasehold.redact.detectors.entropy import looks_random
-from leasehold.redact.text.page import Page, places
-from leasehold.redact.text.spans import MASK, Span
+from leasehold.redact.text import MASK, Page, Span, places
 
 LONG: Final = 256
 BARE_LENGTH_MIN: Final = 8

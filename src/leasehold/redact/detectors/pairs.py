@@ -9,8 +9,7 @@ from leasehold.redact.classify.key_names import KeyKind, kind_of
 from leasehold.redact.classify.not_secret import is_stand_in
 from leasehold.redact.classify.values import quoted
 from leasehold.redact.detectors.containers import is_listed_secret
-from leasehold.redact.text.page import Page, matches, places
-from leasehold.redact.text.spans import Span
+from leasehold.redact.text import Page, Span, matches, places
 
 SPACE: Final = r"[ \t\r\n]{0,80}"
 SIGN: Final = r"\\{0,3}[\"'`]?\]?[ \t]{0,8}(?::|=>|=)[ \t]{0,8}"

@@ -16,8 +16,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from leasehold.redact.detectors.entropy import looks_random
-from leasehold.redact.text.page import Page, end_of, places
-from leasehold.redact.text.spans import Span
+from leasehold.redact.text import Page, Span, end_of, places
 
 BEFORE: Final = re.compile(r"-{4,5} ?(BEGIN|END)(?:[ +]|%20)[A-Z0-9 +%]{0,40}$")
 AFTER: Final = re.compile(r"(?:(?:[ +]|%20)BLOCK)?(?: ?-{1,5})?")

@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 from urllib.parse import quote, quote_plus
 
-from leasehold.redact.text.page import Page, Runs, end_of, places
-from leasehold.redact.text.spans import Span
+from leasehold.redact.text import Page, Runs, Span, end_of, places
 
 BASE64_CHARACTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_-="
 BASE64_REST: Final = re.compile(r"[A-Za-z0-9+/_=-]*")

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final, NamedTuple
 
-from leasehold.redact.text.page import Page, Runs, places
-from leasehold.redact.text.spans import Span
+from leasehold.redact.text import Page, Runs, Span, places
 
 # A token starts after a character that cannot belong to it, or after an escape: `\n`, `%3D`, a terminal colour.
 ESCAPES: Final = r"(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2})|(?<=\x1b\[[0-9]m)|(?<=\x1b\[[0-9]{2}m)"

@@ -12,8 +12,7 @@ from leasehold.redact.classify.key_names import Key, KeyKind
 from leasehold.redact.classify.not_secret import is_expression
 from leasehold.redact.classify.values import quoted
 from leasehold.redact.detectors.containers import SEVERAL, Item, belongs, is_listed_secret, read_items
-from leasehold.redact.text.page import Page, end_of, places
-from leasehold.redact.text.spans import Span
+from leasehold.redact.text import Page, Span, end_of, places
 
 END: Final = r"(?:\r?\n|\\{1,3}r\\{1,3}n|\\{1,3}n)"
 HEAD: Final = re.compile(rf"\\{{0,3}}[\"']?:[ \t]{{0,8}}(?:#[^\r\n]{{0,120}})?(?={END})")

@@ -1,1 +1,0 @@
-"""Text as the detectors see it: pages, spans, tokens, placeholders."""
