@@ -10,8 +10,7 @@ from leasehold.pipelines.download.collection import Collection
 from leasehold.pipelines.download.index.index import missing_rows
 from leasehold.pipelines.download.repair.job_history import artifact_key, failed_jobs
 from leasehold.pipelines.download.run_loop import LABELS, read_status
-from leasehold.pipelines.shell.html import facts, page, table
-from leasehold.pipelines.shell.text import listed, printable, size_text
+from leasehold.pipelines.shell.text import facts, listed, page, printable, size_text, table
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,7 @@ from html import escape
 from pathlib import Path
 from typing import Final
 
-from leasehold.pipelines.shell.html import facts, page
-from leasehold.pipelines.shell.text import listed, one_line
+from leasehold.pipelines.shell.text import facts, listed, one_line, page
 from leasehold.pipelines.translate import states
 from leasehold.pipelines.translate.export import chosen, notes_of
 from leasehold.pipelines.translate.history import ParagraphHistory
