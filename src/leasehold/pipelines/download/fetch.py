@@ -148,9 +148,8 @@ class Transfer:
         except FileNotFoundError:
             return True
         if (size := self._part_file.size) == streamed.size:
-            digest = await self._tools.threads.do(
-                partial(digest_of, self._part_file, size)
-            )  # ends if the file is closed
+            # Ends if the file is closed.
+            digest = await self._tools.threads.do(partial(digest_of, self._part_file, size))
             if digest.hexdigest() == streamed.sha256:
                 return True
         self.part.remove()

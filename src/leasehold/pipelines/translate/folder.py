@@ -136,8 +136,7 @@ def run_id_of(given: str, document: str, source_language: str, target_language: 
     return run_id
 
 
-def check_name(name: str) -> str:
+def check_name(name: str) -> None:
     """Refuse the name of a document that no row could hold."""
     if _control.search(name) or len(name.encode()) > NAME_BYTES_MAX:
         raise DocumentNameInvalid(f"This is {name[:120]!r}.")
-    return name

@@ -107,9 +107,8 @@ class ParagraphWork:
 
     def _needs_rework(self) -> bool:
         last = self.tries[-1]
-        if last.state != states.REWORK_REQUIRED:
-            return False
-        return self._tools.options.is_unattended or ReworkReason.HUMAN_FLAG not in last.assessment.reasons
+        is_for_a_person = ReworkReason.HUMAN_FLAG in last.assessment.reasons and not self._tools.options.is_unattended
+        return last.state == states.REWORK_REQUIRED and not is_for_a_person
 
     def _output(self) -> PassOutput:
         return PassOutput(tuple(self.tries), self.tries[-1].state)

@@ -5,7 +5,7 @@ its own, a round, whose machine begins there: a person approves or rejects it, o
 """
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Any, Final
 
@@ -134,22 +134,17 @@ def make_tools(settings: RunSettings) -> TranslationTools:
         translator = make_translator(options.translator, redact=options.redact)
         ending.callback(translator.close)
         translator.check(identity.source_language, identity.target_language)
-        back = _back(settings, ending)
+        standard = standard_reviewers(_back(settings, ending))
+        reviewers: list[Reviewer] = [*standard, *load_reviewers(taken=standard)]
+        if options.reviewer:
+            reviewers.append(ModelReviewer(make_endpoint(options.reviewer), redact=options.redact))
         return TranslationTools(
             translator=translator,
-            reviewers=tuple(_reviewers(settings, back)),
+            reviewers=tuple(reviewers),
             answers=AnswerLog(settings.folder / HOME / ANSWERS),
             options=options,
             close=ending.pop_all().close,
         )
-
-
-def _reviewers(settings: RunSettings, back: Callable[[str], str] | None) -> Iterator[Reviewer]:
-    standard = standard_reviewers(back)
-    yield from standard
-    yield from load_reviewers(taken=standard)
-    if settings.options.reviewer:
-        yield ModelReviewer(make_endpoint(settings.options.reviewer), redact=settings.options.redact)
 
 
 def _back(settings: RunSettings, ending: ExitStack) -> Callable[[str], str] | None:

@@ -36,11 +36,8 @@ def retry(collection: Collection, error_class: str | None = None) -> Retried:
         there = ", ".join(f"{name} ({count:,})" for name, count in sorted(known.items()))
         raise ClassUnknown(f"It is {error_class[:80]!r}; there are: {there or 'none, since nothing failed'}.")
     revived, refused = (0, ()) if error_class == states.FINAL_MISSING else _revive(collection, error_class)
-    lost = (
-        missing_rows(collection.tools.index)
-        if error_class in (None, states.FINAL_MISSING) and known[states.FINAL_MISSING]
-        else []
-    )
+    is_asked_for = error_class in (None, states.FINAL_MISSING) and known[states.FINAL_MISSING]
+    lost = missing_rows(collection.tools.index) if is_asked_for else []
     return Retried(revived, _resubmit(collection, lost), refused)
 
 
@@ -55,8 +52,7 @@ def _resubmit(collection: Collection, lost: list[Row]) -> int:
     """Ask for each missing file under the next version of its job; one that was asked for and waits is left alone."""
     jobs = newest_jobs(collection) if lost else {}
     for row in lost:
-        job = jobs.get(row.key)
-        version = _again(collection, row, job)
+        version = _again(collection, row, jobs.get(row.key))
         # If we die here the row stays; the next retry finds the version and only takes the row out.
         collection.tools.index.record_rerun(row.key, version)
     return len(lost)

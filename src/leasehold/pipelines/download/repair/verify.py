@@ -6,16 +6,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from leasehold.pipelines.download.collection import Collection
 from leasehold.pipelines.download.files.content_store import ContentStore, hash_of
 from leasehold.pipelines.download.index.index import Row
 
-CHANGED: Final = "changed"
-MISSING: Final = "missing"
-LINK: Final = "link"
-UNKNOWN: Final = "unknown"
 THREADS_MAX: Final = 8
 BATCH_MAX: Final = 1_000
 OnProgress = Callable[[int, int], None]
@@ -25,7 +21,7 @@ OnProgress = Callable[[int, int], None]
 class FileDifference:
     """One thing that is not as it should be. `path` is below the collection's folder; `keys`: of whose files it is."""
 
-    what: str
+    what: Literal["changed", "missing", "link", "unknown"]
     path: str
     keys: tuple[str, ...] = ()
     found: str | None = None
@@ -63,9 +59,9 @@ def verify(collection: Collection, on_progress: OnProgress = lambda *_: None) ->
         if now != sha256:
             keys = tuple(row.key for row in contents[sha256])
             path = _below(content_store, content_store.object(sha256))
-            found.append(FileDifference(CHANGED if now else MISSING, path, keys, now))
+            found.append(FileDifference("changed" if now else "missing", path, keys, now))
     found += [one for row in rows if row.reason is None and (one := _name(content_store, row))]
-    found += [FileDifference(UNKNOWN, _below(content_store, path)) for path in unindexed(present, contents.keys())]
+    found += [FileDifference("unknown", _below(content_store, path)) for path in unindexed(present, contents.keys())]
     return Verified(len(rows), len(contents), size, tuple(found))
 
 
@@ -97,7 +93,7 @@ def _name(content_store: ContentStore, row: Row) -> FileDifference | None:
     link = content_store.root / row.path
     if link.is_symlink() and str(link.readlink()) == os.path.relpath(content_store.object(row.sha256), link.parent):
         return None
-    return FileDifference(LINK, row.path, (row.key,))
+    return FileDifference("link", row.path, (row.key,))
 
 
 def _below(content_store: ContentStore, path: Path) -> str:

@@ -92,9 +92,7 @@ class Apertium:
 
     def _ask(self, mode: Mode, text: str) -> str:
         with self._lock:
-            for _ in range(
-                ASKED_MAX
-            ):  # it may have been killed between two calls, which has nothing to do with this text
+            for _ in range(ASKED_MAX):  # it may have been killed between two calls, whatever this text is
                 with suppress(PipelineDied):
                     return self._once(mode, text)
         raise Transient("Apertium ended before it answered.", error_class="TRANSLATOR_DIED")
