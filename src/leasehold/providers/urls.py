@@ -67,8 +67,7 @@ def _webhook(url: str) -> Webhook:
     ours = [piece.partition("=") for piece in pieces if piece.startswith(PREFIX)]
     theirs = "&".join(piece for piece in pieces if not piece.startswith(PREFIX))
     options = [(name.removeprefix(PREFIX), unquote_plus(value)) for name, _, value in ours]
-    known = _converted(options, _WEBHOOK_OPTIONS)
-    return Webhook(f"{bare}?{theirs}" if theirs else bare, **known)
+    return Webhook(f"{bare}?{theirs}" if theirs else bare, **_converted(options, _WEBHOOK_OPTIONS))
 
 
 def _converted(pairs: list[tuple[str, str]], known: dict[str, tuple[str, Callable[[str], Any]]]) -> dict[str, Any]:
@@ -94,10 +93,9 @@ def _switch(text: str) -> bool:
 
 
 def _variable(name: str) -> str:
-    value = os.environ.get(name, "")
-    if not value:
-        raise OptionInvalid(f"The environment has no variable {name[:80]!r}, or it is empty.")
-    return value
+    if value := os.environ.get(name, ""):
+        return value
+    raise OptionInvalid(f"The environment has no variable {name[:80]!r}, or it is empty.")
 
 
 _MAIL_OPTIONS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {

@@ -89,10 +89,8 @@ class Webhook:
         body = as_json(message, "message", "recipient", "subject", "version")
         headers = {**self.headers, self.header: token, "Content-Type": "application/json"}
         if self.secret is not None:
-            signature = hmac.new(self.secret.encode(), body, hashlib.sha256).hexdigest()
-            headers[SIGNATURE] = f"sha256={signature}"
-        response = self._exchange(self.url, Request("POST", headers, body))
-        return _outcome(response, token, self.header)
+            headers[SIGNATURE] = f"sha256={hmac.new(self.secret.encode(), body, hashlib.sha256).hexdigest()}"
+        return _outcome(self._exchange(self.url, Request("POST", headers, body)), token, self.header)
 
     def find(self, message: Message, notification_id: str | None) -> Sent | Absent | Unknown:  # noqa: ARG002
         """Ask the look-up URL about the token."""

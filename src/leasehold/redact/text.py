@@ -50,9 +50,7 @@ class Span(NamedTuple):
 
 def masked(text: str) -> str:
     """Return the text with every placeholder in it made inert, each character at its old place."""
-    if "[REDACTED:" not in text:
-        return text
-    return PLACEHOLDER.sub(lambda found: MASK * len(found[0]), text)
+    return PLACEHOLDER.sub(lambda found: MASK * len(found[0]), text) if "[REDACTED:" in text else text
 
 
 def is_part_of_a_placeholder(value: str) -> bool:
@@ -148,9 +146,8 @@ def _trimmed(text: str, spans: Iterable[Span]) -> Iterable[Span]:
 def _union(first: Span, second: Span) -> Span:
     end = max(first.end, second.end)
     best = min(first, second, key=lambda span: RANK[span.name])
-    if (best.start, best.end) == (first.start, end):
-        return best
-    return Span(first.start, end, best.name, "", best.blank)
+    is_whole = (best.start, best.end) == (first.start, end)
+    return best if is_whole else Span(first.start, end, best.name, "", best.blank)
 
 
 @dataclass(frozen=True, slots=True)

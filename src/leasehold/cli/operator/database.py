@@ -49,8 +49,7 @@ def doctor(*, as_json: bool) -> None:
     workers, expired leases. Changes nothing. 'warn' needs attention; 'wrong' comes with advice, and the exit code is 1.
     Passwords are not shown.
     """
-    url = given_url() or os.environ.get("LEASEHOLD_URL") or DEFAULT_URL
-    findings = examine(url, this_process(), is_gone)
+    findings = examine(given_url() or os.environ.get("LEASEHOLD_URL") or DEFAULT_URL, this_process(), is_gone)
     print_found(findings, _print_findings, as_json=as_json)
     if any(finding.grade is Grade.WRONG for finding in findings):
         click.get_current_context().exit(ExitCode.CHECK_FAILED)

@@ -80,9 +80,8 @@ def relay(app: str, log_level: str) -> None:
 def parse_queue(text: str) -> tuple[str, int | None]:
     """Parse `name` or `name=10`."""
     name, found, cap = text.partition("=")
-    if not found:
-        return name, None
-    if (number := parse_count(cap)) is None:
+    number = parse_count(cap)
+    if found and number is None:
         raise OptionInvalid(f"--queue is written name or name=10; got '{text[:80]}'.")
     return name, number
 

@@ -165,9 +165,7 @@ def declare(app: Leasehold, handler: Callable[..., Any]) -> Any:
 
 
 def branch_of(host: str) -> str:
-    if len(host) <= BRANCH_LENGTH_MAX:
-        return host
-    return f"host-{hashlib.sha256(host.encode()).hexdigest()}"
+    return host if len(host) <= BRANCH_LENGTH_MAX else f"host-{hashlib.sha256(host.encode()).hexdigest()}"
 
 
 def app_of_this_process() -> Leasehold:

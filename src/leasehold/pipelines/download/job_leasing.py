@@ -50,8 +50,7 @@ def release_lease(conn: object, *, job_id: str, owner: str) -> bool:
             found.forget(number)
         if held is None:
             return known is not None and known.owner == owner and known.is_over
-        delay = PARKED_SECONDS if _state(found, number) == states.FINALIZED else 0.0
-        return held.release(delay=delay)
+        return held.release(delay=PARKED_SECONDS if _state(found, number) == states.FINALIZED else 0.0)
 
 
 def _held(found: Engine, number: int, owner: str) -> Held | None:

@@ -140,8 +140,7 @@ def read_progress(collection: Collection) -> CollectionStatus:
     files = [FileProgress(job_id, int(progress["done"]), progress.get("total")) for job_id, progress in reported]
     files.sort(key=lambda file: -(file.total or file.done))
     named = [replace(file, name=_name(collection, file.job_id)) for file in files[:SHOWN_MAX]]
-    received = now.bytes + sum(file.done for file in files)
-    return replace(now, bytes=received, files=(*named, *files[SHOWN_MAX:]))
+    return replace(now, bytes=now.bytes + sum(file.done for file in files), files=(*named, *files[SHOWN_MAX:]))
 
 
 def _name(collection: Collection, job_id: int) -> str:

@@ -12,7 +12,7 @@ import random
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -99,11 +99,8 @@ def engine(connection: object) -> Iterator[Engine]:
     place = fact(connection, "place")
     if place is None:
         raise Misuse("This database knows no artifacts; call schema_migration.apply_migration(conn) first.")
-    app = Leasehold(connection=connection)
-    try:
+    with closing(Leasehold(connection=connection)) as app:
         yield Engine(connection, app, declare(app, refuse), place)
-    finally:
-        app.close()
 
 
 def fact(connection: object, key: str) -> str | None:

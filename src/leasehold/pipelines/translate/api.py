@@ -157,8 +157,7 @@ def _begin(order: Order) -> RunSettings:
 
 def _write(toolchain: Toolchain, document: Document) -> list[ParagraphHistory]:
     found = write_files(toolchain, document)
-    page = report_page(toolchain.settings.identity, found)
-    write_whole(toolchain.settings.folder / REPORT, page.encode())
+    write_whole(toolchain.settings.folder / REPORT, report_page(toolchain.settings.identity, found).encode())
     return found
 
 

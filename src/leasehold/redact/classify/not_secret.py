@@ -115,9 +115,7 @@ def is_expression(value: str, *, in_code: bool) -> bool:
         return True
     if not CHAIN.fullmatch(head):
         return False
-    if ROOT.match(head) or ANY_STEM.search(head):
-        return True
-    return in_code and not any(map(str.isdigit, head))
+    return bool(ROOT.match(head) or ANY_STEM.search(head)) or (in_code and not any(map(str.isdigit, head)))
 
 
 def is_annotation(value: str) -> bool:

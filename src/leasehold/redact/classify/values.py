@@ -135,9 +135,7 @@ def value_after(page: Page, key: Key) -> FoundValue | None:
         return _next_item(page.text, key, start) if after["close"] else None
     if after["plist"]:
         return _bare(page.text, start, CONTENT, Way.CONTENT) if page.shadow.endswith("<key>", 0, key.start) else None
-    if after["element"]:
-        return _element(page, key, start)
-    return _assigned(page, key, after)
+    return _element(page, key, start) if after["element"] else _assigned(page, key, after)
 
 
 def _assigned(page: Page, key: Key, after: re.Match[str]) -> FoundValue | None:

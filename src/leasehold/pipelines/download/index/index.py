@@ -83,9 +83,8 @@ class Index:
             self._backend.change(("artifact/lock", {}), *(("artifact/upsert", self._values(row)) for _, row in latest))
             states = dict(self._backend.read("artifact/states", {"keys": json.dumps([key for key, _ in latest])}))
         except Exception as error:  # noqa: BLE001 — raised where the row is awaited
-            if len(rows) == 1:
-                return [error]
-            return [self._write([row])[0] for row in rows]  # one that cannot be written fails alone
+            # One that cannot be written fails alone.
+            return [error] if len(rows) == 1 else [self._write([row])[0] for row in rows]
         return [states.get(row.key, row.state) for row in rows]
 
     def _values(self, row: Row) -> dict[str, Any]:

@@ -35,6 +35,4 @@ def read_document(path: Path) -> Document:
     if ending not in ENDINGS:
         raise DocumentUnsupported(f"{path.name}: supported are {', '.join(ENDINGS)}.")
     content = read_content(path)
-    if ending == ".docx":
-        return read_docx(path.name, content)
-    return _texts[ending](path.name, decoded(content))
+    return read_docx(path.name, content) if ending == ".docx" else _texts[ending](path.name, decoded(content))

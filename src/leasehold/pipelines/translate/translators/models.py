@@ -163,8 +163,7 @@ class ModelReviewer:
         codes = ", ".join(get_args(_Code))
         pair = {"source": subject.source_language, "target": subject.target_language}
         instructions = REVIEW.format(**pair, most=self._findings_max, codes=codes)
-        names = ("source", "candidate", "glossary", "kept")
-        fields = {name: getattr(subject, name) for name in names}
+        fields = {name: getattr(subject, name) for name in ("source", "candidate", "glossary", "kept")}
         findings = {"type": "array", "maxItems": self._findings_max, "items": _FOUND}
         schema = _object(adequacy=_PERCENT, fluency=_PERCENT, findings=findings)
         material = _material(clean(fields) if self._redact else fields)

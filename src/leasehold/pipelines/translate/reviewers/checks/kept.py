@@ -53,7 +53,6 @@ def review_markup(source: str, candidate: str, document_format: str) -> Review:
 
 
 def _made_of(text: str) -> Counter[str]:
-    tokens = parser(inline=True).parseInline(text)
-    children = [child for token in tokens for child in token.children or []]
+    children = [child for token in parser(inline=True).parseInline(text) for child in token.children or []]
     names = [child.type for child in children if child.type not in PLAIN and not child.type.endswith("_close")]
     return Counter(name.removesuffix("_open") for name in names)

@@ -60,8 +60,7 @@ class ApertiumPipeline:
         An answer without it is of a pipeline whose middle died: the programs behind it still write what they have read.
         Raises `PipelineDied`, or `Transient` when they take too long.
         """
-        answer = self._exchange(memoryview(text.encode() + _NUL), timeout)
-        output = answer[:-1].decode("utf-8", "replace")
+        output = self._exchange(memoryview(text.encode() + _NUL), timeout)[:-1].decode("utf-8", "replace")
         if not output.endswith(tail):
             raise PipelineDied
         return output
