@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import cleandoc
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -10,11 +11,10 @@ import click
 
 from leasehold.cli.options import URL_KEY, help_with_examples, json_option
 
-__all__ = ["CONTEXT", "EXISTING_FOLDER", "SIGNALLED", "GroupWithDefault", "help_with_examples", "json_option"]
+__all__ = ["CONTEXT", "SIGNALLED", "GroupWithDefault", "folder_command", "help_with_examples", "json_option"]
 __all__ += ["url_option", "workers_option"]
 
 CONTEXT: Final = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
-EXISTING_FOLDER: Final = click.Path(exists=True, file_okay=False, path_type=Path)
 SIGNALLED: Final = 128  # plus the number of the signal: the exit code of a command that was stopped
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -65,6 +65,21 @@ def _remember_url(context: click.Context, _: click.Parameter, value: str) -> str
     if value:
         context.meta[URL_KEY] = value
     return context.meta.get(URL_KEY) or ""
+
+
+def folder_command(
+    group: click.Group, metavar: str, name: str, *examples: str
+) -> Callable[[Callable[..., Any]], click.Command]:
+    """Make a command of a group about an existing folder, with `--url`. Its docstring is its help."""
+
+    def make(function: Callable[..., Any]) -> click.Command:
+        lines = [f"leasehold {group.name} {line}" for line in examples]
+        text = help_with_examples(cleandoc(function.__doc__ or ""), lines)
+        existing = click.Path(exists=True, file_okay=False, path_type=Path)
+        folder = click.argument("folder", metavar=metavar, type=existing)
+        return group.command(name, help=text)(folder(url_option(function)))
+
+    return make
 
 
 def workers_option(default: int) -> Callable[[F], F]:

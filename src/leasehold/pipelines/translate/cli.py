@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,9 +19,9 @@ import click
 from leasehold.errors import Misuse
 from leasehold.pipelines.shell.options import (
     CONTEXT,
-    EXISTING_FOLDER,
     SIGNALLED,
     GroupWithDefault,
+    folder_command,
     help_with_examples,
     url_option,
     workers_option,
@@ -67,6 +68,9 @@ def lock_exit_codes(context: click.Context) -> Iterator[None]:
 @url_option
 def translate(url: str) -> None:
     """Translate a document paragraph by paragraph."""
+
+
+_command = partial(folder_command, translate, "RUN")  # about an existing run
 
 
 def _thresholds(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> Thresholds:
@@ -193,16 +197,10 @@ def _renderer() -> TranslateRenderer:
     return TranslateRenderer()
 
 
-@translate.command(
-    help=help_with_examples(
-        "Show how far a run is, and what waits for a person.",
-        ["leasehold translate status runs/chapter-en-es", "leasehold translate status runs/chapter-en-es --json"],
-    )
-)
-@click.argument("folder", metavar="RUN", type=EXISTING_FOLDER)
+@_command("status", "status runs/chapter-en-es", "status runs/chapter-en-es --json")
 @click.option("--json", "as_json", is_flag=True, help="Every paragraph with its state, for programs.")
-@url_option
 def status(folder: Path, url: str, *, as_json: bool) -> None:
+    """Show how far a run is, and what waits for a person."""
     from leasehold.pipelines.translate.api import status as read_status
     from leasehold.pipelines.translate.reports.report import status_lines
 
@@ -217,42 +215,31 @@ def status(folder: Path, url: str, *, as_json: bool) -> None:
         click.echo(line)
 
 
-@translate.command(
-    help=help_with_examples(
-        "Approve paragraphs that wait: their best candidate, or your own text.",
-        [
-            "leasehold translate approve runs/chapter-en-es 17 23",
-            "leasehold translate approve runs/chapter-en-es 17 --text 'No llegó a tiempo.' --note 'negation was lost'",
-            "leasehold translate approve runs/chapter-en-es --all",
-        ],
-    )
+@_command(
+    "approve",
+    "approve runs/chapter-en-es 17 23",
+    "approve runs/chapter-en-es 17 --text 'No llegó a tiempo.' --note 'negation was lost'",
+    "approve runs/chapter-en-es --all",
 )
-@click.argument("folder", metavar="RUN", type=EXISTING_FOLDER)
 @click.argument("paragraphs", metavar="[PARAGRAPH]...", nargs=-1, type=click.IntRange(1))
 @click.option("--all", "everything", is_flag=True, help="Every paragraph that waits.")
 @click.option("--text", default="", help="Your own translation, in the document's markup. For one paragraph.")
 @click.option("--note", default="", help="Why; kept with the decision.")
 @click.option("--by", default="", metavar="NAME", help="Who decides. Default: the current user.")
-@url_option
 @click.pass_context
 def approve(context: click.Context, /, **given: Any) -> None:
+    """Approve paragraphs that wait: their best candidate, or your own text."""
     _decide(context, "approve", given)
 
 
-@translate.command(
-    help=help_with_examples(
-        "Reject paragraphs that wait: the translation keeps their source text.",
-        ["leasehold translate reject runs/chapter-en-es 17 --note 'a poem; leave it'"],
-    )
-)
-@click.argument("folder", metavar="RUN", type=EXISTING_FOLDER)
+@_command("reject", "reject runs/chapter-en-es 17 --note 'a poem; leave it'")
 @click.argument("paragraphs", metavar="[PARAGRAPH]...", nargs=-1, type=click.IntRange(1))
 @click.option("--all", "everything", is_flag=True, help="Every paragraph that waits.")
 @click.option("--note", required=True, help="Why; kept with the decision.")
 @click.option("--by", default="", metavar="NAME", help="Who decides. Default: the current user.")
-@url_option
 @click.pass_context
 def reject(context: click.Context, /, **given: Any) -> None:
+    """Reject paragraphs that wait: the translation keeps their source text."""
     _decide(context, "reject", given)
 
 
@@ -285,16 +272,10 @@ def _user() -> str:
         return f"user {os.getuid()}"
 
 
-@translate.command(
-    help=help_with_examples(
-        "Rewrite the files of a run from its database: rows, manifest, document, report.",
-        ["leasehold translate project runs/chapter-en-es"],
-    )
-)
-@click.argument("folder", metavar="RUN", type=EXISTING_FOLDER)
-@url_option
+@_command("project", "project runs/chapter-en-es")
 @click.pass_context
 def project(context: click.Context, /, folder: Path, url: str) -> None:
+    """Rewrite the files of a run from its database: rows, manifest, document, report."""
     from leasehold.pipelines.translate.api import open_locked
 
     with lock_exit_codes(context), open_locked(folder, url) as (_, document):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from inspect import cleandoc
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -24,9 +24,9 @@ from leasehold.pipelines.download.reports.report import make_report, report_line
 from leasehold.pipelines.download.run_loop import RunOptions, read_status, run, state_counts, worker_spec
 from leasehold.pipelines.shell.options import (
     CONTEXT,
-    EXISTING_FOLDER,
     SIGNALLED,
     GroupWithDefault,
+    folder_command,
     help_with_examples,
     json_option,
     url_option,
@@ -163,15 +163,7 @@ def _headers(given: tuple[str, ...]) -> dict[str, str]:
     return found
 
 
-def _command(name: str, *examples: str) -> Callable[[Callable[..., Any]], click.Command]:
-    """Make a command about an existing collection, DIR. Its docstring is its help."""
-
-    def make(function: Callable[..., Any]) -> click.Command:
-        text = help_with_examples(cleandoc(function.__doc__ or ""), [f"leasehold download {line}" for line in examples])
-        folder = click.argument("folder", metavar="DIR", type=EXISTING_FOLDER)
-        return download.command(name, help=text)(folder(url_option(function)))
-
-    return make
+_command = partial(folder_command, download, "DIR")  # about an existing collection
 
 
 @_command("status", "status papers", "status papers --json")

@@ -270,9 +270,7 @@ def _escaped(line: str) -> str:
     for beginning in _beginnings:
         if found := beginning.match(line):
             return f"{line[: found.end()]}\\{line[found.end() :]}"
-    if any(sequence.search(line) for sequence, _, _ in HTML_SEQUENCES):
-        return f"\\{line}"
-    return _undefined(line)
+    return f"\\{line}" if any(sequence.search(line) for sequence, _, _ in HTML_SEQUENCES) else _undefined(line)
 
 
 def _undefined(text: str) -> str:
