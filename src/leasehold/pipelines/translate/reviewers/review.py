@@ -92,7 +92,6 @@ def quoted(text: str) -> str:
 
 Checked = tuple[Sequence[ReviewFinding], Mapping[str, float | None]]  # findings, and scores: None if not measured
 Check = Callable[[Subject], Checked]
-NOTHING: Final[Checked] = ((), {})
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,15 +13,7 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from leasehold.pipelines.translate.reviewers.review import (
-    ADEQUACY,
-    FLUENCY,
-    NOTHING,
-    Checked,
-    ReviewFinding,
-    Severity,
-    Subject,
-)
+from leasehold.pipelines.translate.reviewers.review import ADEQUACY, FLUENCY, Checked, ReviewFinding, Severity, Subject
 from leasehold.pipelines.translate.reviewers.text import language_of, prose_of, without_flags, words_of
 
 if TYPE_CHECKING:
@@ -55,12 +47,12 @@ def check_language(subject: Subject) -> Checked:
     target = language_of(subject.target_language)
     target = _LABELS.get(target, target)
     if target not in KNOWN or sum(map(str.isalpha, text)) < LETTERS_MIN:
-        return NOTHING
+        return [], {}
     guesses = _detector().detect(text, model="lite", k=len(KNOWN))
     likely = {guess["lang"]: max(0.0, guess["score"]) for guess in guesses}
     first = min(likely, key=lambda language: (-likely[language], language), default="")
     if not first or likely[first] < _OPINION:
-        return NOTHING
+        return [], {}
     is_wrong = first != target and likely[first] >= _CERTAIN and likely.get(target, 0.0) < _UNLIKELY
     message = f"The candidate reads as '{first}' ({likely[first]:.2f}), not as '{target}'."
     findings = [ReviewFinding("wrong_language", Severity.CRITICAL, message)] if is_wrong else []
@@ -77,7 +69,7 @@ def _detector() -> LangDetector:
 
 def check_back(back: Callable[[str], str], subject: Subject) -> Checked:
     if not words_of(subject.source) or not words_of(subject.candidate):
-        return NOTHING
+        return [], {}
     score = _metric().sentence_score(back(without_flags(subject)), [subject.source]).score / 100
     message = f"Translated back, the candidate is far from its source (chrF {100 * score:.1f})."
     findings = [ReviewFinding("back_translation_far", Severity.MINOR, message)] if score < _FAR else []

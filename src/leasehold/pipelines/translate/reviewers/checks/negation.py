@@ -11,15 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from leasehold.pipelines.translate.reviewers.review import (
-    ADEQUACY,
-    NOTHING,
-    Checked,
-    ReviewFinding,
-    Severity,
-    Subject,
-    quoted,
-)
+from leasehold.pipelines.translate.reviewers.review import ADEQUACY, Checked, ReviewFinding, Severity, Subject, quoted
 from leasehold.pipelines.translate.reviewers.text import TextSpan, Word, language_of, prose_of, sentences_of, words_in
 
 _APOSTROPHES: Final = ("'", "’")
@@ -97,7 +89,7 @@ def check_negation(subject: Subject) -> Checked:
     source = DENYING.get(language_of(subject.source_language))
     target = DENYING.get(language_of(subject.target_language))
     if source is None or target is None:
-        return NOTHING
+        return [], {}
     is_counted = language_of(subject.source_language) in _DENYING_ONCE
     findings: list[ReviewFinding] = []
     measured = lost = 0

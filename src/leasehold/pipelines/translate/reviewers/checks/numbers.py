@@ -15,7 +15,6 @@ from typing import Final, NamedTuple
 
 from leasehold.pipelines.translate.reviewers.review import (
     ADEQUACY,
-    NOTHING,
     STYLE,
     Checked,
     ReviewFinding,
@@ -102,7 +101,7 @@ class Date(NamedTuple):
 def check_dates(subject: Subject) -> Checked:
     pairs, lost, added = _compared_dates(subject)
     if not pairs and not lost:
-        return NOTHING
+        return [], {}
     findings = [_date_finding(subject, date, added[number : number + 1]) for number, date in enumerate(lost)]
     return findings, {ADEQUACY: len(pairs) / (len(pairs) + len(lost))}
 
@@ -180,7 +179,7 @@ def check_numbers(subject: Subject) -> Checked:
     wanted = list(numbers_of(source, subject.source_language))
     kept, misread, lost, added = _compared_numbers(wanted, source, candidate, subject)
     if not wanted and not added:
-        return NOTHING
+        return [], {}
     missing = [f"The number {quoted(number.span.of(source))} of the source is missing." for number in lost]
     findings = [ReviewFinding("number_lost", Severity.CRITICAL, message) for message in missing]
     message = "The number {} does not stand in the source."

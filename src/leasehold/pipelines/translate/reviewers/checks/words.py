@@ -21,7 +21,6 @@ from typing import Final
 from leasehold.pipelines.translate.reviewers.review import (
     ADEQUACY,
     FLUENCY,
-    NOTHING,
     TERMINOLOGY,
     Checked,
     ReviewFinding,
@@ -59,7 +58,7 @@ _WEIGHT: Final = 3.0  # one repetition disturbs as much as this many words delig
 
 def check_terms(subject: Subject) -> Checked:
     if not subject.glossary:
-        return NOTHING
+        return [], {}
     source, candidate = (_Text(words_of(text)) for text in prose_of(subject))
     findings = []
     required = kept = 0
@@ -114,7 +113,7 @@ def check_untranslated(subject: Subject) -> Checked:
     source, text = prose_of(subject)
     words = words_of(text)
     if len(languages) == 1 or not words:
-        return NOTHING
+        return [], {}
     flagged = flagged_words(subject.source, subject.candidate)
     is_family = languages <= _ROMANCE
     copied = _copied_words(source, text, words, {span.start + 1 for span in flagged})
@@ -186,7 +185,7 @@ def _flagged(subject: Subject, span: TextSpan) -> ReviewFinding:
 def check_repeats(subject: Subject) -> Checked:
     source, text = prose_of(subject)
     if not text.strip():
-        return NOTHING
+        return [], {}
     words = words_of(text)
     allowed = len(list(_doubles(source, words_of(source), frozenset())))
     doubles = list(_doubles(text, words, _DOUBLED.get(language_of(subject.target_language), frozenset())))[allowed:]
