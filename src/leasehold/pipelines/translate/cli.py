@@ -28,7 +28,6 @@ from leasehold.pipelines.shell.options import (
 )
 from leasehold.pipelines.shell.run_loop import RunObserver, live_display
 from leasehold.pipelines.shell.text import counts_text
-from leasehold.pipelines.translate import states
 from leasehold.pipelines.translate.gate import Thresholds
 from leasehold.pipelines.translate.settings import ATTEMPTS_MAX, TranslateOptions
 from leasehold.processes import stop_on_signals
@@ -260,9 +259,8 @@ def _decide(context: click.Context, kind: str, given: dict[str, Any]) -> None:
         chosen = given["paragraphs"] or list(waiting)
         if not chosen:
             click.echo("Nothing waits.")
-        state = states.APPROVED if decision.kind is DecisionKind.APPROVE else states.REJECTED
         for history in decide(toolchain, document, chosen, decision):
-            click.echo(f"{history.paragraph.index:>6}  {state}")
+            click.echo(f"{history.paragraph.index:>6}  {decision.state}")
 
 
 def _user() -> str:

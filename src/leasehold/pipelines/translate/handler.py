@@ -14,16 +14,7 @@ from leasehold import Task
 from leasehold.pipelines.translate import states
 from leasehold.pipelines.translate.documents.protecting import Protected, protect, respace, restore
 from leasehold.pipelines.translate.gate import Assessment, Outcome, Priority, ReworkReason, assess
-from leasehold.pipelines.translate.paragraphs import (
-    Decision,
-    DecisionKind,
-    ParagraphInput,
-    PassOutput,
-    Try,
-    best_of,
-    now,
-    plain,
-)
+from leasehold.pipelines.translate.paragraphs import Decision, ParagraphInput, PassOutput, Try, best_of, now, plain
 from leasehold.pipelines.translate.reviewers.checks.kept import review_markup
 from leasehold.pipelines.translate.reviewers.review import Review, Reviewer, ReviewFinding, Severity, Subject, messages
 from leasehold.pipelines.translate.settings import TranslateOptions
@@ -202,11 +193,9 @@ class ParagraphWork:
 
 
 def record_decision(task: Task, decision: Decision, tries: Sequence[Try]) -> PassOutput:
-    best = best_of(tries)
-    is_approved = decision.kind is DecisionKind.APPROVE
-    state = states.APPROVED if is_approved else states.REJECTED
+    best, is_approved = best_of(tries), decision.state == states.APPROVED
     at: str = task.effect("DECIDE", now, idempotent=True)
-    for step in (states.TRANSLATED_PASS2, states.REVIEWED_PASS2, state):
+    for step in (states.TRANSLATED_PASS2, states.REVIEWED_PASS2, decision.state):
         task.advance(step)
     outcome = Outcome.ACCEPT_WITH_NOTES if is_approved else Outcome.REJECT
     reasons = () if is_approved else (ReworkReason.HUMAN_FLAG,)
@@ -220,10 +209,10 @@ def record_decision(task: Task, decision: Decision, tries: Sequence[Try]) -> Pas
         reviews=(),
         assessment=Assessment(scores, outcome, reasons, Priority.LOW, ()),
         reviewed_at=at,
-        state=state,
+        state=decision.state,
         note=decision.note,
     )
-    return PassOutput((made,), state)
+    return PassOutput((made,), decision.state)
 
 
 def _bounded(review: Review) -> Review:

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from msgspec import Struct, to_builtins
 
+from leasehold.pipelines.translate import states
 from leasehold.pipelines.translate.documents.document import Paragraph
 from leasehold.pipelines.translate.gate import COMPOSITE, Assessment
 from leasehold.pipelines.translate.reviewers.review import Review
@@ -72,6 +73,11 @@ class Decision(Struct, frozen=True):
     note: str = ""
     text: str = ""
     number: int = 1  # which round of the paragraph
+
+    @property
+    def state(self) -> str:
+        """The state that an approval or a rejection leads to."""
+        return states.APPROVED if self.kind is DecisionKind.APPROVE else states.REJECTED
 
 
 class RoundPayload(Struct, frozen=True):

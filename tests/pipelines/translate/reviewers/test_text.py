@@ -4,9 +4,9 @@ import pytest
 
 from leasehold.pipelines.translate.reviewers.text import (
     blanked,
+    find_pieces,
     flagged_words,
     language_of,
-    pieces_standing,
     sentences_of,
     without_pieces,
     words_of,
@@ -37,13 +37,13 @@ def test_a_text_is_divided_where_sentences_end(text, sentences):
 
 
 def test_pieces_are_taken_longest_first_and_never_share_a_sign():
-    spans, missing = pieces_standing("**a** *b", ["*", "*", "**", "**"])
+    spans, missing = find_pieces("**a** *b", ["*", "*", "**", "**"])
     assert [tuple(span) for span in spans] == [(0, 2), (3, 5), (6, 7)]
     assert missing == ["*"]
 
 
 def test_a_piece_that_overlaps_itself_is_found_without_overlap():
-    spans, missing = pieces_standing("aaaaa", ["aa", "aa", "aa"])
+    spans, missing = find_pieces("aaaaa", ["aa", "aa", "aa"])
     assert [tuple(span) for span in spans] == [(0, 2), (2, 4)]
     assert missing == ["aa"]
 

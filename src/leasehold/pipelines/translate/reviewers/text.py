@@ -93,7 +93,7 @@ def _is_abbreviation(text: str, stop: re.Match[str]) -> bool:
     return stop.group() == "." and before is not None and before.group().lower() in _ABBREVIATIONS
 
 
-def pieces_standing(text: str, pieces: Iterable[str]) -> tuple[list[TextSpan], list[str]]:
+def find_pieces(text: str, pieces: Iterable[str]) -> tuple[list[TextSpan], list[str]]:
     """Find each piece as often as it is listed, the longest first; return where they stand, and those that do not.
 
     No two of them share a character, so `**` is not also taken for two `*`. One pass for each distinct piece.
@@ -125,7 +125,7 @@ def _free_places(text: str, piece: str, occupied: bytearray, count: int) -> Iter
 @functools.lru_cache(_TEXTS_KEPT)
 def without_pieces(text: str, pieces: tuple[str, ...]) -> str:
     """Blank out what holds letters or digits and is not language, keeping every position."""
-    spans, _ = pieces_standing(text, (piece for piece in pieces if any(map(str.isalnum, piece))))
+    spans, _ = find_pieces(text, (piece for piece in pieces if any(map(str.isalnum, piece))))
     rest = blanked(text, spans)
     return blanked(rest, untouchable(rest))
 

@@ -13,13 +13,7 @@ from typing import Final
 
 from leasehold.pipelines.translate.documents.markdown_blocks import broken_text, parser
 from leasehold.pipelines.translate.reviewers.review import Checked, Review, ReviewFinding, Severity, Subject, quoted
-from leasehold.pipelines.translate.reviewers.text import (
-    addresses_of,
-    blanked,
-    pieces_standing,
-    untouchable,
-    without_flags,
-)
+from leasehold.pipelines.translate.reviewers.text import addresses_of, blanked, find_pieces, untouchable, without_flags
 
 MARKUP: Final = "markup"
 PLAIN: Final = ("text", "softbreak")
@@ -29,10 +23,10 @@ MARKDOWN: Final = "markdown"
 def check_kept(subject: Subject) -> Checked:
     """Look for what must not change."""
     candidate = without_flags(subject)
-    standing, missing = pieces_standing(candidate, subject.kept)
-    in_source, _ = pieces_standing(subject.source, subject.kept)
+    standing, missing = find_pieces(candidate, subject.kept)
+    in_source, _ = find_pieces(subject.source, subject.kept)
     unlisted = [span.of(subject.source) for span in untouchable(blanked(subject.source, in_source))]
-    _, more = pieces_standing(blanked(candidate, standing), unlisted)
+    _, more = find_pieces(blanked(candidate, standing), unlisted)
     lost = [f"{quoted(piece)} of the source must stand here unchanged." for piece in missing + more]
     # An address that the source does not have was invented or damaged.
     added = [span for span in addresses_of(subject.candidate) if span.of(subject.candidate) not in subject.source]
