@@ -37,10 +37,7 @@ class MarkdownDocument(Document):
         end = 0
         for position, text in self._changes(translations):
             place = self.spans[position]
-            parts += (
-                self.text[end : place.start],
-                fitted(text, place.block, place.between, after_definition=place.after_definition),
-            )
+            parts += self.text[end : place.start], fitted(text, place)
             end = place.end
         return "".join([*parts, self.text[end:]]).encode()
 

@@ -112,8 +112,7 @@ def front_matter(text: str) -> str:
 def parsed_spans(text: str) -> tuple[tuple[MarkdownSpan, ...], dict[str, Any]]:
     """Return where the texts stand (front matter is cut off before), and the link definitions by normalized label."""
     env: dict[str, Any] = {}
-    spans = tuple(_spans(text, parser().parse(text, env)))
-    return spans, env.get("references", {})
+    return tuple(_spans(text, parser().parse(text, env))), env.get("references", {})
 
 
 def _spans(text: str, tokens: Sequence[Token]) -> Iterator[MarkdownSpan]:
@@ -220,19 +219,19 @@ def _footnote_tokens(state: StateBlock, start: int, end: int, found: re.Match[st
     state.push("footnote_close", "aside", -1)
 
 
-def fitted(text: str, block: MarkdownBlock, between: str | None, *, after_definition: bool) -> str:
-    """Fit a translation into its block. `between` divides the lines of a paragraph; None if it has only one."""
-    match block:
+def fitted(text: str, place: MarkdownSpan) -> str:
+    """Fit a translation into the block of its place."""
+    match place.block:
         case MarkdownBlock.PARAGRAPH:
-            return _paragraph(text, between, after_definition=after_definition)
+            return _paragraph(text, place.between, after_definition=place.after_definition)
         case MarkdownBlock.UNDERLINED:  # a bar above the line that makes it a heading would make it a table
-            return _paragraph(text, between, after_definition=True).replace("|", "&#124;")
+            return _paragraph(text, place.between, after_definition=True).replace("|", "&#124;")
         case MarkdownBlock.HEADING:  # a last # would be taken for a closing one
             return _last_hashes.sub(lambda found: f"\\{found.group()}", _one(text))
         case MarkdownBlock.CELL:
             safe = _escaped(_pipe.sub(r"\\|", _one(text)))
             return f"{safe} " if safe.endswith("\\") else safe
-    assert_never(block)
+    assert_never(place.block)
 
 
 def _paragraph(text: str, between: str | None, *, after_definition: bool) -> str:
