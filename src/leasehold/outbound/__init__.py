@@ -9,9 +9,8 @@ standard library is used. Callers with a client of their own use the parts: `con
 """
 
 from leasehold.outbound.addresses import any_address, ascii_host, is_loopback, is_public
-from leasehold.outbound.connect import Deadline, connect
 from leasehold.outbound.errors import AddressForbidden, NoResponse, NotConnected, OutboundError
-from leasehold.outbound.exchange import BodyEnd, ExchangePolicy, Request, Response, exchange
+from leasehold.outbound.exchange import BodyEnd, Deadline, ExchangePolicy, Request, Response, connect, exchange
 from leasehold.outbound.quote import is_one_line, one_line, quoted
 from leasehold.outbound.target import PORTS, Proxy, Target, is_loopback_host, proxy_for
 

@@ -147,12 +147,8 @@ class Connection(asyncio.BufferedProtocol):
         response.start_body(sink)
         if not response.is_complete:
             await self._receive_rest(response, watch)
-        self._finish(
-            can_stay=response.head.keep_alive
-            and not response.ends_by_closing
-            and not response.has_surplus
-            and not self._filled
-        )
+        is_spent = response.ends_by_closing or response.has_surplus or self._filled > 0
+        self._finish(can_stay=response.head.keep_alive and not is_spent)
         if len(self._view) > HEAD_BYTES_MAX:
             self._view = memoryview(bytearray(HEAD_BYTES_MAX))
 
