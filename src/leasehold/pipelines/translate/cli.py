@@ -184,8 +184,7 @@ def _carry_out(order: Order, workers: WorkerOptions) -> int:
     if stop.number is not None and not result.snapshot.is_over:
         click.echo(f"Stopped: {counts_text(result.counts)}. Run the same command again to resume.")
         return SIGNALLED + stop.number
-    for line in result_lines(result.planned, result.folder, result.histories):
-        click.echo(line)
+    click.echo("\n".join(result_lines(result.planned, result.folder, result.histories)))
     click.echo(f"report  {result.folder / REPORT}")
     return 0 if result.is_well else 1
 

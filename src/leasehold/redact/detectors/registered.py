@@ -18,7 +18,6 @@ BASE64_CHARACTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 BASE64_REST: Final = re.compile(r"[A-Za-z0-9+/_=-]*")
 CORE_LENGTH_MIN: Final = 8
 ENCODINGS: Final = ("utf-8", "utf-16-le", "utf-16-be")
-HEX_MARKS: Final = (":", " ")
 
 WIDTH_MIN: Final = 16  # of a line that something longer was wrapped into
 # The end of such a line and the start of the next: quotes of a program, escaped line ends, the margin of a quotation.
@@ -73,24 +72,19 @@ def plain_forms(value: str) -> Iterator[str]:
 def caseless_forms(value: str) -> Iterator[str]:
     """Yield the forms whose digits may be of either case, in lower case."""
     octets = value.encode("utf-8", "surrogatepass")
-    for encoded in (quote(octets, safe=""), quote(octets), quote_plus(octets), quote(quote(octets, safe=""))):
-        if "%" in encoded:
-            yield encoded.lower()
-    yield octets.hex()
+    quotations = (quote(octets, safe=""), quote(octets), quote_plus(octets), quote(quote(octets, safe="")))
+    yield from (encoded.lower() for encoded in quotations if "%" in encoded)
     pairs = [f"{octet:02x}" for octet in octets]
-    for mark in HEX_MARKS:
-        yield mark.join(pairs)
-    for start in ("%", "\\x"):
-        yield "".join(start + pair for pair in pairs)
-    for encoding in ENCODINGS[1:]:
-        yield value.encode(encoding, "surrogatepass").hex()
+    yield from (mark.join(pairs) for mark in ("", ":", " "))
+    yield from ("".join(start + pair for pair in pairs) for start in ("%", "\\x"))
+    yield from (value.encode(encoding, "surrogatepass").hex() for encoding in ENCODINGS[1:])
 
 
 def base64_cores(value: str) -> Iterator[str]:
     """Yield the characters of base64 that depend on nothing but the value, also of base64 inside base64."""
     for encoding in ENCODINGS:
         yield from _cores(value.encode(encoding, "surrogatepass"))
-    for core in list(_cores(value.encode("utf-8", "surrogatepass"))):
+    for core in _cores(value.encode("utf-8", "surrogatepass")):
         yield from (twice for twice in _cores(core.encode()) if len(twice) >= CORE_LENGTH_MIN)
 
 

@@ -114,8 +114,7 @@ def find_vendor_tokens(page: Page) -> Iterator[Span]:
     likely = _likely(page.text)
     for form in FORMATS:
         if form.literal in likely:
-            for found in _matches(form, page.text):
-                yield Span(*found.span(form.pattern.groups), form.name)
+            yield from (Span(*found.span(form.pattern.groups), form.name) for found in _matches(form, page.text))
 
 
 def _likely(text: str) -> str:
@@ -139,5 +138,4 @@ def _matches(form: Format, text: str) -> Iterator[re.Match[str]]:
 def find_jwts(page: Page) -> Iterator[Span]:
     """Yield JSON web tokens, whole or cut off after the payload has begun."""
     if "eyJ" in page.text:
-        for found in JWT.finditer(page.text):
-            yield Span(*found.span(), "jwt")
+        yield from (Span(*found.span(), "jwt") for found in JWT.finditer(page.text))

@@ -168,19 +168,15 @@ class RunWriter:
 
     def words(self, style: Style, text: str) -> None:
         """Append a text; its tabs and line breaks become Word's own."""
-        legal = _illegal.sub("", text)
-        if legal:
+        if legal := _illegal.sub("", text):
             self._append(style).text = legal
 
     def elements(self, style: Style, elements: Iterable[Any]) -> None:
-        run = self._append(style)
-        for element in elements:
-            run.append(element)
+        self._append(style).extend(elements)
 
     def close(self) -> None:
         """Put back what stood behind the first run."""
-        for child in self._after:
-            self._paragraph.append(child)
+        self._paragraph.extend(self._after)
 
     def _append(self, style: Style) -> Any:
         run: Any = OxmlElement("w:r")
