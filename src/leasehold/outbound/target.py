@@ -83,8 +83,7 @@ def proxy_for(target: Target) -> Proxy | None:
     if is_loopback_host(target.host) or proxy_bypass(f"{target.host}:{target.port}"):
         return None
     proxies = getproxies()
-    url = proxies.get("https" if target.is_secure else "http") or proxies.get("all")
-    if not url:
+    if not (url := proxies.get("https" if target.is_secure else "http") or proxies.get("all")):
         return None
     try:
         parts = urlsplit(url if "://" in url else f"http://{url}")

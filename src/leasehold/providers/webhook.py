@@ -94,8 +94,7 @@ class Webhook:
 
     def find(self, message: Message, notification_id: str | None) -> Sent | Absent | Unknown:  # noqa: ARG002
         """Ask the look-up URL about the token."""
-        url = self._lookup(message.token)
-        if url is None:
+        if (url := self._lookup(message.token)) is None:
             return Absent() if self.idempotent else Unknown("The webhook has no look-up URL.")
         try:
             response = self._exchange(url, Request("GET", self.headers))

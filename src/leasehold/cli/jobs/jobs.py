@@ -148,8 +148,7 @@ def _heading(job: JobSnapshot) -> Iterable[str]:
 
 
 def _letters(found: Timeline) -> Iterable[str]:
-    shown = [f"{letter.id} {letter.state.value}" for letter in found.letters[:LETTERS_SHOWN]]
-    if shown:
+    if shown := [f"{letter.id} {letter.state.value}" for letter in found.letters[:LETTERS_SHOWN]]:
         more = f" and {len(found.letters) - LETTERS_SHOWN} more" if len(found.letters) > LETTERS_SHOWN else ""
         yield f"  letters    {', '.join(shown)}{more}; see `leasehold dead show`"
 

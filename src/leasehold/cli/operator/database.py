@@ -95,8 +95,7 @@ def prune(age: str, *, kind: str | None, dry_run: bool, batch: int, as_json: boo
 
 def parse_age(text: str) -> float:
     """Parse a time such as 30d into seconds."""
-    found = AGE.fullmatch(text.strip().lower())
-    if found is None:
+    if (found := AGE.fullmatch(text.strip().lower())) is None:
         raise OptionInvalid(f"A time is a number and s, m, h or d, such as 30d; got '{text[:40]}'.")
     return float(int(found[1]) * UNITS[found[2]])
 

@@ -126,8 +126,7 @@ def _contradictions(journal_counts: Sequence[JournalCounts], starts: Sequence[At
     for start in starts:
         fences.setdefault(start.task_id, []).append(start.fence)
     for task_id, begun in fences.items():
-        history = known.get(task_id)
-        if history is None:
+        if (history := known.get(task_id)) is None:
             yield f"task {task_id} ran, but the database does not know it"
         elif len(set(begun)) < len(begun):
             yield f"task {task_id} began twice under one lease"

@@ -63,8 +63,7 @@ class Settings:
 
 
 def settings_of_this_process() -> Settings:
-    folder = os.environ.get("LEASEHOLD_DOWNLOAD_DIR")
-    if not folder:
+    if not (folder := os.environ.get("LEASEHOLD_DOWNLOAD_DIR")):
         raise Misuse("A worker needs the collection's folder: set LEASEHOLD_DOWNLOAD_DIR, and LEASEHOLD_URL.")
     options = json.loads(os.environ.get("LEASEHOLD_DOWNLOAD_OPTIONS", "{}"))
     return Settings(Path(folder), os.environ.get("LEASEHOLD_URL", ""), **options)

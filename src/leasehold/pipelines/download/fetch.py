@@ -186,8 +186,7 @@ async def stream(
             return found
         sidecar, start = _resumable(head, part, part_file)
         digest = await threads.do(partial(digest_of, part_file, start)) if start else digest
-        body = await _request_rest(client, url, start, sidecar)
-        if body is None:
+        if (body := await _request_rest(client, url, start, sidecar)) is None:
             return _streamed(head, digest.hexdigest(), start, 0)
     try:
         part_file.begin(body.start)

@@ -96,8 +96,7 @@ class Download:
         return {"state": state, "sha256": streamed.sha256, "bytes": streamed.size, "path": published.name}
 
     async def _is_present(self) -> bool:
-        wanted = self._artifact.sha256
-        if wanted is None:
+        if (wanted := self._artifact.sha256) is None:
             return False
         tools, key = self._tools, self._artifact.key
 

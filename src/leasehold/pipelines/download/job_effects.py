@@ -21,8 +21,7 @@ def run_effect(conn: object, *, job_id: str, kind: str, opkey: str, effect_fn: C
     with engine(conn) as found:
         number = number_of(job_id)
         found.job(number)
-        known = found.ask("result_by_op_and_job", op=opkey, job=str(number))
-        if known:
+        if known := found.ask("result_by_op_and_job", op=opkey, job=str(number)):
             return json.loads(known[0][0])
         held, is_lasting = found.hold(number)
         try:  # without arguments, whatever the function could take

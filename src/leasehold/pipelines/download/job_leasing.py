@@ -62,8 +62,7 @@ def _held(found: Engine, number: int, owner: str) -> Held | None:
 
 
 def _state(found: Engine, job_id: int) -> str:
-    state = found.job(job_id).state
-    if state is None:
+    if (state := found.job(job_id).state) is None:
         raise Misuse(f"Job {job_id} is no artifact.")
     return state
 

@@ -96,8 +96,7 @@ class Engine:
 @contextmanager
 def engine(connection: object) -> Iterator[Engine]:
     """Have the engine work on a connection whose file was migrated."""
-    place = fact(connection, "place")
-    if place is None:
+    if (place := fact(connection, "place")) is None:
         raise Misuse("This database knows no artifacts; call schema_migration.apply_migration(conn) first.")
     with closing(Leasehold(connection=connection)) as app:
         yield Engine(connection, app, declare(app, refuse), place)

@@ -255,8 +255,7 @@ def _decide(context: click.Context, kind: str, given: dict[str, Any]) -> None:
     decision = check_decision(Decision(DecisionKind(kind), given["by"] or _user(), note, text))
     with lock_exit_codes(context), open_locked(given["folder"], given["url"]) as (toolchain, document):
         waiting = (each.paragraph.index for each in histories(toolchain, document) if each.is_waiting)
-        chosen = given["paragraphs"] or list(waiting)
-        if not chosen:
+        if not (chosen := given["paragraphs"] or list(waiting)):
             click.echo("Nothing waits.")
         for history in decide(toolchain, document, chosen, decision):
             click.echo(f"{history.paragraph.index:>6}  {decision.state}")

@@ -76,8 +76,7 @@ class RunFolder:
     def check_owner(self, document: Document, languages: tuple[str, str]) -> RunFile | None:
         """Return what the folder remembers of its run, if any; raise if it is the run of another document."""
         root = self.root
-        memory = read_run_file(root)
-        if memory is None:
+        if (memory := read_run_file(root)) is None:
             if (root / MANIFEST).exists():
                 raise RunForeign(f"{root} has a manifest, and nothing shows that it is of {document.name}.")
             return None

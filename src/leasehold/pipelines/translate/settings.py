@@ -76,8 +76,7 @@ class RunSettings:
 
     @classmethod
     def read(cls, folder: Path, url: str = "") -> RunSettings:
-        memory = read_run_file(folder)
-        if memory is None:
+        if (memory := read_run_file(folder)) is None:
             raise RunMissing(f"The folder is {folder}.")
         return cls.of(folder, memory, url)
 
@@ -110,7 +109,6 @@ def read_run_file(folder: Path) -> RunFile | None:
 
 def settings_of_this_process() -> RunSettings:
     """Read the settings of a worker from its environment."""
-    folder = os.environ.get(VARIABLE)
-    if not folder:
+    if not (folder := os.environ.get(VARIABLE)):
         raise Misuse(f"A worker needs the run's folder: set {VARIABLE}, and LEASEHOLD_URL.")
     return RunSettings.read(Path(folder))

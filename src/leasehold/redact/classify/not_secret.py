@@ -120,8 +120,7 @@ def is_expression(value: str, *, in_code: bool) -> bool:
 
 def is_annotation(value: str) -> bool:
     """Distinguish the type of a field, alone or with what else the line declares: `str | None = None`."""
-    found = IDENTIFIER.match(value)
-    if found is None:
+    if (found := IDENTIFIER.match(value)) is None:
         return False
     known = found[0].lower() in TYPES and DECLARED.match(value, found.end())
     return bool(known) or value.startswith((" | None", " | undefined"), found.end())

@@ -122,8 +122,7 @@ class FoundValue(NamedTuple):
 
 def value_after(page: Page, key: Key) -> FoundValue | None:
     """Return the value that the name announces, if anything stands where a value can."""
-    after = AFTER.match(page.shadow, key.end)
-    if not after:
+    if not (after := AFTER.match(page.shadow, key.end)):
         return _spoken(page, key)
     start = after.end()
     if "\n" in (after["room"] or "") and not after["close"]:
@@ -174,8 +173,7 @@ def _spoken(page: Page, key: Key) -> FoundValue | None:
 
 def quoted(text: str, start: int) -> FoundValue | None:
     """Return what is between the quotes that open here; without a closing one, up to the end of the line."""
-    opening = OPENING.match(text, start)
-    if not opening:
+    if not (opening := OPENING.match(text, start)):
         return None
     first = opening.end()
     bare = opening[1].lstrip("\\")

@@ -120,8 +120,7 @@ def _in_a_list(page: Page, pattern: re.Pattern[str], place: int) -> Iterator[tup
         return
     first = max(0, place - 16)
     window = BETWEEN_ITEMS.sub(lambda found: " " * len(found[0]), page.shadow[first : place + REACH])
-    found = pattern.match(window, place - first)
-    if not found:
+    if not (found := pattern.match(window, place - first)):
         return
     start, end = (first + position for position in found.span(found.lastindex or 0))
     gaps = list(BETWEEN_ITEMS.finditer(page.shadow, place, start))

@@ -60,8 +60,7 @@ def find_credentials_in_headers(page: Page) -> Iterator[Span]:
 
 def _authorization(text: str, header: re.Match[str]) -> tuple[list[Span], int]:
     for pattern in (SCHEME, PARAMETERS, BARE):
-        found = pattern.match(text, header.end())
-        if found:
+        if found := pattern.match(text, header.end()):
             is_code = is_expression(text[found.start(1) : found.end(1) + 1], in_code=True)
             if _is_long(found[1]) or (not is_code and _is_credential(found[1], bare=pattern is BARE)):
                 return [Span(*found.span(1), "authorization")], found.end()
@@ -106,8 +105,7 @@ def _cookies(text: str, header: re.Match[str]) -> tuple[list[Span], int]:
     spans: list[Span] = []
     position = header.end()
     for _ in range(PAIRS_MAX):
-        pair = PAIR.match(text, position)
-        if not pair:
+        if not (pair := PAIR.match(text, position)):
             break
         if _is_session(pair[1], pair[2]):
             spans.append(Span(*pair.span(2), "cookie"))

@@ -91,8 +91,7 @@ def _rows(page: Page, insert: re.Match[str]) -> Iterator[Span]:
     while any(kind.strong for kind in kinds) and (opening := ROW_OPENS.match(page.shadow, position)):
         position = opening.end()
         for kind in itertools.chain(kinds, itertools.repeat(KeyKind("", strong=False))):
-            item = ITEM.match(page.shadow, position)
-            if item is None:
+            if (item := ITEM.match(page.shadow, position)) is None:
                 return
             position = item.end()
             if kind.strong and item[1] and not is_stand_in(page.text[slice(*item.span(1))]):

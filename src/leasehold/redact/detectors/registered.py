@@ -120,8 +120,7 @@ def _blocks(runs: Runs, text: str) -> Iterator[list[tuple[int, int]]]:
             continue
         lines = [(start, end)]
         while lines[-1][1] - lines[-1][0] >= WIDTH_MIN and (wrap := WRAP.match(text, lines[-1][1])):
-            line = WRAPPED_LINE.match(text, wrap.end())
-            if line is None:
+            if (line := WRAPPED_LINE.match(text, wrap.end())) is None:
                 break
             lines.append(line.span())
         done = lines[-1][1]

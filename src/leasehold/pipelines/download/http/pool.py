@@ -57,8 +57,7 @@ class HttpConnectionPool:
     async def _connect(self, parts: SplitResult) -> Connection:
         host, port = parts.hostname or "", _port(parts)
         tls = self._tls if parts.scheme == "https" else None
-        proxy = self.proxy(parts)
-        if proxy is None:
+        if (proxy := self.proxy(parts)) is None:
             return await _open(host, port, tls)
         connection = await _open(proxy.host, proxy.port, None)
         if tls is not None:
@@ -86,8 +85,7 @@ class HttpConnectionPool:
 
     def _of_this_loop(self) -> Idle:
         loop = asyncio.get_running_loop()
-        known = self._idle.get(loop)
-        if known is None:
+        if (known := self._idle.get(loop)) is None:
             known = self._idle[loop] = {}
             self._closers.append(loop.create_task(_close_at_end(known)))
         return known

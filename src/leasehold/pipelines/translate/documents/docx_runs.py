@@ -69,8 +69,7 @@ def write(paragraph: Any, text: str) -> None:
     open_tags: list[Piece] = []
     end = 0
     for found in _tag.finditer(text):
-        piece = tagged.get(int(found["number"]))
-        if piece is None:
+        if (piece := tagged.get(int(found["number"]))) is None:
             continue
         writer.words(open_tags[-1].style if open_tags else base, text[end : found.start()])
         end = found.end()

@@ -133,8 +133,7 @@ class PoDocument(Document):
             _replace(lines, entry.values[0], "msgstr", texts[False])
         else:
             for form, place in enumerate(entry.values):
-                text = texts.get(form > 0 or self.forms == _forms_without_plural)
-                if text is not None:
+                if (text := texts.get(form > 0 or self.forms == _forms_without_plural)) is not None:
                     _replace(lines, place, f"msgstr[{form}]", text)
         for line in entry.flags:
             rest = _flag.sub("", lines[line])

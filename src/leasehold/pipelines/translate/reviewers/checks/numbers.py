@@ -116,8 +116,7 @@ def _compared_dates(subject: Subject) -> tuple[list[tuple[TextSpan, TextSpan]], 
     index = MatchIndex([date.readings for date in there], used)
     pairs, lost = [], []
     for date in dates_of(without_pieces(subject.source, subject.kept), source):
-        place = index.take(sorted(date.readings))
-        if place is None:
+        if (place := index.take(sorted(date.readings))) is None:
             lost.append(date)
         else:
             pairs.append((date.span, there[place].span))

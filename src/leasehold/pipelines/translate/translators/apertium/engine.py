@@ -74,8 +74,7 @@ class Apertium:
         stream = encode(text, terms)
         pieces, blanks = pieces_of(stream)
         if any(letter.isalpha() for piece in pieces for letter in piece):
-            made = decode(stream, self._ask(mode, stream.text))
-            if made is not None:
+            if (made := decode(stream, self._ask(mode, stream.text))) is not None:
                 return made
             # A blank was lost. Piece by piece it comes out worse, but nothing can be lost.
             pieces = [self._piece(mode, piece) for piece in pieces]
@@ -85,8 +84,7 @@ class Apertium:
         if not piece.strip():
             return piece
         stream = encode(piece, {})
-        made = decode(stream, self._ask(mode, stream.text))
-        if made is None:
+        if (made := decode(stream, self._ask(mode, stream.text))) is None:
             raise bad_answer("Apertium lost a part of the text.")
         return made
 

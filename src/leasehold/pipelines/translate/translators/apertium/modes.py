@@ -87,8 +87,7 @@ def programs_of(mode: Mode) -> list[list[str]]:
 
 def _mode(path: Path) -> Mode | None:
     """Return the direction of a file; None for what is no plain direction, as steps for debugging are."""
-    found = _mode_name.match(path.stem)
-    if found is None:
+    if (found := _mode_name.match(path.stem)) is None:
         return None
     return Mode(path, _tag("-".join(filter(None, found.group(1, 2)))), _tag("-".join(filter(None, found.group(3, 4)))))
 

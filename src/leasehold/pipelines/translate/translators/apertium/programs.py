@@ -127,8 +127,7 @@ class ApertiumPipeline:
             raise PipelineDied from None
 
     def _receive(self, received: int) -> bytes:
-        chunk = os.read(self._out, CHUNK)
-        if not chunk:
+        if not (chunk := os.read(self._out, CHUNK)):
             raise PipelineDied
         if received + len(chunk) > ANSWER_BYTES_MAX:
             raise Permanent(f"Apertium answered more than {ANSWER_BYTES_MAX:,} bytes.", error_class="ANSWER_TOO_LONG")

@@ -121,8 +121,7 @@ def _joined(stream: Stream, gaps: list[str], blanks: list[Blank]) -> str:
 
 
 def _spaced(gap: str, *, lead: bool, trail: bool) -> str:
-    core = re.sub(" {2,}", " ", gap.strip(" "))
-    if not core:
+    if not (core := re.sub(" {2,}", " ", gap.strip(" "))):
         return " " if lead or trail else ""
     before = " " if lead and not _closing.match(core) else ""
     return f"{before}{core}{' ' if trail else ''}"
