@@ -32,8 +32,7 @@ class Deadline:
 
     def left(self) -> float:
         """Return the seconds that are left, or raise `TimeoutError` if there are none."""
-        left = (self._ends - clock.uptime()) / clock.SECOND
-        if left <= 0:
+        if (left := (self._ends - clock.uptime()) / clock.SECOND) <= 0:
             raise TimeoutError("the time limit is over")
         return left
 

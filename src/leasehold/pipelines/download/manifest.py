@@ -67,8 +67,7 @@ def read_manifest(lines: Iterable[str], *, tidy_query: bool = False) -> list[Art
         except ValueError as error:
             faults.append(f"line {number}: {error}")
             continue
-        known = found.setdefault(artifact.key, artifact)
-        if known != artifact:
+        if found.setdefault(artifact.key, artifact) != artifact:
             faults.append(f"line {number}: {artifact.url} stands above with another sha256 or filename")
     if faults:
         raise ManifestInvalid(faults)

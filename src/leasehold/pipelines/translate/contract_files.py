@@ -45,8 +45,7 @@ class TranslationRules:
         if path != CANDIDATES:
             return
         for line, row in zip(block.lines, block.rows, strict=True):
-            index = row.get("paragraph_index")
-            if index in self._chosen:
+            if (index := row.get("paragraph_index")) in self._chosen:
                 message = "a row above has chosen for this paragraph"
                 yield Diagnostic(CANDIDATES, line, "$.paragraph_index", Reason.ROW_DUPLICATE, message)
             self._chosen.add(index)

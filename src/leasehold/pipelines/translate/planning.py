@@ -78,8 +78,7 @@ def plan(toolchain: Toolchain, document: Document) -> PlanCounts:
 def _cancel(toolchain: Toolchain, planned: PlannedParagraph) -> bool:
     if planned.state in states.ENDS:
         return False
-    job = toolchain.app.get(planned.job_id)
-    if job.status.settled:
+    if (job := toolchain.app.get(planned.job_id)).status.settled:
         return False
     job.cancel(GONE)
     return True

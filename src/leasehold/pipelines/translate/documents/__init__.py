@@ -31,8 +31,7 @@ ENDINGS: Final = (*_texts, ".docx")
 
 def read_document(path: Path) -> Document:
     """Read a document whole, or raise `DocumentInvalid`. The ending of the name gives the format."""
-    ending = path.suffix.lower()
-    if ending not in ENDINGS:
+    if (ending := path.suffix.lower()) not in ENDINGS:
         raise DocumentUnsupported(f"{path.name}: supported are {', '.join(ENDINGS)}.")
     content = read_content(path)
     return read_docx(path.name, content) if ending == ".docx" else _texts[ending](path.name, decoded(content))

@@ -130,8 +130,7 @@ def read_content(path: Path) -> bytes:
 def decoded(content: bytes) -> str:
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise DocumentNotUtf8("It begins with the byte order mark of UTF-16.")
-    zero = content.find(0)
-    if zero >= 0:
+    if (zero := content.find(0)) >= 0:
         raise DocumentBinary(f"There is a NUL at byte {zero:,}.")
     try:
         return content.decode()

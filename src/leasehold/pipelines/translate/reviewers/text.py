@@ -115,8 +115,7 @@ def _free_places(text: str, piece: str, occupied: bytearray, count: int) -> Iter
     start = text.find(piece)
     while start >= 0 and count:
         end = start + len(piece)
-        hit = occupied.rfind(1, start, end)
-        if hit < 0:
+        if (hit := occupied.rfind(1, start, end)) < 0:
             yield start
             count -= 1
         start = text.find(piece, end if hit < 0 else hit + 1)
@@ -196,8 +195,7 @@ class MatchIndex:
         for value in values:
             positions = self._positions.get(value, [])
             while positions:
-                position = positions.pop()
-                if position not in self._used:
+                if (position := positions.pop()) not in self._used:
                     self._used.add(position)
                     return position
         return None
