@@ -2,7 +2,6 @@
 
 
 def main() -> None:
-    """Run the command line of this process."""
     from leasehold.cli.root import main as run  # pipelines use modules of this package, and not the command
 
     run()

@@ -23,7 +23,6 @@ _PARAMETER: Final = re.compile(r"([?&](?:ssl)?password=)([^&]*)", re.IGNORECASE)
 
 
 def masked(url: str) -> str:
-    """Return the URL with its password hidden."""
     if url.startswith("sqlite:"):
         return url
     if not (_is_clean(url) or _AUTHORITY.match(url)):

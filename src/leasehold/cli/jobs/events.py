@@ -57,7 +57,6 @@ def current(store: Store, job_id: int | None, after: int) -> Iterator[list[Journ
 
 
 def followed(follower: Follower) -> Iterator[list[JournalLine]]:
-    """Yield new lines for ever."""
     pause = threading.Event()
     while True:
         if lines := follower.read():

@@ -60,7 +60,6 @@ def submit(
 
 
 def ending(job: Job) -> str:
-    """Return the outcome of a job in one line."""
     if job.status is Status.DONE:
         return f"DONE {json_line(job.output)}"
     failure = job.failure or {}

@@ -55,7 +55,6 @@ many_limit = click.option("--limit", type=click.IntRange(1), help="At most so ma
 
 
 def filter_options(function: F) -> F:
-    """Add the options that select letters."""
     for option in (
         click.option(
             "--escalated/--not-escalated", default=None, help="Only letters that failed again, or only others."

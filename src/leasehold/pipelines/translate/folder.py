@@ -44,8 +44,6 @@ class FolderUnwritable(Unavailable, code="FOLDER_UNWRITABLE"):
 
 @dataclass(frozen=True, slots=True)
 class RunFolder:
-    """Where the files of a run lie."""
-
     root: Path
 
     @property

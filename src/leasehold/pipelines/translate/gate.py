@@ -35,8 +35,6 @@ _REQUIRED: Final = (ADEQUACY, FLUENCY)
 
 
 class Outcome(StrEnum):
-    """What a review ends with."""
-
     ACCEPT = "accept"
     ACCEPT_WITH_NOTES = "accept_with_notes"
     REWORK = "rework"
@@ -55,8 +53,6 @@ class ReworkReason(StrEnum):
 
 
 class Priority(StrEnum):
-    """How urgent a rework is."""
-
     LOW = "low"
     MEDIUM = "medium"
     HIGH = "high"

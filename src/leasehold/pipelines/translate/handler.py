@@ -55,8 +55,6 @@ class TranslateResult(Struct, frozen=True):
 
 
 class ReviewResult(Struct, frozen=True):
-    """The result of the effect REVIEW."""
-
     reviews: tuple[Review, ...]
     assessment: Assessment
     at: str
@@ -67,8 +65,6 @@ _review_result: Final = Shape[ReviewResult](ReviewResult)
 
 
 class ParagraphWork:
-    """One paragraph in one task."""
-
     def __init__(
         self, task: Task, paragraph: ParagraphInput, tools: TranslationTools, tries: Sequence[Try] = ()
     ) -> None:

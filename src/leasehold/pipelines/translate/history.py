@@ -36,8 +36,6 @@ class PlannedParagraph:
 
 @dataclass(frozen=True, slots=True)
 class StateChange:
-    """When a paragraph came into a state."""
-
     state: str
     at: str
 

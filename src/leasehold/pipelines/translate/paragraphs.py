@@ -51,15 +51,11 @@ class Try(Struct, frozen=True):
 
 
 class PassOutput(Struct, frozen=True):
-    """The output of a stage or a round."""
-
     tries: tuple[Try, ...]
     state: str
 
 
 class DecisionKind(StrEnum):
-    """What a person asks for."""
-
     APPROVE = "approve"
     REJECT = "reject"
     RETRY = "again"

@@ -75,7 +75,6 @@ class WorkerOptions:
 
 
 def worker_spec(toolchain: Toolchain, workers: WorkerOptions) -> WorkerSpec:
-    """Return how the worker processes of a run are started."""
     queue = ("--queue", toolchain.rework_queue) if workers.rework_only else ()
     arguments = worker_arguments("leasehold.pipelines.translate", workers.parallel, *queue)
     return WorkerSpec(arguments, toolchain.settings.environment(), toolchain.settings.folder / HOME / "workers.log")

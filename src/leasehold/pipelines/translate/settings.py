@@ -56,8 +56,6 @@ class TranslateOptions(Struct, frozen=True):
 
 
 class RunFile(Struct, frozen=True):
-    """The file run.json of a run's folder."""
-
     identity: RunIdentity
     options: TranslateOptions
 
@@ -108,7 +106,6 @@ def read_run_file(folder: Path) -> RunFile | None:
 
 
 def settings_of_this_process() -> RunSettings:
-    """Read the settings of a worker from its environment."""
     if not (folder := os.environ.get(VARIABLE)):
         raise Misuse(f"A worker needs the run's folder: set {VARIABLE}, and LEASEHOLD_URL.")
     return RunSettings.read(Path(folder))

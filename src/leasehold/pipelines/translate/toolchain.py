@@ -106,7 +106,6 @@ class Toolchain:
         return plain(PassOutput(made.tries[len(asked.last) :], made.state))
 
     def keys(self, document: Document) -> list[str]:
-        """Return the keys of a document's paragraphs."""
         return keys_of(self.settings.identity.run_id, self.settings.identity.document_id, document.paragraphs)
 
     def plan(self, paragraphs: Sequence[tuple[str, ParagraphInput]]) -> list[Job]:

@@ -61,7 +61,6 @@ class Key(NamedTuple):
 
 
 def find_keys(page: Page) -> Iterator[Key]:
-    """Yield the names that announce a secret, wherever they stand."""
     shadow = page.shadow
     for trigger in TRIGGERS:
         place = shadow.find(trigger)

@@ -81,8 +81,6 @@ PublishResult = bool | Exception  # whether the content was not there before
 
 
 class ContentStore:
-    """The folder of one collection."""
-
     def __init__(self, root: Path) -> None:
         self.root = root
         self.staging = root / HOME / "staging"

@@ -29,8 +29,6 @@ _piece: Final = re.compile(rf"{PLACEHOLDER.pattern}|[^\W\d_]+")
 
 
 class WordList(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What stands in the file."""
-
     words: dict[str, str]
     again: dict[str, str] = {}
     source_language: str | None = None
@@ -41,8 +39,6 @@ _words: Final = Shape[WordList](WordList)
 
 
 class Dictionary:
-    """Puts one word in another's place."""
-
     def __init__(self, path: Path) -> None:
         self._words = _read(path)
         self.name = f"dictionary {path.name}"

@@ -21,7 +21,6 @@ MARKDOWN: Final = "markdown"
 
 
 def check_kept(subject: Subject) -> Checked:
-    """Look for what must not change."""
     candidate = without_flags(subject)
     standing, missing = find_pieces(candidate, subject.kept)
     in_source, _ = find_pieces(subject.source, subject.kept)
@@ -37,7 +36,6 @@ def check_kept(subject: Subject) -> Checked:
 
 
 def review_markup(source: str, candidate: str, document_format: str) -> Review:
-    """Compare what a paragraph and its candidate are made of."""
     if document_format != MARKDOWN:
         return Review(MARKUP, {}, ())
     wanted, found = _made_of(source), _made_of(broken_text(candidate))

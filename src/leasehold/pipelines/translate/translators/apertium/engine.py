@@ -38,8 +38,6 @@ _OPENING: Final = {"?": "¿", "!": "¡"}
 
 
 class Apertium:
-    """Translates between the pairs that are installed."""
-
     def __init__(self, *, timeout: float = APERTIUM_SECONDS) -> None:
         self.name = "apertium"
         self._timeout = timeout

@@ -61,8 +61,6 @@ _blocks = Shape[_Blocks](_Blocks)
 
 
 class OpenAI(ModelEndpoint):
-    """A model behind an OpenAI-compatible endpoint."""
-
     kind = "openai"
     base = "https://api.openai.com/v1"
     variable = "OPENAI_API_KEY"
@@ -97,8 +95,6 @@ class OpenAI(ModelEndpoint):
 
 
 class Anthropic(ModelEndpoint):
-    """A model behind an Anthropic-style endpoint."""
-
     kind = "anthropic"
     base = "https://api.anthropic.com"
     variable = "ANTHROPIC_API_KEY"
