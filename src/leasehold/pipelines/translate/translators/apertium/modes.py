@@ -58,7 +58,12 @@ def find_mode(source_language: str, target_language: str) -> Mode:
     there = installed_modes()
     fitting = [mode for mode in there if (_bare(mode.source), _bare(mode.target)) == (_bare(asked[0]), _bare(asked[1]))]
     if not fitting:
-        raise PairUnsupported(_what_is_there(asked, there))
+        pairs = ", ".join(f"{mode.source}→{mode.target}" for mode in there) or "none"
+        raise PairUnsupported(
+            f"Apertium has no {asked[0]}→{asked[1]} here. Installed: {pairs}. On Debian and Ubuntu `apt search"
+            " ^apertium-` lists what there is, and `apt install apertium apertium-eng-spa` installs a pair: here en→es"
+            " and es→en."
+        )
     return min(
         fitting, key=lambda mode: (_distance(mode.source, asked[0]), _distance(mode.target, asked[1]), mode.name)
     )
@@ -107,11 +112,3 @@ def _distance(there: str, asked: str) -> int:
     if there.lower() == asked.lower():
         return 0
     return 1 if there == _bare(there) else 2
-
-
-def _what_is_there(asked: tuple[str, str], there: list[Mode]) -> str:
-    pairs = ", ".join(f"{mode.source}→{mode.target}" for mode in there) or "none"
-    return (
-        f"Apertium has no {asked[0]}→{asked[1]} here. Installed: {pairs}. On Debian and Ubuntu `apt search ^apertium-` "
-        "lists what there is, and `apt install apertium apertium-eng-spa` installs a pair: here en→es and es→en."
-    )
