@@ -146,7 +146,7 @@ class Batcher(Generic[I, O]):
             if self._is_closed:
                 raise RuntimeError(f"{self._name} is closed")
             self._gathered.append((item, promise))
-        self._thread.start()
+            self._thread.start()  # under the lock: a close in between would leave the item without an answer
         self._thread.wake()
         return promise
 

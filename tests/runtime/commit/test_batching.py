@@ -88,3 +88,30 @@ def test_a_closed_batcher_writes_what_is_left_and_takes_no_more():
         return await asyncio.gather(*answers)
 
     assert asyncio.run(run()) == written == [0, 1, 2, 3, 4]
+
+
+class ClosingLock:
+    """A lock that is released for the first time when a batcher's first item has been added: then it closes it."""
+
+    def __init__(self, batcher):
+        self._batcher = batcher
+        self._lock = threading.Lock()
+        self._is_first = True
+
+    def __enter__(self):
+        self._lock.acquire()
+
+    def __exit__(self, *_):
+        self._lock.release()
+        if self._is_first:
+            self._is_first = False
+            self._batcher.close()
+
+
+def test_an_item_is_answered_though_the_batcher_is_closed_as_soon_as_it_was_added():
+    async def run():
+        batcher = Batcher("test", lambda items: items, 2)
+        batcher._lock = ClosingLock(batcher)  # noqa: SLF001 — the moment cannot be met from outside
+        return await asyncio.wait_for(batcher.submit(1), 10)
+
+    assert asyncio.run(run()) == 1
