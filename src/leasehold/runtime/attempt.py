@@ -114,7 +114,7 @@ class Attempt:
         return self._change(State.CLAIMED, State.RELEASED)
 
     def end(self) -> bool:
-        """Stop being renewed: the end is on its way. False if the lease was lost meanwhile."""
+        """Mark the attempt as ended; its lease is renewed until the settlement is written. False if it was lost."""
         return self._change(State.RUNNING, State.ENDED)
 
     def _change(self, before: State, after: State) -> bool:

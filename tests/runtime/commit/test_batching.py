@@ -110,8 +110,8 @@ class ClosingLock:
 
 def test_an_item_is_answered_though_the_batcher_is_closed_as_soon_as_it_was_added():
     async def run():
-        batcher = Batcher("test", lambda items: items, 2)
-        batcher._lock = ClosingLock(batcher)  # noqa: SLF001 — the moment cannot be met from outside
+        batcher = Batcher[int, int]("test", lambda items: items, 2)
+        batcher._lock = ClosingLock(batcher)  # type: ignore[assignment]  # noqa: SLF001 — no other way to this moment
         return await asyncio.wait_for(batcher.submit(1), 10)
 
     assert asyncio.run(run()) == 1
