@@ -41,14 +41,11 @@ SIGNALS_UNTIL_KILL: Final = 2
 BEGIN: Final = b"b"
 FAILED: Final = 1
 STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+SignalHandler = Callable[[int, FrameType | None], object]
 
 
 class WorkersEnded(Unavailable, code="WORKERS_ENDED"):
     """Every worker process has ended though something is left to do."""
-
-
-def _interrupt() -> None:
-    raise KeyboardInterrupt
 
 
 class Stop:
@@ -58,21 +55,23 @@ class Stop:
     holds a lock. An event's `set` takes one; a simple queue may be put into at any moment.
     """
 
-    def __init__(self, allowed: int = SIGNALS_UNTIL_KILL, on_excess: Callable[[], object] = _interrupt) -> None:
-        """`on_excess` is called for each signal after so many."""
+    def __init__(
+        self, allowed: int = SIGNALS_UNTIL_KILL, on_excess: SignalHandler = signal.default_int_handler
+    ) -> None:
+        """`on_excess` handles each signal after so many."""
         self.number: int | None = None
         self.times = 0
         self._allowed = allowed
         self._on_excess = on_excess
         self._received: SimpleQueue[None] = SimpleQueue()
 
-    def __call__(self, number: int, _: FrameType | None) -> None:
+    def __call__(self, number: int, frame: FrameType | None) -> None:
         """Handle a signal."""
         self.number = number
         self.times += 1
         self._received.put(None)
         if self.times > self._allowed:
-            self._on_excess()
+            self._on_excess(number, frame)
 
     def wait(self, seconds: float = math.inf, every: float = POLL_SECONDS) -> None:
         """Wait for a signal, at most so long. It looks now and then: the kernel may give one to another thread."""
@@ -173,12 +172,12 @@ class WorkerProcesses:
     def _stop(self, workers: Sequence[WorkerProcess], seconds: float) -> None:
         """Send SIGTERM; send SIGKILL to all when the time is over or the second signal has come."""
         for worker in workers if seconds else ():
-            worker.terminate()
+            worker.send_signal(signal.SIGTERM)
         deadline = time.monotonic() + seconds
         while any(worker.poll() is None for worker in workers):
             if self.stop.times >= SIGNALS_UNTIL_KILL or time.monotonic() >= deadline:
                 for worker in workers:
-                    worker.kill()
+                    worker.send_signal(signal.SIGKILL)
             time.sleep(EXIT_POLL_SECONDS)
         for worker in workers:
             if worker.stdin is not None:
@@ -219,13 +218,7 @@ class _ForkedProcess:
                 self.returncode = os.waitstatus_to_exitcode(status)
         return self.returncode
 
-    def terminate(self) -> None:
-        self._signal(signal.SIGTERM)
-
-    def kill(self) -> None:
-        self._signal(signal.SIGKILL)
-
-    def _signal(self, number: int) -> None:
+    def send_signal(self, number: int) -> None:
         if self.poll() is None:
             os.kill(self.pid, number)
 

@@ -5,7 +5,7 @@ import os
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, closing
 from typing import Final
 
 from leasehold.errors import LeaseholdError, Misuse, WaitTimeout
@@ -57,18 +57,16 @@ def orchestrate(store: Store, providers: Mapping[str, RegisteredProvider] | None
 
 def _stop_signals() -> AbstractContextManager[Stop]:
     """Wait for SIGTERM or SIGINT. A second signal ends the process at once, and its leases expire."""
-    return stop_on_signals(Stop(1, lambda: os._exit(FORCED_EXIT)))
+    return stop_on_signals(Stop(1, lambda *_: os._exit(FORCED_EXIT)))
 
 
 def _deregister(url: str, worker: int, events: EventLog) -> None:
     """Note that this process holds nothing; a database that is away is not waited for."""
-    store = open_store(url, connections=1, retry_seconds=limits.SHUTDOWN_PATIENCE_SECONDS)
-    try:
-        store.workers.deregister([worker])
-    except LeaseholdError as error:
-        events.component_failed("orchestrator", error)
-    finally:
-        store.close()
+    with closing(open_store(url, connections=1, retry_seconds=limits.SHUTDOWN_PATIENCE_SECONDS)) as store:
+        try:
+            store.workers.deregister([worker])
+        except LeaseholdError as error:
+            events.component_failed("orchestrator", error)
 
 
 def drain(store: Store, plan: WorkerPlan, timeout: float | None = None, *, wait_for_due: bool = True) -> None:
