@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from leasehold import canonical
-from leasehold.app.retention import Retention, prune
+from leasehold.app.journal import prune
 from leasehold.errors import JobUnfinished, LeaseholdError, LetterRevived, Permanent, Transient
 from leasehold.model.failure.failure import Failure
 from leasehold.model.graph import Definition, Stage
@@ -247,7 +247,7 @@ class Workload:
 
     def prune(self, store: Store) -> None:
         """Remove what is long over."""
-        prune(store, Retention(SECOND), "ada")
+        prune(store, SECOND, "ada", lambda _: None)
 
 
 def expected(evidence: Evidence, facts: Facts, fence: int) -> Any:

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from leasehold import clock as times
-from leasehold.app.retention import Retention, plan, prune
+from leasehold.app.journal import plan_pruning, prune
 from leasehold.model import effect
 from leasehold.model.delivery import OutgoingMessage
 from leasehold.model.effect import Intent
@@ -18,12 +18,8 @@ DAY = 24 * 3600
 TABLES = ("task", "need", "waiting", "ready", "lease", "outcome", "event", "effect", "delivery", "dead_letter")
 
 
-def retention(days: float = 30, **options) -> Retention:
-    return Retention(times.microseconds(days * DAY), **options)
-
-
-def sweep(store, days: float = 30, **options):
-    return prune(store, retention(days, **options), "tester")
+def sweep(store, days: float = 30, notice=lambda _: None, **options):
+    return prune(store, times.microseconds(days * DAY), "tester", notice, **options)
 
 
 def left(store) -> list[str]:
@@ -175,7 +171,7 @@ def test_batches_are_small_and_a_job_is_never_divided(store, clock, worker):
     finish(store, claim(store, worker))
     clock.advance(31 * DAY)
     totals: list[int] = []
-    swept = prune(store, retention(batch=3), "tester", lambda total: totals.append(total.tasks))
+    swept = sweep(store, batch=3, notice=lambda total: totals.append(total.tasks))
     assert totals == [8, 11, 14, 15]
     assert swept.pruned.jobs == 8
     lines = look(store, "SELECT principal, action, noun, detail FROM audit ORDER BY id")
@@ -188,7 +184,7 @@ def test_a_dry_run_counts_and_changes_nothing(store, clock, worker):
     submit(store, "live")
     clock.advance(31 * DAY)
     before = rows(store)
-    found = plan(store, retention())
+    found = plan_pruning(store, times.microseconds(30 * DAY))
     assert (found.pruned.jobs, found.pruned.tasks, found.kept) == (1, 6, 1)
     assert rows(store) == before
     assert look(store, "SELECT count(*) FROM audit") == [(0,)]

@@ -1,13 +1,14 @@
 """`app.journal`: the journal read back, a job's record exported, verified and replayed, and old jobs pruned."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
 
+from msgspec import Struct
+
 from leasehold import clock
-from leasehold.app import retention
 from leasehold.app.ready_store import Operations
-from leasehold.app.retention import BATCH_TASKS, Notice, PruneReport, Retention
 from leasehold.canonical import INTEGER_MAX
 from leasehold.insight.journal import Follower
 from leasehold.insight.record import export
@@ -17,11 +18,24 @@ from leasehold.model.journal.record import Closing
 from leasehold.model.limits import PAGE_MAX
 from leasehold.model.names import check_name, check_range, check_whole
 from leasehold.runtime.replay.replayer import Replay, replay
+from leasehold.store import Store
 from leasehold.store.audit import principal_of
 from leasehold.store.journal import JournalLine
+from leasehold.store.retention import AgedJob, Pruned
 
 AGE_SECONDS_MAX = 100 * 366 * 24 * 3600.0
+BATCH_TASKS = 1_000
 BATCH_MAX = 100_000
+
+Notice = Callable[[Pruned], object]
+
+
+class PruneReport(Struct, frozen=True):
+    """What was removed; `kept`: jobs as old with something live, in doubt, dead or undelivered."""
+
+    pruned: Pruned
+    kept: int
+    workers: int
 
 
 class Journal(Operations):
@@ -66,11 +80,61 @@ class Journal(Operations):
         check_range(older_than, 0, AGE_SECONDS_MAX, "older_than (seconds)")
         check_whole(batch, 1, BATCH_MAX, "batch")
         kind = None if kind is None else check_name(kind, "kind")
-        rule = Retention(clock.microseconds(older_than), kind, batch)
+        age_us = clock.microseconds(older_than)
         if dry_run:
-            return retention.plan(self._store, rule)
-        return retention.prune(self._store, rule, principal_of(principal), notice)
+            return plan_pruning(self._store, age_us, kind)
+        return prune(self._store, age_us, principal_of(principal), notice, kind=kind, batch=batch)
 
 
 def _check_job(job_id: int) -> int:
     return check_whole(job_id, 0, INTEGER_MAX, "A job's id")
+
+
+def prune(
+    store: Store, age_us: int, principal: str, notice: Notice, *, kind: str | None = None, batch: int = BATCH_TASKS
+) -> PruneReport:
+    """Remove jobs that ended longer ago than this, oldest first, about `batch` tasks in a transaction.
+
+    After an interruption the same call continues; each batch has a line on the audit trail.
+    """
+    total, seen = Pruned(), Counter[bool]()
+    for jobs in _batches(_prunable(store, age_us, kind, seen), batch):
+        total += store.retention.prune([one.id for one in jobs], principal)
+        notice(total)
+    workers = 0
+    while gone := store.retention.prune_workers(age_us):
+        workers += gone
+    return PruneReport(total, seen[False], workers)
+
+
+def plan_pruning(store: Store, age_us: int, kind: str | None = None) -> PruneReport:
+    """Return what `prune` would remove; nothing is changed. Events and effects are not counted."""
+    seen = Counter[bool]()
+    tasks = sum(one.tasks for one in _prunable(store, age_us, kind, seen))
+    return PruneReport(Pruned(seen[True], tasks), seen[False], 0)
+
+
+def _prunable(store: Store, age_us: int, kind: str | None, seen: Counter[bool]) -> Iterator[AgedJob]:
+    """Yield the jobs that can be removed; `seen` counts them, and those as old that cannot."""
+    after = 0
+    while page := store.retention.find(age_us, kind, after):
+        old = [job for job in page if job.old]
+        seen.update(job.prunable for job in old)
+        yield from (job for job in old if job.prunable)
+        if not page[-1].old:  # later ones are younger
+            return
+        after = page[-1].id
+
+
+def _batches(jobs: Iterator[AgedJob], most: int) -> Iterator[list[AgedJob]]:
+    """Gather jobs up to so many tasks; one job is never divided."""
+    batch: list[AgedJob] = []
+    size = 0
+    for job in jobs:
+        if batch and size + job.tasks > most:
+            yield batch
+            batch, size = [], 0
+        batch.append(job)
+        size += job.tasks
+    if batch:
+        yield batch

@@ -10,7 +10,7 @@ from msgspec import to_builtins
 
 from leasehold import Leasehold
 from leasehold.app.facade import DEFAULT_URL
-from leasehold.app.retention import BATCH_TASKS, PruneReport
+from leasehold.app.journal import BATCH_TASKS, PruneReport
 from leasehold.cli.options import ExitCode, command, given_url, json_option, open_app
 from leasehold.cli.table import Column, echo, format_table, print_found, terminal_width
 from leasehold.cli.text import DAY, HOUR, MINUTE, count, json_document, printable
