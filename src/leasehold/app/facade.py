@@ -19,12 +19,10 @@ from leasehold.canonical import INTEGER_MAX
 from leasehold.errors import Misuse, OptionInvalid
 from leasehold.insight.read import jobs
 from leasehold.model.failure.verdict import Failures
-from leasehold.model.graph import Definition
 from leasehold.model.limits import PAGE_MAX
 from leasehold.model.machine import Machine
 from leasehold.model.names import check_choice, check_name, check_whole
 from leasehold.model.status import Status
-from leasehold.model.task import Submission
 from leasehold.runtime.handlers import Handler
 from leasehold.runtime.run import drain, serve
 from leasehold.runtime.worker import make_plan
@@ -81,7 +79,8 @@ class Leasehold:
             return self.submit_many(what, [payload], keys=[key], priority=priority, delay=delay, branches=branches)[0]
         if key is None:
             raise OptionInvalid("A version belongs to a key; pass both.")
-        definition, made = self._submissions(what, [payload], [key], Scheduling(priority, delay, branch and [branch]))
+        scheduling = Scheduling(priority, delay, branch and [branch])
+        definition, made = submitting.prepare(self._ready_store, what, [payload], [key], scheduling)
         store = self._ready_store.store
         return Job.submitted(store, submitting.submit_version(store, definition, made[0], version))
 
@@ -100,17 +99,9 @@ class Leasehold:
         for given, name in ((keys, "keys"), (branches, "branches")):
             if given is not None and len(given) != len(payloads):
                 raise OptionInvalid(f"{len(payloads)} payloads need as many {name}; got {len(given)}.")
-        definition, made = self._submissions(what, payloads, keys, scheduling)
+        definition, made = submitting.prepare(self._ready_store, what, payloads, keys, scheduling)
         store = self._ready_store.store
         return [Job.submitted(store, one) for one in submitting.submit(store, definition, made, are_new=keys is None)]
-
-    def _submissions(
-        self, what: object, payloads: Sequence[object], keys: Sequence[str | None] | None, scheduling: Scheduling
-    ) -> tuple[Definition, list[Submission]]:
-        """Check payloads and options before anything is written."""
-        texts = submitting.check_payloads(what, self._registry, payloads)
-        definition = submitting.definition_of(what, self._registry, self._ready_store)
-        return definition, submitting.make_submissions(definition, texts, keys, scheduling)
 
     @contextmanager
     def transaction(self, connection: object) -> Iterator[None]:

@@ -9,7 +9,6 @@ from itertools import repeat
 from msgspec import structs
 
 from leasehold import canonical, clock
-from leasehold.app.kinds import KindRegistry
 from leasehold.app.ready_store import ReadyStore
 from leasehold.errors import KindUnknown, OptionInvalid, PayloadInvalid
 from leasehold.model.graph import Definition
@@ -38,28 +37,41 @@ class Scheduling:
             raise OptionInvalid(f"priority is a whole number; got {self.priority}.")
 
 
-def definition_of(what: object, registry: KindRegistry, ready_store: ReadyStore) -> Definition:
-    """Return what a kind is: registered here, or published by another process."""
-    known = registry.find(what)
-    if known is not None:
-        if known.definition.machine is not None and not ready_store.store.database.is_bound:
-            ready_store.publish(known.definition)  # so that its state can be read before any worker has started
-        return known.definition
+def prepare(
+    ready_store: ReadyStore,
+    what: object,
+    payloads: Iterable[object],
+    keys: Sequence[str | None] | None,
+    scheduling: Scheduling,
+) -> tuple[Definition, list[Submission]]:
+    """Check payloads and options before anything is written; a job without a key gets a unique one."""
+    known = ready_store.registry.find(what)
+    handlers = [] if known is None else known.handlers()
+    texts = [_check_payload(handlers, payload) for payload in payloads]
+    definition = _published(what, ready_store) if known is None else known.definition
+    if known is not None and definition.machine is not None and not ready_store.store.database.is_bound:
+        ready_store.publish(definition)  # so that its state can be read before any worker has started
+    own = _own_keys(len(texts))
+    if keys is not None:
+        own = [mine if key is None else check_key(key) for mine, key in zip(own, keys, strict=True)]
+    kind, unmet = definition.kind, len(definition.stages)
+    delay_us, priority = clock.microseconds(scheduling.delay), scheduling.priority
+    branched = _branched(definition, scheduling.branches)
+    return definition, [
+        Submission(kind, key, text, branched[branch], priority, delay_us, unmet)
+        for text, key, branch in zip(texts, own, scheduling.branches or repeat(None, len(texts)), strict=True)
+    ]
+
+
+def _published(what: object, ready_store: ReadyStore) -> Definition:
     name = check_name(what, "kind")
-    published = ready_store.definition(name)
-    if published is None:
+    if (found := ready_store.definition(name)) is None:
         raise KindUnknown(f"The kind is '{name}'. A worker publishes its kinds when it starts.")
-    return published
-
-
-def check_payloads(what: object, registry: KindRegistry, payloads: Iterable[object]) -> list[str]:
-    """Return payloads as canonical JSON; their fields must fit the handler's arguments where the handler is known."""
-    known = registry.find(what)
-    handlers = list(known.handlers()) if known is not None else []
-    return [_check_payload(handlers, payload) for payload in payloads]
+    return found
 
 
 def _check_payload(handlers: Sequence[Handler], payload: object) -> str:
+    """Return a payload as canonical JSON; its fields must fit the handlers' arguments where those are known."""
     fields = {} if payload is None else payload
     if not isinstance(fields, Mapping):
         raise PayloadInvalid(f"A payload is an object whose fields become arguments; got {type(fields).__name__}.")
@@ -67,23 +79,6 @@ def _check_payload(handlers: Sequence[Handler], payload: object) -> str:
     for handler in handlers:
         handler.check(fields)
     return text
-
-
-def make_submissions(
-    definition: Definition, payloads: Sequence[str], keys: Sequence[str | None] | None, scheduling: Scheduling
-) -> list[Submission]:
-    """Make the store's submissions; a job without a key gets a unique one."""
-    kind, unmet = definition.kind, len(definition.stages)
-    delay_us, priority = clock.microseconds(scheduling.delay), scheduling.priority
-    own = _own_keys(len(payloads))
-    if keys is not None:
-        own = [mine if key is None else check_key(key) for mine, key in zip(own, keys, strict=True)]
-    branches = scheduling.branches or repeat(None, len(payloads))
-    branched = _branched(definition, scheduling.branches)
-    return [
-        Submission(kind, key, payload, branched[branch], priority, delay_us, unmet)
-        for payload, key, branch in zip(payloads, own, branches, strict=True)
-    ]
 
 
 def _branched(definition: Definition, branches: Sequence[str | None] | None) -> dict[str | None, Terms]:
