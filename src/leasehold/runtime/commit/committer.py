@@ -115,13 +115,12 @@ class Committer:
                 return
             for request in requests:
                 self._write_requests(CommitBatch(deque([request])))
-            return
         except Exception as error:  # noqa: BLE001 — the callers must not wait for ever
             self._events.component_failed("committer", error)
             away = DatabaseUnavailable(f"{type(error).__name__}: {error}.")
             answer_all((request.reply, away) for request in requests)
-            return
-        self._answer_requests(batch, entries)
+        else:
+            self._answer_requests(batch, entries)
 
     def _answer_requests(self, batch: CommitBatch, entries: list[Entry]) -> None:
         found = {(entry.task_id, entry.fence, entry.key): entry for entry in entries}
@@ -151,17 +150,15 @@ class Committer:
             landed = self._store.leases.settle([settlement for _, settlement in batch])
         except Unavailable as error:
             self._give_up(batch, error)
-            return
         except LeaseholdError as error:
             self._write_each(batch, error)
-            return
         except Exception as error:  # noqa: BLE001 — these leases must not be renewed for ever
             self._events.component_failed("committer", error)
             self._give_up(batch, DatabaseUnavailable(f"{type(error).__name__}: {error}."))
-            return
-        # crash here: written but not answered
-        # The task is settled, and nobody here needs to know.
-        self._answer(batch, landed)
+        else:
+            # crash here: written but not answered
+            # The task is settled, and nobody here needs to know.
+            self._answer(batch, landed)
 
     def _answer(self, batch: Ends, landed: list[Settled]) -> None:
         self._held.drop_all(attempt for attempt, _ in batch)
@@ -188,8 +185,8 @@ class Committer:
         attempt, refused = batch[0]
         if refused.status == "ERROR":
             self._give_up(batch, error)
-            return
-        self._write_ends([(attempt, endings.failed(attempt.lease, classify(error)))])
+        else:
+            self._write_ends([(attempt, endings.failed(attempt.lease, classify(error)))])
 
     def _give_up(self, batch: Ends, error: LeaseholdError) -> None:
         for attempt, _ in batch:
