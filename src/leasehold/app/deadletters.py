@@ -21,7 +21,7 @@ from leasehold.insight.read.deadletters import DeadLetter, DeadLetterDetail
 from leasehold.insight.read.revival_plan import RevivalPlan
 from leasehold.model.failure.wording import fit
 from leasehold.model.limits import EVIDENCE_LENGTH_MAX, PAGE_MAX, TICKET_LENGTH_MAX
-from leasehold.model.names import check_choice, check_flag, check_name, check_visible, check_whole
+from leasehold.model.names import check_choice, check_flag, check_id, check_name, check_visible, check_whole
 from leasehold.model.revival import LetterState
 from leasehold.redact import scrub
 from leasehold.store.audit import principal_of
@@ -68,12 +68,12 @@ class DeadLetterOperations(Operations):
 
     def get(self, letter_id: int) -> DeadLetterDetail:
         """Read a letter in full, with every burial of its task; `LetterUnknown` if there is none with this id."""
-        return insight.find(self._store, _id(letter_id))
+        return insight.find(self._store, check_id(letter_id, "letter"))
 
     def evidence(self, letter_id: int, text: str, *, ticket: str | None = None, principal: str | None = None) -> None:
         """Record how an open letter was remedied; without evidence it cannot be revived."""
         detail = _remedy(text, ticket)
-        self._store.deadletters.evidence(_id(letter_id), principal_of(principal), detail)
+        self._store.deadletters.evidence(check_id(letter_id, "letter"), principal_of(principal), detail)
 
     def evidence_many(
         self,
@@ -90,14 +90,15 @@ class DeadLetterOperations(Operations):
 
     def plan(self, letter_id: int, *, from_start: bool = False) -> RevivalPlan:
         """Return what a revival would do; nothing is changed."""
-        return revival_plan.make(self._store, _id(letter_id), from_start=from_start)
+        return revival_plan.make(self._store, check_id(letter_id, "letter"), from_start=from_start)
 
     def revive(self, letter_id: int, *, from_start: bool = False, principal: str | None = None) -> Revived:
         """Run the failed task again, in a new epoch, from the stage that failed or (`from_start`) the whole job.
 
         Of many concurrent calls one succeeds; the others get `LetterRevived`.
         """
-        done = self._store.deadletters.revive(_id(letter_id), principal_of(principal), from_start=from_start)
+        letter, who = check_id(letter_id, "letter"), principal_of(principal)
+        done = self._store.deadletters.revive(letter, who, from_start=from_start)
         # crash here: revived but not woken
         # The new epoch stands; workers find it when they look.
         self._store.wake(done.queues)
@@ -129,7 +130,7 @@ class DeadLetterOperations(Operations):
     def resolve(self, letter_id: int, notes: str, *, principal: str | None = None) -> None:
         """Close a letter that was revived and whose job is DONE, or one whose job was cancelled, with notes."""
         text = _operator_text(notes, EVIDENCE_LENGTH_MAX, "Notes")
-        self._store.deadletters.resolve(_id(letter_id), principal_of(principal), text)
+        self._store.deadletters.resolve(check_id(letter_id, "letter"), principal_of(principal), text)
 
     def answer(
         self, letter_id: int, key: str, *, happened: bool, result: object = None, principal: str | None = None
@@ -139,7 +140,7 @@ class DeadLetterOperations(Operations):
         `key` may be a prefix, as long as only one effect of the job has it.
         """
         text = _answer_text(result, happened=happened)
-        letter = self._store.deadletters.get(_id(letter_id)).letter
+        letter = self._store.deadletters.get(check_id(letter_id, "letter")).letter
         whole = self._effect_key(letter.job_id, key)
         self._store.deadletters.answer(letter.id, whole, principal_of(principal), text)
 
@@ -148,7 +149,7 @@ class DeadLetterOperations(Operations):
     ) -> None:
         """Record the same of an effect of a cancelled job, which has no letter and is not revived."""
         text = _answer_text(result, happened=happened)
-        whole = self._effect_key(_id(job_id), key)
+        whole = self._effect_key(check_id(job_id, "job"), key)
         self._store.deadletters.answer_cancelled(job_id, whole, principal_of(principal), text)
 
     def _effect_key(self, job_id: int, key: str) -> str:
@@ -194,10 +195,6 @@ class DeadLetterOperations(Operations):
         while page := self._store.deadletters.list(_where(filters, before), PAGE_MAX):
             yield from page
             before = page[-1].id
-
-
-def _id(letter_id: int) -> int:
-    return check_whole(letter_id, 1, INTEGER_MAX, "A letter's id")
 
 
 def _remedy(text: str, ticket: str | None) -> dict[str, str]:

@@ -5,14 +5,13 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from leasehold.app.ready_store import Operations, ReadyStore
-from leasehold.canonical import INTEGER_MAX
 from leasehold.errors import KindTaken, OptionInvalid
 from leasehold.insight.read import deliveries as insight
 from leasehold.insight.read.deliveries import Delivery
 from leasehold.model.delivery import Provider
 from leasehold.model.failure.wording import fit
 from leasehold.model.limits import NOTIFICATION_ID_LENGTH_MAX, PAGE_MAX, REASON_LENGTH_MAX, VERSION_MAX
-from leasehold.model.names import check_choice, check_flag, check_name, check_visible, check_whole
+from leasehold.model.names import check_choice, check_flag, check_id, check_name, check_visible, check_whole
 from leasehold.model.outbox import DELIVERY_RETRY, DeliveryStatus
 from leasehold.model.retry import Retry
 from leasehold.redact import scrub
@@ -58,7 +57,7 @@ class DeliveryOperations(Operations):
 
     def get(self, delivery_id: int) -> Delivery:
         """Read a delivery; `DeliveryUnknown` if there is none with this id."""
-        return insight.find(self._store, _id(delivery_id))
+        return insight.find(self._store, check_id(delivery_id, "delivery"))
 
     def reconcile(self, delivery_id: int | None = None, *, principal: str | None = None) -> builtins.list[Delivery]:
         """Look up again what is in doubt or reconciling, one delivery or all, and return them afterwards.
@@ -68,7 +67,7 @@ class DeliveryOperations(Operations):
         """
         store = self._store
         if delivery_id is not None:
-            found = store.deliveries.get(_id(delivery_id))
+            found = store.deliveries.get(check_id(delivery_id, "delivery"))
             if found.provider not in self._providers:
                 raise OptionInvalid(f"Delivery {delivery_id} is for the provider '{found.provider}', not known here.")
         ids = reconcile_now(store, self._providers, EventLog(), principal_of(principal), delivery_id)
@@ -95,7 +94,7 @@ class DeliveryOperations(Operations):
             raise OptionInvalid("Notes is more than blanks.")
         text = fit(str(notes), REASON_LENGTH_MAX, scrub)  # without secrets, then cut
         answer = DeliveryAnswer(was_sent, known if was_sent else None, who, text)
-        return insight.view(self._store.deliveries.answer(_id(delivery_id), answer))
+        return insight.view(self._store.deliveries.answer(check_id(delivery_id, "delivery"), answer))
 
     def counts(self, subject: str, version: int, recipients: Sequence[str] | None = None) -> dict[str, int]:
         """Count the deliveries of a subject's version by status, of these recipients or of all."""
@@ -114,7 +113,3 @@ class DeliveryOperations(Operations):
         if not self._providers:
             raise OptionInvalid("This app has no providers; register one with app.deliveries.provider(name, provider).")
         run.orchestrate(self._store, self._providers)
-
-
-def _id(delivery_id: int) -> int:
-    return check_whole(delivery_id, 1, INTEGER_MAX, "A delivery's id")

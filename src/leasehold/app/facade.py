@@ -15,13 +15,12 @@ from leasehold.app.manual import ManualLeases
 from leasehold.app.queues import QueueOperations
 from leasehold.app.ready_store import ReadyStore
 from leasehold.app.submitting import Scheduling
-from leasehold.canonical import INTEGER_MAX
 from leasehold.errors import Misuse, OptionInvalid
 from leasehold.insight.read import jobs
 from leasehold.model.failure.verdict import Failures
 from leasehold.model.limits import PAGE_MAX
 from leasehold.model.machine import Machine
-from leasehold.model.names import check_choice, check_name, check_whole
+from leasehold.model.names import check_choice, check_id, check_name, check_whole
 from leasehold.model.status import Status
 from leasehold.runtime.handlers import Handler
 from leasehold.runtime.run import drain, serve
@@ -113,7 +112,7 @@ class Leasehold:
 
     def get(self, job_id: int) -> Job:
         """Read a job; `JobUnknown` if there is none with this id."""
-        check_whole(job_id, 0, INTEGER_MAX, "A job's id")
+        check_id(job_id, "job", 0)
         store = self._ready_store.store
         return Job.of(store, jobs.find(store, job_id, whole=False))
 

@@ -16,7 +16,7 @@ from leasehold.insight.verify.verify import Verification, verify_file, verify_jo
 from leasehold.model.journal.event import Event
 from leasehold.model.journal.record import Closing
 from leasehold.model.limits import PAGE_MAX
-from leasehold.model.names import check_name, check_range, check_whole
+from leasehold.model.names import check_id, check_name, check_range, check_whole
 from leasehold.runtime.replay.replayer import Replay, replay
 from leasehold.store import Store
 from leasehold.store.audit import principal_of
@@ -43,24 +43,24 @@ class Journal(Operations):
 
     def of(self, job_id: int, *, after: int = 0, limit: int = PAGE_MAX) -> list[Event]:
         """Return the lines of a job and its tasks, in order, after the line `after`."""
-        _check_job(job_id)
+        check_id(job_id, "job", 0)
         check_whole(after, 0, INTEGER_MAX, "after")
         check_whole(limit, 1, PAGE_MAX, "limit")
         return self._store.reports.events(job_id, after, limit)
 
     def follow(self, job_id: int | None = None, *, after: int = 0) -> Iterator[JournalLine]:
         """Yield every line that is settled after the line `after`, of one job or of all; call it again for more."""
-        follower = Follower(self._store, None if job_id is None else _check_job(job_id), after)
+        follower = Follower(self._store, None if job_id is None else check_id(job_id, "job", 0), after)
         while lines := follower.read():
             yield from lines
 
     def export(self, job_id: int, file: IO[bytes]) -> Closing:
         """Write everything on record of a job to an empty binary file that can be rewound."""
-        return export(self._store, _check_job(job_id), file)
+        return export(self._store, check_id(job_id, "job", 0), file)
 
     def verify(self, what: int | Path) -> Verification:
         """Check a job's journal against the tables, or an exported record against itself."""
-        return verify_job(self._store, _check_job(what)) if isinstance(what, int) else verify_file(Path(what))
+        return verify_job(self._store, check_id(what, "job", 0)) if isinstance(what, int) else verify_file(Path(what))
 
     def replay(self, path: Path) -> Replay:
         """Run an exported record again with this app's handlers; opens no database and does nothing outside."""
@@ -84,10 +84,6 @@ class Journal(Operations):
         if dry_run:
             return plan_pruning(self._store, age_us, kind)
         return prune(self._store, age_us, principal_of(principal), notice, kind=kind, batch=batch)
-
-
-def _check_job(job_id: int) -> int:
-    return check_whole(job_id, 0, INTEGER_MAX, "A job's id")
 
 
 def prune(

@@ -3,13 +3,12 @@
 from leasehold import clock
 from leasehold.app.kinds import JobKind
 from leasehold.app.ready_store import Operations
-from leasehold.canonical import INTEGER_MAX
 from leasehold.errors import JobNotFree, KindUnknown, Misuse
 from leasehold.insight.read import jobs
 from leasehold.model.lanes import Lane
 from leasehold.model.lease import Lease
 from leasehold.model.limits import BRANCHES_LOOK_MAX, LEASE_SECONDS, LEASE_SECONDS_MAX, LEASE_SECONDS_MIN, SWEEP_MAX
-from leasehold.model.names import base_of, check_range, check_text, check_whole
+from leasehold.model.names import base_of, check_id, check_range, check_text
 from leasehold.runtime.handlers import Handler
 from leasehold.runtime.manual import Held
 from leasehold.store import Store
@@ -35,7 +34,7 @@ class ManualLeases(Operations):
 
     def hold(self, job_id: int, *, owner: str, seconds: float = LEASE_SECONDS) -> Held:
         """Lease this job; `JobNotFree` if it cannot be leased now, `JobUnknown` if there is none with this id."""
-        check_whole(job_id, 0, INTEGER_MAX, "A job's id")
+        check_id(job_id, "job", 0)
         store, worker = self._ready(owner, seconds)
         handler = self._handler(jobs.find(store, job_id, whole=False).kind)
         lane = store.leases.ready_task(job_id)
@@ -49,7 +48,7 @@ class ManualLeases(Operations):
 
     def resume(self, job_id: int, *, owner: str) -> Held | None:
         """Resume what this owner has leased, from another process or connection; None if the lease ended."""
-        check_whole(job_id, 0, INTEGER_MAX, "A job's id")
+        check_id(job_id, "job", 0)
         store = self._store
         found = store.leases.view(job_id)
         if found is None or found.boot or found.host != owner:

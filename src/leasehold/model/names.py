@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 
+from leasehold.canonical import INTEGER_MAX
 from leasehold.errors import NameInvalid, OptionInvalid
 from leasehold.model.limits import BRANCH_PATTERN, EFFECT_PATTERN, KEY_LENGTH_MAX, NAME_PATTERN, REASON_LENGTH_MAX
 
@@ -109,6 +110,10 @@ def check_whole(value: object, low: int, high: int, what: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise OptionInvalid(f"{what} must be a whole number from {low} to {high}; got {str(value)[:40]}.")
     return value
+
+
+def check_id(value: object, what: str, low: int = 1) -> int:
+    return check_whole(value, low, INTEGER_MAX, f"A {what}'s id")
 
 
 def check_range(value: object, low: float, high: float, what: str) -> float:
