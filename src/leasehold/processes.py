@@ -246,10 +246,15 @@ def _run_forked(reader: int, spec: WorkerSpec) -> NoReturn:
     except BaseException:  # noqa: BLE001 — it is written to the workers' log
         traceback.print_exc()
     finally:
+        exit_flushed(code)
+
+
+def exit_flushed(code: int) -> NoReturn:
+    """End a forked process: write what is buffered, and run nothing that the interpreter runs at its end."""
+    for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
-            sys.stdout.flush()
-            sys.stderr.flush()
-        os._exit(code)
+            stream.flush()
+    os._exit(code)
 
 
 def _redirect(reader: int, path: Path) -> None:

@@ -23,6 +23,7 @@ from leasehold.errors import DatabaseUnavailable, LeaseholdError, Misuse
 from leasehold.model.effect import Entry, Intent, Record
 from leasehold.model.failure.failure import classify
 from leasehold.model.lease import Lease, Settlement
+from leasehold.processes import exit_flushed
 from leasehold.redact import register
 from leasehold.runtime.attempt import Attempt
 from leasehold.runtime.commit.requests import AnyReply, CommitChannel, Item, run_blocking
@@ -77,7 +78,7 @@ class PipeChannel(CommitChannel):
             raise
         finally:
             if os.getpid() != self._pid:
-                _end(code)
+                exit_flushed(code)
 
     def send(self, **message: object) -> None:
         self.check()
@@ -172,7 +173,7 @@ def main(output: int) -> None:
         channel.send(end=end)
     except BaseException as error:  # noqa: BLE001 — a module that cannot be imported, for one
         channel.send(failure=classify(error))
-    _end(0)
+    exit_flushed(0)
 
 
 def _run(spec: dict[str, Any], channel: PipeChannel) -> Settlement | None:
@@ -185,13 +186,6 @@ def _run(spec: dict[str, Any], channel: PipeChannel) -> Settlement | None:
     else:
         run_blocking(steps)
     return executor.end()
-
-
-def _end(code: int) -> None:
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError):
-            stream.flush()
-    os._exit(code)
 
 
 def _find(spec: dict[str, Any]) -> Handler:
