@@ -206,17 +206,14 @@ class Claimer:
             self._held.add(attempts)
             try:
                 self._on_claimed(attempts)
-            except BaseException:
-                self._release_unstarted([attempt for attempt in attempts if attempt.release()])
+            except BaseException:  # what could not be started is released, so that another worker can claim it
+                unstarted = [attempt for attempt in attempts if attempt.release()]
+                for attempt in unstarted:
+                    self._held.drop(attempt)
+                    self._held.free_slot(attempt)
+                released = [attempt.lease for attempt in unstarted]
+                self._store.leases.reclaim([Reclaim(lease.task_id, lease.fence, "released") for lease in released])
                 raise
-
-    def _release_unstarted(self, unstarted: list[Attempt]) -> None:
-        """Release what could not be started, so that another worker can claim it."""
-        for attempt in unstarted:
-            self._held.drop(attempt)
-            self._held.free_slot(attempt)
-        leases = [attempt.lease for attempt in unstarted]
-        self._store.leases.reclaim([Reclaim(lease.task_id, lease.fence, "released") for lease in leases])
 
     def _release_unknown_leases(self) -> None:
         """Release the leases of a claim whose answer was lost: this worker does not know them."""
