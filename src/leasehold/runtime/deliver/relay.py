@@ -92,7 +92,7 @@ class Relay:
         while self._held and (left := over - time.monotonic()) > 0:
             with self._changed:
                 self._changed.wait_for(lambda: not self._held, timeout=min(left, limits.DELIVERY_RENEW_SECONDS))
-            self._try_renew()
+            self._renew()
         if self._held:
             self._events.deliveries_unfinished(len(self._held))
 
@@ -106,7 +106,7 @@ class Relay:
         is_due = self._due.is_set()
         if is_due:  # else a pulse at this very moment would be lost
             self._due.clear()
-        self._try_renew()
+        self._renew()
         try:
             if is_due and not self._stopped.is_set():
                 self._is_taking = True  # until what was taken is held
@@ -123,23 +123,19 @@ class Relay:
             for row in self._store.deliveries.suspect(self._names):
                 self._events.delivery_suspect(row)
 
-    def _try_renew(self) -> None:
-        try:
-            self._renew()
-        except Exception as error:  # noqa: BLE001 — what could not be kept is not begun
-            self._events.component_failed("relay", error)
-
     def _renew(self) -> None:
         """Renew the claims that are running out; a delivery whose claim is gone is not begun any more."""
-        if not self._held:
-            return
         asked_at = clock.uptime()
         soon = asked_at + clock.microseconds(limits.DELIVERY_RENEW_SECONDS + limits.DELIVERY_MARGIN_SECONDS)
         with self._changed:
             held = [one for one in self._held.values() if one.deadline < soon]
         if not held:
             return
-        standing = self._store.deliveries.renew([one.taken for one in held], limits.DELIVERY_LEASE_SECONDS)
+        try:
+            standing = self._store.deliveries.renew([one.taken for one in held], limits.DELIVERY_LEASE_SECONDS)
+        except Exception as error:  # noqa: BLE001 — what could not be kept is not begun
+            self._events.component_failed("relay", error)
+            return
         for one in held:
             if (one.taken.id, one.taken.fence) in standing:
                 one.extend(asked_at)
