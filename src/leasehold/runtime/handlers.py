@@ -74,19 +74,11 @@ def make_handler(
     place = getattr(function, "__qualname__", "<no name>")
     if isolated and "<" in place:
         raise OptionInvalid(f"isolated=True needs a function at the top of a module; '{place}' is not.")
+    is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
+    required = frozenset(p.name for p in fields if p.kind in _KEYWORD and p.default is p.empty)
+    accepted = _accepted(fields, kind)
     return Handler(
-        kind=kind,
-        stage=stage,
-        function=function,
-        terms=terms,
-        retry=retry,
-        isolated=isolated,
-        is_async=inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__),
-        wants_task=wants_task,
-        required=frozenset(p.name for p in fields if p.kind in _KEYWORD and p.default is p.empty),
-        accepted=_accepted(fields, kind),
-        rules=rules,
-        machine=machine,
+        kind, stage, function, terms, retry, isolated, is_async, wants_task, required, accepted, rules, machine
     )
 
 

@@ -8,7 +8,7 @@ it is an error of the matrix.
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from itertools import count
 from typing import Any
@@ -44,11 +44,9 @@ def crash_at(app: Leasehold, point: str, *, kind: str | None = None, nth: int = 
             crashes.append(Crash(f"crashed {_words(wanted)} of {intent.kind}"))
             raise crashes[0]
 
-    end = watch(crash)
-    try:
+    with ExitStack() as watching:
+        watching.callback(watch(crash))
         yield crashes
-    finally:
-        end()
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,11 +134,9 @@ def _observe(app: Leasehold, submit: Submit, acts: Callable[[], int], places: li
         turns[point] += 1
         places.append(CrashSite(point.value, intent.kind, number, turns[point]))
 
-    end = watch(record)
-    try:
+    with ExitStack() as watching:
+        watching.callback(watch(record))
         return _run(app, submit, acts, CrashSite(), timeout)
-    finally:
-        end()
 
 
 def _run(app: Leasehold, submit: Submit, acts: Callable[[], int], place: CrashSite, timeout: float) -> Run:

@@ -67,11 +67,7 @@ class TaskEffects:
     """What one attempt does to the outside world, in order."""
 
     def __init__(
-        self,
-        lease: Lease,
-        ledger: CommitChannel,
-        numbered: int = 0,
-        loop: asyncio.AbstractEventLoop | None = None,
+        self, lease: Lease, ledger: CommitChannel, numbered: int = 0, loop: asyncio.AbstractEventLoop | None = None
     ) -> None:
         """`numbered`: effects that got a number before. `loop`: the event loop of an async handler."""
         self._lease = lease
