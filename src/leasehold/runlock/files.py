@@ -39,12 +39,7 @@ _KINDS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class FileIdentity:
-    """Which file this is, whatever its name."""
-
-    device: int
-    inode: int
+FileIdentity = tuple[int, int]  # device and inode: which file this is, whatever its name
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +51,7 @@ class LockFile:
 
 
 def identity_of(found: os.stat_result) -> FileIdentity:
-    return FileIdentity(found.st_dev, found.st_ino)
+    return found.st_dev, found.st_ino
 
 
 def read_lock(run_dir: Path) -> LockFile | None:

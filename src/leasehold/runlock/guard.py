@@ -4,7 +4,6 @@ The file has no content and is never deleted: deleting it would let two processe
 and one through the new. A process suspended inside blocks the others, so they wait for a limited time.
 """
 
-import errno
 import fcntl
 import os
 import random
@@ -69,10 +68,8 @@ def _wait(file: int, path: Path, deadline: int) -> None:
 def _locked(file: int) -> bool:
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
-            return False
-        raise
+    except (BlockingIOError, PermissionError):
+        return False
     return True
 
 
