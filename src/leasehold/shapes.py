@@ -14,7 +14,7 @@ T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)
 
 
-def from_fields(kind: type[S], row: object, **others: Any) -> S:
+def from_fields(kind: type[S], row: object, /, **others: Any) -> S:
     """Make a struct of the fields that a row has under the same names, and of `others`."""
     fields = {name: getattr(row, name) for name in kind.__struct_fields__ if name not in others and hasattr(row, name)}
     return kind(**fields, **others)

@@ -43,6 +43,7 @@ from leasehold.runtime.attempt import Attempt
 from leasehold.runtime.commit.requests import run_blocking
 from leasehold.runtime.handlers import Handler
 from leasehold.runtime.replay.ledger import Answers, Diverged, Divergence
+from leasehold.shapes import from_fields
 
 Handlers = Mapping[str, Handler]
 
@@ -169,7 +170,9 @@ class _Run:
     def _lease(self, record: TaskRecord, ending: EventLine) -> Lease:
         task, opening = record.task, self._book.opening
         claims = (one.at for one in reversed(record.events) if one.name == Name.CLAIMED and one.fence == ending.fence)
-        return Lease(
+        return from_fields(
+            Lease,
+            task,
             task_id=task.task,
             fence=ending.fence or 0,
             attempt=ending.attempt or 0,
@@ -177,15 +180,9 @@ class _Run:
             position=0,
             job_id=0,
             kind=opening.kind,
-            stage=task.stage,
-            segment=task.segment,
             key=opening.key,
             payload=text_of(opening.payload) or "{}",
             item=text_of(task.item),
-            queue=task.queue,
-            priority=task.priority,
-            attempts_max=task.attempts_max,
-            lease_ms=task.lease_ms,
             started_at=next(claims, ending.at),
         )
 
@@ -263,11 +260,10 @@ def _compare_deliveries(record: TaskRecord, settlement: Settlement) -> None:
     messages = settlement.deliveries or []
     by_identity = {(one.subject, one.recipient, one.version): one for one in messages}
     for one in record.deliveries:
-        found = by_identity.get((one.subject, one.recipient, one.version))
-        if one.created_at == record.outcomes[-1].finished_at and _posted(found) != _recorded(one):
-            raise Diverged(
-                record.task, _description(one), canonical.encode(_recorded(one)), canonical.encode(_posted(found))
-            )
+        recorded = (text_of(one.message), one.provider)
+        posted = _posted(by_identity.get((one.subject, one.recipient, one.version)))
+        if one.created_at == record.outcomes[-1].finished_at and posted != recorded:
+            raise Diverged(record.task, _description(one), canonical.encode(recorded), canonical.encode(posted))
     then = marks_in(record.events[-1].detail)
     now = [mark_of(one.subject, one.recipient, one.version, one.message, one.provider) for one in messages]
     extra = next((message for message, mark in zip(messages, now, strict=True) if mark not in then), None)
@@ -281,10 +277,6 @@ def _compare_deliveries(record: TaskRecord, settlement: Settlement) -> None:
 
 def _posted(message: OutgoingMessage | None) -> tuple[str | None, str] | None:
     return None if message is None else (message.message, message.provider)
-
-
-def _recorded(line: DeliveryLine) -> tuple[str | None, str]:
-    return text_of(line.message), line.provider
 
 
 def _description(one: OutgoingMessage | DeliveryLine) -> str:
