@@ -122,11 +122,10 @@ class Task:
         `ahead=True` returns the result while it is being committed. No other act of this task begins before it is on
         record, nor does the task end; but what the handler does meanwhile without the engine may be lost with it.
         """
-        effects = self.effects
-        intent = effects.intend(kind, fields)
+        intent = self.effects.intend(kind, fields)
         if self._channel.lost:
             raise LeaseLost
-        steps = effects.run(intent, act, lookup, idempotent=idempotent, ahead=ahead)
+        steps = self.effects.run(intent, act, lookup, idempotent=idempotent, ahead=ahead)
         return steps if self._is_async else run_blocking(steps)
 
     def transaction(self, kind: str, act: Act, **fields: Any) -> Any:
@@ -136,13 +135,10 @@ class Task:
         is short: SQLite has one writer, so there it must end well before any lease does. One that the handler does not
         wait for is waited for before the task ends. In an async handler: `await task.transaction(…)`, on a thread.
         """
-        effects = self.effects
-        intent = effects.intend(kind, fields)
+        intent = self.effects.intend(kind, fields)
         if self._channel.lost:
             raise LeaseLost
-        if self._is_async:
-            return self._transact_async(intent, act)
-        return effects.transact(intent, act)
+        return self._transact_async(intent, act) if self._is_async else self.effects.transact(intent, act)
 
     async def _transact_async(self, intent: Intent, act: Act) -> Any:
         await self.effects.finish()

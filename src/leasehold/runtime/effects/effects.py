@@ -14,8 +14,8 @@ import threading
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Final, Literal
+from functools import cached_property, partial
+from typing import Any, Final
 
 from msgspec import to_builtins
 
@@ -234,13 +234,7 @@ class TaskEffects:
         """Call a function of the user's, with the key if it asks for one."""
         if run.cancel is not None:
             raise CancelledBeforeAct from run.cancel
-        how, key = takes_key(function), run.intent.key
-        if how == "by place":
-            answer = function(key)
-        elif how == "by name":
-            answer = function(key=key)
-        else:
-            answer = function()
+        answer = with_key(function, run.intent.key)()
         return await answer if self._is_async and inspect.isawaitable(answer) else answer
 
     def _commit(self, item: Intent | Record) -> Pending:
@@ -269,16 +263,16 @@ def _text(value: object) -> str:
         raise EffectTooLarge(error.detail, result=value) from None
 
 
-def takes_key(function: Act) -> Literal["by place", "by name"] | None:
-    """Return how a function takes the effect's key: it has a parameter that needs a value, or one named `key`."""
+def with_key(function: Act, key: str) -> Act:
+    """Pass the effect's key to a function that has a parameter which needs a value, or one named `key`."""
     code = getattr(function, "__code__", None)
     if code is not None and code.co_argcount == 0 and code.co_kwonlyargcount == 0:
-        return None
+        return function
     try:
         parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):
-        return None
+        return function
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     if any(p.kind in positional and (p.default is p.empty or p.name == "key") for p in parameters.values()):
-        return "by place"
-    return "by name" if "key" in parameters else None
+        return partial(function, key)
+    return partial(function, key=key) if "key" in parameters else function

@@ -10,6 +10,7 @@ import asyncio
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass, field
 
 from leasehold.batching import Promise, answer_all
 from leasehold.model.effect import Entry
@@ -18,16 +19,14 @@ from leasehold.runtime.commit.requests import AsyncReply
 Call = Callable[[], object]
 
 
+@dataclass(slots=True)
 class InFlightEffect:
     """One effect in flight, and what to call at its end."""
 
-    __slots__ = ("_lock", "calls", "is_over", "is_transaction")
-
-    def __init__(self, lock: threading.Lock, *, is_transaction: bool) -> None:
-        self.is_transaction = is_transaction
-        self.is_over = False
-        self._lock = lock
-        self.calls: list[Call] = []
+    lock: threading.Lock
+    is_transaction: bool
+    is_over: bool = False
+    calls: list[Call] = field(default_factory=list)
 
     def wait(self) -> None:
         over = threading.Event()
@@ -40,7 +39,7 @@ class InFlightEffect:
         await over
 
     def _at_end(self, call: Call) -> None:
-        with self._lock:
+        with self.lock:
             if not self.is_over:
                 self.calls.append(call)
                 return
@@ -60,7 +59,7 @@ class InFlightEffects:
         with self._lock:
             other = self._by_key.get(key)
             if other is None:
-                self._by_key[key] = InFlightEffect(self._lock, is_transaction=is_transaction)
+                self._by_key[key] = InFlightEffect(self._lock, is_transaction)
                 self._transactions += is_transaction
             return other
 
