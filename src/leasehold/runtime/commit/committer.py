@@ -163,18 +163,15 @@ class Committer:
     def _answer(self, batch: Ends, landed: list[Settled]) -> None:
         self._held.drop_all(attempt for attempt, _ in batch)
         if len(landed) < len(batch):
-            self._report_lost(batch, landed)
+            known = {(one.task_id, one.fence) for one in landed}
+            for attempt, settlement in batch:
+                if (settlement.task_id, settlement.fence) not in known and attempt.lose():
+                    self._held.drop(attempt)
+                    self._events.lease_lost(attempt.lease, "settled too late")
             self._on_upkeep_due()  # a lease that was reclaimed may have left work for upkeep
         has_next = any(one.has_dependents or one.status == "RETRY" for one in landed)
         if has_next or any(end.deliveries for _, end in batch):
             self._on_upkeep_due()
-
-    def _report_lost(self, batch: Ends, landed: list[Settled]) -> None:
-        known = {(one.task_id, one.fence) for one in landed}
-        for attempt, settlement in batch:
-            if (settlement.task_id, settlement.fence) not in known and attempt.lose():
-                self._held.drop(attempt)
-                self._events.lease_lost(attempt.lease, "settled too late")
 
     def _write_each(self, batch: Ends, error: LeaseholdError) -> None:
         """Find the item the database refuses: it alone fails, for good."""
