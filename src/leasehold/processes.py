@@ -1,8 +1,5 @@
 """The worker processes of a command: start them, watch them, stop them. None outlives its command.
 
-    with stop_on_signals() as stop, WorkerProcesses(spec, 2, stop) as workers:
-        workers.start()
-
 Standard input of a worker is a pipe that only the command holds open: when the command ends, even by SIGKILL, the
 worker sends itself SIGTERM. Ctrl-C and SIGTERM only set a flag, which the command checks between two steps; a second
 signal kills the workers, a third one interrupts the command.
