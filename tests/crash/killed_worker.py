@@ -6,8 +6,7 @@ import sys
 
 from leasehold.runtime.claim.claimer import Claimer
 from leasehold.runtime.commit.committer import Committer
-from leasehold.runtime.effects import crash_points
-from leasehold.runtime.effects.crash_points import Point
+from leasehold.runtime.effects.effects import Point, watch
 from leasehold.store.leases import Leases
 from leasehold.store.workers import Workers
 
@@ -32,7 +31,7 @@ def die(*_: object) -> None:
 
 def main(place: str) -> None:
     if place in EFFECT_POINTS:
-        crash_points.watch(lambda point, _: die() if point is EFFECT_POINTS[place] else None)
+        watch(lambda point, _: die() if point is EFFECT_POINTS[place] else None)
         from tests.support.apps.app import app
 
         app.work()

@@ -18,7 +18,7 @@ from leasehold.app.job import Job
 from leasehold.errors import Misuse
 from leasehold.model.effect import Intent
 from leasehold.model.lease import Reclaim
-from leasehold.runtime.effects.crash_points import Point, watch
+from leasehold.runtime.effects.effects import Point, watch
 
 Submit = Callable[[Leasehold], Job]
 

@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cached_property, partial
 from typing import Any, Final
 
@@ -38,7 +39,6 @@ from leasehold.model.lease import Lease
 from leasehold.model.limits import EFFECTS_MAX
 from leasehold.model.names import check_effect
 from leasehold.runtime.commit.requests import CommitChannel, run_blocking
-from leasehold.runtime.effects.crash_points import Point, has_watchers, reach
 from leasehold.runtime.effects.in_flight import InFlightEffect, InFlightEffects, Pending, PendingRecords, answer_of
 
 Act = Callable[..., Any]
@@ -49,6 +49,32 @@ TRANSACTION: Final = "transaction"
 NOT_BEGUN: Final = Failure(
     "CUT_OFF", "the handler was cancelled before the act began; nothing was done", retryable=True
 )
+
+
+class Point(StrEnum):
+    """How far an effect has come: where a test may crash its attempt. Without such a test they cost one comparison."""
+
+    BEFORE_INTENT = "before_intent"
+    AFTER_INTENT = "after_intent"
+    AFTER_ACT = "after_act"
+    AFTER_RESULT = "after_result"
+
+
+Watcher = Callable[[Point, Intent], None]
+_watchers: list[Watcher] = []
+
+
+def reach(point: Point, intent: Intent) -> None:
+    """Call every watcher: an effect has reached this point."""
+    if _watchers:
+        for watcher in tuple(_watchers):
+            watcher(point, intent)
+
+
+def watch(watcher: Watcher) -> Callable[[], None]:
+    """Watch the effects of this process; the answer ends it."""
+    _watchers.append(watcher)
+    return lambda: _watchers.remove(watcher)
 
 
 class CancelledBeforeAct(asyncio.CancelledError):
@@ -191,7 +217,8 @@ class TaskEffects:
         reach(Point.AFTER_ACT, intent)
         text = _text(value)
         asked = self._commit(effect.done(intent, text))
-        if not (ahead and not has_watchers() and self._pending.add(asked)):
+        # With watchers each record is waited for, so that every crash is at a place with a name.
+        if not (ahead and not _watchers and self._pending.add(asked)):
             await self._answer(run, asked)
         # crash here: recorded but not returned
         # The next attempt gets the result from the ledger.
