@@ -72,8 +72,8 @@ class DeadLetterOperations(Operations):
 
     def evidence(self, letter_id: int, text: str, *, ticket: str | None = None, principal: str | None = None) -> None:
         """Record how an open letter was remedied; without evidence it cannot be revived."""
-        detail = _remedy(text, ticket)
-        self._store.deadletters.evidence(check_id(letter_id, "letter"), principal_of(principal), detail)
+        letter, who = check_id(letter_id, "letter"), principal_of(principal)
+        self._store.deadletters.evidence(letter, who, _remedy(text, ticket))
 
     def evidence_many(
         self,
@@ -141,8 +141,7 @@ class DeadLetterOperations(Operations):
         """
         text = _answer_text(result, happened=happened)
         letter = self._store.deadletters.get(check_id(letter_id, "letter")).letter
-        whole = self._effect_key(letter.job_id, key)
-        self._store.deadletters.answer(letter.id, whole, principal_of(principal), text)
+        self._store.deadletters.answer(letter.id, self._effect_key(letter.job_id, key), principal_of(principal), text)
 
     def answer_cancelled(
         self, job_id: int, key: str, *, happened: bool, result: object = None, principal: str | None = None

@@ -92,8 +92,7 @@ class DeliveryOperations(Operations):
         known = check_visible(evidence, NOTIFICATION_ID_LENGTH_MAX, "A notification id")
         if notes and not str(notes).strip():
             raise OptionInvalid("Notes is more than blanks.")
-        text = fit(str(notes), REASON_LENGTH_MAX, scrub)  # without secrets, then cut
-        answer = DeliveryAnswer(was_sent, known if was_sent else None, who, text)
+        answer = DeliveryAnswer(was_sent, known if was_sent else None, who, fit(str(notes), REASON_LENGTH_MAX, scrub))
         return insight.view(self._store.deliveries.answer(check_id(delivery_id, "delivery"), answer))
 
     def counts(self, subject: str, version: int, recipients: Sequence[str] | None = None) -> dict[str, int]:

@@ -126,8 +126,7 @@ class Leasehold:
                 check_name(name, what)
         check_whole(limit, 1, PAGE_MAX, "limit")
         store = self._ready_store.store
-        found = jobs.listing(store, status=status, kind=kind, queue=queue, limit=limit)
-        return [Job.of(store, seen) for seen in found]
+        return [Job.of(store, seen) for seen in jobs.listing(store, status=status, kind=kind, queue=queue, limit=limit)]
 
     def cancel(self, job: Job | int, *, reason: str = "") -> Job:
         """Cancel a job with all its tasks; see `Job.cancel`."""

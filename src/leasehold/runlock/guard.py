@@ -27,8 +27,7 @@ _FLAGS: Final = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CL
 @contextmanager
 def guarded(run_dir: Path, wait_seconds: float) -> Iterator[None]:
     """Be the only one who changes the lock of this folder."""
-    deadline = clock.uptime() + clock.microseconds(wait_seconds)
-    file = _opened(run_dir / GUARD_FILE_NAME, deadline)
+    file = _opened(run_dir / GUARD_FILE_NAME, clock.uptime() + clock.microseconds(wait_seconds))
     try:
         yield
     finally:

@@ -95,8 +95,8 @@ class ManualChannel(CommitChannel):
         return self._store.stages.inputs(self._lease.task_id)
 
     def report_progress(self, progress: str) -> None:
-        noted = Progress(self._lease.task_id, self._lease.fence, progress)
-        self.lost = not self._store.leases.record_progress([noted])
+        report = Progress(self._lease.task_id, self._lease.fence, progress)
+        self.lost = not self._store.leases.record_progress([report])
 
     def commit(self, item: Item, reply: AnyReply) -> None:
         entries = self._write(item)

@@ -248,8 +248,7 @@ class Claimer:
                 self._hints.forget()
             claimed = self._store.leases.claim(self._worker, self._hints.lanes(queues), self._routes, most, free)
             if asked_at >= self._rescan_at:
-                took = clock.uptime() - asked_at
-                self._rescan_at = asked_at + max(limits.RESCAN_US, limits.RESCAN_SHARE * took)
+                self._rescan_at = asked_at + max(limits.RESCAN_US, limits.RESCAN_SHARE * (clock.uptime() - asked_at))
             self._hints.claimed(claimed.leases)
         # crash here: leased but not started
         # The lease runs out, or its owner is found gone; another worker takes the task.

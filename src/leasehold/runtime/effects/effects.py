@@ -251,8 +251,7 @@ class TaskEffects:
         except (InDoubt, LeaseLost):
             raise
         except (CancelledBeforeAct, Exception) as error:
-            is_begun = isinstance(error, Exception)
-            failure = classify(error).text(lineage_of(error)) if is_begun else NOT_BEGUN.text()
+            failure = classify(error).text(lineage_of(error)) if isinstance(error, Exception) else NOT_BEGUN.text()
             await self._answer(run, self._commit(effect.failed(run.intent, failure)))
             self._open.pop(run.intent.key)
             raise

@@ -58,8 +58,7 @@ class Heartbeat:
 
     def _wait(self, share: int) -> bool:
         with self._changed:
-            held = (attempt.lease.lease_ms for attempt in self._held.all())
-            self._shortest_ms = min(held, default=IDLE_LEASE_MS)
+            self._shortest_ms = min((attempt.lease.lease_ms for attempt in self._held.all()), default=IDLE_LEASE_MS)
             self._changed.wait(min(HEARTBEAT_SECONDS_MAX, max(HEARTBEAT_SECONDS_MIN, self._shortest_ms / 1000 / share)))
             return not self._closed
 

@@ -180,8 +180,7 @@ class Answers(CommitChannel):
         if settlement.status != "DONE" or self._ending.name != Name.DONE:
             return  # which effects a failed attempt asked for is not on record; a different status is the better report
         if self._moves:
-            left = self._record.events[min(self._moves)]
-            raise Diverged(self._record.task, "move", text_of(left.detail), None)
+            raise Diverged(self._record.task, "move", text_of(self._record.events[min(self._moves)].detail), None)
         trace = canonical.decode(settlement.detail) if settlement.detail else {}
         recorded, asked = _detail(self._ending).get("effects", []), trace.get("effects", [])
         if recorded == asked:

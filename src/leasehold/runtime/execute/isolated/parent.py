@@ -136,13 +136,11 @@ def _send(child: subprocess.Popen[bytes], message: dict[str, Any]) -> bool:
 
 
 def _spec(attempt: Attempt) -> dict[str, Any]:
-    function = attempt.handler.function
-    main = sys.modules["__main__"]
-    module = function.__module__
-    path = getattr(main, "__file__", None) if module == "__main__" else None
-    spec = getattr(main, "__spec__", None)
-    if module == "__main__" and spec is not None:
-        module, path = spec.name, None
+    function, main = attempt.handler.function, sys.modules["__main__"]
+    module, path = function.__module__, None
+    if module == "__main__":
+        spec = getattr(main, "__spec__", None)
+        module, path = (module, getattr(main, "__file__", None)) if spec is None else (spec.name, None)
     return {
         "lease": attempt.lease,
         "module": module,
