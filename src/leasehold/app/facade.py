@@ -1,7 +1,7 @@
 """`Leasehold`: the one object a user holds. Each method is a line or two that lead to a noun."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from leasehold.app import submitting
@@ -24,12 +24,11 @@ from leasehold.model.names import check_choice, check_id, check_name, check_whol
 from leasehold.model.status import Status
 from leasehold.runtime.handlers import Handler
 from leasehold.runtime.run import drain, serve
-from leasehold.runtime.worker import make_plan
+from leasehold.runtime.worker import QueueChoice, make_plan
 from leasehold.store import Store, borrow_store, open_store
 from leasehold.store.db.wake import ATTENTION
 
 DEFAULT_URL = "sqlite:///leasehold.db"
-QueueChoice = Sequence[str] | Mapping[str, int | None] | None
 
 
 class Leasehold:

@@ -4,7 +4,7 @@ import math
 import os
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack, closing
 from typing import Final
 
@@ -12,7 +12,7 @@ from leasehold.errors import LeaseholdError, Misuse, WaitTimeout
 from leasehold.processes import Stop, stop_on_signals
 from leasehold.runtime import limits
 from leasehold.runtime.deliver.relay import Relay
-from leasehold.runtime.deliver.sender import RegisteredProvider
+from leasehold.runtime.deliver.sender import Providers
 from leasehold.runtime.maintain.upkeep import Upkeep
 from leasehold.runtime.observe.events import EventLog
 from leasehold.runtime.process_identity import this_process
@@ -37,7 +37,7 @@ def serve(store: Store, plan: WorkerPlan) -> int:
         return left
 
 
-def orchestrate(store: Store, providers: Mapping[str, RegisteredProvider] | None = None) -> None:
+def orchestrate(store: Store, providers: Providers | None = None) -> None:
     """Do upkeep, and send deliveries if there are providers, without running tasks, until SIGTERM or SIGINT."""
     with _stop_signals() as stop, ExitStack() as running:
         owner = this_process()

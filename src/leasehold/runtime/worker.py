@@ -16,7 +16,7 @@ from leasehold.runtime.claim.claimer import Claimer
 from leasehold.runtime.claim.held import HeldAttempts
 from leasehold.runtime.commit.committer import Committer
 from leasehold.runtime.deliver.relay import Relay
-from leasehold.runtime.deliver.sender import RegisteredProvider
+from leasehold.runtime.deliver.sender import Providers
 from leasehold.runtime.execute.runner import Runner
 from leasehold.runtime.handlers import Handler
 from leasehold.runtime.maintain.heartbeat import Heartbeat
@@ -27,6 +27,8 @@ from leasehold.store import Store, open_store
 from leasehold.store.db.limits import RETRY_SECONDS
 from leasehold.store.db.wake import ATTENTION
 from leasehold.store.workers import Pulse
+
+QueueChoice = Sequence[str] | Mapping[str, int | None] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +43,12 @@ class WorkerPlan:
     queues: Mapping[str, int | None]
     concurrency: int = 50
     grace: float = 30.0
-    providers: Mapping[str, RegisteredProvider] = field(default_factory=dict)
+    providers: Providers = field(default_factory=dict)
     shutdown_seconds: float = limits.SHUTDOWN_SECONDS
 
 
 def make_plan(
-    handlers: Mapping[str, Handler],
-    queues: Sequence[str] | Mapping[str, int | None] | None,
-    concurrency: int,
-    grace: float,
-    providers: Mapping[str, RegisteredProvider] | None = None,
+    handlers: Mapping[str, Handler], queues: QueueChoice, concurrency: int, grace: float, providers: Providers
 ) -> WorkerPlan:
     """Check and complete the options of a caller: without queues, every queue that has a handler here."""
     if not handlers:
@@ -67,7 +65,7 @@ def make_plan(
             raise QueueUnserved(f"The queue is '{name}'; handlers here are for {', '.join(sorted(served))}.")
         if cap is not None:
             check_whole(cap, 1, CONCURRENCY_MAX, f"The cap of queue '{name}'")
-    return WorkerPlan(handlers, chosen, int(concurrency), float(grace), dict(providers or {}))
+    return WorkerPlan(handlers, chosen, int(concurrency), float(grace), dict(providers))
 
 
 def shorten_switch_interval() -> None:

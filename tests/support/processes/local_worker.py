@@ -20,7 +20,7 @@ def plan_of(
     providers: Carriers | None = None,
 ) -> WorkerPlan:
     handlers = {handler.route: handler for kind in kinds for handler in kind.handlers()}
-    return make_plan(handlers, queues, concurrency, grace, providers)
+    return make_plan(handlers, queues, concurrency, grace, providers or {})
 
 
 @contextmanager

@@ -32,7 +32,7 @@ def main() -> None:
 
 def shut_down_soon(app, *, shutdown_seconds: float, concurrency: int = 50, grace: float = 30.0) -> WorkerPlan:
     """Plan as `app.work` does, but to wait less for a database that is away at the end."""
-    plan = make_plan(app._handlers(), None, concurrency, grace)  # noqa: SLF001 — as `work` does
+    plan = make_plan(app._handlers(), None, concurrency, grace, {})  # noqa: SLF001 — as `work` does
     return replace(plan, shutdown_seconds=shutdown_seconds)
 
 

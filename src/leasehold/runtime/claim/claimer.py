@@ -194,9 +194,8 @@ class Claimer:
             self._stopped.wait(limits.GATHER_SECONDS)
         if more:
             worthwhile = max(1, min(CLAIM_MAX, self._held.capacity.concurrency // 2))
-            self._held.capacity.await_free(
-                worthwhile, min(max(limits.GATHER_SECONDS, self._claim_seconds), limits.GATHER_SECONDS_MAX)
-            )
+            seconds = min(max(limits.GATHER_SECONDS, self._claim_seconds), limits.GATHER_SECONDS_MAX)
+            self._held.capacity.await_free(worthwhile, seconds)
         while self._held.capacity.free() <= 0 and not self._stopped.is_set():
             self._held.capacity.await_free(1, limits.CLAIM_RETRY_SECONDS)
         return not self._stopped.is_set()

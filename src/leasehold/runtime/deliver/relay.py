@@ -7,13 +7,13 @@ not begin to send. It asks the database nothing until a pulse shows that somethi
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 
 from leasehold import clock
 from leasehold.model.outbox import ClaimedDelivery, DeliveryStatus
 from leasehold.runtime import limits
-from leasehold.runtime.deliver.sender import DeliverySender, RegisteredProvider
+from leasehold.runtime.deliver.sender import DeliverySender, Providers
 from leasehold.runtime.observe.events import EventLog
 from leasehold.store import Store
 from leasehold.store.workers import Pulse
@@ -48,7 +48,7 @@ class Relay:
     def __init__(
         self,
         store: Store,
-        providers: Mapping[str, RegisteredProvider],
+        providers: Providers,
         events: EventLog,
         *,
         launch: Callable[[HeldDelivery, Send], None] = run_on_thread,
@@ -184,11 +184,7 @@ class Relay:
 
 
 def reconcile_now(
-    store: Store,
-    providers: Mapping[str, RegisteredProvider],
-    events: EventLog,
-    principal: str,
-    delivery_id: int | None = None,
+    store: Store, providers: Providers, events: EventLog, principal: str, delivery_id: int | None = None
 ) -> list[int]:
     """Look up what is in doubt, reconciling or marked without evidence, once and here; return which.
 

@@ -36,10 +36,13 @@ class RegisteredProvider:
     retry: Retry = DELIVERY_RETRY
 
 
+Providers = Mapping[str, RegisteredProvider]
+
+
 class DeliverySender:
     """Sends what was claimed. Never raises what a provider raises."""
 
-    def __init__(self, store: Store, providers: Mapping[str, RegisteredProvider], events: EventLog) -> None:
+    def __init__(self, store: Store, providers: Providers, events: EventLog) -> None:
         self._store = store
         self._providers = providers
         self._events = events

@@ -16,6 +16,7 @@ from leasehold.model.lease import Settlement
 from leasehold.model.machine import Move, Step
 from leasehold.runtime.commit.requests import AnyReply, CommitChannel, Item
 from leasehold.runtime.replay.errors import Recorded
+from leasehold.shapes import from_fields
 
 SHOWN_MAX: Final = 500
 
@@ -36,13 +37,8 @@ class Diverged(BaseException):
 
     def __init__(self, task: TaskLine, what: str, expected: str | None, found: str | None) -> None:
         super().__init__(what)
-        self.divergence = Divergence(
-            task=task.task,
-            stage=task.stage,
-            segment=task.segment,
-            what=what,
-            expected=_cut(expected),
-            found=_cut(found),
+        self.divergence = from_fields(
+            Divergence, task, task=task.task, what=what, expected=_cut(expected), found=_cut(found)
         )
 
 
