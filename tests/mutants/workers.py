@@ -132,8 +132,8 @@ MUTANTS: Final = (
     Mutant(
         "the trouble of a sweep keeps upkeep from the rest",
         "runtime/maintain/upkeep.py",
-        '            self._events.component_failed("upkeep", error)\n            return set()\n',
-        "            raise\n",
+        '                self._events.component_failed("upkeep", error)\n        return queues\n',
+        "                raise\n        return queues\n",
         (f"{SWEEPER}::test_what_cannot_be_swept_does_not_keep_upkeep_from_the_rest",),
     ),
     Mutant(

@@ -99,12 +99,10 @@ class Upkeep:
             steps.append(self._orchestrator.make_due)
         if pulse.unsettled:
             steps.append(self._orchestrator.advance)
-        return {queue for step in steps for queue in self._take(step)}
-
-    def _take(self, step: Callable[[], set[str]]) -> set[str]:
-        """Do one thing; its trouble must not keep the others from being done."""
-        try:
-            return step()
-        except Exception as error:  # noqa: BLE001
-            self._events.component_failed("upkeep", error)
-            return set()
+        queues: set[str] = set()
+        for step in steps:
+            try:
+                queues |= step()
+            except Exception as error:  # noqa: BLE001 — its trouble must not keep the others from being done
+                self._events.component_failed("upkeep", error)
+        return queues
