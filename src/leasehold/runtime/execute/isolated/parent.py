@@ -7,6 +7,7 @@ is lost, or when this worker dies, however it dies. They exchange JSON lines, ne
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
@@ -51,7 +52,7 @@ def run(attempt: Attempt, channel: EngineChannel, url: str) -> Settlement:
             life.close()
         try:
             _send(child, {"spec": {**_spec(attempt), "url": url, "secrets": registered()}})
-            end = _serve(child, _Lines(messages), channel)
+            end = _serve(child, messages, channel)
             return judge(attempt.lease, attempt.handler, end) if isinstance(end, Failure) else end
         finally:
             life.close()
@@ -59,39 +60,29 @@ def run(attempt: Attempt, channel: EngineChannel, url: str) -> Settlement:
             child.communicate()
 
 
-class _Lines:
-    """Complete lines of a socket. A buffered file would lose a part of a line at a time-out."""
-
-    def __init__(self, messages: socket.socket) -> None:
-        self._messages = messages
-        self._messages.settimeout(ISOLATED_POLL_SECONDS)
-        self._received = bytearray()
-
-    def next(self) -> bytes | None:
-        """Return a line; None if none came in time, and an empty one at the end."""
-        while b"\n" not in self._received:
-            try:
-                more = self._messages.recv(65_536)
-            except TimeoutError:
-                return None
-            if not more:
-                return b""
-            self._received += more
-        line, _, self._received = self._received.partition(b"\n")
-        return bytes(line)
+def _lines(messages: socket.socket) -> Iterator[bytes | None]:
+    """Yield complete lines, None if none came in time. A buffered file would lose a part of a line at a time-out."""
+    messages.settimeout(ISOLATED_POLL_SECONDS)
+    rest, more = b"", b" "
+    while more:
+        try:
+            more = messages.recv(65_536)
+        except TimeoutError:
+            yield None
+        else:
+            *lines, rest = (rest + more).split(b"\n")
+            yield from lines
 
 
-def _serve(child: subprocess.Popen[bytes], lines: _Lines, channel: EngineChannel) -> Settlement | Failure:
+def _serve(child: subprocess.Popen[bytes], messages: socket.socket, channel: EngineChannel) -> Settlement | Failure:
     """Answer the child's requests until it sends its end or is gone."""
     was_cancelled = False
-    while True:
-        line = lines.next()
+    for line in _lines(messages):
         if channel.cancelled and not was_cancelled:
             was_cancelled = _send(child, {"cancelled": True})
-        if line == b"":
-            return _crashed("")
         if line is not None and (end := _dispatch(child, json.decode(line), channel)) is not None:
             return end
+    return _crashed("")
 
 
 def _dispatch(
