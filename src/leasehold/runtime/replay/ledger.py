@@ -79,7 +79,7 @@ class Answers(CommitChannel):
     def commit(self, item: Item, reply: AnyReply) -> None:
         """Answer at once: no turn of the loop lets others in between. Nothing is done that could be recorded."""
         if isinstance(item, Record):
-            raise self._diverge("effect", "answered from the record", "done again")
+            raise self._diverge(Diverged(self._record.task, "effect", "answered from the record", "done again"))
         reply.answer(self._moved(item) if isinstance(item, Move) else self._answer(item))
 
     def transact(self, intent: Intent, act: Callable[[object], Record]) -> Entry:  # noqa: ARG002 — it never acts
@@ -88,7 +88,7 @@ class Answers(CommitChannel):
     def _answer(self, intent: Intent) -> Entry:
         found = self._effects.get(intent.key)
         if found is None:
-            raise self._diverge(f"effect {intent.number}", self._recorded(intent.number), _named(intent))
+            raise self._diverge(self._other_effect(intent))
         self.asked += 1
         self._follow(intent, found.number)
         result = text_of(found.result)
@@ -106,29 +106,29 @@ class Answers(CommitChannel):
             verdict = Step.RETRY
             self._moves.discard(self._record.events.index(made[move.ordinal - 1]))
         elif _detail(self._ending).get("error_class") != StateDenied.code:
-            raise self._diverge("move", None, f"{move.target} {move.subject}".rstrip())
+            made_now = f"{move.target} {move.subject}".rstrip()
+            raise self._diverge(Diverged(self._record.task, "move", None, made_now))
         return Entry(move.task_id, move.fence, move.key, verdict, None)
 
     def _follow(self, intent: Intent, number: int) -> None:
         """Note the first effect that has another number than then, and the first asked for after one that followed."""
         if intent.key in self._asked:
             return
-        found = Diverged(self._record.task, f"effect {intent.number}", self._recorded(intent.number), _named(intent))
+        found = self._other_effect(intent)
         if number != intent.number:
             self._disorder = self._disorder or found
         if self._turned is None and number < max(self._asked.values(), default=0):
             self._turned = self._disorder or found
         self._asked[intent.key] = number
 
-    def _recorded(self, number: int) -> str | None:
-        """Name the effect that the record has at this place."""
-        return next(
-            (_shown(one.kind, text_of(one.fields)) for one in self._record.effects if one.number == number), None
-        )
+    def _other_effect(self, intent: Intent) -> Diverged:
+        """Name the effect that the record has at this place, and the one that was asked for."""
+        there = (one for one in self._record.effects if one.number == intent.number)
+        recorded = next((_shown(one.kind, text_of(one.fields)) for one in there), None)
+        return Diverged(self._record.task, f"effect {intent.number}", recorded, _shown(intent.kind, intent.fields))
 
-    def _diverge(self, what: str, expected: str | None, found: str | None) -> Diverged:
-        if self._stop is None:
-            self._stop = Diverged(self._record.task, what, expected, found)
+    def _diverge(self, found: Diverged) -> Diverged:
+        self._stop = self._stop or found
         return self._stop
 
     def _in_doubt(self, found: EffectLine) -> bool:
@@ -196,10 +196,6 @@ def _detail(event: EventLine) -> dict[str, Any]:
 def _leads(event: EventLine, move: Move) -> bool:
     detail = _detail(event)
     return (detail.get("to"), detail.get("of", "")) == (move.target, move.subject)
-
-
-def _named(intent: Intent) -> str:
-    return _shown(intent.kind, intent.fields)
 
 
 def _shown(kind: str, fields: str | None) -> str:
