@@ -67,8 +67,6 @@ class Attempt:
         self.cancel_reason: str | None = None
         self.stop: Callable[[], object] | None = None
         self.task: Task | None = None
-        self.deadline = 0
-        self.renew_at = 0
         self.extend(asked_at)
 
     def extend(self, asked_at: int) -> None:
