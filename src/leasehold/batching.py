@@ -12,23 +12,22 @@ from typing import Any, Generic, Protocol, TypeVar
 
 I = TypeVar("I")  # noqa: E741 — what goes in
 O = TypeVar("O")  # noqa: E741 — what comes out
-A_contra = TypeVar("A_contra", contravariant=True)
 
 
-class Answerable(Protocol[A_contra]):
+class Answerable(Protocol):
     """Takes one answer; on its event loop if it has one."""
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop | None:
         """The loop on which `answer` must be called; None: any thread."""
 
-    def answer(self, value: A_contra | BaseException, /) -> None:
+    def answer(self, value: Any, /) -> None:
         """Take the answer."""
 
 
-def answer_all(answers: Iterable[tuple[Answerable[Any], Any]]) -> None:
+def answer_all(answers: Iterable[tuple[Answerable, Any]]) -> None:
     """Give answers, those of one event loop in one call."""
-    by_loop: dict[asyncio.AbstractEventLoop, list[tuple[Answerable[Any], Any]]] = {}
+    by_loop: dict[asyncio.AbstractEventLoop, list[tuple[Answerable, Any]]] = {}
     for reply, value in answers:
         if reply.loop is None:
             reply.answer(value)
@@ -41,7 +40,7 @@ def answer_all(answers: Iterable[tuple[Answerable[Any], Any]]) -> None:
             continue
 
 
-def _answer_here(pairs: list[tuple[Answerable[Any], Any]]) -> None:
+def _answer_here(pairs: list[tuple[Answerable, Any]]) -> None:
     for reply, value in pairs:
         reply.answer(value)
 
