@@ -56,15 +56,10 @@ def identity_of(found: os.stat_result) -> FileIdentity:
 
 def read_lock(run_dir: Path) -> LockFile | None:
     """Return the lock, None if there is none; raise `LockInvalid` for whatever else has its name."""
-    path = run_dir / LOCK_FILE_NAME
     try:
-        content, found = _read(path)
+        content, found = _read(run_dir / LOCK_FILE_NAME)
     except FileNotFoundError:
         return None
-    except OSError as error:
-        if error.errno in _REFUSALS:
-            raise LockInvalid(f"{shown(path)} cannot be read ({error.strerror}). {REMEDY}") from None
-        raise
     return LockFile(parse(content), identity_of(found))
 
 
@@ -75,23 +70,23 @@ def read_nonce(run_dir: Path) -> str | None:
         return content.decode("ascii").strip()
     except (FileNotFoundError, UnicodeDecodeError, LockInvalid):
         return None
-    except OSError as error:
-        if error.errno in _REFUSALS:
-            return None
-        raise
 
 
 def _read(path: Path) -> tuple[bytes, os.stat_result]:
     # Checked before it is opened: opening a device may act on it.
-    _check(path, os.lstat(path))
-    file = os.open(path, _READ_FLAGS)
     try:
-        found = os.fstat(file)
-        _check(path, found)
-        content = os.read(file, LOCK_BYTES_MAX + 1)
-    finally:
-        os.close(file)
-    return content, found
+        _check(path, os.lstat(path))
+        file = os.open(path, _READ_FLAGS)
+        try:
+            found = os.fstat(file)
+            _check(path, found)
+            return os.read(file, LOCK_BYTES_MAX + 1), found
+        finally:
+            os.close(file)
+    except OSError as error:
+        if error.errno in _REFUSALS:
+            raise LockInvalid(f"{shown(path)} cannot be read ({error.strerror}). {REMEDY}") from None
+        raise
 
 
 def _check(path: Path, found: os.stat_result) -> None:
