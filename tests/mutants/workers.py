@@ -40,8 +40,8 @@ MUTANTS: Final = (
     Mutant(
         "leases are not renewed while their handler runs",
         "runtime/maintain/heartbeat.py",
-        "    return attempt.state in (State.CLAIMED, State.RUNNING)\n",
-        "    return attempt.state is State.CLAIMED\n",
+        "        needed = (State.CLAIMED, State.RUNNING, State.ENDED)\n",
+        "        needed = (State.CLAIMED, State.ENDED)\n",
         (BLOCKED,),
     ),
     Mutant(
