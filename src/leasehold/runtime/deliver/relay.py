@@ -125,6 +125,8 @@ class Relay:
 
     def _renew(self) -> None:
         """Renew the claims that are running out; a delivery whose claim is gone is not begun any more."""
+        if not self._held:
+            return
         asked_at = clock.uptime()
         soon = asked_at + clock.microseconds(limits.DELIVERY_RENEW_SECONDS + limits.DELIVERY_MARGIN_SECONDS)
         with self._changed:
