@@ -63,7 +63,7 @@ MUTANTS: Final = (
     Mutant(
         "the end of a failed attempt overtakes the records that it went ahead of",
         "runtime/attempt.py",
-        "                await self.task.effects.pending.drain()\n",
+        "                await self.task.effects.abandon()\n",
         "                pass\n",
         (f"{AHEAD}::test_the_end_of_an_attempt_does_not_overtake_its_records_however_many_there_are",),
     ),

@@ -4,6 +4,7 @@ The file has no content and is never deleted: deleting it would let two processe
 and one through the new. A process suspended inside blocks the others, so they wait for a limited time.
 """
 
+import errno
 import fcntl
 import os
 import random
@@ -67,8 +68,10 @@ def _wait(file: int, path: Path, deadline: int) -> None:
 def _locked(file: int) -> bool:
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError):
-        return False
+    except OSError as error:
+        if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
+            return False
+        raise
     return True
 
 

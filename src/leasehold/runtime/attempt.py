@@ -87,15 +87,14 @@ class Attempt:
             end: Settlement | None = await self.conclude(result)
         except BaseException as error:  # noqa: BLE001 — whatever a handler raises is its failure, not ours
             if self.task is not None:
-                await self.task.effects.pending.drain()
+                await self.task.effects.abandon()
             # Released because the worker is being stopped; otherwise `Released` is a failure.
             is_given_back = isinstance(error, Released) and self.task is not None and self.task.stopping
             end = None if is_given_back else self.fail(error)
         if self.task is None:
             executor.settle(self, end)
         else:
-            # A transaction that the handler left open still holds the lease.
-            self.task.effects.in_flight.when_no_transaction(partial(executor.settle, self, end))
+            self.task.effects.when_no_transaction(partial(executor.settle, self, end))
 
     async def conclude(self, result: object) -> Settlement:
         """Wait for records and moves that a handler which returned did not wait for, and decide the end."""

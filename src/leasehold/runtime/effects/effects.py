@@ -99,11 +99,11 @@ class TaskEffects:
         self._lease = lease
         self._ledger = ledger
         self._lock = threading.Lock()
-        self.in_flight = InFlightEffects()
+        self._in_flight = InFlightEffects()
         self._open: dict[str, Intent] = {}
         self._number = numbered
         self._used: dict[str, tuple[int, str]] = {}
-        self.pending = PendingRecords(loop)
+        self._pending = PendingRecords(loop)
         self._is_async = loop is not None
 
     @cached_property
@@ -113,8 +113,16 @@ class TaskEffects:
 
     async def finish(self) -> None:
         """Wait until every record is committed; raise what was refused. Suspends for an async handler alone."""
-        if (cancel := await self.pending.wait()) is not None:
+        if (cancel := await self._pending.wait()) is not None:
             raise cancel
+
+    async def abandon(self) -> None:
+        """Wait until no record is in flight, whatever came of it: the handler has failed."""
+        await self._pending.drain()
+
+    def when_no_transaction(self, call: Callable[[], None]) -> None:
+        """Call once no transaction of this attempt is open: one that the handler left behind still holds the lease."""
+        self._in_flight.when_no_transaction(call)
 
     def summary(self) -> dict[str, Any] | EffectInDoubt | None:
         """Return which effects this attempt got results of, in the order it asked for them; None without any.
@@ -161,7 +169,7 @@ class TaskEffects:
             raise run.cancel or CancelledBeforeAct from None
         finally:
             _inside.reset(token)
-            self.in_flight.end(intent.key)
+            self._in_flight.end(intent.key)
         if run.cancel is not None:
             raise run.cancel
         return value
@@ -169,7 +177,7 @@ class TaskEffects:
     def transact(self, intent: Intent, act: Act) -> Any:
         """Run `act` on a connection of the ledger's database: its rows and its result in one commit."""
         if not self._is_async:  # an async handler has awaited them
-            run_blocking(self.pending.wait())
+            run_blocking(self._pending.wait())
         while (other := self._begin(intent, is_transaction=True)) is not None:
             other.wait()
         token = _inside.set(_inside.get() | {TRANSACTION})
@@ -180,12 +188,12 @@ class TaskEffects:
             return self._use(intent, entry.result or "null")
         finally:
             _inside.reset(token)
-            self.in_flight.end(intent.key)
+            self._in_flight.end(intent.key)
 
     def _begin(self, intent: Intent, *, is_transaction: bool = False) -> InFlightEffect | None:
         if intent.key in _inside.get():
             raise EffectBusy(f"It is {intent.kind}, inside itself.")
-        return self.in_flight.begin(intent.key, is_transaction=is_transaction)
+        return self._in_flight.begin(intent.key, is_transaction=is_transaction)
 
     async def _steps(self, run: _Run, act: Act, lookup: Act | None, *, idempotent: bool, ahead: bool) -> Any:
         intent = run.intent
@@ -195,7 +203,7 @@ class TaskEffects:
             return self._use(intent, entry.result or "null")
         # Asked again by the attempt that intended it: the ledger takes it for a repeated COMMIT, but it may be done.
         doubtful = entry.verdict == LedgerAnswer.DOUBT or intent.key in self._open
-        if self.pending:
+        if self._pending:
             await self._wait_for_records(run, doubtful=doubtful)
         self._open[intent.key] = intent
         # crash here: intended but not done
@@ -210,7 +218,7 @@ class TaskEffects:
         text = _text(value)
         asked = self._commit(effect.done(intent, text))
         # With watchers each record is waited for, so that every crash is at a place with a name.
-        if not (ahead and not _watchers and self.pending.add(asked)):
+        if not (ahead and not _watchers and self._pending.add(asked)):
             await self._answer(run, asked)
         # crash here: recorded but not returned
         # The next attempt gets the result from the ledger.
@@ -220,7 +228,7 @@ class TaskEffects:
     async def _wait_for_records(self, run: _Run, *, doubtful: bool) -> None:
         """Wait for the records before an act: nothing is done that relies on a record that was refused."""
         try:
-            late = await self.pending.wait()
+            late = await self._pending.wait()
         except LeaseLost:
             raise
         except BaseException:
