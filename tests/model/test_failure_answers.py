@@ -51,19 +51,19 @@ def carried(status: object, headers: object = None, *, now: int | None = None, *
     ],
 )
 def test_retry_after_is_seconds_or_a_date_and_anything_else_is_ignored(asked, seconds):
-    assert carried(429, {"Retry-After": asked}, now=NOON).retry_after == seconds
+    assert carried(429, {"Retry-After": asked}, now=NOON).server_retry_after == seconds
 
 
 def test_a_date_is_measured_by_the_answers_own_date_before_the_local_clock():
     there = {"retry-after": "Sun, 06 Nov 1994 12:02:00 GMT", "DATE": "Sun, 06 Nov 1994 12:01:00 GMT"}
-    assert carried(503, there, now=NOON).retry_after == 60
-    assert carried(503, there).retry_after == 60
-    assert carried(503, {"Retry-After": there["retry-after"]}).retry_after == 0
+    assert carried(503, there, now=NOON).server_retry_after == 60
+    assert carried(503, there).server_retry_after == 60
+    assert carried(503, {"Retry-After": there["retry-after"]}).server_retry_after == 0
 
 
 def test_only_a_failure_that_is_tried_again_waits():
-    assert carried(403, {"Retry-After": "60"}).retry_after == 0
-    assert carried(500, {"Retry-After": "60"}).retry_after == 60
+    assert carried(403, {"Retry-After": "60"}).server_retry_after == 0
+    assert carried(500, {"Retry-After": "60"}).server_retry_after == 60
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_only_a_failure_that_is_tried_again_waits():
 )
 def test_headers_that_cannot_be_parsed_are_ignored(headers):
     failure = carried(429, headers)
-    assert (failure.error_class, failure.retry_after) == ("RATE_LIMITED", 0)
+    assert (failure.error_class, failure.server_retry_after) == ("RATE_LIMITED", 0)
 
 
 @pytest.mark.parametrize("status", [None, "429", True, 4.29, 99, 600, 10**30, 200, 204])
@@ -164,7 +164,7 @@ def test_numbers_that_the_databases_cannot_keep_are_left_out():
 def test_an_error_that_nobody_knows_is_judged_by_what_it_was_raised_from():
     wrapped = RuntimeError("fetch failed")
     wrapped.__cause__ = Refused(SimpleNamespace(status_code=429, headers={"Retry-After": "90"}))
-    assert (classify(wrapped).error_class, classify(wrapped).retry_after) == ("RATE_LIMITED", 90)
+    assert (classify(wrapped).error_class, classify(wrapped).server_retry_after) == ("RATE_LIMITED", 90)
     wrapped.__cause__ = ValueError("between")
     wrapped.__cause__.__cause__ = Refused(SimpleNamespace(status_code=403, headers={}))
     assert (classify(wrapped).error_class, classify(wrapped).retryable) == ("AUTH_DENIED", False)

@@ -58,9 +58,10 @@ def test_members_of_a_group_are_judged_by_the_rules_too():
 def test_a_rule_does_not_forget_how_long_the_server_asked_to_wait():
     error = Declined()
     error.response = SimpleNamespace(status_code=403, headers={"Retry-After": "30"})  # type: ignore[attr-defined]
-    assert judged(error, {Declined: "RATE_LIMITED"}) == ("RATE_LIMITED", True, 30)
-    assert judged(error, {Declined: Verdict("RATE_LIMITED", retryable=True, retry_after=40)})[2] == 40
-    assert judged(error, {Declined: "AUTH_DENIED"}) == ("AUTH_DENIED", False, 0)
+    assert classify(error, make_rules({Declined: "RATE_LIMITED"})).server_retry_after == 30
+    both = classify(error, make_rules({Declined: Verdict("RATE_LIMITED", retryable=True, retry_after=40)}))
+    assert (both.retry_after, both.server_retry_after) == (40, 30)
+    assert classify(error, make_rules({Declined: "AUTH_DENIED"})).server_retry_after == 0
 
 
 @pytest.mark.parametrize("trouble", [RuntimeError("rule\0s are broken"), SystemExit(3), RecursionError()])

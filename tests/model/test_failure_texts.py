@@ -117,20 +117,20 @@ def test_the_stack_lists_the_chain_of_errors_and_their_texts_are_redacted():
 def test_the_stack_lists_what_was_being_handled_unless_that_is_suppressed():
     empty: dict[str, str] = {}
 
-    def fail(*, wait_ignoring_errors: bool) -> None:
+    def fail(*, is_suppressed: bool) -> None:
         try:
             empty["first"]
         except KeyError:
-            if wait_ignoring_errors:
+            if is_suppressed:
                 raise ValueError("second") from None
             raise ValueError("second")  # noqa: B904 — the context is the point
 
     with pytest.raises(ValueError, match="second") as loud:
-        fail(wait_ignoring_errors=False)
+        fail(is_suppressed=False)
     with pytest.raises(ValueError, match="second") as quiet:
-        fail(wait_ignoring_errors=True)
+        fail(is_suppressed=True)
     assert "while handling KeyError: 'first'" in classify(loud.value).stack
-    assert "first" not in classify(quiet.value).stack.replace('empty["first"]', "")
+    assert "KeyError" not in classify(quiet.value).stack
 
 
 def test_a_chain_that_goes_round_or_has_no_end_is_cut():

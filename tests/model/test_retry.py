@@ -41,14 +41,26 @@ def test_what_is_not_retryable_is_buried_at_the_first_attempt():
     assert decide(Failure("PERMANENT", "x"), 1, 5, Retry(), 0.5) == Bury("not retryable")
 
 
-def test_retry_after_is_a_floor_and_five_minutes_are_the_ceiling():
+def test_a_servers_retry_after_is_a_floor_and_five_minutes_are_the_ceiling():
     def asking(seconds: float) -> Failure:
-        return Failure("TRANSIENT", "x", retryable=True, retry_after=seconds)
+        return Failure("RATE_LIMITED", "x", retryable=True, server_retry_after=seconds)
 
     assert after(1, jitter=0.0, failure=asking(7)) == 7
     assert after(5, jitter=1.0, failure=asking(7)) == 16
     assert after(1, failure=asking(10_000)) == 300
-    assert after(1, Retry(delay_ceiling=20), failure=asking(30)) == 20
+    assert after(1, Retry(delay_max=10, delay_ceiling=20), failure=asking(30)) == 20
+
+
+def test_the_delay_that_a_handler_asks_for_is_kept_beyond_the_ceiling():
+    asking = Failure("TRANSIENT", "x", retryable=True, retry_after=86_400)
+    assert after(1, failure=asking) == 86_400
+    assert after(7, jitter=1.0, failure=Failure("TRANSIENT", "x", retryable=True, retry_after=2)) == 60
+
+
+def test_a_ceiling_below_the_longest_backoff_is_refused():
+    with pytest.raises(OptionInvalid, match=r"delay_ceiling \(20 s\) is less than Retry.delay_max \(60 s\)"):
+        Retry(delay_ceiling=20)
+    assert Retry(delay_max=20, delay_ceiling=20).delay_ceiling == 20
 
 
 def test_a_huge_multiplier_does_not_overflow():
@@ -60,10 +72,10 @@ def test_a_huge_multiplier_does_not_overflow():
     st.integers(1, 999),
     st.floats(0, 1),
     st.floats(0, 1e6),
-    st.builds(Retry, delay_initial=st.floats(0, 1e5), multiplier=st.floats(1, 100), delay_max=st.floats(0, 1e5)),
+    st.builds(Retry, delay_initial=st.floats(0, 1e5), multiplier=st.floats(1, 100), delay_max=st.floats(0, 300)),
 )
 def test_a_delay_always_lies_between_its_floor_and_the_ceiling(attempt, jitter, floor, policy):
-    failure = Failure("TRANSIENT", "x", retryable=True, retry_after=floor)
+    failure = Failure("RATE_LIMITED", "x", retryable=True, server_retry_after=floor)
     delay = after(attempt, policy, jitter, failure)
     assert min(floor, policy.delay_ceiling) <= delay <= policy.delay_ceiling
 

@@ -6,6 +6,7 @@ import pytest
 
 from leasehold import Cancelled, Permanent, Retry, Transient
 from leasehold.errors import DatabaseUnavailable
+from leasehold.model.limits import DELAY_SECONDS_MAX
 from leasehold.model.retry import jitter_of
 from leasehold.testing import Clock, drain
 from tests.support.db import check_journal, check_places, names, rows
@@ -57,20 +58,15 @@ def test_the_delay_is_drawn_from_a_seed_that_the_journal_keeps(app, clock, url):
     assert len(delays(url, job)) == 4
 
 
-def test_retry_after_is_a_floor_and_the_ceiling_holds(app, clock, url):
+def test_the_delay_that_a_handler_asks_for_is_kept_up_to_the_limit_of_a_delay(app, clock, url):
     @app.job(retry=Retry(attempts=2))
-    def soon():
-        raise Transient("busy", retry_after=30)
+    def waits(seconds: float):
+        raise Transient("busy", retry_after=seconds)
 
-    @app.job(retry=Retry(attempts=2))
-    def never():
-        raise Transient("busy", retry_after=1e308)
-
-    first, second = soon.submit(), never.submit()
+    jobs = [waits.submit({"seconds": seconds}) for seconds in (30, 86_400, 1e308)]
     drain(app, clock)
-    assert delays(url, first) == [30]
-    assert delays(url, second) == [300]
-    assert first.failure["error_class"] == "TRANSIENT"
+    assert [delays(url, job) for job in jobs] == [[30], [86_400], [DELAY_SECONDS_MAX]]
+    assert jobs[0].failure["error_class"] == "TRANSIENT"
 
 
 def test_permanent_ends_a_task_at_once_and_so_does_a_bug(app, url):

@@ -60,11 +60,15 @@ class Refused(Exception):
 
 
 class NotSent(Exception):
-    """Raised by a provider: certainly nothing was sent; try again after `retry_after` seconds at the earliest."""
+    """Raised by a provider: certainly nothing was sent; try again after `retry_after` seconds at the earliest.
 
-    def __init__(self, message: str = "", *, retry_after: float = 0.0) -> None:
+    `server_retry_after` is what the server asked for: the provider's retry policy limits it.
+    """
+
+    def __init__(self, message: str = "", *, retry_after: float = 0.0, server_retry_after: float = 0.0) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+        self.server_retry_after = server_retry_after
 
 
 class Provider(Protocol):

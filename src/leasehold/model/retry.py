@@ -3,6 +3,7 @@
 import hashlib
 from dataclasses import dataclass
 
+from leasehold.errors import OptionInvalid
 from leasehold.model.failure.failure import Failure
 from leasehold.model.limits import ATTEMPTS_MAX, DELAY_SECONDS_MAX
 from leasehold.model.names import check_range, check_whole
@@ -10,7 +11,11 @@ from leasehold.model.names import check_range, check_whole
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """The retry policy of a stage: how often, and how long to wait in between (seconds)."""
+    """The retry policy of a stage or a provider: how often, and how long to wait in between (seconds).
+
+    `delay_max` limits the backoff; `delay_ceiling` limits what a server asks for with `Retry-After`. A handler's own
+    `retry_after` is kept as it is.
+    """
 
     attempts: int = 5
     delay_initial: float = 1.0
@@ -23,6 +28,11 @@ class Retry:
         check_range(self.multiplier, 1, 1_000, "Retry.multiplier")
         for field in ("delay_initial", "delay_max", "delay_ceiling"):
             check_range(getattr(self, field), 0, DELAY_SECONDS_MAX, f"Retry.{field}")
+        if self.delay_ceiling < self.delay_max:
+            raise OptionInvalid(
+                f"Retry.delay_ceiling ({self.delay_ceiling:g} s) is less than Retry.delay_max ({self.delay_max:g} s): "
+                "a server could not ask for as much as the backoff takes. Raise delay_ceiling or lower delay_max."
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +50,16 @@ class Bury:
 
 
 def decide(failure: Failure, attempt: int, attempts_max: int, policy: Retry, jitter: float) -> RetryAt | Bury:
-    """Choose what follows a failed attempt. `jitter` is drawn from 0 to 1."""
+    """Choose what follows a failed attempt. `jitter` is drawn from 0 to 1.
+
+    A delay that a server asks for is a lower bound up to the policy's ceiling; one that the handler asks for always.
+    """
     if not failure.retryable:
         return Bury("not retryable")
     if attempt >= attempts_max:
         return Bury("attempts exhausted")
-    return RetryAt(min(max(_backoff(policy, attempt) * jitter, failure.retry_after), policy.delay_ceiling))
+    server_delay = min(failure.server_retry_after, policy.delay_ceiling)
+    return RetryAt(max(_backoff(policy, attempt) * jitter, server_delay, failure.retry_after))
 
 
 def _backoff(policy: Retry, attempt: int) -> float:

@@ -159,7 +159,7 @@ def _outcome(response: Response, token: str, header: str) -> Sent:
     retry_after, date = (str(response.headers.get(name, "")) for name in ("Retry-After", "Date"))
     if status in NOT_PROCESSED or (status == HTTPStatus.SERVICE_UNAVAILABLE and "Retry-After" in response.headers):
         wait = seconds_to_wait(retry_after, date=date, now=clock.wall() / clock.SECOND)
-        raise NotSent(answer, retry_after=wait)
+        raise NotSent(answer, server_retry_after=wait)
     if status == HTTPStatus.UNAUTHORIZED:
         raise NotSent(answer, retry_after=REPAIR_SECONDS)
     if status in MAYBE_PROCESSED or not HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.INTERNAL_SERVER_ERROR:

@@ -181,4 +181,8 @@ def judge(lease: Lease, handler: Handler, failure: Failure) -> Settlement:
     detail = {"delay_us": delay_us, "error_class": failure.error_class, "message": failure.message, "seed": seed}
     if failure.retry_after:
         detail["retry_after"] = failure.retry_after
+    if failure.server_retry_after:
+        detail["server_retry_after"] = failure.server_retry_after
+        if failure.server_retry_after > handler.retry.delay_ceiling:
+            detail["delay_ceiling"] = handler.retry.delay_ceiling
     return endings.retried(lease, failure, delay_us, canonical.encode(detail))

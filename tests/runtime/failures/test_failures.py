@@ -93,6 +93,7 @@ def test_a_server_that_asks_for_fifteen_minutes_is_asked_again_after_five(app, c
     assert (upstream.asked, job.status) == (2, "DONE")
     [detail] = retries(url, job.id)
     assert (detail["delay_us"], detail["error_class"]) == (300_000_000, "RATE_LIMITED")
+    assert (detail["server_retry_after"], detail["delay_ceiling"]) == (900, 300), "the journal shows what was cut"
     check_journal(url)
 
 

@@ -22,6 +22,7 @@ class Classification:
 
     verdict: Verdict
     about: tuple[BaseException, ...]
+    server_retry_after: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,25 +48,25 @@ class Classifier:
                 break
             found = self._ruled(link) or self._known(link)
             if found is not None:
-                return Classification(found.verdict, (error, *found.about))
+                return replace(found, about=(error, *found.about))
             link = link.__cause__
         return None
 
     def _classify_group(self, group: BaseExceptionGroup[BaseException]) -> Classification:
         """A group is final if one member is: that one would fail again. Members beyond the limit are ignored."""
-        known, longest = Classification(UNKNOWN, ()), 0.0
+        known, longest, asked = Classification(UNKNOWN, ()), 0.0, 0.0
         for member in islice(_members(group), MEMBERS_MAX):
             found = self._classify_one(member)
             if not found.verdict.retryable:
-                return Classification(found.verdict, (group, *found.about))
+                return replace(found, about=(group, *found.about))
             if not known.about or (known.verdict == UNKNOWN and found.verdict != UNKNOWN):
                 known = found
-            longest = max(longest, found.verdict.retry_after)
-        return Classification(replace(known.verdict, retry_after=longest), (group, *known.about))
+            longest, asked = max(longest, found.verdict.retry_after), max(asked, found.server_retry_after)
+        return Classification(replace(known.verdict, retry_after=longest), (group, *known.about), asked)
 
     def _ruled(self, error: BaseException) -> Classification | None:
         found = consult(self.rules, error, self.troubles)
-        return Classification(self._with_retry_after(found, error), (error,)) if found else None
+        return Classification(found, (error,), self._server_retry_after(found, error)) if found else None
 
     def _known(self, error: BaseException, depth: int = 0) -> Classification | None:
         own = _own(error)
@@ -74,11 +75,11 @@ class Classifier:
         names = names_of(error)
         found = self._carried(error, names)
         if found is not None:
-            return Classification(found, (error,))
+            return Classification(found, (error,), self._server_retry_after(found, error))
         cause = cause_of(error, names)
         inner = self._known(cause, depth + 1) if cause is not None and depth < DEPTH_MAX else None
         if inner is not None:
-            return Classification(inner.verdict, (error, *inner.about))
+            return replace(inner, about=(error, *inner.about))
         named = class_of(names) or class_by_errno(error)
         return Classification(verdict(named), (error,)) if named else None
 
@@ -86,13 +87,11 @@ class Classifier:
         answer = response_of(error)
         found = provider_class(error) or (by_status(answer.status) if answer else None)
         found = found or class_by_code(error, names)
-        return self._with_retry_after(verdict(found), error) if found else None
+        return verdict(found) if found else None
 
-    def _with_retry_after(self, found: Verdict, error: BaseException) -> Verdict:
-        """Extend the verdict's delay to what the server asked for."""
+    def _server_retry_after(self, found: Verdict, error: BaseException) -> float:
         answer = response_of(error) if found.retryable else None
-        asked = answer.retry_after(self.now) if answer else 0.0
-        return replace(found, retry_after=asked) if asked > found.retry_after else found
+        return answer.retry_after(self.now) if answer else 0.0
 
 
 def _members(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:

@@ -18,19 +18,24 @@ from leasehold.redact import scrub
 
 
 class Failure(Struct, frozen=True, omit_defaults=True):
-    """Why an attempt failed. `error_class` is stable; `message` and `stack` are for people, `context` for both."""
+    """Why an attempt failed. `error_class` is stable; `message` and `stack` are for people, `context` for both.
+
+    `retry_after` is what the handler asked for, `server_retry_after` what a server's `Retry-After` did.
+    """
 
     error_class: str
     message: str
     retryable: bool = False
     retry_after: float = 0.0
+    server_retry_after: float = 0.0
     stack: str = ""
     context: Facts = {}
 
     def text(self, raised: list[str] | None = None) -> str:
         """Return the failure as canonical JSON, as it is stored; `raised` names the types of what was raised."""
         fields: dict[str, Any] = {"error_class": self.error_class, "message": self.message, "retryable": self.retryable}
-        more = {"retry_after": self.retry_after, "stack": self.stack, "context": self.context, "raised": raised}
+        names = ("retry_after", "server_retry_after", "stack", "context")
+        more = {**{name: getattr(self, name) for name in names}, "raised": raised}
         return canonical.encode(fields | {name: value for name, value in more.items() if value})
 
 
@@ -58,5 +63,5 @@ def classify(
     context = facts_of(classification.about, redact)
     if troubles:
         context["rule_error"] = trouble_of(troubles[0], redact)
-    retry_after = pause(found.retry_after) if found.retryable else 0.0
-    return Failure(found.error_class, message, found.retryable, retry_after, stack, context)
+    delays = (pause(found.retry_after), pause(classification.server_retry_after)) if found.retryable else (0.0, 0.0)
+    return Failure(found.error_class, message, found.retryable, *delays, stack, context)

@@ -96,7 +96,8 @@ def _send(taken: ClaimedDelivery, registered: RegisteredProvider) -> DeliveryMar
     except Refused as error:
         return outbox.refused(taken, _failure(REFUSED, error))
     except NotSent as error:
-        failure = structs.replace(_failure(NOT_SENT, error), retryable=True, retry_after=pause(error.retry_after))
+        delays = {name: pause(getattr(error, name)) for name in ("retry_after", "server_retry_after")}
+        failure = structs.replace(_failure(NOT_SENT, error), retryable=True, **delays)
         return outbox.not_sent(taken, failure, registered.retry)
     except BaseException as error:  # noqa: BLE001 — whatever else is raised, it may have been sent
         return outbox.may_be_sent(taken, _failure(MAY_BE_SENT, error))

@@ -198,7 +198,8 @@ class _Run:
         seed = seed_of(self._book.opening.key, handler.route, record.task.segment, epoch, attempt)
         if detail["seed"] != seed:
             raise Diverged(record.task, "seed of a retry", detail["seed"], seed)
-        failure = Failure("REPLAYED", "tried again", retryable=True, retry_after=pause(detail.get("retry_after")))
+        asked, server_asked = pause(detail.get("retry_after")), pause(detail.get("server_retry_after"))
+        failure = Failure("REPLAYED", "tried again", retryable=True, retry_after=asked, server_retry_after=server_asked)
         decision = decide(failure, attempt, attempt + 1, handler.retry, jitter_of(seed))
         assert isinstance(decision, RetryAt)
         drawn = clock.microseconds(decision.delay)

@@ -113,7 +113,7 @@ def test_what_nginx_answers_instead_of_a_file_has_its_class(
     nginx, client, part, path, error_class, retryable, retry_after
 ):
     failure = failure_of(client, nginx.url(path), part)
-    assert (failure.error_class, failure.retryable, failure.retry_after) == (error_class, retryable, retry_after)
+    assert (failure.error_class, failure.retryable, failure.server_retry_after) == (error_class, retryable, retry_after)
     assert not part.path.exists()
 
 

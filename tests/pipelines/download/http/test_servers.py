@@ -60,14 +60,14 @@ def test_a_status_has_its_class_whichever_question_it_answers(
 @pytest.mark.parametrize("head", [False, True], ids=["asked for the file", "asked what it is like"])
 def test_a_server_that_asks_for_patience_in_seconds_gets_it(server, client, part, status, head):
     url = server.add("/a", CONTENT, statuses=[status], head=status if head else 200, retry_after="120")
-    assert failure_of(client, url, part).retry_after == 120
+    assert failure_of(client, url, part).server_retry_after == 120
 
 
 def test_a_server_that_asks_for_patience_until_a_date_gets_it_by_its_own_clock(server, client, part):
     """The answer's own date is the time of the request, so that a clock that goes wrong on one side does no harm."""
     until = formatdate(time.time() + 300, usegmt=True)
     url = server.add("/a", CONTENT, statuses=[503], retry_after=until)
-    assert 200 < failure_of(client, url, part).retry_after <= 300
+    assert 200 < failure_of(client, url, part).server_retry_after <= 300
 
 
 @pytest.mark.parametrize("asked", ["soon", "-5", "", "Thu, 01 Jan 1970 00:00:00 GMT", "1e9", "9" * 300])
@@ -75,13 +75,13 @@ def test_patience_that_makes_no_sense_does_no_harm(server, client, part, asked):
     url = server.add("/a", CONTENT, statuses=[503], retry_after=asked)
     failure = failure_of(client, url, part)
     assert (failure.error_class, failure.retryable) == ("UPSTREAM_UNAVAILABLE", True)
-    assert failure.retry_after >= 0
+    assert failure.server_retry_after >= 0
 
 
 def test_a_refusal_for_good_is_not_made_a_retry_by_asking_for_patience(server, client, part):
     url = server.add("/a", CONTENT, statuses=[404], retry_after="60")
     failure = failure_of(client, url, part)
-    assert (failure.retryable, failure.retry_after) == (False, 0)
+    assert (failure.retryable, failure.server_retry_after) == (False, 0)
 
 
 @pytest.mark.parametrize("moved", [301, 302, 303, 307, 308])

@@ -46,6 +46,7 @@ _model: Final = re.compile(r"[A-Za-z0-9][\w./:+-]{0,199}\Z", re.ASCII)
 _fenced: Final = re.compile(r"\s*```(?:json)?\s*\n(.*)\n\s*```\s*\Z", re.DOTALL)
 REFUSAL_BYTES_MAX: Final = 20_000
 QUOTE_LENGTH_MAX: Final = 300
+RETRY_AFTER_MAX: Final = 3_600.0  # seconds; a server that asks for more is asked again after an hour
 REQUESTS_MAX: Final = 5
 SHAPE: Final = "response_format"
 BOUNDS: Final = "bounds"
@@ -251,7 +252,8 @@ class ModelEndpoint(ABC):
         headers, status, reason = response.headers, response.status, refusal_text(response)
         quote = f" It answered: {reason}" if reason else ""
         if status in TIMED_OUT or status >= 500:  # noqa: PLR2004 — the server's own troubles
-            wait = seconds_to_wait(headers.get("retry-after", ""), date=headers.get("date", ""), now=time.time())
+            asked, date = headers.get("retry-after", ""), headers.get("date", "")
+            wait = seconds_to_wait(asked, date=date, now=time.time(), seconds_max=RETRY_AFTER_MAX)
             return self._transient(f"answered {status}.{quote}", "ENDPOINT_BUSY", wait)
         if 300 <= status < 400:  # noqa: PLR2004
             host = urlsplit(headers.get("location", "")).netloc.rpartition("@")[2] or "elsewhere"
