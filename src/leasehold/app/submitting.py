@@ -16,6 +16,7 @@ from leasehold.model.limits import DELAY_SECONDS_MAX, PRIORITY_MAX, PRIORITY_MIN
 from leasehold.model.names import branch_of, check_branch, check_key, check_name, check_range, check_whole
 from leasehold.model.task import Submission, Submitted, Terms
 from leasehold.runtime.handlers import Handler
+from leasehold.runtime.run import refuse_while_loading
 from leasehold.store import Store
 from leasehold.store.db.wake import ATTENTION
 
@@ -45,6 +46,7 @@ def prepare(
     scheduling: Scheduling,
 ) -> tuple[Definition, list[Submission]]:
     """Check payloads and options before anything is written; a job without a key gets a unique one."""
+    refuse_while_loading()
     known = ready_store.registry.find(what)
     handlers = [] if known is None else known.handlers()
     texts = [_check_payload(handlers, payload) for payload in payloads]

@@ -4,8 +4,8 @@ import math
 import os
 import threading
 import time
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, ExitStack, closing
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from typing import Final
 
 from leasehold.errors import LeaseholdError, Misuse, WaitTimeout
@@ -23,6 +23,7 @@ from leasehold.store.workers import PulseQuery
 
 FORCED_EXIT: Final = 1
 _is_isolated = False
+_is_loading = False
 
 
 def serve(store: Store, plan: WorkerPlan) -> int:
@@ -91,6 +92,23 @@ def mark_isolated_process() -> None:
     """Note that this process runs one isolated handler and nothing else."""
     global _is_isolated  # noqa: PLW0603 — a fact about the process
     _is_isolated = True
+
+
+@contextmanager
+def loading_handler() -> Iterator[None]:
+    """Refuse submits while an isolated process imports the module of its handler, which may be a whole script."""
+    global _is_loading  # noqa: PLW0603 — a fact about the process
+    _is_loading = True
+    try:
+        yield
+    finally:
+        _is_loading = False
+
+
+def refuse_while_loading() -> None:
+    """Refuse to submit from a module that is imported for an isolated handler: it would submit at every attempt."""
+    if _is_loading:
+        raise Misuse("An isolated handler's module is run again: submit under `if __name__ == '__main__':`.")
 
 
 def _refuse_inside_handler() -> None:

@@ -1,7 +1,10 @@
 """Isolated handlers: a child process of their own, spoken to over pipes, ended as a whole tree."""
 
 import os
+import subprocess
+import sys
 import threading
+from textwrap import indent
 
 import psutil
 import pytest
@@ -165,3 +168,46 @@ def test_s16_what_is_registered_as_secret_in_the_worker_is_hidden_in_the_child_t
     job = app.submit("apart", {"act": "login"}).wait(timeout=60)
     assert job.failure is not None
     assert job.failure["message"].startswith("Permanent: cannot log in with [REDACTED:")
+
+
+DECLARATIONS = """
+from leasehold import Leasehold
+
+app = Leasehold()
+
+
+@app.job(isolated=True)
+def follow(number: int):
+    return number
+
+
+@app.job(isolated=True)
+def square(number: int):
+    return app.submit(follow, {"number": number * number}).id
+"""
+MAIN = """
+job = square.submit({"number": 7})
+app.drain(timeout=60)
+print(job.status, job.failure and job.failure["error_class"])
+"""
+
+
+def run_script(folder, url, text):
+    path = folder / "shop.py"
+    path.write_text(text)
+    environment = {**os.environ, "LEASEHOLD_URL": url}
+    command = [sys.executable, "-P", str(path)]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_a_script_whose_submit_is_not_guarded_submits_once_and_the_console_shows_why(app, tmp_path, url):
+    done = run_script(tmp_path, url, DECLARATIONS + MAIN)
+    assert (done.returncode, done.stdout.split()) == (0, ["ERROR", "MISUSE"]), done.stderr
+    assert "submit under `if __name__ == '__main__':`" in done.stderr
+    assert [job.kind for job in app.jobs()] == ["square"]
+
+
+def test_an_isolated_handler_may_submit(app, tmp_path, url):
+    done = run_script(tmp_path, url, f"{DECLARATIONS}if __name__ == '__main__':{indent(MAIN, '    ')}")
+    assert (done.returncode, done.stdout.split()) == (0, ["DONE", "None"]), done.stderr
+    assert sorted((job.kind, job.status) for job in app.jobs()) == [("follow", "DONE"), ("square", "DONE")]

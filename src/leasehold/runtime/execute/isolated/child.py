@@ -28,7 +28,7 @@ from leasehold.redact import register
 from leasehold.runtime.attempt import Attempt
 from leasehold.runtime.commit.requests import AnyReply, CommitChannel, Item, run_blocking
 from leasehold.runtime.handlers import Handler
-from leasehold.runtime.run import mark_isolated_process
+from leasehold.runtime.run import loading_handler, mark_isolated_process
 from leasehold.shapes import Shape
 from leasehold.store import open_store
 
@@ -172,13 +172,16 @@ def main(output: int) -> None:
             end = _run(spec, channel)
         channel.send(end=end)
     except BaseException as error:  # noqa: BLE001 — a module that cannot be imported, for one
+        if isinstance(error, Misuse):
+            sys.stderr.write(f"leasehold: {spec['name']}: {error}\n")
         channel.send(failure=classify(error))
     exit_flushed(0)
 
 
 def _run(spec: dict[str, Any], channel: PipeChannel) -> Settlement | None:
     sys.path[:], sys.argv[:] = spec["sys_path"], spec["argv"]
-    handler = _find(spec)
+    with loading_handler():
+        handler = _find(spec)
     executor = ChildExecutor(channel)
     steps = Attempt(_lease.convert(spec["lease"]), handler, clock.uptime()).run(executor)
     if handler.is_async:
