@@ -1,20 +1,25 @@
 from leasehold.app.facade import Leasehold
 from leasehold.app.job import Job
 from leasehold.errors import (
+    ArgumentsInvalid,
     Broken,
     Cancelled,
     InDoubt,
+    JobUnknown,
     KeyConflict,
+    KindUnknown,
     LeaseholdError,
     LeaseLost,
     Misuse,
     Overtaken,
+    PayloadInvalid,
     Permanent,
     Released,
     Transient,
     Unavailable,
     VersionPruned,
     VersionStale,
+    WaitTimeout,
 )
 from leasehold.model.failure.verdict import Verdict
 from leasehold.model.retry import Retry
@@ -23,17 +28,21 @@ from leasehold.runtime.manual import Held
 from leasehold.runtime.task import Task
 
 __all__ = [
+    "ArgumentsInvalid",
     "Broken",
     "Cancelled",
     "Held",
     "InDoubt",
     "Job",
+    "JobUnknown",
     "KeyConflict",
+    "KindUnknown",
     "LeaseLost",
     "Leasehold",
     "LeaseholdError",
     "Misuse",
     "Overtaken",
+    "PayloadInvalid",
     "Permanent",
     "Released",
     "Retry",
@@ -44,4 +53,5 @@ __all__ = [
     "Verdict",
     "VersionPruned",
     "VersionStale",
+    "WaitTimeout",
 ]

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 import pytest
 
 import leasehold
-from leasehold import KeyConflict, Leasehold, LeaseholdError, Retry, Status
-from leasehold.errors import JobUnknown, KindUnknown, OptionInvalid, WaitTimeout
+from leasehold import JobUnknown, KeyConflict, KindUnknown, Leasehold, LeaseholdError, Retry, Status, WaitTimeout
+from leasehold.errors import OptionInvalid
 from tests.support.db import check_journal, check_places, rows
 from tests.support.processes.local_worker import run_worker
 from tests.support.wait import until

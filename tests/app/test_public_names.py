@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import leasehold
+from leasehold import errors
 from leasehold.pipelines import translate
 
 LAZY = ["leasehold", "leasehold.redact", "leasehold.pipelines.download", "leasehold.pipelines.translate"]
@@ -77,3 +78,10 @@ def test_a_name_that_is_missing_is_an_attribute_error():
 
 def test_the_app_of_a_worker_process_is_not_a_public_name():
     assert "app" not in translate.__all__
+
+
+@pytest.mark.parametrize(
+    "name", ["ArgumentsInvalid", "JobUnknown", "KindUnknown", "PayloadInvalid", "WaitTimeout", "KeyConflict"]
+)
+def test_an_error_that_a_caller_handles_is_a_public_name(name):
+    assert getattr(leasehold, name) is getattr(errors, name)
