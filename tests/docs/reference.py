@@ -301,7 +301,7 @@ def _log_calls(function: ast.FunctionDef) -> Iterator[tuple[ast.Call, str]]:
 
 
 def _is_log(function: ast.Attribute) -> bool:
-    return isinstance(function.value, ast.Attribute) and function.value.attr == "_log"
+    return isinstance(function.value, ast.Attribute) and function.value.attr.endswith("_log")
 
 
 def _shared_keys(item: ast.expr, here: ast.FunctionDef, functions: dict[str, ast.FunctionDef]) -> list[str]:

@@ -1,15 +1,18 @@
 """What the engine and its handlers log: one line an event, and no secret in it (S16)."""
 
 import logging
+import threading
 from pathlib import Path
 
 import pytest
 
+from leasehold import Retry
 from leasehold.redact import RedactionFailed, register
 from leasehold.runtime.observe.events import EventLog
 from leasehold.runtime.observe.logs import TOO_MUCH, Log, clean
 from leasehold.store.db.database import one_line
 from tests.support.db import rows
+from tests.support.processes.local_worker import run_worker
 from tests.support.wait import until
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -169,3 +172,74 @@ def test_a_field_that_cannot_be_read_does_not_end_the_attempt_that_logs_it(log, 
 
     log.info("odd", field=Broken())
     assert "which cannot be read" in caplog.text
+
+
+def lines_of(caplog, event):
+    return [line for line in caplog.messages if line.startswith(event)]
+
+
+def test_the_line_of_a_failed_attempt_has_the_type_and_the_redacted_message(app, caplog):
+    @app.job(retry=Retry(attempts=2, delay_initial=0))
+    def send():
+        raise OSError(f"refused by postgresql://me:s3cretword@db/x with {TOKEN}")
+
+    with caplog.at_level(logging.INFO, logger="leasehold"):
+        send.submit()
+        app.drain(timeout=60)
+    first, second = lines_of(caplog, "attempt_failed")
+    assert "error='OSError: refused by postgresql://" in first
+    assert (first.endswith("ending=RETRY"), second.endswith("ending=ERROR")) == (True, True)
+    assert "s3cretword" not in caplog.text
+    assert TOKEN not in caplog.text
+    assert lines_of(caplog, "attempt_traceback") == []
+
+
+def test_the_traceback_of_a_failed_attempt_is_logged_when_asked_for(app, caplog):
+    @app.job(retry=Retry(attempts=1))
+    def send():
+        raise OSError("refused")
+
+    with caplog.at_level(logging.DEBUG, logger="leasehold.tracebacks"):
+        send.submit()
+        app.drain(timeout=60)
+    [traceback] = lines_of(caplog, "attempt_traceback")
+    assert "test_logs.py" in traceback
+    assert "in send" in traceback
+
+
+def test_an_attempt_of_a_cancelled_job_is_logged_as_cancelled_whatever_it_raised(app, url, caplog):
+    running, cancelled = threading.Event(), threading.Event()
+
+    @app.job
+    def waits():
+        running.set()
+        cancelled.wait(60)
+        raise OSError("in the middle")
+
+    with caplog.at_level(logging.INFO, logger="leasehold"), run_worker(url, waits):
+        job = waits.submit()
+        running.wait(60)
+        job.cancel("enough")
+        cancelled.set()
+        job.wait(60)
+        until(lambda: lines_of(caplog, "attempt_cancelled"))
+    assert job.status == "CANCELLED"
+    assert lines_of(caplog, "attempt_failed") == []
+
+
+def test_a_lost_lease_is_not_logged_as_a_failed_attempt(app, url, caplog):
+    running, lost = threading.Event(), threading.Event()
+
+    @app.job(retry=Retry(attempts=1), lease=30)
+    def waits():
+        running.set()
+        lost.wait(60)
+        raise OSError("too late")
+
+    with caplog.at_level(logging.INFO, logger="leasehold"), run_worker(url, waits):
+        waits.submit()
+        running.wait(60)
+        rows(url, "DELETE FROM lease RETURNING task_id")
+        lost.set()
+        until(lambda: lines_of(caplog, "lease_lost"))
+    assert lines_of(caplog, "attempt_failed") == []

@@ -10,9 +10,11 @@ from leasehold.cli.options import command, find_app, open_app
 from leasehold.cli.text import parse_count
 from leasehold.errors import OptionInvalid
 from leasehold.runtime import run
+from leasehold.runtime.observe.events import TRACEBACKS
 
 LEVELS = click.Choice(("debug", "info", "warning", "error"), case_sensitive=False)
 level_option = click.option("--log-level", type=LEVELS, default="info", show_default=True)
+tracebacks_option = click.option("--tracebacks", is_flag=True, help="Log the traceback of every failed attempt.")
 
 
 @command(
@@ -35,7 +37,10 @@ level_option = click.option("--log-level", type=LEVELS, default="info", show_def
     "--grace", metavar="S", type=float, default=30.0, show_default=True, help="Seconds to finish after a signal."
 )
 @level_option
-def worker(app: str, queues: tuple[str, ...], concurrency: int, grace: float, log_level: str) -> None:
+@tracebacks_option
+def worker(
+    app: str, queues: tuple[str, ...], concurrency: int, grace: float, log_level: str, *, tracebacks: bool
+) -> None:
     """Run the jobs of an app until a signal.
 
     MODULE:APP names a Leasehold object; this folder is on the path. SIGTERM or SIGINT (Ctrl-C) stops claiming, releases
@@ -44,6 +49,8 @@ def worker(app: str, queues: tuple[str, ...], concurrency: int, grace: float, lo
     elsewhere once the lease has expired.
     """
     log_to_stderr(log_level)
+    if tracebacks:
+        logging.getLogger(TRACEBACKS).setLevel(logging.DEBUG)
     chosen = dict(parse_queue(queue) for queue in queues) or None
     with closing(find_app(app)) as found:
         found.work(concurrency=concurrency, queues=chosen, grace=grace)

@@ -12,7 +12,7 @@ from leasehold.batching import BatchThread, answer_all
 from leasehold.errors import DatabaseUnavailable, LeaseholdError, LeaseLost, Unavailable
 from leasehold.model import lease as endings
 from leasehold.model.effect import Entry
-from leasehold.model.failure.failure import classify
+from leasehold.model.failure.failure import MESSAGE_STANDS, classify
 from leasehold.model.lease import Progress, Settled, Settlement
 from leasehold.model.limits import GROUP_BYTES_MAX, GROUP_MAX
 from leasehold.runtime.attempt import Attempt
@@ -169,9 +169,20 @@ class Committer:
                     self._held.drop(attempt)
                     self._events.lease_lost(attempt.lease, "settled too late")
             self._on_upkeep_due()  # a lease that was reclaimed may have left work for upkeep
+        if any(one.status != "DONE" for one in landed):
+            self._report_failed(batch, landed)
         has_next = any(one.has_dependents or one.status == "RETRY" for one in landed)
         if has_next or any(end.deliveries for _, end in batch):
             self._on_upkeep_due()
+
+    def _report_failed(self, batch: Ends, landed: list[Settled]) -> None:
+        """Report what was written, which a cancel or another message in the outbox may have decided."""
+        written = {(one.task_id, one.fence): one.status for one in landed}
+        for attempt, settlement in batch:
+            status = written.get((settlement.task_id, settlement.fence), "DONE")
+            if status != "DONE":
+                refused = MESSAGE_STANDS.text() if status == "ERROR" else None
+                self._events.attempt_failed(attempt.lease, status, settlement.failure or refused)
 
     def _write_each(self, batch: Ends, error: LeaseholdError) -> None:
         """Find the item the database refuses: it alone fails, for good."""

@@ -101,8 +101,6 @@ class Runner:
         if end is None:
             self._release(attempt)
             return
-        if end.status != "DONE":
-            self._events.attempt_failed(attempt.lease, end)
         if attempt.end():
             self._committer.settle(attempt, end)
         else:

@@ -3,11 +3,13 @@
 from typing import Any, Final
 
 from leasehold import canonical
-from leasehold.model.lease import Lease, Settlement
+from leasehold.model.lease import Lease
 from leasehold.model.outbox import ClaimedDelivery, DeliveryMark, DeliveryRow, DeliveryStatus
+from leasehold.model.status import Status
 from leasehold.runtime.observe.logs import Log, clean
 
 ERROR_LENGTH_MAX: Final = 500
+TRACEBACKS: Final = "leasehold.tracebacks"  # at debug: `leasehold worker --tracebacks` enables this logger alone
 
 
 class EventLog:
@@ -15,6 +17,7 @@ class EventLog:
 
     def __init__(self, **context: object) -> None:
         self._log = Log("leasehold", **context)
+        self._traceback_log = Log(TRACEBACKS, **context)
 
     def started(self, queues: list[str], concurrency: int) -> None:
         self._log.info("worker_started", queues=queues, concurrency=concurrency)
@@ -26,11 +29,16 @@ class EventLog:
         """The worker ends; `left` attempts were still running."""
         self._log.info("worker_stopped", left=left)
 
-    def attempt_failed(self, lease: Lease, settlement: Settlement) -> None:
-        failure = canonical.decode(settlement.failure or "{}")
-        self._log.warning(
-            "attempt_failed", **_facts(lease), error_class=failure.get("error_class"), ending=settlement.status
-        )
+    def attempt_failed(self, lease: Lease, ending: str, failure: str | None) -> None:
+        """An attempt was settled as RETRY, ERROR or CANCELLED; its failure, if it has one, is redacted already."""
+        found = canonical.decode(failure or "{}")
+        if ending == Status.CANCELLED:
+            self._log.info("attempt_cancelled", **_facts(lease))
+        else:
+            error_class, message = found.get("error_class"), str(found.get("message"))[:ERROR_LENGTH_MAX]
+            self._log.warning("attempt_failed", **_facts(lease), error_class=error_class, error=message, ending=ending)
+        if stack := found.get("stack"):
+            self._traceback_log.debug("attempt_traceback", **_facts(lease), trace=stack)
 
     def lease_lost(self, lease: Lease, why: str) -> None:
         """An attempt's end no longer counts: its lease was lost."""

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from leasehold.redact import scrub
 
-_STANDARD: Final = ("exc_info", "stack_info", "stacklevel", "extra")
+_STANDARD: Final = ("exc_info", "stack_info", "stacklevel", "extra", "trace")
 LINE_LENGTH_MAX: Final = 64 * 1024
 DEPTH_MAX: Final = 8
 TEXT_COST: Final = 64  # what it takes to look at a text, in characters: many short ones cost more than a long one
@@ -36,6 +36,8 @@ class Log(logging.LoggerAdapter[logging.Logger]):
         fields = {**(self.extra or {}), **{key: value for key, value in kwargs.items() if key not in _STANDARD}}
         line = " ".join([str(msg), *(f"{key}={_plain(value)}" for key, value in fields.items())])
         line += _trace(kwargs.get("exc_info"))
+        if trace := kwargs.get("trace"):
+            line += f"\n{trace}"
         if kwargs.get("stack_info"):
             line += "\n" + "".join(traceback.format_stack()[:-STACK_OWN]).rstrip()
         kept: dict[str, Any] = {"stacklevel": kwargs["stacklevel"]} if "stacklevel" in kwargs else {}
