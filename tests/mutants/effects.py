@@ -129,7 +129,7 @@ MUTANTS: Final = (
         "marked before it is sent",
         "runtime/deliver/sender.py",
         "            mark = _send(taken, registered) if is_held() else outbox.released(taken)\n",
-        "            self._store.deliveries.mark(outbox.sent(taken, f'id-{taken.letter.token[:8]}'))\n"
+        "            self._store.deliveries.mark(outbox.sent(taken, f'id-{taken.to_send.token[:8]}'))\n"
         "            mark = _send(taken, registered) if is_held() else outbox.released(taken)\n",
         (f"{RELAY}::test_a_recipient_who_is_refused_fails_alone[sqlite]", POINTS),
     ),

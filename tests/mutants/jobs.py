@@ -171,7 +171,7 @@ MUTANTS: Final = (
         "an end that is refused takes its group with it",
         "runtime/commit/committer.py",
         "            for item in batch:\n                self._write_ends([item])\n            return",
-        "            self._give_up(group, error)\n            return",
+        "            self._give_up(batch, error)\n            return",
         (f"{NOTIFICATIONS}::test_an_end_that_the_database_refuses_fails_alone",),
     ),
     Mutant(

@@ -1,5 +1,7 @@
 """Every mutant still changes the source: a text that is no longer there would break nothing."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -24,3 +26,25 @@ def test_the_tests_that_should_catch_a_mutant_exist(mutant):
     for name in mutant.tests:
         file, _, function = name.partition("[")[0].partition("::")
         assert f"def {function}" in (SOURCE.parents[1] / file).read_text(encoding="utf-8")
+
+
+def test_a_mutant_names_nothing_that_is_not_there(tmp_path):
+    """A name that was renamed would break the mutant, and any test would catch it."""
+    for number, mutant in enumerate(MUTANTS):
+        if mutant.file.endswith(".py"):
+            text = (SOURCE / mutant.file).read_text(encoding="utf-8").replace(mutant.good, mutant.bad, 1)
+            (tmp_path / f"mutant_{number}.py").write_text(text, encoding="utf-8")
+    command = [
+        sys.executable,
+        "-m",
+        "ruff",
+        "check",
+        "--isolated",
+        "--select",
+        "F821",
+        "--output-format",
+        "concise",
+        ".",
+    ]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
