@@ -167,7 +167,7 @@ def test_a_failure_where_there_was_none_is_the_divergence(records):
 def test_a_policy_that_draws_another_delay_is_the_divergence(records):
     app = Leasehold("sqlite:////nowhere/at/all.db")
 
-    @app.job(retry=Retry(attempts=4, delay_initial=100, delay_max=600))
+    @app.job(retry=Retry(attempts=4, delay_initial=100, delay_max=600, delay_ceiling=600))
     def order(task, item, price):
         raise Transient
 
