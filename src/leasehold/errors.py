@@ -11,7 +11,7 @@ The signals at the end are raised by users' handlers; they are not errors of the
 """
 
 import re
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 _error_class: Final = re.compile(r"[A-Z][A-Z0-9_]{2,62}\Z")
 
@@ -21,8 +21,8 @@ class LeaseholdError(Exception):
 
     code: ClassVar[str] = "LEASEHOLD_ERROR"
 
-    def __init_subclass__(cls, code: str = "") -> None:
-        super().__init_subclass__()
+    def __init_subclass__(cls, code: str = "", **more: Any) -> None:
+        super().__init_subclass__(**more)
         cls.code = code or cls.code
 
     def __init__(self, detail: str = "") -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from leasehold import Leasehold, Permanent, Retry, Transient
+from leasehold import Leasehold, Misuse, Permanent, Retry, Transient
 from leasehold.model.failure.failure import classify
 from leasehold.model.failure.named import LINEAGE_MAX, lineage_of
 from leasehold.model.journal.record import Line, RecordCodec, RecordCounts, TaskRecord
@@ -274,3 +274,35 @@ def test_a_recorded_delay_that_is_not_the_one_asked_for_is_the_divergence(caught
     found = catching_handlers.app.journal.replay(forged(caught / "paused.ndjson", tmp_path, change))
     assert found.divergence is not None
     assert (found.divergence.what, found.divergence.expected) == ("delay of a retry, in microseconds", "17500000")
+
+
+class Refusal(Misuse, code="SHOP_REFUSED"):
+    """An error of a user's own whose text needs what its constructor sets."""
+
+    def __init__(self, amount: int) -> None:
+        super().__init__()
+        self.amount = amount
+
+    def __str__(self) -> str:
+        return f"refused {self.amount}"
+
+
+def test_an_error_derived_from_the_engines_own_has_its_recorded_text():
+    failure = {"raised": [f"{__name__}:Refusal"], "message": "Refusal: refused 7", "error_class": "SHOP_REFUSED"}
+    error = Recorded(failure, __name__).error()
+    assert isinstance(error, Refusal)
+    assert (str(error), error.code) == ("refused 7", "SHOP_REFUSED")
+
+
+def test_a_subclass_of_an_error_may_have_class_keywords_of_its_own():
+    class Tagged:
+        tag = ""
+
+        def __init_subclass__(cls, tag: str = "", **more: object) -> None:
+            super().__init_subclass__(**more)
+            cls.tag = tag
+
+    class Both(Misuse, Tagged, code="BOTH", tag="a"):
+        """Both."""
+
+    assert (Both.code, Both.tag) == ("BOTH", "a")

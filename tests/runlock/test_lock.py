@@ -294,3 +294,11 @@ def test_a_lock_whose_folder_was_moved_away_is_lost_and_no_folder_is_made_in_its
     with pytest.raises(ReleaseRefused, match="is gone, and its folder with it"):
         release(lock)
     assert not run_dir.exists()
+
+
+@pytest.mark.parametrize("step", [heartbeat, release])
+def test_a_folder_that_cannot_be_examined_is_an_error_of_the_lock(tmp_path, step):
+    lock = acquire(tmp_path, "run-1")
+    broken = dataclasses.replace(lock, run_dir=tmp_path / ("x" * 300))
+    with pytest.raises(LockFailed, match="File name too long"):
+        step(broken)

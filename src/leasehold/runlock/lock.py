@@ -155,10 +155,11 @@ def release(lock: RunLock, *, wait_seconds: float = GUARD_WAIT_SECONDS) -> None:
 @contextmanager
 def _guarded(lock: RunLock, refusal: type[RunLockError], wait_seconds: float) -> Iterator[None]:
     """Take the guard of a lock's folder, unless the folder itself is gone: then so is the lock."""
-    if not lock.run_dir.is_dir():
-        raise refusal(f"{shown(lock.path)} is gone, and its folder with it.")
-    with _as_lock_error(), guarded(lock.run_dir, wait_seconds):
-        yield
+    with _as_lock_error():
+        if not lock.run_dir.is_dir():
+            raise refusal(f"{shown(lock.path)} is gone, and its folder with it.")
+        with guarded(lock.run_dir, wait_seconds):
+            yield
 
 
 def _check_held(lock: RunLock) -> None:

@@ -107,7 +107,11 @@ def _is_builtin(kind: type) -> bool:
 def _with_text(kind: type[Exception], words: object) -> type[Exception]:
     """Return a type with the recorded text, where its own `__str__` needs what only its constructor sets."""
     author, hook = (next(one for one in kind.__mro__ if name in _own(one)) for name in ("__str__", "__init_subclass__"))
-    if type(kind) is not type or hook is not object or (_is_builtin(author) and author not in OWN_WORDS):
+    if (
+        type(kind) is not type
+        or hook not in (object, LeaseholdError)
+        or (_is_builtin(author) and author not in OWN_WORDS)
+    ):
         return kind
     names = {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__str__": lambda _: str(words)}
     return type(kind.__name__, (kind,), names)

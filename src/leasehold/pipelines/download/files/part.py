@@ -62,6 +62,9 @@ class Part:
         """Return the sidecar, and how many bytes of the part are certain to be there."""
         try:
             size = os.stat(self._place).st_size  # noqa: PTH116 — asked for every file, and most have no part
+        except FileNotFoundError:
+            return None, 0
+        try:
             sidecar = Sidecar(**json.loads(self._sidecar.read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError):
             return None, 0  # none, or torn: the part is of no use
