@@ -125,7 +125,7 @@ MUTANTS: Final = (
     Mutant(
         "a neighbour is noted as gone while a lease of its is left",
         "runtime/maintain/sweeper.py",
-        "if len(vacated) == len(held):",
+        "if len(reclaimed) == len(held):",
         "if True:",
         (f"{SWEEPER}::test_l1_an_owner_is_not_noted_as_gone_before_all_its_leases_are_taken_back",),
     ),

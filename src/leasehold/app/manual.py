@@ -99,9 +99,9 @@ def _claim(store: Store, worker: int, lane: Lane, routes: str, only: Lane | None
 
 
 def _reason(store: Store, job_id: int, lane: Lane | None) -> str:
-    tenure = store.leases.view(job_id)
-    if tenure is not None:
-        return f"Job {job_id} is held by {tenure.holder} until {clock.moment(tenure.expires_at)}."
+    held = store.leases.view(job_id)
+    if held is not None:
+        return f"Job {job_id} is held by {held.holder} until {clock.moment(held.expires_at)}."
     if lane is not None:
         return f"Job {job_id} stands in the queue '{lane.queue}', which is paused or limited, or somebody was faster."
     return f"Job {job_id} is {jobs.find(store, job_id, whole=False).status}."

@@ -34,9 +34,9 @@ class Sweeper:
         queues: set[str] = set()
         since = self.since
         while expired := self._store.leases.expired(since):
-            if not (vacated := self._reclaim(expired, "expired")):
+            if not (reclaimed := self._reclaim(expired, "expired")):
                 break
-            queues |= _queues(vacated)
+            queues |= _queues(reclaimed)
         return queues
 
     def sweep_gone(self, neighbours: Iterable[Neighbour]) -> set[str]:
@@ -45,20 +45,20 @@ class Sweeper:
         for neighbour in neighbours:
             if is_gone(neighbour.pid, neighbour.birth):
                 held = self._store.leases.held_by(neighbour.worker)
-                vacated = self._reclaim([Reclaim(*lease, "owner gone") for lease in held], "owner gone")
-                queues |= _queues(vacated)
+                reclaimed = self._reclaim([Reclaim(*lease, "owner gone") for lease in held], "owner gone")
+                queues |= _queues(reclaimed)
                 # crash here: reclaimed but not noted as gone
                 # The next sweep finds nothing left to reclaim, and notes it.
-                if len(vacated) == len(held):  # else the server has not yet noticed that its transaction is gone too
+                if len(reclaimed) == len(held):  # else the server has not yet noticed that its transaction is gone too
                     self._store.workers.deregister([neighbour.worker])
         return queues
 
     def _reclaim(self, leases: list[Reclaim], why: str) -> list[Reclaimed]:
-        vacated = self._store.leases.reclaim(leases) if leases else []
-        if vacated:
-            self._events.leases_reclaimed(len(vacated), why)
-        return vacated
+        reclaimed = self._store.leases.reclaim(leases) if leases else []
+        if reclaimed:
+            self._events.leases_reclaimed(len(reclaimed), why)
+        return reclaimed
 
 
-def _queues(vacated: Iterable[Reclaimed]) -> set[str]:
-    return {one.queue for one in vacated if one.status == "READY"}
+def _queues(reclaimed: Iterable[Reclaimed]) -> set[str]:
+    return {one.queue for one in reclaimed if one.status == "READY"}

@@ -1,4 +1,4 @@
--- revive_supersede: Take the segments of a job that starts anew out of their place; their outcomes are kept as history.
+-- revive_supersede: Take the segments of a job that starts over out of their place; their outcomes are kept as history.
 WITH clock AS MATERIALIZED (SELECT leasehold.leasehold_now() AS now),
 moved AS (
     DELETE FROM leasehold.outcome USING leasehold.task

@@ -5,7 +5,7 @@ WITH clock AS MATERIALIZED (SELECT leasehold.leasehold_now() AS now),
 item AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(%(reclaims)s::jsonb) AS i (task_id bigint, fence integer, why text)
 ),
-vacated AS MATERIALIZED (
+found AS MATERIALIZED (
     SELECT lease.task_id, lease.fence, lease.epoch, lease.attempt, lease.worker, lease.has_dependents, lease.limited,
         lease.cancel_reason, lease.mark, item.why, task.queue, task.priority, task.kind, task.stage,
         CASE WHEN lease.cancel_reason IS NOT NULL THEN 'CANCELLED'
@@ -20,8 +20,8 @@ vacated AS MATERIALIZED (
     FOR UPDATE OF lease SKIP LOCKED
 ),
 gone AS (
-    DELETE FROM leasehold.lease USING vacated WHERE lease.task_id = vacated.task_id AND lease.fence = vacated.fence
-    RETURNING vacated.*
+    DELETE FROM leasehold.lease USING found WHERE lease.task_id = found.task_id AND lease.fence = found.fence
+    RETURNING found.*
 ),
 linked AS MATERIALIZED (
     SELECT *, leasehold.chain_link(mark, now, name, fence, attempt, worker, detail) AS link FROM (

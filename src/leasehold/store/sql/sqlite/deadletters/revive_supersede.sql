@@ -1,4 +1,4 @@
--- revive_supersede: Take the segments of a job that starts anew out of their place; their outcomes are kept as history.
+-- revive_supersede: Take the segments of a job that starts over out of their place; their outcomes are kept as history.
 -- Differs from PostgreSQL: a scratch table carries the rows from step to step, since no CTE may write here.
 INSERT INTO temp.leasehold_revived (task_id, epoch, fence, mark)
 SELECT outcome.task_id, outcome.epoch, outcome.fence,
