@@ -88,10 +88,17 @@ def check_run(
 
 def _layout_of(root: int) -> RunLayout:
     def there(layout: RunLayout) -> int:
-        paths = (*layout.files, *layout.folders)
-        return sum(os.access(path, os.F_OK, dir_fd=root, follow_symlinks=False) for path in paths)
+        return sum(_exists(path, root) for path in (*layout.files, *layout.folders))
 
     return max(published_layouts(), key=there)
+
+
+def _exists(path: str, root: int) -> bool:
+    try:
+        os.stat(path, dir_fd=root, follow_symlinks=False)
+    except OSError:
+        return False
+    return True
 
 
 @dataclass(slots=True)
