@@ -34,6 +34,10 @@ async def ten(task: Task) -> None:
         await task.effect("STEP", act, i=number)
 
 
+if extra := os.environ.get("BENCH_EXTRA"):  # a worker that can do something that others cannot
+    app.job(name=extra)(noop.handler.function)
+
+
 if __name__ == "__main__":
     if sys.argv[1] == "drain":
         app.drain(concurrency=int(sys.argv[2]), queues=["default"])

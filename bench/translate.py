@@ -119,7 +119,8 @@ def engine(source: Path, folder: Path, parallel: int) -> Ran:
     seconds = time.perf_counter() - began
     assert set(result.counts) <= set(ENDS), result.counts
     ends = sorted(_ends(result))
-    return Ran((len(ends) - 1) / (ends[-1] - ends[0]), len(ends) / seconds)
+    lasted = ends[-1] - ends[0] or seconds  # a short document may end in one write
+    return Ran((len(ends) - 1) / lasted, len(ends) / seconds)
 
 
 def _ends(result: Result) -> Iterator[float]:

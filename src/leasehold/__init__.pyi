@@ -15,12 +15,15 @@ from leasehold.errors import (
     PayloadInvalid,
     Permanent,
     Released,
+    TimedOut,
     Transient,
     Unavailable,
     VersionPruned,
     VersionStale,
     WaitTimeout,
 )
+from leasehold.insight.explain.explanation import Cause, CauseCode, Explanation
+from leasehold.insight.read.tasks import JobProgress, TaskCounts, TaskView
 from leasehold.model.failure.verdict import Verdict
 from leasehold.model.retry import Retry
 from leasehold.model.status import Status
@@ -31,9 +34,13 @@ __all__ = [
     "ArgumentsInvalid",
     "Broken",
     "Cancelled",
+    "Cause",
+    "CauseCode",
+    "Explanation",
     "Held",
     "InDoubt",
     "Job",
+    "JobProgress",
     "JobUnknown",
     "KeyConflict",
     "KindUnknown",
@@ -48,6 +55,9 @@ __all__ = [
     "Retry",
     "Status",
     "Task",
+    "TaskCounts",
+    "TaskView",
+    "TimedOut",
     "Transient",
     "Unavailable",
     "Verdict",

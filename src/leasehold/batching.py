@@ -71,36 +71,47 @@ class UncancellableFuture(Promise[O]):
 
 
 class BatchThread:
-    """A thread that calls `write` as long as `has_work`. Producers add their work first and `wake` it after that."""
+    """A thread that calls `write` as long as `has_work`. Producers add their work first and `wake` it after that.
 
-    def __init__(self, name: str, has_work: Callable[[], bool], write: Callable[[], None]) -> None:
+    It ends after so long a rest, and the next work starts another.
+    """
+
+    def __init__(
+        self, name: str, has_work: Callable[[], bool], write: Callable[[], None], rest_seconds: float | None = None
+    ) -> None:
+        self._rest_seconds = rest_seconds
+        self._name = name
         self._has_work = has_work
         self._write = write
         self._changed = threading.Condition()
         self._is_idle = True
         self._is_started = False
         self._is_closed = False
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        with self._changed:
-            if not self._is_started and not self._is_closed:
-                self._is_started = True
-                self._thread.start()
+        """Have work written from now on."""
+        self._is_started = True
+        self.wake()
 
     def wake(self) -> None:
         """Have new work written. Takes no lock while the thread is writing: it checks for work before it sleeps."""
         if self._is_idle:
             with self._changed:
-                self._changed.notify()
+                if self._thread is not None:
+                    self._changed.notify()
+                elif self._is_started and not self._is_closed and self._has_work():
+                    self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+                    self._thread.start()
 
     def close(self, seconds: float | None = None) -> None:
         """Let it write what is left and end; wait for that, at most `seconds`."""
         with self._changed:
             self._is_closed = True
             self._changed.notify()
-        if self._is_started:
-            self._thread.join(timeout=seconds)
+            thread = self._thread
+        if thread is not None:
+            thread.join(timeout=seconds)
 
     def _run(self) -> None:
         while self._await_work():
@@ -111,9 +122,12 @@ class BatchThread:
             return True
         with self._changed:
             self._is_idle = True
-            self._changed.wait_for(lambda: self._has_work() or self._is_closed)
-            self._is_idle = False
-            return self._has_work()
+            self._changed.wait_for(lambda: self._has_work() or self._is_closed, timeout=self._rest_seconds)
+            if self._has_work():
+                self._is_idle = False
+                return True
+            self._thread = None
+            return False
 
 
 class Batcher(Generic[I, O]):

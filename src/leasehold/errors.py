@@ -11,8 +11,12 @@ The signals at the end are raised by users' handlers; they are not errors of the
 """
 
 import re
+from collections.abc import Iterable
 from typing import Any, ClassVar, Final
 
+SHOWN_MAX: Final = 80
+LARGE: Final = 1e15
+SMALL: Final = 1e-6
 _error_class: Final = re.compile(r"[A-Z][A-Z0-9_]{2,62}\Z")
 
 
@@ -111,6 +115,10 @@ class QueueUnserved(Misuse, code="QUEUE_UNSERVED"):
     """No handler is registered for this queue; import the module that defines it or drop the option."""
 
 
+class StartFailed(Misuse, code="START_FAILED"):
+    """A function that was registered with `on_start` failed, so the worker did not start."""
+
+
 class UrlInvalid(Misuse, code="URL_INVALID"):
     """A database URL is sqlite:///relative/path.db, sqlite:////absolute/path.db or postgresql://host/name."""
 
@@ -119,12 +127,16 @@ class DriverMissing(Misuse, code="DRIVER_MISSING"):
     """The PostgreSQL driver is not installed; run: pip install 'leasehold[postgres]'."""
 
 
+class ExtraMissing(Misuse, code="EXTRA_MISSING"):
+    """A package that this command needs is not installed."""
+
+
 class AppInvalid(Misuse, code="APP_INVALID"):
     """An app is given as module:attribute, and the attribute must be a Leasehold object."""
 
 
 class ConnectionForeign(Misuse, code="CONNECTION_FOREIGN"):
-    """The connection is to another database than this app's; pass one to the same database."""
+    """A transaction is joined through a connection of the engine's own driver to the engine's own database."""
 
 
 class SecondLibrary(Misuse, code="SECOND_LIBRARY"):
@@ -133,6 +145,10 @@ class SecondLibrary(Misuse, code="SECOND_LIBRARY"):
 
 class SqliteTooOld(Misuse, code="SQLITE_TOO_OLD"):
     """This SQLite can corrupt a database under concurrent checkpoints; install apsw with SQLite 3.51.3 or later."""
+
+
+class EncodingUnsupported(Misuse, code="ENCODING_UNSUPPORTED"):
+    """The database's encoding must be UTF-8; make one: CREATE DATABASE name ENCODING 'UTF8' TEMPLATE template0."""
 
 
 class SchemaMissing(Misuse, code="SCHEMA_MISSING"):
@@ -247,15 +263,51 @@ class DatabaseUnavailable(Unavailable, code="DATABASE_UNAVAILABLE"):
     """The database cannot be reached or did not answer in time; check its URL and that it is running."""
 
 
+class RightsMissing(DatabaseUnavailable, code="RIGHTS_MISSING"):
+    """The database answers, but denies this user what the call needs."""
+
+
+class DiskFull(DatabaseUnavailable, code="DISK_FULL"):
+    """No space is left on the disk; free some and try again."""
+
+
+class TimedOut(Unavailable, code="TIMEOUT"):
+    """The attempt ran longer than the timeout of its job or stage."""
+
+
 class WaitTimeout(Unavailable, code="WAIT_TIMEOUT"):
     """The work did not end within the given time; wait again, or see `leasehold show`."""
+
+
+def shown(value: object) -> str:
+    """Return a value as a message quotes it: a text in quotation marks, a number without; at most a line of it."""
+    text = repr(value[:SHOWN_MAX] if isinstance(value, str) else value)
+    return text if len(text) <= 2 * SHOWN_MAX else f"{text[:SHOWN_MAX]}…"
+
+
+def number_text(value: float) -> str:
+    """Return a number as people write it: 31,622,400 and not 3.16224e+07, 0.000001 and not 1e-06."""
+    if isinstance(value, int):
+        return f"{value:,}"
+    if not SMALL <= abs(value) < LARGE:
+        return f"{value:g}"
+    shown_value = value if value == value // 1 else float(f"{value:g}")
+    return f"{shown_value:,.6f}".rstrip("0").rstrip(".")
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return a sentence with the known name that is nearest, to be added to another; empty if none is near."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, list(known), n=1)
+    return f" Did you mean '{near[0]}'?" if near else ""
 
 
 def check_error_class(name: object) -> str:
     """Return `name` if it is a valid error class."""
     if isinstance(name, str) and _error_class.match(name):
         return name
-    raise OptionInvalid(f"An error class is named ^[A-Z][A-Z0-9_]{{2,62}}$; got {str(name)[:80]!r}.")
+    raise OptionInvalid(f"An error class is named ^[A-Z][A-Z0-9_]{{2,62}}$; got {shown(name)}.")
 
 
 class Permanent(Exception):

@@ -252,3 +252,24 @@ def test_one_owner_is_one_row_and_no_worker_that_is_there(app, send, url):
         app.manual.lease(send, owner="clerk")
     assert rows(url, "SELECT host FROM worker") == [("clerk",)]
     assert rows(url, "SELECT count(*) FROM worker WHERE ended_at IS NULL") == [(0,)]
+
+
+def test_l1_a_job_that_lost_its_holders_is_leased_again_and_s12_runs_out_at_last(app, url):
+    manual = Clock(app)
+
+    @app.job(retry=Retry(losses=4))
+    def parcel(): ...
+
+    job = parcel.submit()
+    for number in range(1, 4):
+        assert app.manual.lease(parcel, owner="clerk", seconds=60).fence == number
+        manual.advance(61)
+        app.manual.sweep()
+        manual.advance(60)  # past the wait after a loss
+    held = app.manual.hold(job.id, owner="clerk", seconds=60)
+    assert held.fence == 4
+    manual.advance(61)
+    assert app.manual.sweep() == 1
+    assert (job.status, job.failure["error_class"], job.failure["context"]["losses"]) == ("ERROR", "WORKER_CRASHED", 4)
+    check_places(url)
+    check_journal(url)

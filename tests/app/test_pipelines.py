@@ -1,11 +1,13 @@
 """Pipelines end to end: stages in order, segments at once, failures that stay where they belong, cancels that hold."""
 
+import re
 import threading
+from typing import TypedDict
 
 import pytest
 
 from leasehold import Permanent, Retry, Transient
-from leasehold.errors import ArgumentsInvalid, GraphInvalid, KindTaken, KindUnknown
+from leasehold.errors import ArgumentsInvalid, GraphInvalid, KindTaken, KindUnknown, OptionInvalid
 from tests.support.db import check_journal, check_places, names, rows
 from tests.support.processes.local_worker import run_worker
 from tests.support.wait import until
@@ -137,20 +139,33 @@ def test_each_over_something_that_is_not_a_list_is_an_error_with_a_code(app, out
     assert stages(app, job) == {"script": "DONE", "audio": "ERROR"}
 
 
-def test_more_segments_than_the_limit_are_an_error_with_a_code(app):
+def many_segments(app):
+    """A pipeline whose payload is its number of segments; they wait in a queue of their own."""
     film = app.pipeline("film")
 
     @film.stage
     def script(number: int):
         return {"scenes": [0] * number}
 
-    @film.stage(after=script, each="scenes")
+    @film.stage(after=script, each="scenes", queue="voices")
     async def audio(number: int): ...
 
+    return film
+
+
+def test_more_segments_than_the_limit_are_an_error_with_a_code(app, url):
+    film = many_segments(app)
     most, more = film.submit({"number": 10_000}), film.submit({"number": 10_001})
-    app.drain(concurrency=500)
+    app.drain(queues=["default"])
     assert (more.status, more.failure["error_class"]) == ("ERROR", "FAN_OUT_TOO_LARGE")
-    assert most.status == "DONE"
+    assert most.status == "RUNNING"
+    assert rows(url, "SELECT count(*) FROM ready") == [(10_000,)]
+
+
+@pytest.mark.soak
+def test_as_many_segments_as_the_limit_all_run(app):
+    most = many_segments(app).submit({"number": 10_000})
+    app.drain(concurrency=500)
     assert most.output == {"audio": [None] * 10_000}
 
 
@@ -248,6 +263,83 @@ def test_a_pipeline_that_cannot_run_is_refused_when_it_is_written_or_submitted(a
         app.pipeline("film")
     with pytest.raises(KindUnknown):
         app.submit(script)
+
+
+class Script(TypedDict):
+    scenes: list[str]
+    length: int
+
+
+def test_a_fan_out_that_can_never_have_a_list_is_refused_when_it_is_written(app):
+    film, other = app.pipeline("film"), app.pipeline("other")
+
+    @film.stage
+    def script() -> Script:
+        return {"scenes": ["a", "b"], "length": 2}
+
+    @film.stage(after=script)
+    def title() -> str:
+        return "Metropolis"
+
+    @film.stage(after=script, each="scenes")
+    def audio(): ...
+
+    @other.stage(name="script")
+    def foreign(): ...
+
+    for after, each, words in [
+        (audio, "parts", "'audio', which fans out itself and so has many outputs and no field; put a stage in between"),
+        ([audio, script], "scenes", "'audio', which fans out itself"),
+        (script, "scene", "returns Script with scenes, length. Did you mean 'scenes'?"),
+        (script, "length", "returns Script with length of type int."),
+        (title, "letters", "returns str; return {'letters': [...]} there"),
+        (foreign, "scenes", "'script' is a stage of another pipeline ('other'), not of 'film'"),
+        (foreign, None, "'script' is a stage of another pipeline"),
+        ("skript", None, "waits for 'skript', which does not exist. Did you mean 'script'?"),
+    ]:
+        with pytest.raises(GraphInvalid, match=re.escape(words)):
+            film.stage(after=after, each=each, name="next")(lambda: None)
+    for after in (print, 7, [None]):
+        with pytest.raises(OptionInvalid, match="after is a stage of 'film', the name of one, or several; got"):
+            film.stage(after=after, name="next")(lambda: None)
+
+
+def test_fan_outs_that_are_joined_repeated_or_empty_run(app):
+    film = app.pipeline("film")
+
+    @film.stage
+    def script():
+        return {"scenes": [1, 2, 3], "none": []}
+
+    @film.stage(after=[script, "script"], each="scenes")
+    def audio(task):
+        return task.segment
+
+    @film.stage(after=script, each="none")
+    def credits_(task): ...
+
+    film.stage(after=[script, audio], each="scenes", name="video")(lambda task: [task.segment, task.inputs["audio"]])
+
+    @film.stage(after=[audio, "video", credits_])
+    def render(task):
+        return {"total": sum(task.inputs["audio"]), "frames": task.inputs["video"], "rest": task.inputs["credits_"]}
+
+    job = film.submit()
+    app.drain(timeout=60)
+    frames = [[number, [1, 2, 3]] for number in (1, 2, 3)]
+    assert job.output == {"render": {"total": 6, "frames": frames, "rest": []}}
+
+
+def test_a_generator_is_no_handler(app):
+    def rows():
+        yield 1
+
+    async def more():
+        yield 1
+
+    for function in (rows, more):
+        with pytest.raises(OptionInvalid, match="is a generator"):
+            app.job(function)
 
 
 def test_a_stage_takes_the_payload_fields_it_asks_for_and_no_less_than_it_needs(app):

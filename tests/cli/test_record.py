@@ -79,7 +79,7 @@ def test_a_record_is_replayed_by_the_app_that_made_it(command, app, processes):
 def test_the_journal_is_shown_to_people_and_to_programs(command, job):
     shown = command("events", job).stdout.splitlines()
     assert len(shown) == 17
-    assert "  film/audio [0]  claimed  attempt 1  worker 1" in "\n".join(shown)
+    assert "  film/audio [1]  claimed  attempt 1  worker 1" in "\n".join(shown)
     lines = [json.loads(line) for line in command("events", "--json").stdout.splitlines()]
     assert [line["id"] for line in lines] == sorted(line["id"] for line in lines)
     later = command("events", job, "--json", "--after", lines[-2]["id"]).stdout.splitlines()

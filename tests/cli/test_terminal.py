@@ -14,7 +14,8 @@ import pytest
 
 from leasehold import Leasehold, Permanent, Task
 from leasehold.cli.table import GAP, Column, format_table
-from leasehold.cli.text import display_width, duration, printable, truncate
+from leasehold.cli.text import display_width, printable, truncate
+from leasehold.insight.wording import duration
 
 HOSTILE = {
     "ESC": "\x1b[2J\x1b]0;title\x07",

@@ -61,9 +61,13 @@ def test_a_tour_by_itself_uses_a_file_of_its_own_and_keeps_it_only_when_asked(pr
 
 
 @pytest.mark.parametrize(
-    ("number", "code"),
-    [(signal.SIGINT, ExitCode.INTERRUPTED), (signal.SIGTERM, ExitCode.TERMINATED)],
-    ids=["INT", "TERM"],
+    ("dialect", "number", "code"),
+    [
+        ("sqlite", signal.SIGINT, ExitCode.INTERRUPTED),
+        ("postgres", signal.SIGTERM, ExitCode.TERMINATED),
+        pytest.param("sqlite", signal.SIGTERM, ExitCode.TERMINATED, marks=pytest.mark.soak),
+        pytest.param("postgres", signal.SIGINT, ExitCode.INTERRUPTED, marks=pytest.mark.soak),
+    ],
 )
 def test_a_tour_that_is_stopped_leaves_no_process_no_folder_and_no_work(processes, url, folder, number, code):
     tour = processes.start("tour", "--jobs", 4000, "--kills", 100, "--url", url)

@@ -9,7 +9,8 @@ from tests.crash.killed_worker import die
 from tests.support.apps.deliveries import Noted, make_app
 
 NEXT_STEPS = {
-    "claimed but not sent": (Noted, "send"),
+    "claimed but not begun": (Deliveries, "begin"),
+    "begun but not sent": (Noted, "send"),
     "sent but not marked": (Deliveries, "mark"),
     "marked but not logged": (EventLog, "delivery_marked"),
 }

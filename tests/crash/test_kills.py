@@ -8,6 +8,7 @@ from collections import Counter
 import pytest
 
 from tests.support.db import check_journal, check_places, names, rows
+from tests.support.processes.stopped import has_stopped
 from tests.support.wait import until
 
 
@@ -113,6 +114,26 @@ def test_s2_one_worker_that_overslept_holds_attempt_two_while_attempt_one_still_
     assert job.wait(timeout=60).output == {"attempt": 2, "pid": worker.pid}
     assert worker.has_logged("lease_lost")
     check_journal(url)
+
+
+def test_s2_a_worker_stopped_past_its_lease_starts_nothing_that_it_had_only_claimed(app, workers, url):
+    """Three of them, since the heartbeat may be the first to notice. Their loops are free as soon as they go on."""
+    short = {"WORKSHOP_LEASE": "2"}
+    sleepers = [workers.start(environment=short, concurrency=4, queues=["loop"]) for _ in range(3)]
+    jobs = app.submit_many("block", [{"name": "a"}] * 12)
+    until(lambda: len(workers.journal("start")) == 3 and rows(url, "SELECT count(*) FROM lease") == [(12,)])
+    for sleeper in sleepers:
+        sleeper.signal(signal.SIGSTOP)
+    until(lambda: all(has_stopped(sleeper.pid) for sleeper in sleepers))
+    workers.open("a")
+    workers.start(environment=short)
+    assert {job.wait(timeout=60).status for job in jobs} == {"DONE"}
+    for sleeper in sleepers:
+        sleeper.signal(signal.SIGCONT)
+    until(lambda: all(sleeper.log.count("lease_lost") == 4 for sleeper in sleepers))
+    begun = Counter(int(pid) for _, _, _, pid in workers.journal("start"))
+    assert [begun[sleeper.pid] for sleeper in sleepers] == [1, 1, 1]
+    check_places(url)
 
 
 class Submitter(threading.Thread):

@@ -42,6 +42,9 @@ ENVIRONMENT = {
     "LEASEHOLD_URL": "the database, if the program or command line names none; keep passwords here",
     "LEASEHOLD_DOWNLOAD_DIR": "the collection that `leasehold worker leasehold.pipelines.download` serves",
     "LEASEHOLD_TRANSLATE_DIR": "the run that `leasehold worker leasehold.pipelines.translate` serves",
+    "LEASEHOLD_TEST_POSTGRES_URL": "a PostgreSQL server for the fixture `leasehold_postgres_url`",
+    "LEASEHOLD_TEST_PG_BIN": "the folder of PostgreSQL's programs, for the same fixture where no server is named",
+    "LEASEHOLD_ELSEWHERE": "set by `leasehold.testing.elsewhere` for the programs that a test starts",
     "LEASEHOLD_TRANSLATE_KEY": "the key sent to an endpoint that is not a known vendor's",
 }
 
@@ -51,8 +54,11 @@ LOG = {
     "worker_stopped": "the worker has ended; `left` attempts were still running and will be repeated",
     "attempt_failed": "a handler failed, with `error`; `ending` shows what follows: a retry or the end of the task",
     "attempt_cancelled": "an attempt of a cancelled job has ended",
+    "attempt_abandoned": "a handler did not stop after a cancel or its time-out: its attempt has ended, it still runs",
+    "abandoned_returned": "the handler of an abandoned attempt has returned; its result is ignored",
     "attempt_traceback": "the traceback of a failed attempt; shown at `--log-level debug` and with `--tracebacks`",
     "lease_lost": "an attempt lost its lease; its settlement will be refused",
+    "deliveries_reclaimed": "the sweeper gave back what a relay that is gone had claimed",
     "leases_reclaimed": "the sweeper took leases back from workers that are gone, or that did not renew them",
     "relay_started": "this process sends the deliveries of these providers",
     "deliveries_unfinished": "the relay has ended while deliveries were being sent; another relay looks them up",
@@ -62,5 +68,7 @@ LOG = {
     "delivery_in_doubt": "a message may have been sent, and its provider cannot confirm it; a person decides",
     "delivery_rescheduled": "a message was not sent, or its look-up failed; it is tried again after the delay",
     "delivery_suspect": "a delivery is marked sent without evidence, which the order of send and mark rules out: alert",
+    "database_away": "the database has not answered for some seconds; no other part of this worker repeats that",
+    "database_back": "the database answers again, after `seconds`",
     "component_failed": "a part of the worker had an error and continues",
 }

@@ -80,7 +80,8 @@ def members(cls: type, prefix: str) -> Iterator[tuple[str, str]]:
     """Yield the public attributes, properties and methods of a class, in the order of the source."""
     for name, what in ATTRIBUTES.get(cls.__name__, {}).items():
         yield f"`{prefix}{name}`", what
-    for name, member in vars(cls).items():
+    own = [found for found in reversed(cls.__mro__) if found.__module__.startswith("leasehold.")]
+    for name, member in {name: member for found in own for name, member in vars(found).items()}.items():
         is_callable_object = name == "__call__"
         if name.startswith("_") and not is_callable_object:
             continue

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from leasehold.store.db import migrate
+
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -17,13 +19,14 @@ PRINTED = re.compile(r"^\s*print\(.*\)\s+# (.*)$", re.MULTILINE)
 
 
 def blocks():
-    """Yield every Python block of every document."""
+    """Yield every Python block of every document, with each database that it is for."""
     for document in DOCUMENTS:
         for number, block in enumerate(BLOCK.findall(document.read_text(encoding="utf-8")), 1):
-            yield pytest.param(block, id=f"{document.relative_to(ROOT)}-{number}")
+            for dialect in ["postgres"] if "LEASEHOLD_URL=postgresql://" in block else ["sqlite", "postgres"]:
+                yield pytest.param(block, dialect, id=f"{document.relative_to(ROOT)}-{number}-{dialect}")
 
 
-@pytest.mark.parametrize("block", list(blocks()))
+@pytest.mark.parametrize(("block", "dialect"), list(blocks()))
 def test_a_code_block_of_the_documents_runs_and_prints_what_it_shows(block, url, tmp_path):
     (tmp_path / "block.py").write_text(block, encoding="utf-8")
     ran = subprocess.run(
@@ -54,6 +57,13 @@ def test_the_code_map_has_the_layers_that_are_enforced():
     layers = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
     shown = " → ".join(layers).replace("(", "").replace(")", "")
     assert shown in " ".join((ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").split())
+
+
+def test_the_tutorial_shows_the_schema_version_of_today():
+    shown = re.findall(
+        r"^schema version 0 -> (\d+)$", (ROOT / "docs/tutorial.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert shown == [str(migrate.latest("postgres"))]
 
 
 def test_the_readme_shows_code_within_its_first_120_words():

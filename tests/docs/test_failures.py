@@ -48,6 +48,6 @@ def test_every_example_in_the_table_of_failures_is_classified_as_listed():
 
 def test_the_page_of_failures_has_the_defaults_of_a_retry_policy():
     policy = Retry()
-    fields = ("attempts", "delay_initial", "multiplier", "delay_max", "delay_ceiling")
+    fields = ("attempts", "losses", "delay_initial", "multiplier", "delay_max", "delay_ceiling")
     shown = ", ".join(f"{field}={getattr(policy, field):g}" for field in fields)
     assert f"`Retry({shown})`" in PAGE

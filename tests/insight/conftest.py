@@ -8,6 +8,9 @@ import pytest
 from leasehold import Leasehold
 from tests.conftest import SQLITE_FILE, sqlite_url
 from tests.support.databases.postgres import database_name
+from tests.support.processes.workers import app, workers
+
+__all__ = ["app", "copied", "originals", "workers"]
 
 
 @pytest.fixture(scope="session")

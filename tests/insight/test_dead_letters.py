@@ -15,7 +15,7 @@ from tests.store.work import claim, finish, pipeline, register, routes_of, stage
 LETTER = LetterRow(
     id=7, task_id=9, job_id=8, kind="review", stage="llm", segment=None, epoch=2, fence=3, error_class="AUTH_DENIED",
     attempts=1, attempts_max=5, first_failure_at=1, last_failure_at=2, escalated=False, state="open",
-    job_status="ERROR", evidenced=False, unanswered=0,
+    job_status="ERROR", evidenced=False, unanswered=0, failure="{}",
 )  # fmt: skip
 
 
@@ -65,7 +65,7 @@ def test_a_plan_counts_the_segments_that_run_are_kept_are_under_way_and_stay(sto
     plan = revival_plan.make(store, first.id)
     assert [(one.stage, one.fate, one.note) for one in plan.stages] == [
         ("script", Fate.KEPT, ""),
-        ("audio", Fate.RUNS, "segment 2"),
+        ("audio", Fate.RUNS, "segment 3"),
         ("audio", Fate.KEPT, "2 of its segments"),
         ("audio", Fate.UNDER_WAY, "2 of its segments"),
         ("audio", Fate.STAYS, "1 of its segments"),

@@ -3,8 +3,9 @@
 from leasehold import canonical
 from leasehold.model import lease as endings
 from leasehold.model.failure.failure import Failure
+from leasehold.model.failure.loss import Reclaim
 from leasehold.model.lanes import Lane
-from leasehold.model.lease import Lease, Reclaim
+from leasehold.model.lease import Lease
 from leasehold.model.task import Submission, Terms
 from leasehold.runtime.process_identity import this_process
 from leasehold.store import Store
@@ -36,7 +37,7 @@ def test_claims_releases_reclaims_and_the_end_are_counted_once_each(store):
 
 
 def test_a_lease_that_was_lost_for_good_counts_as_an_end(store):
-    job = submitted(store, "a", attempts_max=1)
+    job = submitted(store, "a", on_lost="bury")
     vacated(store, claimed(store), "owner gone")
     (history,) = store.reports.journal_counts()
     assert history == JournalCounts(job, job, "ERROR", 1, outcomes=1, claims=1, releases=0, reclaims=1, endings=1)

@@ -151,7 +151,7 @@ def test_a_job_that_does_not_exist_is_reported_as_unknown(app):
         ),
         ("refuse", "UPDATE dead_letter SET last_failure_at = 1 WHERE task_id = {job}", "last_failure_at of the dead"),
         ("order", "UPDATE dead_letter SET task_id = {job}", "letter of epoch 1 should be absent and is there"),
-        ("film", "DELETE FROM task WHERE job_id = {job} AND segment = 1", "segment 1 of 'audio' is missing"),
+        ("film", "DELETE FROM task WHERE job_id = {job} AND segment = 1", "segment 2 of 'audio' is missing"),
         (
             "film",
             "DELETE FROM task WHERE job_id = {job} AND segment = 2",
@@ -218,7 +218,7 @@ def test_one_bad_segment_among_good_ones_is_named(done, jobs):
     task = task_of(done.store, jobs["film"], 2)
     edit(done.store, f"UPDATE outcome SET fence = 9 WHERE task_id = {task}")  # noqa: S608
     found = verify_job(done.store, jobs["film"])
-    assert found.difference == "task 5 (audio [2]), fence of the outcome of epoch 1 should be 1 and is 9"
+    assert found.difference == "task 5 (audio [3]), fence of the outcome of epoch 1 should be 1 and is 9"
 
 
 def test_the_head_of_a_settled_job_stays_what_it_was(done, jobs):

@@ -7,6 +7,9 @@ import contextlib
 import pytest
 
 from leasehold import Leasehold, Permanent, Retry, Transient
+from leasehold.model.failure import loss
+from leasehold.model.graph import Definition
+from leasehold.model.task import Terms
 from leasehold.testing import Clock, drain
 from tests.insight.edited_records import difference, edit, forge, swap
 from tests.store.work import claim_one, look, register, submit
@@ -129,12 +132,16 @@ def test_dead_letters_of_recreated_segments_follow_those_in_the_same_place(app, 
 
 
 def test_a_letter_of_a_worker_that_died_is_equal(app, clock):
-    """The reclaim that spends the last attempt is its own last failure, not its first."""
-    (job,) = submit(app.store, "lost", attempts_max=2)
+    """The reclaim that spends the last loss is its own last failure, not its first."""
+    app.store.tasks.publish(Definition("a", Terms(), losses=2))
+    (job,) = submit(app.store, "lost")
     for _ in range(2):
         claim_one(app.store, register(app.store))
         clock.advance(3600)
-        app.store.leases.reclaim(app.store.leases.expired())
+        app.store.leases.reclaim([loss.decide(one, ()) for one in app.store.losses.expired()])
+        assert difference(app.store, job) == ""
+        clock.advance(3600)
+        app.store.stages.make_due()
     assert difference(app.store, job) == ""
     edit(app.store, "UPDATE dead_letter SET first_failure_at = last_failure_at")
     assert "first_failure_at of the dead letter" in difference(app.store, job)

@@ -63,7 +63,7 @@ def test_a_job_fails_with_the_cause_of_its_first_failure():
     assert end.status == "ERROR"
     assert json.loads(end.failure or "") == {
         "error_class": "NETWORK_TIMEOUT",
-        "message": "stage 'audio' segment 3 failed: too slow",
+        "message": "stage 'audio' segment 4 failed: too slow",
         "retryable": False,
     }
 

@@ -21,7 +21,7 @@ def test_a_machine_knows_its_states_in_the_order_in_which_they_were_declared():
         (GOOD | {"DONE": "a b"}, "PLANNED", "'a b'"),
         (GOOD | {"DONE": ""}, "PLANNED", "''"),
         (GOOD | {"DONE": ['"}']}, "PLANNED", "called"),
-        (GOOD | {"DONE": [7]}, "PLANNED", "'7'"),
+        (GOOD | {"DONE": [7]}, "PLANNED", "called 7"),
         ({"A": [f"B{number}" for number in range(1_001)]}, "A", "1001 arrows"),
     ],
 )

@@ -6,9 +6,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leasehold.errors import NameInvalid, OptionInvalid
+from leasehold.errors import Misuse, NameInvalid, OptionInvalid, number_text
 from leasehold.model import limits
-from leasehold.model.names import check_key, check_name, check_range, check_whole, clean, reason_of, route
+from leasehold.model.names import (
+    check_choice,
+    check_key,
+    check_name,
+    check_range,
+    check_whole,
+    clean,
+    reason_of,
+    route,
+)
 from leasehold.model.owner import Owner
 from leasehold.model.status import Status
 
@@ -66,6 +75,32 @@ def test_a_number_outside_its_limits_is_refused(value):
         check_range(value, 1, 100, "concurrency")
     with pytest.raises(OptionInvalid, match="whole number from 1 to 100"):
         check_whole(value, 1, 100, "concurrency")
+
+
+@pytest.mark.parametrize(
+    ("check", "words"),
+    [
+        (lambda: check_name(7, "kind"), "This kind is 7."),
+        (lambda: check_name("7", "kind"), "This kind is '7'."),
+        (lambda: check_key(7), "without NUL; got 7."),
+        (lambda: check_range("7", 1, 10, "delay"), "between 1 and 10; got '7'."),
+        (lambda: check_range(-1, 0.5, limits.DELAY_SECONDS_MAX, "delay"), "between 0.5 and 31,622,400; got -1."),
+        (lambda: check_whole(None, 1, 10_000, "limit"), "from 1 to 10,000; got None."),
+        (lambda: check_choice(["x"] * 1_000, ("a",), "status"), "…."),
+    ],
+)
+def test_a_refusal_shows_a_number_as_a_number_and_a_text_as_a_text(check, words):
+    with pytest.raises(Misuse) as refused:
+        check()
+    assert str(refused.value).endswith(words)
+    assert len(str(refused.value)) < 300
+
+
+def test_a_number_is_written_as_people_write_it():
+    numbers = {31_622_401.0: "31,622,401", 0.5: "0.5", 3: "3", 1e30: "1e+30", float("inf"): "inf", -2.0: "-2"}
+    small = {1e-6: "0.000001", 0: "0", 1 / 3: "0.333333", 3.000003: "3", 2_500_000.5: "2,500,000"}
+    assert number_text(2**63 - 1) == "9,223,372,036,854,775,807"
+    assert {number: number_text(number) for number in numbers | small} == numbers | small
 
 
 def test_a_number_within_its_limits_is_returned():

@@ -13,6 +13,7 @@ AHEAD = "tests/runtime/effects/test_pending_records.py"
 TURNS = "tests/runtime/commit/test_writers_turn.py"
 REVIVAL = "tests/store/deadletters/test_revival.py"
 DELIVERIES = "tests/store/test_deliveries.py"
+SWEEPER = "tests/runtime/maintain/test_sweeper.py"
 RELAY = "tests/runtime/deliver/test_relay.py"
 DOUBT = "tests/runtime/deliver/test_relay_doubt.py"
 
@@ -84,7 +85,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         "a handler may swallow a doubt",
-        "runtime/attempt.py",
+        "runtime/ending.py",
         "if isinstance(used, EffectInDoubt):",
         "if isinstance(used, EffectInDoubt) and (used := None):",
         (f"{EFFECTS}::test_an_effect_in_doubt_that_a_handler_swallows_still_waits_for_a_person",),
@@ -163,6 +164,34 @@ MUTANTS: Final = (
         (f"{DELIVERIES}::test_s14_what_stands_claimed_beyond_its_time_is_taken_as_maybe_sent[postgres]",),
     ),
     Mutant(
+        "SQLite: what a relay has only claimed counts as sent, maybe",
+        f"{SQLITE}/deliveries/claim.sql",
+        "status = 'reconciling' OR (status = 'pending' AND notification_id IS NULL)",
+        "status = 'reconciling'",
+        (f"{DELIVERIES}::test_s14_what_was_only_claimed_is_taken_again_as_it_was_and_spends_no_attempt[sqlite]",),
+    ),
+    Mutant(
+        "a relay sends before it is on record that it does",
+        "runtime/deliver/relay.py",
+        "begun = self._store.deliveries.begin([one for one in found if not one.may_be_sent], self.worker)",
+        "begun = [one for one in found if not one.may_be_sent]",
+        (POINTS,),
+    ),
+    Mutant(
+        "PostgreSQL: a relay that was found gone begins what another has",
+        f"{POSTGRES}/deliveries/begin.sql",
+        "delivery.fence = item.fence AND ",
+        "",
+        (f"{DELIVERIES}::test_s14_what_was_only_claimed_is_taken_again_as_it_was_and_spends_no_attempt[postgres]",),
+    ),
+    Mutant(
+        "the deliveries of a dead relay wait until their claims are over",
+        "runtime/maintain/sweeper.py",
+        "if (count := self._store.workers.reclaim_deliveries(neighbour.worker)) > 0:",
+        "if (count := 0) > 0:",
+        (f"{SWEEPER}::test_s14_deliveries_of_a_relay_that_is_gone_are_given_back_in_the_same_second[sqlite]",),
+    ),
+    Mutant(
         "a relay whose claim is gone goes on",
         "runtime/deliver/relay.py",
         "                one.deadline = 0\n",
@@ -172,8 +201,8 @@ MUTANTS: Final = (
     Mutant(
         "a claim on a message is counted from the answer",
         "runtime/deliver/relay.py",
-        "                self._begin(HeldDelivery(taken, asked_at))\n",
-        "                self._begin(HeldDelivery(taken, clock.uptime()))\n",
+        "                self._start(HeldDelivery(taken, asked_at))\n",
+        "                self._start(HeldDelivery(taken, clock.uptime()))\n",
         (f"{DOUBT}::test_s14_a_claim_on_a_message_is_counted_from_the_moment_it_was_asked_for",),
     ),
     Mutant(

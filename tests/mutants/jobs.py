@@ -103,8 +103,8 @@ MUTANTS: Final = (
     Mutant(
         "nobody else is notified of work that upkeep made ready",
         "runtime/worker.py",
-        "        self._store.wake(queues)\n\n    def _on_wake_up",
-        "        pass\n\n    def _on_wake_up",
+        "        self._store.wake(queues)\n\n    def _on_more",
+        "        pass\n\n    def _on_more",
         (
             f"{NOTIFICATIONS}::test_processes_that_serve_another_queue_are_notified_of_work_that_upkeep_made_ready_there[sqlite]",
         ),
@@ -112,7 +112,7 @@ MUTANTS: Final = (
     Mutant(
         "nobody is notified of what was given back unstarted",
         "runtime/worker.py",
-        "            self._store.wake({one.queue for one in reclaimed})",
+        "            self._store.wake({one.queue for one in reclaimed}, self._listener.address)",
         "            pass",
         (f"{NOTIFICATIONS}::test_others_are_notified_of_what_a_stopping_worker_gives_back_unstarted[sqlite]",),
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from tests.mutants.commands import MUTANTS as COMMANDS
 from tests.mutants.contracts import MUTANTS as CONTRACTS
 from tests.mutants.effects import MUTANTS as EFFECTS
 from tests.mutants.jobs import MUTANTS as JOBS
@@ -13,4 +14,4 @@ from tests.mutants.runlocks import MUTANTS as RUN_LOCKS
 from tests.mutants.states import MUTANTS as STATES
 from tests.mutants.workers import MUTANTS as WORKERS
 
-MUTANTS: Final[tuple[Mutant, ...]] = (*LEASES, *EFFECTS, *JOBS, *WORKERS, *STATES, *RUN_LOCKS, *CONTRACTS)
+MUTANTS: Final[tuple[Mutant, ...]] = (*LEASES, *EFFECTS, *JOBS, *WORKERS, *STATES, *RUN_LOCKS, *CONTRACTS, *COMMANDS)

@@ -9,6 +9,7 @@ from tests.mutants.mutant import Mutant
 CLOCK = "tests/store/db/test_clock.py::test_every_time_that_is_stored_comes_from_the_databases_clock"
 TROUBLE = "tests/store/db/test_postgres_trouble.py"
 HEARTBEAT = "tests/runtime/maintain/test_heartbeat.py"
+RESOURCES = "tests/runtime/test_resources.py"
 SWEEPER = "tests/runtime/maintain/test_sweeper.py"
 BLOCKED = (
     f"{HEARTBEAT}::test_a_lease_is_kept_while_handlers_block_the_loop_and_compute_for_five_times_its_length[sqlite]"
@@ -45,10 +46,23 @@ MUTANTS: Final = (
         (BLOCKED,),
     ),
     Mutant(
+        "an attempt begins after its time ran out",
+        "runtime/attempt.py",
+        "clock.uptime() >= self.deadline or not self.begin()",
+        "not self.begin()",
+        (f"{HEARTBEAT}::test_s2_an_attempt_whose_time_ran_out_before_it_started_is_lost_and_never_begins[sqlite]",),
+    ),
+    Mutant(
+        "a worker claims without a connection for its committer",
+        "runtime/claim/claimer.py",
+        "            self._reserve()\n",
+        "",
+        (f"{RESOURCES}::test_a_worker_claims_only_while_there_is_a_connection_for_committer_and_heartbeat",),
+    ),
+    Mutant(
         "the heartbeat beats on the handlers' loop",
         "runtime/worker.py",
-        "        self._heartbeat.start()\n        self._runner.start()\n",
-        "        self._runner.start()\n"
+        "        self._heartbeat.on_claimed(attempts)\n",
         "        loop = self._runner._lanes.loop\n"
         "        def poll_once() -> None:\n"
         "            self._heartbeat.renew()\n"
@@ -118,9 +132,34 @@ MUTANTS: Final = (
     Mutant(
         "a gone neighbour is forgotten before its leases are taken back",
         "runtime/maintain/sweeper.py",
-        "                held = self._store.leases.held_by(neighbour.worker)\n",
-        "                held: list[tuple[int, int]] = []\n",
-        (f"{SWEEPER}::test_s12_a_task_that_kills_its_worker_runs_out_of_attempts[sqlite]",),
+        "held, pending = self._store.losses.of_worker(neighbour.worker), ",
+        "held, pending = [], ",
+        (f"{SWEEPER}::test_s12_a_task_that_kills_its_worker_runs_out_of_losses[sqlite]",),
+    ),
+    Mutant(
+        "a suspect runs in the worker with all others",
+        "runtime/claim/claimer.py",
+        "attempt.isolated = attempt.isolated or (attempt.lease.is_suspect and not alone)",
+        "pass",
+        ("tests/runtime/claim/test_suspects.py::test_s12_a_few_suspects_are_claimed_at_once_and_each_is_isolated",),
+    ),
+    Mutant(
+        "one that cannot be isolated runs next to others",
+        "runtime/claim/claimer.py",
+        "self.suspects.has(isolated=False) and self._held.is_empty",
+        "self.suspects.has(isolated=False) and self._held.capacity.busy == 0",
+        (
+            "tests/runtime/claim/test_suspects.py::test_s12_one_that_cannot_be_isolated_waits_for_an_idle_worker_and_takes_every_place",
+        ),
+    ),
+    Mutant(
+        "what had not begun is not looked up",
+        "runtime/claim/pending_file.py",
+        "_SLOT.pack_into(self._map, offset, *lease)",
+        "pass",
+        (
+            "tests/runtime/claim/test_suspects.py::test_s12_what_was_claimed_and_has_not_begun_is_known_after_the_worker_is_gone",
+        ),
     ),
     Mutant(
         "a neighbour is noted as gone while a lease of its is left",

@@ -8,6 +8,8 @@ import uuid
 from collections.abc import Iterable
 from pathlib import Path
 
+import pytest
+
 from leasehold.redact import Redactor
 
 ROOT = Path(__file__).parents[2]
@@ -18,10 +20,10 @@ DICE = random.Random(1_729)
 ALGORITHMS = ("md5", "sha1", "sha256", "sha384", "sha512", "blake2s")
 
 
-def standard_library() -> Iterable[str]:
-    """The tests of the standard library hold real keys, so they are no benign text."""
+def standard_library(every: int) -> Iterable[str]:
+    """One of so many files. The tests of the standard library hold real keys, so they are no benign text."""
     folder = Path(sysconfig.get_paths()["stdlib"])
-    for path in sorted(folder.rglob("*.py")):
+    for path in sorted(folder.rglob("*.py"))[::every]:
         if not {"test", "tests", "idle_test", "site-packages"} & set(path.relative_to(folder).parts):
             yield path.read_text(encoding="utf-8", errors="replace")
 
@@ -41,9 +43,10 @@ def octets(number: int) -> bytes:
     return DICE.getrandbits(8 * number).to_bytes(number, "big")
 
 
-def test_the_standard_library_is_left_alone():
-    changed, total = altered(standard_library())
-    assert total >= STANDARD_LIBRARY_LINES_MIN
+@pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.soak)])
+def test_the_standard_library_is_left_alone(every):
+    changed, total = altered(standard_library(every))
+    assert total >= STANDARD_LIBRARY_LINES_MIN // every // 2
     assert changed <= SHARE_MAX * total
 
 

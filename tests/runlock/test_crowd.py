@@ -6,18 +6,20 @@ import random
 import subprocess
 import sys
 
+import pytest
+
 from leasehold.runlock.constants import EXIT_ACTIVE_LOCK, EXIT_OK
 from tests.runlock.command_process import ROOT
 from tests.runlock.lock_files import archives, lock_of, write_lock, write_raw
 
 STARTERS = 32
-ROUNDS = 200
 
 
-def test_s15_of_32_starters_on_one_stale_lock_exactly_one_wins_in_each_of_200_rounds(tmp_path):
+@pytest.mark.parametrize("rounds", [50, pytest.param(200, marks=pytest.mark.soak)])
+def test_s15_of_32_starters_on_one_stale_lock_exactly_one_wins_in_each_round(tmp_path, rounds):
     spread = random.Random(6)
     stale = {}
-    for number in range(ROUNDS):
+    for number in range(rounds):
         folder = tmp_path / f"round-{number:03}"
         content = write_lock(folder, pid=spread.randrange(1, 10**6)) + b" " * spread.randrange(100)
         stale[folder] = write_raw(folder, content)

@@ -244,7 +244,6 @@ def test_a_lane_runs_many_attempts_that_do_not_wait():
         stop = None
 
     lanes = LoopRunner(run, lambda _: None)
-    lanes.start()
     lanes.take([Named() for _ in range(100)])  # type: ignore[misc]
     assert done.wait(60)
     lanes.close()

@@ -17,9 +17,10 @@ from leasehold.model.effect import Entry, Intent, Record
 from leasehold.model.lease import Settlement
 from leasehold.model.limits import CLAIM_MAX
 from leasehold.model.owner import Owner
-from leasehold.runtime.attempt import Attempt, State
+from leasehold.runtime.attempt import Attempt, Interruption, State
 from leasehold.runtime.claim.claimer import Claimer
 from leasehold.runtime.claim.held import HeldAttempts
+from leasehold.runtime.claim.pending_file import PendingFile
 from leasehold.runtime.commit.committer import Committer
 from leasehold.runtime.commit.requests import AnyReply, CommitChannel, Item, run_blocking
 from leasehold.runtime.deliver.relay import HeldDelivery, Relay
@@ -89,7 +90,11 @@ class SimulatedChannel(CommitChannel):
 
     @property
     def cancelled(self) -> bool:
-        return self._attempt.cancel_reason is not None
+        return self._attempt.interruption is not None
+
+    @property
+    def interrupted(self) -> bool:
+        return self._attempt.interruption is not None
 
     @property
     def lost(self) -> bool:
@@ -115,7 +120,7 @@ class Looking(Claimer):
         """Claim once; it sleeps after it has found nothing, and queues take turns while there is something."""
         self._awake.clear()
         try:
-            found = self.claim(min(self._held.capacity.free(), CLAIM_MAX))
+            found = self.claim_suspects() or self.claim(min(self._held.capacity.free(), CLAIM_MAX))
         except LeaseholdError:
             self.wake()
             raise
@@ -159,13 +164,13 @@ class Minding:
 
     def _check_claim(self, action: str) -> None:
         actor = self._world.running
-        query = "SELECT 1 FROM delivery WHERE id = ? AND fence = ? AND due_at > ?"
+        query = "SELECT 1 FROM delivery WHERE id = ? AND fence = ? AND due_at > ? AND status = 'sending'"
         claim = actor.name.removeprefix("courier ").split("#")
         lead, _ = self._worker.begun[actor.name]
         # By the clock as it was last written: one that is put right when faults stop has jumped for the next reader.
         now = self._world.uptime + (lead or 0)
         if self._world.lead == lead and not self._worker.file.look(query, (*claim, now)):
-            self._world.wrongs.append(f"S14: {actor.label} {action} under a claim that was gone")
+            self._world.wrongs.append(f"S14: {actor.label} {action} under a claim that was gone or not begun")
 
     def _was_held_up(self) -> bool:
         """Whether the relay could not renew: all slept, somebody was paused (writing, maybe), or it waited."""
@@ -195,7 +200,8 @@ class Worker:
         self.file = file
         self.process = Process(f"w{number}")
         self.store: Store = file.store(self.process)
-        self.held = HeldAttempts(CONCURRENCY, dict.fromkeys(queues))
+        self.pending = PendingFile(CONCURRENCY)
+        self.held = HeldAttempts(CONCURRENCY, dict.fromkeys(queues), self.pending)
         self.events = SILENT
         self.see = see
         self._owner = owner
@@ -208,12 +214,16 @@ class Worker:
         self.begun: dict[str, tuple[int | None, int]] = {}  # the clock's lead and the faults before each claim
         self._before: tuple[int | None, int] = (None, 0)
         minding = {name: replace(one, provider=Minding(self, one.provider)) for name, one in providers.items()}
-        self._relay = SimulatedRelay(self.store, minding, self.events, launch=self._launch) if providers else None
+        self._relay = SimulatedRelay(self.store, minding, self.events, 0, launch=self._launch) if providers else None
         world.spawn(self.process, "start", self._start)
         self.process.on_death = self._on_death
 
     def _start(self) -> None:
-        self._id = self.store.workers.register(self._owner)
+        self.pending.name = f"pending of {self.process.name}"
+        self.file.pending[self.pending.name] = self.pending
+        self._id = self.store.workers.register(self._owner, pending_file=self.pending.name)
+        if self._relay is not None:
+            self._relay.worker = self._id
         claimer = Looking(
             self.store, self._id, self._handlers, self._queues, self.held, self.committer, self.events, self._begin
         )
@@ -232,6 +242,7 @@ class Worker:
             on_pulse=lambda pulse: self._on_pulse(pulse, claimer),
             on_ready=lambda queues: self._announce(queues, claimer),
             wants_work=lambda: claimer.idle,
+            read_pending=self.file.read_pending,
         )
         loops: dict[str, Callable[[], float]] = {
             "claimer": lambda: self._claim(claimer),
@@ -286,10 +297,11 @@ class Worker:
 
     def _on_pulse(self, pulse: Pulse, claimer: Looking) -> None:
         claimer.set_limits(frozenset(pulse.limited))
-        for task_id, fence, reason in pulse.cancels:
+        claimer.on_suspects(pulse.suspects)
+        for task_id, fence, _ in pulse.cancels:
             attempt = self.held.get(task_id, fence)
             if attempt is not None:
-                attempt.cancel_reason = reason
+                attempt.interrupt(Interruption.CANCELLED)
         if pulse.ready:
             claimer.wake()
         if self._relay is not None:
@@ -309,6 +321,7 @@ class Worker:
         run_blocking(attempt.run(self))
 
     def call(self, attempt: Attempt) -> Any:
+        self.held.begin(attempt)
         self.see("began", attempt, None)
         result = attempt.call(lambda attempt: SimulatedChannel(self, attempt))
         self.see("returned", attempt, result)
@@ -325,6 +338,7 @@ class Worker:
             self.held.drop(attempt)
 
     def skip(self, attempt: Attempt) -> None:
+        attempt.lose()
         self.held.drop(attempt)
         self.held.free_slot(attempt)
 

@@ -22,6 +22,7 @@ import psycopg
 from psycopg import errors as pg
 
 from leasehold.errors import LeaseholdError
+from leasehold.runtime.claim.pending_file import PendingFile
 from leasehold.store import Store
 from leasehold.store.db import sqlite_clock
 from leasehold.store.db.database import Database, ErrorKind, Row
@@ -123,6 +124,13 @@ class Session:
     @property
     def raw(self) -> object:
         return self._open.raw
+
+    @property
+    def in_transaction(self) -> bool:
+        return self._held is not None
+
+    def after_commit(self, call: Callable[[], None]) -> None:
+        raise NotImplementedError
 
     @property
     def _open(self) -> Connection:
@@ -239,10 +247,13 @@ class Notifier:
     def __init__(self, file: File) -> None:
         self._file = file
 
-    def send(self, words: Iterable[str]) -> None:
+    def send(self, words: Iterable[str], sender: str = "", most: int = 2) -> None:
         names = frozenset(words)
         for notify in self._file.listeners.values():
             notify(names, self._file.world.hint())
+
+    def close_rested(self, seconds: float) -> None:
+        """Nothing is open."""
 
     def close(self) -> None:
         """Nothing is left to be sent."""
@@ -259,6 +270,7 @@ class File:
         self.what = ""
         self.writes = 0
         self._gone: list[int] = []
+        self.pending: dict[str, PendingFile] = {}  # what outlives a process
         with closing(apsw.Connection(str(path))) as connection:
             connection.execute(f"PRAGMA page_size = {PAGE_BYTES}; PRAGMA journal_mode = WAL").fetchall()
         with closing(Store("", Database(SqliteDialect(path), connections=1))) as store:
@@ -275,6 +287,7 @@ class File:
         """Empty the file for another world."""
         self.world = world
         self._gone.clear()
+        self.pending.clear()
         self.listeners.clear()
         self._eye.execute("BEGIN IMMEDIATE")
         for (table,) in self.look(self._used):  # to empty one that is empty would write its pages all the same
@@ -282,6 +295,10 @@ class File:
         self._eye.execute("DELETE FROM sqlite_sequence")
         self._eye.execute("DELETE FROM meta WHERE name = 'clock'")
         self._eye.execute("COMMIT")
+
+    def read_pending(self, name: str | None) -> frozenset[tuple[int, int]]:
+        """Read what a process had claimed and not begun."""
+        return self.pending[name].taken() if name in self.pending else frozenset()
 
     def store(self, process: Process) -> Store:
         """Open the file in a process."""

@@ -183,7 +183,7 @@ def test_a_failed_segment_fails_its_stage_when_the_others_have_ended(store, work
     advance(store)
     found = statuses(store, film.id)
     assert (found["audio", None], found["render", None], found[None, None]) == ("ERROR", "CANCELLED", "ERROR")
-    assert "segment 1" in str([task.failure for task in store.reports.tasks(film.id) if task.stage == "audio"])
+    assert "segment 2" in str([task.failure for task in store.reports.tasks(film.id) if task.stage == "audio"])
 
 
 def test_a_job_none_of_whose_stages_failed_but_one_was_cancelled_ends_cancelled(store, worker):
@@ -217,7 +217,7 @@ def test_a_lost_stage_that_must_not_repeat_ends_its_job(store, worker, clock):
     film = pipeline(store, "k", stage("one", on_lost="bury"), stage("two", "one"))
     claim(store, worker, routes=routes_of("one"))
     clock.advance(31)
-    store.leases.reclaim(store.leases.expired())
+    store.leases.reclaim(store.losses.expired())
     advance(store)
     assert status(store, film.id) == "ERROR"
     assert work.failure(store, film.id)["error_class"] == "WORKER_CRASHED"
@@ -244,7 +244,7 @@ def test_a_stage_of_which_many_segments_failed_names_the_first_of_them(store, wo
     for lease in reversed(leases):
         fail(store, [lease])
     advance(store)
-    assert "stage 'audio' segment 0 failed" in work.failure(store, film.id)["message"]
+    assert "stage 'audio' segment 1 failed" in work.failure(store, film.id)["message"]
 
 
 def test_l3_what_was_due_first_is_ready_first(store, worker):

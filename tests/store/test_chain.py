@@ -9,7 +9,8 @@ import pytest
 from leasehold import canonical
 from leasehold.insight.verify import verify
 from leasehold.model.failure.failure import Failure
-from leasehold.model.lease import Reclaim, retried
+from leasehold.model.failure.loss import Reclaim
+from leasehold.model.lease import retried
 from tests.store.work import (
     REASON,
     advance,

@@ -19,11 +19,19 @@ from tests.store.work import at_once, claim_one, look, question, submit
 from tests.support.apps.deliveries import PROVIDER, change, post, write
 
 LEASE = 120.0
+RELAY = 7  # the number of its worker process
 FAILURE = Failure("DELIVERY_NOT_SENT", "the server is away", retryable=True)
 
 
+def claim(store, most=100, worker=RELAY, **options):
+    return store.deliveries.claim(PROVIDER, LEASE, most, worker=worker, **options)
+
+
 def take(store, most=100, **options):
-    return store.deliveries.claim(PROVIDER, LEASE, most, **options)
+    """Claim, and begin to send what need not be looked up first, as a relay does."""
+    found = claim(store, most, **options)
+    begun = {one.id: one for one in store.deliveries.begin([one for one in found if not one.may_be_sent], RELAY)}
+    return [begun.get(one.id, one) for one in found]
 
 
 def take_one(store):
@@ -64,6 +72,44 @@ def test_a_claim_commits_that_the_delivery_is_being_sent_and_nobody_else_gets_it
     assert taken.to_send.token == token_of("change-17", "ada@example.org", 1)
     assert take(store) == []
     assert fact(store, one, "due_at") == clock.now + 120_000_000
+
+
+def test_s14_what_was_only_claimed_is_taken_again_as_it_was_and_spends_no_attempt(store, clock):
+    write(store, post())
+    (first,) = claim(store)
+    assert (first.status, first.attempts) == ("pending", 1)
+    clock.advance(LEASE + 1)
+    (second,) = claim(store)
+    assert (second.was, second.may_be_sent, second.fence, second.attempts) == ("pending", False, 2, 1)
+    assert store.deliveries.begin([first], RELAY) == []
+    assert fact(store, first.id, "status") == "pending"
+    (begun,) = store.deliveries.begin([second], RELAY)
+    assert store.deliveries.begin([second], RELAY) == [begun]  # again: its first answer may have been lost
+    assert fact(store, first.id, "status") == begun.status == "sending"
+
+
+def test_s14_what_a_relay_that_is_gone_had_claimed_is_due_at_once_and_only_what_it_began_is_in_doubt(store, clock):
+    write(store, post("ada@example.org"), post("bob@example.org"), post("eve@example.org"))
+    (begun,) = take(store, 1)
+    (claimed,) = claim(store, 1)
+    (others,) = claim(store, 1, worker=RELAY + 1)
+    assert store.workers.reclaim_deliveries(RELAY) == 2
+    assert store.deliveries.begin([claimed], RELAY) == []
+    assert fact(store, others.id, "due_at") == clock.now + 120_000_000
+    again = {one.id: (one.was, one.attempts) for one in claim(store)}
+    assert again == {begun.id: ("sending", 2), claimed.id: ("pending", 1)}
+    assert store.workers.reclaim_deliveries(RELAY + 2) == 0
+
+
+def test_s14_a_mark_that_comes_after_its_relay_was_found_gone_stands_unless_another_has_claimed_it(store):
+    """The server may still do what a process that died had asked for."""
+    write(store, post("ada@example.org"), post("bob@example.org"))
+    ada, bob = take(store)
+    store.workers.reclaim_deliveries(RELAY)
+    assert store.deliveries.mark(outbox.sent(ada, "4XyZ"))
+    (again,) = claim(store)
+    assert again.id == bob.id
+    assert not store.deliveries.mark(outbox.sent(bob, "late"))
 
 
 def test_s14_what_stands_claimed_beyond_its_time_is_taken_as_maybe_sent(store, clock):
@@ -293,7 +339,7 @@ def test_a_claim_of_deliveries_reads_only_what_is_due(store):
         connection.execute("ANALYZE leasehold.delivery")
         connection.execute("SET enable_seqscan = off")
         text = f"EXPLAIN (COSTS OFF) {statements.encoded('postgres', 'deliveries/claim').decode()}"
-        values = {"provider": PROVIDER, "lease_us": 1, "most": 8, "only": None, "delivery": None}
+        values = {"provider": PROVIDER, "lease_us": 1, "most": 8, "only": None, "delivery": None, "worker": RELAY}
         plan = "\n".join(row[0] for row in connection.execute(text.encode(), values).fetchall())
     assert "Index Scan using delivery_due" in plan
     assert "Sort" not in plan

@@ -8,7 +8,7 @@ import pytest
 
 from leasehold.errors import EffectSettled, LeaseLost
 from leasehold.model import effect
-from leasehold.model.lease import Reclaim
+from leasehold.model.failure.loss import Reclaim
 from leasehold.store import open_store
 from tests.store.deadletters.buried_tasks import bury, only_letter, revive
 from tests.store.work import at_once, claim, claim_one, look, pipeline, routes_of, stage, submit

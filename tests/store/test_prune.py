@@ -100,7 +100,7 @@ def test_a_job_that_was_called_off_stays_while_a_stage_of_it_has_not_stopped(sto
         finish(store, leases)
     clock.advance(31 * DAY)
     assert (work.status(store, film.id), sweep(store).pruned.jobs) == ("CANCELLED", 0)
-    store.leases.reclaim(store.leases.expired())
+    store.leases.reclaim(store.losses.expired())
     advance(store)
     assert (sweep(store).pruned.jobs, left(store)) == (1, [])
 

@@ -52,7 +52,9 @@ def lane(queue: str = "default", after: int = 0) -> Lane:
     return Lane(queue, PRIORITY_MIN, PRIORITY_MAX, after)
 
 
-def claim(store: Store, worker: int, most=100, queues: Sequence[str] = ("default",), routes=("a", "b")) -> list[Lease]:
+def claim(
+    store: Store, worker: int, most=100, queues: Sequence[str] = ("default",), routes=("a", "b", "!a", "!b")
+) -> list[Lease]:
     return store.leases.claim(worker, [lane(queue) for queue in queues], json.dumps(routes), most).leases
 
 

@@ -15,9 +15,13 @@ from tests.support.needs import Part
 
 missing = Part("an unlikely program", is_there=False, remedy="nobody has it")
 there = Part("an interpreter", is_there=True, remedy="")
+optional = Part("another interpreter", is_there=False, remedy="put it on the path", is_optional=True)
 
 @missing.mark
 def test_with_a_mark(): ...
+
+@optional.mark
+def test_with_what_may_be_missing(): ...
 
 @pytest.mark.parametrize("value", [missing.param(1), there.param(2)])
 def test_with_a_parameter(value):
@@ -37,13 +41,13 @@ def outcome(folder, ci):
 
 def test_a_missing_part_is_an_honest_skip_with_its_remedy(tmp_path):
     last, shown = outcome(tmp_path, ci="")
-    assert "1 passed, 2 skipped" in last
+    assert "1 passed, 3 skipped" in last
     assert "needs an unlikely program; nobody has it" in shown
 
 
 def test_with_ci_a_skip_is_a_failure_that_names_what_is_missing(tmp_path):
     last, shown = outcome(tmp_path, ci="true")
-    assert "1 passed, 2 errors" in last
+    assert "1 passed, 1 skipped, 2 errors" in last
     assert "needs an unlikely program; nobody has it" in shown
 
 

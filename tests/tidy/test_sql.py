@@ -106,7 +106,10 @@ def misnumbered(names: list[str]) -> Iterator[str]:
 ONLY = {
     "postgres": {
         *(f"tasks/{name}" for name in ("reserve_ids", "copy_task", "copy_ready", "copy_event")),
-        *(f"session/{name}" for name in ("backend", "home", "listen", "notify", "pooled")),
+        *(
+            f"session/{name}"
+            for name in ("backend", "home", "listen", "notify", "notify_all", "pooled", "show", "utf8")
+        ),
         *(f"session/{name}" for name in ("manual_clock", "manual_clock_exists", "manual_clock_set")),
     },
     "sqlite": {

@@ -5,28 +5,28 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from leasehold.app import submitting
+from leasehold.app.connections import borrow
 from leasehold.app.deadletters import DeadLetterOperations
 from leasehold.app.deliveries import DeliveryOperations
+from leasehold.app.hooks import AroundDecorator, StartDecorator, StopDecorator
 from leasehold.app.job import Job
 from leasehold.app.journal import Journal
 from leasehold.app.kinds import JobDecorator, KindRegistry, Pipeline
 from leasehold.app.machines import MachineOperations
 from leasehold.app.manual import ManualLeases
+from leasehold.app.moved import moved
 from leasehold.app.queues import QueueOperations
 from leasehold.app.ready_store import ReadyStore
 from leasehold.app.submitting import Scheduling
 from leasehold.errors import Misuse, OptionInvalid
 from leasehold.insight.read import jobs
 from leasehold.model.failure.verdict import Failures
-from leasehold.model.limits import PAGE_MAX
 from leasehold.model.machine import Machine
-from leasehold.model.names import check_choice, check_id, check_name, check_whole
-from leasehold.model.status import Status
+from leasehold.model.names import check_id, check_key, check_name
 from leasehold.runtime.handlers import Handler
 from leasehold.runtime.run import drain, serve
 from leasehold.runtime.worker import QueueChoice, make_plan
 from leasehold.store import Store, borrow_store, open_store
-from leasehold.store.db.wake import ATTENTION
 
 DEFAULT_URL = "sqlite:///leasehold.db"
 
@@ -38,11 +38,14 @@ class Leasehold:
         """Open the database a URL names; or work on a `connection` of yours (apsw's or sqlite3's), without workers."""
         if url and connection is not None:
             raise OptionInvalid("Pass a URL or a connection.")
-        self.url = url or os.environ.get("LEASEHOLD_URL") or DEFAULT_URL
+        self.url = moved(url or os.environ.get("LEASEHOLD_URL") or DEFAULT_URL)
         self.store: Store = open_store(self.url) if connection is None else borrow_store(connection)
         self._registry = KindRegistry()
         self._ready_store = ReadyStore(self.store, self._registry)
         self.job = JobDecorator(self, self._registry)
+        self.around = AroundDecorator(self._registry.hooks)
+        self.on_start = StartDecorator(self._registry.hooks)
+        self.on_stop = StopDecorator(self._registry.hooks)
         self.machine = MachineOperations(self._ready_store)
         self.queues = QueueOperations(self._ready_store)
         self.journal = Journal(self._ready_store)
@@ -50,9 +53,15 @@ class Leasehold:
         self.deliveries = DeliveryOperations(self._ready_store)
         self.manual = ManualLeases(self._ready_store)
 
-    def pipeline(self, name: str, *, failures: Failures = None, machine: Machine | None = None) -> Pipeline:
-        """Register a pipeline; add stages with `@pipeline.stage`. `failures`: rules that classify exceptions first."""
-        return self._registry.add(Pipeline(self, check_name(name, "kind"), failures, machine))
+    def pipeline(
+        self, name: str, *, failures: Failures = None, machine: Machine | None = None, deadline: float | None = None
+    ) -> Pipeline:
+        """Register a pipeline; add stages with `@pipeline.stage`. `failures`: rules that classify exceptions first.
+
+        `deadline`: how many seconds after its submit a job must have ended, with all its stages.
+        """
+        arounds = self._registry.hooks.arounds
+        return self._registry.add(Pipeline(self, check_name(name, "kind"), failures, machine, arounds, deadline))
 
     def submit(
         self,
@@ -64,20 +73,21 @@ class Leasehold:
         delay: float = 0.0,
         version: int | None = None,
         branch: str | None = None,
+        deadline: float | None = None,
     ) -> Job:
         """Submit one job. The same kind and key again returns that job; with another payload it is a `KeyConflict`.
 
         With `version`, each version of the key is a separate job, under the key `key@version`. The same version again
         returns its job; a higher one runs as a new job, even while the version before still runs; a version lower
         than the newest one submitted is refused as `VersionStale`, one that was pruned as `VersionPruned`.
-        `branch` names a branch of the kind's queue, such as a host: see `app.queues.limit`.
+        `branch` names a branch of the kind's queue, such as a host: see `app.queues.limit`. `deadline`: how many
+        seconds from now it must have ended, instead of its kind's; else it is cancelled, with the class TIMEOUT.
         """
+        scheduling = Scheduling(priority, delay, None if branch is None else [branch], deadline)
         if version is None:
-            branches = None if branch is None else [branch]
-            return self.submit_many(what, [payload], keys=[key], priority=priority, delay=delay, branches=branches)[0]
+            return self._submit(what, [payload], [key], scheduling)[0]
         if key is None:
             raise OptionInvalid("A version belongs to a key; pass both.")
-        scheduling = Scheduling(priority, delay, branch and [branch])
         definition, made = submitting.prepare(self._ready_store, what, [payload], [key], scheduling)
         store = self._ready_store.store
         return Job.submitted(store, submitting.submit_version(store, definition, made[0], version))
@@ -91,23 +101,32 @@ class Leasehold:
         priority: int = 0,
         delay: float = 0.0,
         branches: Sequence[str | None] | None = None,
+        deadline: float | None = None,
     ) -> list[Job]:
         """Submit many jobs of one kind in one transaction: all or none."""
-        scheduling = Scheduling(priority, delay, branches)
+        scheduling = Scheduling(priority, delay, branches, deadline)
         for given, name in ((keys, "keys"), (branches, "branches")):
             if given is not None and len(given) != len(payloads):
                 raise OptionInvalid(f"{len(payloads)} payloads need as many {name}; got {len(given)}.")
+        return self._submit(what, payloads, keys, scheduling)
+
+    def _submit(
+        self, what: object, payloads: Sequence[object], keys: Sequence[str | None] | None, scheduling: Scheduling
+    ) -> list[Job]:
         definition, made = submitting.prepare(self._ready_store, what, payloads, keys, scheduling)
         store = self._ready_store.store
         return [Job.submitted(store, one) for one in submitting.submit(store, definition, made, are_new=keys is None)]
 
     @contextmanager
     def transaction(self, connection: object) -> Iterator[None]:
-        """Submit within a transaction of the caller's own psycopg or apsw connection; both commit or neither does."""
+        """Submit within a transaction of yours: rows and jobs are committed together, or neither is.
+
+        `connection` is psycopg's or apsw's, or on PostgreSQL a SQLAlchemy `Session` or `Connection`, or Django's. A
+        transaction that you began, and one of SQLAlchemy, is yours to commit after the block.
+        """
         store = self._ready_store.store
-        with store.transaction(connection):
+        with borrow(connection, store) as borrowed, store.transaction(borrowed.connection, borrowed.after_commit):
             yield
-        store.wake([ATTENTION])
 
     def get(self, job_id: int) -> Job:
         """Read a job; `JobUnknown` if there is none with this id."""
@@ -115,17 +134,31 @@ class Leasehold:
         store = self._ready_store.store
         return Job.of(store, jobs.find(store, job_id, whole=False))
 
-    def jobs(
-        self, *, status: str | None = None, kind: str | None = None, queue: str | None = None, limit: int = 50
-    ) -> list[Job]:
-        """List jobs, newest first."""
-        check_choice(status, Status, "status")
-        for name, what in ((kind, "kind"), (queue, "queue")):
-            if name is not None:
-                check_name(name, what)
-        check_whole(limit, 1, PAGE_MAX, "limit")
+    def find(self, kind: object, key: str, *, version: int | None = None) -> Job | None:
+        """Find a job by its kind (a name, or what `@app.job` made) and key; None if there is none."""
+        name = check_name(getattr(kind, "name", kind), "kind")
         store = self._ready_store.store
-        return [Job.of(store, seen) for seen in jobs.listing(store, status=status, kind=kind, queue=queue, limit=limit)]
+        found = jobs.find_by_key(store, name, check_key(submitting.versioned(check_key(key), version)))
+        return None if found is None else Job.of(store, found)
+
+    def jobs(
+        self,
+        *,
+        status: str | None = None,
+        kind: str | None = None,
+        queue: str | None = None,
+        key_prefix: str | None = None,
+        before: Job | int | None = None,
+        limit: int = 50,
+    ) -> list[Job]:
+        """List jobs, newest first: at most `limit`, and only those submitted before the job `before`, if there is one.
+
+        `jobs(before=page[-1])` is the next page. With `key_prefix`, jobs of this kind whose keys start so.
+        """
+        oldest = before.id if isinstance(before, Job) else before
+        wanted = jobs.JobFilter(status, kind, queue, key_prefix, oldest, limit)
+        store = self._ready_store.store
+        return [Job.of(store, found) for found in jobs.listing(store, wanted)]
 
     def cancel(self, job: Job | int, *, reason: str = "") -> Job:
         """Cancel a job with all its tasks; see `Job.cancel`."""
@@ -133,7 +166,7 @@ class Leasehold:
 
     def work(self, *, concurrency: int = 50, queues: QueueChoice = None, grace: float = 30.0) -> None:
         """Run jobs and send deliveries until SIGTERM or SIGINT; then finish what runs within `grace` seconds."""
-        plan = make_plan(self._handlers(), queues, concurrency, grace, self.deliveries.providers)
+        plan = make_plan(self._handlers(), queues, concurrency, grace, self.deliveries.providers, self._registry.hooks)
         serve(self._ready_store.published(), plan)
 
     def drain(
@@ -145,7 +178,7 @@ class Leasehold:
         wait_for_due: bool = True,
     ) -> None:
         """Run jobs and send deliveries until nothing is left that this app can do; without `wait_for_due`, now."""
-        plan = make_plan(self._handlers(), queues, concurrency, 30.0, self.deliveries.providers)
+        plan = make_plan(self._handlers(), queues, concurrency, 30.0, self.deliveries.providers, self._registry.hooks)
         drain(self._ready_store.published(), plan, timeout, wait_for_due=wait_for_due)
 
     def migrate(self) -> tuple[int, int]:

@@ -1,40 +1,34 @@
-"""A handle on one job. Fields that can change are read from the database at each access."""
+"""A handle on one job: what is on record of it, its tasks, why it does not run, and what a caller may do with it."""
 
 from __future__ import annotations
 
 import random
 import threading
 import time
-from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from leasehold import canonical
+from leasehold.app.job_record import JobRecord
 from leasehold.errors import WaitTimeout
-from leasehold.insight.read import jobs
+from leasehold.insight.explain.explanation import Explanation
+from leasehold.insight.explain.read import explain
+from leasehold.insight.read import tasks
 from leasehold.insight.read.jobs import JobSnapshot
+from leasehold.insight.read.tasks import JobProgress, TaskCounts, TaskView
 from leasehold.model.failure.failure import Failure
 from leasehold.model.names import reason_of
-from leasehold.model.status import Status
 from leasehold.model.task import Submitted
 from leasehold.redact import scrub
+from leasehold.runtime.process_identity import is_gone, this_process
 from leasehold.store import Store
 from leasehold.store.db.wake import ATTENTION
 
 POLL_FIRST: Final = 0.005
 POLL_MAX: Final = 0.25
-FINAL: Final = (Status.DONE, Status.CANCELLED)  # what ended in ERROR can be revived
 
 
-class Job:
+class Job(JobRecord):
     """One job: its facts, status and result."""
-
-    def __init__(self, store: Store, job_id: int, kind: str, key: str, payload: Any) -> None:
-        self._store = store
-        self._snapshot: JobSnapshot | None = None
-        self.id = job_id
-        self.kind = kind
-        self.key = key
-        self.payload = payload
 
     @classmethod
     def of(cls, store: Store, snapshot: JobSnapshot) -> Job:
@@ -47,42 +41,29 @@ class Job:
         return cls(store, answer.id, answer.kind, answer.key, canonical.decode(answer.payload))
 
     @property
-    def status(self) -> Status:
-        """NEW, READY, RUNNING, DONE, ERROR or CANCELLED."""
-        return self._read().status
+    def tasks(self) -> list[TaskView]:
+        """Its tasks: the job itself, then the stages of a pipeline and their segments, with status and attempt."""
+        return tasks.listing(self._store, self.id)
 
     @property
-    def state(self) -> str | None:
-        """Its state in its kind's machine; None without one."""
-        return self.states.get("")
+    def counts(self) -> TaskCounts:
+        """How many of its tasks have each status, also by stage; as text, such as '312 of 500', those that are done."""
+        return tasks.counts(self._store, self.id)
 
     @property
-    def states(self) -> dict[str, str]:
-        """The states of the job and its parts in the machine, by name; its own is under the empty name."""
-        return self._store.machines.states(self.id)
+    def progress(self) -> JobProgress | None:
+        """How far it has come: what its handler last reported with `task.progress`, while it runs; else None.
 
-    @property
-    def output(self) -> Any:
-        """What the handler returned; for a pipeline that is DONE, the outputs of its last stages by name."""
-        snapshot = self._read()
-        if snapshot.has_parts and snapshot.status == Status.DONE:
-            return self._store.stages.outputs(self.id)
-        return snapshot.output
+        For a pipeline: how many of its tasks are done, and of how many that are known.
+        """
+        if self._read().has_parts:
+            found = self.counts
+            return JobProgress(found.done, found.total)
+        return next((task.progress for task in self.tasks), None)
 
-    @property
-    def failure(self) -> dict[str, Any] | None:
-        """Why it ended ERROR or CANCELLED: `error_class`, `message` and, for a handler's exception, `stack`."""
-        return self._read().failure
-
-    @property
-    def created_at(self) -> datetime:
-        """When it was submitted (UTC, by the database's clock)."""
-        return (self._snapshot or self._read()).created_at
-
-    @property
-    def finished_at(self) -> datetime | None:
-        """When it settled; None before."""
-        return self._read().finished_at
+    def explain(self) -> Explanation:
+        """Explain why it does not run, what holds it up, or how it ended: a sentence, and what to do about it."""
+        return explain(self._store, self.id, this_process(), is_gone)
 
     def wait(self, timeout: float | None = None) -> Job:
         """Wait until the job has settled and return it; `WaitTimeout` if that takes longer than `timeout` seconds."""
@@ -97,18 +78,10 @@ class Job:
         return self
 
     def cancel(self, reason: str = "") -> Job:
-        """Cancel the job: tasks that have not started end, running ones are asked to stop. No effect once settled."""
+        """Cancel the job: tasks that have not started end, running ones are stopped. No effect once settled."""
         failure = Failure("CANCELLED", reason_of(scrub(str(reason))) or "cancelled by its submitter")
         count = self._store.tasks.cancel(self.id, failure.text())
         if count.asked:
             self._store.wake([ATTENTION])
         self._snapshot = None
         return self
-
-    def _read(self) -> JobSnapshot:
-        if self._snapshot is None or self._snapshot.status not in FINAL:
-            self._snapshot = jobs.find(self._store, self.id, whole=False)
-        return self._snapshot
-
-    def __repr__(self) -> str:
-        return f"<Job {self.id} {self.kind} {self.key!r}>"

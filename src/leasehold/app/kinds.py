@@ -1,19 +1,27 @@
 """What may be submitted: kinds of jobs, pipelines and their stages, as decorators make them."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol, TypedDict, TypeVar, Unpack, overload
 
+from leasehold import clock
 from leasehold.app.job import Job
-from leasehold.errors import GraphInvalid, KindTaken, KindUnknown, OptionInvalid
+from leasehold.errors import GraphInvalid, KindTaken, KindUnknown, OptionInvalid, shown
 from leasehold.model.failure.verdict import Failures, make_rules
 from leasehold.model.graph import Definition, Stage, check_graph
-from leasehold.model.limits import LEASE_SECONDS, LEASE_SECONDS_MAX, LEASE_SECONDS_MIN
+from leasehold.model.limits import (
+    DELAY_SECONDS_MAX,
+    LEASE_SECONDS,
+    LEASE_SECONDS_MAX,
+    LEASE_SECONDS_MIN,
+    TIMEOUT_SECONDS_MIN,
+)
 from leasehold.model.machine import Machine
 from leasehold.model.names import check_key, check_name, check_range
 from leasehold.model.retry import Retry
 from leasehold.model.status import OnLost
 from leasehold.model.task import Terms
-from leasehold.runtime.handlers import Handler, make_handler
+from leasehold.runtime.handlers import Handler, check_each, make_handler
+from leasehold.runtime.hooks import Around, Hooks
 
 Function = Callable[..., Any]
 
@@ -26,6 +34,7 @@ class SubmitOptions(TypedDict, total=False):
     delay: float
     version: int | None
     branch: str | None
+    deadline: float | None
 
 
 class HandlerOptions(TypedDict, total=False):
@@ -36,7 +45,8 @@ class HandlerOptions(TypedDict, total=False):
     retry: Retry | None
     lease: float
     on_lost: str
-    isolated: bool
+    isolated: bool | None
+    timeout: float | None
 
 
 class Submitter(Protocol):
@@ -46,6 +56,19 @@ class Submitter(Protocol):
         """Submit a job."""
 
 
+def check_timeout(timeout: float | None) -> float | None:
+    if timeout is not None:
+        check_range(timeout, TIMEOUT_SECONDS_MIN, DELAY_SECONDS_MAX, "timeout (seconds)")
+    return timeout
+
+
+def check_deadline(deadline: float | None) -> int | None:
+    """Return it in microseconds."""
+    if deadline is None:
+        return None
+    return clock.microseconds(check_range(deadline, TIMEOUT_SECONDS_MIN, DELAY_SECONDS_MAX, "deadline (seconds)"))
+
+
 def make_terms(queue: str, retry: Retry | None, lease: float, on_lost: str) -> tuple[Terms, Retry]:
     """Check the options of a job or stage."""
     if retry is not None and not isinstance(retry, Retry):
@@ -53,7 +76,7 @@ def make_terms(queue: str, retry: Retry | None, lease: float, on_lost: str) -> t
     policy = retry or Retry()
     check_range(lease, LEASE_SECONDS_MIN, LEASE_SECONDS_MAX, "lease (seconds)")
     if on_lost not in tuple(OnLost):
-        raise OptionInvalid(f"on_lost is 'requeue' or 'bury'; got {on_lost!r}.")
+        raise OptionInvalid(f"on_lost is 'requeue' or 'bury'; got {shown(on_lost)}.")
     return Terms(check_name(queue, "queue"), policy.attempts, round(lease * 1000), OnLost(on_lost).value), policy
 
 
@@ -78,10 +101,17 @@ class _DecoratedFunction:
 class JobKind(_DecoratedFunction):
     """A plain job's kind: call it like the function it was made from, or submit it."""
 
-    def __init__(self, app: Submitter, handler: Handler) -> None:
+    def __init__(self, app: Submitter, handler: Handler, deadline_us: int | None = None) -> None:
         super().__init__(handler.kind, handler)
         self._app = app
-        self.definition = Definition(handler.kind, handler.terms, machine=handler.machine)
+        self.definition = Definition(
+            handler.kind,
+            handler.terms,
+            machine=handler.machine,
+            losses=handler.retry.losses,
+            deadline_us=deadline_us,
+            fields=handler.fields,
+        )
 
     def submit(self, payload: object = None, **options: Unpack[SubmitOptions]) -> Job:
         """Submit a job of this kind; options as of `Leasehold.submit`."""
@@ -93,6 +123,10 @@ class JobKind(_DecoratedFunction):
 
 class StageHandle(_DecoratedFunction):
     """One stage of a pipeline: call it like the function it was made from, or name it in `after`."""
+
+    def __init__(self, name: str, handler: Handler, pipeline: object) -> None:
+        super().__init__(name, handler)
+        self.pipeline = pipeline
 
 
 After = str | StageHandle | Iterable[str | StageHandle] | None
@@ -108,9 +142,19 @@ class StageOptions(HandlerOptions, total=False):
 class Pipeline:
     """A pipeline's kind: stages are added with `@pipeline.stage`."""
 
-    def __init__(self, app: Submitter, name: str, failures: Failures = None, machine: Machine | None = None) -> None:
+    def __init__(
+        self,
+        app: Submitter,
+        name: str,
+        failures: Failures = None,
+        machine: Machine | None = None,
+        arounds: Sequence[Around] = (),
+        deadline: float | None = None,
+    ) -> None:
         self._app = app
         self.name = name
+        self._deadline_us = check_deadline(deadline)
+        self._arounds = arounds
         self._rules = make_rules(failures)
         self._machine = check_machine(machine)
         self._stages: dict[str, Stage] = {}
@@ -133,25 +177,40 @@ class Pipeline:
         retry: Retry | None = None,
         lease: float = LEASE_SECONDS,
         on_lost: str = "requeue",
-        isolated: bool = False,
+        isolated: bool | None = None,
+        timeout: float | None = None,
     ) -> StageHandle | Callable[[Function], StageHandle]:
-        """Add a stage that runs when those in `after` are done; with `each`, once per item of that output field."""
+        """Add a stage that runs when those in `after` are done; with `each`, once per item of that output field.
+
+        `timeout`: how many seconds an attempt may take.
+        """
         terms, policy = make_terms(queue, retry, lease, on_lost)
+        limit = check_timeout(timeout)
         if each is not None:
             check_key(each, "each")
 
         def add(decorated: Function) -> StageHandle:
-            stage = Stage(check_name(name or getattr(decorated, "__name__", None), "stage"), terms, _names(after), each)
-            if stage.name in self._stages:
-                raise KindTaken(f"Pipeline '{self.name}' has a stage '{stage.name}'.")
-            check_graph(self.name, (*self._stages.values(), stage))
-            rules, machine = self._rules, self._machine
+            own = check_name(name or getattr(decorated, "__name__", None), "stage")
+            if own in self._stages:
+                raise KindTaken(f"Pipeline '{self.name}' has a stage '{own}'.")
             handler = make_handler(
-                self.name, stage.name, decorated, terms, policy, isolated=isolated, rules=rules, machine=machine
+                self.name,
+                own,
+                decorated,
+                terms,
+                policy,
+                isolated=isolated,
+                rules=self._rules,
+                machine=self._machine,
+                timeout=limit,
+                arounds=self._arounds,
             )
-            self._stages[stage.name] = stage
-            self._handlers[stage.name] = handler
-            return StageHandle(stage.name, handler)
+            stage = Stage(own, terms, self._names(after), each, handler.fields, policy.losses)
+            check_graph(self.name, (*self._stages.values(), stage))
+            if each is not None:
+                check_each(self._handlers[stage.after[0]], each)
+            self._stages[own], self._handlers[own] = stage, handler
+            return StageHandle(own, handler, self)
 
         return add if function is None else add(function)
 
@@ -159,7 +218,9 @@ class Pipeline:
     def definition(self) -> Definition:
         if not self._stages:
             raise GraphInvalid(f"Pipeline '{self.name}' has no stages; add one with @{self.name}.stage.")
-        return Definition(self.name, Terms(), tuple(self._stages.values()), self._machine)
+        return Definition(
+            self.name, Terms(), tuple(self._stages.values()), self._machine, deadline_us=self._deadline_us
+        )
 
     def submit(self, payload: object = None, **options: Unpack[SubmitOptions]) -> Job:
         """Submit a job of this pipeline; options as of `Leasehold.submit`, except `branch`."""
@@ -168,14 +229,20 @@ class Pipeline:
     def handlers(self) -> list[Handler]:
         return list(self._handlers.values())
 
+    def _names(self, after: After) -> tuple[str, ...]:
+        if after is None:
+            return ()
+        several: Iterable[object] = after if isinstance(after, Iterable) and not isinstance(after, str) else [after]
+        return tuple(dict.fromkeys(self._name(one) for one in several))
 
-def _names(after: After) -> tuple[str, ...]:
-    if after is None:
-        return ()
-    if not isinstance(after, str | StageHandle | Iterable):
-        raise OptionInvalid(f"after is a stage, the name of one, or several; got {type(after).__name__}.")
-    several = [after] if isinstance(after, str | StageHandle) else list(after)
-    return tuple(one.name if isinstance(one, StageHandle) else check_name(one, "stage") for one in several)
+    def _name(self, one: object) -> str:
+        if isinstance(one, StageHandle) and one.pipeline is not self:
+            raise GraphInvalid(
+                f"'{one.name}' is a stage of another pipeline ('{one.handler.kind}'), not of '{self.name}'."
+            )
+        if not isinstance(one, str | StageHandle):
+            raise OptionInvalid(f"after is a stage of '{self.name}', the name of one, or several; got {shown(one)}.")
+        return one.name if isinstance(one, StageHandle) else check_name(one, "stage")
 
 
 K = TypeVar("K", bound=JobKind | Pipeline)
@@ -184,6 +251,7 @@ K = TypeVar("K", bound=JobKind | Pipeline)
 class KindRegistry:
     def __init__(self) -> None:
         self._kinds: dict[str, JobKind | Pipeline] = {}
+        self.hooks = Hooks()
 
     def add(self, kind: K) -> K:
         """Register a kind under a unique name."""
@@ -200,6 +268,9 @@ class KindRegistry:
             raise KindUnknown(f"'{what.name}' is a stage; submit its pipeline.")
         return self._kinds.get(check_name(what, "kind"))
 
+    def names(self) -> list[str]:
+        return list(self._kinds)
+
     def handlers(self) -> dict[str, Handler]:
         return {handler.route: handler for kind in self._kinds.values() for handler in kind.handlers()}
 
@@ -212,6 +283,7 @@ class JobOptions(HandlerOptions, total=False):
 
     failures: Failures
     machine: Machine | None
+    deadline: float | None
 
 
 class JobDecorator:
@@ -236,19 +308,33 @@ class JobDecorator:
         retry: Retry | None = None,
         lease: float = LEASE_SECONDS,
         on_lost: str = "requeue",
-        isolated: bool = False,
+        isolated: bool | None = None,
+        timeout: float | None = None,
+        deadline: float | None = None,
         failures: Failures = None,
         machine: Machine | None = None,
     ) -> JobKind | Callable[[Function], JobKind]:
-        """Register a function as the handler of the kind it is named after, or of `name`."""
+        """Register a function as the handler of the kind it is named after, or of `name`.
+
+        `timeout`: how many seconds an attempt may take; `deadline`: how many after its submit a job must have ended.
+        """
         terms, policy = make_terms(queue, retry, lease, on_lost)
-        rules = make_rules(failures)
+        rules, limit, ends_in_us = make_rules(failures), check_timeout(timeout), check_deadline(deadline)
 
         def register(decorated: Function) -> JobKind:
             kind = check_name(name or getattr(decorated, "__name__", None), "kind")
             handler = make_handler(
-                kind, None, decorated, terms, policy, isolated=isolated, rules=rules, machine=check_machine(machine)
+                kind,
+                None,
+                decorated,
+                terms,
+                policy,
+                isolated=isolated,
+                rules=rules,
+                machine=check_machine(machine),
+                timeout=limit,
+                arounds=self._registry.hooks.arounds,
             )
-            return self._registry.add(JobKind(self._app, handler))
+            return self._registry.add(JobKind(self._app, handler, ends_in_us))
 
         return register if function is None else register(function)

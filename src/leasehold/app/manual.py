@@ -5,6 +5,7 @@ from leasehold.app.kinds import JobKind
 from leasehold.app.ready_store import Operations
 from leasehold.errors import JobNotFree, KindUnknown, Misuse
 from leasehold.insight.read import jobs
+from leasehold.model.failure import loss
 from leasehold.model.lanes import Lane
 from leasehold.model.lease import Lease
 from leasehold.model.limits import BRANCHES_LOOK_MAX, LEASE_SECONDS, LEASE_SECONDS_MAX, LEASE_SECONDS_MIN, SWEEP_MAX
@@ -25,7 +26,7 @@ class ManualLeases(Operations):
         """Lease the next job of a kind for `seconds`; None if none is ready. `owner` is any name; see `resume`."""
         handler = self._handler(what)
         store, worker = self._ready(owner, seconds)
-        routes = document([handler.route])
+        routes = _routes(handler)
         for lane in store.leases.ready_first(self._queues(store, handler), routes, LOOK_MAX):
             found = _claim(store, worker, lane, routes)
             if found and (held := Held(store, found[0], handler, owner)).renew(seconds):
@@ -38,7 +39,7 @@ class ManualLeases(Operations):
         store, worker = self._ready(owner, seconds)
         handler = self._handler(jobs.find(store, job_id, whole=False).kind)
         lane = store.leases.ready_task(job_id)
-        found = [] if lane is None else _claim(store, worker, lane, document([handler.route]), only=lane)
+        found = [] if lane is None else _claim(store, worker, lane, _routes(handler), only=lane)
         for lease in found:
             held = Held(store, lease, handler, owner)
             if lease.task_id == job_id and held.renew(seconds):
@@ -58,8 +59,8 @@ class ManualLeases(Operations):
     def sweep(self) -> int:
         """Reclaim expired leases and return how many. Workers and `lease` do so automatically."""
         store, count = self._store, 0
-        while expired := store.leases.expired():
-            count += len(store.leases.reclaim(expired))
+        while expired := store.losses.expired():
+            count += len(store.leases.reclaim([loss.decide(one, ()) for one in expired]))
             if len(expired) < SWEEP_MAX:
                 break
         return count
@@ -90,6 +91,11 @@ class ManualLeases(Operations):
             if len(page) < BRANCHES_LOOK_MAX:
                 return found
             after = page[-1]
+
+
+def _routes(handler: Handler) -> str:
+    """Return the routes of a kind: a suspect too may be leased, since its holder holds nothing else."""
+    return document([handler.route, loss.suspect_route(handler.route)])
 
 
 def _claim(store: Store, worker: int, lane: Lane, routes: str, only: Lane | None = None) -> list[Lease]:

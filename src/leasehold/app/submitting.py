@@ -2,23 +2,24 @@
 
 import secrets
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import repeat
 
 from msgspec import structs
 
 from leasehold import canonical, clock
+from leasehold.app.kinds import check_deadline
 from leasehold.app.ready_store import ReadyStore
-from leasehold.errors import KindUnknown, OptionInvalid, PayloadInvalid
+from leasehold.errors import KindUnknown, OptionInvalid, PayloadInvalid, did_you_mean, shown
 from leasehold.model.graph import Definition
 from leasehold.model.limits import DELAY_SECONDS_MAX, PRIORITY_MAX, PRIORITY_MIN, VERSION_MAX
 from leasehold.model.names import branch_of, check_branch, check_key, check_name, check_range, check_whole
 from leasehold.model.task import Submission, Submitted, Terms
-from leasehold.runtime.handlers import Handler
 from leasehold.runtime.run import refuse_while_loading
 from leasehold.store import Store
-from leasehold.store.db.wake import ATTENTION
+from leasehold.store.db.wake import DUE
 
 KEY_CHANCE = 8  # bytes of a key that nobody can guess or meet twice
 
@@ -30,12 +31,14 @@ class Scheduling:
     priority: int = 0
     delay: float = 0.0
     branches: Sequence[str | None] | None = None
+    deadline: float | None = None
 
     def __post_init__(self) -> None:
         check_range(self.priority, PRIORITY_MIN, PRIORITY_MAX, "priority")
         check_range(self.delay, 0, DELAY_SECONDS_MAX, "delay (seconds)")
+        check_deadline(self.deadline)
         if not isinstance(self.priority, int):
-            raise OptionInvalid(f"priority is a whole number; got {self.priority}.")
+            raise OptionInvalid(f"priority is a whole number; got {shown(self.priority)}.")
 
 
 def prepare(
@@ -48,14 +51,15 @@ def prepare(
     """Check payloads and options before anything is written; a job without a key gets a unique one."""
     refuse_while_loading()
     known = ready_store.registry.find(what)
-    handlers = [] if known is None else known.handlers()
-    texts = [_check_payload(handlers, payload) for payload in payloads]
     definition = _published(what, ready_store) if known is None else known.definition
-    if known is not None and definition.machine is not None and not ready_store.store.database.is_bound:
-        ready_store.publish(definition)  # so that its state can be read before any worker has started
+    texts = [_check_payload(definition, payload) for payload in payloads]
+    if known is not None:
+        ready_store.publish_new(definition)
     own = _own_keys(len(texts))
     if keys is not None:
         own = [mine if key is None else check_key(key) for mine, key in zip(own, keys, strict=True)]
+    if scheduling.deadline is not None:
+        definition = structs.replace(definition, deadline_us=check_deadline(scheduling.deadline))
     kind, unmet = definition.kind, len(definition.stages)
     delay_us, priority = clock.microseconds(scheduling.delay), scheduling.priority
     branched = _branched(definition, scheduling.branches)
@@ -68,18 +72,19 @@ def prepare(
 def _published(what: object, ready_store: ReadyStore) -> Definition:
     name = check_name(what, "kind")
     if (found := ready_store.definition(name)) is None:
-        raise KindUnknown(f"The kind is '{name}'. A worker publishes its kinds when it starts.")
+        known = {*ready_store.registry.names(), *ready_store.store.tasks.kinds()}
+        hint = did_you_mean(name, known) or " A worker publishes its kinds when it starts."
+        raise KindUnknown(f"The kind is '{name}'.{hint}")
     return found
 
 
-def _check_payload(handlers: Sequence[Handler], payload: object) -> str:
-    """Return a payload as canonical JSON; its fields must fit the handlers' arguments where those are known."""
+def _check_payload(definition: Definition, payload: object) -> str:
+    """Return a payload as canonical JSON; its fields must fit the handlers' arguments."""
     fields = {} if payload is None else payload
     if not isinstance(fields, Mapping):
         raise PayloadInvalid(f"A payload is an object whose fields become arguments; got {type(fields).__name__}.")
     text = canonical.encode(fields if type(fields) is dict else dict(fields))
-    for handler in handlers:
-        handler.check(fields)
+    definition.check_fields(fields)
     return text
 
 
@@ -98,31 +103,52 @@ def submit(
 ) -> list[Submitted]:
     """Write jobs, all or none, and notify workers. `are_new`: their keys were just made."""
     if definition.stages:
-        answers = store.tasks.submit_pipelines(submissions, definition)
+        write = partial(store.tasks.submit_pipelines, submissions, definition)
     elif are_new:
-        answers = store.tasks.submit_new(submissions)
+        write = partial(store.tasks.submit_new, submissions)
     else:
-        answers = store.tasks.submit(submissions)
+        write = partial(store.tasks.submit, submissions)
+    answers = _with_deadline(store, definition, write)
     _announce(store, definition, submissions, answers)
     return answers
 
 
+def _with_deadline(store: Store, definition: Definition, write: Callable[[], list[Submitted]]) -> list[Submitted]:
+    """Write jobs, and their deadlines if they have one, in one transaction. One that is there already keeps its own."""
+    after_us = definition.deadline_us
+    if after_us is None:
+        return write()
+
+    def work() -> list[Submitted]:
+        answers = write()
+        store.deadlines.add([answer.id for answer in answers if answer.created], after_us)
+        return answers
+
+    return store.database.in_one_transaction(work)
+
+
 def submit_version(store: Store, definition: Definition, submission: Submission, version: int) -> Submitted:
     """Write a version of a job: what is submitted under `key` stands under `key@version`."""
-    check_whole(version, 1, VERSION_MAX, "version")
-    own = structs.replace(submission, key=check_key(f"{submission.key}@{version}"))
-    answer = store.tasks.submit_version(own, definition, submission.key, version)
+    own = structs.replace(submission, key=check_key(versioned(submission.key, version)))
+    write = partial(store.tasks.submit_version, own, definition, submission.key, version)
+    [answer] = _with_deadline(store, definition, lambda: [write()])
     _announce(store, definition, [own], [answer])
     return answer
+
+
+def versioned(key: str, version: int | None) -> str:
+    """Return the key that a version of a job stands under."""
+    return key if version is None else f"{key}@{check_whole(version, 1, VERSION_MAX, 'version')}"
 
 
 def _announce(
     store: Store, definition: Definition, submissions: Sequence[Submission], answers: Sequence[Submitted]
 ) -> None:
     first = {stage.terms.queue for stage in definition.stages if not stage.after}
-    if not store.database.is_bound and any(answer.created for answer in answers):
-        hint = {ATTENTION} if any(one.delay_us for one in submissions) else set()
-        store.wake({*(first or {one.terms.queue for one in submissions}), *hint})
+    if any(answer.created for answer in answers):
+        queues = first or {one.terms.queue for one in submissions}
+        is_timed = definition.deadline_us is not None or any(one.delay_us for one in submissions)
+        store.wake(({DUE} if is_timed else set()) | (set() if all(one.delay_us for one in submissions) else queues))
 
 
 def _own_keys(count: int) -> list[str]:

@@ -15,9 +15,10 @@ from typing import Any, Final
 import click
 
 from leasehold import Leasehold
-from leasehold.errors import AppInvalid, LeaseholdError, Misuse, Overtaken, SchemaMissing, Unavailable
-from leasehold.store.db.sqlite import SqliteDialect
+from leasehold.cli.text import printable
+from leasehold.errors import AppInvalid, LeaseholdError, Misuse, Overtaken, Unavailable, did_you_mean
 
+PACKAGE: Final = "leasehold"
 URL_KEY: Final = "leasehold.url"
 JOB_ID: Final = click.IntRange(1, 2**63 - 1)
 URL_DEFAULT: Final = (
@@ -47,7 +48,8 @@ MEANINGS = {
     " not end DONE, the job to cancel had already ended, a letter was refused or would be; or a second signal stopped a"
     " worker at once",
     ExitCode.MISUSE: "the command or its input must be changed",
-    ExitCode.UNAVAILABLE: "the database cannot be reached, or a wait took too long: try again",
+    ExitCode.UNAVAILABLE: "the database cannot be reached, denies a right or has no space left, or a wait took too"
+    " long: try again",
     ExitCode.OVERTAKEN: "another process was faster, or the job has ended: nothing was changed",
     ExitCode.BROKEN: "an invariant does not hold: stop and investigate",
     ExitCode.INTERRUPTED: "interrupted with Ctrl-C (143: with SIGTERM; 141: the reader of the output has gone)",
@@ -78,6 +80,17 @@ class Command(click.Command):
 
 
 class Group(Command, click.Group):
+    """A command with subcommands; an unknown one is refused with the nearest name."""
+
+    def resolve_command(
+        self, context: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        is_word = not args[0].startswith("-") and not context.resilient_parsing  # a shell completes half a word
+        if is_word and self.get_command(context, args[0]) is None:
+            hint = did_you_mean(args[0], self.list_commands(context))
+            context.fail(f"No such command '{printable(args[0][:80])}'.{hint}")
+        return super().resolve_command(context, args)
+
     def subcommand(self, *examples: str, **settings: Any) -> Callable[[Callable[..., Any]], click.Command]:
         return self.command(cls=Command, examples=examples, **settings)
 
@@ -106,24 +119,28 @@ def given_url() -> str | None:
 
 @contextmanager
 def open_app(*, must_exist: bool = True) -> Iterator[Leasehold]:
-    """Open the command's database. A command that only reads never creates a SQLite file."""
+    """Open the command's database. A command that reads makes neither a file nor a schema."""
     with closing(Leasehold(given_url())) as app:
-        dialect = app.store.database.dialect
-        if must_exist and isinstance(dialect, SqliteDialect) and not dialect.path.exists():
-            raise SchemaMissing(f"There is no file {dialect.path}.")
-        app.store.prepare()
+        if must_exist:
+            app.store.require_schema()
+        else:
+            app.store.prepare()
         yield app
 
 
 def find_app(name: str) -> Leasehold:
-    """Import the module, with this folder on the path, and return its app; `AppInvalid` names what is missing."""
+    """Import the module, with this folder on the path, and return its app; `AppInvalid` names what is missing.
+
+    An app of this package, which the workers of a pipeline serve, does not need the folder: a `random.py` next to a
+    document must not run.
+    """
     module_name, found, attribute = name.partition(":")
     attribute = attribute if found else "app"
     if not (module_name and attribute):
         raise AppInvalid(f"Got '{name}'; write it like shop.jobs:app.")
     if url := given_url():
         os.environ["LEASEHOLD_URL"] = url  # where the app that is imported next reads it
-    if (here := str(Path.cwd())) not in sys.path:
+    if module_name.partition(".")[0] != PACKAGE and (here := str(Path.cwd())) not in sys.path:
         sys.path.insert(0, here)
     module = _import(module_name)
     app = getattr(module, attribute, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
 from importlib import import_module
@@ -14,16 +15,16 @@ from leasehold.app.facade import DEFAULT_URL
 from leasehold.cli.options import MEANINGS, URL_KEY, ExitCode, Group, exit_code_of
 from leasehold.cli.table import echo
 from leasehold.cli.text import printable
-from leasehold.errors import LeaseholdError
+from leasehold.errors import DiskFull, LeaseholdError
 from leasehold.redact.database_url import safe_text
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoints
+    from types import ModuleType
 
-PIPELINES: Final = "leasehold.pipelines"
 # A command is imported when it is called, so that starting one does not import the others.
 MODULES: Final = {
     "jobs.events": ("events",),
+    "jobs.explain": ("explain",),
     "jobs.jobs": ("effects", "jobs", "show"),
     "jobs.record": ("export", "replay", "verify"),
     "jobs.submit": ("cancel", "submit"),
@@ -42,16 +43,14 @@ class Root(Group):
     """Runs a command; an error of Leasehold becomes one line and an exit code."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 — the same in every context
-        return sorted({*COMMANDS, *(found.name for found in _pipelines())})
+        return sorted({*COMMANDS, *_pipelines().find_pipelines().names})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name in COMMANDS:
             command: click.Command = getattr(import_module(f"leasehold.cli.{COMMANDS[cmd_name]}"), cmd_name)
             return command
-        for found in _pipelines().select(name=cmd_name):
-            loaded: click.Command = found.load()
-            return loaded
-        return None
+        pipelines = _pipelines()
+        return next(map(pipelines.load_pipeline, pipelines.find_pipelines().select(name=cmd_name)), None)
 
     def invoke(self, context: click.Context) -> Any:
         """Run the command; errors of Leasehold never end in a traceback."""
@@ -64,9 +63,15 @@ class Root(Group):
         except KeyboardInterrupt:
             context.exit(ExitCode.INTERRUPTED)
         except BrokenPipeError:
-            with contextlib.suppress(OSError, ValueError):  # else Python reports a broken pipe at exit
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _drop_output()
             context.exit(ExitCode.READER_GONE)
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            _drop_output()
+            where = f" It holds {error.filename}." if error.filename else ""
+            echo(printable(f"error {DiskFull.code}: {DiskFull(where.strip())}"), error=True)
+            context.exit(ExitCode.UNAVAILABLE)
 
     def format_epilog(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Exit codes"):
@@ -74,11 +79,15 @@ class Root(Group):
         super().format_epilog(context, formatter)
 
 
-def _pipelines() -> EntryPoints:
-    """Find the installed pipelines; commands of the engine do not import what this needs."""
-    from importlib.metadata import entry_points
+def _drop_output() -> None:
+    """Have what is still buffered go nowhere: else Python reports at exit that it cannot be written."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
-    return entry_points(group=PIPELINES)
+
+def _pipelines() -> ModuleType:
+    """Return the module that knows the installed pipelines; commands of the engine do not import what it needs."""
+    return import_module("leasehold.cli.pipelines")
 
 
 @click.group(

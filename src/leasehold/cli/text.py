@@ -10,10 +10,8 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from leasehold.errors import PayloadInvalid
+from leasehold.insight.wording import duration
 
-MINUTE: Final = 60
-HOUR: Final = 60 * MINUTE
-DAY: Final = 24 * HOUR
 CUT: Final = "…"
 DIGITS_MAX: Final = 9
 
@@ -53,19 +51,6 @@ def truncate(text: str, most: int) -> str:
     return kept + CUT if most > 0 else ""
 
 
-def duration(seconds: float) -> str:
-    """Return a duration in words: 0.25 s, 14 s, 3 min 5 s, 2 h 10 min, 4 d 3 h."""
-    if seconds < 0:
-        return "-" + duration(-seconds)
-    if seconds < 10:  # noqa: PLR2004 — below ten seconds the fraction matters
-        return f"{seconds:.2f}".rstrip("0").rstrip(".") + " s"
-    whole = round(seconds)
-    for size, unit, part, smaller in ((DAY, "d", HOUR, "h"), (HOUR, "h", MINUTE, "min"), (MINUTE, "min", 1, "s")):
-        if whole >= size:
-            return f"{whole // size} {unit} {whole % size // part} {smaller}"
-    return f"{whole} s"
-
-
 def ago(moment: datetime, now: datetime | None = None) -> str:
     seconds = ((now or datetime.now(UTC)) - moment).total_seconds()
     return f"{duration(max(0, round(seconds)))} ago"
@@ -76,7 +61,8 @@ def count(number: int, noun: str) -> str:
 
 
 def stage_text(stage: str | None, segment: int | None) -> str:
-    return stage or "" if segment is None else f"{stage} [{segment}]"
+    """Name a stage or a segment of it; people count segments from 1, and JSON for programs from 0."""
+    return stage or "" if segment is None else f"{stage} [{segment + 1}]"
 
 
 def failure_text(failure: dict[str, Any] | None) -> str:

@@ -6,7 +6,6 @@ It changes nothing, creates no file, and shows no password.
 import platform
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from enum import StrEnum
 from importlib import metadata
 from typing import Final
 
@@ -14,7 +13,10 @@ from msgspec import Struct
 
 from leasehold import clock
 from leasehold.errors import LeaseholdError
+from leasehold.insight import pins
+from leasehold.insight.finding import Finding, Grade, ok
 from leasehold.insight.read.deliveries import unserved
+from leasehold.insight.unserved import find_unserved
 from leasehold.model.owner import Owner
 from leasehold.redact.database_url import masked, safe_text
 from leasehold.store import Store, open_store
@@ -30,22 +32,7 @@ NOBODY: Final = 0
 
 IsGone = Callable[[int, int], bool]
 
-
-class Grade(StrEnum):
-    """How serious a finding is: `warn` is worth a check, `wrong` needs a person."""
-
-    OK = "ok"
-    WARN = "warn"
-    WRONG = "wrong"
-
-
-class Finding(Struct, frozen=True):
-    """One thing that was checked; `advice` is what to do about it."""
-
-    name: str
-    grade: Grade
-    text: str
-    advice: str = ""
+__all__ = ["Finding", "Grade", "examine"]
 
 
 class WorkerCounts(Struct, frozen=True):
@@ -58,7 +45,7 @@ class WorkerCounts(Struct, frozen=True):
 
 def examine(url: str, owner: Owner, is_gone: IsGone, wall: Callable[[], int] = clock.wall) -> list[Finding]:
     """Check everything that can be reached. `is_gone` returns whether a process of this host has ended."""
-    findings = [_ok("leasehold", metadata.version("leasehold")), _ok("python", platform.python_version())]
+    findings = [ok("leasehold", metadata.version("leasehold")), ok("python", platform.python_version())]
     findings += [_driver("apsw"), _driver("psycopg")]
     try:
         with closing(open_store(url, connections=1, retry_seconds=PATIENCE_SECONDS)) as store:
@@ -74,8 +61,8 @@ def _database(store: Store, owner: Owner, is_gone: IsGone, wall: Callable[[], in
         advice = "There is no such file; run `leasehold migrate` to make it, or give another --url."
         yield Finding("database", Grade.WRONG, masked(store.url), advice)
         return
-    schema = check_schema(migrate.version(store.database), migrate.latest(dialect.name))
-    yield _ok("database", masked(store.url))
+    schema = check_schema(store.schema_version(), migrate.latest(dialect.name))
+    yield ok("database", masked(store.url))
     yield schema
     if schema.grade is not Grade.WRONG:
         yield from _signs(store, owner, is_gone, wall)
@@ -89,15 +76,17 @@ def _signs(store: Store, owner: Owner, is_gone: IsGone, wall: Callable[[], int])
     server = health.version.split(" on ")[0]
     if store.database.dialect.name == "sqlite":
         server += f" (at least {'.'.join(map(str, VERSION_MIN))} is needed)"
-    yield _ok("server", server)
+    yield ok("server", server)
     yield check_clock((health.now - host) / clock.SECOND)
     places = f"{health.waiting} NEW, {health.ready} READY, {health.running} RUNNING"
-    yield _ok("tasks", f"{places}; {health.unsettled} ends that the orchestrator has not seen")
+    yield ok("tasks", f"{places}; {health.unsettled} ends that the orchestrator has not seen")
     yield check_workers(workers, health.ready + health.unsettled)
+    yield find_unserved(store, health.now, owner, is_gone)
     yield check_letters(*store.deadletters.count())
     expired = None if health.expired_at is None else (health.now - health.expired_at) / clock.SECOND
     yield check_expired(expired, workers.alive)
     yield check_deliveries(store.deliveries.backlogs())
+    yield pins.check(store)
 
 
 def check_schema(found: int, known: int) -> Finding:
@@ -109,14 +98,14 @@ def check_schema(found: int, known: int) -> Finding:
         return Finding("schema", Grade.WRONG, text, "It was made by a version before 0.1; create a new database.")
     if found < known:
         return Finding("schema", Grade.WRONG, text, "Run `leasehold migrate`.")
-    return _ok("schema", text)
+    return ok("schema", text)
 
 
 def check_clock(skew: float) -> Finding:
     """Compare the database's clock with this host's. Leases follow the database's: a skew only misleads people."""
     text = f"the database is {abs(skew):.3f} s {'ahead of' if skew >= 0 else 'behind'} this host"
     if abs(skew) <= SKEW_SECONDS_MAX:
-        return _ok("clock", text)
+        return ok("clock", text)
     advice = f"More than {SKEW_SECONDS_MAX:g} s: times that people compare mislead; synchronise the clocks (NTP)."
     return Finding("clock", Grade.WARN, text, advice)
 
@@ -127,7 +116,7 @@ def check_workers(workers: WorkerCounts, due: int) -> Finding:
     if workers.unknown:
         text += f", {workers.unknown} registered elsewhere or before"
     if workers.alive or not due:
-        return _ok("workers", text)
+        return ok("workers", text)
     advice = f"{due} tasks wait for one; start `leasehold worker module:app`"
     if workers.unknown:
         advice += ", unless those registered elsewhere still run: that cannot be seen from here"
@@ -137,10 +126,10 @@ def check_workers(workers: WorkerCounts, due: int) -> Finding:
 def check_expired(seconds: float | None, alive: int) -> Finding:
     """Check the oldest expired lease: a sweeper reclaims such leases within a second or two."""
     if seconds is None:
-        return _ok("expired leases", "none")
+        return ok("expired leases", "none")
     text = f"the oldest expired {seconds:.1f} s ago"
     if seconds <= EXPIRED_SECONDS_MAX:
-        return _ok("expired leases", text)
+        return ok("expired leases", text)
     nobody = "Nobody takes it back; start a worker or `leasehold orchestrate`."
     others = "Workers are registered but none takes it back; read their logs, or start `leasehold orchestrate`."
     return Finding("expired leases", Grade.WRONG, text, others if alive else nobody)
@@ -161,7 +150,7 @@ def check_deliveries(backlogs: Sequence[Backlog]) -> Finding:
     }
     text = ", ".join(f"{number} {what}" for what, number in open_ones.items() if number)
     if not text:
-        return _ok("deliveries", "none waits for a person")
+        return ok("deliveries", "none waits for a person")
     advice = "See `leasehold deliveries list --status in_doubt` (or failed); settle them with `reconcile` and `answer`."
     return Finding("deliveries", Grade.WARN, text, advice)
 
@@ -170,7 +159,7 @@ def check_letters(waiting: int, escalated: int) -> Finding:
     """Count dead letters that wait for an operator; one that failed again after a revival needs an engineer."""
     text = f"{waiting} open, {escalated} of them escalated"
     if not waiting:
-        return _ok("dead letters", text)
+        return ok("dead letters", text)
     advice = "Tasks failed for good; see `leasehold dead list --state open`."
     if escalated:
         advice = "A revival did not help; see `leasehold dead list --state open --escalated`."
@@ -189,10 +178,6 @@ def _count_workers(store: Store, owner: Owner, is_gone: IsGone, registered: int)
 
 def _driver(name: str) -> Finding:
     try:
-        return _ok(name, metadata.version(name))
+        return ok(name, metadata.version(name))
     except metadata.PackageNotFoundError:
-        return _ok(name, "not installed; PostgreSQL needs it: pip install 'leasehold[postgres]'")
-
-
-def _ok(name: str, text: str) -> Finding:
-    return Finding(name, Grade.OK, text)
+        return ok(name, "not installed; PostgreSQL needs it: pip install 'leasehold[postgres]'")

@@ -101,7 +101,7 @@ def conclude(task_id: int, tally: Tally | None) -> Ended:
     """Choose how a job or a fanned-out stage ends, all its parts being settled."""
     if tally is None or not (tally.errors or tally.cancels):
         return Ended(task_id, Status.DONE)
-    where = f"stage '{tally.stage}'" + ("" if tally.segment is None else f" segment {tally.segment}")
+    where = f"stage '{tally.stage}'" + ("" if tally.segment is None else f" segment {tally.segment + 1}")
     if tally.errors:
         cause = canonical.decode(tally.failure) if tally.failure else {}
         message = f"{where} failed: {cause.get('message', 'no reason recorded')}"

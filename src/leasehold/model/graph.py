@@ -1,10 +1,14 @@
 """A pipeline as data: its stages, what each waits for, and what must hold before it may be submitted."""
 
+from collections.abc import Mapping
+
 from msgspec import Struct
 
-from leasehold.errors import GraphInvalid
-from leasehold.model.limits import STAGES_MAX
+from leasehold.errors import GraphInvalid, did_you_mean
+from leasehold.model.fields import Fields
+from leasehold.model.limits import LOSSES, STAGES_MAX
 from leasehold.model.machine import Machine
+from leasehold.model.names import route
 from leasehold.model.task import Child, Terms
 
 
@@ -15,15 +19,34 @@ class Stage(Struct, frozen=True):
     terms: Terms
     after: tuple[str, ...] = ()
     each: str | None = None
+    fields: Fields | None = None
+    losses: int = LOSSES
 
 
 class Definition(Struct, frozen=True):
-    """What a kind is: the terms of a plain job, or the stages of a pipeline; published for those without handlers."""
+    """What a kind is: the terms of a plain job, or the stages of a pipeline; published for those without handlers.
+
+    `losses`: how many workers a task may lose; read when a lease is lost, so that a new definition holds for old jobs.
+    """
 
     kind: str
     terms: Terms
     stages: tuple[Stage, ...] = ()
     machine: Machine | None = None
+    fields: Fields | None = None
+    deadline_us: int | None = None
+    losses: int = LOSSES
+
+    def check_fields(self, payload: Mapping[str, object]) -> None:
+        """Raise `ArgumentsInvalid` unless every handler can be called with the payload's fields.
+
+        An older version published no fields; then the worker finds out.
+        """
+        if self.fields is not None:
+            self.fields.check(payload, self.kind)
+        for stage in self.stages:
+            if stage.fields is not None:
+                stage.fields.check(payload, route(self.kind, stage.name))
 
 
 def check_graph(kind: str, stages: tuple[Stage, ...]) -> None:
@@ -35,10 +58,26 @@ def check_graph(kind: str, stages: tuple[Stage, ...]) -> None:
         if stage.name in stage.after:
             raise GraphInvalid(f"Stage '{stage.name}' of '{kind}' waits for itself.")
         if unknown := [name for name in stage.after if name not in known]:
-            raise GraphInvalid(f"Stage '{stage.name}' of '{kind}' waits for '{unknown[0]}', which does not exist.")
-        if stage.each is not None and not stage.after:
-            raise GraphInvalid(f"Stage '{stage.name}' of '{kind}' has each='{stage.each}' but waits for no stage.")
+            hint = did_you_mean(unknown[0], known - {stage.name})
+            raise GraphInvalid(
+                f"Stage '{stage.name}' of '{kind}' waits for '{unknown[0]}', which does not exist.{hint}"
+            )
     _check_order(kind, stages)
+    _check_fan_out(kind, {stage.name: stage for stage in stages})
+
+
+def _check_fan_out(kind: str, stages: Mapping[str, Stage]) -> None:
+    for stage in stages.values():
+        if stage.each is None:
+            continue
+        problem = f"Stage '{stage.name}' of '{kind}' has each='{stage.each}'"
+        if not stage.after:
+            raise GraphInvalid(f"{problem} but waits for no stage.")
+        if stages[stage.after[0]].each is not None:
+            raise GraphInvalid(
+                f"{problem} after '{stage.after[0]}', which fans out itself and so has many outputs and no field;"
+                " put a stage in between that returns one list."
+            )
 
 
 def _check_order(kind: str, stages: tuple[Stage, ...]) -> None:

@@ -1,11 +1,13 @@
 """The lease: the right to settle one attempt of one task. `(task_id, fence)` is its identity."""
 
-from typing import Literal
+from typing import Final, Literal
 
 from msgspec import Struct
 
 from leasehold.model.delivery import OutgoingMessage
 from leasehold.model.failure.failure import Failure
+
+SUSPECT_LOSSES: Final = 2  # written out in `make_due.sql` and `reclaim.sql`
 
 Ending = Literal["DONE", "ERROR", "CANCELLED", "RETRY"]
 
@@ -30,11 +32,20 @@ class Lease(Struct, frozen=True):
     attempts_max: int
     lease_ms: int
     started_at: int = 0
+    losses: int = 0  # workers that this task has lost in this epoch
 
     @property
     def route(self) -> str:
-        """Name the handler that runs this task."""
         return self.kind if self.stage is None else f"{self.kind}/{self.stage}"
+
+    @property
+    def failures(self) -> int:
+        """Count the attempts that are spent, this one included: a lost worker spends none."""
+        return self.attempt - self.losses
+
+    @property
+    def is_suspect(self) -> bool:
+        return self.losses >= SUSPECT_LOSSES
 
 
 class LeaseKey(Struct, frozen=True):
@@ -83,17 +94,6 @@ class Progress(LeaseKey, frozen=True):
     """How far one attempt has come, as the handler reported it (canonical JSON)."""
 
     progress: str
-
-
-class Reclaim(LeaseKey, frozen=True):
-    """One lease to reclaim: it expired, its owner is gone, or its holder releases it unstarted."""
-
-    why: Literal["expired", "owner gone", "released"]
-
-
-class Reclaimed(LeaseKey, frozen=True):
-    queue: str
-    status: str
 
 
 def done(

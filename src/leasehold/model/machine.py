@@ -13,7 +13,7 @@ from typing import Final
 from msgspec import Struct
 
 from leasehold import canonical
-from leasehold.errors import MachineInvalid
+from leasehold.errors import MachineInvalid, shown
 from leasehold.model.lease import Lease
 from leasehold.model.limits import ARROWS_MAX, STATE_PATTERN
 
@@ -62,7 +62,7 @@ def make_machine(
     states: list[object] = [initial, *([] if failed is None else [failed]), *chain.from_iterable(pairs)]
     for state in states:
         if not isinstance(state, str) or not _state.match(state):
-            raise MachineInvalid(f"In '{name}' a state is called {str(state)[:80]!r}.")
+            raise MachineInvalid(f"In '{name}' a state is called {shown(state)}.")
     if not 1 <= len(pairs) <= ARROWS_MAX:
         raise MachineInvalid(f"'{name}' has {len(pairs)} arrows; it needs 1 to {ARROWS_MAX}.")
     machine = Machine(name, initial, failed, tuple(dict.fromkeys(pairs)))

@@ -1,16 +1,19 @@
 """Names, keys and numbers that callers pass, checked once at the edge."""
 
 import re
+import sys
 from collections.abc import Iterable
 
 from leasehold.canonical import INTEGER_MAX
-from leasehold.errors import NameInvalid, OptionInvalid
+from leasehold.errors import NameInvalid, OptionInvalid, number_text, shown
 from leasehold.model.limits import BRANCH_PATTERN, EFFECT_PATTERN, KEY_LENGTH_MAX, NAME_PATTERN, REASON_LENGTH_MAX
 
 _name = re.compile(NAME_PATTERN)
 _effect = re.compile(EFFECT_PATTERN)
 _branch = re.compile(BRANCH_PATTERN)
 EACH_BRANCH = "*"
+_LAST = chr(sys.maxunicode)
+_SURROGATES = range(0xD800, 0xE000)  # no key has one
 _unprintable = re.compile(r"[\x00\ud800-\udfff]")
 
 
@@ -18,7 +21,7 @@ def check_name(name: object, what: str) -> str:
     """Return `name` if it is valid for a queue, kind or stage; `what` names it in the error."""
     if isinstance(name, str) and _name.match(name):
         return name
-    raise NameInvalid(f"This {what} is {str(name)[:80]!r}.")
+    raise NameInvalid(f"This {what} is {shown(name)}.")
 
 
 def check_queue(name: object) -> str:
@@ -34,7 +37,7 @@ def check_branch(branch: object) -> str:
     if isinstance(branch, str) and _branch.match(branch):
         return branch
     raise NameInvalid(
-        f"A branch is named with up to 200 letters, digits or _.:[]-, such as a host; this is {str(branch)[:80]!r}."
+        f"A branch is named with up to 200 letters, digits or _.:[]-, such as a host; this is {shown(branch)}."
     )
 
 
@@ -55,19 +58,26 @@ def family_of(queue: str) -> str:
 def check_effect(kind: object) -> str:
     if isinstance(kind, str) and _effect.match(kind):
         return kind
-    raise NameInvalid(
-        f"An effect's kind is a letter, then up to 62 letters, digits or _.-; this is {str(kind)[:80]!r}."
-    )
+    raise NameInvalid(f"An effect's kind is a letter, then up to 62 letters, digits or _.-; this is {shown(kind)}.")
 
 
 def check_key(key: object, what: str = "A key") -> str:
     return check_text(key, KEY_LENGTH_MAX, what)
 
 
+def key_range(prefix: str) -> tuple[str, str]:
+    """Return the bounds of all keys that start with `prefix`, in the order of code points: low <= key < high."""
+    head = prefix.rstrip(_LAST)
+    if not head:
+        return prefix, _LAST * (KEY_LENGTH_MAX + 1)
+    following = ord(head[-1]) + 1
+    return prefix, head[:-1] + chr(_SURROGATES.stop if following in _SURROGATES else following)
+
+
 def check_text(text: object, most: int, what: str) -> str:
     """Return `text` if it has 1 to `most` characters that both databases can store; `what` names it in the error."""
     if not isinstance(text, str) or not 1 <= len(text) <= most or _unprintable.search(text):
-        raise OptionInvalid(f"{what} is a text of 1 to {most} characters without NUL; got {str(text)[:80]!r}.")
+        raise OptionInvalid(f"{what} is a text of 1 to {most} characters without NUL; got {shown(text)}.")
     return text
 
 
@@ -97,7 +107,7 @@ def route(kind: str, stage: str | None) -> str:
 def check_choice(value: object, choices: Iterable[str], what: str) -> None:
     """Raise unless `value` is None or one of these."""
     if value is not None and value not in tuple(choices):
-        raise OptionInvalid(f"{what} is one of {', '.join(choices)}; got {value!r}.")
+        raise OptionInvalid(f"{what} is one of {', '.join(choices)}; got {shown(value)}.")
 
 
 def check_flag(value: object, what: str) -> bool:
@@ -108,7 +118,9 @@ def check_flag(value: object, what: str) -> bool:
 
 def check_whole(value: object, low: int, high: int, what: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise OptionInvalid(f"{what} must be a whole number from {low} to {high}; got {str(value)[:40]}.")
+        raise OptionInvalid(
+            f"{what} must be a whole number from {number_text(low)} to {number_text(high)}; got {shown(value)}."
+        )
     return value
 
 
@@ -118,5 +130,5 @@ def check_id(value: object, what: str, low: int = 1) -> int:
 
 def check_range(value: object, low: float, high: float, what: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-        raise OptionInvalid(f"{what} must lie between {low:g} and {high:g}; got {str(value)[:40]}.")
+        raise OptionInvalid(f"{what} must lie between {number_text(low)} and {number_text(high)}; got {shown(value)}.")
     return value

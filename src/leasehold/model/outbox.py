@@ -1,11 +1,12 @@
 """The outbox: a delivery's row, and what is written to it after each step. Pure.
 
-    pending ──claim──▶ sending ──send──▶ sent | failed | pending again | looked up later
+    pending ──claim, begin──▶ sending ──send──▶ sent | failed | pending again | looked up later
                                                     look-up: sent | sent again | in_doubt, for a person
     marked without evidence ──▶ reconciling ──look-up──▶ sent | pending | in_doubt
 
-The claim commits the intent. A delivery that stays claimed beyond its time, or has an id without a time, may have
-been sent: it is looked up before anything else. `failed` is written only where it is certain that nothing was sent.
+A claim alone sends nothing; `begin` commits the intent. A delivery that was begun and not marked, or has an id
+without a time, may have been sent: it is looked up before anything else. `failed` is written only where it is certain
+that nothing was sent.
 """
 
 import hashlib

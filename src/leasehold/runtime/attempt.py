@@ -1,7 +1,7 @@
 """One attempt, from start to settlement: the file to read.
 
-    begin    unless the attempt was released or lost before it started
-    call     the user's function, with the payload's fields as arguments
+    begin    unless the attempt was released or lost, or its time ran out, before it started
+    call     the user's function, with the payload's fields as arguments; a cancel or its time-out interrupts it
     finish   wait until the records of its effects are committed: nothing can be recorded after the end
     decide   what came of it: a result, a failure to retry or to bury, a cancel
     settle   hand the end to the committer, which writes it only while the lease stands
@@ -19,13 +19,12 @@ from functools import partial
 from typing import Any, Final, Protocol
 
 from leasehold import canonical, clock
-from leasehold.errors import Cancelled, EffectInDoubt, PayloadInvalid, Released
-from leasehold.model import lease as endings
-from leasehold.model.delivery import trace_of
-from leasehold.model.failure.failure import Failure, classify
+from leasehold.errors import Cancelled, Released
 from leasehold.model.lease import Lease, Settlement
-from leasehold.model.retry import Bury, decide, jitter_of, seed_of
+from leasehold.runtime import ending
 from leasehold.runtime.handlers import Handler
+from leasehold.runtime.hooks import surround
+from leasehold.runtime.limits import STOP_GRACE_SECONDS
 from leasehold.runtime.task import EngineChannel, Task
 
 _lock: Final = threading.Lock()
@@ -41,30 +40,46 @@ class State(Enum):
     LOST = auto()
 
 
+class Interruption(Enum):
+    """Why an attempt shall stop."""
+
+    CANCELLED = auto()
+    TIMED_OUT = auto()
+
+
 class Executor(Protocol):
     """Where attempts run: the event loop and the threads of a worker, or an isolated process."""
 
     def call(self, attempt: Attempt) -> Any:
-        """Call the handler; or return the `Settlement` that an isolated process decided on."""
+        """Call the handler; or return the `Settlement` that an isolated process decided on, or None to release it."""
 
     def settle(self, attempt: Attempt, end: Settlement | None) -> None:
         """Hand over the end; None: release the task, no attempt is spent."""
 
     def skip(self, attempt: Attempt) -> None:
-        """Drop an attempt that was released or lost before it started."""
+        """Drop an attempt that was released or lost, or whose time ran out, before it started."""
 
 
 class Attempt:
-    """A held lease and what this process does with it. `deadline` is in uptime microseconds."""
+    """A held lease and what this process does with it. `deadline` and `limit_at` are in uptime microseconds.
 
-    __slots__ = ("cancel_reason", "deadline", "handler", "lease", "occupies", "renew_at", "state", "stop", "task")
+    At `limit_at` a running attempt is over its time; one that was interrupted has not stopped in time.
+    """
+
+    __slots__ = (
+        "deadline", "handler", "interruption", "is_abandoned", "isolated", "lease", "limit_at", "places", "renew_at",
+        "state", "stop", "task",
+    )  # fmt: skip
 
     def __init__(self, lease: Lease, handler: Handler, asked_at: int) -> None:
         self.lease = lease
         self.handler = handler
         self.state = State.CLAIMED
-        self.occupies = True
-        self.cancel_reason: str | None = None
+        self.places = 1  # that it occupies in its worker
+        self.isolated = handler.isolated
+        self.is_abandoned = False
+        self.interruption: Interruption | None = None
+        self.limit_at: int | None = None
         self.stop: Callable[[], object] | None = None
         self.task: Task | None = None
         self.extend(asked_at)
@@ -77,14 +92,16 @@ class Attempt:
 
     async def run(self, executor: Executor) -> None:
         """Run the attempt to its end. Suspends only where an async handler does: `run_blocking` serves the others."""
-        if not self.begin():
+        # A process that was stopped may be here before its heartbeat has noticed how late it is.
+        if clock.uptime() >= self.deadline or not self.begin():
             executor.skip(self)
             return
         try:
-            result = executor.call(self)
-            if self.handler.is_async and not isinstance(result, Settlement):
-                result = await result
-            end: Settlement | None = await self.conclude(result)
+            result = executor.call(self) if self.interruption is None else self._refuse()
+            if self.isolated:
+                end: Settlement | None = None if result is None else self.succeed(result)
+            else:
+                end = await self.conclude(await result if self.handler.is_async else result)
         except BaseException as error:  # noqa: BLE001 — whatever a handler raises is its failure, not ours
             if self.task is not None:
                 await self.task.effects.abandon()
@@ -94,7 +111,17 @@ class Attempt:
         if self.task is None:
             executor.settle(self, end)
         else:
-            self.task.effects.when_no_transaction(partial(executor.settle, self, end))
+            self.when_no_transaction(partial(executor.settle, self, end))
+
+    def _refuse(self) -> Any:
+        raise Cancelled  # while it waited for its turn
+
+    def when_no_transaction(self, call: Callable[[], None]) -> None:
+        """Call once no transaction of the handler is open."""
+        if self.task is None:
+            call()
+        else:
+            self.task.effects.when_no_transaction(call)
 
     async def conclude(self, result: object) -> Settlement:
         """Wait for records and moves that a handler which returned did not wait for, and decide the end."""
@@ -104,7 +131,9 @@ class Attempt:
         return self.succeed(result)
 
     def begin(self) -> bool:
-        """Start, unless the attempt was released or lost before."""
+        """Start, unless the attempt was released or lost before. Its time-out counts from here."""
+        if self.handler.timeout is not None:
+            self.limit_at = clock.uptime() + clock.microseconds(self.handler.timeout)
         return self._change(State.CLAIMED, State.RUNNING)
 
     def release(self) -> bool:
@@ -122,6 +151,21 @@ class Attempt:
             self.state = after
             return True
 
+    def interrupt(self, why: Interruption) -> bool:
+        """Have the handler stop; False if it has ended, or was interrupted before.
+
+        An async handler is cancelled, a thread meets `Cancelled` at its next act; `parent.py` ends an isolated process.
+        """
+        with _lock:
+            if self.interruption is not None or self.state not in (State.CLAIMED, State.RUNNING):
+                return False
+            self.interruption = why
+            self.limit_at = clock.uptime() + clock.microseconds(STOP_GRACE_SECONDS)
+            stop = self.stop if self.state is State.RUNNING and not self.isolated else None
+        if stop is not None:
+            stop()
+        return True
+
     def lose(self) -> bool:
         """Record that the lease no longer stands, and stop the handler where that is possible."""
         with _lock:
@@ -137,52 +181,19 @@ class Attempt:
         """Call the user's function; its task reaches the engine through `channel`."""
         handler = self.handler
         fields = handler.arguments(canonical.decode(self.lease.payload))
-        if handler.wants_task:
-            self.task = Task(self.lease, channel(self), handler)
-            return handler.function(self.task, **fields)
-        return handler.function(**fields)
+        if not handler.wants_task and not handler.arounds:
+            return handler.function(**fields)
+        self.task = Task(self.lease, channel(self), handler)
+        return surround(handler, self.task, fields) if handler.arounds else handler.function(self.task, **fields)
 
     def succeed(self, result: object) -> Settlement:
-        """Decide on a result: it ends the task, unless it cannot be stored."""
-        if isinstance(result, Settlement):
-            return result
-        used, posts = None, None
-        if self.task is not None:
-            used, posts = self.task.effects.summary(), self.task.posts.all()
-        if isinstance(used, EffectInDoubt):  # whatever the handler made of it, a person must resolve it
-            return endings.failed(self.lease, classify(used))
-        facts = {**(used or {}), **trace_of(posts)}
-        detail = canonical.encode(facts) if facts else None
-        if result is None:
-            return endings.done(self.lease, "null", detail, posts)
-        try:
-            return endings.done(self.lease, canonical.encode(result), detail, posts)
-        except PayloadInvalid as error:
-            return endings.failed(self.lease, classify(error))
+        """Decide on a result: it ends the task, unless it came too late or cannot be stored."""
+        if self.interruption is Interruption.TIMED_OUT:
+            return ending.timed_out(self.lease, self.handler, None)
+        return result if isinstance(result, Settlement) else ending.succeeded(self.lease, self.task, result)
 
     def fail(self, error: BaseException) -> Settlement:
         """Decide on a failure: try again, or end the task."""
-        try:
-            failure = classify(error, self.handler.rules, clock.wall())
-        except BaseException:  # noqa: BLE001 — whatever was raised, the attempt ends
-            failure = Failure("UNCLASSIFIED", "an exception that cannot be described", retryable=True)
-        if isinstance(error, Cancelled):
-            return endings.cancelled(self.lease, Failure("CANCELLED", failure.message))
-        return judge(self.lease, self.handler, failure)
-
-
-def judge(lease: Lease, handler: Handler, failure: Failure) -> Settlement:
-    """Choose what follows a failure. The jitter's seed is recorded with the delay drawn from it."""
-    seed = seed_of(lease.key, lease.route, lease.segment, lease.epoch, lease.attempt)
-    decision = decide(failure, lease.attempt, lease.attempts_max, handler.retry, jitter_of(seed))
-    if isinstance(decision, Bury):
-        return endings.failed(lease, failure)
-    delay_us = clock.microseconds(decision.delay)
-    detail = {"delay_us": delay_us, "error_class": failure.error_class, "message": failure.message, "seed": seed}
-    if failure.retry_after:
-        detail["retry_after"] = failure.retry_after
-    if failure.server_retry_after:
-        detail["server_retry_after"] = failure.server_retry_after
-        if failure.server_retry_after > handler.retry.delay_ceiling:
-            detail["delay_ceiling"] = handler.retry.delay_ceiling
-    return endings.retried(lease, failure, delay_us, canonical.encode(detail))
+        if self.interruption is Interruption.TIMED_OUT:
+            return ending.timed_out(self.lease, self.handler, error)
+        return ending.failed(self.lease, self.handler, error)

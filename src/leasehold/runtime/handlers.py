@@ -1,12 +1,13 @@
 """A user's function and the terms it runs on."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_origin, get_type_hints, is_typeddict
 
-from leasehold.errors import ArgumentsInvalid, OptionInvalid
+from leasehold.errors import GraphInvalid, OptionInvalid, did_you_mean
 from leasehold.model.failure.verdict import Rule
+from leasehold.model.fields import Fields
 from leasehold.model.machine import Machine
 from leasehold.model.names import route as route_of
 from leasehold.model.retry import Retry
@@ -25,12 +26,15 @@ class Handler:
     terms: Terms
     retry: Retry
     isolated: bool = False
+    can_isolate: bool = False  # a suspect runs isolated then, although its kind does not
     is_async: bool = False
     wants_task: bool = False
-    required: frozenset[str] = field(default_factory=frozenset)
+    fields: Fields = field(default_factory=Fields)
     accepted: frozenset[str] | None = None
     rules: tuple[Rule, ...] = ()
     machine: Machine | None = None
+    timeout: float | None = None
+    arounds: Sequence[Callable[..., Any]] = ()  # of its app, which may get more after this was made
 
     @property
     def route(self) -> str:
@@ -45,44 +49,57 @@ class Handler:
 
     def check(self, payload: Mapping[str, object]) -> None:
         """Raise `ArgumentsInvalid` unless the function can be called with the payload's fields."""
-        if not payload and not self.required:
-            return
-        missing = self.required - payload.keys()
-        takes_all = self.stage is not None or self.accepted is None
-        unknown = frozenset() if takes_all else payload.keys() - (self.accepted or frozenset())
-        if missing or unknown:
-            problems = [f"missing: {', '.join(sorted(missing))}"] if missing else []
-            problems += [f"unknown: {', '.join(sorted(unknown))}"[:200]] if unknown else []
-            raise ArgumentsInvalid(f"Handler '{self.route}': {'; '.join(problems)}.")
+        if self.accepted is None or payload.keys() != self.accepted:
+            self.fields.check(payload, self.route)
 
 
-def make_handler(
+def make_handler(  # noqa: PLR0913 — every option is named at the call
     kind: str,
     stage: str | None,
     function: Callable[..., Any],
     terms: Terms,
     retry: Retry,
     *,
-    isolated: bool,
+    isolated: bool | None,
     rules: tuple[Rule, ...] = (),
     machine: Machine | None = None,
+    timeout: float | None = None,
+    arounds: Sequence[Callable[..., Any]] = (),
 ) -> Handler:
     """Look at a function once, so that calling it is cheap."""
     parameters = list(inspect.signature(function).parameters.values())
     wants_task = bool(parameters) and parameters[0].name == "task"
     fields = parameters[1:] if wants_task else parameters
     place = getattr(function, "__qualname__", "<no name>")
-    if isolated and "<" in place:
+    is_at_top = "<" not in place
+    if isolated and not is_at_top:
         raise OptionInvalid(f"isolated=True needs a function at the top of a module; '{place}' is not.")
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise OptionInvalid(f"Handler '{kind}' is a generator ('{place}' has a yield); return the whole result.")
     is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
-    required = frozenset(p.name for p in fields if p.kind in _KEYWORD and p.default is p.empty)
+    required = tuple(p.name for p in fields if p.kind in _KEYWORD and p.default is p.empty)
     accepted = _accepted(fields, kind)
     return Handler(
-        kind, stage, function, terms, retry, isolated, is_async, wants_task, required, accepted, rules, machine
+        kind=kind,
+        stage=stage,
+        function=function,
+        terms=terms,
+        retry=retry,
+        isolated=bool(isolated),
+        can_isolate=bool(isolated) or (isolated is None and is_at_top and "." not in place),
+        is_async=is_async,
+        wants_task=wants_task,
+        # A stage gets those fields of its job's payload that it asks for, so others are not unknown to it.
+        fields=Fields(required, accepted if stage is None else None),
+        accepted=None if accepted is None else frozenset(accepted),
+        rules=rules,
+        machine=machine,
+        timeout=timeout,
+        arounds=arounds,
     )
 
 
-def _accepted(fields: list[inspect.Parameter], kind: str) -> frozenset[str] | None:
+def _accepted(fields: list[inspect.Parameter], kind: str) -> tuple[str, ...] | None:
     for parameter in fields:
         if parameter.kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL):
             raise OptionInvalid(
@@ -90,4 +107,24 @@ def _accepted(fields: list[inspect.Parameter], kind: str) -> frozenset[str] | No
             )
     if any(p.kind is inspect.Parameter.VAR_KEYWORD for p in fields):
         return None
-    return frozenset(p.name for p in fields)
+    return tuple(p.name for p in fields)
+
+
+def check_each(source: Handler, each: str) -> None:
+    """Raise `GraphInvalid` if the return annotation of a stage shows that its output has no list of this name."""
+    try:
+        returned: Any = get_type_hints(source.function).get("return", object)
+    except Exception:  # noqa: BLE001 — names that exist only for type checkers; the run finds out
+        return
+    known = get_type_hints(returned) if is_typeddict(returned) else None
+    problem = f"each='{each}' needs a field of the output of '{source.route}' with a list, which returns"
+    if known is not None and each not in known:
+        raise GraphInvalid(f"{problem} {returned.__name__} with {', '.join(known)}.{did_you_mean(each, known)}")
+    if known is not None and _is_one_of(known[each], str, int, float, bool, dict, type(None)):
+        raise GraphInvalid(f"{problem} {returned.__name__} with {each} of type {known[each].__name__}.")
+    if _is_one_of(returned, list, tuple, str, int, float, bool, type(None)):
+        raise GraphInvalid(f"{problem} {getattr(returned, '__name__', 'None')}; return {{'{each}': [...]}} there.")
+
+
+def _is_one_of(annotation: Any, *types: type) -> bool:
+    return (get_origin(annotation) or annotation) in types

@@ -10,13 +10,20 @@ from leasehold.model.limits import GROUP_MAX
 
 # Claiming.
 RESCAN_US: Final = clock.SECOND  # how often a claimer starts again from the first row, for rows that committed late
-RESCAN_SHARE: Final = 20  # and at most this share of its time
+RESCAN_SHARE: Final = 20  # and at most this share of its time,
+RESCAN_US_MAX: Final = 10 * clock.SECOND  # but no later: a lost task comes back to a place before the others
 BRANCH_LIST_US: Final = clock.SECOND
 GATHER_SECONDS: Final = 0.005  # how long a claimer waits for more free slots
 GATHER_SECONDS_MAX: Final = 0.05
 CLAIM_RETRY_SECONDS: Final = 1.0
 BACKLOG_MAX: Final = 8 * GROUP_MAX  # unwritten ends, above which nothing is claimed
 LISTEN_SECONDS: Final = 0.5
+PASS_ON_MAX: Final = 8  # wake-ups that a worker without room passes on at once
+PASS_ON_SECONDS: Final = 0.1  # until it may pass on one more
+QUIET_EVERY_US: Final = 10 * clock.SECOND  # how often a worker tries to become idle for a suspect that must run alone
+QUIET_SECONDS: Final = 1.0  # and how long it claims nothing else for that, at first
+QUIET_SECONDS_MAX: Final = 60.0  # twice as long each time, if it did not become idle,
+QUIET_SHARE: Final = 5  # and at most this share of its time
 
 # Leases.
 HEARTBEAT_SECONDS_MAX: Final = 1.0
@@ -28,8 +35,11 @@ RENEW_AGAIN_SECONDS: Final = 0.01  # another transaction holds the row of a manu
 # Upkeep.
 PULSE_SECONDS: Final = 1.0
 PULSE_SECONDS_MIN: Final = 0.01
+UPKEEP_PATIENCE_SECONDS: Final = 5.0  # how long a database may be silent before that is logged; it asks again anyway
+SEEN_SECONDS: Final = 30.0  # how often a worker notes that it is alive, for those that cannot look its process up
 SWEEP_OVERLAP_US: Final = 10 * clock.SECOND
 SWEEP_FULL_EVERY: Final = 10
+CLEAN_US: Final = 5 * clock.SECOND
 
 # Deliveries.
 DELIVERY_LEASE_SECONDS: Final = 120.0
@@ -37,8 +47,14 @@ DELIVERY_RENEW_SECONDS: Final = DELIVERY_LEASE_SECONDS / 4
 DELIVERY_MARGIN_SECONDS: Final = DELIVERY_LEASE_SECONDS / 4
 DELIVERY_CONCURRENCY: Final = 8
 
+# Rest: what nobody has used for so long is ended or closed, and made again when it is needed.
+THREAD_REST_SECONDS: Final = 10.0
+CONNECTION_REST_SECONDS: Final = 30.0
+
 # Handlers.
 ISOLATED_POLL_SECONDS: Final = 0.2
+ISOLATED_STOP_SECONDS: Final = 1.0  # how long an isolated process may go on after a cancel or its time-out
+STOP_GRACE_SECONDS: Final = 10.0  # how long any other handler may, before its attempt is ended without it
 SWITCH_DEFAULT_SECONDS: Final = 0.005  # Python's own switch interval
 SWITCH_SECONDS: Final = 0.0005
 

@@ -9,7 +9,8 @@ from leasehold import clock
 from leasehold.errors import LeaseLost, Misuse
 from leasehold.model.effect import Entry, Intent, Record
 from leasehold.model.failure.failure import Failure
-from leasehold.model.lease import Lease, Progress, Reclaim, Renewal, Settlement, retried
+from leasehold.model.failure.loss import Reclaim
+from leasehold.model.lease import Lease, Progress, Renewal, Settlement, retried
 from leasehold.model.limits import DELAY_SECONDS_MAX, LEASE_SECONDS_MAX, LEASE_SECONDS_MIN
 from leasehold.model.machine import Move
 from leasehold.model.names import check_range
@@ -87,7 +88,8 @@ class ManualChannel(CommitChannel):
     def __init__(self, store: Store, lease: Lease) -> None:
         self._store = store
         self._lease = lease
-        self.cancelled = False
+        self.cancelled = False  # its holder decides what follows: nothing is interrupted
+        self.interrupted = False
         self.lost = False
         self.stopping = False
 

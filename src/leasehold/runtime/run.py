@@ -8,13 +8,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from typing import Final
 
-from leasehold.errors import LeaseholdError, Misuse, WaitTimeout
+from leasehold.errors import LeaseholdError, Misuse, WaitTimeout, number_text
 from leasehold.processes import Stop, stop_on_signals
 from leasehold.runtime import limits
 from leasehold.runtime.deliver.relay import Relay
 from leasehold.runtime.deliver.sender import Providers
 from leasehold.runtime.maintain.upkeep import Upkeep
 from leasehold.runtime.observe.events import EventLog
+from leasehold.runtime.observe.records import redacted_records
 from leasehold.runtime.process_identity import this_process
 from leasehold.runtime.worker import Worker, WorkerPlan
 from leasehold.store import Store, open_store
@@ -29,7 +30,7 @@ _is_loading = False
 def serve(store: Store, plan: WorkerPlan) -> int:
     """Work until SIGTERM or SIGINT; return how many attempts the grace was too short for."""
     _refuse_inside_handler()
-    with _stop_signals() as stop:
+    with _stop_signals() as stop, redacted_records():
         worker = Worker(store, plan)
         worker.start()
         stop.wait()
@@ -44,10 +45,10 @@ def orchestrate(store: Store, providers: Providers | None = None) -> None:
         owner = this_process()
         worker = store.workers.register(owner)
         events = EventLog(worker=worker)
-        running.callback(_deregister, store.url, worker, events)
+        relay = Relay(store, providers, events, worker) if providers else None
+        running.callback(lambda: None if relay and relay.busy else _deregister(store.url, worker, events))
         upkeep = Upkeep(store, worker, owner, events, providers=providers or (), on_ready=store.wake)
-        if providers:
-            relay = Relay(store, providers, events)
+        if relay is not None:
             upkeep.on_pulse = relay.on_pulse
             relay.start()
             running.callback(relay.close, limits.RELAY_GRACE_SECONDS)
@@ -73,6 +74,11 @@ def _deregister(url: str, worker: int, events: EventLog) -> None:
 def drain(store: Store, plan: WorkerPlan, timeout: float | None = None, *, wait_for_due: bool = True) -> None:
     """Work until nothing is left for these handlers; `WaitTimeout` if that takes longer than `timeout` seconds."""
     _refuse_inside_handler()
+    with redacted_records():
+        _drain(store, plan, timeout, wait_for_due=wait_for_due)
+
+
+def _drain(store: Store, plan: WorkerPlan, timeout: float | None, *, wait_for_due: bool) -> None:
     worker = Worker(store, plan)
     worker.start()
     grace, pause = 0.0, limits.DRAIN_POLL_SECONDS
@@ -80,7 +86,7 @@ def drain(store: Store, plan: WorkerPlan, timeout: float | None = None, *, wait_
     try:
         while not _is_done(store, plan, worker, wait_for_due=wait_for_due):
             if time.monotonic() > deadline:
-                raise WaitTimeout(f"Work was left after {timeout:g} seconds of draining.")
+                raise WaitTimeout(f"Work was left after {number_text(timeout or 0)} seconds of draining.")
             time.sleep(pause)
             pause = min(limits.DRAIN_POLL_SECONDS_MAX, pause * 1.2)
         grace = plan.grace

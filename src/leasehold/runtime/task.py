@@ -2,10 +2,10 @@
 
 import asyncio
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from leasehold import canonical, clock
-from leasehold.errors import LeaseLost
+from leasehold.errors import Cancelled, LeaseLost
 from leasehold.model.delivery import OutgoingMessages, make_message
 from leasehold.model.effect import Intent
 from leasehold.model.lease import Lease
@@ -16,6 +16,8 @@ from leasehold.runtime.effects.effects import Act, TaskEffects
 from leasehold.runtime.effects.machine import States
 from leasehold.runtime.handlers import Handler
 from leasehold.runtime.observe.logs import Log, cleaned
+
+STOPPED: Final = "the job was cancelled, or the attempt's time is over: nothing more is begun"
 
 
 class EngineChannel(CommitChannel, Protocol):
@@ -30,6 +32,10 @@ class EngineChannel(CommitChannel, Protocol):
     @property
     def cancelled(self) -> bool:
         """Whether the task shall stop."""
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether nothing more may begin: it was cancelled, or its time is over. False under a manual lease."""
 
     @property
     def lost(self) -> bool:
@@ -50,7 +56,7 @@ class Task:
         self._channel = channel
         self._is_async = handler.is_async
         loop = asyncio.get_running_loop() if handler.is_async else None
-        self.effects = TaskEffects(lease, channel, effects, loop)
+        self.effects = TaskEffects(lease, channel, effects, loop, self._check)
         self.states = States(lease, handler.machine, channel)
         self._inputs: dict[str, Any] | None = None
         self.posts = OutgoingMessages()
@@ -80,8 +86,18 @@ class Task:
 
     @property
     def cancelled(self) -> bool:
-        """Whether the task shall stop: it was cancelled, or its lease is lost. Long handlers look from time to time."""
+        """Whether the attempt shall stop: it was cancelled, its time is over, or its lease is lost.
+
+        A plain function that runs long checks it from time to time: a thread cannot be stopped from outside.
+        """
         return self._channel.cancelled or self._channel.lost
+
+    def _check(self) -> None:
+        """Raise unless something more may begin: `LeaseLost`, or `Cancelled` after a cancel or a time-out."""
+        if self._channel.lost:
+            raise LeaseLost
+        if self._channel.interrupted:
+            raise Cancelled(STOPPED)
 
     @property
     def stopping(self) -> bool:
@@ -93,8 +109,7 @@ class Task:
 
     def progress(self, done: float, total: float | None = None, message: str = "") -> None:
         """Report how far the attempt has come; the latest report counts."""
-        if self._channel.lost:
-            raise LeaseLost
+        self._check()
         fields: dict[str, Any] = {"done": cleaned(done)}
         if total is not None:
             fields["total"] = cleaned(total)
@@ -123,8 +138,7 @@ class Task:
         record, nor does the task end; but what the handler does meanwhile without the engine may be lost with it.
         """
         intent = self.effects.intend(kind, fields)
-        if self._channel.lost:
-            raise LeaseLost
+        self._check()
         steps = self.effects.run(intent, act, lookup, idempotent=idempotent, ahead=ahead)
         return steps if self._is_async else run_blocking(steps)
 
@@ -136,8 +150,7 @@ class Task:
         wait for is waited for before the task ends. In an async handler: `await task.transaction(…)`, on a thread.
         """
         intent = self.effects.intend(kind, fields)
-        if self._channel.lost:
-            raise LeaseLost
+        self._check()
         return self._transact_async(intent, act) if self._is_async else self.effects.transact(intent, act)
 
     async def _transact_async(self, intent: Intent, act: Act) -> Any:
@@ -152,8 +165,7 @@ class Task:
         the latest by the engine before the task ends.
         """
         self.effects.check_outside("advance")
-        if self._channel.lost:
-            raise LeaseLost
+        self._check()
         return self.states.advance_async(state, of) if self._is_async else self.states.advance(state, of)
 
     def deliver(

@@ -5,28 +5,31 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
+from functools import partial
 
-from leasehold.errors import KindUnknown, LeaseholdError, OptionInvalid, QueueUnserved
-from leasehold.model.lease import Reclaim
+from leasehold import clock
+from leasehold.errors import KindUnknown, LeaseholdError, OptionInvalid, QueueUnserved, shown
+from leasehold.model.failure.loss import Reclaim
 from leasehold.model.limits import CONCURRENCY_MAX
 from leasehold.model.names import base_of, check_name, check_range, check_whole, family_of
 from leasehold.runtime import limits
-from leasehold.runtime.attempt import Attempt, State
+from leasehold.runtime.attempt import Attempt, Interruption, State
 from leasehold.runtime.claim.claimer import Claimer
 from leasehold.runtime.claim.held import HeldAttempts
+from leasehold.runtime.claim.pending_file import PendingFile
 from leasehold.runtime.commit.committer import Committer
 from leasehold.runtime.deliver.relay import Relay
 from leasehold.runtime.deliver.sender import Providers
 from leasehold.runtime.execute.runner import Runner
 from leasehold.runtime.handlers import Handler
+from leasehold.runtime.hooks import Hooks
 from leasehold.runtime.maintain.heartbeat import Heartbeat
 from leasehold.runtime.maintain.upkeep import Upkeep
 from leasehold.runtime.observe.events import EventLog
 from leasehold.runtime.process_identity import this_process
 from leasehold.store import Store, open_store
-from leasehold.store.db.limits import RETRY_SECONDS
-from leasehold.store.db.wake import ATTENTION
-from leasehold.store.workers import Pulse
+from leasehold.store.db.wake import ATTENTION, DUE, WOKEN_MAX, profile_of
+from leasehold.store.workers import Pulse, Serving
 
 QueueChoice = Sequence[str] | Mapping[str, int | None] | None
 
@@ -44,11 +47,17 @@ class WorkerPlan:
     concurrency: int = 50
     grace: float = 30.0
     providers: Providers = field(default_factory=dict)
+    hooks: Hooks = field(default_factory=Hooks)
     shutdown_seconds: float = limits.SHUTDOWN_SECONDS
 
 
 def make_plan(
-    handlers: Mapping[str, Handler], queues: QueueChoice, concurrency: int, grace: float, providers: Providers
+    handlers: Mapping[str, Handler],
+    queues: QueueChoice,
+    concurrency: int,
+    grace: float,
+    providers: Providers,
+    hooks: Hooks | None = None,
 ) -> WorkerPlan:
     """Check and complete the options of a caller: without queues, every queue that has a handler here."""
     if not handlers:
@@ -57,7 +66,7 @@ def make_plan(
     check_range(grace, 0, 24 * 3600, "grace (seconds)")
     served = {handler.terms.queue for handler in handlers.values()}
     if isinstance(queues, str) or (queues is not None and not queues):
-        raise OptionInvalid(f"queues is a list of names, or a mapping of names to caps; got {queues!r}.")
+        raise OptionInvalid(f"queues is a list of names, or a mapping of names to caps; got {shown(queues)}.")
     named = sorted(served) if queues is None else queues
     chosen = dict(named) if isinstance(named, Mapping) else dict.fromkeys(named)
     for name, cap in chosen.items():
@@ -65,7 +74,7 @@ def make_plan(
             raise QueueUnserved(f"The queue is '{name}'; handlers here are for {', '.join(sorted(served))}.")
         if cap is not None:
             check_whole(cap, 1, CONCURRENCY_MAX, f"The cap of queue '{name}'")
-    return WorkerPlan(handlers, chosen, int(concurrency), float(grace), dict(providers))
+    return WorkerPlan(handlers, chosen, int(concurrency), float(grace), dict(providers), hooks or Hooks())
 
 
 def shorten_switch_interval() -> None:
@@ -77,6 +86,27 @@ def shorten_switch_interval() -> None:
         sys.setswitchinterval(limits.SWITCH_SECONDS)
 
 
+class PassOnLimit:
+    """How often a worker without room passes wake-ups on: a few at once, then one in a while.
+
+    If every worker is full, each wake-up would go round among them all; the first that has room claims anyway.
+    """
+
+    def __init__(self) -> None:
+        self._left = float(limits.PASS_ON_MAX)
+        self._counted_at = clock.uptime()
+
+    def allows(self) -> bool:
+        """Count one more; return whether it may be sent."""
+        now = clock.uptime()
+        self._left += (now - self._counted_at) / clock.microseconds(limits.PASS_ON_SECONDS)
+        self._left, self._counted_at = min(self._left, limits.PASS_ON_MAX), now
+        if self._left < 1:
+            return False
+        self._left -= 1
+        return True
+
+
 class Worker:
     """One worker process's engine. `start`, then `stop`; in between it runs by itself."""
 
@@ -85,12 +115,17 @@ class Worker:
         self._plan = plan
         self._stores = ExitStack()
         self._owner = this_process()
-        self.id = store.workers.register(self._owner)
+        self._held = HeldAttempts(plan.concurrency, plan.queues, PendingFile.make(plan.concurrency))
+        serving = Serving(plan.queues, sorted(plan.handlers), plan.concurrency)
+        self.id = store.workers.register(self._owner, serving, self._held.pending.name)
         self._events = EventLog(worker=self.id)
-        self._held = HeldAttempts(plan.concurrency, plan.queues)
         queues = sorted(plan.queues)
+        # What is asked of the database when nothing is held, and what is written under a lease: one connection of each
+        # stays open, so that a job that comes after a rest starts at once, and what it does can be written.
+        self._quiet_store = self._open_store(connections=2)
+        self._lease_store = self._open_store(connections=3)
         self._upkeep = Upkeep(
-            self._open_store(),
+            self._quiet_store.sibling(limits.UPKEEP_PATIENCE_SECONDS),
             self.id,
             self._owner,
             self._events,
@@ -101,11 +136,9 @@ class Worker:
             on_ready=self._on_ready,
             wants_work=lambda: self._claimer.idle,
         )
-        self._committer = Committer(self._open_store(), self._held, self._events, self._upkeep.poll_now)
-        self._heartbeat = Heartbeat(self._open_store(limits.RENEW_PATIENCE_SECONDS), self._held, self._events)
-        self._runner = Runner(store, self._held, self._committer, self._events)
+        self._committer = Committer(self._lease_store, self._held, self._events, self._upkeep.poll_now)
         self._claimer = Claimer(
-            self._open_store(),
+            self._quiet_store.sibling(),
             self.id,
             plan.handlers,
             queues,
@@ -113,28 +146,49 @@ class Worker:
             self._committer,
             self._events,
             self._on_claimed,
+            reserve=self._lease_store.reserve,
+            on_more=self._on_more,
         )
-        self._relay = Relay(self._open_store(), plan.providers, self._events) if plan.providers else None
-        self._shutdown_store = self._open_store(limits.SHUTDOWN_PATIENCE_SECONDS)
+        self._runner = Runner(store, self._held, self._committer, self._events, self._claimer.suspects)
+        patient = self._lease_store.sibling(limits.RENEW_PATIENCE_SECONDS)
+        self._heartbeat = Heartbeat(patient, self._held, self._events, self._runner.abandon)
+        self._relay_store = self._open_store()
+        self._relay = Relay(self._relay_store, plan.providers, self._events, self.id) if plan.providers else None
+        self._shutdown_store = self._lease_store.sibling(limits.SHUTDOWN_PATIENCE_SECONDS)
+        self._listener = store.listener(profile_of(queues, plan.handlers))
+        self._passing = PassOnLimit()
         self._listener_thread = threading.Thread(target=self._listen, name="leasehold-listener", daemon=True)
         self._stopped = threading.Event()
+        self._has_started = False
 
-    def _open_store(self, retry_seconds: float = RETRY_SECONDS) -> Store:
-        """Open a connection for one part, so that none waits for another."""
-        store = open_store(self._store.url, connections=1, retry_seconds=retry_seconds)
-        return self._stores.enter_context(closing(store))
+    def _open_store(self, connections: int = 1) -> Store:
+        """Open connections for parts that may use them at once, so that none waits for another."""
+        return self._stores.enter_context(closing(open_store(self._store.url, connections=connections)))
+
+    def _close_rested(self) -> None:
+        rest = limits.CONNECTION_REST_SECONDS
+        for store, keep in ((self._quiet_store, 1), (self._lease_store, 1), (self._relay_store, 0), (self._store, 0)):
+            store.close_rested(rest, keep)
 
     def start(self) -> None:
         shorten_switch_interval()
         self._committer.start()
-        self._heartbeat.start()
-        self._runner.start()
+        self._call_start_hooks()
         self._upkeep.start()
         self._listener_thread.start()
         self._claimer.start()
         if self._relay is not None:
             self._relay.start()
         self._events.started(sorted(self._plan.queues), self._plan.concurrency)
+
+    def _call_start_hooks(self) -> None:
+        try:
+            self._plan.hooks.start(self._runner.run_on_loop)
+        except BaseException:
+            self.stop(0)
+            self._listener.close()  # its thread was never started
+            raise
+        self._has_started = True
 
     def stop(self, grace: float | None = None) -> int:
         """Stop claiming, release what has not started, let the rest finish within its grace; return what was left."""
@@ -148,6 +202,9 @@ class Worker:
         if self._relay is not None:
             self._relay.close(grace)
         left = self._abandon()
+        if self._has_started:
+            failed = partial(self._events.component_failed, "on_stop")
+            self._plan.hooks.stop(self._runner.run_on_loop, failed)
         self._stopped.set()
         self._heartbeat.close()
         self._upkeep.close(self._plan.shutdown_seconds)
@@ -167,7 +224,7 @@ class Worker:
         return self._held.capacity.busy + (0 if self._relay is None else self._relay.busy)
 
     def _on_claimed(self, attempts: list[Attempt]) -> None:
-        self._heartbeat.on_claimed(min(attempt.lease.lease_ms for attempt in attempts))
+        self._heartbeat.on_claimed(attempts)
         self._runner.run(attempts)
 
     def _release_unstarted(self) -> int:
@@ -180,7 +237,7 @@ class Worker:
             self._events.component_failed("worker", error)
             return 0
         if reclaimed:
-            self._store.wake({one.queue for one in reclaimed})
+            self._store.wake({one.queue for one in reclaimed}, self._listener.address)
         return len(reclaimed)
 
     def _abandon(self) -> int:
@@ -191,27 +248,44 @@ class Worker:
         return len(late)
 
     def _deregister(self, left: int) -> None:
-        """Deregister, unless leases are left: the worker that finds this process gone reclaims them."""
+        """Deregister, unless something is left: the worker that finds this process gone takes it back."""
+        is_sending = self._relay is not None and self._relay.busy > 0
         try:
-            if left == 0 and not self._shutdown_store.leases.held_by(self.id):
+            if left == 0 and not is_sending and not self._shutdown_store.leases.held_by(self.id):
                 self._shutdown_store.workers.deregister([self.id])
+                self._held.pending.close()
         except LeaseholdError as error:
             self._events.component_failed("worker", error)
 
     def _on_pulse(self, pulse: Pulse) -> None:
         self._claimer.set_limits(frozenset(pulse.limited), branched=pulse.branched)
-        for task_id, fence, reason in pulse.cancels:
+        self._claimer.on_suspects(pulse.suspects)
+        for task_id, fence, _ in pulse.cancels:
             attempt = self._held.get(task_id, fence)
             if attempt is not None:
-                attempt.cancel_reason = reason
+                attempt.interrupt(Interruption.CANCELLED)
         if pulse.ready or pulse.branched:
             self._claimer.wake()
         if self._relay is not None:
             self._relay.on_pulse(pulse)
+        self._close_rested()
 
     def _on_ready(self, queues: set[str]) -> None:
         self._on_wake_up(queues)
         self._store.wake(queues)
+
+    def _on_more(self, queues: set[str], claimed: int) -> None:
+        """Wake others, more of them if this worker has just got many: there may be work for them too."""
+        self._store.wake(queues, self._listener.address, min(claimed, WOKEN_MAX))
+
+    def _on_hints(self, words: set[str]) -> None:
+        """Act on hints of other processes; those that there is no room for go to another worker."""
+        self._on_wake_up(words)
+        if words & {ATTENTION, DUE}:
+            self._upkeep.poll_now()
+        full = {word for word in words if base_of(word) in self._plan.queues and self._held.capacity.free_in(word) <= 0}
+        if full and self._passing.allows():
+            self._store.wake(full, self._listener.address, 1)
 
     def _on_wake_up(self, words: set[str]) -> None:
         """Wake the claimer if one of these is a queue of its, or has branches that are."""
@@ -222,11 +296,7 @@ class Worker:
             self._claimer.wake()
 
     def _listen(self) -> None:
-        listener = self._store.listener()
         while not self._stopped.is_set():
-            words = listener.wait(limits.LISTEN_SECONDS)
-            self._on_wake_up(words)
-            if ATTENTION in words:
-                self._claimer.wake()
-                self._upkeep.poll_now()
-        listener.close()
+            self._on_hints(self._listener.wait(limits.LISTEN_SECONDS))
+            self._listener.show(is_full=self._held.capacity.free() <= 0)
+        self._listener.close()

@@ -49,6 +49,7 @@ class LetterRow(Struct, frozen=True):
     job_status: str | None
     evidenced: bool
     unanswered: int
+    failure: str
 
     @property
     def case(self) -> Case:
@@ -182,7 +183,7 @@ def _letter(*row: Any) -> LetterRow:
 def _source(rows: Sequence[Row], letter_id: int) -> DeadLetterSource:
     if not rows:
         raise errors.LetterUnknown(f"The id is {letter_id}.")
-    return DeadLetterSource(_letter(*rows[0][:-3]), *rows[0][-3:])
+    return DeadLetterSource(_letter(*rows[0][:-2]), *rows[0][-3:])
 
 
 def _read(session: Session, letter_id: int) -> LetterRow:
@@ -245,6 +246,7 @@ def _done_before(session: Session, request: ReviveRequest) -> Revived | None:
 
 
 def _place(session: Session, letter: LetterRow, request: ReviveRequest) -> Revived:
+    session.run("deadlines/remove", jobs=document([letter.job_id]))  # it was for the life that ended
     session.run("deadletters/revive_hold", job=letter.job_id)
     job = _scope(session, letter)
     subject = job.member(letter.task_id)

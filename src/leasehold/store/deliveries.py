@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from leasehold import clock
 from leasehold.errors import DeliverySettled, DeliveryUnknown
-from leasehold.model.outbox import LOOKUPS_MAX, STUCK, ClaimedDelivery, DeliveryMark, DeliveryRow
+from leasehold.model.outbox import LOOKUPS_MAX, STUCK, ClaimedDelivery, DeliveryMark, DeliveryRow, DeliveryStatus
 from leasehold.store.audit import add_line
 from leasehold.store.db.database import Noun, Session
 from leasehold.store.db.documents import document
@@ -34,14 +34,26 @@ class Backlog(Struct, frozen=True):
 
 class Deliveries(Noun):
     def claim(
-        self, provider: str, lease_seconds: float, most: int, *, only: str | None = None, delivery_id: int | None = None
+        self,
+        provider: str,
+        lease_seconds: float,
+        most: int,
+        *,
+        worker: int | None = None,
+        only: str | None = None,
+        delivery_id: int | None = None,
     ) -> list[ClaimedDelivery]:
         """Claim due deliveries of a provider for `lease_seconds`. `only`: of this status."""
-        lease_us = clock.microseconds(lease_seconds)
-        rows = self._database.write(
-            "deliveries/claim", provider=provider, lease_us=lease_us, most=most, only=only, delivery=delivery_id
-        )
+        values = {"lease_us": clock.microseconds(lease_seconds), "most": most, "only": only, "delivery": delivery_id}
+        rows = self._database.write("deliveries/claim", provider=provider, worker=worker, **values)
         return [ClaimedDelivery(*row) for row in rows]
+
+    def begin(self, taken: Sequence[ClaimedDelivery], worker: int) -> list[ClaimedDelivery]:
+        """Note that deliveries are about to be sent; return those whose claim still stands, as they are now."""
+        claims = document([{"id": one.id, "fence": one.fence} for one in taken])
+        rows = self._database.write("deliveries/begin", claims=claims, worker=worker) if taken else []
+        begun = {(row[0], row[1]) for row in rows}
+        return [structs.replace(one, status=DeliveryStatus.SENDING) for one in taken if (one.id, one.fence) in begun]
 
     def mark(self, mark: DeliveryMark) -> bool:
         """Store the result of a delivery; False if the claim is no longer valid."""

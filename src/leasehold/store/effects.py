@@ -9,7 +9,7 @@ from leasehold.errors import EffectInDoubt, LeaseLost, Misuse
 from leasehold.model.effect import Entry, Intent, LedgerAnswer, Record
 from leasehold.model.limits import IDLE_MS_MAX
 from leasehold.model.machine import Move
-from leasehold.store.db.database import ErrorKind, Noun, Row, Session
+from leasehold.store.db.database import Database, ErrorKind, Noun, Row, Session
 from leasehold.store.db.documents import document
 from leasehold.store.machines import move_all
 
@@ -47,6 +47,10 @@ class _CallerError(Exception):
 
 
 class Effects(Noun):
+    def __init__(self, database: Database, wake: Callable[[set[str]], None]) -> None:
+        super().__init__(database)
+        self._wake = wake
+
     def enter(
         self,
         intents: Sequence[Intent],
@@ -72,6 +76,7 @@ class Effects(Noun):
 
     def transact(self, intent: Intent, act: Callable[[object], Record]) -> Entry:
         """Run `act` on a connection of this database; its rows and its record commit together, or neither does."""
+        hints: set[str] = set()  # what the act submits is announced after the commit
 
         def work(session: Session) -> Entry:
             session.run("session/idle_limit", limit=str(IDLE_MS_MAX))
@@ -80,21 +85,25 @@ class Effects(Noun):
                 return found
             if found.verdict == LedgerAnswer.DOUBT:
                 raise EffectInDoubt(f"It is {intent.kind}: its act has ended a transaction that was not its own.")
-            record = self._act(session, act)
+            record = self._act(session, act, hints)
             _answer(session.run("effects/enter", intents="[]", records=document([record])))
             return Entry(record.task_id, record.fence, record.key, "recorded", record.result)
 
         try:
-            return self._database.transact(work)
+            entry = self._database.transact(work)
         except _CallerError as error:
             raise error.error from error.error.__cause__
+        if hints:
+            self._wake(hints)
+        return entry
 
-    def _act(self, session: Session, act: Callable[[object], Record]) -> Record:
+    def _act(self, session: Session, act: Callable[[object], Record], hints: set[str]) -> Record:
         """Run the caller's part inside a savepoint; if `act` commits or rolls back, the savepoint is missing."""
         record: Record | None = None
         try:
-            with session.atomic(write=True), self._database.joined(session):
+            with session.atomic(write=True), self._database.joined(session) as binding:
                 record = self._call(act, session)
+                hints.update(binding.hints)
         except _CallerError:
             raise
         except Exception as error:

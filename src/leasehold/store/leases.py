@@ -6,9 +6,10 @@ from typing import Final, TypeVar
 
 from msgspec import Struct
 
-from leasehold.model.failure.failure import ATTEMPTS_SPENT, MESSAGE_STANDS, WORKER_LOST
+from leasehold.model.failure.failure import MESSAGE_STANDS, WORKER_LOST
+from leasehold.model.failure.loss import Reclaim, Reclaimed
 from leasehold.model.lanes import Lane
-from leasehold.model.lease import Lease, LeaseKey, Progress, Reclaim, Reclaimed, Renewal, Renewed, Settled, Settlement
+from leasehold.model.lease import Lease, LeaseKey, Progress, Renewal, Renewed, Settled, Settlement
 from leasehold.model.limits import PRIORITY_MAX, PRIORITY_MIN, RENEW_MAX, SWEEP_MAX
 from leasehold.model.names import family_of
 from leasehold.model.outbox import without_conflicts
@@ -19,7 +20,6 @@ T = TypeVar("T", bound=LeaseKey)
 Free = Callable[[], int]
 
 _LOST: Final = WORKER_LOST.text()
-_SPENT: Final = ATTEMPTS_SPENT.text()
 _CONFLICT: Final = MESSAGE_STANDS.text()
 
 
@@ -127,13 +127,8 @@ class Leases(Noun):
     def reclaim(self, reclaims: Sequence[Reclaim]) -> list[Reclaimed]:
         """Take leases back: released by their holder, expired, or of an owner that is gone."""
         reclaimed = document(_in_order(reclaims))
-        rows = self._database.write("leases/reclaim", reclaims=reclaimed, lost=_LOST, spent=_SPENT)
+        rows = self._database.write("leases/reclaim", reclaims=reclaimed, lost=_LOST)
         return [Reclaimed(*row) for row in rows]
-
-    def expired(self, since: int = 0) -> list[Reclaim]:
-        """List expired leases; `since` skips those of an earlier sweep."""
-        rows = self._database.read("leases/expired", since=since, most=SWEEP_MAX)
-        return [Reclaim(task_id, fence, "expired") for task_id, fence in rows]
 
     def held_by(self, worker: int) -> list[tuple[int, int]]:
         return [(row[0], row[1]) for row in self._database.read("leases/held_by", worker=worker, most=100 * SWEEP_MAX)]

@@ -8,6 +8,7 @@ from msgspec import Struct
 from leasehold.errors import MachineInvalid
 from leasehold.model.effect import Entry
 from leasehold.model.machine import Machine, Move
+from leasehold.model.names import key_range
 from leasehold.store.db.database import Noun, Row, Session
 from leasehold.store.db.documents import document
 
@@ -48,8 +49,9 @@ class Machines(Noun):
         return dict(self._database.read("machines/count_states", kind=kind))
 
     def list_in_state(self, kind: str, prefix: str, after: str, most: int) -> list[JobState]:
-        """List the jobs of a kind whose keys start alike, with their states, in the database's order of keys."""
-        return self._list(JobState, "machines/list_in_state", kind=kind, prefix=prefix, after=after, most=most)
+        """List the jobs of a kind whose keys start alike, with their states, in the order of keys."""
+        low, high = key_range(prefix)
+        return self._list(JobState, "machines/list_in_state", kind=kind, low=low, high=high, after=after, most=most)
 
 
 def move_all(session: Session, moves: Sequence[Move]) -> list[Row]:

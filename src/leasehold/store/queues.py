@@ -1,9 +1,10 @@
 """Queues: paused and limited by operators, and what they hold."""
 
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
 
+from leasehold import clock
 from leasehold.model.limits import BRANCHES_LOOK_MAX, QUEUE_LIMIT_MAX
 from leasehold.model.names import EACH_BRANCH, family_of
 from leasehold.store.db.database import Noun, Session
@@ -13,12 +14,15 @@ EACH: Final = f"/{EACH_BRANCH}"
 
 
 class Queue(Struct, frozen=True):
+    """One queue: its settings, and how many of its tasks stand where. `rate`: starts per second, if limited."""
+
     name: str
     paused: bool
     capacity: int | None
     waiting: int
     ready: int
     running: int
+    rate: float | None = None
 
 
 class RunningRow(Struct, frozen=True):
@@ -34,10 +38,16 @@ class RunningRow(Struct, frozen=True):
     progress: str | None
 
 
+def _queue(name: str, paused: object, *places: Any) -> Queue:
+    capacity, waiting, ready, running, pace_us = places
+    rate = None if pace_us is None else clock.SECOND / pace_us
+    return Queue(name, bool(paused), capacity, waiting, ready, running, rate)
+
+
 class Queues(Noun):
     def all(self) -> list[Queue]:
         """List every queue that holds work or has been set."""
-        return [Queue(row[0], bool(row[1]), *row[2:]) for row in self._database.read("queues/list")]
+        return [_queue(*row) for row in self._database.read("queues/list")]
 
     def pause(self, name: str) -> None:
         self._database.write("queues/pause", queue=name, paused=True)

@@ -52,6 +52,7 @@ class TaskFacts(Struct, frozen=True):
     ready_queue: str | None
     ready_priority: int | None
     ready_route: str | None
+    losses: int | None
 
 
 class OutcomeFacts(Struct, frozen=True):

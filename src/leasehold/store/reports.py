@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from leasehold.model.journal.event import Event
+from leasehold.model.names import key_range
 from leasehold.model.status import Status
 from leasehold.store.db.database import Noun
 from leasehold.store.db.documents import document
@@ -43,6 +44,12 @@ class TaskRow(Struct, frozen=True):
     finished_at: int | None
 
 
+class TaskCount(Struct, frozen=True):
+    stage: str | None
+    status: str
+    tasks: int
+
+
 class Health(Struct, frozen=True):
     """The facts that `leasehold doctor` checks."""
 
@@ -54,6 +61,15 @@ class Health(Struct, frozen=True):
     expired_at: int | None
     workers: int
     version: str
+
+
+class Pin(Struct, frozen=True):
+    """What keeps PostgreSQL from removing dead rows: a transaction, a prepared one, a slot; or how many are hidden."""
+
+    what: str
+    name: str
+    age_us: int | None
+    detail: str | None
 
 
 class Remaining(Struct, frozen=True):
@@ -83,20 +99,33 @@ class Reports(Noun):
         rows = self._database.read("reports/job", job=job_id)
         return JobRow(*rows[0]) if rows else None
 
+    def job_by_key(self, kind: str, key: str) -> JobRow | None:
+        rows = self._database.read("tasks/find_by_key", keys=document([{"kind": kind, "key": key}]))
+        return self.job(rows[0][0]) if rows else None
+
     def jobs(
         self,
         *,
         status: str | None = None,
         kind: str | None = None,
         queue: str | None = None,
+        key_prefix: str = "",
         before: int | None = None,
         most: int = 50,
     ) -> list[JobRow]:
+        """List jobs, newest first; with `key_prefix`, of this kind only."""
+        filters = {"status": status, "kind": kind, "queue": queue, "before": before, "most": most}
+        if key_prefix:
+            low, high = key_range(key_prefix)
+            return self._list(JobRow, "reports/jobs_by_key", **filters, low=low, high=high)
         name = "reports/jobs_recent" if status in (None, Status.DONE) else "reports/jobs"
-        return self._list(JobRow, name, status=status, kind=kind, queue=queue, before=before, most=most)
+        return self._list(JobRow, name, **filters)
 
     def tasks(self, job_id: int, most: int = 1_000) -> list[TaskRow]:
         return self._list(TaskRow, "reports/tasks", job=job_id, most=most)
+
+    def task_counts(self, job_id: int) -> list[TaskCount]:
+        return self._list(TaskCount, "reports/task_counts", job=job_id)
 
     def events(self, job_id: int, after: int = 0, most: int = 1_000) -> list[Event]:
         return self._list(Event, "reports/events", job=job_id, after=after, most=most)
@@ -107,6 +136,10 @@ class Reports(Noun):
 
     def health(self) -> Health:
         return Health(*self._database.read("reports/health")[0])
+
+    def pins(self, age_us: int) -> list[Pin]:
+        """List transactions older than this and slots without a reader, which keep dead rows from being removed."""
+        return self._list(Pin, "reports/pins", age=age_us)
 
     def remaining(self, routes: list[str], queues: list[str]) -> Remaining:
         rows = self._database.read("reports/remaining", routes=document(routes), queues=document(queues))

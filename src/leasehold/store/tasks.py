@@ -90,6 +90,10 @@ class Tasks(Noun):
         found = self._database.read("tasks/find_kind", name=kind)
         return _definition.decode(found[0][0]) if found else None
 
+    def kinds(self) -> list[str]:
+        """List the published kinds, the first ones by name."""
+        return [name for (name,) in self._database.read("tasks/list_kinds")]
+
 
 def _add_jobs(session: Session, submissions: Sequence[Submission], definition: Definition) -> list[Submitted]:
     jobs = _submit_all(session, submissions)

@@ -15,9 +15,9 @@ from typing import Any
 
 from leasehold.app.facade import Leasehold
 from leasehold.app.job import Job
-from leasehold.errors import Misuse
+from leasehold.errors import EffectInDoubt, Misuse
 from leasehold.model.effect import Intent
-from leasehold.model.lease import Reclaim
+from leasehold.model.failure.loss import Reclaim
 from leasehold.runtime.effects.effects import Point, watch
 
 Submit = Callable[[Leasehold], Job]
@@ -100,7 +100,15 @@ class Matrix:
             raise AssertionError("Nothing was crashed: the job has no effects, so that this proves nothing.")
         if self.different:
             lines = "\n".join(f"  {run}" for run in [self.runs[0], *self.different])
-            raise AssertionError(f"A crash changes what happens; give the effect a lookup or idempotent=True:\n{lines}")
+            raise AssertionError(f"A crash changes what happens; {self._remedy()}:\n{lines}")
+
+    def _remedy(self) -> str:
+        """Return what helps, by what differs: one with idempotent=True needs another."""
+        if any(EffectInDoubt.code in (run.failure or "") for run in self.different):
+            return "give the effect a lookup or idempotent=True"
+        if any(run.acts != self.runs[0].acts for run in self.different):
+            return "its act ran again; give the effect a lookup, or count each key once as its receiver does"
+        return "have the result depend on the payload and on effects alone"
 
 
 def crash_matrix(

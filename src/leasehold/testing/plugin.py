@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,26 +11,52 @@ import pytest
 
 if TYPE_CHECKING:
     from leasehold import Job, Leasehold
-    from leasehold.testing import Clock, Matrix
+    from leasehold.testing import AdoptingApp, Clock, Matrix
 
 
 @pytest.fixture
-def leasehold_app(tmp_path: Path) -> Iterator[Leasehold]:
-    """A fresh app on a SQLite file of its own, closed at the end."""
-    from leasehold import Leasehold
+def leasehold_url(tmp_path: Path) -> str:
+    """The database of `leasehold_app`: a SQLite file of its own. Override it to test on another one."""
+    return f"sqlite:///{tmp_path}/leasehold.db"
 
-    app = Leasehold(f"sqlite:///{tmp_path}/leasehold.db")
-    app.migrate()
-    yield app
-    app.close()
+
+@pytest.fixture
+def leasehold_app(leasehold_url: str) -> Iterator[AdoptingApp]:
+    """A fresh app on a database of its own, closed at the end; `leasehold_app.adopt(app)` has yours use it as well."""
+    from leasehold.testing import AdoptingApp
+
+    with closing(AdoptingApp(leasehold_url)) as app:
+        app.migrate()
+        yield app
 
 
 @pytest.fixture
 def leasehold_clock(leasehold_app: Leasehold) -> Clock:
-    """The stopped clock of `leasehold_app`."""
+    """The stopped clock of `leasehold_app`, and of every app that it has adopted."""
     from leasehold.testing import Clock
 
     return Clock(leasehold_app)
+
+
+@pytest.fixture(scope="session")
+def leasehold_postgres_server() -> Iterator[str]:
+    """The URL of a PostgreSQL server: that of LEASEHOLD_TEST_POSTGRES_URL, or one started from installed programs."""
+    from leasehold.testing import postgres
+
+    try:
+        with postgres.server() as url:
+            yield url
+    except postgres.NoServer as reason:
+        pytest.skip(f"PostgreSQL: {reason}")
+
+
+@pytest.fixture
+def leasehold_postgres_url(leasehold_postgres_server: str) -> Iterator[str]:
+    """The URL of an empty PostgreSQL database, dropped at the end. Without a server the test is skipped."""
+    from leasehold.testing import postgres
+
+    with postgres.database(leasehold_postgres_server) as url:
+        yield url
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ def contents_of(count):
 
 
 @pytest.mark.early
-@pytest.mark.parametrize("files", [1_500, pytest.param(5_000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("files", [600, pytest.param(5_000, marks=pytest.mark.soak)])
 def test_s4_many_small_files_and_four_workers_fetch_each_body_once(server, collection, files):
     contents = contents_of(files)
     jobs = collection.plan(read_manifest(server.add(path, content) for path, content in contents.items()))

@@ -6,6 +6,7 @@ from contextlib import closing
 import pytest
 
 from leasehold.model import effect, lease
+from leasehold.model.failure import loss
 from leasehold.model.failure.failure import Failure
 from leasehold.runtime.attempt import Attempt, State
 from leasehold.runtime.claim.held import HeldAttempts
@@ -56,7 +57,7 @@ def test_others_are_notified_of_what_a_stopping_worker_gives_back_unstarted(app,
 
     app.submit_many(block, [{}] * 3)
     with closing(open_store(url)) as store, closing(open_store(url)) as other:
-        worker = Worker(store, plan_of(block, concurrency=3))
+        worker = Worker(store, plan_of(block, concurrency=4))
         worker.start()
         assert inside.wait(60)
         until(lambda: rows(url, "SELECT count(*) FROM lease") == [(3,)])
@@ -128,7 +129,7 @@ def test_upkeep_is_notified_at_once_of_what_makes_work_for_it_and_of_nothing_els
 
 def test_upkeep_is_notified_of_an_attempt_that_came_too_late_since_its_task_may_be_ready_again(app):
     def taken_back(one):
-        app.store.leases.reclaim([lease.Reclaim(one.task_id, one.fence, "owner gone")])
+        app.store.leases.reclaim([loss.Reclaim(one.task_id, one.fence, "owner gone")])
         return lease.done(one, "1")
 
     assert notified_by(app, taken_back) == ["look"]

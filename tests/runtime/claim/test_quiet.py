@@ -91,3 +91,18 @@ def test_l4_a_worker_whose_file_is_locked_uses_next_to_no_cpu_and_comes_back(app
     assert share < 0.2
     assert {job.wait(timeout=60).status for job in jobs} == {"DONE"}
     assert rows(url, "SELECT count(*) FROM lease") == [(0,)]
+
+
+def test_one_line_reports_that_the_database_is_away_and_one_that_it_is_back(outpost):
+    """However many parts of the worker have noticed."""
+    worker = outpost.workers.start(environment={"WORKSHOP_LEASE": "600"})
+    held = outpost.app.submit("hold", {"name": "a"})
+    until(lambda: outpost.workers.journal("start"))
+    outpost.server.stop("immediate")
+    until(lambda: worker.has_logged("database_away"))
+    outpost.server.start()
+    until(lambda: worker.has_logged("database_back"))
+    outpost.workers.open("a")
+    assert held.wait(timeout=60).status == "DONE"
+    found = re.findall(r"database_\w+|component_failed", worker.log)
+    assert found == ["database_away", "database_back"], worker.log

@@ -14,7 +14,7 @@ from tests.support.wait import until
 
 LISTENERS = (
     "SELECT pid FROM pg_stat_activity "
-    "WHERE query LIKE '%LISTEN leasehold%' AND datname = '{}' AND pid <> pg_backend_pid()"
+    "WHERE application_name LIKE 'leasehold-%' AND datname = '{}' AND pid <> pg_backend_pid()"
 )
 
 

@@ -133,8 +133,8 @@ class Pensive:
 def test_s14_a_relay_that_learns_that_its_claim_is_gone_does_not_begin_to_send(app):
     """It learns it when it would renew the claim, while the look-up goes on and long before its own deadline."""
     manual, uptime, provider = Clock(app), Moved(), Pensive()
-    relay = Relay(app.store, {PROVIDER: RegisteredProvider(provider)}, EventLog())
     worker = register(app.store)
+    relay = Relay(app.store, {PROVIDER: RegisteredProvider(provider)}, EventLog(), worker)
 
     def pulse():
         relay.on_pulse(app.store.workers.pulse(question(worker, providers=f'["{PROVIDER}"]')))
@@ -170,7 +170,11 @@ class Slow:
         self.launched: list[Any] = []
         providers = {name: RegisteredProvider(Pensive()) for name in names}
         self.relay = Relay(
-            app.store, providers, EventLog(), launch=lambda held, send: self.launched.append((held, send))
+            app.store,
+            providers,
+            EventLog(),
+            register(app.store),
+            launch=lambda held, send: self.launched.append((held, send)),
         )
 
     def pulse(self):

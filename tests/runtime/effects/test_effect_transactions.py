@@ -162,6 +162,11 @@ def test_the_crash_matrix_accepts_a_careful_job_and_names_the_point_where_a_care
     assert len(matrix.runs) == 1 + 2 * 4
     with pytest.raises(AssertionError, match=r"crash after act of B \(the 2\. effect\): ERROR"):
         crash_matrix(make(), lambda app: app.submit("two"), lambda: sum(world.values()))
+    with pytest.raises(AssertionError, match="give the effect a lookup or idempotent=True"):
+        crash_matrix(make(), lambda app: app.submit("two"), lambda: sum(world.values()))
+    with pytest.raises(AssertionError, match="its act ran again; give the effect a lookup, or count each key once"):
+        crash_matrix(make(idempotent=True), lambda app: app.submit("two"), lambda: sum(world.values()))
+    assert crash_matrix(make(idempotent=True), lambda app: app.submit("two"), lambda: len(world)).runs
 
 
 class Workbench:

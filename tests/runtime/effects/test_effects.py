@@ -8,7 +8,7 @@ import pytest
 
 from leasehold import InDoubt, LeaseholdError, LeaseLost, Permanent, Retry, Transient
 from leasehold.errors import EffectTooLarge, NameInvalid, PayloadInvalid
-from leasehold.model.lease import Reclaim
+from leasehold.model.failure.loss import Reclaim
 from leasehold.testing import crash_at
 from tests.support.db import rows
 from tests.support.processes.local_worker import run_worker

@@ -9,8 +9,8 @@ import pytest
 from leasehold import LeaseLost, Retry, Transient
 from leasehold.errors import DatabaseUnavailable
 from leasehold.model.effect import Intent, Record
+from leasehold.model.failure.loss import Reclaim
 from leasehold.model.lanes import Lane
-from leasehold.model.lease import Reclaim
 from leasehold.model.limits import GROUP_MAX, PRIORITY_MAX, PRIORITY_MIN
 from leasehold.model.owner import Owner
 from leasehold.runtime.commit.requests import AsyncReply, run_blocking

@@ -4,6 +4,7 @@ import pytest
 
 from leasehold import canonical, clock
 from leasehold.errors import DatabaseUnavailable, LeaseholdError, LeaseLost, ResultRefused
+from leasehold.model.lease import Settlement
 from leasehold.runtime.attempt import Attempt
 from leasehold.runtime.commit.requests import CommitChannel
 from leasehold.runtime.execute.isolated import parent
@@ -49,6 +50,7 @@ class Refusing(CommitChannel):
     """A line to a ledger that refuses."""
 
     cancelled = False
+    interrupted = False
     lost = False
     stopping = False
 
@@ -88,6 +90,7 @@ def test_a_child_is_refused_by_the_error_that_the_ledger_raised(app, url, refusa
     attempt = Attempt(lease, kind.handler, clock.uptime())
     assert attempt.begin()
     ended = parent.run(attempt, Refusing(refusal), url)
+    assert isinstance(ended, Settlement)
     assert ended.status == "DONE", ended
     assert canonical.decode(ended.output or "") == [type(error).__name__, str(error)]
 

@@ -11,14 +11,17 @@ from leasehold.errors import LeaseLost
 from leasehold.model import lease as endings
 from leasehold.model.failure.failure import Failure
 from leasehold.model.lease import failed
-from leasehold.runtime.attempt import Attempt, State
+from leasehold.runtime.attempt import Attempt, Interruption, State
 from leasehold.runtime.claim.held import HeldAttempts
+from leasehold.runtime.claim.suspects import Suspects
 from leasehold.runtime.commit.committer import Committer
+from leasehold.runtime.commit.requests import run_blocking
+from leasehold.runtime.execute.runner import Runner
 from leasehold.runtime.maintain.heartbeat import Heartbeat
 from leasehold.runtime.maintain.sweeper import Sweeper
 from leasehold.runtime.observe.events import EventLog
 from leasehold.testing import Clock
-from tests.runtime.maintain.clocks import Ticking
+from tests.runtime.maintain.clocks import Moved, Ticking
 from tests.support.db import check_journal, check_places, connected, names, rows
 from tests.support.manual_leases import claim, enrol
 from tests.support.processes.local_worker import run_worker
@@ -127,7 +130,7 @@ def check_pass(app, url, count):
     assert {attempt.state for attempt in held.all()} == {State.CLAIMED}
     assert all(attempt.renew_at > clock.uptime() for attempt in held.all())
     manual.advance(599)
-    assert app.store.leases.expired() == []
+    assert app.store.losses.expired() == []
     assert rows(url, "SELECT count(*), min(expires_at) FROM lease") == [(count, manual.now + 1_000_000)]
 
 
@@ -177,10 +180,10 @@ def test_a_lease_whose_end_waits_to_be_written_is_renewed_but_not_given_up(app, 
 def test_a_renewal_that_was_asked_before_the_cancel_does_not_take_it_back(app):
     held = hold(app, 2, 60_000)
     first, second = held.all()
-    first.cancel_reason = "heard from the pulse meanwhile"
+    first.interrupt(Interruption.CANCELLED)  # heard from the pulse meanwhile
     app.store.tasks.cancel(second.lease.job_id, "found by the renewal")
     Heartbeat(app.store, held, EventLog()).renew()
-    assert [one.cancel_reason for one in held.all()] == ["heard from the pulse meanwhile", "found by the renewal"]
+    assert [one.interruption for one in held.all()] == [Interruption.CANCELLED, Interruption.CANCELLED]
 
 
 def test_s12_a_lease_that_was_taken_up_and_lost_is_not_released_as_if_it_had_never_begun(app):
@@ -215,6 +218,25 @@ def test_s2_an_end_that_came_too_late_is_not_taken_for_one_that_landed(app, capl
     notified = [record.message for record in caplog.records if record.message.startswith("lease_lost")]
     assert [f"task={late.lease.task_id} " in line and "settled too late" in line for line in notified] == [True]
     assert [job.status for job in app.jobs()][::-1] == ["RUNNING", "DONE"]
+
+
+def test_s2_an_attempt_whose_time_ran_out_before_it_started_is_lost_and_never_begins(app, caplog):
+    """The heartbeat may notice later than the thread that would run it."""
+    ran = []
+    kept = app.job(lambda: ran.append(1), name="kept", lease=60)
+    kept.submit()
+    moved = Moved()
+    with simulated_uptime(moved):
+        [lease] = claim(app.store, enrol(app.store), "kept")
+        held = kept_alone(Attempt(lease, kept.handler, clock.uptime()))
+        [attempt] = held.all()
+        moved.advance(60)
+        committer = Committer(app.store, held, EventLog(), lambda: None)
+        runner = Runner(app.store, held, committer, EventLog(), Suspects({}, lambda: None))
+        run_blocking(attempt.run(runner))
+        runner.close()
+    assert (ran, attempt.state, held.all(), held.capacity.busy) == ([], State.LOST, [], 0)
+    assert [record.message.split()[0] for record in caplog.records] == ["lease_lost"]
 
 
 def kept_alone(attempt):

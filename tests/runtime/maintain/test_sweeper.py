@@ -1,5 +1,6 @@
 """Leases come back: at once from owners that are certainly gone, at their expiry from all others, and only once."""
 
+import json
 import os
 import signal
 import subprocess
@@ -12,6 +13,8 @@ import pytest
 
 from leasehold import Retry
 from leasehold.model import lease as endings
+from leasehold.model.failure.loss import suspect_route
+from leasehold.model.lease import SUSPECT_LOSSES
 from leasehold.runtime.maintain.orchestrator import Orchestrator
 from leasehold.runtime.maintain.sweeper import Sweeper
 from leasehold.runtime.maintain.upkeep import Upkeep
@@ -20,6 +23,7 @@ from leasehold.runtime.process_identity import is_gone, this_process
 from leasehold.store import open_store
 from leasehold.testing import Clock
 from tests.store.leases.test_refused_writes import refusing
+from tests.support.apps.deliveries import PROVIDER, post, write
 from tests.support.db import check_journal, check_places, connected, names, rows
 from tests.support.manual_leases import claim, enrol
 from tests.support.wait import until
@@ -37,8 +41,8 @@ def test_l1_a_dead_workers_leases_are_taken_back_at_once_and_not_after_ten_minut
     for number in range(6):
         workers.open(str(number))
     assert [job.wait(timeout=60).status for job in jobs] == ["DONE"] * 6
-    reclaimed = rows(url, "SELECT detail FROM event WHERE name = 'reclaimed'")
-    assert reclaimed == [('{"status":"READY","why":"owner gone"}',)] * 6
+    found = [json.loads(detail) for (detail,) in rows(url, "SELECT detail FROM event WHERE name = 'reclaimed'")]
+    assert [(one["why"], one["losses"], len(one["others"])) for one in found] == [("owner gone", 1, 5)] * 6
     check_places(url)
     check_journal(url)
 
@@ -49,6 +53,15 @@ def dead_process():
     owner = replace(this_process(), pid=process.pid, birth=1)
     process.wait()
     return owner
+
+
+def test_s14_deliveries_of_a_relay_that_is_gone_are_given_back_in_the_same_second(app):
+    write(app.store, post())
+    (taken,) = app.store.deliveries.claim(PROVIDER, 600, 1, worker=app.store.workers.register(dead_process()))
+    assert app.store.deliveries.claim(PROVIDER, 600, 1) == []
+    upkeep_of(app.store, enrol(app.store)).poll_once()
+    (again,) = app.store.deliveries.claim(PROVIDER, 600, 1)
+    assert (again.id, again.was) == (taken.id, "pending")
 
 
 def upkeep_of(store, worker):
@@ -129,7 +142,7 @@ def test_l1_an_owner_is_not_noted_as_gone_before_all_its_leases_are_taken_back(a
 def test_what_cannot_be_swept_does_not_keep_upkeep_from_the_rest(app):
     """L1: one lease that no database takes back, and what is due becomes ready all the same."""
     manual = Clock(app)
-    lost, later = app.job(lambda: None, name="lost", retry=Retry(attempts=1)), app.job(lambda: None, name="later")
+    lost, later = app.job(lambda: None, name="lost", on_lost="bury"), app.job(lambda: None, name="later")
     stuck = lost.submit()
     claim(app.store, enrol(app.store), "lost")
     job = app.submit(later, {}, delay=5)
@@ -158,17 +171,22 @@ def test_a_process_is_only_called_gone_when_that_is_certain():
     assert is_gone(child.pid, 1)
 
 
-def test_s12_a_task_that_kills_its_worker_runs_out_of_attempts(app, url):
-    """Attempts are counted at the claim, so no handler needs to live to count them."""
-    kind = app.job(lambda: None, name="deadly")
+def test_s12_a_task_that_kills_its_worker_runs_out_of_losses(app, url):
+    """They are counted when the lease is taken back, so no handler needs to live to count them."""
+    manual = Clock(app)
+    kind = app.job(lambda: None, name="deadly", retry=Retry(losses=5))
+    app.migrate()
     job = kind.submit()
     sweeper = upkeep_of(app.store, enrol(app.store))
     for attempt in range(1, 6):
-        [lease] = claim(app.store, enrol(app.store, dead_process()), "deadly")
-        assert (lease.attempt, lease.fence) == (attempt, attempt)
+        route = "deadly" if attempt <= SUSPECT_LOSSES else suspect_route("deadly")
+        [lease] = claim(app.store, enrol(app.store, dead_process()), route)
+        assert (lease.attempt, lease.fence, lease.losses) == (attempt, attempt, attempt - 1)
+        sweeper.poll_once()
+        manual.advance(60)
         sweeper.poll_once()
     assert (job.status, job.failure["error_class"]) == ("ERROR", "WORKER_CRASHED")
-    assert names(url, job.id) == ["submitted", *["claimed", "reclaimed"] * 5]
+    assert [name for name in names(url, job.id) if name != "advanced"] == ["submitted", *["claimed", "reclaimed"] * 5]
     check_places(url)
 
 

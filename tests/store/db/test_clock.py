@@ -132,7 +132,7 @@ def test_a_lease_taken_before_the_host_clock_fell_back_ends_on_time(tmp_path, ah
         expires_at = look(store, "SELECT expires_at FROM lease")[0][0]
         assert expires_at - store.reports.health().now <= 100_000
         pause = threading.Event()
-        while not store.leases.expired():
+        while not store.losses.expired():
             pause.wait(0.01)
         assert finish(store, [lease]) == []
 

@@ -4,7 +4,8 @@ import contextlib
 
 import pytest
 
-from leasehold.model.lease import Reclaim, Renewal, done, failed
+from leasehold.model.failure.loss import Reclaim
+from leasehold.model.lease import Renewal, done, failed
 from leasehold.store import open_store
 from tests.store import work
 from tests.store.model.invariants import check_everything, slots_taken

@@ -12,6 +12,7 @@ from leasehold.store import open_store
 from leasehold.store.db import migrate
 from tests.store.work import at_once, connect, look, submit
 
+LATEST = migrate.latest("sqlite")
 FIXTURES = Path(__file__).parent / "fixtures"
 CATALOG = {
     "sqlite": [
@@ -72,7 +73,7 @@ def stamp(store, version: str) -> None:
 def test_migrating_again_changes_nothing(store):
     submit(store, "kept")
     before = structure(store)
-    assert store.migrate() == (8, 8)
+    assert store.migrate() == (LATEST, LATEST)
     assert structure(store) == before
     assert look(store, "SELECT count(*) FROM task") == [(1,)]
 
@@ -83,20 +84,20 @@ def test_two_migrations_at_once_make_one_schema(blank_url, store):
             return other.migrate()
 
     answers = at_once(4, migrate_once)
-    assert sorted(answers) == [(0, 8), (8, 8), (8, 8), (8, 8)]
+    assert sorted(answers) == [(0, LATEST), *3 * [(LATEST, LATEST)]]
     with contextlib.closing(open_store(blank_url)) as made:
         assert structure(made) == structure(store)
 
 
 def test_preparing_a_new_database_gives_it_the_schema(empty_store):
     empty_store.prepare()
-    assert migrate.version(empty_store.database) == 8
+    assert migrate.version(empty_store.database) == LATEST
     empty_store.prepare()
 
 
 def test_a_schema_newer_than_the_engine_is_refused(store):
-    stamp(store, "9")
-    with pytest.raises(SchemaTooNew, match="version 9; this engine knows 8") as refused:
+    stamp(store, str(LATEST + 1))
+    with pytest.raises(SchemaTooNew, match=f"version {LATEST + 1}; this engine knows {LATEST}") as refused:
         store.prepare()
     assert refused.value.code == "SCHEMA_TOO_NEW"
     with pytest.raises(SchemaTooNew):
@@ -150,6 +151,20 @@ def test_a_schema_without_its_version_is_not_guessed_at(store):
         store.migrate()
 
 
+def test_a_database_of_the_first_release_is_upgraded_with_its_jobs_to_the_schema_of_a_new_one(empty_store, store):
+    empty_store.database.transact(lambda session: session.script("migrations/0001_baseline"))
+    stamp(empty_store, str(migrate.FIRST))
+    with connect(empty_store) as connection:
+        if isinstance(connection, psycopg.Connection):
+            connection.execute("SET search_path = leasehold")
+        connection.execute("INSERT INTO kind VALUES ('film', '{}', 1)")
+    with pytest.raises(SchemaMissing):
+        empty_store.prepare()
+    assert empty_store.migrate() == (migrate.FIRST, LATEST)
+    assert structure(empty_store) == structure(store)
+    assert look(empty_store, "SELECT name FROM kind") == [("film",)]
+
+
 def test_a_migration_that_fails_leaves_nothing_behind(empty_store):
     """S3 for the schema itself: a version is there as a whole or not at all."""
 
@@ -160,7 +175,7 @@ def test_a_migration_that_fails_leaves_nothing_behind(empty_store):
     with pytest.raises(OSError):  # noqa: PT011
         empty_store.database.transact(work)
     assert migrate.version(empty_store.database) == 0
-    assert empty_store.migrate() == (0, 8)
+    assert empty_store.migrate() == (0, LATEST)
 
 
 def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(tmp_path):

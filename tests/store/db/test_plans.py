@@ -168,37 +168,63 @@ def run_a_film(store) -> None:
     store.tasks.cancel(film.id, work.REASON)
     submit(store, "film", payload={"again": True})
     store.stages.make_due()
-    store.leases.reclaim(store.leases.expired())
+    store.leases.reclaim(store.losses.expired())
 
 
 BIG = ("task", "event", "outcome", "ready", "lease", "need", "waiting")
 LOOK_UPS = (
     "leases/claim", "leases/settle", "leases/renew", "leases/reclaim",
     "tasks/submit", "tasks/spawn", "tasks/cancel", "tasks/cancellable",
-    "stages/conclude", "stages/dependents", "reports/events", "leases/expired",
+    "stages/conclude", "stages/dependents", "reports/events", "losses/expired",
     "tasks/find_by_key", "stages/fan_out_sources", "stages/inputs", "stages/inputs_size",
     "reports/job", "stages/make_due", "stages/make_ready", "stages/outputs",
     "leases/progress", "leases/settled", "stages/count_part_outcomes", "reports/tasks",
+    "reports/task_counts", "reports/jobs_by_key", "machines/list_in_state",
 )  # fmt: skip
+
+
+def test_keys_are_found_by_their_start_in_an_index_of_postgresql(postgres, postgres_template):
+    url = postgres.create_database(postgres_template)
+    with contextlib.closing(open_store(url)) as store:
+        submit(store, *[f"{letter}{number}" for letter in "abcdefghij" for number in range(400)])
+    analyse(url)
+    bounds = {"kind": "a", "low": "b1", "high": "b2", "most": 50}
+    with psycopg.connect(url, autocommit=True) as connection:
+        listed = plan_of(connection, "reports/jobs_by_key", **bounds, status=None, queue=None, before=None)
+        moved = plan_of(connection, "machines/list_in_state", **bounds, after="b12")
+    for plan in (listed, moved):
+        (condition,) = [line for line in plan.splitlines() if "Index Cond" in line and "key ~>=~" in line]
+        assert "kind = " in condition
+        assert "key ~<~ " in condition
+        assert "task_key" in plan
+    postgres.drop_database(url)
+
+
+def test_keys_are_found_by_their_start_in_an_index_of_sqlite(tmp_path):
+    for name in ("reports/jobs_by_key", "machines/list_in_state"):
+        assert any("task_key (kind=? AND key>? AND key<?)" in line for line in sqlite_plan(tmp_path, name))
 
 
 @pytest.mark.parametrize("name", LOOK_UPS)
 def test_no_operation_on_sqlite_scans_a_big_table(tmp_path, name):
-    with contextlib.closing(open_store(f"sqlite:///{tmp_path}/plans.db")) as store:
-        store.migrate()
-
-        def explain(session):
-            values = {"lanes": json.dumps([]), "limited": False}
-            return [
-                row[3]
-                for step in statements.steps("sqlite", name)
-                for row in session._connection.execute(f"EXPLAIN QUERY PLAN {step}", Missing(values)).fetchall()  # noqa: SLF001
-            ]
-
-        details = store.database.transact(explain)
+    details = sqlite_plan(tmp_path, name)
     assert details
     scans = [line for line in details if line.startswith("SCAN ") and line.split()[1] in BIG and "USING" not in line]
     assert scans == []
+
+
+def sqlite_plan(folder, name: str) -> list[str]:
+    def explain(session):
+        values = {"lanes": json.dumps([]), "limited": False}
+        return [
+            row[3]
+            for step in statements.steps("sqlite", name)
+            for row in session._connection.execute(f"EXPLAIN QUERY PLAN {step}", Missing(values)).fetchall()  # noqa: SLF001
+        ]
+
+    with contextlib.closing(open_store(f"sqlite:///{folder}/plans.db")) as store:
+        store.migrate()
+        return store.database.transact(explain)
 
 
 class Missing(dict):

@@ -113,7 +113,8 @@ def test_s2_behind_a_pooler_an_act_of_the_users_prepares_nothing_and_has_two_min
 def test_a_wake_up_leaves_commits_waiting_for_the_disk(store):
     """The setting that lets a hint not wait must not outlive its transaction: the session may be another's next."""
     connection = raw(store)
-    connection.execute(statements.encoded("postgres", "session/notify"), {"hint": "default"})
+    values = {"hint": "default", "code": "", "most": 2, "sender": 0}
+    connection.execute(statements.encoded("postgres", "session/notify"), values)
     assert connection.execute("SHOW synchronous_commit").fetchone() == ("on",)
 
 

@@ -10,7 +10,8 @@ import pytest
 from psycopg import sql
 
 from leasehold.errors import DatabaseUnavailable, Misuse, ResultRefused
-from leasehold.model.lease import Reclaim, Settlement
+from leasehold.model.failure.loss import Reclaim
+from leasehold.model.lease import Settlement
 from leasehold.store import open_store
 from leasehold.store.db.database import ErrorKind
 from tests.store.model.invariants import check_everything
@@ -274,8 +275,9 @@ def test_a_large_answer_is_not_kept_once_it_was_read(store):
 SPENT = """
 import os, resource, sys
 from leasehold.store.db.postgres_wake import PostgresListener, PostgresNotifier
+from leasehold.store.db.wake import Profile
 resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
-listener, notifier = PostgresListener(sys.argv[1]), PostgresNotifier(sys.argv[1])
+listener, notifier = PostgresListener(sys.argv[1], Profile()), PostgresNotifier(sys.argv[1])
 listener.wait(60)
 spent = []
 while True:
@@ -285,7 +287,7 @@ while True:
         break
 os.close(spent.pop())  # enough for a socket, too little to wait for it
 notifier.send(["lost"])
-other = PostgresListener(sys.argv[1])
+other = PostgresListener(sys.argv[1], Profile())
 assert other.wait(0.1) == set()
 for descriptor in spent:
     os.close(descriptor)

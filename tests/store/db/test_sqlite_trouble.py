@@ -9,7 +9,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from leasehold.errors import DatabaseUnavailable, LeaseholdError, Misuse, UrlInvalid
+from leasehold.errors import DatabaseUnavailable, LeaseholdError, Misuse, RightsMissing, UrlInvalid
 from leasehold.store import open_store
 from tests.conftest import sqlite_url
 from tests.store.work import at_once, claim, finish, look, register, submit
@@ -173,7 +173,7 @@ def test_a_file_that_must_not_be_written_is_for_a_person_to_look_at(sqlite_store
     def work(_):
         raise apsw.exception_for(code)
 
-    with pytest.raises(UrlInvalid, match="cannot be written; check its permissions"):
+    with pytest.raises(RightsMissing, match="cannot be written; SQLite needs the right"):
         sqlite_store.database.transact(work)
 
 
@@ -181,10 +181,10 @@ def test_a_file_opened_for_reading_only_is_for_a_person_to_look_at(tmp_path):
     with contextlib.closing(open_store(sqlite_url(tmp_path), connections=1)) as store:
         store.migrate()
         store.database.read("reports/health")
-        session = store.database._pool.acquire()  # noqa: SLF001
+        session = store.database.pool.acquire()
         getattr(session, "_connection").execute("PRAGMA query_only = 1")  # noqa: B009
-        store.database._pool.release(session)  # noqa: SLF001
-        with pytest.raises(UrlInvalid, match="cannot be written; check its permissions"):
+        store.database.pool.release(session)
+        with pytest.raises(RightsMissing, match="cannot be written; SQLite needs the right"):
             submit(store, "k")
 
 

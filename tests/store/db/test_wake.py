@@ -1,16 +1,19 @@
 """Wake-ups: a notification sent in one process is received in another; a lost one costs a poll, never more."""
 
 import contextlib
+import gc
 import os
 import subprocess
 import sys
+import threading
+import warnings
 
 import psycopg
 import pytest
 
 from leasehold.store import open_store
 from leasehold.store.db.sqlite_wake import SocketListener, SocketNotifier, folder_of
-from leasehold.store.db.wake import ATTENTION
+from leasehold.store.db.wake import ATTENTION, DUE, Profile, profile_of
 from tests.support.wait import until
 
 WAKE = """
@@ -51,14 +54,57 @@ def test_a_notification_sent_in_another_process_is_received(listener, url):
     expect(listener, "film", ATTENTION)
 
 
-def test_every_listener_receives_every_notification(store, url):
+@pytest.fixture
+def listeners(store):
+    """Three of one group, and one of another that serves the queue "film" alone."""
     with contextlib.ExitStack() as stack:
-        listeners = [stack.enter_context(contextlib.closing(store.listener())) for _ in range(3)]
+        profiles = [Profile()] * 3 + [profile_of(["film"], ["film"])]
+        listeners = [stack.enter_context(contextlib.closing(store.listener(profile))) for profile in profiles]
         for listener in listeners:
             listener.wait(0.01)
-        store.wake(["mail"])
-        for listener in listeners:
-            expect(listener, "mail")
+        yield listeners
+
+
+def test_a_hint_for_everybody_is_received_by_every_listener(store, listeners):
+    store.wake([ATTENTION])
+    for listener in listeners:
+        expect(listener, ATTENTION)
+
+
+def received(listeners, hint):
+    """Who gets a hint, once everybody has got what was sent to all after it."""
+    found = []
+    for number, listener in enumerate(listeners):
+        words: set[str] = set()
+        while ATTENTION not in words:
+            words |= listener.wait(1)
+        found += [number] if hint in words else []
+    return found
+
+
+def test_a_hint_for_a_queue_is_received_by_two_of_each_group_that_serves_it(store, listeners):
+    for hint, others in (("mail", []), ("film", [3]), (DUE, [3])):
+        store.wake([hint])
+        store.wake([ATTENTION])
+        found = received(listeners, hint)
+        assert (len(found), found[2:]) == (2 + len(others), others)
+
+
+def test_the_sender_of_a_hint_and_those_without_room_are_chosen_last(store, listeners):
+    first, second, third, _ = listeners
+    second.show(is_full=True)
+    for _ in range(5):
+        store.wake(["mail"], most=1, sender=first.address)
+        store.wake([ATTENTION])
+        assert received(listeners, "mail") == [2]
+    third.show(is_full=True)
+    store.wake(["mail"], most=1, sender=third.address)
+    store.wake([ATTENTION])
+    assert received(listeners, "mail") == [0]
+    first.show(is_full=True)
+    store.wake(["mail"], sender=third.address)
+    store.wake([ATTENTION])
+    assert received(listeners, "mail") == [0, 1]
 
 
 def test_a_listener_that_receives_nothing_returns_an_empty_set(listener):
@@ -93,7 +139,7 @@ def test_a_listening_connection_killed_alone_heals_by_itself(postgres, postgres_
         with psycopg.connect(url, autocommit=True) as connection:
             killed = connection.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-                "WHERE datname = current_database() AND query LIKE '%LISTEN leasehold%' AND pid <> pg_backend_pid()"
+                "WHERE datname = current_database() AND application_name LIKE 'leasehold-%' AND pid <> pg_backend_pid()"
             ).fetchall()
         assert killed == [(True,)]
         expect(listener, ATTENTION)
@@ -165,3 +211,16 @@ def test_a_folder_of_another_user_is_neither_notified_nor_listened_in(tmp_path):
             assert list(folder.iterdir()) == []
             assert listener.wait(0) == set()
     folder.rmdir()
+
+
+def test_the_wake_ups_of_a_sibling_end_with_the_store(url):
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        store = open_store(url)
+        sibling = store.sibling()
+        sibling.wake(["mail"])
+        store.close()
+        assert "leasehold-notifier" not in {thread.name for thread in threading.enumerate()}
+        del store, sibling
+        gc.collect()
+    assert [str(one.message) for one in found] == []

@@ -14,7 +14,10 @@ from leasehold.errors import (
     LetterUnknown,
 )
 from leasehold.model.effect import intend
+from leasehold.model.failure import loss
 from leasehold.model.failure.failure import Failure
+from leasehold.model.graph import Definition
+from leasehold.model.task import Terms
 from leasehold.store.deadletters import LetterFilter
 from tests.store.deadletters.buried_tasks import DENIED, REMEDY, buried_job, bury, letters, only_letter, revive, run
 from tests.store.model.invariants import check_everything
@@ -56,26 +59,31 @@ def test_a_task_that_fails_for_good_leaves_a_letter_with_its_first_and_last_fail
     assert json.loads(papers.failure)["stack"] == "Traceback of the failure"
 
 
+def sweep(store):
+    store.leases.reclaim([loss.decide(one, ()) for one in store.losses.expired()])
+
+
 def try_twice_and_bury(store, worker, clock, by_sweep):
     """Have a task fail twice, a minute apart, and then for good; return when the first failure was."""
     for _ in range(2):
         lease = claim_one(store, worker)
         clock.advance(31 if by_sweep else 1)
         if by_sweep:
-            store.leases.reclaim(store.leases.expired())
+            sweep(store)
         else:
             store.leases.settle([retry(lease, 1)])
         clock.advance(60)
         store.stages.make_due()
     claim_one(store, worker) if by_sweep else bury(store, [claim_one(store, worker)])
     clock.advance(31)
-    store.leases.reclaim(store.leases.expired())
+    sweep(store)
     name = "reclaimed" if by_sweep else "retried"
     return [row[0] for row in look(store, f"SELECT at FROM event WHERE name = '{name}' ORDER BY id")]  # noqa: S608
 
 
 @pytest.mark.parametrize("by_sweep", [False, True], ids=["failed", "lost"])
 def test_a_dead_letter_names_the_attempts_and_the_first_failure_of_its_own_epoch(store, worker, clock, by_sweep):
+    store.tasks.publish(Definition("a", Terms(), losses=3))
     submit(store, "k", attempts_max=3)
     first = try_twice_and_bury(store, worker, clock, by_sweep)[0]
     revive(store, only_letter(store))
@@ -85,12 +93,13 @@ def test_a_dead_letter_names_the_attempts_and_the_first_failure_of_its_own_epoch
     assert found == [(3, first), (3, second)]
 
 
-@pytest.mark.parametrize("terms", [{"attempts_max": 1}, {"on_lost": "bury"}], ids=["spent", "not to be repeated"])
-def test_a_task_buried_by_a_sweep_leaves_a_letter_as_any_other_burial_does(store, worker, clock, terms):
-    (task,) = submit(store, "k", **terms)
+@pytest.mark.parametrize("on_lost", ["requeue", "bury"], ids=["spent", "not to be repeated"])
+def test_a_task_buried_by_a_sweep_leaves_a_letter_as_any_other_burial_does(store, worker, clock, on_lost):
+    store.tasks.publish(Definition("a", Terms(), losses=1))
+    (task,) = submit(store, "k", on_lost=on_lost)
     claim_one(store, worker)
     clock.advance(30)
-    store.leases.reclaim(store.leases.expired())
+    sweep(store)
     letter = only_letter(store)
     assert (letter.task_id, letter.epoch, letter.attempts, letter.error_class) == (task, 1, 1, "WORKER_CRASHED")
     assert (letter.state, letter.first_failure_at, letter.last_failure_at) == ("open", clock.now, clock.now)

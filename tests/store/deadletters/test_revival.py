@@ -242,7 +242,7 @@ def test_an_attempt_of_an_earlier_epoch_cannot_settle_the_new_one(store, worker,
     submit(store, "k", on_lost="bury")
     asleep = claim_one(store, worker)
     clock.advance(60)
-    store.leases.reclaim(store.leases.expired())
+    store.leases.reclaim(store.losses.expired())
     revive(store, only_letter(store))
     awake = claim_one(store, worker)
     assert finish(store, [asleep]) == []

@@ -5,7 +5,7 @@ import threading
 import psycopg
 import pytest
 
-from leasehold.model.lease import Reclaim
+from leasehold.model.failure.loss import Reclaim
 from leasehold.store import open_store
 from tests.store import work
 from tests.store.model.invariants import slots_taken
@@ -59,7 +59,7 @@ def test_every_end_of_a_lease_frees_its_slot(store, worker, clock, way):
             store.leases.settle([retry(lease, 5)])
         case "expired":
             clock.advance(31)
-            store.leases.reclaim(store.leases.expired())
+            store.leases.reclaim(store.losses.expired())
         case _:
             store.leases.reclaim([Reclaim(lease.task_id, lease.fence, way)])
     assert slots_taken(store, "default") == 0

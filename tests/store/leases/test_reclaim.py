@@ -2,14 +2,19 @@
 
 import pytest
 
-from leasehold.model.lease import Progress, Reclaim, Renewal
+from leasehold.model.failure import loss
+from leasehold.model.failure.loss import Reclaim
+from leasehold.model.graph import Definition, Stage
+from leasehold.model.lease import Progress, Renewal
+from leasehold.model.task import Terms
+from leasehold.store.workers import PulseQuery
 from tests.store import work
 from tests.store.model.invariants import check_everything
 from tests.store.work import at_once, claim, claim_one, finish, look, register, status, submit
 
 
 def sweep(store):
-    return store.leases.reclaim(store.leases.expired())
+    return store.leases.reclaim(store.losses.expired())
 
 
 def renewal(lease, lease_ms=30_000):
@@ -27,7 +32,7 @@ def test_a_renewed_lease_stands_for_its_full_time_again(store, worker, clock):
     (held,) = store.leases.renew([renewal(lease)])
     assert (held.task_id, held.fence, held.cancel_reason) == (lease.task_id, 1, None)
     clock.advance(29)
-    assert store.leases.expired() == []
+    assert store.losses.expired() == []
     assert len(finish(store, [lease])) == 1
 
 
@@ -65,7 +70,7 @@ def test_more_leases_than_one_batch_are_renewed_in_one_call(store, worker, clock
     clock.advance(20)
     assert len(store.leases.renew([renewal(lease) for lease in leases])) == 10_500
     clock.advance(20)
-    assert store.leases.expired() == []
+    assert store.losses.expired() == []
 
 
 def test_a_released_lease_spends_no_attempt_and_keeps_its_fence(store, worker):
@@ -80,19 +85,93 @@ def test_a_released_lease_spends_no_attempt_and_keeps_its_fence(store, worker):
     check_everything(store)
 
 
-def test_an_expired_lease_is_taken_back_and_its_attempt_is_spent(store, worker, clock):
-    """S12: attempts are counted at the claim, so a task that kills its worker runs out too."""
-    (task,) = submit(store, "k", attempts_max=2)
+def lose(store, clock):
+    """Have the worker of every lease be lost; decide what follows as a sweeper does, and wait until it is due."""
+    clock.advance(30)
+    taken = store.leases.reclaim([loss.decide(one, ()) for one in store.losses.expired()])
+    clock.advance(60)
+    store.stages.make_due()
+    return taken
+
+
+def test_s12_a_lost_worker_spends_a_loss_and_no_attempt_until_the_losses_are_spent(store, worker, clock):
+    """So a task that kills its worker runs out, and one that fails does not run out sooner for it."""
+    store.tasks.publish(Definition("a", Terms(), losses=3))
+    (task,) = submit(store, "k", attempts_max=1)
+    for number in (1, 2):
+        lease = claim_one(store, worker)
+        assert (lease.attempt, lease.losses, lease.failures) == (number, number - 1, 1)
+        (taken,) = lose(store, clock)
+        assert (taken.task_id, taken.fence, taken.status) == (task, number, "READY")
+    assert claim_one(store, worker).failures == 1
+    assert [one.status for one in lose(store, clock)] == ["ERROR"]
+    failure = work.failure(store, task)
+    assert (failure["error_class"], failure["context"]) == ("WORKER_CRASHED", {"losses": 3})
+    assert "3 times" in failure["message"]
+    check_everything(store)
+
+
+def test_s12_what_had_not_begun_loses_nothing_and_comes_back_at_once(store, worker):
+    (task,) = submit(store, "k", on_lost="bury")
+    lease = claim_one(store, worker)
+    assert [one.status for one in store.leases.reclaim([loss.decide(lost(store, worker), {(task, 1)})])] == ["READY"]
+    again = claim_one(store, worker)
+    assert (again.attempt, again.losses, again.fence) == (1, 0, lease.fence + 1)
+    check_everything(store)
+
+
+def lost(store, worker):
+    (one,) = store.losses.of_worker(worker)
+    return one
+
+
+def test_a_lost_task_stands_where_it_stood_before_after_the_second_loss_with_a_delay(store, worker, clock):
+    """Behind the whole backlog it would wait for everything that came after it."""
+    first, second, third = submit(store, "a", "b", "c")
     claim_one(store, worker)
-    clock.advance(30)
-    (vacated,) = sweep(store)
-    assert (vacated.task_id, vacated.fence, vacated.status) == (task, 1, "READY")
-    assert claim_one(store, worker).attempt == 2
-    clock.advance(30)
-    assert [one.status for one in sweep(store)] == ["ERROR"]
-    assert status(store, task) == "ERROR"
-    assert work.failure(store, task)["error_class"] == "WORKER_CRASHED"
-    assert "no attempts are left" in work.failure(store, task)["message"]
+    submit(store, *"defg")
+    store.leases.reclaim([loss.decide(lost(store, worker), ())])
+    assert claim_one(store, worker).task_id == first
+    decided = loss.decide(lost(store, worker), ())
+    assert 0 < decided.delay_us < 1_000_000
+    store.leases.reclaim([decided])
+    assert claim_one(store, worker).task_id == second
+    clock.advance(1)
+    store.stages.make_due()
+    assert [lease.task_id for lease in claim(store, worker, 2)] == [first, third]
+    check_everything(store)
+
+
+def test_s12_after_a_second_loss_only_a_claim_for_suspects_finds_a_task(store, worker, clock):
+    submit(store, "k")
+    for _ in range(2):
+        claim_one(store, worker, routes=["a"])
+        lose(store, clock)
+    assert claim(store, worker, routes=["a"]) == []
+    assert store.workers.pulse(PulseQuery()).suspects == {"!a"}
+    suspect = claim_one(store, worker, routes=["!a"])
+    assert suspect.is_suspect
+    store.leases.settle([work.retry(suspect, 1)])
+    clock.advance(1)
+    store.stages.make_due()
+    assert claim(store, worker, routes=["a"]) == [], "a failure does not clear it"
+    check_everything(store)
+
+
+def test_the_losses_of_a_stage_are_those_of_its_definition(store, worker, clock):
+    stages = (Stage("one", Terms(), losses=1), Stage("two", Terms(), losses=7))
+    store.tasks.publish(Definition("film", Terms(), stages))
+    work.pipeline(store, "k", *stages)
+    claim(store, worker, routes=["film/one", "film/two"])
+    assert [one.losses_max for one in store.losses.of_worker(worker)] == [1, 7]
+
+
+def test_the_tasks_that_ran_in_the_same_worker_are_named(store, worker):
+    first, second, third = submit(store, "a", "b", "c")
+    claim(store, worker)
+    held = store.losses.of_worker(worker)
+    store.leases.reclaim([loss.decide(one, {(third, 1)}, held) for one in held])
+    assert [store.losses.ran_with(task) for task in (first, second, third)] == [[second], [first], []]
     check_everything(store)
 
 
@@ -134,8 +213,8 @@ def test_every_way_back_to_ready_leaves_an_event_with_the_reason(store, worker, 
     lines = [(one.name, one.detail) for one in store.reports.events(task) if one.name.startswith("re")]
     assert lines == [
         ("released", '{"status":"READY","why":"released"}'),
-        ("reclaimed", '{"status":"READY","why":"owner gone"}'),
-        ("reclaimed", '{"status":"READY","why":"expired"}'),
+        ("reclaimed", '{"losses":1,"status":"READY","why":"owner gone"}'),
+        ("reclaimed", '{"losses":2,"status":"READY","why":"expired"}'),
     ]
 
 
@@ -155,7 +234,7 @@ def test_a_sweep_never_takes_a_newer_lease_of_the_same_task(store, worker, clock
     submit(store, "k")
     claim_one(store, worker)
     clock.advance(31)
-    seen = store.leases.expired()
+    seen = store.losses.expired()
     sweep(store)
     newer = claim_one(store, worker)
     clock.advance(31)
@@ -221,11 +300,11 @@ def test_expired_leases_already_seen_can_be_left_out(store, worker, clock):
     clock.advance(10)
     claim_one(store, worker)
     clock.advance(21)
-    assert len(store.leases.expired()) == 1
-    assert store.leases.expired(since=clock.now - 1_000_000) == []
+    assert len(store.losses.expired()) == 1
+    assert store.losses.expired(since=clock.now - 1_000_000) == []
     clock.advance(10)
-    assert len(store.leases.expired()) == 2
-    assert len(store.leases.expired(since=clock.now - 2_000_000)) == 1
+    assert len(store.losses.expired()) == 2
+    assert len(store.losses.expired(since=clock.now - 2_000_000)) == 1
 
 
 def test_progress_is_kept_only_while_the_lease_stands(store, worker, clock):

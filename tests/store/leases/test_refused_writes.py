@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from leasehold.errors import LeaseholdError
-from leasehold.model.lease import Reclaim, done
+from leasehold.model.failure.loss import Reclaim
+from leasehold.model.lease import done
 from leasehold.store import Store
 from tests.store import work
 from tests.store.deadletters.buried_tasks import REMEDY, buried_job

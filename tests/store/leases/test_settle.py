@@ -8,7 +8,8 @@ import pytest
 from leasehold import clock as time
 from leasehold.model.delivery import OutgoingMessage
 from leasehold.model.failure.failure import Failure
-from leasehold.model.lease import Reclaim, Settlement, cancelled, done, failed
+from leasehold.model.failure.loss import Reclaim
+from leasehold.model.lease import Settlement, cancelled, done, failed
 from tests.store import work
 from tests.store.model.invariants import check_everything
 from tests.store.work import (
@@ -29,7 +30,7 @@ from tests.support.wait import until
 
 
 def reclaim_all(store):
-    return store.leases.reclaim(store.leases.expired())
+    return store.leases.reclaim(store.losses.expired())
 
 
 def test_a_settled_task_has_its_output_and_its_end(store, worker, clock):

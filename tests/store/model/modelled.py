@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 LEASE_SECONDS = 30
 ENDED = ("DONE", "ERROR", "CANCELLED")
@@ -33,10 +33,12 @@ class Entry:
     fans_out: bool = False
     place: str = "ready"
     position: int = 0
+    keeps_place: bool = False
     due: float | None = None
     unmet: int = 0
     fence: int = 0
     attempt: int = 0
+    losses: int = 0
     epoch: int = 1
     expires: float = 0.0
     asked: bool = False
@@ -50,7 +52,22 @@ class Entry:
         """What the tables must hold about it."""
         unmet = self.unmet if self.place == "waiting" else 0
         attempt = self.attempt if self.place in ("waiting", "ready", "lease") else None
-        return self.place, self.fence, attempt, self.epoch, unmet, self.unseen
+        losses = self.losses if attempt is not None else 0
+        return self.place, self.fence, attempt, self.epoch, unmet, losses, self.unseen
+
+
+@dataclass(frozen=True)
+class Loss:
+    """How a lease is taken back."""
+
+    why: Literal["released", "owner gone", "expired"]
+    began: bool = True
+    delay: int = 0
+    is_last: bool = False
+
+    @property
+    def counts(self) -> bool:
+        return self.began and self.why != "released"
 
 
 @dataclass
@@ -88,9 +105,11 @@ class Model:
         return one
 
     def make_ready(self, one: Entry) -> None:
-        """Put a task behind all that are ready."""
-        self.positions += 1
-        one.place, one.position, one.due, one.unmet = "ready", self.positions, None, 0
+        """Put a task behind all that are ready, or, if it was taken back, at its old place."""
+        if not one.keeps_place:
+            self.positions += 1
+            one.position = self.positions
+        one.place, one.due, one.unmet, one.keeps_place = "ready", None, 0, False
 
     def ready(self, queue: str) -> list[Entry]:
         """Return what stands ready in a queue, the next one first."""
@@ -133,14 +152,19 @@ class Model:
             one.place, one.due, one.unmet = "waiting", self.now + delay, 0
             one.journal.append(("retried", one.fence, one.attempt))
 
-    def reclaim(self, name: Name, why: str) -> str:
+    def reclaim(self, name: Name, loss: Loss) -> str:
         """Take back a lease; return the status that follows."""
         one = self.tasks[name]
-        one.journal.append(("released" if why == "released" else "reclaimed", one.fence, one.attempt))
-        spent = one.on_lost == "bury" or one.attempt >= one.attempts_max
-        if not one.asked and (why == "released" or not spent):
-            one.attempt -= why == "released"
-            self.make_ready(one)
+        one.journal.append(("released" if loss.why == "released" else "reclaimed", one.fence, one.attempt))
+        one.losses += loss.counts
+        spent = loss.counts and (one.on_lost == "bury" or loss.is_last)
+        if not one.asked and not spent:
+            one.attempt -= not loss.counts
+            one.keeps_place = True
+            if loss.delay:
+                one.place, one.due, one.unmet = "waiting", self.now + loss.delay, 0
+            else:
+                self.make_ready(one)
             return "READY"
         self.end(one, "CANCELLED" if one.asked else "ERROR", None)
         if one.place == "ERROR":

@@ -180,7 +180,8 @@ class Jobs:
 
     def _begin_again(self, one: Entry, unmet: int, *, ready: bool) -> None:
         one.journal.append(("revived", one.fence, None))
-        one.epoch, one.attempt, one.unseen, one.spoilt = one.epoch + 1, 0, False, False
+        one.epoch, one.attempt, one.losses = one.epoch + 1, 0, 0
+        one.unseen = one.spoilt = one.keeps_place = False
         self._close_letters(one)
         if ready:
             self.model.make_ready(one)

@@ -61,7 +61,7 @@ class Ledger:
 
 @dataclass
 class Message:
-    """One message. `really`: whether its provider has it."""
+    """One message. `really`: whether its provider has it; `claimed`: whether a relay has it."""
 
     text: str
     due: float | None
@@ -69,6 +69,7 @@ class Message:
     fence: int = 0
     attempts: int = 0
     really: bool = False
+    claimed: bool = False
 
     @property
     def stands_as(self) -> tuple[str, int, int]:
@@ -92,13 +93,28 @@ class Outbox:
         self.messages.setdefault(subject, Message(text, self.model.now))
 
     def take(self) -> dict[str, Message]:
-        """Claim what is due."""
+        """Claim what is due, and begin to send it."""
+        found = self.claim()
+        for one in found.values():
+            one.status = "sending"
+        return found
+
+    def claim(self) -> dict[str, Message]:
+        """Claim what is due. What was claimed and not begun has spent nothing."""
         found = {subject: one for subject, one in self.messages.items() if one.due is not None}
         found = {subject: one for subject, one in found.items() if (one.due or 0) <= self.model.now}
         for one in found.values():
-            one.status, one.fence, one.attempts = "sending", one.fence + 1, one.attempts + 1
-            one.due = self.model.now + DELIVERY_SECONDS
+            one.attempts += 0 if one.status == "pending" and one.claimed else 1
+            one.fence, one.claimed, one.due = one.fence + 1, True, self.model.now + DELIVERY_SECONDS
         return found
+
+    def give_back(self) -> int:
+        """The relay is gone: what it had claimed is due."""
+        found = [one for one in self.messages.values() if one.claimed]
+        for one in found:
+            one.attempts -= one.status == "pending"
+            one.claimed, one.due = False, self.model.now
+        return len(found)
 
     def is_held(self, subject: str, fence: int) -> bool:
         """Whether nobody else can have taken a message since."""
@@ -110,7 +126,7 @@ class Outbox:
         one = self.messages[subject]
         if one.fence != mark.fence or one.status != "sending":
             return False
-        one.status, one.attempts = mark.status, one.attempts - 1 + mark.spent
+        one.status, one.attempts, one.claimed = mark.status, one.attempts - 1 + mark.spent, False
         one.due = None if mark.delay_us is None else self.model.now + mark.delay_us / 1_000_000
         return True
 
@@ -119,6 +135,6 @@ class Outbox:
         one = self.messages[subject]
         if one.status not in ("in_doubt", "failed"):
             return False
-        one.status, one.fence = "sent" if sent else "pending", one.fence + 1
+        one.status, one.fence, one.claimed = "sent" if sent else "pending", one.fence + 1, False
         one.due, one.attempts = (None, one.attempts) if sent else (self.model.now, 0)
         return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 from leasehold import canonical
 from leasehold.errors import LeaseholdError
@@ -12,21 +12,24 @@ from leasehold.model import lease as endings
 from leasehold.model.delivery import make_message, trace_of
 from leasehold.model.effect import Intent
 from leasehold.model.failure.failure import Failure
-from leasehold.model.lease import Lease, Progress, Reclaim, Renewal, Settlement
+from leasehold.model.failure.loss import Reclaim, suspect_route
+from leasehold.model.lease import Lease, Progress, Renewal, Settlement
 from leasehold.model.outbox import ClaimedDelivery, DeliveryMark
 from leasehold.model.retry import Retry
 from leasehold.store.deliveries import DeliveryAnswer
 from tests.store import work
-from tests.store.model.modelled import LEASE_SECONDS, Name
+from tests.store.model.modelled import LEASE_SECONDS, Loss, Name
 from tests.store.model.modelled_jobs import QUEUES, STAGES
 from tests.store.model.modelled_outside import DELIVERY_SECONDS, Act
 from tests.store.model.sides import Side
 
 Held = tuple[Name, int]
-ROUTES = ["a", *(f"film/{stage}" for stage in STAGES)]
+ORDINARY = ["a", *(f"film/{stage}" for stage in STAGES)]
+ROUTES = [*ORDINARY, *map(suspect_route, ORDINARY)]
 LIVE = True  # every act here happens while its lease or claim stands
 RECIPIENT = "ada@example.org"
 PROVIDER = "mail"
+RELAY = 7  # the number of its worker process
 POLICY = Retry(attempts=3, delay_initial=2, delay_max=10)
 AFTER = {"script": (), "audio": ("script",), "render": ("audio",)}
 FILM = [
@@ -94,13 +97,19 @@ def note(side: Side, leases: Sequence[Held]) -> set[Held]:
     return {(side.names[task], fence) for task, fence in side.store.leases.record_progress(notes)}
 
 
-def reclaim(side: Side, leases: Sequence[Held], why: Literal["released", "owner gone"]) -> dict[Name, str]:
-    found = side.store.leases.reclaim([Reclaim(side.ids[name], fence, why) for name, fence in leases])
+def reclaim(side: Side, leases: Sequence[Held], loss: Loss) -> dict[Name, str]:
+    failure = Failure("WORKER_CRASHED", "too often").text() if loss.is_last else None
+    found = side.store.leases.reclaim(
+        [
+            Reclaim(side.ids[name], fence, loss.why, loss.began, loss.delay * 1_000_000, failure)
+            for name, fence in leases
+        ]
+    )
     return {side.names[one.task_id]: one.status for one in found}
 
 
 def sweep(side: Side) -> dict[Name, str]:
-    found = side.store.leases.reclaim(side.store.leases.expired())
+    found = side.store.leases.reclaim(side.store.losses.expired())
     return {side.names[one.task_id]: one.status for one in found}
 
 
@@ -170,9 +179,23 @@ def answer(side: Side, name: Name, epoch: int, act: Act, held: Held, result: str
 
 
 def take(side: Side) -> dict[str, tuple[int, int, str]]:
-    found = side.store.deliveries.claim(PROVIDER, DELIVERY_SECONDS, 100)
-    side.taken.update({(one.subject, one.fence): one for one in found})
+    """Claim messages and begin to send them, as a relay does."""
+    found = side.store.deliveries.claim(PROVIDER, DELIVERY_SECONDS, 100, worker=RELAY)
+    begun = side.store.deliveries.begin([one for one in found if not one.may_be_sent], RELAY)
+    taken = [one for one in found if one.may_be_sent] + begun
+    side.taken.update({(one.subject, one.fence): one for one in taken})
+    return {one.subject: (one.fence, one.attempts, one.was) for one in taken}
+
+
+def claim_messages(side: Side) -> dict[str, tuple[int, int, str]]:
+    """Claim messages and begin none."""
+    found = side.store.deliveries.claim(PROVIDER, DELIVERY_SECONDS, 100, worker=RELAY)
     return {one.subject: (one.fence, one.attempts, one.was) for one in found}
+
+
+def give_back(side: Side) -> int:
+    """Have the relay found gone."""
+    return side.store.workers.reclaim_deliveries(RELAY)
 
 
 def mark_of(taken: ClaimedDelivery, how: str) -> DeliveryMark:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -12,7 +12,7 @@ from leasehold.model.failure.failure import MESSAGE_STANDS, Failure
 from leasehold.model.lease import Settlement
 from tests.store import work
 from tests.store.model import operations
-from tests.store.model.modelled import LEASE_SECONDS, Dead, Model
+from tests.store.model.modelled import LEASE_SECONDS, Dead, Loss, Model
 from tests.store.model.modelled_jobs import Jobs
 from tests.store.model.modelled_outside import Ledger, Outbox
 from tests.store.model.operations import Held
@@ -24,6 +24,11 @@ FILMS = ["f0", "f1"]
 OPEN = ("default", "side")
 NARROW = "narrow"
 LIMIT_MAX = 3
+LOSSES = [
+    Loss("released"),
+    Loss("owner gone"),
+    Loss("owner gone", delay=3),
+]
 EITHER = st.booleans()
 Ending = tuple[str, list[int] | None, str | None]  # how an attempt ends, a script's scenes, a message
 WELL: Ending = ("DONE", [1], None)
@@ -105,7 +110,7 @@ class Machine(RuleBasedStateMachine):
         seen = self.both(lambda side: side.view())
         tasks = {one.name: one for one in self.model.tasks.values() if one.place != "superseded"}
         unseen = seen["unseen"]
-        assert {row[0]: (*row[1:6], row[0] in unseen) for row in seen["places"]} == {
+        assert {row[0]: (*row[1:7], row[0] in unseen) for row in seen["places"]} == {
             name: one.stands_as for name, one in tasks.items()
         }
         assert {name: [line[:3] for line in lines] for name, lines in seen["journal"].items()} == {
@@ -192,18 +197,17 @@ class Leasing(Machine):
         for name, _ in standing:
             self.model.tasks[name].expires = self.model.now + LEASE_SECONDS
 
-    @rule(data=st.data(), is_released=EITHER)
-    def give_back(self, data: Any, *, is_released: bool) -> None:
-        why: Literal["released", "owner gone"] = "released" if is_released else "owner gone"
+    @rule(data=st.data(), loss=st.sampled_from(LOSSES))
+    def give_back(self, data: Any, loss: Loss) -> None:
         chosen = self.some(data)
         expected = {held[0] for held in chosen if self.model.holds(*held)}
-        vacated = self.both(lambda side: operations.reclaim(side, chosen, why))
-        assert vacated == {name: self.model.reclaim(name, why) for name in self._in_order(expected)}
+        vacated = self.both(lambda side: operations.reclaim(side, chosen, loss))
+        assert vacated == {name: self.model.reclaim(name, loss) for name in self._in_order(expected)}
 
     def sweep(self) -> None:
         over = {one.name for one in self.model.tasks.values() if one.place == "lease" and one.expires <= self.model.now}
         swept = self.both(operations.sweep)
-        assert swept == {name: self.model.reclaim(name, "expired") for name in self._in_order(over)}
+        assert swept == {name: self.model.reclaim(name, Loss("expired")) for name in self._in_order(over)}
 
     def _in_order(self, names: set[Any]) -> list[Any]:
         """In the order in which leases are locked, which is the order in which they come back."""
@@ -235,7 +239,7 @@ class Working(Leasing):
         ends = []
         for held, (how, scenes, message) in wanted:
             lease = self.sides[0].leases[held]
-            own = "ERROR" if how == "RETRY" and lease.attempt >= lease.attempts_max else how
+            own = "ERROR" if how == "RETRY" and lease.failures >= lease.attempts_max else how
             output = {"scenes": scenes} if held[0][1] == "script" and scenes is not None else {"by": held[1]}
             posts = [] if message is None else [(str(held[0][:3]) if message == "own" else "shared", message)]
             output, posts = self.returned.setdefault(held, (output, posts))

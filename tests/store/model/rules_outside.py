@@ -100,6 +100,19 @@ class Carrying(Acting):
             subject: (one.fence, one.attempts, before[subject]) for subject, one in self.outbox.take().items()
         }
 
+    @rule(is_found=EITHER)
+    def lose_relay(self, *, is_found: bool) -> None:
+        """A relay dies with what it has only claimed and what it has begun; it is found gone, or its claims run out."""
+        before = {subject: one.status for subject, one in self.outbox.messages.items()}
+        found = self.both(operations.claim_messages)
+        assert found == {
+            subject: (one.fence, one.attempts, before[subject]) for subject, one in self.outbox.claim().items()
+        }
+        for side in self.sides:
+            side.taken.clear()
+        if is_found:
+            assert self.both(operations.give_back) == self.outbox.give_back()
+
     def on_the_way(self) -> list[tuple[str, int]]:
         return sorted(self.sides[0].taken)
 

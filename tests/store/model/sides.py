@@ -25,10 +25,10 @@ NAMES = (
 LETTERS = """SELECT id, task_id, epoch, fence, error_class, failure, attempts, first_failure_at, last_failure_at,
     escalated, state FROM dead_letter ORDER BY id"""
 PLACES = """
-SELECT task_id, 'waiting', fence, attempt, epoch, unmet, due_at, NULL, NULL FROM waiting
-UNION ALL SELECT task_id, 'ready', fence, attempt, epoch, 0, NULL, NULL, NULL FROM ready
-UNION ALL SELECT task_id, 'lease', fence, attempt, epoch, 0, expires_at, cancel_reason, progress FROM lease
-UNION ALL SELECT task_id, status, fence, NULL, epoch, 0, finished_at, failure, output FROM outcome
+SELECT task_id, 'waiting', fence, attempt, epoch, unmet, losses, due_at, NULL, NULL FROM waiting
+UNION ALL SELECT task_id, 'ready', fence, attempt, epoch, 0, losses, NULL, NULL, NULL FROM ready
+UNION ALL SELECT task_id, 'lease', fence, attempt, epoch, 0, losses, expires_at, cancel_reason, progress FROM lease
+UNION ALL SELECT task_id, status, fence, NULL, epoch, 0, 0, finished_at, failure, output FROM outcome
 """
 READY = "SELECT queue, task_id FROM ready ORDER BY queue, priority DESC, position"
 EVENTS = "SELECT task_id, name, fence, attempt, at, detail FROM event ORDER BY id"

@@ -4,7 +4,8 @@ import random
 
 import pytest
 
-from leasehold.model.lease import Lease, Reclaim, Renewal, done, failed
+from leasehold.model.failure.loss import Reclaim
+from leasehold.model.lease import Lease, Renewal, done, failed
 from tests.store import work
 from tests.store.model.invariants import check_everything
 from tests.store.work import look
@@ -69,7 +70,7 @@ class Walk:
         self.store.leases.reclaim([Reclaim(one.task_id, one.fence, "released") for one in self._some()])
 
     def _sweep(self) -> None:
-        self.store.leases.reclaim(self.store.leases.expired())
+        self.store.leases.reclaim(self.store.losses.expired())
 
     def _cancel(self) -> None:
         if self.jobs and self.dice.random() < 0.3:

@@ -79,7 +79,7 @@ def fragile(task, name: str):
     wait_at(name, task)
 
 
-@app.job(queue="loop", retry=AT_ONCE)
+@app.job(queue="loop", lease=LEASE, retry=AT_ONCE)
 async def block(task, name: str):
     """Blocks the event loop, so that what was claimed with it cannot start."""
     note("start", name, task.attempt, os.getpid())
@@ -106,6 +106,21 @@ def apart(task, act: str = "answer"):
 async def apart_async(number: int):
     await asyncio.to_thread(note, "ran", number)
     return number + 1
+
+
+@app.job(isolated=True, retry=AT_ONCE)
+async def apart_asleep():
+    note("start", "apart_asleep")
+    try:
+        await asyncio.Event().wait()
+    finally:
+        note("stopped", "apart_asleep")
+
+
+@app.job(isolated=True, timeout=0.2, retry=Retry(attempts=2, delay_initial=0))
+def apart_late(task):
+    note("start", "apart_late", task.attempt, os.getpid())
+    threading.Event().wait()
 
 
 def answer(task):
@@ -137,6 +152,12 @@ def breed(task):
     assert daemon.stdout is not None
     note("bred", os.getpid(), *daemon.stdout.readline().split())
     wait_at("breed")
+
+
+def defy(task):
+    """Like `breed`, in a process that takes no notice of SIGTERM."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    breed(task)
 
 
 def swarm(task):
@@ -216,6 +237,7 @@ def login(task):
 
 
 ACTS = {
+    "defy": defy,
     "login": login,
     "shrug": shrug,
     "deliver": deliver,

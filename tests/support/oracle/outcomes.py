@@ -97,7 +97,7 @@ def s6_journal(evidence: Evidence) -> Iterator[str]:
         last = events[-1]
         expected = AFTER.get(last.name)
         if expected is None:
-            expected = {"outcome"} if last.ends else {"ready"}
+            expected = {"outcome"} if last.ends else {"waiting" if last.fields.get("delay_us") else "ready"}
         for place, _, _ in evidence.places[task]:
             if place not in expected:
                 yield f"task {task} stands in {place} after {last.name}"
@@ -108,7 +108,7 @@ def s6_journal(evidence: Evidence) -> Iterator[str]:
 
 def _early_retries(task: int, events: list[Event]) -> Iterator[str]:
     for before, after in pairwise(events):
-        if before.name == "retried" and after.name == "advanced":
+        if before.name in ("retried", "reclaimed") and after.name == "advanced":
             due_at = before.at + int(before.fields.get("delay_us", 0))
             if after.at < due_at:
                 yield f"task {task} was ready {due_at - after.at} µs before its retry was due"

@@ -94,6 +94,7 @@ def s14_deliveries(evidence: Evidence) -> Iterator[str]:
         if not any(event.name == "done" for event in evidence.events[task]):
             yield f"delivery {delivery} is of task {task}, which did not end well"
     yield from _stale_marks(evidence, tokens)
+    yield from _unbegun(evidence, tokens)
     yield from _unposted(evidence, {(row[1], row[2], row[3]) for row in rows})
 
 
@@ -106,6 +107,18 @@ def _stale_marks(evidence: Evidence, tokens: dict[int, str]) -> Iterator[str]:
     for seen in evidence.seen:
         if seen.what == "marked" and (tokens.get(seen.task), seen.fence) not in known and seen.task in tokens:
             yield f"delivery {seen.task} was marked under claim {seen.fence}, whose relay neither sent nor found it"
+
+
+def _unbegun(evidence: Evidence, tokens: dict[int, str]) -> Iterator[str]:
+    """Nobody sends what is not on record as begun, and nobody looks up or doubts what was only ever claimed."""
+    if not evidence.has_audit_triggers:
+        return
+    begun = {tokens[seen.task] for seen in evidence.seen if seen.what == "begun" and seen.task in tokens}
+    known = set(tokens.values())
+    for token in sorted({row[0] for row in evidence.witnessed("sent")} & known - begun):
+        yield f"message {token[:8]} was sent and it is not on record that anybody began to"
+    for token in sorted({row[0] for row in evidence.witnessed("traced")} & known - begun):
+        yield f"message {token[:8]} was looked up although nobody had begun to send it"
 
 
 def _unposted(evidence: Evidence, there: set[tuple[str, str, int]]) -> Iterator[str]:

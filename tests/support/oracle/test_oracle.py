@@ -78,6 +78,8 @@ TABLES = {
         "UPDATE task SET attempts_max = 2 WHERE id = {flaky}",
         """UPDATE event SET name = 'reclaimed', detail = '{{"status":"ERROR","why":"expired"}}'
            WHERE name = 'done' AND task_id = {plain}""",
+        """UPDATE event SET name = 'reclaimed', detail = '{{"began":false,"status":"READY","why":"owner gone"}}'
+           WHERE name = 'retried' AND task_id = {flaky}""",
     ],
     "S13": [
         "DELETE FROM dead_letter",
@@ -90,6 +92,7 @@ TABLES = {
            WHERE id = (SELECT min(id) FROM delivery)""",
         "UPDATE delivery SET task_id = {cancelled}",
         "UPDATE lab_seen SET fence = 9 WHERE what = 'marked'",
+        "DELETE FROM lab_seen WHERE what = 'begun'",
         "DELETE FROM delivery",
     ],
     "moves": [

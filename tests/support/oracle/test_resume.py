@@ -25,11 +25,14 @@ def test_each(n): pass
 def soak(folder, **environment):
     """Run the tests above on two processes with what a soak keeps; return pytest's last line without its time."""
     known = {"LEASEHOLD_PROOF": str(folder / "proof"), "LEASEHOLD_COMMIT": "abc", "PYTHONPATH": str(ROOT)}
+    known["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # only what the soak needs: each of three processes loads it
     ran = subprocess.run(
         [
             sys.executable,
             "-m",
             "pytest",
+            "-p",
+            "xdist",
             "-p",
             "tests.support.oracle.resume",
             "-q",

@@ -32,7 +32,9 @@ CREATE TRIGGER lab_task BEFORE UPDATE ON task BEGIN
 CREATE TRIGGER lab_event BEFORE UPDATE ON event BEGIN
     INSERT INTO lab_seen (what, task, was, now) VALUES ('event changed', OLD.task_id, OLD.name, NEW.name); END;
 CREATE TRIGGER lab_delivery AFTER UPDATE ON delivery WHEN NEW.status = 'sent' AND OLD.status <> 'sent' BEGIN
-    INSERT INTO lab_seen (what, task, fence, now) VALUES ('marked', NEW.id, OLD.fence, NEW.notification_id); END
+    INSERT INTO lab_seen (what, task, fence, now) VALUES ('marked', NEW.id, OLD.fence, NEW.notification_id); END;
+CREATE TRIGGER lab_begun AFTER UPDATE ON delivery WHEN NEW.status = 'sending' AND OLD.status = 'pending' BEGIN
+    INSERT INTO lab_seen (what, task, fence) VALUES ('begun', NEW.id, NEW.fence); END
 """
 
 _POSTGRES = """
@@ -71,6 +73,8 @@ CREATE FUNCTION leasehold.lab_watch() RETURNS trigger LANGUAGE plpgsql AS $$ BEG
         IF NEW.status = 'sent' AND OLD.status <> 'sent' THEN
             INSERT INTO leasehold.lab_seen (what, task, fence, now)
             VALUES (TG_ARGV[0], NEW.id, OLD.fence, NEW.notification_id);
+        ELSIF NEW.status = 'sending' AND OLD.status = 'pending' THEN
+            INSERT INTO leasehold.lab_seen (what, task, fence) VALUES ('begun', NEW.id, NEW.fence);
         END IF;
         RETURN NEW;
     END CASE;

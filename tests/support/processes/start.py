@@ -17,7 +17,11 @@ from leasehold.runtime.worker import WorkerPlan, make_plan
 def main() -> None:
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     if trace := os.environ.get("WORKSHOP_TRACE"):
-        count_transactions(trace)
+        count_statements(trace, "BEGIN")
+    if trace := os.environ.get("WORKSHOP_CLAIMS"):
+        count_statements(trace, "INSERT INTO temp.leasehold_taken")
+    if rest := os.environ.get("WORKSHOP_REST"):
+        rest_after(float(rest))
     if secret := os.environ.get("WORKSHOP_SECRET"):
         register(secret)
     from tests.support.apps.app import app
@@ -36,15 +40,24 @@ def shut_down_soon(app, *, shutdown_seconds: float, concurrency: int = 50, grace
     return replace(plan, shutdown_seconds=shutdown_seconds)
 
 
-def count_transactions(path: str) -> None:
-    """Write a line for each transaction that SQLite is asked to begin."""
+def rest_after(seconds: float) -> None:
+    """Have threads and connections rest sooner than in half a minute."""
+    from leasehold.runtime import limits
+    from leasehold.store.db import limits as store_limits
+
+    vars(limits).update(THREAD_REST_SECONDS=seconds, CONNECTION_REST_SECONDS=seconds)
+    vars(store_limits).update(NOTIFIER_REST_SECONDS=seconds)
+
+
+def count_statements(path: str, words: str) -> None:
+    """Write a line for each statement with these words, as SQLite sees it."""
     import apsw
 
     lines = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
     def saw(event):
-        if event["sql"].startswith("BEGIN"):
-            os.write(lines, event["sql"].encode() + b"\n")
+        if words in event["sql"]:
+            os.write(lines, words.encode() + b"\n")
 
     # SQLite's own trace: the engine takes the ones of apsw's Python layer off its cursors.
     apsw.connection_hooks.append(lambda connection: connection.trace_v2(apsw.SQLITE_TRACE_STMT, saw))

@@ -6,20 +6,24 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import click
+from msgspec import to_builtins
 
 from leasehold import Status
 from leasehold.cli.options import JOB_ID, command, json_option, open_app
 from leasehold.cli.table import Column, echo, print_found, print_lines, print_table
-from leasehold.cli.text import ago, count, duration, failure_text, json_line, printable, read_json, stage_text, utc
+from leasehold.cli.text import ago, count, failure_text, json_document, json_line, printable, read_json, stage_text, utc
 from leasehold.errors import OptionInvalid
+from leasehold.insight.explain.explanation import CauseCode, Explanation
+from leasehold.insight.explain.read import explain
 from leasehold.insight.read import effects as ledger
 from leasehold.insight.read import jobs as insight
 from leasehold.insight.read import timeline
 from leasehold.insight.read.effects import EffectView
-from leasehold.insight.read.jobs import JobSnapshot
+from leasehold.insight.read.jobs import JobFilter, JobSnapshot
 from leasehold.insight.read.timeline import JobPart, Timeline
+from leasehold.insight.wording import duration
 from leasehold.model.limits import PAGE_MAX
-from leasehold.model.names import check_name
+from leasehold.runtime.process_identity import is_gone, this_process
 
 SEGMENTS_SHOWN: Final = 40
 LETTERS_SHOWN: Final = 5
@@ -89,19 +93,24 @@ EFFECTS: Final = (
 )
 
 
-@command("leasehold jobs --status ERROR --kind welcome", "leasehold jobs --limit 100 --before 4711 --json")
+@command(
+    "leasehold jobs --status ERROR --kind welcome",
+    "leasehold jobs --kind welcome --key-prefix customer-7/",
+    "leasehold jobs --limit 100 --before 4711 --json",
+)
 @click.option("--status", type=click.Choice([status.value for status in Status], case_sensitive=False))
 @click.option("--kind", help="Only jobs of this kind.")
 @click.option("--queue", help="Only jobs of this queue.")
+@click.option("--key-prefix", metavar="TEXT", help="Only jobs whose key starts so; with --kind.")
 @click.option("--limit", type=click.IntRange(1, PAGE_MAX), default=50, show_default=True)
 @click.option("--before", type=JOB_ID, metavar="ID", help="Only jobs older than this one.")
 @json_option
-def jobs(*, kind: str | None, queue: str | None, limit: int, as_json: bool, **filters: Any) -> None:
+def jobs(*, limit: int, as_json: bool, **filters: Any) -> None:
     """List jobs, newest first. A page ends after --limit jobs; --before ID continues where the last one ended."""
-    kind = kind and check_name(kind, "kind")
-    queue = queue and check_name(queue, "queue")
+    wanted = JobFilter(limit=limit, **filters)
+    wanted.check()
     with open_app() as app:
-        found = insight.listing(app.store, kind=kind, queue=queue, limit=limit, **filters)
+        found = insight.listing(app.store, wanted)
     print_found(found, lambda found: print_table(JOBS, found), as_json=as_json)
     if not as_json and len(found) == limit and sys.stdout.isatty():
         echo(f"older ones: --before {found[-1].id}")
@@ -116,16 +125,27 @@ def jobs(*, kind: str | None, queue: str | None, limit: int, as_json: bool, **fi
 def show(job_id: int, *, events: int, as_json: bool) -> None:
     """Show a job in full.
 
-    Its payload and result; its stages and segments with attempts, leases, progress and failures; and its journal as a
-    time line that starts with the submit.
+    Its payload and result; why it does not run and what to do; its stages and segments with attempts, leases, progress
+    and failures; and its journal as a time line that starts with the submit.
     """
     with open_app() as app:
         found = timeline.read(app.store, job_id, lines=events)
-    print_found(found, _print_job, as_json=as_json)
+        explanation = explain(app.store, job_id, this_process(), is_gone)
+    if as_json:
+        echo(json_document({**found.plain(), "explanation": explanation.plain()}))
+    else:
+        print_lines((*_heading(found.job), *_counts(found), *_letters(found), *_explanation(explanation), ""))
+        _print_job(found)
+
+
+def _explanation(found: Explanation) -> Iterable[str]:
+    """Show what the table of tasks does not."""
+    if found.code not in (CauseCode.DONE, CauseCode.RUNNING):
+        yield f"  why        {printable(found.why)}"
+        yield f"  to do      {printable(found.advice)}"
 
 
 def _print_job(found: Timeline) -> None:
-    print_lines((*_heading(found.job), *_letters(found), ""))
     _print_parts(found)
     echo()
     if found.earlier:
@@ -145,6 +165,14 @@ def _heading(job: JobSnapshot) -> Iterable[str]:
     if job.failure is not None:
         yield f"  failure    {failure_text(job.failure)}"
         yield from (f"             {printable(line)}" for line in str(job.failure.get("stack", "")).splitlines())
+
+
+def _counts(found: Timeline) -> Iterable[str]:
+    """Count the tasks of a pipeline; a plain job is one task."""
+    if found.job.has_parts:
+        counts = to_builtins(found.counts)
+        others = [f"{counts[status.lower()]:,} {status}" for status in URGENCY[:-1] if counts[status.lower()]]
+        yield f"  tasks      {found.counts} done" + (f": {', '.join(others)}" if others else "")
 
 
 def _letters(found: Timeline) -> Iterable[str]:

@@ -96,7 +96,8 @@ def replay(file: Path, name: str, *, as_json: bool) -> None:
 
     Every task that a handler ended runs again with its recorded payload, inputs and effects. The outcome is compared
     with the record, as are retries, with the recorded clock and jitter. No effect is done, no database is opened. The
-    answer is `equal`, or the first divergence; its bytes are the same on every machine.
+    answer is `equal`, or the first divergence; its bytes are the same on every machine. MODULE:APP is imported with
+    this folder on the path.
     """
     app = find_app(name)
     app.close()  # a handler that writes outside its effects finds no database

@@ -29,7 +29,10 @@ from leasehold.model.names import check_range
 @click.option("--delay", type=float, default=0.0, metavar="S", help="Start no sooner than in S seconds.")
 @click.option("--wait", is_flag=True, help="Wait for the job and print its result.")
 @click.option("--timeout", type=float, metavar="S", help="Wait at most S seconds.")
-@click.option("--app", "app_name", metavar="MODULE:APP", help="The app that declares the kind.")
+@click.option(
+    "--app", "app_name", metavar="MODULE:APP",
+    help="The app that declares the kind; imported with this folder on the path.",
+)  # fmt: skip
 @json_option
 def submit(
     kind: str, payload: str, *, wait: bool, timeout: float | None, app_name: str | None, as_json: bool, **options: Any

@@ -13,9 +13,10 @@ from leasehold.app.facade import DEFAULT_URL
 from leasehold.app.journal import BATCH_TASKS, PruneReport
 from leasehold.cli.options import ExitCode, command, given_url, json_option, open_app
 from leasehold.cli.table import Column, echo, format_table, print_found, terminal_width
-from leasehold.cli.text import DAY, HOUR, MINUTE, count, json_document, printable
+from leasehold.cli.text import count, json_document, printable
 from leasehold.errors import OptionInvalid
 from leasehold.insight.doctor import Finding, Grade, examine
+from leasehold.insight.wording import DAY, HOUR, MINUTE
 from leasehold.runtime.process_identity import is_gone, this_process
 from leasehold.store.retention import Pruned
 
@@ -46,8 +47,8 @@ def doctor(*, as_json: bool) -> None:
     """Check this installation and its database.
 
     Versions, whether the database answers, its schema, its clock against this host's, how many tasks wait or run, live
-    workers, expired leases. Changes nothing. 'warn' needs attention; 'wrong' comes with advice, and the exit code is 1.
-    Passwords are not shown.
+    workers, expired leases, who keeps the database from cleaning up. Changes nothing. 'warn' needs attention; 'wrong'
+    comes with advice, and the exit code is 1. Passwords are not shown.
     """
     findings = examine(given_url() or os.environ.get("LEASEHOLD_URL") or DEFAULT_URL, this_process(), is_gone)
     print_found(findings, _print_findings, as_json=as_json)

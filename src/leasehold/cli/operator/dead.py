@@ -35,6 +35,7 @@ LETTERS: Final = (
     Column("EPOCH", lambda letter: letter.epoch, rank=7, right=True),
     Column("FAILED", lambda letter: ago(letter.last_failure_at), rank=4),
     Column("NOTE", _note, rank=5),
+    Column("MESSAGE", lambda letter: letter.message.partition("\n")[0], rank=8, flexible=True),
 )
 STAGES: Final = (
     Column("STAGE", lambda stage: stage.stage or "(the job)", flexible=True),
@@ -254,6 +255,7 @@ def _letter(found: DeadLetterDetail) -> Iterable[str]:
     where = stage_text(letter.stage, letter.segment)
     yield f"letter {letter.id}  {letter.error_class}  {letter.state.value}{'  escalated' if letter.escalated else ''}"
     yield f"  job            {letter.job_id}  {printable(letter.kind)}{f'  stage {printable(where)}' if where else ''}"
+    yield f"  message        {printable(letter.message)}"
     yield f"  attempts       {letter.attempts} in epoch {letter.epoch}"
     yield f"  first failure  {utc(letter.first_failure_at)}"
     yield f"  last failure   {utc(letter.last_failure_at)}, {ago(letter.last_failure_at)}"

@@ -8,10 +8,11 @@ import click
 
 from leasehold.cli.options import JOB_ID, find_app, group, json_option, open_app
 from leasehold.cli.table import Column, echo, print_found, print_lines, print_table
-from leasehold.cli.text import ago, count, duration, failure_text, json_document, json_line, printable, utc
+from leasehold.cli.text import ago, count, failure_text, json_document, json_line, printable, utc
 from leasehold.errors import OptionInvalid
 from leasehold.insight.read import deliveries as insight
 from leasehold.insight.read.deliveries import Delivery
+from leasehold.insight.wording import duration
 from leasehold.model.limits import PAGE_MAX
 from leasehold.model.outbox import DeliveryStatus
 
@@ -94,7 +95,8 @@ def reconcile(app: str, delivery_id: int | None, *, as_json: bool) -> None:
     """Look up deliveries that are in doubt or reconciling.
 
     Asks the providers of MODULE:APP about one delivery or all of them. A delivery that is found is marked sent; one
-    that the provider never received is sent again; the rest stays in doubt. The user is recorded.
+    that the provider never received is sent again; the rest stays in doubt. The user is recorded. MODULE:APP is
+    imported with this folder on the path.
     """
     with closing(find_app(app)) as found:
         checked = found.deliveries.reconcile(delivery_id)

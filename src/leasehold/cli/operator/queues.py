@@ -5,12 +5,13 @@ import click
 from leasehold.cli.options import group, json_option, open_app
 from leasehold.cli.table import Column, echo, print_found, print_table
 from leasehold.cli.text import parse_count
-from leasehold.errors import OptionInvalid
+from leasehold.errors import OptionInvalid, number_text
 
 COLUMNS = (
     Column("QUEUE", lambda one: one.name, flexible=True),
     Column("STATE", lambda one: "paused" if one.paused else "open", rank=1),
     Column("LIMIT", lambda one: one.capacity or "", rank=2, right=True),
+    Column("RATE", lambda one: "" if one.rate is None else f"{number_text(one.rate)}/s", rank=4, right=True),
     Column("NEW", lambda one: one.waiting, rank=3, right=True),
     Column("READY", lambda one: one.ready, right=True),
     Column("RUNNING", lambda one: one.running, right=True),
@@ -59,17 +60,25 @@ def resume(name: str) -> None:
     echo(f"queue {name} is open")
 
 
-@queues.subcommand("leasehold queues limit mail 4", "leasehold queues limit mail none")
+@queues.subcommand(
+    "leasehold queues limit mail 4",
+    "leasehold queues limit mail 4 --rate 0.5",
+    "leasehold queues limit 'web/*' 2 --rate 10",
+    "leasehold queues limit mail none",
+)
 @click.argument("name")
 @click.argument("most", metavar="N|none")
-def limit(name: str, most: str) -> None:
-    """Limit how many tasks run at once.
+@click.option("--rate", type=float, metavar="R", help="Start at most R tasks per second, on average.")
+def limit(name: str, most: str, *, rate: float | None) -> None:
+    """Limit how many tasks run at once, and how many start per second.
 
-    At most N of the queue, over all workers; 'none' lifts the limit. Running tasks count, and are not stopped.
+    At most N of the queue, over all workers; 'none' lifts the limit and the rate. Running tasks count, and are not
+    stopped. Without --rate, a rate that was set before is lifted. The name `web/*` limits every branch of `web`.
     """
     capacity = parse_count(most)
     if capacity is None and most.lower() != "none":
         raise OptionInvalid(f"A queue's limit is a whole number or 'none'; got '{most[:80]}'.")
     with open_app() as app:
-        app.queues.limit(name, capacity)
-    echo(f"queue {name} has no limit" if capacity is None else f"queue {name} runs at most {capacity} at once")
+        app.queues.limit(name, capacity, rate=rate)
+    pace = "" if rate is None else f" and starts at most {number_text(rate)} per second"
+    echo(f"queue {name} has no limit" if capacity is None else f"queue {name} runs at most {capacity} at once{pace}")

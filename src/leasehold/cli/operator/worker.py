@@ -43,10 +43,10 @@ def worker(
 ) -> None:
     """Run the jobs of an app until a signal.
 
-    MODULE:APP names a Leasehold object; this folder is on the path. SIGTERM or SIGINT (Ctrl-C) stops claiming, releases
-    tasks that have not started, and lets the others finish within --grace; then the exit code is 0. A second signal
-    stops at once, with exit code 1: tasks that still ran run again, at once by a worker on the same host, by one
-    elsewhere once the lease has expired.
+    MODULE:APP names a Leasehold object; it is imported with this folder on the path. SIGTERM or SIGINT (Ctrl-C) stops
+    claiming, releases tasks that have not started, and lets the others finish within --grace; then the exit code is 0.
+    A second signal stops at once, with exit code 1: tasks that still ran run again, at once by a worker on the same
+    host, by one elsewhere once the lease has expired.
     """
     log_to_stderr(log_level)
     if tracebacks:
@@ -76,8 +76,8 @@ def relay(app: str, log_level: str) -> None:
     """Send the deliveries of an app's providers until a signal.
 
     A worker of an app with providers does this too; run it separately to keep credentials away from the jobs. Keeps
-    work moving like `orchestrate`; any number may run. Ends with exit code 0 on SIGTERM or SIGINT, after what is being
-    sent.
+    work moving like `orchestrate`; any number may run. MODULE:APP is imported with this folder on the path. Ends with
+    exit code 0 on SIGTERM or SIGINT, after what is being sent.
     """
     log_to_stderr(log_level)
     with closing(find_app(app)) as found:

@@ -1,6 +1,7 @@
 """Dead letters as people and programs see them: what failed, and what was done about it.
 
-The context is built from an allow-list: ids, counts, codes and short hashes. Neither payload nor message can get in.
+The context is built from an allow-list: ids, counts, codes and short hashes. Neither payload nor message can get in;
+the message is shown by itself, as it was redacted when it was stored.
 """
 
 import hashlib
@@ -40,6 +41,7 @@ class DeadLetter(View, frozen=True):
     escalated: bool
     state: LetterState
     evidenced: bool
+    message: str  # redacted when the attempt failed
 
 
 class AuditEntry(View, frozen=True):
@@ -121,4 +123,5 @@ def _view(row: LetterRow) -> DeadLetter:
         first_failure_at=clock.moment(row.first_failure_at),
         last_failure_at=clock.moment(row.last_failure_at),
         state=LetterState(row.state),
+        message=str(canonical.decode(row.failure).get("message", "")),
     )

@@ -3,8 +3,12 @@
 from datetime import datetime
 from typing import Any
 
+from msgspec import Struct
+
 from leasehold import canonical, clock
-from leasehold.errors import JobUnknown
+from leasehold.errors import JobUnknown, OptionInvalid
+from leasehold.model.limits import PAGE_MAX
+from leasehold.model.names import check_choice, check_id, check_key, check_name, check_whole
 from leasehold.model.status import Status
 from leasehold.shapes import View, from_fields
 from leasehold.store import Store
@@ -35,16 +39,47 @@ def find(store: Store, job_id: int, *, whole: bool = True) -> JobSnapshot:
     return _snapshot(store, row, whole=whole)
 
 
-def listing(
-    store: Store,
-    *,
-    status: str | None,
-    kind: str | None,
-    queue: str | None = None,
-    before: int | None = None,
-    limit: int,
-) -> list[JobSnapshot]:
-    rows = store.reports.jobs(status=status, kind=kind, queue=queue, before=before, most=limit)
+def find_by_key(store: Store, kind: str, key: str) -> JobSnapshot | None:
+    row = store.reports.job_by_key(kind, key)
+    return None if row is None else _snapshot(store, row, whole=False)
+
+
+class JobFilter(Struct, frozen=True):
+    """Which jobs to list: older than the job `before`, and with a key that starts with `key_prefix`, of this kind."""
+
+    status: str | None = None
+    kind: str | None = None
+    queue: str | None = None
+    key_prefix: str | None = None
+    before: int | None = None
+    limit: int = 50
+
+    def check(self) -> None:
+        """Raise unless the options are valid, before anything is read."""
+        check_choice(self.status, Status, "status")
+        for name, what in ((self.kind, "kind"), (self.queue, "queue")):
+            if name is not None:
+                check_name(name, what)
+        if self.key_prefix is not None:
+            check_key(self.key_prefix, "A key's prefix")
+            if self.kind is None:
+                raise OptionInvalid("A key belongs to a kind; pass the kind with the prefix.")
+        if self.before is not None:
+            check_id(self.before, "job")
+        check_whole(self.limit, 1, PAGE_MAX, "limit")
+
+
+def listing(store: Store, wanted: JobFilter) -> list[JobSnapshot]:
+    """List jobs, newest first. A page that continues `before` the last id of another repeats and omits nothing."""
+    wanted.check()
+    rows = store.reports.jobs(
+        status=wanted.status,
+        kind=wanted.kind,
+        queue=wanted.queue,
+        key_prefix=wanted.key_prefix or "",
+        before=wanted.before,
+        most=wanted.limit,
+    )
     return [_snapshot(store, row, whole=False) for row in rows]
 
 

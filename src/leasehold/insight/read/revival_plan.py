@@ -114,7 +114,7 @@ def _stages(
 
 
 def _segments(stage: JobTask, letter: LetterRow, counts: dict[str, int]) -> Iterator[StagePlan]:
-    yield StagePlan(stage.stage, Fate.RUNS, f"segment {letter.segment}")
+    yield StagePlan(stage.stage, Fate.RUNS, "" if letter.segment is None else f"segment {letter.segment + 1}")
     done = counts.get(Status.DONE, 0)
     stay = sum(counts.get(status, 0) for status in (Status.ERROR, Status.CANCELLED)) - 1
     under_way = sum(counts.values()) - done - stay - 1

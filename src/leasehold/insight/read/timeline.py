@@ -7,16 +7,16 @@ from typing import Any, Final
 from msgspec import Struct, to_builtins
 
 from leasehold import canonical, clock
-from leasehold.insight.read import deadletters, jobs
+from leasehold.insight.read import deadletters, jobs, tasks
 from leasehold.insight.read.deadletters import DeadLetter
 from leasehold.insight.read.jobs import JobSnapshot
+from leasehold.insight.read.tasks import TASKS_MAX, TaskCounts
 from leasehold.model.journal.event import Event
-from leasehold.model.limits import PAGE_MAX, SEGMENTS_MAX, STAGES_MAX
+from leasehold.model.limits import PAGE_MAX
 from leasehold.shapes import from_fields
 from leasehold.store import Store
 from leasehold.store.reports import TaskRow
 
-TASKS_MAX: Final = SEGMENTS_MAX + STAGES_MAX
 LINES_MAX: Final = 50_000
 
 
@@ -68,9 +68,10 @@ class Timeline(Struct, frozen=True):
     moments: list[Moment]
     earlier: int
     letters: list[DeadLetter]
+    counts: TaskCounts
 
     def plain(self) -> dict[str, Any]:
-        found: dict[str, Any] = to_builtins({"tasks": self.parts, "events": self.moments})
+        found: dict[str, Any] = to_builtins({"counts": self.counts, "tasks": self.parts, "events": self.moments})
         letters = [letter.id for letter in self.letters]
         return {**self.job.plain(), **found, "events_left_out": self.earlier, "dead_letters": letters}
 
@@ -80,16 +81,15 @@ def read(store: Store, job_id: int, *, lines: int = PAGE_MAX) -> Timeline:
     job = jobs.find(store, job_id)
     start = clock.microseconds(job.created_at.timestamp())
     kept: deque[Event] = deque(maxlen=lines)
-    attempts: dict[int, int] = {}
     count = 0
     for event in _journal(store, job_id):
         count += 1
         kept.append(event)
-        attempts[event.task_id] = max(attempts.get(event.task_id, 0), event.attempt or 0)
     now = store.reports.health().now
-    parts = [_part(row, now, attempts) for row in store.reports.tasks(job_id, TASKS_MAX)]
+    parts = [_part(row, now) for row in store.reports.tasks(job_id, TASKS_MAX)]
     letters = deadletters.of_job(store, job_id)
-    return Timeline(job, parts, [_moment(event, start) for event in kept], count - len(kept), letters)
+    moments = [_moment(event, start) for event in kept]
+    return Timeline(job, parts, moments, count - len(kept), letters, tasks.counts(store, job_id))
 
 
 def _journal(store: Store, job_id: int) -> Iterator[Event]:
@@ -102,11 +102,11 @@ def _journal(store: Store, job_id: int) -> Iterator[Event]:
         after = page[-1].id
 
 
-def _part(row: TaskRow, now: int, attempts: dict[int, int]) -> JobPart:
+def _part(row: TaskRow, now: int) -> JobPart:
     return from_fields(
         JobPart,
         row,
-        attempt=row.attempt if row.attempt is not None else attempts.get(row.id, 0),
+        attempt=row.attempt or 0,
         due_in=None if row.due_at is None else _seconds(row.due_at - now),
         holder=_holder(row, now),
         progress=_value(row.progress),

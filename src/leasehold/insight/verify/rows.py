@@ -32,7 +32,7 @@ class RowCheck:
         due = self._next.get(task.epoch, 0)
         self._next[task.epoch] = task.segment + 1
         self._last = record
-        return "" if task.segment == due else f"{task.title}: segment {due} of '{task.stage}' is missing"
+        return "" if task.segment == due else f"{task.title}: segment {due + 1} of '{task.stage}' is missing"
 
     def end(self) -> str:
         """Count the segments of the last fan-out, and the stages; return what is missing, or ''."""

@@ -12,6 +12,7 @@ from leasehold.insight.verify.effects import EffectCheck, MessageCheck, messages
 from leasehold.insight.verify.hash_chain import marks_differ, waits_differ
 from leasehold.insight.verify.outcomes import LetterCheck, ends_differ, states_differ, texts_differ
 from leasehold.insight.verify.rows import RowCheck, TransitionCheck
+from leasehold.model.failure.loss import ready_route
 from leasehold.model.journal.fold import LEASE, NOWHERE, OUTCOME, READY, WAITING, Difference, TaskState, compare
 from leasehold.model.journal.record import RecordCounts, TaskRecord
 from leasehold.model.names import route
@@ -134,6 +135,7 @@ def _place_differs(part: StoredTask, state: TaskState) -> Difference | None:
         return None
     facts: list[tuple[str, object, object]] = [
         ("its attempt", state.attempt, task.attempt),
+        ("its losses", state.losses, task.losses),
         ("its fence", state.fence, task.fence),
         ("its epoch", state.epoch, task.stored_epoch),
         ("the time it waits for", state.due_at, task.due_at if state.due_at is not None else None),
@@ -142,7 +144,7 @@ def _place_differs(part: StoredTask, state: TaskState) -> Difference | None:
         facts += [
             ("its queue", task.queue, task.ready_queue),
             ("its priority", task.priority, task.ready_priority),
-            ("its route", route(task.kind, task.stage), task.ready_route),
+            ("its route", ready_route(route(task.kind, task.stage), state.losses), task.ready_route),
         ]
     differing = (one for one in facts if one[1] != one[2])
     return next((Difference(f"{name} in '{stands[0]}'", expected, found) for name, expected, found in differing), None)

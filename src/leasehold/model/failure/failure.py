@@ -10,6 +10,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from leasehold import canonical
+from leasehold.errors import number_text
 from leasehold.model.failure.classify import classify_error
 from leasehold.model.failure.facts import Facts, facts_of, trouble_of
 from leasehold.model.failure.verdict import Rule, pause
@@ -40,9 +41,14 @@ class Failure(Struct, frozen=True, omit_defaults=True):
 
 
 WORKER_LOST: Final = Failure("WORKER_CRASHED", "its worker died or stopped renewing the lease, and on_lost is 'bury'")
-ATTEMPTS_SPENT: Final = Failure(
-    "WORKER_CRASHED", "its workers died or stopped renewing the lease; no attempts are left"
-)
+
+
+def too_late(seconds: float) -> Failure:
+    """Return why a job ended that had not ended by its deadline."""
+    context: Facts = {"ended_by": "deadline"}
+    message = f"the job had not ended by its deadline, {number_text(seconds)} s after its submit"
+    return Failure("TIMEOUT", message, context=context)
+
 
 MESSAGE_STANDS: Final = Failure(
     "DELIVERY_CONFLICT",

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from leasehold.errors import OptionInvalid, check_error_class
+from leasehold.errors import OptionInvalid, check_error_class, shown
 from leasehold.model.limits import DELAY_SECONDS_MAX
 
 RETRYABLE: Final[dict[str, bool]] = {
@@ -41,6 +41,8 @@ RETRYABLE: Final[dict[str, bool]] = {
     "RESOURCES_EXHAUSTED": True,
     "PROCESS_TIMEOUT": True,
     "PROCESS_FAILED": True,
+    # An attempt that took longer than its timeout.
+    "TIMEOUT": True,
     # Raised by a handler itself, or unknown: retried while attempts are left.
     "PERMANENT": False,
     "TRANSIENT": True,
@@ -62,7 +64,7 @@ class Verdict:
             raise OptionInvalid(f"Verdict.retryable is True or False; got {type(self.retryable).__name__}.")
         after: object = self.retry_after
         if not isinstance(after, int | float) or not after >= 0:
-            raise OptionInvalid(f"Verdict.retry_after is a number of seconds, 0 or more; got {str(after)[:40]}.")
+            raise OptionInvalid(f"Verdict.retry_after is a number of seconds, 0 or more; got {shown(after)}.")
 
 
 def verdict(error_class: str, retry_after: float = 0.0) -> Verdict:
@@ -113,7 +115,7 @@ def _refused(failures: object) -> OptionInvalid:
 def _by_type(given: Mapping[Any, str | Verdict]) -> Rule:
     for kind in given:
         if not isinstance(kind, type) or not issubclass(kind, BaseException):
-            raise OptionInvalid(f"failures maps types of exceptions; got {str(kind)[:80]!r}.")
+            raise OptionInvalid(f"failures maps types of exceptions; got {shown(kind)}.")
     table = {
         kind: value if isinstance(value, Verdict) else verdict(check_error_class(value))
         for kind, value in given.items()

@@ -52,6 +52,7 @@ class TaskState:
 
     places: frozenset[str] = frozenset({NOWHERE})
     attempt: int = 0
+    losses: int = 0
     fence: int = 0
     epoch: int = 1
     due_at: int | None = None
@@ -134,7 +135,7 @@ def _begin_epoch(state: TaskState, event: EventLine) -> None:
         state.move(NOWHERE)
         return
     state.epoch += 1
-    state.attempt = 0
+    state.attempt = state.losses = 0
     _same("its epoch", state.epoch, _fact(event, "epoch"))
     state.move(*BEGUN)
 
@@ -167,14 +168,19 @@ def _end_attempt(state: TaskState, event: EventLine) -> None:
 
 
 def _reclaim(state: TaskState, event: EventLine) -> None:
+    if (losses := _fact(event, "losses")) is not None:
+        state.losses += 1
+        _same("its losses", state.losses, losses)
     status = _fact(event, "status")
     if status not in (Status.READY, Status.ERROR, Status.CANCELLED):
         raise _Differs("its status", "READY, ERROR or CANCELLED", status)
     if status != Status.READY:
         state.end(status, event, ...)
         return
-    state.move(READY)
-    if event.name == Name.RELEASED:
+    delay = _fact(event, "delay_us")
+    state.move(WAITING if isinstance(delay, int) else READY)
+    state.due_at = event.at + delay if isinstance(delay, int) else None
+    if event.name == Name.RELEASED or _fact(event, "began") is False:
         state.attempt -= 1
 
 

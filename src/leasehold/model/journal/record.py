@@ -63,8 +63,8 @@ class TaskLine(_Line, frozen=True, kw_only=True, tag="task"):
 
     @property
     def title(self) -> str:
-        """Name the task for people: task 3 (audio [0])."""
-        part = "" if self.segment is None else f" [{self.segment}]"
+        """Name the task for people, who count segments from 1: task 3 (audio [1])."""
+        part = "" if self.segment is None else f" [{self.segment + 1}]"
         return f"task {self.task}" if self.stage is None else f"task {self.task} ({self.stage}{part})"
 
 

@@ -10,6 +10,9 @@ from typing import Any, Final, TypeVar
 import click
 
 from leasehold.cli.options import URL_KEY, help_with_examples, json_option
+from leasehold.cli.text import printable
+from leasehold.errors import did_you_mean
+from leasehold.pipelines.shell.extras import explain_missing
 
 __all__ = ["CONTEXT", "SIGNALLED", "GroupWithDefault", "folder_command", "help_with_examples", "json_option"]
 __all__ += ["url_option", "workers_option"]
@@ -33,19 +36,22 @@ class GroupWithDefault(click.Group):
         """Insert the default command unless one is named; `--url URL` may stand before it."""
         start = 2 if args[:1] == ["--url"] else 1 if args and args[0].startswith("--url=") else 0
         if len(args) > start and args[start] not in self.commands and args[start] not in ("-h", "--help"):
+            self._refuse_mistyped(context, args[start])
             args = [*args[:start], self.default_command, *args[start:]]
         return super().parse_args(context, args)
+
+    def _refuse_mistyped(self, context: click.Context, word: str) -> None:
+        if not context.resilient_parsing and not Path(word).exists() and (hint := did_you_mean(word, self.commands)):
+            context.fail(f"No such command or file '{printable(word[:80])}'.{hint}")
 
     def invoke(self, context: click.Context) -> Any:
         """Run the command; if a module of the extra is missing, print how to install it."""
         try:
             return super().invoke(context)
         except ModuleNotFoundError as error:
-            if not self.extra or (error.name or "").startswith("leasehold"):
+            if not self.extra:
                 raise
-            raise click.ClickException(
-                f"{error.name} is not installed; run: pip install 'leasehold[{self.extra}]'"
-            ) from error
+            raise explain_missing(error, self.extra) from error
 
 
 def url_option(function: F) -> F:

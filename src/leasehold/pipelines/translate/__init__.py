@@ -8,9 +8,12 @@
 `leasehold worker leasehold.pipelines.translate` serves the run that its environment names.
 """
 
-from leasehold.lazy import lazy_names
+from typing import Any
 
-__getattr__, __dir__, __all__ = lazy_names(
+from leasehold.lazy import lazy_names
+from leasehold.pipelines.shell.extras import explain_missing
+
+_find, __dir__, __all__ = lazy_names(
     __name__,
     {
         "api": ["Result", "project", "run", "status"],
@@ -21,3 +24,10 @@ __getattr__, __dir__, __all__ = lazy_names(
     },
     calls={"app": "toolchain:app_of_this_process"},
 )
+
+
+def __getattr__(name: str) -> Any:
+    try:
+        return _find(name)
+    except ModuleNotFoundError as error:
+        raise explain_missing(error, "translate") from error

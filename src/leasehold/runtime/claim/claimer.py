@@ -2,7 +2,7 @@
 
 It remembers how far it has read each queue (`Hints`), and reads from the start again about once a second, for rows that
 committed late. Queues take turns at being first, so none starves another. A wake-up or upkeep's pulse wakes it; it
-does not poll while it is idle.
+does not poll while it is idle. It claims only while there is a connection for committer and heartbeat.
 """
 
 import threading
@@ -10,13 +10,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from leasehold import clock
+from leasehold.model.failure.loss import Reclaim
 from leasehold.model.lanes import Hints
-from leasehold.model.lease import Lease, Reclaim
-from leasehold.model.limits import BRANCHES_LOOK_MAX, CLAIM_MAX
+from leasehold.model.lease import Lease
+from leasehold.model.limits import BRANCHES_LOOK_MAX, CLAIM_MAX, SUSPECTS_MAX
 from leasehold.model.names import base_of, family_of
 from leasehold.runtime import limits
 from leasehold.runtime.attempt import Attempt
 from leasehold.runtime.claim.held import HeldAttempts
+from leasehold.runtime.claim.suspects import Suspects
 from leasehold.runtime.commit.committer import Committer
 from leasehold.runtime.handlers import Handler
 from leasehold.runtime.observe.events import EventLog
@@ -94,7 +96,7 @@ class Branches:
 class Claimer:
     """Claims for one worker."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 — its parts are handed in by name
         self,
         store: Store,
         worker: int,
@@ -104,7 +106,14 @@ class Claimer:
         committer: Committer,
         events: EventLog,
         on_claimed: Callable[[list[Attempt]], None],
+        *,
+        reserve: Callable[[], None] = lambda: None,
+        on_more: Callable[[set[str], int], None] = lambda _, __: None,
     ) -> None:
+        """`reserve` raises unless there is a connection for what is written under a lease.
+
+        `on_more` gets the queues that may have more than there was room for, after a claim of so many.
+        """
         self._store = store
         self._worker = worker
         self._handlers = handlers
@@ -113,6 +122,9 @@ class Claimer:
         self._committer = committer
         self._events = events
         self._on_claimed = on_claimed
+        self._reserve = reserve
+        self._on_more = on_more
+        self._filled: set[str] = set()
         self._routes = document(sorted(handlers))
         self._hints = Hints()
         self._rescan_at = 0
@@ -120,6 +132,7 @@ class Claimer:
         self._claim_seconds = 0.0  # of the last claim: the longer, the more free places are worth waiting for
         self._limited: frozenset[str] = frozenset()
         self._branches = Branches(store, queues)
+        self.suspects = Suspects(handlers, self.wake)
         self._awake = threading.Event()
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="leasehold-claimer", daemon=True)
@@ -147,6 +160,11 @@ class Claimer:
         self._branches.resume(queues)
         self.wake()
 
+    def on_suspects(self, routes: frozenset[str]) -> None:
+        """Note which routes have suspects that are ready."""
+        if self.suspects.on_pulse(routes):
+            self.wake()
+
     def on_branch_ready(self) -> None:
         self._branches.exist = True
         self._branches.forget()
@@ -169,6 +187,7 @@ class Claimer:
             self._awake.clear()
             try:
                 self._claim_until_empty()
+                self._events.component_answered("claimer")
             except Exception as error:  # noqa: BLE001 — a worker that claims no more would look healthy
                 self._events.component_failed("claimer", error)
                 self._stopped.wait(limits.CLAIM_RETRY_SECONDS)
@@ -179,14 +198,22 @@ class Claimer:
         while not self._stopped.is_set():
             if not self._await_capacity(more=more):
                 return
+            self._reserve()
             began = clock.uptime()
+            if (quiet := self.suspects.quiet_seconds(began)) > 0:
+                self._held.capacity.await_free(self._held.capacity.concurrency, quiet)
+            suspects = self.claim_suspects()
             found = self.claim(min(self._held.capacity.free(), CLAIM_MAX))
-            if found == 0:
+            if suspects + found == 0:
                 return
             self._claim_seconds = (clock.uptime() - began) / clock.SECOND
+            if self._filled and not more:
+                self._on_more(self._filled, found)
             more = found >= self._asked
             self._queues.append(self._queues.pop(0))
             self._branches.rotate()
+            if not (more or self._filled or suspects):
+                return  # what came after the statement has a wake-up of its own
 
     def _await_capacity(self, *, more: bool) -> bool:
         """Wait for a free place; if more tasks are ready, a moment longer for a worthwhile number of places."""
@@ -203,12 +230,15 @@ class Claimer:
     def claim(self, most: int) -> int:
         """Claim up to `most` tasks once and start them; more if places became free while the statement waited."""
         count, asked = 0, 0
+        self._filled = set()
         for queues in self._claim_groups():
             free = min(most - count, self._free_in(queues))
             if free > 0:
                 claimed = self._claim_from(queues, free)
                 count += len(claimed.leases)
                 asked += claimed.requested
+                if len(claimed.leases) >= claimed.requested:
+                    self._filled.update(lease.queue for lease in claimed.leases)
         self._asked = max(asked, most)
         return count
 
@@ -234,6 +264,36 @@ class Claimer:
     def _is_limited(self, queue: str) -> bool:
         return queue in self._limited or family_of(queue) in self._limited
 
+    def claim_suspects(self) -> int:
+        """Claim a few suspects that run isolated, or one that runs alone in an idle worker; return how many."""
+        count = 0
+        if self.suspects.has(isolated=True) and (most := SUSPECTS_MAX - self._held.suspects()) > 0:
+            count = self._claim_each_group(most, isolated=True)
+        if self.suspects.has(isolated=False) and self._held.is_empty:
+            self.suspects.on_alone()
+            count += self._claim_each_group(1, isolated=False)
+        return count
+
+    def _claim_each_group(self, most: int, *, isolated: bool) -> int:
+        count = 0
+        for queues in self._claim_groups():
+            count += self._claim_some(queues, min(most - count, self._free_in(queues)), isolated=isolated)
+        if count == 0:
+            self.suspects.forget(isolated=isolated)
+        return count
+
+    def _claim_some(self, queues: list[str], most: int, *, isolated: bool) -> int:
+        """Claim suspects from these queues. They stand at their old places, so hints do not help."""
+        asked_at, routes = clock.uptime(), self.suspects.routes(isolated=isolated)
+        if most <= 0:
+            return 0
+        if self._is_limited(queues[0]):
+            claimed = self._store.leases.claim_limited(self._worker, queues[0], routes, most)
+        else:
+            claimed = self._store.leases.claim(self._worker, Hints().lanes(queues), routes, most)
+        self._take_up(claimed, asked_at, alone=not isolated)
+        return len(claimed.leases)
+
     def _claim_from(self, queues: list[str], most: int) -> Claimed:
         asked_at = clock.uptime()
         free = partial(self._free_in, queues)
@@ -247,14 +307,18 @@ class Claimer:
                 self._hints.forget()
             claimed = self._store.leases.claim(self._worker, self._hints.lanes(queues), self._routes, most, free)
             if asked_at >= self._rescan_at:
-                self._rescan_at = asked_at + max(limits.RESCAN_US, limits.RESCAN_SHARE * (clock.uptime() - asked_at))
+                share = limits.RESCAN_SHARE * (clock.uptime() - asked_at)
+                self._rescan_at = asked_at + min(max(limits.RESCAN_US, share), limits.RESCAN_US_MAX)
             self._hints.claimed(claimed.leases)
+        self._take_up(claimed, asked_at)
+        return claimed
+
+    def _take_up(self, claimed: Claimed, asked_at: int, *, alone: bool = False) -> None:
         # crash here: leased but not started
         # The lease runs out, or its owner is found gone; another worker takes the task.
-        self._start_attempts(claimed.leases, asked_at)
+        self._start_attempts(claimed.leases, asked_at, alone=alone)
         if claimed.in_doubt:
             self._release_unknown_leases()
-        return claimed
 
     def _pause_queue(self, queue: str, wait_us: int | None, changes: int) -> None:
         """Ask again when its rate allows a start; a branch without free slots, when one becomes free."""
@@ -263,10 +327,12 @@ class Claimer:
         elif changes == self._branches.changes:  # else a slot may have become free while it was asked
             self._branches.pause(queue)
 
-    def _start_attempts(self, leases: list[Lease], asked_at: int) -> None:
+    def _start_attempts(self, leases: list[Lease], asked_at: int, *, alone: bool = False) -> None:
         if leases:
             attempts = [Attempt(lease, self._handlers[lease.route], asked_at) for lease in leases]
-            self._held.add(attempts)
+            for attempt in attempts:
+                attempt.isolated = attempt.isolated or (attempt.lease.is_suspect and not alone)
+            self._held.add(attempts, alone=alone)
             try:
                 self._on_claimed(attempts)
             except BaseException:  # what could not be started is released, so that another worker can claim it

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from leasehold.model.names import base_of, family_of
 from leasehold.runtime.attempt import Attempt, State
+from leasehold.runtime.claim.pending_file import PendingFile
 
 Identity = tuple[int, int]
 
@@ -29,16 +30,17 @@ class Capacity:
         self._scarce = frozenset(limited).union(self._caps)
         self._on_free = on_free
 
-    def occupy(self, queues: Iterable[str]) -> None:
+    def occupy(self, queues: Iterable[str], places: int = 1) -> None:
+        """Take a place for a task of each of these queues, or so many."""
         with self._changed:
             for queue in queues:
-                self.busy += 1
+                self.busy += places
                 self._busy_by_queue[base_of(queue)] += 1
 
-    def free_slot(self, queue: str) -> None:
-        """Free a place: its handler has ended."""
+    def free_slot(self, queue: str, places: int = 1) -> None:
+        """Free a place, or so many: its handler has ended."""
         with self._changed:
-            self.busy -= 1
+            self.busy -= places
             self._busy_by_queue[base_of(queue)] -= 1
             if self._wanted and self.free() >= self._wanted:
                 self._changed.notify_all()
@@ -80,26 +82,39 @@ class Capacity:
         """Wait until no place is occupied any more; False if that takes longer."""
         with self._changed:
             self._wanted = self.concurrency
-            return self._changed.wait_for(lambda: self.busy == 0, timeout=seconds)
+            found = self._changed.wait_for(lambda: self.busy == 0, timeout=seconds)
+            self._wanted = 0
+            return found
 
 
 class HeldAttempts:
     """Attempts by task and fence. A place is free again when the handler has ended, before the end is written."""
 
-    def __init__(self, concurrency: int, queues: Mapping[str, int | None]) -> None:
+    def __init__(self, concurrency: int, queues: Mapping[str, int | None], pending: PendingFile | None = None) -> None:
         self.capacity = Capacity(concurrency, queues)
+        self.pending = pending or PendingFile(concurrency)
         self._held: dict[Identity, Attempt] = {}
         self._lost: set[Identity] = set()
         self.is_stopping = False
 
-    def add(self, attempts: list[Attempt]) -> None:
-        self._held.update(((attempt.lease.task_id, attempt.lease.fence), attempt) for attempt in attempts)
-        self.capacity.occupy(attempt.lease.queue for attempt in attempts)
+    def add(self, attempts: list[Attempt], *, alone: bool = False) -> None:
+        """Hold attempts. One that runs `alone` takes every place."""
+        taken = {(attempt.lease.task_id, attempt.lease.fence): attempt for attempt in attempts}
+        self.pending.add(taken)
+        self._held.update(taken)
+        if alone:
+            for attempt in attempts:
+                attempt.places = self.capacity.concurrency
+        self.capacity.occupy((attempt.lease.queue for attempt in attempts), attempts[0].places)
+
+    def begin(self, attempt: Attempt) -> None:
+        """Note that a handler is called from here on: its task loses a worker if this one dies."""
+        self.pending.remove((attempt.lease.task_id, attempt.lease.fence))
 
     def free_slot(self, attempt: Attempt) -> None:
-        if attempt.occupies:
-            attempt.occupies = False
-            self.capacity.free_slot(attempt.lease.queue)
+        if attempt.places:
+            places, attempt.places = attempt.places, 0
+            self.capacity.free_slot(attempt.lease.queue, places)
 
     def drop(self, attempt: Attempt) -> None:
         self.drop_all([attempt])
@@ -112,7 +127,9 @@ class HeldAttempts:
         queues = set()
         for attempt in attempts:
             lease = attempt.lease
-            pop((lease.task_id, lease.fence), None)
+            identity = (lease.task_id, lease.fence)
+            pop(identity, None)
+            self.pending.remove(identity)
             queues.add(lease.queue)
         self.capacity.announce_free(queues)
 
@@ -127,6 +144,15 @@ class HeldAttempts:
 
     def all(self) -> list[Attempt]:
         return list(self._held.values())
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is held, not even an end that is not written."""
+        return not self._held
+
+    def suspects(self) -> int:
+        """Count the suspects whose handlers have not ended."""
+        return sum(attempt.lease.is_suspect and attempt.places > 0 for attempt in self.all())
 
     def running(self) -> int:
         return sum(attempt.state is State.RUNNING for attempt in self.all())

@@ -1,7 +1,6 @@
 """The committer: one thread with its own connection that writes what attempts report.
 
-Whatever gathers while it writes is the next batch: no timer, no fixed size. Each item has its own answer; an item that
-the database refuses fails alone.
+What gathers while it writes is the next batch. Each item has its own answer; one that is refused fails alone.
 """
 
 import threading
@@ -15,6 +14,7 @@ from leasehold.model.effect import Entry
 from leasehold.model.failure.failure import MESSAGE_STANDS, classify
 from leasehold.model.lease import Progress, Settled, Settlement
 from leasehold.model.limits import GROUP_BYTES_MAX, GROUP_MAX
+from leasehold.runtime import limits
 from leasehold.runtime.attempt import Attempt
 from leasehold.runtime.claim.held import HeldAttempts
 from leasehold.runtime.commit.requests import AnyReply, CommitBatch, CommitRequest, Item
@@ -36,7 +36,7 @@ class Committer:
         self._requests: deque[CommitRequest] = deque()
         self._progress: dict[tuple[int, int], Progress] = {}
         self._lock = threading.Lock()
-        self._thread = BatchThread("leasehold-committer", lambda: self.has_work, self.write)
+        self._thread = BatchThread("leasehold-committer", lambda: self.has_work, self.write, limits.THREAD_REST_SECONDS)
 
     def start(self) -> None:
         self._thread.start()

@@ -1,7 +1,8 @@
 """The relay: claims due deliveries and sends them, each on a thread of its own.
 
-It claims by state, only for providers registered in this process, and no more than it sends at once. It renews
-those claims, so that another relay claims a row only when this one is gone. A relay that could not keep a claim does
+It claims by state, only for providers registered in this process, and no more than it sends at once. That they are
+being sent is written for all of them together before the first is: what was only claimed is not in doubt. It renews
+its claims, so that another relay claims a row only when this one is gone. A relay that could not keep a claim does
 not begin to send. It asks the database nothing until a pulse shows that something is due.
 """
 
@@ -43,17 +44,22 @@ def run_on_thread(_: HeldDelivery, send: Send) -> None:
 
 
 class Relay:
-    """Keeps deliveries moving. `start`, `on_pulse` for every pulse, `close`. `launch` sends one delivery."""
+    """Keeps deliveries moving. `start`, `on_pulse` for every pulse, `close`. `launch` sends one delivery.
+
+    `worker` is the number under which this process is registered: who finds it gone gives back what it had claimed.
+    """
 
     def __init__(
         self,
         store: Store,
         providers: Providers,
         events: EventLog,
+        worker: int,
         *,
         launch: Callable[[HeldDelivery, Send], None] = run_on_thread,
     ) -> None:
         self._store = store
+        self.worker = worker
         self._launch = launch
         self._names = sorted(providers)
         self._sender = DeliverySender(store, providers, events)
@@ -155,12 +161,15 @@ class Relay:
                 return
             asked_at = clock.uptime()
             name = self._names[(self._turn + number) % len(self._names)]
-            found = self._store.deliveries.claim(name, limits.DELIVERY_LEASE_SECONDS, free)
+            found = self._store.deliveries.claim(name, limits.DELIVERY_LEASE_SECONDS, free, worker=self.worker)
             self._is_behind = self._is_behind or len(found) == free
-            for taken in found:
-                self._begin(HeldDelivery(taken, asked_at))
+            # crash here: claimed but not begun
+            # Nobody has sent it: it is given back as it was, and sent without a look-up.
+            begun = self._store.deliveries.begin([one for one in found if not one.may_be_sent], self.worker)
+            for taken in [one for one in found if one.may_be_sent] + begun:
+                self._start(HeldDelivery(taken, asked_at))
 
-    def _begin(self, held: HeldDelivery) -> None:
+    def _start(self, held: HeldDelivery) -> None:
         with self._changed:
             self._held[held.taken.id] = held
         try:

@@ -1,6 +1,7 @@
 """The sender of one delivery, from the claim to the one write that records what came of it.
 
-claim   committed before anything else: later readers see that it may have been sent
+claim   committed before anything else; it is not sent yet
+begin   committed before it is sent: later readers see that it may have been sent
 look    first, where an earlier try may have sent it
 send    with a token made of subject, recipient and version, the same on every try
 mark    the provider's id, the time and the status, in one write that lands only while the claim stands
@@ -52,11 +53,12 @@ class DeliverySender:
         registered = self._providers[taken.provider]
         mark = _look_up(taken, registered) if taken.may_be_sent else None
         if mark is None:
-            # crash here: claimed but not sent
-            # The claim runs out; then it is looked up, since nobody knows that it was not sent.
+            # crash here: begun but not sent
+            # The claim is given back or runs out; then it is looked up, since nobody knows that it was not sent.
             mark = _send(taken, registered) if is_held() else outbox.released(taken)
         # crash here: sent but not marked
-        # The claim runs out; then it is looked up and marked as found, or left to a person, but never sent blindly.
+        # The claim is given back or runs out; then it is looked up and marked as found, or left to a person, but never
+        # sent blindly.
         landed = self._store.deliveries.mark(mark)
         # crash here: marked but not logged
         # Everything is on record; only the log has a line less.

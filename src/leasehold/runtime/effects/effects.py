@@ -22,6 +22,7 @@ from msgspec import to_builtins
 
 from leasehold import canonical
 from leasehold.errors import (
+    Cancelled,
     EffectBusy,
     EffectInDoubt,
     EffectTooLarge,
@@ -86,16 +87,21 @@ class _Run:
     """One effect under way. A cancel that comes while something is committed is kept, and stops the act."""
 
     intent: Intent
-    cancel: asyncio.CancelledError | None = None
+    cancel: asyncio.CancelledError | Cancelled | None = None
 
 
 class TaskEffects:
     """What one attempt does to the outside world, in order."""
 
     def __init__(
-        self, lease: Lease, ledger: CommitChannel, numbered: int = 0, loop: asyncio.AbstractEventLoop | None = None
+        self,
+        lease: Lease,
+        ledger: CommitChannel,
+        numbered: int = 0,
+        loop: asyncio.AbstractEventLoop | None = None,
+        check: Callable[[], None] = lambda: None,
     ) -> None:
-        """`numbered`: effects that got a number before. `loop`: the event loop of an async handler."""
+        """`numbered`: effects that got a number before. `loop`: of an async handler. `check` raises to stop it."""
         self._lease = lease
         self._ledger = ledger
         self._lock = threading.Lock()
@@ -105,6 +111,7 @@ class TaskEffects:
         self._used: dict[str, tuple[int, str]] = {}
         self._pending = PendingRecords(loop)
         self._is_async = loop is not None
+        self._check = check
 
     @cached_property
     def _identity(self) -> str:
@@ -182,6 +189,7 @@ class TaskEffects:
             other.wait()
         token = _inside.set(_inside.get() | {TRANSACTION})
         try:
+            self._check()
             reach(Point.BEFORE_INTENT, intent)
             entry = self._ledger.transact(intent, lambda lent: effect.done(intent, canonical.encode(act(lent))))
             reach(Point.AFTER_RESULT, intent)
@@ -258,6 +266,10 @@ class TaskEffects:
 
     async def _call(self, run: _Run, function: Act) -> Any:
         """Call a function of the user's, with the key if it asks for one."""
+        try:
+            self._check()
+        except Cancelled as late:  # while the intent was being committed
+            run.cancel = run.cancel or late
         if run.cancel is not None:
             raise CancelledBeforeAct from run.cancel
         answer = with_key(function, run.intent.key)()

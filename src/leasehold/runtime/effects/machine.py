@@ -7,7 +7,7 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Any
 
-from leasehold.errors import Misuse, StateDenied
+from leasehold.errors import Misuse, StateDenied, shown
 from leasehold.model.effect import Entry
 from leasehold.model.lease import Lease
 from leasehold.model.limits import KEY_LENGTH_MAX
@@ -51,7 +51,7 @@ class States:
         if machine is None:
             raise Misuse(f"'{self._lease.kind}' has no machine; declare one with app.machine and pass it as machine=….")
         if state not in _states_of(machine):
-            raise StateDenied(f"'{machine.name}' has no state {str(state)[:80]!r}, only {', '.join(machine.states)}.")
+            raise StateDenied(f"'{machine.name}' has no state {shown(state)}, only {', '.join(machine.states)}.")
         if subject:
             check_text(subject, KEY_LENGTH_MAX, "What a state is of")
         with self._lock:

@@ -20,7 +20,7 @@ Run = Callable[[Attempt], Awaitable[None]]
 
 
 class LoopRunner:
-    """The event loop of a worker, in a thread of its own."""
+    """The event loop of a worker, in a thread of its own from its first use on."""
 
     def __init__(self, run: Run, on_trouble: Callable[[BaseException], None]) -> None:
         self._run = run
@@ -31,19 +31,36 @@ class LoopRunner:
         self._lanes: set[asyncio.Task[None]] = set()
         self._base: Context = copy_context()
         self._is_coming = False
-        self._thread = threading.Thread(target=self._run_loop, name="leasehold-loop", daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
+        self._is_started = False
+        self._lock = threading.Lock()
 
     def take(self, attempts: list[Attempt]) -> None:
         """Run attempts, as many at once as they wait for something."""
+        self._start()
         self.loop.call_soon_threadsafe(self._take, attempts, context=self._base)
+
+    def wait_for(self, awaitable: Awaitable[Any]) -> Any:
+        """Run something on the loop and wait for it on this thread."""
+
+        async def run() -> Any:
+            return await awaitable
+
+        self._start()
+        return asyncio.run_coroutine_threadsafe(run(), self.loop).result()
+
+    def _start(self) -> None:
+        with self._lock:
+            if not self._is_started:
+                self._is_started = True
+                threading.Thread(target=self._run_loop, name="leasehold-loop", daemon=True).start()
 
     def close(self) -> None:
         """Stop the loop; what runs on it is not waited for."""
         self._closed.set()
-        self.loop.call_soon_threadsafe(self.loop.stop)
+        if self._is_started:
+            self.loop.call_soon_threadsafe(self.loop.stop)
+        else:
+            self.loop.close()
 
     def _run_loop(self) -> None:
         while not self._closed.is_set():

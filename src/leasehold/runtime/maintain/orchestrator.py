@@ -2,9 +2,12 @@
 
 from collections.abc import Callable
 
+from leasehold import clock
 from leasehold.model import advance
 from leasehold.model.advance import Ended
+from leasehold.model.failure.failure import too_late
 from leasehold.store import Store
+from leasehold.store.db.wake import ATTENTION
 from leasehold.store.stages import Advanced, StageSteps
 
 
@@ -21,6 +24,14 @@ class Orchestrator:
     def advance_batch(self) -> Advanced:
         """Move what waits for a batch of settled tasks, in one transaction."""
         return self._store.stages.in_one_transaction(_advance)
+
+    def end_late(self) -> set[str]:
+        """End the jobs whose deadline has passed; their running tasks are stopped by the workers that hold them."""
+        while late := self._store.deadlines.passed():
+            for job in late:
+                if self._store.deadlines.end(job.job_id, too_late(job.after_us / clock.SECOND).text()):
+                    self._store.wake([ATTENTION])
+        return set()
 
     def make_due(self) -> set[str]:
         """Make ready what has become due; return the queues that got work."""

@@ -1,8 +1,13 @@
-"""The sweeper: takes back leases that expired or whose owner is certainly gone. Level-triggered, safe in any number."""
+"""The sweeper: takes back leases that expired or whose owner is certainly gone, and such an owner's deliveries.
+
+Level-triggered, safe in any number.
+"""
 
 from collections.abc import Iterable
 
-from leasehold.model.lease import Reclaim, Reclaimed
+from leasehold.model.failure import loss
+from leasehold.model.failure.loss import Reclaim, Reclaimed
+from leasehold.runtime.claim import pending_file
 from leasehold.runtime.limits import SWEEP_FULL_EVERY, SWEEP_OVERLAP_US
 from leasehold.runtime.observe.events import EventLog
 from leasehold.runtime.process_identity import is_gone
@@ -13,8 +18,9 @@ from leasehold.store.workers import Neighbour
 class Sweeper:
     """Reclaims. Remembers how far it has swept, and now and then sweeps from the start."""
 
-    def __init__(self, store: Store, events: EventLog) -> None:
+    def __init__(self, store: Store, events: EventLog, pending: pending_file.Read = pending_file.read) -> None:
         self._store = store
+        self._pending = pending
         self._events = events
         self._swept_to = 0
         self._sweeps = 0
@@ -33,24 +39,27 @@ class Sweeper:
         """Take back every expired lease; return the queues that got work."""
         queues: set[str] = set()
         since = self.since
-        while expired := self._store.leases.expired(since):
-            if not (reclaimed := self._reclaim(expired, "expired")):
+        while expired := self._store.losses.expired(since):
+            if not (reclaimed := self._reclaim([loss.decide(one, ()) for one in expired], "expired")):
                 break
             queues |= _queues(reclaimed)
         return queues
 
     def sweep_gone(self, neighbours: Iterable[Neighbour]) -> set[str]:
-        """Take back the leases of neighbours that are certainly gone; return the queues that got work."""
+        """Take back what neighbours that are certainly gone had claimed; return the queues that got work."""
         queues: set[str] = set()
         for neighbour in neighbours:
             if is_gone(neighbour.pid, neighbour.birth):
-                held = self._store.leases.held_by(neighbour.worker)
-                reclaimed = self._reclaim([Reclaim(*lease, "owner gone") for lease in held], "owner gone")
+                held, pending = self._store.losses.of_worker(neighbour.worker), self._pending(neighbour.pending_file)
+                reclaimed = self._reclaim([loss.decide(one, pending, held) for one in held], "owner gone")
                 queues |= _queues(reclaimed)
+                if (count := self._store.workers.reclaim_deliveries(neighbour.worker)) > 0:
+                    self._events.deliveries_reclaimed(count)
                 # crash here: reclaimed but not noted as gone
                 # The next sweep finds nothing left to reclaim, and notes it.
                 if len(reclaimed) == len(held):  # else the server has not yet noticed that its transaction is gone too
                     self._store.workers.deregister([neighbour.worker])
+                    pending_file.discard(neighbour.pending_file)
         return queues
 
     def _reclaim(self, leases: list[Reclaim], why: str) -> list[Reclaimed]:

@@ -1,7 +1,7 @@
 """Upkeep: one thread that polls the pulse about once a second and acts on it, as orchestrator and as sweeper.
 
-A quiet worker makes this one statement a second and no other. `poll_now` (a stage ended here,
-a wake-up came in) makes it poll at once.
+A quiet worker makes this one statement a second and no other, except for a sign of life twice a minute. `poll_now`
+(a stage ended here, a wake-up came in) makes it poll at once.
 """
 
 import random
@@ -13,7 +13,9 @@ from msgspec import structs
 
 from leasehold import clock
 from leasehold.model.owner import Owner
-from leasehold.runtime.limits import PULSE_SECONDS, PULSE_SECONDS_MIN, UPKEEP_SHUTDOWN_SECONDS
+from leasehold.runtime.claim import pending_file
+from leasehold.runtime.limits import PULSE_SECONDS, PULSE_SECONDS_MIN, SEEN_SECONDS, UPKEEP_SHUTDOWN_SECONDS
+from leasehold.runtime.maintain.cleaner import Cleaner
 from leasehold.runtime.maintain.orchestrator import Orchestrator
 from leasehold.runtime.maintain.sweeper import Sweeper
 from leasehold.runtime.observe.events import EventLog
@@ -38,6 +40,7 @@ class Upkeep:
         on_pulse: Callable[[Pulse], None] = lambda _: None,
         on_ready: Callable[[set[str]], None] = lambda _: None,
         wants_work: Callable[[], bool] = lambda: False,
+        read_pending: pending_file.Read = pending_file.read,
     ) -> None:
         self._store = store
         self._events = events
@@ -47,7 +50,9 @@ class Upkeep:
         self._on_ready = on_ready
         self._wants_work = wants_work
         self._orchestrator = Orchestrator(store)
-        self._sweeper = Sweeper(store, events)
+        self._sweeper = Sweeper(store, events, read_pending)
+        self._seen_at = clock.uptime()  # it has just been registered
+        self._cleaner = Cleaner(store)
         self._poll_requested = threading.Event()
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="leasehold-upkeep", daemon=True)
@@ -72,6 +77,7 @@ class Upkeep:
             self._poll_requested.clear()
             try:
                 pause = self.poll_once()
+                self._events.component_answered("upkeep")
             except Exception as error:  # noqa: BLE001 — upkeep must outlive any one pass
                 self._events.component_failed("upkeep", error)
                 pause = PULSE_SECONDS
@@ -86,6 +92,8 @@ class Upkeep:
         if queues:
             self._on_ready(queues)
         due = [] if pulse.due_at is None else [pulse.due_at]
+        if pulse.deadline_at is not None:
+            due.append(pulse.deadline_at)
         if pulse.delivery_due_at is not None and pulse.delivery_due_at > pulse.now:  # what is due now is on its way
             due.append(pulse.delivery_due_at)
         waits = (max(PULSE_SECONDS_MIN, (moment - pulse.now) / clock.SECOND) for moment in due)
@@ -97,8 +105,13 @@ class Upkeep:
             steps.append(self._sweeper.sweep_expired)
         if pulse.due_at is not None and pulse.due_at <= pulse.now:
             steps.append(self._orchestrator.make_due)
+        if pulse.deadline_at is not None and pulse.deadline_at <= pulse.now:
+            steps.append(self._orchestrator.end_late)
         if pulse.unsettled:
             steps.append(self._orchestrator.advance)
+        if clock.uptime() - self._seen_at >= SEEN_SECONDS * clock.SECOND:
+            steps.append(self._note_seen)
+        steps.append(partial(self._cleaner.clean, pulse.now))
         queues: set[str] = set()
         for step in steps:
             try:
@@ -106,3 +119,8 @@ class Upkeep:
             except Exception as error:  # noqa: BLE001 — its trouble must not keep the others from being done
                 self._events.component_failed("upkeep", error)
         return queues
+
+    def _note_seen(self) -> set[str]:
+        self._store.workers.seen(self._query.worker)
+        self._seen_at = clock.uptime()
+        return set()

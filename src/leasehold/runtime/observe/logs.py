@@ -19,6 +19,12 @@ TOO_MUCH: Final = "(withheld: too large, too deep or not to be read)"
 STACK_OWN: Final = 3  # frames of this module and of logging, which explain nothing
 
 
+class RedactedLine(str):
+    """A line that is redacted."""
+
+    __slots__ = ()
+
+
 class Log(logging.LoggerAdapter[logging.Logger]):
     """A logger that knows its context and takes fields by name: `log.info("rendered", frames=24)`."""
 
@@ -29,7 +35,7 @@ class Log(logging.LoggerAdapter[logging.Logger]):
         """Put a line together and redact it, before any handler of the program's sees a part of it."""
         if self.isEnabledFor(level):
             line, kept = self.process(_message(msg, args), kwargs)
-            self.logger.log(level, "%s", line, **{"stacklevel": 2, **kept})
+            self.logger.log(level, "%s", RedactedLine(line), **{"stacklevel": 2, **kept})
 
     def process(self, msg: Any, kwargs: MutableMapping[str, Any]) -> tuple[Any, MutableMapping[str, Any]]:
         """Write context and fields behind the event, each so that the line stays one line; then redact."""

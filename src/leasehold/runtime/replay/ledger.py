@@ -46,6 +46,7 @@ class Answers(CommitChannel):
     """How a replayed attempt reaches the engine: the record answers its effects and moves, and notes what was asked."""
 
     cancelled = False
+    interrupted = False
     lost = False
     stopping = False
 

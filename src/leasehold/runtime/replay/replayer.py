@@ -145,13 +145,14 @@ class _Run:
         """Check a task's jitter, and run its last attempt again if a handler ended it."""
         self._check_jitter(record)
         ending, outcome = record.events[-1], current(record)
-        if outcome is None or ending.fence is None or ending.name not in (Name.DONE, Name.FAILED):
+        is_handlers = ending.name in (Name.DONE, Name.FAILED) and not _was_timed_out(ending)
+        if outcome is None or ending.fence is None or not is_handlers:
             self.journal_only += 1
             return
         handler = self._handler(record)
         home = getattr(handler.function, "__module__", "")
         answers = Answers(record, ending, self._book.effects, lambda: self._book.inputs(record), home)
-        handler = replace(handler, rules=(*handler.rules, answers.rule))
+        handler = replace(handler, rules=(*handler.rules, answers.rule), arounds=())
         settlement = _attempt(Attempt(self._lease(record, ending), handler, 0), answers)
         answers.judge(settlement)
         _compare(record, outcome, settlement, answers)
@@ -205,6 +206,12 @@ class _Run:
         drawn = clock.microseconds(decision.delay)
         if detail.get("delay_us") != drawn:
             raise Diverged(record.task, "delay of a retry, in microseconds", str(detail.get("delay_us")), str(drawn))
+
+
+def _was_timed_out(ending: EventLine) -> bool:
+    """Whether its worker ended the attempt: the handler would run as long again."""
+    context = ending.detail.get("context") if isinstance(ending.detail, dict) else None
+    return isinstance(context, dict) and context.get("ended_by") == "timeout"
 
 
 def _attempt(attempt: Attempt, answers: Answers) -> Settlement:

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any, Final, Protocol, TypeVar
 
@@ -21,23 +21,28 @@ from leasehold.errors import DatabaseUnavailable, LeaseholdError
 from leasehold.redact import RedactionFailed, scrub
 from leasehold.store.db import limits
 from leasehold.store.db.pool import ConnectionPool
-from leasehold.store.db.wake import Listener, Notifier
+from leasehold.store.db.wake import Listener, Notifier, Profile
 
 Row = tuple[Any, ...]
 T = TypeVar("T")
 
 
 @dataclass(slots=True)
-class _Binding:
-    """The connection of an open transaction. `is_whole`: without savepoints, so any error fails all of it."""
+class Binding:
+    """The connection of an open transaction. `is_whole`: without savepoints, so any error fails all of it.
+
+    `hints` are wake-ups to send after the commit, which is the caller's unless the transaction `ends_here`.
+    """
 
     session: Session
     is_open: bool = True
     is_whole: bool = False
+    ends_here: bool = True
+    hints: set[str] = field(default_factory=set)
 
 
 # The open transaction that operations join, by database. A coroutine's binding is invisible to others of its thread.
-_bound: Final[ContextVar[dict[int, _Binding]]] = ContextVar("leasehold_bound", default={})  # noqa: B039 — never changed
+_bound: Final[ContextVar[dict[int, Binding]]] = ContextVar("leasehold_bound", default={})  # noqa: B039 — never changed
 
 
 class ErrorKind(Enum):
@@ -70,6 +75,13 @@ class Session(Protocol):
     def atomic(self, *, write: bool) -> AbstractContextManager[object]:
         """Make what runs inside one transaction."""
 
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction is open on the connection."""
+
+    def after_commit(self, call: Callable[[], None]) -> None:
+        """Call this when the caller has ended the open transaction; not at all where nobody can know of it."""
+
     def script(self, name: str) -> None:
         """Run a file of definitions."""
 
@@ -93,17 +105,23 @@ class Dialect(Protocol):
     def in_transaction(self) -> bool:
         """Whether all work is done on one connection of the caller, with an open transaction."""
 
+    def exists(self) -> bool:
+        """Whether there is a database that may have our schema; finding out makes and changes nothing."""
+
     def connect(self) -> Session:
         """Open a connection of our own."""
 
     def adopt(self, connection: object) -> Session:
         """Wrap a connection of the caller, or raise `ConnectionForeign`."""
 
-    def listener(self) -> Listener:
-        """Receive wake-ups of this database."""
+    def listener(self, profile: Profile) -> Listener:
+        """Receive wake-ups of this database that are for this profile."""
 
     def notifier(self) -> Notifier:
         """Send wake-ups to this database's listeners."""
+
+    def truncate_wal(self) -> bool:
+        """Truncate the file of the write-ahead log if it is large and nobody reads it; return whether it was."""
 
     def classify(self, error: Exception) -> ErrorKind | None:
         """Return what an error means, or None if it is not the driver's."""
@@ -119,13 +137,15 @@ class Database:
         self,
         dialect: Dialect,
         *,
-        connections: int,
+        connections: int = 1,
         retry_seconds: float = limits.RETRY_SECONDS,
+        pool: ConnectionPool[Session] | None = None,  # another database's, which closes it
         wait: Callable[[float], bool] | None = None,  # sleeps between two tries; returns whether it was closed
     ) -> None:
         self.dialect = dialect
         self.retry_seconds = retry_seconds
-        self._pool: ConnectionPool[Session] = ConnectionPool(dialect.connect, connections)
+        self.pool = pool or ConnectionPool(dialect.connect, connections)
+        self._owns_pool = pool is None
         self._closing = threading.Event()
         self._wait = wait or self._closing.wait
         self._reached = False
@@ -159,16 +179,17 @@ class Database:
         return self._persist(work, write=True, alone=False)
 
     @contextmanager
-    def bound(self, connection: object) -> Iterator[None]:
+    def bound(self, connection: object) -> Iterator[Binding]:
         """Run the operations of this thread or coroutine on the caller's connection, inside one transaction of it."""
         callers: Exception | None = None
         is_entered = False
         try:
             session = self.dialect.adopt(connection)
-            with session.atomic(write=True), self.joined(session):
-                is_entered = True
+            ends_here = not session.in_transaction
+            with session.atomic(write=True), self.joined(session) as binding:
+                is_entered, binding.ends_here = True, ends_here
                 try:
-                    yield
+                    yield binding
                 except Exception as error:
                     callers = error
                     raise
@@ -179,12 +200,12 @@ class Database:
             raise self._ours(error) from error
 
     @contextmanager
-    def joined(self, session: Session, *, is_whole: bool = False) -> Iterator[None]:
+    def joined(self, session: Session, *, is_whole: bool = False) -> Iterator[Binding]:
         """Run the operations of this thread inside the transaction that this session has open."""
-        binding = _Binding(session, is_whole=is_whole)
+        binding = Binding(session, is_whole=is_whole)
         token = _bound.set({**_bound.get(), id(self): binding})
         try:
-            yield
+            yield binding
         finally:
             binding.is_open = False  # for a task or thread that was started inside and inherited it
             with suppress(ValueError):  # the block ended in another context than it began in
@@ -202,19 +223,16 @@ class Database:
     @property
     def is_bound(self) -> bool:
         """Whether this thread or coroutine works inside a transaction of the caller."""
-        return self._binding() is not None or self.dialect.in_transaction
-
-    def _binding(self) -> _Binding | None:
-        binding = _bound.get().get(id(self))
-        return binding if binding is not None and binding.is_open else None
+        return binding_of(self) is not None or self.dialect.in_transaction
 
     def close(self) -> None:
-        """Close all connections; operations that are being retried give up."""
+        """Close all connections, unless they are another's; operations that are being retried give up."""
         self._closing.set()
-        self._pool.close()
+        if self._owns_pool:
+            self.pool.close()
 
     def _persist(self, work: Callable[[Session], T], *, write: bool, alone: bool) -> tuple[T, bool]:
-        binding = self._binding()
+        binding = binding_of(self)
         if binding is not None:
             return work(binding.session) if binding.is_whole else self._once(binding.session, work, write=write), False
         in_doubt = False
@@ -240,7 +258,7 @@ class Database:
             raise self._ours(error) from error
 
     def _on_pooled(self, work: Callable[[Session], T], *, write: bool, alone: bool) -> T:
-        session = self._pool.acquire()
+        session = self.pool.acquire()
         try:
             if alone and not self.dialect.single_writer:
                 result = work(session)
@@ -249,14 +267,14 @@ class Database:
                     result = work(session)
         except Exception as error:
             if self.dialect.classify(error) is ErrorKind.RECONNECT or not session.usable:
-                self._pool.discard(session)
+                self.pool.discard(session)
             else:
-                self._pool.release(session)
+                self.pool.release(session)
             raise
         except BaseException:
-            self._pool.discard(session)
+            self.pool.discard(session)
             raise
-        self._pool.release(session)
+        self.pool.release(session)
         self._reached = True
         return result
 
@@ -273,6 +291,12 @@ class Database:
         if kind is ErrorKind.FINAL:
             return self.dialect.translate(error)
         return DatabaseUnavailable(f"Last error: {one_line(error)}.")
+
+
+def binding_of(database: Database) -> Binding | None:
+    """Return the open transaction that operations of this thread or coroutine join."""
+    binding = _bound.get().get(id(database))
+    return binding if binding is not None and binding.is_open else None
 
 
 class Noun:

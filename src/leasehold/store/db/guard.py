@@ -3,21 +3,26 @@
 An audit hook refuses the standard library's `sqlite3.connect` and plain `open` on the engine's files in this
 process, by any name or link. Files that were opened before the engine are found once, in /proc/self/fd. An ATTACH
 through the standard library's sqlite3 cannot be refused: it raises no audit event.
+
+It also knows what the file system allows: whether a file is there, may be used, and has room to grow.
 """
 
 import os
+import stat
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final, TypeVar
 from urllib.parse import unquote, urlsplit
 
 import apsw
 
-from leasehold.errors import SecondLibrary
+from leasehold.errors import RightsMissing, SecondLibrary
 
 K = TypeVar("K")
 
+FILE_REMEDY: Final = "SQLite needs the right to read and write the file and its folder, which holds the WAL too."
 _SUFFIXES: Final = ("", "-wal", "-shm")
 _guarded: Final[dict[str, int]] = {}
 _identities: Final[dict[tuple[int, int], str]] = {}  # device and inode of each guarded file, and its database
@@ -132,3 +137,32 @@ def _refuse(name: str) -> None:
     real = os.path.realpath(name)
     if _identity(name) in _identities or any(real == kept + suffix for kept in list(_guarded) for suffix in _SUFFIXES):
         raise SecondLibrary(f"The file is {name}.")
+
+
+def is_file(path: Path) -> bool:
+    return _has_type(path, stat.S_ISREG)
+
+
+def is_folder(path: Path) -> bool:
+    return _has_type(path, stat.S_ISDIR)
+
+
+def is_denied(path: Path) -> bool:
+    """Whether this user may not write the file or its folder."""
+    return is_folder(path.parent) and not all(os.access(one, os.W_OK) for one in (path, path.parent) if one.exists())
+
+
+def is_disk_full(path: Path) -> bool:
+    try:
+        return os.statvfs(path.parent).f_bavail == 0
+    except OSError:
+        return False
+
+
+def _has_type(path: Path, is_type: Callable[[int], bool]) -> bool:
+    try:
+        return is_type(path.stat().st_mode)
+    except PermissionError as error:
+        raise RightsMissing(f"{path} cannot be reached; {FILE_REMEDY}") from error
+    except OSError:
+        return False

@@ -30,6 +30,8 @@ def _number(stamp: list[Row]) -> int:
 def check(found: int, dialect: str) -> None:
     """Raise unless this version of a schema is exactly the one this engine was made for."""
     _refuse(found, latest(dialect))
+    if not found:
+        raise SchemaMissing("It is empty, or another program's.")
     if found < latest(dialect):
         raise SchemaMissing(f"Its schema has version {found}; this engine needs {latest(dialect)}.")
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+import re
+import select
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from functools import cached_property
 from typing import Final
@@ -11,6 +13,7 @@ from weakref import WeakKeyDictionary
 
 import psycopg
 from psycopg import errors as pg
+from psycopg import sql
 from psycopg.pq import PipelineStatus, TransactionStatus
 from psycopg.rows import tuple_row
 
@@ -18,8 +21,8 @@ from leasehold import errors
 from leasehold.store.db import statements
 from leasehold.store.db.database import ErrorKind, Row, one_line
 from leasehold.store.db.limits import CONNECT, ROWS_KEPT_MAX
-from leasehold.store.db.postgres_wake import PostgresListener, PostgresNotifier, dial
-from leasehold.store.db.wake import CoalescingNotifier
+from leasehold.store.db.postgres_wake import COMMIT_WATCH, PostgresListener, PostgresNotifier, dial
+from leasehold.store.db.wake import CoalescingNotifier, Profile
 
 RETRY: Final = ("40001", "40P01", "55P03", "53300", "57014")
 RECONNECT: Final = ("25006", "25P03", "25P04", "57P01", "57P02", "57P03", "57P05")
@@ -30,6 +33,18 @@ SETTINGS: Final = (
     " SET enable_memoize = off;"
     " SET idle_in_transaction_session_timeout = '2s'"
 )
+
+
+_denied: Final = re.compile(r'permission denied for (\w+) "?([^"\n]+)"?')
+_plain: Final = re.compile(r"[a-z_][a-z0-9_]*")
+# By the kind of what was denied; the schema and everything in it is the engine's own.
+_GRANTS: Final = {
+    "schema": "GRANT USAGE ON SCHEMA leasehold",
+    "table": "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA leasehold",
+    "view": "GRANT SELECT ON ALL TABLES IN SCHEMA leasehold",
+    "sequence": "GRANT USAGE ON ALL SEQUENCES IN SCHEMA leasehold",
+    "function": "GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA leasehold",
+}
 
 
 class PostgresDialect:
@@ -43,12 +58,17 @@ class PostgresDialect:
         except psycopg.Error as error:
             raise errors.UrlInvalid(f"It cannot be read: {error}.") from None
         self.conninfo = psycopg.conninfo.make_conninfo(url, **{k: v for k, v in CONNECT.items() if k not in given})
+        self._user = str(given.get("user") or os.environ.get("PGUSER") or "the_user")
         self._known: WeakKeyDictionary[psycopg.Connection[Row], bool] = WeakKeyDictionary()
         self._known_of = os.getpid()
+
+    def exists(self) -> bool:
+        return True  # a connection makes nothing here
 
     def connect(self) -> PostgresSession:
         connection = dial(self.conninfo)
         try:
+            check_encoding(connection)
             session = PostgresSession(connection, own=True, is_pooled=is_pooled(connection))
             if session.is_pooled:
                 connection.prepare_threshold = None  # also for statements of the caller on this connection
@@ -63,7 +83,7 @@ class PostgresDialect:
         """Wrap the caller's psycopg connection, which must lead to the same database."""
         if not isinstance(connection, psycopg.Connection):
             raise errors.ConnectionForeign(
-                f"PostgreSQL needs a psycopg.Connection; this is {type(connection).__name__}."
+                f"This is {type(connection).__name__}; PostgreSQL needs a connection of psycopg.connect(…)."
             )
         if connection.pgconn.pipeline_status != PipelineStatus.OFF:
             raise errors.Misuse("In pipeline mode no statement is answered in time; leave it before the transaction.")
@@ -71,7 +91,9 @@ class PostgresDialect:
             self._known, self._known_of = WeakKeyDictionary(), os.getpid()
         if connection not in self._known:
             if _query(connection, "home") != self._home:
-                raise errors.ConnectionForeign(f"It leads to {connection.info.dbname!r} on {connection.info.host!r}.")
+                raise errors.ConnectionForeign(
+                    f"It leads to {connection.info.dbname!r} on {connection.info.host!r}; open it with this app's URL."
+                )
             self._known[connection] = is_pooled(connection)
         return PostgresSession(connection, own=False, is_pooled=self._known[connection])
 
@@ -81,11 +103,14 @@ class PostgresDialect:
         with dial(self.conninfo) as connection:
             return _query(connection, "home")
 
-    def listener(self) -> PostgresListener:
-        return PostgresListener(self.conninfo)
+    def listener(self, profile: Profile) -> PostgresListener:
+        return PostgresListener(self.conninfo, profile)
 
     def notifier(self) -> CoalescingNotifier:
         return CoalescingNotifier(PostgresNotifier(self.conninfo))
+
+    def truncate_wal(self) -> bool:
+        return False  # the server's own concern
 
     def classify(self, error: Exception) -> ErrorKind | None:
         if not isinstance(error, psycopg.Error):
@@ -96,7 +121,7 @@ class PostgresDialect:
         if state in RECONNECT or state.startswith("08"):
             return ErrorKind.RECONNECT
         if not state and isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
-            return ErrorKind.RECONNECT
+            return ErrorKind.FINAL if is_denied_connection(str(error)) else ErrorKind.RECONNECT
         return ErrorKind.FINAL
 
     def translate(self, error: Exception) -> errors.LeaseholdError:
@@ -104,7 +129,13 @@ class PostgresDialect:
         match error:
             case pg.UndefinedTable() | pg.InvalidSchemaName() | pg.UndefinedFunction() | pg.UndefinedColumn():
                 return errors.SchemaMissing(text)
-            case pg.InsufficientPrivilege() | pg.DiskFull() | pg.OutOfMemory() | pg.IoError():
+            case pg.InsufficientPrivilege():
+                return errors.RightsMissing(f"{text} {grant_for(str(error), self._user, connected=True)}")
+            case psycopg.OperationalError() if not error.sqlstate:
+                return errors.RightsMissing(f"{text} {grant_for(str(error), self._user, connected=False)}")
+            case pg.DiskFull():
+                return errors.DiskFull(text)
+            case pg.OutOfMemory() | pg.IoError():
                 return errors.DatabaseUnavailable(text)
             case psycopg.DataError():
                 return errors.ResultRefused(text)
@@ -112,6 +143,13 @@ class PostgresDialect:
                 return errors.Broken(text)
             case _:
                 return errors.Misuse(text)
+
+
+def check_encoding(connection: psycopg.Connection[Row]) -> None:
+    """Refuse a database that cannot store every text."""
+    found = connection.info.parameter_status("server_encoding")
+    if found not in (None, "UTF8"):
+        raise errors.EncodingUnsupported(f"The encoding of {connection.info.dbname!r} is {found}.")
 
 
 def is_pooled(connection: psycopg.Connection[Row]) -> bool:
@@ -150,7 +188,19 @@ class PostgresSession:
 
     @property
     def usable(self) -> bool:
-        return not self._connection.closed
+        """Whether it is open, and the server has not ended it meanwhile: an idle connection receives nothing else."""
+        if self._connection.closed:
+            return False
+        look = select.poll()
+        look.register(self._connection.fileno(), select.POLLIN)
+        return self.in_transaction or not look.poll(0)
+
+    @property
+    def in_transaction(self) -> bool:
+        return self._connection.info.transaction_status is not TransactionStatus.IDLE
+
+    def after_commit(self, call: Callable[[], None]) -> None:
+        COMMIT_WATCH.add(self._connection, call)
 
     def run(self, name: str, /, **values: object) -> list[Row]:
         cursor = self._cursor
@@ -170,10 +220,12 @@ class PostgresSession:
 
     @contextmanager
     def atomic(self, *, write: bool) -> Iterator[None]:  # noqa: ARG002 — PostgreSQL needs no announcement
-        is_outermost = self._connection.info.transaction_status is TransactionStatus.IDLE
+        is_outermost = not self.in_transaction
         with self._connection.transaction():
             if self._own and self.is_pooled and is_outermost:
                 self.script("session/pooled")
+            if not self._own and self._connection.info.encoding != "utf-8":
+                self.script("session/utf8")
             yield
             if self._connection.info.transaction_status is TransactionStatus.INERROR:
                 # The server would answer COMMIT with a silent rollback.
@@ -190,3 +242,42 @@ class PostgresSession:
         if self._own:
             with suppress(psycopg.Error):
                 self._connection.close()
+
+
+def is_denied_connection(message: str) -> bool:
+    """Whether a server refused the connection because of a right; such an error has no code."""
+    found = _denied.search(message)
+    return found is not None and found[1] == "database"
+
+
+def grant_for(message: str, user: str, *, connected: bool) -> str:
+    """Return the statement that gives a user what PostgreSQL denied; or who may do it, where no grant does."""
+    name = user if _plain.fullmatch(user) else '"' + user.replace('"', '""') + '"'
+    if (found := _denied.search(message)) is None:
+        return "Only the owner of the schema may do this."
+    if found[1] == "database":
+        return f'Its owner may run: GRANT {"CREATE" if connected else "CONNECT"} ON DATABASE "{found[2]}" TO {name};'
+    if found[1] not in _GRANTS:
+        return "Ask the owner of the database for it."
+    return f"Its owner may run: {_GRANTS[found[1]]} TO {name};"
+
+
+def answers(url: str) -> bool:
+    """Whether a server accepts connections."""
+    try:
+        psycopg.connect(url).close()
+    except psycopg.OperationalError:
+        return False
+    return True
+
+
+def create_database(url: str, name: str) -> None:
+    """Make a database on the server of this URL."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+
+
+def drop_database(url: str, name: str) -> None:
+    """Drop a database with whatever is still connected to it."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))

@@ -6,7 +6,7 @@ import itertools
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -15,15 +15,17 @@ import apsw
 
 from leasehold import clock, errors
 from leasehold.model.journal import hash_chain
-from leasehold.store.db import guard, sqlite_clock, statements
+from leasehold.store.db import guard, sqlite_clock, sqlite_wal, statements
 from leasehold.store.db.database import ErrorKind, Row
-from leasehold.store.db.limits import BUSY_SECONDS, STATEMENTS_KEPT
+from leasehold.store.db.limits import BUSY_SECONDS, STATEMENTS_KEPT, WAL_BYTES_MAX
 from leasehold.store.db.sqlite_wake import SocketListener, SocketNotifier
+from leasehold.store.db.wake import Profile
 
 VERSION_MIN: Final = (3, 51, 3)
 # Errors that a custom file system of the caller raises have no code.
 CODES: Final[dict[type[Exception], int]] = {apsw.IOError: apsw.SQLITE_IOERR, apsw.FullError: apsw.SQLITE_FULL}
 BUSY: Final = "another process is writing"
+ELSEWHERE: Final = "if your app uses another database, give its --url or set LEASEHOLD_URL"
 BOUND_TIME: Final = "leasehold_now"
 STOP_IF_EMPTY: Final = frozenset({"leases/claim"})  # without rows from their first step there is nothing to do
 _BOOT: Final = clock.boot_id()
@@ -38,8 +40,23 @@ class SqliteDialect:
         self.path = path
         check_version(apsw.sqlite_lib_version())
 
+    def exists(self) -> bool:
+        """Whether the file has tables of ours. A connection of ours would make a file, and give it a WAL."""
+        if not guard.is_file(self.path):
+            raise errors.SchemaMissing(f"There is no file {self.path}; {ELSEWHERE}.")
+        guard.protect(self.path)
+        with ExitStack() as undo:
+            undo.callback(guard.release, self.path)
+            try:
+                connection = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READWRITE)
+                undo.callback(connection.close)
+                connection.set_busy_handler(_busy_handler(BUSY_SECONDS))
+                return bool(connection.execute(statements.steps("sqlite", "schema/exists")[0]).fetchall()[0][0])
+            except apsw.Error as error:
+                raise self.translate(error) from error
+
     def connect(self) -> SqliteSession:
-        if not self.path.parent.is_dir():
+        if not guard.is_folder(self.path.parent):
             raise errors.UrlInvalid(f"The folder {self.path.parent} does not exist.")
         guard.protect(self.path)
         with ExitStack() as undo:
@@ -63,11 +80,20 @@ class SqliteDialect:
             raise errors.ConnectionForeign(f"It leads to {connection.filename or 'memory'}, not to {self.path}.")
         return SqliteSession(connection, own=False, path=self.path)
 
-    def listener(self) -> SocketListener:
-        return SocketListener(self.path)
+    def listener(self, profile: Profile) -> SocketListener:
+        return SocketListener(self.path, profile)
 
     def notifier(self) -> SocketNotifier:
         return SocketNotifier(self.path)
+
+    def truncate_wal(self) -> bool:
+        if sqlite_wal.size(self.path) <= WAL_BYTES_MAX:
+            return False
+        try:
+            with closing(self.connect()) as session:
+                return session.truncate_wal()
+        except apsw.Error as error:
+            raise self.translate(error) from error
 
     def classify(self, error: Exception) -> ErrorKind | None:
         if isinstance(error, apsw.BusyError | apsw.LockedError | apsw.SchemaChangeError):
@@ -84,18 +110,29 @@ def translate(code: int, message: str, path: Path) -> errors.LeaseholdError:
     match code:
         case apsw.SQLITE_CORRUPT | apsw.SQLITE_CONSTRAINT:
             return errors.Broken(text)
-        case apsw.SQLITE_NOTADB | apsw.SQLITE_CANTOPEN:
-            return errors.UrlInvalid(f"{path} cannot be opened. {text}")
         case apsw.SQLITE_ERROR if "no such table" in text:
             return errors.SchemaMissing(text)
         case apsw.SQLITE_TOOBIG | apsw.SQLITE_MISMATCH:
             return errors.ResultRefused(text)
-        case apsw.SQLITE_READONLY | apsw.SQLITE_PERM | apsw.SQLITE_AUTH:
-            return errors.UrlInvalid(f"{path} cannot be written; check its permissions. {text}")
-        case apsw.SQLITE_FULL | apsw.SQLITE_IOERR:
-            return errors.DatabaseUnavailable(text)
         case _:
-            return errors.Misuse(text)
+            return _translate_file_error(code, text, path) or errors.Misuse(text)
+
+
+def _translate_file_error(code: int, text: str, path: Path) -> errors.LeaseholdError | None:
+    match code:
+        case apsw.SQLITE_READONLY | apsw.SQLITE_PERM | apsw.SQLITE_AUTH:
+            return errors.RightsMissing(f"{path} cannot be written; {guard.FILE_REMEDY} {text}")
+        case apsw.SQLITE_CANTOPEN if guard.is_denied(path):
+            return errors.RightsMissing(f"{path} cannot be opened; {guard.FILE_REMEDY} {text}")
+        case apsw.SQLITE_NOTADB | apsw.SQLITE_CANTOPEN:
+            return errors.UrlInvalid(f"{path} cannot be opened. {text}")
+        case apsw.SQLITE_FULL:
+            return errors.DiskFull(f"It holds {path}. {text}")
+        case apsw.SQLITE_IOERR:
+            kind = errors.DiskFull if guard.is_disk_full(path) else errors.DatabaseUnavailable
+            return kind(text)
+        case _:
+            return None
 
 
 def check_version(found: str) -> None:
@@ -165,6 +202,21 @@ class SqliteSession:
         except apsw.ConnectionClosedError:
             return False
 
+    @property
+    def in_transaction(self) -> bool:
+        return bool(self._connection.in_transaction)
+
+    def after_commit(self, call: Callable[[], None]) -> None:
+        """Call this at the moment of the commit: a worker that is woken waits for the lock until it is over."""
+
+        def on_commit() -> bool:
+            self._connection.set_commit_hook(None, id=on_commit)
+            with suppress(Exception):  # an error here would roll the caller's transaction back
+                call()
+            return False
+
+        self._connection.set_commit_hook(on_commit, id=on_commit)
+
     def run(self, name: str, /, **values: object) -> list[Row]:
         """Run a named operation step by step and return the rows of the step that has some."""
         steps = _with_bound_time(name)
@@ -197,7 +249,7 @@ class SqliteSession:
     @contextmanager
     def atomic(self, *, write: bool) -> Iterator[None]:
         """Make what runs inside one transaction, with one time for all of it."""
-        nested = self._connection.in_transaction
+        nested = self.in_transaction
         self._execute_with_retry("SAVEPOINT leasehold" if nested else "BEGIN IMMEDIATE" if write else "BEGIN")
         try:
             self._set_time(write=write)
@@ -255,6 +307,9 @@ class SqliteSession:
     def set_clock(self, now: int) -> None:
         stored = {"value": sqlite_clock.encode(sqlite_clock.Anchor(manual=now))}
         self._execute(statements.steps("sqlite", "session/clock_write")[0], stored)
+
+    def truncate_wal(self) -> bool:
+        return self._own and sqlite_wal.truncate(self._connection)
 
     def close(self) -> None:
         if self._own:

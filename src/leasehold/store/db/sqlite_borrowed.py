@@ -18,6 +18,7 @@ from leasehold.store.db.database import ErrorKind, Row
 from leasehold.store.db.limits import BUSY_SECONDS
 from leasehold.store.db.sqlite import VERSION_MIN, SqliteDialect, SqliteSession, translate
 from leasehold.store.db.sqlite_wake import SocketListener, SocketNotifier
+from leasehold.store.db.wake import WOKEN_MAX, Profile
 
 STANDARD_VERSION_MIN: Final = (3, 40, 0)
 UNHEX_VERSION: Final = (3, 41, 0)
@@ -45,7 +46,13 @@ class BorrowedDialect(SqliteDialect):
 
     @property
     def in_transaction(self) -> bool:  # type: ignore[override]
-        return bool(getattr(self._connection, "in_transaction", False))
+        try:
+            return bool(getattr(self._connection, "in_transaction", False))
+        except (sqlite3.ProgrammingError, apsw.ConnectionClosedError):  # the statement that follows reports it
+            return False
+
+    def exists(self) -> bool:
+        return True
 
     def connect(self) -> SqliteSession:
         if isinstance(self._connection, sqlite3.Connection):
@@ -58,7 +65,7 @@ class BorrowedDialect(SqliteDialect):
             raise ConnectionForeign("This app works on one connection of yours; this is another.")
         return self.connect()
 
-    def listener(self) -> SocketListener:
+    def listener(self, profile: Profile) -> SocketListener:  # noqa: ARG002
         raise Misuse("An app on a connection of yours runs no workers; open the file by its URL for that.")
 
     def notifier(self) -> SocketNotifier | NullNotifier:  # type: ignore[override]
@@ -83,6 +90,9 @@ class StandardSession(SqliteSession):
             return isinstance(self._connection.total_changes, int)
         except sqlite3.ProgrammingError:
             return False
+
+    def after_commit(self, call: Callable[[], None]) -> None:
+        """Do nothing: sqlite3 has no hook for it, and polling finds the work."""
 
     def _define_all(self) -> None:
         super()._define_all()
@@ -110,8 +120,11 @@ class StandardSession(SqliteSession):
 class NullNotifier:
     """A notifier of a database that has no listeners."""
 
-    def send(self, hints: Iterable[str]) -> None:
+    def send(self, hints: Iterable[str], sender: str = "", most: int = WOKEN_MAX) -> None:
         """Send nothing."""
+
+    def close_rested(self, seconds: float) -> None:
+        """Nothing is open."""
 
     def close(self) -> None:
         """Nothing is open."""

@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from leasehold.model.lease import Reclaim
+from leasehold.model.failure.loss import Reclaim
 from leasehold.pipelines.download import read_manifest
 from leasehold.pipelines.download.files.writer import SYNC_BYTES
 from leasehold.pipelines.download.repair.retry import retry

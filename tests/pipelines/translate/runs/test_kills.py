@@ -20,7 +20,7 @@ from tests.support.wait import until
 
 CHAPTER = Path(__file__).parents[1] / "chapter" / "chapter.md"
 STEPS = (2, 32)  # lines of the journal between two kills
-PARTS = [(12, 260), pytest.param((50, 820), marks=pytest.mark.soak)]  # kills, and lines of the chapter
+PARTS = [(8, 170), pytest.param((50, 820), marks=pytest.mark.soak)]  # kills, and lines of the chapter
 
 
 class KilledWorkers:

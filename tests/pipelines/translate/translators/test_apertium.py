@@ -59,7 +59,7 @@ def test_a_sentence_is_translated_by_the_pair_that_is_installed(apertium):
     assert apertium.translate(TranslationRequest("La casa es roja.", "spa", "eng")).text == "The house is red."
 
 
-@pytest.mark.parametrize("count", [200, pytest.param(400, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("count", [80, pytest.param(400, marks=pytest.mark.soak)])
 def test_every_mark_of_hundreds_of_sentences_comes_back_once(apertium, count):
     dice, marks = random.Random(6), 0
     for sentence in sentences()[:count]:
@@ -71,9 +71,10 @@ def test_every_mark_of_hundreds_of_sentences_comes_back_once(apertium, count):
     assert marks > 3 * count // 2
 
 
-def test_placeholders_at_words_keep_their_order_so_that_what_closes_stays_behind_what_opens(apertium):
+@pytest.mark.parametrize("count", [100, pytest.param(400, marks=pytest.mark.soak)])
+def test_placeholders_at_words_keep_their_order_so_that_what_closes_stays_behind_what_opens(apertium, count):
     dice = random.Random(7)
-    for sentence in sentences():
+    for sentence in sentences()[:count]:
         text = sprinkled(sentence, dice, apart=False)
         made = spanish(apertium, text)
         assert PLACEHOLDER.findall(made) == PLACEHOLDER.findall(text), (text, made)
@@ -160,9 +161,10 @@ def test_a_long_text_passes_while_it_is_still_being_written(apertium):
     assert refused.value.error_class == "TEXT_TOO_LONG"
 
 
-def test_a_text_comes_out_the_same_whatever_was_translated_before(apertium):
+@pytest.mark.parametrize("count", [50, pytest.param(120, marks=pytest.mark.soak)])
+def test_a_text_comes_out_the_same_whatever_was_translated_before(apertium, count):
     """A tagger that stays running learns from each text: then what a crash has interrupted ends with other words."""
-    texts = [part.source for part in read_document(CHAPTER).paragraphs if "*" not in part.source][:120]
+    texts = [part.source for part in read_document(CHAPTER).paragraphs if "*" not in part.source][:count]
     forward = [apertium.translate(TranslationRequest(text, "en", "es")).text for text in texts]
     with closing(Apertium()) as another:
         backward = [another.translate(TranslationRequest(text, "en", "es")).text for text in reversed(texts)]

@@ -168,10 +168,10 @@ class LockedPart:
             view = view[os.write(self.descriptor, view) :]
 
     def sync(self) -> None:
-        os.fdatasync(self.descriptor)
+        (os.fdatasync if hasattr(os, "fdatasync") else os.fsync)(self.descriptor)  # macOS has no fdatasync
 
     def start_writeback(self) -> None:
-        with suppress(OSError):  # `fsync` reports it
+        with suppress(OSError, AttributeError):  # `fsync` reports an error; macOS has no posix_fadvise
             os.posix_fadvise(self.descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
 
     def fsync(self) -> OSError | None:

@@ -75,7 +75,9 @@ class PostgresIndex:
         import psycopg
 
         self._errors = psycopg.OperationalError
-        self._connect: Callable[[], Any] = lambda: psycopg.connect(url, autocommit=True, prepare_threshold=None)
+        self._connect: Callable[[], Any] = lambda: psycopg.connect(
+            url, autocommit=True, prepare_threshold=None, client_encoding="UTF8"
+        )
         self._connection: Any = self._connect()
         self._lock = threading.Lock()
         self.change(("schema", {}))

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from leasehold.errors import Misuse
+from leasehold.errors import Misuse, shown
 
 BYTES_MAX: Final = 1_000_000
 TERMS_MAX: Final = 2_000
@@ -72,7 +72,7 @@ def _checked(path: Path, pairs: Iterable[tuple[int, tuple[object, object]]]) -> 
     for number, pair in pairs:
         for text in pair:
             if not isinstance(text, str) or not 1 <= len(text.strip()) <= TERM_LENGTH_MAX or _odd.search(text):
-                message = f"{str(text)[:80]!r} is no text of 1 to {TERM_LENGTH_MAX} characters"
+                message = f"{shown(text)} is no text of 1 to {TERM_LENGTH_MAX} characters"
                 raise GlossaryInvalid(f"{path}, term {number}: {message}.")
         term, translation = map(str, pair)
         yield term.strip(), translation.strip()

@@ -28,6 +28,7 @@ from leasehold.redact import register
 from leasehold.runtime.attempt import Attempt
 from leasehold.runtime.commit.requests import AnyReply, CommitChannel, Item, run_blocking
 from leasehold.runtime.handlers import Handler
+from leasehold.runtime.observe.records import redacted_records
 from leasehold.runtime.run import loading_handler, mark_isolated_process
 from leasehold.shapes import Shape
 from leasehold.store import open_store
@@ -55,6 +56,7 @@ class PipeChannel(CommitChannel):
         self._replies: dict[int, AnyReply] = {}
         self._numbers = itertools.count()
         self.cancelled = False
+        self.on_cancel: Callable[[], object] = lambda: None
         self._url = ""
 
     def check(self) -> None:
@@ -110,6 +112,7 @@ class PipeChannel(CommitChannel):
             message = msgspec.json.decode(text)
             if "cancelled" in message:
                 self.cancelled = True
+                self.on_cancel()
             elif "entered" in message:
                 self._answer(**message["entered"])
             else:
@@ -129,6 +132,10 @@ class PipeChannel(CommitChannel):
     def report_progress(self, progress: str) -> None:
         self.send(progress=progress)
 
+    @property
+    def interrupted(self) -> bool:
+        return self.cancelled
+
     stopping = False  # not passed on to a child
     lost = False  # the guard ends a child whose lease is lost
 
@@ -146,6 +153,11 @@ class ChildExecutor:
         return self._await(result) if attempt.handler.is_async else result
 
     async def _await(self, result: Awaitable[object]) -> object:
+        task, loop = asyncio.current_task(), asyncio.get_running_loop()
+        assert task is not None
+        self._channel.on_cancel = lambda: loop.call_soon_threadsafe(task.cancel)
+        if self._channel.cancelled:
+            task.cancel()
         with self._channel.alone():  # a forked process ends before it could close the loop, whose wake-ups both share
             return await result
 
@@ -168,22 +180,36 @@ def main(output: int) -> None:
     register(*spec["secrets"])
     threading.Thread(target=channel.listen, daemon=True).start()
     try:
-        with channel.alone():
-            end = _run(spec, channel)
-        channel.send(end=end)
+        with channel.alone(), redacted_records():
+            handler = _load(spec)
     except BaseException as error:  # noqa: BLE001 — a module that cannot be imported, for one
         if isinstance(error, Misuse):
             sys.stderr.write(f"leasehold: {spec['name']}: {error}\n")
+        channel.send(unloadable=classify(error))
+        exit_flushed(0)
+    try:
+        with channel.alone(), redacted_records():
+            end = _run(spec, handler, channel)
+        channel.send(end=end)
+    except BaseException as error:  # noqa: BLE001 — the worker must learn of it
         channel.send(failure=classify(error))
     exit_flushed(0)
 
 
-def _run(spec: dict[str, Any], channel: PipeChannel) -> Settlement | None:
+def _load(spec: dict[str, Any]) -> Handler:
     sys.path[:], sys.argv[:] = spec["sys_path"], spec["argv"]
     with loading_handler():
         handler = _find(spec)
+        for module in spec["arounds"]:  # they may be registered in modules that the handler's does not import
+            importlib.import_module(module)
+        return handler
+
+
+def _run(spec: dict[str, Any], handler: Handler, channel: PipeChannel) -> Settlement | None:
     executor = ChildExecutor(channel)
-    steps = Attempt(_lease.convert(spec["lease"]), handler, clock.uptime()).run(executor)
+    attempt = Attempt(_lease.convert(spec["lease"]), handler, clock.uptime())
+    attempt.isolated = False  # this is the process it was isolated in
+    steps = attempt.run(executor)
     if handler.is_async:
         asyncio.run(steps)
     else:

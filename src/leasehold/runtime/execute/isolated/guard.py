@@ -17,6 +17,7 @@ import time
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
+ASKED_TO_END = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 POLL_SECONDS = 0.2
 REAP_SECONDS = 0.002
 
@@ -27,16 +28,19 @@ def main() -> None:
     child = os.fork()
     if child == 0:
         control(PR_SET_PDEATHSIG, signal.SIGKILL)
+        offer_to_oom_killer()
         os.close(life)
         from leasehold.runtime.execute.isolated.child import main as run_child
 
         run_child(output)
         return
+    for number in ASKED_TO_END:  # a service manager asks every process of a service at once; the worker decides here
+        signal.signal(number, signal.SIG_IGN)
     os.close(0)
-    code = watch(child, life)
-    if code is not None:
+    end = watch(child, life)
+    if end is not None:
         with contextlib.suppress(OSError):
-            os.write(output, json.dumps({"exit": code}).encode() + b"\n")
+            os.write(output, json.dumps({"exit": end[0], "memory_kb": end[1]}).encode() + b"\n")
     os.close(output)
     end_all()
 
@@ -47,16 +51,22 @@ def control(option: int, value: int) -> None:
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
-def watch(child: int, life: int) -> int | None:
-    """Wait for the child's end and return its code, or for the order to end everything."""
+def offer_to_oom_killer() -> None:
+    """Have the kernel take this process before the worker, should memory run out."""
+    with contextlib.suppress(OSError):
+        pathlib.Path("/proc/self/oom_score_adj").write_text("500", encoding="ascii")
+
+
+def watch(child: int, life: int) -> tuple[int, int] | None:
+    """Wait for the child's end and return its code and its memory at most, or for the order to end everything."""
     poll = select.poll()
     poll.register(life, select.POLLIN)
     while True:
         if poll.poll(POLL_SECONDS * 1000):
             return None
-        found, status = os.waitpid(child, os.WNOHANG)
+        found, status, usage = os.wait4(child, os.WNOHANG)
         if found:
-            return os.waitstatus_to_exitcode(status)
+            return os.waitstatus_to_exitcode(status), usage.ru_maxrss
 
 
 def end_all() -> None:

@@ -7,7 +7,8 @@ is lost, or when this worker dies, however it dies. They exchange JSON lines, ne
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
@@ -18,12 +19,14 @@ from leasehold import canonical
 from leasehold.errors import LeaseholdError
 from leasehold.model.effect import Intent, Record
 from leasehold.model.failure.failure import Failure
+from leasehold.model.failure.loss import ChildCrash
 from leasehold.model.lease import Settlement
 from leasehold.model.machine import Move
 from leasehold.redact import registered
-from leasehold.runtime.attempt import Attempt, State, judge
+from leasehold.runtime.attempt import Attempt, State
 from leasehold.runtime.commit.requests import Item
-from leasehold.runtime.limits import ISOLATED_POLL_SECONDS
+from leasehold.runtime.ending import judge
+from leasehold.runtime.limits import ISOLATED_POLL_SECONDS, ISOLATED_STOP_SECONDS
 from leasehold.runtime.task import EngineChannel
 from leasehold.shapes import Shape
 
@@ -32,8 +35,18 @@ ITEMS: Final[dict[str, Shape[Item]]] = {"intent": Shape(Intent), "record": Shape
 _settlement: Final = Shape[Settlement](Settlement)
 
 
-def run(attempt: Attempt, channel: EngineChannel, url: str) -> Settlement:
-    """Run an attempt in a child process and return its end. Its transactions reach the database at `url`."""
+class Unloadable(Failure, frozen=True):
+    """The child could not import the module of the handler, or did not find the handler there."""
+
+
+End = Settlement | Failure | ChildCrash
+
+
+def run(attempt: Attempt, channel: EngineChannel, url: str) -> Settlement | ChildCrash | None:
+    """Run an attempt in a child process and return its end. Its transactions reach the database at `url`.
+
+    None: a child cannot load the handler of a kind that is not isolated otherwise.
+    """
     attempt.handler.check(canonical.decode(attempt.lease.payload))
     with ExitStack() as ends:
         pairs = (socket.socketpair() for _ in range(2))
@@ -52,7 +65,9 @@ def run(attempt: Attempt, channel: EngineChannel, url: str) -> Settlement:
             life.close()
         try:
             _send(child, {"spec": {**_spec(attempt), "url": url, "secrets": registered()}})
-            end = _serve(child, messages, channel)
+            end = _serve(child, messages, channel, life.close)
+            if isinstance(end, Unloadable) and not attempt.handler.isolated:
+                return None
             return judge(attempt.lease, attempt.handler, end) if isinstance(end, Failure) else end
         finally:
             life.close()
@@ -74,27 +89,32 @@ def _lines(messages: socket.socket) -> Iterator[bytes | None]:
             yield from lines
 
 
-def _serve(child: subprocess.Popen[bytes], messages: socket.socket, channel: EngineChannel) -> Settlement | Failure:
-    """Answer the child's requests until it sends its end or is gone."""
-    was_cancelled = False
+def _serve(
+    child: subprocess.Popen[bytes], messages: socket.socket, channel: EngineChannel, end_all: Callable[[], None]
+) -> End:
+    """Answer the child's requests until it sends its end or is gone. A cancelled one has a moment to stop by itself."""
+    end_at = None
     for line in _lines(messages):
-        if channel.cancelled and not was_cancelled:
-            was_cancelled = _send(child, {"cancelled": True})
+        if channel.cancelled and end_at is None:
+            _send(child, {"cancelled": True})
+            end_at = time.monotonic() + ISOLATED_STOP_SECONDS
+        elif end_at is not None and time.monotonic() > end_at:
+            end_all()
         if line is not None and (end := _dispatch(child, json.decode(line), channel)) is not None:
             return end
-    return _crashed("")
+    return ChildCrash()
 
 
-def _dispatch(
-    child: subprocess.Popen[bytes], message: dict[str, Any], channel: EngineChannel
-) -> Settlement | Failure | None:
+def _dispatch(child: subprocess.Popen[bytes], message: dict[str, Any], channel: EngineChannel) -> End | None:
     match message:
         case {"end": fields}:
             return _settlement.convert(fields)
         case {"failure": fields}:
             return Failure(**fields)
-        case {"exit": code}:
-            return _crashed(f": signal {-code}" if code < 0 else f": exit code {code}")
+        case {"unloadable": fields}:
+            return Unloadable(**fields)
+        case {"exit": code, "memory_kb": memory}:
+            return ChildCrash(code, memory)
         case {"progress": text}:
             channel.report_progress(text)
         case {"inputs": _}:
@@ -102,10 +122,6 @@ def _dispatch(
         case {"enter": request}:
             _send(child, {"entered": {"number": request.pop("number"), **_enter(request, channel)}})
     return None
-
-
-def _crashed(how: str) -> Failure:
-    return Failure("WORKER_CRASHED", f"the child process ended without a result{how}", retryable=True)
 
 
 def _enter(request: dict[str, Any], channel: EngineChannel) -> dict[str, Any]:
@@ -137,6 +153,7 @@ def _spec(attempt: Attempt) -> dict[str, Any]:
         "module": module,
         "path": path,
         "name": function.__qualname__,
+        "arounds": sorted({around.__module__ for around in attempt.handler.arounds} - {"__main__"}),
         "sys_path": sys.path,
         "argv": sys.argv,
     }

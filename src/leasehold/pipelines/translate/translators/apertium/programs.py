@@ -19,6 +19,7 @@ from pathlib import PurePath
 from typing import Final
 
 from leasehold import Permanent, Transient
+from leasehold.errors import number_text
 
 ANSWER_BYTES_MAX: Final = 20_000_000
 CHUNK: Final = 65_536
@@ -195,7 +196,7 @@ class ApertiumPrograms:
 
 
 def _timed_out(timeout: float) -> Transient:
-    return Transient(f"Apertium did not answer within {timeout:g} s.", error_class="TRANSLATOR_TIMEOUT")
+    return Transient(f"Apertium did not answer within {number_text(timeout)} s.", error_class="TRANSLATOR_TIMEOUT")
 
 
 def _not_started(error: OSError, words: list[str]) -> Permanent:

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from leasehold import Permanent, Transient
-from leasehold.errors import Misuse
+from leasehold.errors import Misuse, number_text
 from leasehold.outbound import (
     BodyEnd,
     ExchangePolicy,
@@ -263,7 +263,9 @@ class ModelEndpoint(ABC):
         return Permanent(f"{self._host} answered {status}: {remedy}.{quote}", error_class="ENDPOINT_REFUSED")
 
     def _timed_out(self) -> Transient:
-        return self._transient(f"did not answer within {self._limits.response_seconds:g} s", "ENDPOINT_TIMEOUT")
+        return self._transient(
+            f"did not answer within {number_text(self._limits.response_seconds)} s", "ENDPOINT_TIMEOUT"
+        )
 
     def _transient(self, what: str, error_class: str, wait: float = 0.0) -> Transient:
         return Transient(f"{self._host} {what}", retry_after=wait, error_class=error_class)

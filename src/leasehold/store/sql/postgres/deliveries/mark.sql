@@ -10,7 +10,7 @@ UPDATE leasehold.delivery SET status = item.status,
         WHEN 'kept' THEN delivery.notification_id END,
     notified_at = CASE item.evidence WHEN 'given' THEN clock.now WHEN 'kept' THEN delivery.notified_at END,
     due_at = clock.now + item.delay_us, attempts = delivery.attempts - 1 + item.spent, lookups = item.lookups,
-        failure = item.failure
+    failure = item.failure, worker = NULL
 FROM item, clock
 WHERE delivery.id = item.id AND delivery.fence = item.fence AND delivery.status IN ('sending', 'reconciling')
 RETURNING delivery.id, delivery.fence

@@ -1,5 +1,5 @@
 -- reconcile: Have what is in doubt or reconciling looked up again, once; one delivery, or all of these providers.
-UPDATE leasehold.delivery SET status = 'reconciling', due_at = leasehold.leasehold_now(), fence = fence + 1,
+UPDATE leasehold.delivery SET status = 'reconciling', due_at = leasehold.leasehold_now(), fence = fence + 1, worker = NULL,
     lookups = %(lookups)s::integer
 WHERE status IN ('in_doubt', 'reconciling')
     AND provider = ANY(ARRAY(SELECT jsonb_array_elements_text(%(providers)s::jsonb)))

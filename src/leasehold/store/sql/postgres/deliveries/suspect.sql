@@ -1,5 +1,5 @@
 -- suspect: Move what is marked sent without evidence, or is not marked so but should be, to reconciliation.
-UPDATE leasehold.delivery SET status = 'reconciling', due_at = leasehold.leasehold_now(), fence = fence + 1, lookups = 0
+UPDATE leasehold.delivery SET status = 'reconciling', due_at = leasehold.leasehold_now(), fence = fence + 1, worker = NULL, lookups = 0
 WHERE ((status = 'sent' AND (notified_at IS NULL OR notification_id IS NULL))
     OR (status IN ('pending', 'sending', 'failed') AND notified_at IS NOT NULL))
   AND provider = ANY(ARRAY(SELECT jsonb_array_elements_text(%(providers)s::jsonb)))

@@ -26,7 +26,8 @@ chosen AS MATERIALIZED (
 ),
 taken AS (
     DELETE FROM leasehold.ready WHERE ctid = ANY(ARRAY(SELECT place FROM chosen))
-    RETURNING position, task_id, queue, priority, attempt + 1 AS attempt, fence + 1 AS fence, epoch, mark
+    RETURNING position, task_id, queue, priority, attempt + 1 AS attempt, fence + 1 AS fence, epoch, losses,
+        mark
 ),
 facts AS MATERIALIZED (
     SELECT taken.*, own.job_id, own.kind, own.stage, own.segment, coalesce(own.key, job.key) AS key,
@@ -43,9 +44,9 @@ facts AS MATERIALIZED (
 ),
 leased AS (
     INSERT INTO leasehold.lease (task_id, fence, worker, epoch, attempt, has_dependents, limited, expires_at,
-        started_at, mark)
+        started_at, losses, position, mark)
     SELECT task_id, fence, %(worker)s::integer, epoch, attempt, has_dependents, %(limited)s::boolean,
-        clock.now + lease_ms::bigint * 1000, clock.now, link
+        clock.now + lease_ms::bigint * 1000, clock.now, losses, position, link
     FROM facts, clock
 ),
 logged AS (
@@ -53,5 +54,5 @@ logged AS (
     SELECT task_id, clock.now, 'claimed', fence, attempt, %(worker)s::integer, link FROM facts, clock
 )
 SELECT task_id, fence, attempt, epoch, position, job_id, kind, stage, segment, key, payload, item,
-    queue, priority, attempts_max, lease_ms, clock.now AS started_at
+    queue, priority, attempts_max, lease_ms, clock.now AS started_at, losses
 FROM facts CROSS JOIN clock ORDER BY priority DESC, position

@@ -1,18 +1,22 @@
--- reclaim: Take leases back: to ready while attempts are left, else to their end; released ones spend no attempt.
+-- reclaim: Take leases back: to ready or waiting, or to their end. One whose handler never began spends nothing.
 -- One that another transaction holds is left for the next sweep: a frozen holder keeps its own task waiting, and no
 -- other.
 WITH clock AS MATERIALIZED (SELECT leasehold.leasehold_now() AS now),
 item AS MATERIALIZED (
-    SELECT * FROM jsonb_to_recordset(%(reclaims)s::jsonb) AS i (task_id bigint, fence integer, why text)
+    SELECT task_id, fence, why, why <> 'released' AND coalesce(began, true) AS began,
+        coalesce(delay_us, 0) AS delay_us, failure, others
+    FROM jsonb_to_recordset(%(reclaims)s::jsonb) AS i (
+        task_id bigint, fence integer, why text, began boolean, delay_us bigint, failure text, others text)
 ),
 found AS MATERIALIZED (
     SELECT lease.task_id, lease.fence, lease.epoch, lease.attempt, lease.worker, lease.has_dependents, lease.limited,
-        lease.cancel_reason, lease.mark, item.why, task.queue, task.priority, task.kind, task.stage,
+        lease.cancel_reason, lease.mark, lease.position, item.why, item.delay_us, item.others, task.queue, task.priority,
+        task.kind, task.stage, item.began, lease.losses + item.began::integer AS losses,
         CASE WHEN lease.cancel_reason IS NOT NULL THEN 'CANCELLED'
-             WHEN item.why = 'released' THEN 'READY'
-             WHEN task.on_lost = 'bury' OR lease.attempt >= task.attempts_max THEN 'ERROR'
+             WHEN NOT item.began THEN 'READY'
+             WHEN task.on_lost = 'bury' OR item.failure IS NOT NULL THEN 'ERROR'
              ELSE 'READY' END AS status,
-        CASE WHEN task.on_lost = 'bury' THEN %(lost)s::text ELSE %(spent)s::text END AS failure
+        CASE WHEN task.on_lost = 'bury' THEN %(lost)s::text ELSE item.failure END AS failure
     FROM item JOIN leasehold.lease ON lease.task_id = item.task_id AND lease.fence = item.fence
     JOIN leasehold.task ON task.id = lease.task_id, clock
     WHERE item.why <> 'expired' OR lease.expires_at <= clock.now
@@ -26,15 +30,27 @@ gone AS (
 linked AS MATERIALIZED (
     SELECT *, leasehold.chain_link(mark, now, name, fence, attempt, worker, detail) AS link FROM (
         SELECT gone.*, clock.now, CASE why WHEN 'released' THEN 'released' ELSE 'reclaimed' END AS name,
-            '{"status":"' || status || '","why":"' || why || '"}' AS detail
+            '{' || CASE WHEN why <> 'released' AND NOT began THEN '"began":false,' ELSE '' END
+                || CASE WHEN status = 'READY' AND delay_us > 0 THEN '"delay_us":' || delay_us || ',' ELSE '' END
+                || CASE WHEN began THEN '"losses":' || losses || ',' ELSE '' END
+                || CASE WHEN began THEN coalesce('"others":' || others || ',', '') ELSE '' END
+                || '"status":"' || status || '","why":"' || why || '"}' AS detail
         FROM gone, clock
     ) AS named
 ),
 requeued AS (
-    INSERT INTO leasehold.ready (task_id, queue, priority, route, attempt, fence, epoch, mark)
-    SELECT task_id, queue, priority, CASE WHEN stage IS NULL THEN kind ELSE kind || '/' || stage END,
-        CASE WHEN why = 'released' THEN attempt - 1 ELSE attempt END, fence, epoch, link
-    FROM linked WHERE status = 'READY' ORDER BY task_id
+    INSERT INTO leasehold.ready (position, task_id, queue, priority, route, attempt, fence, epoch, losses, mark)
+    OVERRIDING SYSTEM VALUE
+    SELECT coalesce(position, nextval(pg_get_serial_sequence('leasehold.ready', 'position'))), task_id, queue, priority,
+        CASE WHEN losses > 1 THEN '!' ELSE '' END || CASE WHEN stage IS NULL THEN kind ELSE kind || '/' || stage END,
+        CASE WHEN began THEN attempt ELSE attempt - 1 END, fence, epoch, losses, link
+    FROM linked WHERE status = 'READY' AND delay_us <= 0 ORDER BY task_id
+),
+postponed AS (
+    INSERT INTO leasehold.waiting (task_id, due_at, unmet, attempt, fence, epoch, losses, position, mark)
+    SELECT task_id, now + delay_us, 0, CASE WHEN began THEN attempt ELSE attempt - 1 END, fence, epoch, losses,
+        position, link
+    FROM linked WHERE status = 'READY' AND delay_us > 0
 ),
 recorded AS (
     INSERT INTO leasehold.outcome (task_id, epoch, fence, status, failure, finished_at, mark)

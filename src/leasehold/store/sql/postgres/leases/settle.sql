@@ -26,7 +26,7 @@ ended AS (
         coalesce(lease.cancel_reason, CASE WHEN item.clash THEN %(conflict)s::text ELSE item.failure END) AS failure,
         coalesce(lease.cancel_reason, CASE WHEN item.clash THEN %(conflict)s::text
             ELSE coalesce(item.detail, item.failure) END) AS detail,
-        item.delay_us, item.deliveries, clock.now, lease.mark
+        item.delay_us, item.deliveries, clock.now, lease.losses, lease.mark
 ),
 linked AS MATERIALIZED (
     SELECT *, leasehold.chain_link(mark, now, name, fence, attempt, worker,
@@ -41,8 +41,8 @@ recorded AS (
     SELECT task_id, epoch, fence, status, output, failure, now, link FROM linked WHERE status <> 'RETRY'
 ),
 retried AS (
-    INSERT INTO leasehold.waiting (task_id, due_at, unmet, attempt, fence, epoch, mark)
-    SELECT task_id, now + coalesce(delay_us, 0), 0, attempt, fence, epoch, link FROM linked WHERE status = 'RETRY'
+    INSERT INTO leasehold.waiting (task_id, due_at, unmet, attempt, fence, epoch, losses, mark)
+    SELECT task_id, now + coalesce(delay_us, 0), 0, attempt, fence, epoch, losses, link FROM linked WHERE status = 'RETRY'
 ),
 buried AS (
     INSERT INTO leasehold.dead_letter (task_id, epoch, fence, error_class, failure, attempts, first_failure_at,

@@ -2,7 +2,7 @@
 SELECT lease.task_id, lease.fence, lease.attempt, lease.epoch, 0 AS position, task.job_id, task.kind, task.stage,
     task.segment,
     coalesce(task.key, job.key) AS key, coalesce(task.payload, job.payload) AS payload, task.item,
-    task.queue, task.priority, task.attempts_max, task.lease_ms, lease.started_at,
+    task.queue, task.priority, task.attempts_max, task.lease_ms, lease.started_at, lease.losses,
     lease.expires_at, worker.host, worker.boot, worker.pid,
     (SELECT coalesce(max(effect.number), 0) FROM leasehold.effect
         WHERE effect.job_id = task.job_id AND effect.task_id = task.id) AS effects

@@ -1,6 +1,7 @@
 -- remaining: Count what is left to do for these routes: ready, running, due later, and ends not looked at.
 SELECT
-    (SELECT count(*) FROM leasehold.ready WHERE route = ANY(ARRAY(SELECT jsonb_array_elements_text(%(routes)s::jsonb)))
+    (SELECT count(*) FROM leasehold.ready
+        WHERE ltrim(route, '!') = ANY(ARRAY(SELECT jsonb_array_elements_text(%(routes)s::jsonb)))
         AND split_part(queue, '/', 1) = ANY(ARRAY(SELECT jsonb_array_elements_text(%(queues)s::jsonb)))
         AND NOT EXISTS (SELECT 1 FROM leasehold.queue WHERE queue.paused AND queue.name IN (
             ready.queue, split_part(ready.queue, '/', 1), split_part(ready.queue, '/', 1) || '/*'))) AS ready,

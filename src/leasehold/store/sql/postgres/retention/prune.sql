@@ -13,6 +13,7 @@ past AS (DELETE FROM leasehold.outcome_past WHERE task_id = ANY(ARRAY(SELECT id 
 needs AS (DELETE FROM leasehold.need WHERE task_id = ANY(ARRAY(SELECT id FROM part))),
 letters AS (DELETE FROM leasehold.dead_letter WHERE task_id = ANY(ARRAY(SELECT id FROM member))),
 deliveries AS (DELETE FROM leasehold.delivery WHERE task_id = ANY(ARRAY(SELECT id FROM member))),
+deadlines AS (DELETE FROM leasehold.deadline WHERE job_id = ANY(ARRAY(SELECT task_id FROM gone))),
 states AS (DELETE FROM leasehold.state WHERE job_id = ANY(ARRAY(SELECT task_id FROM gone))),
 effects AS (DELETE FROM leasehold.effect WHERE job_id = ANY(ARRAY(SELECT task_id FROM gone)) RETURNING 1),
 events AS (DELETE FROM leasehold.event WHERE task_id = ANY(ARRAY(SELECT id FROM member)) RETURNING 1),

@@ -1,2 +1,6 @@
--- listen: Receive wake-ups.
-LISTEN leasehold
+-- listen: Receive wake-ups that are sent to all, and those for this listener.
+DO $$
+BEGIN
+    LISTEN leasehold;
+    EXECUTE format('LISTEN leasehold_%s', pg_backend_pid());
+END $$

@@ -10,11 +10,13 @@ SELECT clock.now,
             AND ready.route = ANY(ARRAY(SELECT jsonb_array_elements_text(%(routes)s::jsonb))))
             ELSE false END AS ready,
     EXISTS (SELECT 1 FROM leasehold.ready WHERE strpos(ready.queue, '/') > 0) AS branched,
+    (SELECT coalesce(json_agg(DISTINCT route), '[]'::json)::text FROM leasehold.ready
+        WHERE left(route, 1) = '!') AS suspects,
     (SELECT coalesce(json_agg(json_build_array(name, capacity)), '[]'::json)::text
         FROM leasehold.queue WHERE capacity IS NOT NULL) AS limited,
     (SELECT coalesce(json_agg(json_build_array(task_id, fence, cancel_reason)), '[]'::json)::text
         FROM leasehold.lease WHERE worker = %(worker)s::integer AND cancel_reason IS NOT NULL) AS cancels,
-    (SELECT coalesce(json_agg(json_build_array(id, pid, birth)), '[]'::json)::text
+    (SELECT coalesce(json_agg(json_build_array(id, pid, birth, pending_file)), '[]'::json)::text
         FROM leasehold.worker
         WHERE boot = %(boot)s AND namespace = %(namespace)s AND ended_at IS NULL
             AND id <> %(worker)s::integer) AS neighbours,
@@ -27,5 +29,6 @@ SELECT clock.now,
         SELECT 1 FROM leasehold.delivery
         WHERE ((status = 'sent' AND (notified_at IS NULL OR notification_id IS NULL))
             OR (status IN ('pending', 'sending', 'failed') AND notified_at IS NOT NULL))
-          AND provider = ANY(ARRAY(SELECT jsonb_array_elements_text(%(providers)s::jsonb)))) AS deliveries_odd
+          AND provider = ANY(ARRAY(SELECT jsonb_array_elements_text(%(providers)s::jsonb)))) AS deliveries_odd,
+    (SELECT min(at) FROM leasehold.deadline) AS deadline_at
 FROM clock

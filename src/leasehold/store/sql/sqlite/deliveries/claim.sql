@@ -1,4 +1,4 @@
--- claim: Take a provider's due deliveries: committed as begun, with what each was before.
+-- claim: Take a provider's due deliveries, with what each was before; what is certainly not sent stays pending.
 -- Differs from PostgreSQL: a scratch table remembers what each was, since RETURNING here knows only what it became.
 INSERT INTO temp.leasehold_carried (id, was)
 SELECT id, status FROM main.delivery
@@ -8,8 +8,10 @@ WHERE provider = :provider AND due_at <= leasehold_now()
 ORDER BY due_at LIMIT :most;
 
 UPDATE main.delivery SET
-    status = CASE status WHEN 'reconciling' THEN 'reconciling' ELSE 'sending' END,
-    fence = fence + 1, attempts = attempts + 1, due_at = leasehold_now() + :lease_us
+    status = CASE WHEN status = 'reconciling' OR (status = 'pending' AND notification_id IS NULL)
+        THEN status ELSE 'sending' END,
+    fence = fence + 1, attempts = attempts + CASE WHEN status = 'pending' AND worker IS NOT NULL THEN 0 ELSE 1 END,
+    due_at = leasehold_now() + :lease_us, worker = :worker
 WHERE id IN (SELECT id FROM temp.leasehold_carried);
 
 SELECT delivery.id, delivery.task_id, delivery.subject, delivery.recipient, delivery.version, delivery.message,

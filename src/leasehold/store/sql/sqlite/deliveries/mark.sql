@@ -5,7 +5,7 @@ UPDATE main.delivery SET status = item.value ->> 'status',
     notified_at = CASE item.value ->> 'evidence' WHEN 'given' THEN leasehold_now()
         WHEN 'kept' THEN delivery.notified_at END,
     due_at = leasehold_now() + (item.value ->> 'delay_us'), attempts = delivery.attempts - 1 + (item.value ->> 'spent'),
-    lookups = item.value ->> 'lookups', failure = item.value ->> 'failure'
+    lookups = item.value ->> 'lookups', failure = item.value ->> 'failure', worker = NULL
 FROM json_each(:marks) AS item
 WHERE delivery.id = item.value ->> 'id' AND delivery.fence = item.value ->> 'fence'
   AND delivery.status IN ('sending', 'reconciling')

@@ -1,8 +1,8 @@
 -- claim: Lease up to :most ready tasks to one worker, lane by lane, priority first, then append order.
 -- Differs from PostgreSQL: a scratch table carries the rows from step to step, since no CTE may write here.
-INSERT INTO temp.leasehold_taken (position, task_id, queue, priority, attempt, fence, epoch, mark)
+INSERT INTO temp.leasehold_taken (position, task_id, queue, priority, attempt, fence, epoch, losses, mark)
 SELECT ready.position, ready.task_id, ready.queue, ready.priority, ready.attempt + 1, ready.fence + 1, ready.epoch,
-    ready.mark
+    ready.losses, ready.mark
 FROM json_each(:lanes) AS lane CROSS JOIN main.ready
 WHERE EXISTS (SELECT 1 FROM main.ready) AND ready.position IN (
     SELECT candidate.position FROM main.ready AS candidate
@@ -28,9 +28,10 @@ WHERE leasehold_taken.position = made.value ->> 0;
 
 DELETE FROM main.ready WHERE position IN (SELECT position FROM temp.leasehold_taken);
 
-INSERT INTO main.lease (task_id, fence, worker, epoch, attempt, has_dependents, limited, expires_at, started_at, mark)
+INSERT INTO main.lease (task_id, fence, worker, epoch, attempt, has_dependents, limited, expires_at, started_at,
+    losses, position, mark)
 SELECT taken.task_id, taken.fence, :worker, taken.epoch, taken.attempt, task.parent_id IS NOT NULL, :limited,
-    leasehold_now() + task.lease_ms * 1000, leasehold_now(), taken.mark
+    leasehold_now() + task.lease_ms * 1000, leasehold_now(), taken.losses, taken.position, taken.mark
 FROM temp.leasehold_taken AS taken JOIN main.task ON task.id = taken.task_id;
 
 INSERT INTO main.event (task_id, at, name, fence, attempt, worker, mark)
@@ -39,7 +40,8 @@ SELECT task_id, leasehold_now(), 'claimed', fence, attempt, :worker, mark FROM t
 SELECT taken.task_id, taken.fence, taken.attempt, taken.epoch, taken.position, task.job_id, task.kind, task.stage,
     task.segment,
     coalesce(task.key, job.key) AS key, coalesce(task.payload, job.payload) AS payload, task.item,
-    taken.queue, taken.priority, task.attempts_max, task.lease_ms, (SELECT leasehold_now()) AS started_at
+    taken.queue, taken.priority, task.attempts_max, task.lease_ms, (SELECT leasehold_now()) AS started_at,
+    taken.losses
 FROM temp.leasehold_taken AS taken JOIN main.task ON task.id = taken.task_id
 LEFT JOIN main.task AS job ON task.parent_id IS NOT NULL AND job.id = task.job_id
 ORDER BY taken.priority DESC, taken.position;

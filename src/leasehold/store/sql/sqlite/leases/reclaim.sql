@@ -1,30 +1,43 @@
--- reclaim: Take leases back: to ready while attempts are left, else to their end; released ones spend no attempt.
+-- reclaim: Take leases back: to ready or waiting, or to their end. One whose handler never began spends nothing.
 -- Differs from PostgreSQL: a scratch table carries the rows from step to step, since no CTE may write here.
 INSERT OR IGNORE INTO temp.leasehold_ended (task_id, fence, epoch, attempt, worker, has_dependents, limited, why,
-    queue, priority, route, status, failure, mark)
+    queue, priority, route, status, failure, delay_us, losses, position, began, others, mark)
 SELECT lease.task_id, lease.fence, lease.epoch, lease.attempt, lease.worker, lease.has_dependents, lease.limited,
     item.value ->> 'why', task.queue, task.priority,
     CASE WHEN task.stage IS NULL THEN task.kind ELSE task.kind || '/' || task.stage END,
     CASE WHEN lease.cancel_reason IS NOT NULL THEN 'CANCELLED'
-         WHEN item.value ->> 'why' = 'released' THEN 'READY'
-         WHEN task.on_lost = 'bury' OR lease.attempt >= task.attempts_max THEN 'ERROR'
+         WHEN NOT item.began THEN 'READY'
+         WHEN task.on_lost = 'bury' OR item.value ->> 'failure' IS NOT NULL THEN 'ERROR'
          ELSE 'READY' END,
-    coalesce(lease.cancel_reason, CASE WHEN task.on_lost = 'bury' THEN :lost ELSE :spent END), lease.mark
-FROM json_each(:reclaims) AS item
+    coalesce(lease.cancel_reason, CASE WHEN task.on_lost = 'bury' THEN :lost ELSE item.value ->> 'failure' END),
+    coalesce(item.value ->> 'delay_us', 0), lease.losses + item.began, lease.position, item.began,
+    item.value ->> 'others', lease.mark
+FROM (
+    SELECT value, value ->> 'why' <> 'released' AND coalesce(value ->> 'began', 1) AS began FROM json_each(:reclaims)
+) AS item
 CROSS JOIN main.lease ON lease.task_id = item.value ->> 'task_id' AND lease.fence = item.value ->> 'fence'
 JOIN main.task ON task.id = lease.task_id
 WHERE item.value ->> 'why' <> 'expired' OR lease.expires_at <= leasehold_now();
 
 UPDATE temp.leasehold_ended SET name = CASE why WHEN 'released' THEN 'released' ELSE 'reclaimed' END,
-    detail = '{"status":"' || status || '","why":"' || why || '"}';
+    detail = '{' || CASE WHEN why <> 'released' AND NOT began THEN '"began":false,' ELSE '' END
+        || CASE WHEN status = 'READY' AND delay_us > 0 THEN '"delay_us":' || delay_us || ',' ELSE '' END
+        || CASE WHEN began THEN '"losses":' || losses || ',' || coalesce('"others":' || others || ',', '') ELSE '' END
+        || '"status":"' || status || '","why":"' || why || '"}';
 
 UPDATE temp.leasehold_ended SET mark = leasehold_link(mark, leasehold_now(), name, fence, attempt, worker, detail);
 
 DELETE FROM main.lease WHERE task_id IN (SELECT task_id FROM temp.leasehold_ended);
 
-INSERT INTO main.ready (task_id, queue, priority, route, attempt, fence, epoch, mark)
-SELECT task_id, queue, priority, route, CASE WHEN why = 'released' THEN attempt - 1 ELSE attempt END, fence, epoch, mark
-FROM temp.leasehold_ended WHERE status = 'READY' ORDER BY task_id;
+INSERT INTO main.ready (position, task_id, queue, priority, route, attempt, fence, epoch, losses, mark)
+SELECT position, task_id, queue, priority, CASE WHEN losses > 1 THEN '!' ELSE '' END || route,
+    CASE WHEN began THEN attempt ELSE attempt - 1 END, fence, epoch, losses, mark
+FROM temp.leasehold_ended WHERE status = 'READY' AND delay_us <= 0 ORDER BY task_id;
+
+INSERT INTO main.waiting (task_id, due_at, unmet, attempt, fence, epoch, losses, position, mark)
+SELECT task_id, leasehold_now() + delay_us, 0, CASE WHEN began THEN attempt ELSE attempt - 1 END, fence, epoch, losses,
+    position, mark
+FROM temp.leasehold_ended WHERE status = 'READY' AND delay_us > 0;
 
 INSERT INTO main.outcome (task_id, epoch, fence, status, failure, finished_at, mark)
 SELECT task_id, epoch, fence, status, failure, leasehold_now(), mark FROM temp.leasehold_ended WHERE status <> 'READY';

@@ -1,12 +1,12 @@
 -- settle: End leased attempts, each only while its lease is live; a cancelled task ends CANCELLED in any case.
 -- Differs from PostgreSQL: a scratch table carries the rows from step to step, since no CTE may write here.
 INSERT OR IGNORE INTO temp.leasehold_ended (task_id, fence, epoch, attempt, worker, has_dependents, limited, status,
-    output, failure, delay_us, detail, deliveries, mark)
+    output, failure, delay_us, detail, deliveries, losses, mark)
 SELECT lease.task_id, lease.fence, lease.epoch, lease.attempt, lease.worker, lease.has_dependents, lease.limited,
     CASE WHEN lease.cancel_reason IS NULL THEN item.value ->> 'status' ELSE 'CANCELLED' END,
     item.value ->> 'output', coalesce(lease.cancel_reason, item.value ->> 'failure'), item.value ->> 'delay_us',
     coalesce(lease.cancel_reason, item.value ->> 'detail', item.value ->> 'failure'), item.value -> 'deliveries',
-        lease.mark
+        lease.losses, lease.mark
 FROM json_each(:settlements) AS item
 CROSS JOIN main.lease ON lease.task_id = item.value ->> 'task_id' AND lease.fence = item.value ->> 'fence'
 WHERE lease.expires_at > leasehold_now();
@@ -36,9 +36,9 @@ INSERT INTO main.outcome (task_id, epoch, fence, status, output, failure, finish
 SELECT task_id, epoch, fence, status, output, failure, leasehold_now(), mark FROM temp.leasehold_ended
 WHERE status <> 'RETRY';
 
-INSERT INTO main.waiting (task_id, due_at, unmet, attempt, fence, epoch, mark)
-SELECT task_id, leasehold_now() + coalesce(delay_us, 0), 0, attempt, fence, epoch, mark FROM temp.leasehold_ended
-WHERE status = 'RETRY';
+INSERT INTO main.waiting (task_id, due_at, unmet, attempt, fence, epoch, losses, mark)
+SELECT task_id, leasehold_now() + coalesce(delay_us, 0), 0, attempt, fence, epoch, losses, mark
+FROM temp.leasehold_ended WHERE status = 'RETRY';
 
 INSERT INTO main.dead_letter (task_id, epoch, fence, error_class, failure, attempts, first_failure_at,
     last_failure_at, escalated)

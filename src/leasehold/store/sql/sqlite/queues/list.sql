@@ -10,6 +10,6 @@ SELECT name.name, coalesce(queue.paused, false) AS paused, queue.capacity,
         WHERE task.queue = name.name AND (task.parent_id IS NOT NULL OR waiting.due_at IS NOT NULL)) AS waiting,
     (SELECT count(*) FROM main.ready WHERE ready.queue = name.name) AS ready,
     (SELECT count(*) FROM main.lease JOIN main.task ON task.id = lease.task_id
-        WHERE task.queue = name.name) AS running
+        WHERE task.queue = name.name) AS running, queue.pace_us
 FROM name LEFT JOIN main.queue ON queue.name = name.name
 ORDER BY name.name

@@ -23,7 +23,8 @@ SELECT page.id, page.trunk, page.fan, page.part, page.kind, page.stage, page.seg
     waiting.due_at, coalesce(waiting.attempt, ready.attempt, lease.attempt) AS stored_attempt,
     coalesce(waiting.fence, ready.fence, lease.fence) AS stored_fence,
     coalesce(waiting.epoch, ready.epoch, lease.epoch) AS stored_epoch,
-    ready.queue AS ready_queue, ready.priority AS ready_priority, ready.route AS ready_route
+    ready.queue AS ready_queue, ready.priority AS ready_priority, ready.route AS ready_route,
+    coalesce(waiting.losses, ready.losses, lease.losses) AS losses
 FROM page
 LEFT JOIN main.waiting ON waiting.task_id = page.id
 LEFT JOIN main.ready ON ready.task_id = page.id

@@ -1,6 +1,6 @@
 -- remaining: Count what is left to do for these routes: ready, running, due later, and ends not looked at.
 SELECT
-    (SELECT count(*) FROM main.ready WHERE route IN (SELECT value FROM json_each(:routes))
+    (SELECT count(*) FROM main.ready WHERE ltrim(route, '!') IN (SELECT value FROM json_each(:routes))
         AND substr(queue, 1, instr(queue || '/', '/') - 1) IN (SELECT value FROM json_each(:queues))
         AND NOT EXISTS (SELECT 1 FROM main.queue WHERE queue.paused AND queue.name IN (
             ready.queue, substr(ready.queue, 1, instr(ready.queue || '/', '/') - 1),

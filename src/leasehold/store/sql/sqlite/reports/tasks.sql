@@ -1,5 +1,6 @@
 -- tasks: List the tasks of a job with their places, leases and ends.
-SELECT status.id, status.parent_id, status.stage, status.segment, status.queue, status.status, status.attempt,
+SELECT status.id, status.parent_id, status.stage, status.segment, status.queue, status.status,
+    coalesce(status.attempt, (SELECT max(event.attempt) FROM main.event WHERE event.task_id = status.id)) AS attempt,
     status.attempts_max, status.due_at, lease.fence, lease.expires_at, lease.started_at, lease.progress,
     worker.host, worker.pid, outcome.failure, status.finished_at
 FROM main.task_status AS status

@@ -22,6 +22,8 @@ DELETE FROM main.dead_letter WHERE task_id IN (SELECT task_id FROM temp.leasehol
 
 DELETE FROM main.delivery WHERE task_id IN (SELECT task_id FROM temp.leasehold_moved);
 
+DELETE FROM main.deadline WHERE job_id IN (SELECT task_id FROM temp.leasehold_moved);
+
 DELETE FROM main.state WHERE job_id IN (SELECT task_id FROM temp.leasehold_moved);
 
 DELETE FROM main.effect WHERE job_id IN (SELECT task_id FROM temp.leasehold_moved);

@@ -9,20 +9,21 @@ CREATE TEMP TABLE IF NOT EXISTS leasehold_added (
 
 CREATE TEMP TABLE IF NOT EXISTS leasehold_taken (
     position INTEGER PRIMARY KEY, task_id INTEGER, queue TEXT, priority INTEGER, attempt INTEGER, fence INTEGER,
-        epoch INTEGER,
+        epoch INTEGER, losses INTEGER,
     mark BLOB
 );
 
 CREATE TEMP TABLE IF NOT EXISTS leasehold_ended (
     task_id INTEGER PRIMARY KEY, fence INTEGER, epoch INTEGER, attempt INTEGER, worker INTEGER, has_dependents INTEGER,
     limited INTEGER, status TEXT, output TEXT, failure TEXT, delay_us INTEGER, detail TEXT, why TEXT, queue TEXT,
-    priority INTEGER, route TEXT, deliveries TEXT, name TEXT, mark BLOB
+    priority INTEGER, route TEXT, deliveries TEXT, name TEXT, losses INTEGER, position INTEGER, began INTEGER, others TEXT,
+    mark BLOB
 );
 
 CREATE TEMP TABLE IF NOT EXISTS leasehold_moved (
     number INTEGER PRIMARY KEY, task_id INTEGER, status TEXT, failure TEXT, attempt INTEGER, fence INTEGER,
         epoch INTEGER,
-    buried INTEGER, mark BLOB
+    buried INTEGER, losses INTEGER, position INTEGER, mark BLOB
 );
 
 CREATE TEMP TABLE IF NOT EXISTS leasehold_ledger (

@@ -3,3 +3,5 @@
 PRAGMA journal_mode = WAL;
 
 PRAGMA synchronous = FULL;
+
+PRAGMA journal_size_limit = 67108864;

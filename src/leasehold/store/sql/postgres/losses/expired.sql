@@ -1,4 +1,4 @@
 -- expired: List leases whose time is over and that a sweep has not seen yet.
-SELECT task_id, fence FROM leasehold.lease
+SELECT task_id, fence, worker, losses, losses_max FROM leasehold.lease_losses
 WHERE expires_at <= leasehold.leasehold_now() AND expires_at > %(since)s::bigint
 ORDER BY task_id LIMIT %(most)s::integer

@@ -1,0 +1,16 @@
+"""Time-outs and sizes of the read models."""
+
+from typing import Final
+
+# What the doctor names.
+PINNED_SECONDS_MAX: Final = 30.0  # a transaction of PostgreSQL that is older
+READ_SECONDS_MAX: Final = 1.0  # a read transaction of a SQLite file that stays open longer
+READ_POLL_SECONDS: Final = 0.05
+COMMAND_BYTES_MAX: Final = 4_096
+COMMAND_LENGTH_MAX: Final = 80
+NAMED_MAX: Final = 5
+
+# What `explain` takes for late.
+SILENT_SECONDS_MAX: Final = 90.0  # a worker of another host notes three times as often that it is alive
+CLAIM_SECONDS_MAX: Final = 10.0  # a free worker claims within about a second
+MESSAGE_SHOWN_MAX: Final = 200

@@ -1,0 +1,9 @@
+-- task_counts: Count a job's tasks by stage and status; what was divided into parts counts as its parts.
+SELECT status.stage, status.status, count(*) AS tasks
+FROM leasehold.task_status AS status
+WHERE status.id = ANY(ARRAY(
+        SELECT id FROM leasehold.task WHERE id = %(job)s::bigint AND parent_id IS NULL
+        UNION ALL
+        SELECT id FROM leasehold.task WHERE job_id = %(job)s::bigint AND parent_id IS NOT NULL))
+  AND NOT EXISTS (SELECT 1 FROM leasehold.task AS part WHERE part.parent_id = status.id)
+GROUP BY status.stage, status.status ORDER BY min(status.id)

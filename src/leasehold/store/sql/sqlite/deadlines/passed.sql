@@ -1,0 +1,4 @@
+-- passed: List jobs whose deadline has passed, and how long they had.
+SELECT deadline.job_id, deadline.at - task.created_at AS after_us
+FROM main.deadline JOIN main.task ON task.id = deadline.job_id
+WHERE deadline.at <= leasehold_now() ORDER BY deadline.at LIMIT :most

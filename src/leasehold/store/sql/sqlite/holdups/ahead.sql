@@ -1,0 +1,5 @@
+-- ahead: Count the ready tasks that come before one in its queue, as far as :most.
+SELECT count(*) AS tasks FROM (
+    SELECT 1 FROM main.ready
+    WHERE queue = :queue AND (priority > :priority OR (priority = :priority AND position < :position)) LIMIT :most
+) AS before

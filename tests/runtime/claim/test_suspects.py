@@ -1,0 +1,219 @@
+"""Who may run next to a task that has lost two workers: nobody in the same process."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import closing, suppress
+from pathlib import Path
+
+import pytest
+
+from leasehold import clock
+from leasehold.model.failure import loss
+from leasehold.model.limits import SUSPECTS_MAX
+from leasehold.runtime.claim import pending_file
+from leasehold.runtime.claim.held import HeldAttempts
+from leasehold.runtime.claim.pending_file import PendingFile
+from leasehold.runtime.claim.suspects import Suspects
+from leasehold.runtime.limits import QUIET_SECONDS, QUIET_SECONDS_MAX, QUIET_SHARE
+from leasehold.runtime.worker import Worker
+from leasehold.store import open_store
+from leasehold.store.workers import PulseQuery
+from leasehold.testing import Clock
+from tests.runtime.claim.test_claimer import claimer_of
+from tests.support.db import check_journal, check_places, names
+from tests.support.disks.small_disk import small_disk
+from tests.support.manual_leases import claim, enrol
+from tests.support.needs import MOUNT
+from tests.support.processes import fork_app
+from tests.support.processes.local_worker import plan_of
+from tests.support.wait import until
+
+
+def on_top():
+    """At the top of a module, so that another process can load it."""
+
+
+@pytest.fixture
+def suspects(app):
+    """Make so many suspects of a kind, by losing two workers of each."""
+    manual = Clock(app)
+
+    def make(kind, count: int) -> None:
+        app.submit_many(kind, [{}] * count)
+        for _ in range(2):
+            worker = enrol(app.store)
+            claim(app.store, worker, kind.name, most=count)
+            app.store.leases.reclaim([loss.decide(one, ()) for one in app.store.losses.of_worker(worker)])
+            manual.advance(5)
+            app.store.stages.make_due()
+
+    return make
+
+
+def pulsed(claimer, store):
+    claimer.on_suspects(store.workers.pulse(PulseQuery()).suspects)
+    return claimer
+
+
+def test_s12_a_few_suspects_are_claimed_at_once_and_each_is_isolated(app, url, suspects):
+    kind = app.job(on_top, name="on-top")
+    suspects(kind, SUSPECTS_MAX + 3)
+    with closing(open_store(url)) as store:
+        held = HeldAttempts(50, {})
+        claimer = pulsed(claimer_of(store, kind, held), store)
+        assert (claimer.claim(50), claimer.claim_suspects()) == (0, SUSPECTS_MAX)
+        assert claimer.claim_suspects() == 0
+        assert all(attempt.isolated for attempt in held.all())
+        for attempt in held.all():
+            held.free_slot(attempt)
+        assert claimer.claim_suspects() == 3
+
+
+def test_l3_a_worker_that_finds_suspects_takes_the_others_too(app, url, suspects):
+    kind = app.job(on_top, name="on-top")
+    suspects(kind, 1)
+    with closing(open_store(url)) as store:
+        held = HeldAttempts(10, {})
+        claimer = claimer_of(store, kind, held)
+        assert claimer.claim(10) == 0
+        app.submit_many(kind, [{}] * 2)
+        pulsed(claimer, store).start()
+        try:
+            until(lambda: len(held.all()) == 3)
+        finally:
+            claimer.close()
+
+
+@pytest.mark.parametrize("options", [{"isolated": False}, {}], ids=["forbidden", "not at the top"])
+def test_s12_one_that_cannot_be_isolated_waits_for_an_idle_worker_and_takes_every_place(app, url, suspects, options):
+    kind = app.job(on_top if options else lambda: None, name="alone", **options)
+    suspects(kind, 2)
+    app.submit(kind)
+    with closing(open_store(url)) as store:
+        held = HeldAttempts(10, {})
+        claimer = pulsed(claimer_of(store, kind, held), store)
+        assert claimer.claim(1) == 1
+        [other] = held.all()
+        held.free_slot(other)
+        assert claimer.claim_suspects() == 0, "an end that is not written would be lost with it"
+        held.drop(other)
+        assert claimer.claim_suspects() == 1
+        assert (held.capacity.free(), claimer.claim_suspects()) == (0, 0)
+        [alone] = held.all()
+        assert not alone.isolated
+        held.drop(alone)
+        held.free_slot(alone)
+        assert (held.capacity.free(), claimer.claim_suspects()) == (10, 1)
+
+
+def test_s12_a_suspect_that_is_asked_to_end_together_with_its_worker_is_given_back(
+    app, url, suspects, tmp_path, monkeypatch
+):
+    """As by a service manager, which sends SIGTERM to every process of a service."""
+    written = tmp_path / "pids"
+    monkeypatch.setenv("SUSPECT_PIDS", str(written))
+    kind = app.job(fork_app.wait_for_signal.handler.function, name="waits")
+    suspects(kind, 1)
+    with closing(open_store(url)) as store:
+        worker = Worker(store, plan_of(kind))
+        worker.start()
+        until(lambda: written.exists() and written.read_text().endswith("."))
+        stopping = threading.Thread(target=worker.stop)
+        stopping.start()
+        until(lambda: worker._held.is_stopping)  # noqa: SLF001 — before it waits for the handler
+        pids = [int(pid) for pid in written.read_text().split()[:2]]
+        assert os.getpid() not in pids
+        for pid in pids:
+            os.kill(pid, signal.SIGTERM)
+        stopping.join()
+    [job] = app.jobs()
+    assert (job.status, names(url, job.id)[-1]) == ("READY", "released")
+    check_places(url)
+    check_journal(url)
+
+
+def test_l3_a_busy_worker_waits_longer_each_time_to_become_idle_for_one_that_must_run_alone(app):
+    """Else handlers that run longer than the first wait would keep it from running for ever."""
+    kind = app.job(lambda: None, name="alone")
+    suspects = Suspects({"alone": kind.handler}, lambda: None)
+    later = round(QUIET_SHARE * QUIET_SECONDS_MAX * clock.SECOND)
+    assert suspects.quiet_seconds(0) == 0
+    assert suspects.on_pulse(frozenset({"!alone"}))
+    waits = [suspects.quiet_seconds(number * later) for number in range(1, 9)]
+    assert waits == [1, 2, 4, 8, 16, 32, QUIET_SECONDS_MAX, QUIET_SECONDS_MAX]
+    assert suspects.quiet_seconds(9 * later - 1) == 0
+    suspects.on_alone()
+    assert suspects.quiet_seconds(9 * later) == QUIET_SECONDS
+
+
+def test_s12_what_was_claimed_and_has_not_begun_is_known_after_the_worker_is_gone():
+    pending = PendingFile.make(3)
+    pending.add([(1, 1), (2, 7), (3, 1), (4, 1)])
+    pending.remove((2, 7))
+    pending.remove((9, 9))
+    assert pending_file.read(pending.name) == {(1, 1), (3, 1)}, "there was no slot for the fourth: it counts as begun"
+    pending.close()
+    assert pending_file.read(pending.name) == frozenset()
+
+
+FULL = """
+import sys, tempfile
+from pathlib import Path
+from leasehold.runtime.claim.pending_file import PendingFile
+from tests.support.db import check_journal, check_places, names
+from tests.support.disks.small_disk import SmallDisk
+
+disk = SmallDisk(Path(sys.argv[1]))
+tempfile.tempdir = sys.argv[1]
+made = [PendingFile.make(50)]
+disk.fill()
+made.append(PendingFile.make(50))
+for pending in made:
+    pending.add([(1, 1)])
+    print(pending.name is not None, *pending.taken())
+print(len(list(disk.folder.glob("*.pending"))))
+"""
+
+
+@MOUNT.mark
+def test_s12_a_full_folder_for_temporary_files_does_not_kill_the_worker():
+    with small_disk(1) as disk:
+        command = [sys.executable, "-c", FULL, str(disk.folder)]
+        ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout) == (0, "True (1, 1)\nFalse (1, 1)\n1\n"), ran.stderr
+
+
+@pytest.mark.parametrize("name", [None, "../../etc/passwd", "leasehold-abcdefgh.pending", "x"])
+def test_a_file_that_is_not_there_or_not_ours_to_read_leaves_everything_begun(name):
+    assert pending_file.read(name) == frozenset()
+
+
+@pytest.mark.parametrize("change", ["link", "folder", "writable", "torn"])
+def test_a_file_that_somebody_else_may_have_written_is_not_believed(change):
+    pending = PendingFile.make(2)
+    pending.add([(1, 1)])
+    path = pending_file._path(str(pending.name))  # noqa: SLF001 — no other way to change it
+    moved = Path(f"{path}.moved")
+    try:
+        match change:
+            case "link":
+                path.rename(moved)
+                path.symlink_to(moved)
+            case "folder":
+                path.rename(moved)
+                path.mkdir()
+            case "writable":
+                path.chmod(0o666)
+            case "torn":
+                os.truncate(path, 17)
+        expected = {(1, 1)} if change == "torn" else frozenset()
+        assert pending_file.read(pending.name) == expected
+    finally:
+        moved.unlink(missing_ok=True)
+        with suppress(OSError):
+            path.unlink()
+        with suppress(OSError):
+            path.rmdir()
