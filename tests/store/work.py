@@ -14,7 +14,7 @@ from msgspec import structs
 from leasehold import canonical, clock
 from leasehold.model.failure.failure import Failure
 from leasehold.model.graph import Definition, Stage
-from leasehold.model.lanes import Lane
+from leasehold.model.lanes import POSITION_MIN, Lane
 from leasehold.model.lease import Lease, Settled, Settlement, done, failed
 from leasehold.model.limits import PRIORITY_MAX, PRIORITY_MIN
 from leasehold.model.owner import Owner
@@ -48,7 +48,7 @@ def register(store: Store, number: int = 1) -> int:
     return store.workers.register(Owner("host", "boot", "namespace", number, number))
 
 
-def lane(queue: str = "default", after: int = 0) -> Lane:
+def lane(queue: str = "default", after: int = POSITION_MIN) -> Lane:
     return Lane(queue, PRIORITY_MIN, PRIORITY_MAX, after)
 
 

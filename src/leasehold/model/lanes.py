@@ -7,11 +7,14 @@ behind a hint: `forget` makes the next claim search everywhere.
 """
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from msgspec import Struct
 
 from leasehold.model.lease import Lease
 from leasehold.model.limits import PRIORITY_MAX, PRIORITY_MIN
+
+POSITION_MIN: Final = -(2**62)  # before every position; those of suspects are negative
 
 
 class Lane(Struct, frozen=True):
@@ -42,6 +45,11 @@ class Hints:
     def lanes(self, queues: Sequence[str]) -> list[Lane]:
         """Return the lanes of `queues`, highest priority first within each, queues in the order given."""
         return [lane for queue in queues for lane in _lanes_of(queue, self._after.get(queue, {}))]
+
+
+def suspect_lanes(queues: Sequence[str]) -> list[Lane]:
+    """Return a lane for each of `queues` that begins before the negative positions of suspects."""
+    return [Lane(queue, PRIORITY_MIN, PRIORITY_MAX, POSITION_MIN) for queue in queues]
 
 
 def _lanes_of(queue: str, known: dict[int, int]) -> list[Lane]:

@@ -141,7 +141,7 @@ def _registered(row: Row) -> RegisteredWorker:
 
 
 class Losses(Noun):
-    """Leases whose worker is lost: which there are, and what ran in the same worker."""
+    """Leases whose worker is lost: which there are, what ran in the same worker, and whose loss it was not."""
 
     def expired(self, since: int = 0) -> list[LostLease]:
         """List expired leases; `since` skips those of an earlier sweep."""
@@ -157,6 +157,10 @@ class Losses(Noun):
         """List the tasks that ran in the workers which this one has lost."""
         lists = (json.decode(row[0]) for row in self._database.read("losses/ran_with", task=task_id))
         return sorted({other for others in lists for other in others})
+
+    def clear(self, task_id: int) -> list[str]:
+        """Take back what others lost because of a task that was convicted; return the queue of each, which has work."""
+        return [queue for _, queue in self._database.write("losses/clear", task=task_id)]
 
 
 def _lost(row: Row, why: Literal["expired", "owner gone"]) -> LostLease:

@@ -39,18 +39,24 @@ def on_top():
 @pytest.fixture
 def suspects(app):
     """Make so many suspects of a kind, by losing two workers of each."""
-    manual = Clock(app)
 
     def make(kind, count: int) -> None:
         app.submit_many(kind, [{}] * count)
-        for _ in range(2):
-            worker = enrol(app.store)
-            claim(app.store, worker, kind.name, most=count)
-            app.store.leases.reclaim([loss.decide(one, ()) for one in app.store.losses.of_worker(worker)])
-            manual.advance(5)
-            app.store.stages.make_due()
+        lose_workers(app, [kind.name])
 
     return make
+
+
+def lose_workers(app, routes) -> None:
+    """Have two workers be lost, each with everything."""
+    manual = Clock(app)
+    for _ in range(2):
+        worker = enrol(app.store)
+        for route in routes:
+            claim(app.store, worker, route, most=100)
+        app.store.leases.reclaim([loss.decide(one, ()) for one in app.store.losses.of_worker(worker)])
+        manual.advance(5)
+        app.store.stages.make_due()
 
 
 def pulsed(claimer, store):
@@ -131,6 +137,27 @@ def test_s12_a_suspect_that_is_asked_to_end_together_with_its_worker_is_given_ba
         stopping.join()
     [job] = app.jobs()
     assert (job.status, names(url, job.id)[-1]) == ("READY", "released")
+    check_places(url)
+    check_journal(url)
+
+
+def test_s12_when_a_suspect_is_convicted_those_that_were_lost_with_it_run_with_all_others_again(app, url, tmp_path):
+    """Those that run meanwhile end where they are."""
+    innocent = app.job(fork_app.wait_for_file.handler.function, name="innocent")
+    deadly = app.job(fork_app.kill_itself.handler.function, name="deadly")
+    convicted = tmp_path / "convicted"
+    jobs = app.submit_many(innocent, [{"path": str(convicted)}] * (SUSPECTS_MAX + 2))
+    poison = app.submit(deadly)
+    lose_workers(app, [innocent.name, deadly.name])
+    with closing(open_store(url)) as store:
+        worker = Worker(store, plan_of(innocent, deadly))
+        worker.start()
+        until(lambda: poison.status == "ERROR")
+        convicted.touch()
+        until(lambda: all(job.status == "DONE" for job in jobs))
+        worker.stop()
+    assert [job.output == os.getpid() for job in jobs] == [True] * 3 + [False] * (SUSPECTS_MAX - 1)
+    assert ["cleared" in names(url, job.id) for job in jobs] == [True] * 3 + [False] * (SUSPECTS_MAX - 1)
     check_places(url)
     check_journal(url)
 

@@ -161,6 +161,7 @@ class Model:
         if not one.asked and not spent:
             one.attempt -= not loss.counts
             one.keeps_place = True
+            one.position = -abs(one.position) if one.losses > 1 else one.position  # suspects: the last one first
             if loss.delay:
                 one.place, one.due, one.unmet = "waiting", self.now + loss.delay, 0
             else:

@@ -54,7 +54,8 @@ def submit_film(side: Side, key: str, priority: int, delay: float) -> bool:
 
 def claim(side: Side, queues: Sequence[str], most: int, *, limited: bool) -> list[tuple[Name, int, int]]:
     if limited:
-        found = side.store.leases.claim_limited(side.worker, queues[0], canonical.encode(ROUTES), most).leases
+        routes, lane = canonical.encode(ROUTES), work.lane(queues[0])
+        found = side.store.leases.claim_limited(side.worker, queues[0], routes, most, lane).leases
     else:
         found = work.claim(side.store, side.worker, most, queues, ROUTES)
     for lease in found:

@@ -137,6 +137,9 @@ def _miscounted(task: int, events: list[Event], most: int) -> Iterator[str]:
             yield f"task {task}: event {event.id} has attempt {event.attempt}, it is {count}"
         if event.name == "reclaimed" and event.fields.get("began") is False:
             count -= 1
+        elif event.name == "cleared":
+            count -= losses - event.fields["losses"]
+            losses = event.fields["losses"]
         elif event.name == "reclaimed":
             losses += 1
             if event.fields.get("losses") != losses:

@@ -12,6 +12,7 @@ import threading
 from pathlib import Path
 
 from leasehold import Leasehold
+from tests.support.wait import until
 
 app = Leasehold("sqlite:////nowhere/at/all.db")
 FORKS = multiprocessing.get_context("fork")
@@ -149,3 +150,15 @@ def wait_for_signal():
     """Write the numbers of the guard's process and of this one, and wait."""
     Path(os.environ["SUSPECT_PIDS"]).write_text(f"{os.getppid()} {os.getpid()} .", encoding="ascii")
     signal.pause()
+
+
+@app.job
+def wait_for_file(path: str):
+    """Wait for a file; return in which process."""
+    until(Path(path).exists)
+    return os.getpid()
+
+
+@app.job
+def kill_itself():
+    os.kill(os.getpid(), signal.SIGKILL)

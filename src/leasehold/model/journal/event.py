@@ -1,4 +1,4 @@
-"""The journal's events: one per change of place, per machine transition, and per cancel of a running task."""
+"""The journal's events: one per change of place, machine transition, cancel of a running task, and loss taken back."""
 
 from enum import StrEnum
 
@@ -11,6 +11,7 @@ class Name(StrEnum):
     CLAIMED = "claimed"
     RELEASED = "released"
     RECLAIMED = "reclaimed"
+    CLEARED = "cleared"
     RETRIED = "retried"
     DONE = "done"
     FAILED = "failed"

@@ -96,6 +96,8 @@ def _apply(state: TaskState, event: EventLine, *, first: bool) -> None:
             _claim(state, event)
         case Name.REVIVED | Name.SUPERSEDED:
             _begin_epoch(state, event)
+        case Name.CLEARED:
+            _clear(state, event)
         case _ if event.fence is None:
             _end_unrun(state, event)
         case _:
@@ -126,6 +128,19 @@ def _claim(state: TaskState, event: EventLine) -> None:
     _same("its fence", state.fence, event.fence)
     _same("its attempt", state.attempt, event.attempt)
     state.move(LEASE)
+
+
+def _clear(state: TaskState, event: EventLine) -> None:
+    """Take back losses that another task was convicted of: those attempts were not spent either."""
+    _stand(state, event, READY, WAITING)
+    losses = _fact(event, "losses")
+    if not isinstance(losses, int) or not 0 <= losses < state.losses:
+        raise _Differs("its losses", f"fewer than {state.losses}", losses)
+    state.attempt -= state.losses - losses
+    state.losses = losses
+    _same("its fence", state.fence, event.fence)
+    _same("its attempt", state.attempt, event.attempt)
+    state.move(READY)
 
 
 def _begin_epoch(state: TaskState, event: EventLine) -> None:

@@ -11,7 +11,7 @@ from functools import partial
 
 from leasehold import clock
 from leasehold.model.failure.loss import Reclaim
-from leasehold.model.lanes import Hints
+from leasehold.model.lanes import Hints, suspect_lanes
 from leasehold.model.lease import Lease
 from leasehold.model.limits import BRANCHES_LOOK_MAX, CLAIM_MAX, SUSPECTS_MAX
 from leasehold.model.names import base_of, family_of
@@ -283,14 +283,15 @@ class Claimer:
         return count
 
     def _claim_some(self, queues: list[str], most: int, *, isolated: bool) -> int:
-        """Claim suspects from these queues. They stand at their old places, so hints do not help."""
+        """Claim suspects from these queues, the last that was lost first."""
         asked_at, routes = clock.uptime(), self.suspects.routes(isolated=isolated)
         if most <= 0:
             return 0
         if self._is_limited(queues[0]):
-            claimed = self._store.leases.claim_limited(self._worker, queues[0], routes, most)
+            [lane] = suspect_lanes(queues)
+            claimed = self._store.leases.claim_limited(self._worker, queues[0], routes, most, lane)
         else:
-            claimed = self._store.leases.claim(self._worker, Hints().lanes(queues), routes, most)
+            claimed = self._store.leases.claim(self._worker, suspect_lanes(queues), routes, most)
         self._take_up(claimed, asked_at, alone=not isolated)
         return len(claimed.leases)
 

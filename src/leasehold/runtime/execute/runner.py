@@ -16,7 +16,7 @@ from leasehold.model import lease as endings
 from leasehold.model.effect import Entry, Intent, Record
 from leasehold.model.failure.failure import Failure
 from leasehold.model.failure.loss import ChildCrash, Reclaim, convict
-from leasehold.model.lease import Progress, Settlement, cancelled
+from leasehold.model.lease import Lease, Progress, Settlement, cancelled
 from leasehold.runtime import limits
 from leasehold.runtime.attempt import Attempt, Interruption, State
 from leasehold.runtime.claim.held import HeldAttempts
@@ -130,9 +130,16 @@ class Runner:
         if crash.was_asked and self._held.is_stopping:
             return None
         if attempt.lease.is_suspect and attempt.interruption is None and not crash.was_asked:
-            failure = convict(crash, attempt.lease.losses, self._store.losses.ran_with(attempt.lease.task_id))
-            return endings.failed(attempt.lease, failure)
+            return endings.failed(attempt.lease, self._convict(attempt.lease, crash))
         return judge(attempt.lease, attempt.handler, crash.failure())
+
+    def _convict(self, lease: Lease, crash: ChildCrash) -> Failure:
+        """Describe what a suspect did, and clear those that were lost with it. Clearing them again changes nothing."""
+        failure = convict(crash, lease.losses, self._store.losses.ran_with(lease.task_id))
+        if cleared := self._store.losses.clear(lease.task_id):
+            self._events.suspects_cleared(lease, len(cleared))
+            self._store.wake(set(cleared))
+        return failure
 
     def settle(self, attempt: Attempt, end: Settlement | None) -> None:
         if attempt.lease.is_suspect:

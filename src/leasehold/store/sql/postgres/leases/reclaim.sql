@@ -1,4 +1,6 @@
 -- reclaim: Take leases back: to ready or waiting, or to their end. One whose handler never began spends nothing.
+-- Suspects get negative positions, so that the last of those that ran together is tried first: what kills at once
+-- was begun last.
 -- One that another transaction holds is left for the next sweep: a frozen holder keeps its own task waiting, and no
 -- other.
 WITH clock AS MATERIALIZED (SELECT leasehold.leasehold_now() AS now),
@@ -10,7 +12,8 @@ item AS MATERIALIZED (
 ),
 found AS MATERIALIZED (
     SELECT lease.task_id, lease.fence, lease.epoch, lease.attempt, lease.worker, lease.has_dependents, lease.limited,
-        lease.cancel_reason, lease.mark, lease.position, item.why, item.delay_us, item.others, task.queue, task.priority,
+        lease.cancel_reason, lease.mark, item.why,
+        CASE WHEN lease.losses + item.began::integer > 1 THEN -abs(lease.position) ELSE lease.position END AS position, item.delay_us, item.others, task.queue, task.priority,
         task.kind, task.stage, item.began, lease.losses + item.began::integer AS losses,
         CASE WHEN lease.cancel_reason IS NOT NULL THEN 'CANCELLED'
              WHEN NOT item.began THEN 'READY'

@@ -1,4 +1,6 @@
 -- reclaim: Take leases back: to ready or waiting, or to their end. One whose handler never began spends nothing.
+-- Suspects get negative positions, so that the last of those that ran together is tried first: what kills at once
+-- was begun last.
 -- Differs from PostgreSQL: a scratch table carries the rows from step to step, since no CTE may write here.
 INSERT OR IGNORE INTO temp.leasehold_ended (task_id, fence, epoch, attempt, worker, has_dependents, limited, why,
     queue, priority, route, status, failure, delay_us, losses, position, began, others, mark)
@@ -10,7 +12,8 @@ SELECT lease.task_id, lease.fence, lease.epoch, lease.attempt, lease.worker, lea
          WHEN task.on_lost = 'bury' OR item.value ->> 'failure' IS NOT NULL THEN 'ERROR'
          ELSE 'READY' END,
     coalesce(lease.cancel_reason, CASE WHEN task.on_lost = 'bury' THEN :lost ELSE item.value ->> 'failure' END),
-    coalesce(item.value ->> 'delay_us', 0), lease.losses + item.began, lease.position, item.began,
+    coalesce(item.value ->> 'delay_us', 0), lease.losses + item.began,
+    CASE WHEN lease.losses + item.began > 1 THEN -abs(lease.position) ELSE lease.position END, item.began,
     item.value ->> 'others', lease.mark
 FROM (
     SELECT value, value ->> 'why' <> 'released' AND coalesce(value ->> 'began', 1) AS began FROM json_each(:reclaims)
