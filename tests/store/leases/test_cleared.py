@@ -49,9 +49,11 @@ def test_clearing_again_takes_nothing_more_back(store, worker, lose_all):
     lose_all()
     lose_all()
     assert len(store.losses.clear(poison)) == 3
-    assert store.losses.clear(poison) == []
     work.fail(store, [claim_one(store, worker, routes=["!a"])])
     assert store.losses.clear(also) == []
+    lose_all()
+    lose_all()
+    assert store.losses.clear(poison) == []
     check_everything(store)
 
 
@@ -86,7 +88,7 @@ def test_losses_of_an_earlier_epoch_are_not_taken_back_from_a_later_one(store, w
     [letter] = look(store, "SELECT id FROM dead_letter")
     store.deadletters.evidence(letter[0], "ada", {"text": "mended"})
     store.deadletters.revive(letter[0], "ada")
-    lose_all(routes=("a",))
+    assert [lose_all(), lose_all()] == [[first], [first]]
     assert store.losses.clear(poison) == []
     check_everything(store)
 
