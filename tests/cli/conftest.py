@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from leasehold import Leasehold, Permanent, Task
 from leasehold.cli.root import root
-from tests.support.processes.fork_server import ROOT
+from tests.support.processes.fork_server import ROOT, run_module, start_module
 from tests.support.processes.workers import WorkerProcess
 
 Command = Callable[..., Result]
@@ -77,18 +77,18 @@ class Processes:
                 "stdout": lines,
                 "stderr": lines,
             } | options
-            process = subprocess.Popen([sys.executable, "-m", "leasehold", *map(str, words)], **settings)
+            process = start_module("leasehold", *map(str, words), **settings)
         self._started.append(WorkerProcess(process, log))
         return self._started[-1]
 
     def run(self, *words: object, **options: Any) -> subprocess.CompletedProcess[str]:
         """Run `leasehold …` to its end."""
-        return self.python("-m", "leasehold", *words, **options)
+        return run_module("leasehold", *map(str, words), **({"env": self.environment} | options))
 
-    def python(self, *words: object, **options: Any) -> subprocess.CompletedProcess[str]:
-        settings: dict[str, Any] = {"cwd": ROOT, "env": self.environment, "capture_output": True, "timeout": 120}
-        command = [sys.executable, *map(str, words)]
-        return subprocess.run(command, check=False, text=True, **(settings | options))
+    def python(self, code: str) -> subprocess.CompletedProcess[str]:
+        """Run some code in a new interpreter."""
+        command = [sys.executable, "-c", code]
+        return subprocess.run(command, check=False, text=True, cwd=ROOT, env=self.environment, capture_output=True)
 
     def close(self) -> None:
         for worker in self._started:

@@ -1,7 +1,6 @@
 """What goes wrong is one line with a code that stays, and an exit code that shows who must act."""
 
 import os
-import subprocess
 
 import pytest
 from click.testing import CliRunner
@@ -96,7 +95,7 @@ def test_a_reader_that_goes_away_is_not_an_error_worth_a_word(processes):
     away, end = os.pipe()
     os.close(away)
     with os.fdopen(end, "wb") as output:
-        result = processes.run("jobs", "--json", capture_output=False, stdout=output, stderr=subprocess.PIPE)
+        result = processes.run("jobs", "--json", stdout=output)
     assert (result.returncode, result.stderr) == (ExitCode.READER_GONE, "")
 
 

@@ -50,7 +50,7 @@ def test_the_version_is_that_of_the_package():
 
 def test_drawing_is_imported_only_where_something_is_drawn(processes):
     code = "import sys; from leasehold.cli import main; sys.exit('rich' in sys.modules)"
-    assert processes.python("-c", code).returncode == 0
+    assert processes.python(code).returncode == 0
 
 
 def test_a_verb_of_the_engine_does_not_look_for_installed_pipelines(processes):
@@ -58,7 +58,7 @@ def test_a_verb_of_the_engine_does_not_look_for_installed_pipelines(processes):
         "import sys; from leasehold.cli import main; sys.argv[1:] = ['queues', '--help']\n"
         "try: main()\nexcept SystemExit as end: sys.exit(end.code or 'importlib.metadata' in sys.modules)"
     )
-    done = processes.python("-c", code)
+    done = processes.python(code)
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -119,7 +119,7 @@ def test_help_of_pipelines_needs_no_extra_of_the_package(processes, words):
         f"import sys; sys.modules.update(dict.fromkeys({EXTRAS}))\n"
         f"from leasehold.cli import main; sys.argv[1:] = {[*words, '--help']}; main()"
     )
-    done = processes.python("-c", code)
+    done = processes.python(code)
     assert (done.returncode, done.stderr) == (0, "")
     assert "Examples:" in done.stdout
 
@@ -128,7 +128,7 @@ def test_a_command_that_needs_an_extra_names_it(processes, tmp_path):
     (tmp_path / "x.md").write_text("Hello.")
     words = ["translate", str(tmp_path / "x.md"), "--from", "en", "--to", "es"]
     code = f"import sys; sys.modules['docx'] = None\nfrom leasehold.cli import main; sys.argv[1:] = {words}; main()"
-    done = processes.python("-c", code)
+    done = processes.python(code)
     assert done.returncode == 2
     assert done.stderr.startswith("error EXTRA_MISSING: A package that this command needs is not installed. It is docx")
     assert done.stderr.endswith("; run: pip install 'leasehold[translate]'.\n")

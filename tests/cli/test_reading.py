@@ -118,7 +118,7 @@ def test_a_full_disk_is_reported_as_a_full_disk_and_work_goes_on_when_there_is_r
 
 def test_output_that_a_full_disk_does_not_take_is_reported_as_a_full_disk(processes):
     with Path("/dev/full").open("wb") as full:
-        ran = processes.run("queues", "--help", capture_output=False, stdout=full, stderr=subprocess.PIPE)
+        ran = processes.run("queues", "--help", stdout=full)
     assert ran.returncode == ExitCode.UNAVAILABLE
     assert ran.stderr.startswith("error DISK_FULL: ")
     assert ran.stderr.count("\n") == 1

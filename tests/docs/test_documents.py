@@ -2,14 +2,14 @@
 
 import os
 import re
-import subprocess
-import sys
+import shutil
 import tomllib
 from pathlib import Path
 
 import pytest
 
 from leasehold.store.db import migrate
+from tests.support.processes.fork_server import run_module
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -29,14 +29,7 @@ def blocks():
 @pytest.mark.parametrize(("block", "dialect"), list(blocks()))
 def test_a_code_block_of_the_documents_runs_and_prints_what_it_shows(block, url, tmp_path):
     (tmp_path / "block.py").write_text(block, encoding="utf-8")
-    ran = subprocess.run(
-        [sys.executable, "block.py"],
-        cwd=tmp_path,
-        env=os.environ | {"LEASEHOLD_URL": url},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    ran = run_module("block", cwd=tmp_path, env=os.environ | {"LEASEHOLD_URL": url})
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.splitlines() == PRINTED.findall(block)
 
@@ -73,14 +66,8 @@ def test_the_readme_shows_code_within_its_first_120_words():
 
 @pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)
 def test_an_example_runs_to_its_end(example, url, tmp_path):
-    ran = subprocess.run(
-        [sys.executable, str(example)],
-        cwd=tmp_path,
-        env=os.environ | {"LEASEHOLD_URL": url},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    shutil.copy(example, tmp_path)
+    ran = run_module(example.stem, cwd=tmp_path, env=os.environ | {"LEASEHOLD_URL": url})
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.startswith("DONE ")
 

@@ -1,8 +1,6 @@
 """What the tests of records share: the shop's jobs, run on both databases at the same stopped times, and exported."""
 
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import sqlite_url
-from tests.support.processes.fork_server import ROOT
+from tests.support.processes.fork_server import run_module
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +30,7 @@ class Records:
 
 def record(url: str, folder: Path) -> Records:
     known = {"LEASEHOLD_URL": url, "SHOP_ACTS": str(folder / "acts")}
-    words = [sys.executable, "-m", "tests.replay.recorder", str(folder)]
-    ran = subprocess.run(words, cwd=ROOT, env=os.environ | known, capture_output=True, text=True, check=False)
+    ran = run_module("tests.replay.recorder", str(folder), env=os.environ | known)
     assert ran.returncode == 0, ran.stderr
     return Records(folder)
 

@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -18,7 +17,7 @@ from leasehold.model.journal.record import Line, RecordCodec, RecordCounts, Task
 from leasehold.runtime.replay.errors import Recorded, find_type
 from tests.conftest import sqlite_url
 from tests.replay import catching_handlers
-from tests.support.processes.fork_server import ROOT
+from tests.support.processes.fork_server import run_module
 
 HOME = catching_handlers.__name__
 CAUGHT = {
@@ -46,8 +45,7 @@ def both_caught(postgres, postgres_template, tmp_path_factory):
     folders = {name: tmp_path_factory.mktemp(f"caught-{name}") for name in ("sqlite", "postgres")}
     for name, folder in folders.items():
         known = {"LEASEHOLD_URL": url if name == "postgres" else sqlite_url(folder)}
-        words = [sys.executable, "-m", HOME, str(folder)]
-        ran = subprocess.run(words, cwd=ROOT, env=os.environ | known, capture_output=True, text=True, check=False)
+        ran = run_module(HOME, str(folder), env=os.environ | known)
         assert ran.returncode == 0, ran.stderr
     yield folders
     postgres.drop_database(url)

@@ -2,14 +2,11 @@
 
 import json
 import os
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.tidy.tree import ROOT
+from tests.support.processes.fork_server import run_module
 
-SECONDS = 600  # a guard against hanging
 STEERING = ("LEASEHOLD_URL", "LEASEHOLD_TRANSLATE_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY")
 
 
@@ -53,14 +50,5 @@ def run_translate(document, out, *words, **environment):
     """Translate a document from English into Spanish, and return how it ended."""
     known = {name: value for name, value in os.environ.items() if name not in STEERING}
     given = ["translate", str(document), "--from", "en", "--to", "es", "--out", str(out), *words]
-    ended = subprocess.run(
-        [sys.executable, "-m", "leasehold", *given],
-        cwd=ROOT,
-        env=known | environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        check=False,
-    )
+    ended = run_module("leasehold", *given, env=known | environment)
     return Run(Path(out) / f"{Path(document).stem}-en-es", ended.returncode, ended.stdout + ended.stderr)

@@ -3,12 +3,11 @@
 import os
 import re
 import shlex
-import subprocess
-import sys
 
 import pytest
 
 from tests.support.needs import APERTIUM
+from tests.support.processes.fork_server import run_module
 from tests.tidy.tree import ROOT
 
 GUIDE = (ROOT / "docs" / "translate.md").read_text(encoding="utf-8")
@@ -29,9 +28,7 @@ def output_of(command, folder):
     if program == "cat":
         return (folder / words[0]).read_text(encoding="utf-8")
     known = {name: value for name, value in os.environ.items() if name != "LEASEHOLD_URL"}
-    ran = subprocess.run(
-        [sys.executable, "-m", program, *words], cwd=folder, env=known, capture_output=True, text=True, check=False
-    )
+    ran = run_module(program, *words, cwd=folder, env=known)
     assert ran.stderr == ""
     return ran.stdout
 

@@ -11,6 +11,7 @@ import pytest
 from leasehold.errors import Misuse
 from leasehold.pipelines import translate
 from tests.support.needs import APERTIUM
+from tests.support.processes.fork_server import run_module
 
 EXAMPLE = re.compile(r"((?:^    .*\n|^\n)+)", re.MULTILINE)
 PARTS = """
@@ -28,7 +29,7 @@ def written(tmp_path):
     (tmp_path / "chapter.md").write_text("# A house\n\nThe *red* house has 12 windows.\n")
     example = max(EXAMPLE.findall(translate.__doc__ or ""), key=len)
     (tmp_path / "example.py").write_text(inspect.cleandoc(example))
-    ran = subprocess.run([sys.executable, "example.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    ran = run_module("example", cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
     return ran.stdout, tmp_path / "runs" / "chapter-en-es"
 

@@ -1,4 +1,6 @@
-"""Starts Python modules quickly: `start_module` forks them from a process that has imported what most of them import.
+"""Starts Python modules quickly: they are forked from a process that has imported what most of them import.
+
+`start_module` starts one, `run_module` waits for its end.
 
 A forked module is a process of its own either way: it has its number, streams, environment and folder, and it can be
 killed. A module whose environment an interpreter or a library reads only at its start (LD_PRELOAD, FAKETIME, PYTHON…)
@@ -19,6 +21,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -30,6 +33,7 @@ ROOT: Final = Path(__file__).parents[3]
 STARTS_NAME: Final = "LEASEHOLD_TEST_STARTS"
 PATHS_NAME: Final = "PYTHONPATH"
 END_SECONDS_MAX: Final = 60
+RUN_SECONDS_MAX: Final = 600  # a guard against hanging
 # What an interpreter, or a module that the server has imported, reads when it starts and not again.
 READ_AT_START: Final = (
     *("COVERAGE_", "FAKETIME", "FTLANG_", "GLIBC_", "LANG", "LC_", "LD_", "MALLOC_", "PSYCOPG_", "PYTHON"),
@@ -140,6 +144,33 @@ def start_module(
     with Path(os.devnull).open("r+b", buffering=0) as nothing:
         streams = [_descriptor(stream, own, nothing) for own, stream in enumerate((stdin, stdout, stderr))]
         return ForkedProcess(fork_server(), fork_server().ask(order, streams))
+
+
+def run_module(
+    module: str,
+    *arguments: str,
+    env: Mapping[str, str] | None = None,
+    cwd: Path = ROOT,
+    stdout: Stream = None,
+    encoding: str = "utf-8",
+) -> subprocess.CompletedProcess[str]:
+    """Run `python -m module …` to its end and return what it printed; `stdout` is where its output goes instead."""
+    with (
+        tempfile.TemporaryFile("w+", encoding=encoding) as output,
+        tempfile.TemporaryFile("w+", encoding=encoding) as errors,
+    ):
+        process = start_module(
+            module, *arguments, env=env, cwd=cwd, stdout=output if stdout is None else stdout, stderr=errors
+        )
+        try:
+            code = process.wait(RUN_SECONDS_MAX)
+        except BaseException:
+            process.kill()
+            process.wait()
+            raise
+        output.seek(0)
+        errors.seek(0)
+        return subprocess.CompletedProcess([module, *arguments], code, output.read(), errors.read())
 
 
 def _descriptor(stream: Stream, own: int, nothing: IO[bytes]) -> int:

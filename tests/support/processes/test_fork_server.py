@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.support.processes.fork_server import ROOT, STARTS_NAME, ForkedProcess, fork_server, start_module
+from tests.support.processes.fork_server import ROOT, STARTS_NAME, ForkedProcess, fork_server, run_module, start_module
 from tests.support.wait import until
 
 ENDS = {
@@ -122,6 +122,15 @@ def test_a_forked_module_has_the_surroundings_of_a_started_one(code, package):
     check_same(package(code), "a", "", "--odd", "ä", env=known)
 
 
+def test_a_module_that_is_run_to_its_end_returns_its_code_its_output_and_its_errors(package, tmp_path):
+    folder = package("import sys; print('a', 'ä'); print('b', file=sys.stderr); sys.exit(7)")
+    ran = run_module("sample", cwd=folder)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (7, "a ä\n", "b\n")
+    with (tmp_path / "elsewhere").open("wb") as elsewhere:
+        assert run_module("sample", cwd=folder, stdout=elsewhere).stdout == ""
+    assert (tmp_path / "elsewhere").read_text() == "a ä\n"
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1])
 def test_a_signal_ends_a_forked_module_and_no_other(number, package):
     with waiting(package(WAITING)) as process, waiting(package(WAITING)) as other:
@@ -218,7 +227,7 @@ def test_the_server_has_one_thread_and_no_file_open_but_its_socket(package):
 
 OWNER = """
 import json, os, signal, subprocess, sys
-from tests.support.processes.fork_server import fork_server, start_module
+from tests.support.processes.fork_server import fork_server, run_module, start_module
 children = [start_module("sample", cwd=sys.argv[2], start_new_session=leads) for leads in (False, True)]
 print(json.dumps([fork_server().process.pid, *(child.pid for child in children)]), flush=True)
 signal.pause() if sys.argv[1] == "wait" else os._exit(0)
