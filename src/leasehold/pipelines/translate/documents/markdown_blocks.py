@@ -179,9 +179,13 @@ def _first_line(token: Token) -> int:
 
 
 def _table_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:  # noqa: FBT001 - markdown-it's form
-    """Read a table, and record where its rows begin, which the text of a cell does not contain."""
+    """Read a table, and record where its rows begin, which the text of a cell does not contain.
+
+    A lazy line of a list item's paragraph begins no table. markdown-it takes one for a table's head if the next line is
+    indented like the item, ends the item there, and then finds no table.
+    """
     before = len(state.tokens)
-    if not table(state, start, end, silent):
+    if state.sCount[start] < state.blkIndent or not table(state, start, end, silent):
         return False
     for token in state.tokens[before:]:
         if token.type == "inline" and token.map:
