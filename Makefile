@@ -48,14 +48,17 @@ check: setup-dev
 	$(PY) -m pytest -q tests/tidy
 
 # What the long tests show is a line of JSON each in this file, and docs/proof.md is written from it. Stopped and
-# started again, it goes on with what has not passed at this commit; each commit has a file of its own.
+# started again, it goes on with what has not passed at this commit; each commit has a file of its own. Property tests
+# draw the same examples in every `make test`; here they draw at random, and so many times as many.
 PROOF ?= $(CURDIR)/build/proof-$(shell git describe --always --dirty).jsonl
-SOAK = LEASEHOLD_PROOF=$(PROOF) $(PY) -m pytest -p tests.support.oracle.resume -m soak
+EXAMPLES ?= 20
+SOAK = LEASEHOLD_PROOF=$(PROOF) LEASEHOLD_EXAMPLES=$(EXAMPLES) $(PY) -m pytest -p tests.support.oracle.resume
 
 soak: setup-dev
 	mkdir -p $(dir $(PROOF))
-	$(SOAK) -n $(TEST_PROCESSES) --dist worksteal tests/simulation $(PYTEST_ARGS)
-	$(SOAK) --ignore=tests/simulation $(PYTEST_ARGS)
+	$(SOAK) -m soak -n $(TEST_PROCESSES) --dist worksteal tests/simulation $(PYTEST_ARGS)
+	$(SOAK) -m "hypothesis and not soak" -n $(TEST_PROCESSES) --dist worksteal $(PYTEST_ARGS)
+	$(SOAK) -m soak --ignore=tests/simulation $(PYTEST_ARGS)
 	LEASEHOLD_PROOF=$(PROOF) $(PY) -m tests.mutants --sound
 	$(PY) -m tests.support.oracle.proof_report $(PROOF)
 

@@ -12,19 +12,17 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-import hypothesis
 import pytest
 
 from leasehold.store import open_store
 from tests.support.databases.databases import Databases
 from tests.support.databases.postgres import PostgresServer, database_name
 from tests.support.db import one_reader
+from tests.support.properties import load_profile
 
 pytest_plugins = ["tests.support.needs"]
 
-# A busy machine is not a failure; and examples are drawn at random everywhere, with CI=true too.
-hypothesis.settings.register_profile("leasehold", deadline=None, derandomize=False)
-hypothesis.settings.load_profile("leasehold")
+load_profile()
 
 # A shell starts what runs in the background with SIGINT ignored, and so would be every program the tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -15,6 +15,7 @@ from leasehold.model.failure.failure import classify
 from leasehold.model.failure.named import NAMES
 from leasehold.model.failure.verdict import RETRYABLE, Verdict
 from leasehold.model.limits import DELAY_SECONDS_MAX
+from tests.support.properties import examples
 
 
 @pytest.mark.parametrize(
@@ -202,7 +203,7 @@ FIELDS = st.one_of(
 )
 
 
-@settings(derandomize=True, max_examples=300)
+@settings(max_examples=examples(300))
 @given(
     KINDS,
     TEXTS,

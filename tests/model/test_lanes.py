@@ -2,7 +2,7 @@
 
 import itertools
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from leasehold.model.lanes import Hints, Lane
@@ -50,7 +50,6 @@ def test_forgetting_means_looking_everywhere_again():
     assert hints.lanes(["q"]) == Hints().lanes(["q"])
 
 
-@settings(derandomize=True)
 @given(st.lists(st.tuples(st.integers(PRIORITY_MIN, PRIORITY_MAX), st.integers(1, 1000)), max_size=12))
 def test_lanes_cover_every_priority_once_from_high_to_low(seen):
     """L3: no priority lies between two lanes."""

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from leasehold.errors import Misuse, NameInvalid, OptionInvalid, number_text
@@ -50,7 +50,6 @@ def test_a_bad_key_is_refused_with_the_rule(key):
         check_key(key)
 
 
-@settings(derandomize=True)
 @given(st.text(st.characters() | st.characters(categories=["Cs"])), st.integers(1, 50))
 def test_a_cleaned_text_can_be_kept_by_both_databases(text, limit):
     kept = clean(text, limit)

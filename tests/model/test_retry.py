@@ -4,7 +4,7 @@ import itertools
 import statistics
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from leasehold.errors import OptionInvalid
@@ -67,7 +67,6 @@ def test_a_huge_multiplier_does_not_overflow():
     assert after(999, Retry(attempts=1000, multiplier=1000)) == 60
 
 
-@settings(derandomize=True)
 @given(
     st.integers(1, 999),
     st.floats(0, 1),

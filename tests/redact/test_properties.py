@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from leasehold.redact import Policy, Redactor
 from leasehold.redact.text import CLASSES
 from tests.redact.checks import LETTERS
+from tests.support.properties import examples
 
 SECRETS = ("hunter2-hunter2", "Zwölf Boxkämpfer", 'quo"te\\back', "line one\nline two")
 EVERYTHING = Redactor(Policy(emails=True, hosts=[".corp.example", "vault"], addresses=True, secrets=SECRETS))
@@ -30,7 +31,7 @@ PIECES = (
 )  # fmt: skip
 pieced = st.lists(st.sampled_from(PIECES), max_size=24).map("".join)
 texts = st.one_of(pieced, st.text(max_size=80), st.tuples(pieced, st.text(max_size=20), pieced).map("".join))
-thorough = settings(max_examples=600, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
+thorough = settings(max_examples=examples(600), database=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @thorough

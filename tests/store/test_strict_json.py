@@ -12,6 +12,7 @@ from leasehold.model.lease import failed
 from leasehold.model.names import reason_of
 from tests.store import work
 from tests.store.work import claim, claim_one, finish, look, status, submit
+from tests.support.properties import examples
 
 TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))
 SCALARS = (
@@ -26,7 +27,7 @@ HARD_TEXTS = [
 ]  # fmt: skip
 
 
-@settings(derandomize=True, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(value=VALUES)
 def test_every_value_that_is_accepted_comes_back_as_it_was(store, worker, value):
     text = canonical.encode(value)

@@ -89,6 +89,15 @@ def names_used(source: Source) -> Iterator[tuple[ast.expr | ast.stmt | ast.arg, 
                 yield from ((node, f"{node.module}.{alias.name}") for alias in node.names)
 
 
+def fixed_draws(source: Source) -> Iterator[str]:
+    """Find settings of Hypothesis that a soak could not change: `tests.support.properties` has them."""
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Call) and dotted(node.func).rpartition(".")[2] == "settings":
+            given = {keyword.arg: keyword.value for keyword in node.keywords}
+            if "derandomize" in given or isinstance(given.get("max_examples"), ast.Constant):
+                yield source.at(node, "fixes how examples are drawn")
+
+
 def outside_tidy() -> list[Source]:
     """The samples of these very rules are the only exceptions."""
     return [source for source in sources("tests") if not source.path.is_relative_to("tests/tidy")]
@@ -140,3 +149,10 @@ def test_a_test_is_skipped_only_for_a_part_that_is_missing_and_none_is_expected_
     assert not found(skips, "@NGINX.mark\ndef test_x(): ...")
     assert not list(skips(sample("pytest.mark.skipif(True, reason='')", path=str(NEEDS))))
     assert findings(skips, outside_tidy()) == []
+
+
+def test_no_property_test_fixes_how_its_examples_are_drawn():
+    assert found(fixed_draws, "@settings(derandomize=True)\ndef test_x(): ...")
+    assert found(fixed_draws, "thorough = hypothesis.settings(max_examples=600)")
+    assert not found(fixed_draws, "@settings(max_examples=examples(600))\ndef test_x(): ...")
+    assert findings(fixed_draws, outside_tidy()) == []

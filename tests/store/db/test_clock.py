@@ -15,6 +15,7 @@ from leasehold.store.db.sqlite_clock import Anchor, Reading
 from leasehold.testing import Clock
 from tests.conftest import sqlite_url
 from tests.store.work import claim_one, finish, look, register, submit
+from tests.support.properties import examples
 
 HOUR = 3600 * time.SECOND
 NOON = 1_800_000_000 * time.SECOND
@@ -100,7 +101,7 @@ def test_a_clock_set_by_a_test_does_not_advance():
     assert sqlite_clock.now(anchor, reading(NOON + HOUR, 5)) == NOON
 
 
-@settings(derandomize=True, max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.lists(st.tuples(st.integers(0, HOUR), st.integers(-2 * HOUR, 2 * HOUR)), max_size=30))
 def test_whatever_the_wall_clock_does_time_passes_at_least_as_fast_as_on_the_bench(moves):
     """A lease taken at any moment is over, at the latest, when its own length has passed for real."""

@@ -5,7 +5,7 @@ import hashlib
 from contextlib import asynccontextmanager, suppress
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from leasehold import Permanent, Transient
@@ -188,11 +188,14 @@ def test_chunks_are_put_together_wherever_they_are_torn(parts, cuts):
 
 
 @given(st.binary(max_size=90), st.binary(max_size=9), st.lists(st.integers(1, 30), min_size=1, max_size=8))
+@example(b"", b"\n", [30])
 def test_a_body_of_a_known_length_ends_there_wherever_it_is_torn(content, more, cuts):
     got = bytearray()
     sent = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(content), content + more)
     response = response_of(sent, cuts, got.extend)
-    assert (bytes(got), response.is_complete, response.has_surplus) == (content, True, bool(more))
+    assert (bytes(got), response.is_complete) == (content, True)
+    if more.strip(b"\r\n") or not more:  # the parser passes over empty lines between two responses
+        assert response.has_surplus == bool(more)
 
 
 def test_what_is_left_of_the_last_answer_is_not_taken_for_the_next_one():

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from leasehold.pipelines.translate.documents.docx import read_docx
 from leasehold.pipelines.translate.documents.protecting import protect, restore
 from tests.pipelines.translate.documents.word_documents import manuscript
+from tests.support.properties import examples
 
 CONTENT = manuscript()
 FABLE, PICTURE, LINK, LITERAL = 2, 3, 5, 6
@@ -126,7 +127,7 @@ def test_an_image_whose_tag_is_lost_comes_at_the_end(document):
     assert rendered.paragraphs[2].text.startswith("Sin imagen.")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(
     st.lists(st.sampled_from(["<1>", "</1>", "<1/>", "<2>", "</2>", "<7>", "x", "\0", "\n", "\ud800", "&", "<", "\t"]))
 )

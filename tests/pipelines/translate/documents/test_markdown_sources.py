@@ -8,6 +8,7 @@ from leasehold.pipelines.translate.documents.markdown import read_markdown
 from leasehold.pipelines.translate.documents.markdown_blocks import begins_block
 from tests.pipelines.translate.documents.structure import blocks_of, texts_of
 from tests.pipelines.translate.documents.test_markdown_structure import NASTY
+from tests.support.properties import examples
 
 STARTS = ["", "> ", ">", "- ", "* ", "1. ", "10) ", "  ", "    ", "\t", "# ", "### ", "[^n]: ", "| ", "   "]
 TEXTS = [
@@ -21,7 +22,7 @@ DOCUMENTS = st.tuples(st.lists(LINES, min_size=1, max_size=12), st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300))
 @example("- |\n:-:", ["x"])
 @example("- word\n| word\n    :-:", ["# "])
 @example("- word\n| a | b\n  --|--\n  c | d", ["# "])

@@ -1,7 +1,7 @@
 """Whatever a translation contains, a Markdown document keeps its blocks."""
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from leasehold.pipelines.translate.documents.markdown import read_markdown
@@ -90,7 +90,6 @@ def test_a_document_rendered_with_its_own_texts_is_itself(ending):
     assert document.render(same) == document.render({}) == text.encode()
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(NASTY, min_size=40, max_size=40), st.sampled_from(["\n", "\r\n"]))
 @example(["| x"] * 40, "\n")
 @example(['"title"'] * 40, "\n")

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leasehold.pipelines.translate.documents.protecting import protect, respace, restore
+from tests.support.properties import examples
 
 SECONDS_MAX = 10
 FORMATS = ["markdown", "text", "docx", "po"]
@@ -18,7 +19,7 @@ PIECES = [
 ]  # fmt: skip
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400))
 @given(st.lists(st.sampled_from(PIECES), max_size=30).map("".join) | st.text(), st.sampled_from(FORMATS))
 def test_what_was_protected_is_restored_exactly(source, kind):
     marked = protect(source, kind)

@@ -6,9 +6,10 @@ from hypothesis import strategies as st
 
 from leasehold.pipelines.translate.documents.document import DocumentInvalid
 from leasehold.pipelines.translate.documents.text import read_text
+from tests.support.properties import examples
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300))
 @given(st.lists(st.sampled_from(["a", "b c", " ", "\t", "\n", "\r\n", "\r", "\ufeff", "\f", "\u2028"])).map("".join))
 def test_a_text_rendered_with_its_own_paragraphs_is_itself(text):
     try:
@@ -20,7 +21,7 @@ def test_a_text_rendered_with_its_own_paragraphs_is_itself(text):
     assert document.render(same) == document.render({}) == text.encode()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 @given(st.text(alphabet="xy -\n\r\t\u2028\ud800", min_size=1))
 def test_no_translation_changes_the_number_of_paragraphs(translation):
     document = read_text("x.txt", "one\ntwo\n\n  three \r\n\r\nfour")

@@ -11,6 +11,7 @@ from leasehold.pipelines.translate.reviewers import text
 from leasehold.pipelines.translate.reviewers.plugins import faults_of
 from leasehold.pipelines.translate.reviewers.review import Subject
 from leasehold.pipelines.translate.reviewers.standard import standard_reviewers
+from tests.support.properties import examples
 
 REVIEWERS = standard_reviewers(lambda text: text[::-1])
 LANGUAGES = st.sampled_from(
@@ -87,7 +88,7 @@ def check_reviews(subject):
         assert review == reviewer.review(subject)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(SUBJECTS)
 @example(Subject("", "", "en", "es", (), {}))
 @example(Subject("", "", "", "", ("",), {"": ""}))

@@ -13,13 +13,12 @@ from leasehold.pipelines.translate.documents import read_document
 from leasehold.pipelines.translate.translators.apertium.engine import Apertium
 from leasehold.pipelines.translate.translators.translator import PLACEHOLDER, PairUnsupported, TranslationRequest
 from tests.support.needs import APERTIUM
+from tests.support.properties import examples
 from tests.tidy.tree import ROOT
 
 CHAPTER = ROOT / "tests" / "pipelines" / "translate" / "chapter" / "chapter.md"
 RESERVED = "^$/<>{}@\\[]~#*+"
-SETTINGS = settings(
-    max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+SETTINGS = settings(max_examples=examples(150), suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def spanish(apertium, text, **more):
