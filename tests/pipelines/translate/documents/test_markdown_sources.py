@@ -26,6 +26,12 @@ DOCUMENTS = st.tuples(st.lists(LINES, min_size=1, max_size=12), st.sampled_from(
 @example("- |\n:-:", ["x"])
 @example("- word\n| word\n    :-:", ["# "])
 @example("- word\n| a | b\n  --|--\n  c | d", ["# "])
+@example("> word\n---", ["|"])
+@example("- word\n---", ["a | b"])
+@example("* word", ["**"])
+@example("# word\n---", ["|"])
+@example("1. \xa0\n.", [">"])
+@example("word\n\n>- <!--\n>", ["x"])
 @given(DOCUMENTS, st.lists(NASTY, min_size=1, max_size=5))
 def test_any_document_keeps_its_bytes_and_under_any_translation_its_blocks(text, translations):
     try:

@@ -12,23 +12,27 @@ a heading, list, table or code marks it as literal.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from itertools import accumulate, groupby, pairwise
 from typing import Any, Final, assert_never
 
 from markdown_it import MarkdownIt
 from markdown_it.common.utils import MD_TRIM_CHARS
-from markdown_it.rules_block import StateBlock, table
+from markdown_it.rules_block import StateBlock, lheading, paragraph, table
 from markdown_it.rules_block.html_block import HTML_SEQUENCES
+from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
 from leasehold.pipelines.translate.documents.document import NESTING_MAX, lines_of, one_line
 
 FOOTNOTE_INDENT: Final = 4
 ROW_BEGINS: Final = "row_begins"
+TEXT_BEGINS: Final = "text_begins"
 WHITE: Final = MD_TRIM_CHARS
+BlockRule = Callable[[StateBlock, int, int, bool], bool]
 _footnote: Final = re.compile(r"\[\^[^\]\s\[]+\]:")
 _bar: Final = re.compile(r"(?<!\\)\|")
 _closing: Final = re.compile(r"[ \t]+#+\Z")
@@ -41,6 +45,7 @@ _beginnings: Final = (
     re.compile(r"(?=[-+*](?:[ \t]|\Z))"),
     re.compile(r"[0-9]{1,9}(?=[.)](?:[ \t]|\Z))"),
     re.compile(r"(?=([-_*])[ \t]*(?:\1[ \t]*){2,}\Z)"),
+    re.compile(r"(?=\*\*[ \t]*\Z)"),  # behind a list's marker, a third one
     re.compile(r"(?=(?:-+|=+)[ \t]*\Z)"),
     re.compile(r"(?=[-:|][-:|\s]*\Z)"),
     re.compile(r"(?=`{3,}[^`]*\Z|~{3,})"),
@@ -48,6 +53,7 @@ _beginnings: Final = (
 _definition: Final = re.compile(r"\[(?:[^\[\]\\]|\\[\s\S])*\](?=:)")
 _last_hashes: Final = re.compile(r"(?:(?<=[ \t])|\A)#+\Z")
 _pipe: Final = re.compile(r"(?<!\\)\|")
+_delimiters: Final = re.compile(r"[\s>]*[-:|][-:|\s]*\Z")
 
 
 class MarkdownBlock(StrEnum):
@@ -72,6 +78,8 @@ class MarkdownSpan:
     between: str | None = None
     """What ends its first line and begins its second, if it has two."""
     after_definition: bool = False
+    above_delimiters: bool = False
+    """Whether the line below is a table's delimiter row to markdown-it if there is a bar above it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +102,17 @@ def parser(*, inline: bool = False) -> MarkdownIt:
     made.enable(["table", "strikethrough"])
     made.block.ruler.before("reference", "footnote", _footnote_block, {"alt": ["paragraph", "reference"]})
     made.block.ruler.at("table", _table_block, {"alt": ["paragraph", "reference"]})
+    made.block.ruler.at("lheading", partial(_text_block, lheading), {"alt": []})
+    made.block.ruler.at("paragraph", partial(_text_block, paragraph), {"alt": []})
+    made.core.ruler.after("normalize", "last_line", _end_last_line)
     if not inline:
-        made.core.ruler.enableOnly(["normalize", "block"])
+        made.core.ruler.enableOnly(["normalize", "last_line", "block"])
     return made
+
+
+def _end_last_line(state: StateCore) -> None:
+    """End the last line too: markdown-it reads beyond a text that ends in an empty line of a quote (`>- <!--`, `>`)."""
+    state.src += "" if state.src.endswith("\n") else "\n"
 
 
 def front_matter(text: str) -> str:
@@ -146,10 +162,8 @@ def _cells(page: MarkdownLines, row: int, tokens: Sequence[Token]) -> Iterator[M
 
 def _block(page: MarkdownLines, opened: Token, token: Token, defined: set[int]) -> MarkdownSpan:
     bodies = [text.strip(WHITE) for text in token.content.split("\n")]
-    first = _first_line(token)
+    first = token.meta.get(TEXT_BEGINS, _first_line(token))
     block = _kind(opened)
-    while block is not MarkdownBlock.HEADING and not page.lines[first].rstrip(WHITE).endswith(bodies[0]):
-        first += 1  # a line of spaces that do not break is a line of the block, but not of its text
     raw = [page.lines[first + count].rstrip(WHITE) for count in range(len(bodies))]
     if block is MarkdownBlock.HEADING:
         raw[0] = _closing.sub("", page.lines[first].rstrip(" \t\r\n")).rstrip(WHITE)
@@ -162,8 +176,16 @@ def _block(page: MarkdownLines, opened: Token, token: Token, defined: set[int]) 
         ending = page.lines[first][len(page.lines[first].rstrip("\r\n")) :]
         between = ending + page.lines[first + 1][: columns[1]]
     start = page.offsets[first] + columns[0]
+    below = page.lines[last + 1] if last + 1 < len(page.lines) else ""
     return MarkdownSpan(
-        start, page.offsets[last] + len(raw[-1]), first, block, tuple(own), between, _first_line(token) in defined
+        start,
+        page.offsets[last] + len(raw[-1]),
+        first,
+        block,
+        tuple(own),
+        between,
+        after_definition=_first_line(token) in defined,
+        above_delimiters=_delimiters.match(below) is not None,
     )
 
 
@@ -191,6 +213,18 @@ def _table_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         if token.type == "inline" and token.map:
             row = token.map[0]
             token.meta[ROW_BEGINS] = state.bMarks[row] + state.tShift[row]
+    return True
+
+
+def _text_block(rule: BlockRule, state: StateBlock, start: int, end: int, silent: bool) -> bool:  # noqa: FBT001
+    """Read a paragraph, and record where its text begins: not at a line of spaces that do not break."""
+    before = len(state.tokens)
+    if not rule(state, start, end, silent):
+        return False
+    for token in state.tokens[before:]:
+        if token.type == "inline" and token.map:
+            whole = state.getLines(start, token.map[1], state.blkIndent, False)  # noqa: FBT003 - markdown-it's form
+            token.meta[TEXT_BEGINS] = start + whole[: len(whole) - len(whole.lstrip(WHITE))].count("\n")
     return True
 
 
@@ -225,11 +259,18 @@ def _footnote_tokens(state: StateBlock, start: int, end: int, found: re.Match[st
 
 def fitted(text: str, place: MarkdownSpan) -> str:
     """Fit a translation into the block of its place."""
+    safe = _fitted(text, place)
+    # A bar above dashes makes a table, even behind `#`, `>` or `-`: markdown-it looks for tables before all else.
+    has_table = place.above_delimiters and place.block is not MarkdownBlock.CELL
+    return safe.replace("|", "&#124;") if has_table else safe
+
+
+def _fitted(text: str, place: MarkdownSpan) -> str:
     match place.block:
         case MarkdownBlock.PARAGRAPH:
             return _paragraph(text, place.between, after_definition=place.after_definition)
-        case MarkdownBlock.UNDERLINED:  # a bar above the line that makes it a heading would make it a table
-            return _paragraph(text, place.between, after_definition=True).replace("|", "&#124;")
+        case MarkdownBlock.UNDERLINED:
+            return _paragraph(text, place.between, after_definition=True)
         case MarkdownBlock.HEADING:  # a last # would be taken for a closing one
             return _last_hashes.sub(lambda found: f"\\{found.group()}", _one(text))
         case MarkdownBlock.CELL:
