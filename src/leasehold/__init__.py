@@ -10,6 +10,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "errors": [
             "ArgumentsInvalid",
             "Broken",
+            "BudgetExceeded",
             "Cancelled",
             "InDoubt",
             "JobUnknown",
@@ -34,6 +35,8 @@ __getattr__, __dir__, __all__ = lazy_names(
         "model.failure.verdict": ["Verdict"],
         "model.retry": ["Retry"],
         "model.status": ["Status"],
+        "model.tree.budget": ["Budget"],
+        "model.tree.link": ["LinkedJob"],
         "runtime.manual": ["Held"],
         "runtime.task": ["Task"],
     },

@@ -3,6 +3,7 @@ from leasehold.app.job import Job
 from leasehold.errors import (
     ArgumentsInvalid,
     Broken,
+    BudgetExceeded,
     Cancelled,
     InDoubt,
     JobUnknown,
@@ -27,12 +28,16 @@ from leasehold.insight.read.tasks import JobProgress, TaskCounts, TaskView
 from leasehold.model.failure.verdict import Verdict
 from leasehold.model.retry import Retry
 from leasehold.model.status import Status
+from leasehold.model.tree.budget import Budget
+from leasehold.model.tree.link import LinkedJob
 from leasehold.runtime.manual import Held
 from leasehold.runtime.task import Task
 
 __all__ = [
     "ArgumentsInvalid",
     "Broken",
+    "Budget",
+    "BudgetExceeded",
     "Cancelled",
     "Cause",
     "CauseCode",
@@ -47,6 +52,7 @@ __all__ = [
     "LeaseLost",
     "Leasehold",
     "LeaseholdError",
+    "LinkedJob",
     "Misuse",
     "Overtaken",
     "PayloadInvalid",

@@ -99,6 +99,18 @@ class StateDenied(Misuse, code="STATE_TRANSITION_DENIED"):
     """The machine does not allow this transition from the current state; nothing was changed."""
 
 
+class BudgetExceeded(Misuse, code="BUDGET_EXCEEDED"):
+    """The budget does not allow this spend; nothing was spent."""
+
+
+class BudgetUnknown(Misuse, code="BUDGET_UNKNOWN"):
+    """The job at the root has no budget of this name; submit it with budget={name: limit}."""
+
+
+class SpendConflict(Misuse, code="SPEND_CONFLICT"):
+    """This key was spent with another amount; give each spend its own key, or none."""
+
+
 class EachInvalid(Misuse, code="EACH_INVALID"):
     """`each` must name a field of the upstream output that holds a list."""
 

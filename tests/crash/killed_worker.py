@@ -14,6 +14,8 @@ NEXT_STEPS = {
     "leased but not started": (Claimer, "_start_attempts"),
     "ended but not written": (Leases, "settle"),
     "written but not answered": (Committer, "_answer"),
+    "spent but not answered": (Committer, "_answer_requests"),
+    "linked but not answered": (Committer, "_answer_requests"),
     "reclaimed but not noted as gone": (Workers, "deregister"),
 }
 

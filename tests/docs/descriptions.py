@@ -25,6 +25,7 @@ ATTRIBUTES = {
 }
 JOURNAL = {
     EventName.SUBMITTED: "the task was created",
+    EventName.BUDGETED: "the job got its budgets",
     EventName.ADVANCED: "the task became ready: its prerequisites are done, or its time has come",
     EventName.CLAIMED: "a worker leased the task: fence and attempt grow by one",
     EventName.RELEASED: "the lease was given back; no attempt is spent",
@@ -35,6 +36,9 @@ JOURNAL = {
     EventName.FAILED: "the task ended ERROR",
     EventName.ASKED: "a running task was asked to cancel",
     EventName.MOVED: "the job, or a named part of it, changed state in its machine",
+    EventName.SPENT: "a budget at the root was debited; `left` is what was left of it then",
+    EventName.REFUSED: "a spend would have passed its budget's limit: nothing was debited",
+    EventName.LINKED: "the task submitted a linked job",
     EventName.CANCELLED: "the task ended CANCELLED",
     EventName.REVIVED: "a new epoch of the task began",
     EventName.SUPERSEDED: "a revival from the start replaced the task",

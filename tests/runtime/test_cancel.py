@@ -16,7 +16,10 @@ def test_a_running_handler_in_another_process_sees_the_cancel_and_ends_cancelled
     app.cancel(job, reason="not needed any more")
     assert job.wait(timeout=60).status == "CANCELLED"
     assert workers.journal("cancelled")
-    assert job.failure == {"error_class": "CANCELLED", "message": "not needed any more", "retryable": False}
+    failure = dict(job.failure)
+    context = failure.pop("context")
+    assert failure == {"error_class": "CANCELLED", "message": "not needed any more", "retryable": False}
+    assert (len(context["cancel_request"]), context["cancelled_job"]) == (16, f"hold {job.key}")
     assert names(url, job.id) == ["submitted", "claimed", "asked", "cancelled"]
     check_places(url)
     check_journal(url)

@@ -1,7 +1,7 @@
 """`Leasehold`: the one object a user holds. Each method is a line or two that lead to a noun."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from leasehold.app import submitting
@@ -63,7 +63,7 @@ class Leasehold:
         arounds = self._registry.hooks.arounds
         return self._registry.add(Pipeline(self, check_name(name, "kind"), failures, machine, arounds, deadline))
 
-    def submit(
+    def submit(  # noqa: PLR0913 — every option is named at the call
         self,
         what: object,
         payload: object = None,
@@ -74,6 +74,7 @@ class Leasehold:
         version: int | None = None,
         branch: str | None = None,
         deadline: float | None = None,
+        budget: Mapping[str, int] | None = None,
     ) -> Job:
         """Submit one job. The same kind and key again returns that job; with another payload it is a `KeyConflict`.
 
@@ -82,15 +83,16 @@ class Leasehold:
         than the newest one submitted is refused as `VersionStale`, one that was pruned as `VersionPruned`.
         `branch` names a branch of the kind's queue, such as a host: see `app.queues.limit`. `deadline`: how many
         seconds from now it must have ended, instead of its kind's; else it is cancelled, with the class TIMEOUT.
+        `budget`: how much the job and everything below it may spend with `task.spend`, such as {"tokens": 20_000}.
         """
-        scheduling = Scheduling(priority, delay, None if branch is None else [branch], deadline)
+        scheduling = Scheduling(priority, delay, None if branch is None else [branch], deadline, budget)
         if version is None:
             return self._submit(what, [payload], [key], scheduling)[0]
         if key is None:
             raise OptionInvalid("A version belongs to a key; pass both.")
         definition, made = submitting.prepare(self._ready_store, what, [payload], [key], scheduling)
         store = self._ready_store.store
-        return Job.submitted(store, submitting.submit_version(store, definition, made[0], version))
+        return Job.submitted(store, submitting.submit_version(store, definition, made[0], version, budget))
 
     def submit_many(
         self,
@@ -102,9 +104,10 @@ class Leasehold:
         delay: float = 0.0,
         branches: Sequence[str | None] | None = None,
         deadline: float | None = None,
+        budget: Mapping[str, int] | None = None,
     ) -> list[Job]:
-        """Submit many jobs of one kind in one transaction: all or none."""
-        scheduling = Scheduling(priority, delay, branches, deadline)
+        """Submit many jobs of one kind in one transaction: all or none. Each has a `budget` of its own."""
+        scheduling = Scheduling(priority, delay, branches, deadline, budget)
         for given, name in ((keys, "keys"), (branches, "branches")):
             if given is not None and len(given) != len(payloads):
                 raise OptionInvalid(f"{len(payloads)} payloads need as many {name}; got {len(given)}.")
@@ -115,7 +118,8 @@ class Leasehold:
     ) -> list[Job]:
         definition, made = submitting.prepare(self._ready_store, what, payloads, keys, scheduling)
         store = self._ready_store.store
-        return [Job.submitted(store, one) for one in submitting.submit(store, definition, made, are_new=keys is None)]
+        answers = submitting.submit(store, definition, made, scheduling.budget, are_new=keys is None)
+        return [Job.submitted(store, one) for one in answers]
 
     @contextmanager
     def transaction(self, connection: object) -> Iterator[None]:
@@ -160,9 +164,9 @@ class Leasehold:
         store = self._ready_store.store
         return [Job.of(store, found) for found in jobs.listing(store, wanted)]
 
-    def cancel(self, job: Job | int, *, reason: str = "") -> Job:
-        """Cancel a job with all its tasks; see `Job.cancel`."""
-        return (job if isinstance(job, Job) else self.get(job)).cancel(reason)
+    def cancel(self, job: Job | int, *, reason: str = "", request: str | None = None) -> Job:
+        """Cancel a job with all its tasks and all jobs below it; see `Job.cancel`."""
+        return (job if isinstance(job, Job) else self.get(job)).cancel(reason, request=request)
 
     def work(self, *, concurrency: int = 50, queues: QueueChoice = None, grace: float = 30.0) -> None:
         """Run jobs and send deliveries until SIGTERM or SIGINT; then finish what runs within `grace` seconds."""

@@ -12,12 +12,12 @@ from leasehold.app.job_record import JobRecord
 from leasehold.errors import WaitTimeout
 from leasehold.insight.explain.explanation import Explanation
 from leasehold.insight.explain.read import explain
-from leasehold.insight.read import tasks
+from leasehold.insight.read import jobs, tasks
 from leasehold.insight.read.jobs import JobSnapshot
 from leasehold.insight.read.tasks import JobProgress, TaskCounts, TaskView
-from leasehold.model.failure.failure import Failure
 from leasehold.model.names import reason_of
 from leasehold.model.task import Submitted
+from leasehold.model.tree.cancel import cancel_reason
 from leasehold.redact import scrub
 from leasehold.runtime.process_identity import is_gone, this_process
 from leasehold.store import Store
@@ -61,6 +61,17 @@ class Job(JobRecord):
             return JobProgress(found.done, found.total)
         return next((task.progress for task in self.tasks), None)
 
+    @property
+    def parent(self) -> Job | None:
+        """The job whose task has submitted this one with `task.submit`; None if there is none."""
+        found = self._store.links.of(self.id)
+        return None if found is None else Job.of(self._store, jobs.find(self._store, found.parent_job_id, whole=False))
+
+    @property
+    def children(self) -> list[Job]:
+        """The jobs that its tasks have submitted with `task.submit`, in order; the first 1,000."""
+        return [Job.submitted(self._store, one) for one in self._store.links.children(self.id)]
+
     def explain(self) -> Explanation:
         """Explain why it does not run, what holds it up, or how it ended: a sentence, and what to do about it."""
         return explain(self._store, self.id, this_process(), is_gone)
@@ -77,9 +88,13 @@ class Job(JobRecord):
             pause = min(pause * 1.5, POLL_MAX)
         return self
 
-    def cancel(self, reason: str = "") -> Job:
-        """Cancel the job: tasks that have not started end, running ones are stopped. No effect once settled."""
-        failure = Failure("CANCELLED", reason_of(scrub(str(reason))) or "cancelled by its submitter")
+    def cancel(self, reason: str = "", *, request: str | None = None) -> Job:
+        """Cancel the job and all jobs below it: tasks that have not started end, running ones are stopped.
+
+        What has ended stays as it is; what a job has submitted is cancelled even if the job itself has ended. Each task
+        that ends so names the reason and the request: `request`, or a digest of the job and the reason.
+        """
+        failure = cancel_reason(self.kind, self.key, reason_of(scrub(str(reason))), request)
         count = self._store.tasks.cancel(self.id, failure.text())
         if count.asked:
             self._store.wake([ATTENTION])

@@ -8,6 +8,7 @@ from typing import Any, Final
 from leasehold.insight.read import jobs
 from leasehold.insight.read.jobs import JobSnapshot
 from leasehold.model.status import Status
+from leasehold.model.tree.budget import Budget
 from leasehold.store import Store
 
 FINAL: Final = (Status.DONE, Status.CANCELLED)  # what ended in ERROR can be revived
@@ -38,6 +39,11 @@ class JobRecord:
     def states(self) -> dict[str, str]:
         """The states of the job and its parts in the machine, by name; its own is under the empty name."""
         return self._store.machines.states(self.id)
+
+    @property
+    def budget(self) -> dict[str, Budget]:
+        """The budgets that it spends from, by name: its own, or those of the job at the root of its tree."""
+        return self._store.budgets.of(self.id)
 
     @property
     def output(self) -> Any:

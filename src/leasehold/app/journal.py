@@ -89,7 +89,7 @@ class Journal(Operations):
 def prune(
     store: Store, age_us: int, principal: str, notice: Notice, *, kind: str | None = None, batch: int = BATCH_TASKS
 ) -> PruneReport:
-    """Remove jobs that ended longer ago than this, oldest first, about `batch` tasks in a transaction.
+    """Remove jobs that ended longer ago than this, with all jobs below them, about `batch` tasks in a transaction.
 
     After an interruption the same call continues; each batch has a line on the audit trail.
     """
@@ -106,8 +106,9 @@ def prune(
 def plan_pruning(store: Store, age_us: int, kind: str | None = None) -> PruneReport:
     """Return what `prune` would remove; nothing is changed. Events and effects are not counted."""
     seen = Counter[bool]()
-    tasks = sum(one.tasks for one in _prunable(store, age_us, kind, seen))
-    return PruneReport(Pruned(seen[True], tasks), seen[False], 0)
+    found = list(_prunable(store, age_us, kind, seen))
+    pruned = Pruned(sum(one.jobs for one in found), sum(one.tasks for one in found))
+    return PruneReport(pruned, seen[False], 0)
 
 
 def _prunable(store: Store, age_us: int, kind: str | None, seen: Counter[bool]) -> Iterator[AgedJob]:

@@ -1,6 +1,6 @@
 """What may be submitted: kinds of jobs, pipelines and their stages, as decorators make them."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypedDict, TypeVar, Unpack, overload
 
 from leasehold import clock
@@ -35,6 +35,7 @@ class SubmitOptions(TypedDict, total=False):
     version: int | None
     branch: str | None
     deadline: float | None
+    budget: Mapping[str, int] | None
 
 
 class HandlerOptions(TypedDict, total=False):

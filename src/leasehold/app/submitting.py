@@ -17,26 +17,33 @@ from leasehold.model.graph import Definition
 from leasehold.model.limits import DELAY_SECONDS_MAX, PRIORITY_MAX, PRIORITY_MIN, VERSION_MAX
 from leasehold.model.names import branch_of, check_branch, check_key, check_name, check_range, check_whole
 from leasehold.model.task import Submission, Submitted, Terms
+from leasehold.model.tree.budget import check_budget
 from leasehold.runtime.run import refuse_while_loading
 from leasehold.store import Store
-from leasehold.store.db.wake import DUE
+from leasehold.store.tasks import wake_hints
 
+Budget = Mapping[str, int] | None
 KEY_CHANCE = 8  # bytes of a key that nobody can guess or meet twice
 
 
 @dataclass(frozen=True, slots=True)
 class Scheduling:
-    """When and where jobs run: higher priority first, after `delay` seconds, each in its branch of the queue."""
+    """When and where jobs run: higher priority first, after `delay` seconds, each in its branch of the queue.
+
+    And how far: until a deadline, and within a budget of its own each.
+    """
 
     priority: int = 0
     delay: float = 0.0
     branches: Sequence[str | None] | None = None
     deadline: float | None = None
+    budget: Budget = None
 
     def __post_init__(self) -> None:
         check_range(self.priority, PRIORITY_MIN, PRIORITY_MAX, "priority")
         check_range(self.delay, 0, DELAY_SECONDS_MAX, "delay (seconds)")
         check_deadline(self.deadline)
+        check_budget(self.budget)
         if not isinstance(self.priority, int):
             raise OptionInvalid(f"priority is a whole number; got {shown(self.priority)}.")
 
@@ -99,7 +106,7 @@ def _branched(definition: Definition, branches: Sequence[str | None] | None) -> 
 
 
 def submit(
-    store: Store, definition: Definition, submissions: list[Submission], *, are_new: bool = False
+    store: Store, definition: Definition, submissions: list[Submission], budget: Budget = None, *, are_new: bool = False
 ) -> list[Submitted]:
     """Write jobs, all or none, and notify workers. `are_new`: their keys were just made."""
     if definition.stages:
@@ -108,30 +115,38 @@ def submit(
         write = partial(store.tasks.submit_new, submissions)
     else:
         write = partial(store.tasks.submit, submissions)
-    answers = _with_deadline(store, definition, write)
+    answers = _with_terms(store, definition, budget, write)
     _announce(store, definition, submissions, answers)
     return answers
 
 
-def _with_deadline(store: Store, definition: Definition, write: Callable[[], list[Submitted]]) -> list[Submitted]:
-    """Write jobs, and their deadlines if they have one, in one transaction. One that is there already keeps its own."""
-    after_us = definition.deadline_us
-    if after_us is None:
+def _with_terms(
+    store: Store, definition: Definition, budget: Budget, write: Callable[[], list[Submitted]]
+) -> list[Submitted]:
+    """Write jobs with their deadlines and budgets in one transaction. One that is there already keeps its own."""
+    after_us, limits = definition.deadline_us, check_budget(budget)
+    if after_us is None and limits is None:
         return write()
 
     def work() -> list[Submitted]:
         answers = write()
-        store.deadlines.add([answer.id for answer in answers if answer.created], after_us)
+        created = [answer.id for answer in answers if answer.created]
+        if after_us is not None:
+            store.deadlines.add(created, after_us)
+        if limits is not None:
+            store.budgets.add(created, limits)
         return answers
 
     return store.database.in_one_transaction(work)
 
 
-def submit_version(store: Store, definition: Definition, submission: Submission, version: int) -> Submitted:
+def submit_version(
+    store: Store, definition: Definition, submission: Submission, version: int, budget: Budget = None
+) -> Submitted:
     """Write a version of a job: what is submitted under `key` stands under `key@version`."""
     own = structs.replace(submission, key=check_key(versioned(submission.key, version)))
     write = partial(store.tasks.submit_version, own, definition, submission.key, version)
-    [answer] = _with_deadline(store, definition, lambda: [write()])
+    [answer] = _with_terms(store, definition, budget, lambda: [write()])
     _announce(store, definition, [own], [answer])
     return answer
 
@@ -144,11 +159,8 @@ def versioned(key: str, version: int | None) -> str:
 def _announce(
     store: Store, definition: Definition, submissions: Sequence[Submission], answers: Sequence[Submitted]
 ) -> None:
-    first = {stage.terms.queue for stage in definition.stages if not stage.after}
     if any(answer.created for answer in answers):
-        queues = first or {one.terms.queue for one in submissions}
-        is_timed = definition.deadline_us is not None or any(one.delay_us for one in submissions)
-        store.wake(({DUE} if is_timed else set()) | (set() if all(one.delay_us for one in submissions) else queues))
+        store.wake(wake_hints(definition, submissions))
 
 
 def _own_keys(count: int) -> list[str]:

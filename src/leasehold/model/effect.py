@@ -91,6 +91,11 @@ def identity_of(kind: str, key: str, stage: str | None, segment: int | None) -> 
     return canonical.encode(named)
 
 
+def identity_of_lease(lease: Lease) -> str:
+    """Name the task of a lease, as `identity_of` does."""
+    return identity_of(lease.kind, lease.key, lease.stage, lease.segment)
+
+
 def key_of(identity: str, kind: str, fields: str) -> str:
     """Make an effect's key: the sha256 of the canonical JSON of kind, task and fields.
 
@@ -102,7 +107,7 @@ def key_of(identity: str, kind: str, fields: str) -> str:
 def intend(lease: Lease, kind: str, fields: dict[str, Any], number: int, identity: str = "") -> Intent:
     """Make the intent of an effect. `identity`: the task's `identity_of`, from a caller that keeps it."""
     text = canonical.encode(fields, limit=EFFECT_FIELDS_BYTES_MAX)
-    key = key_of(identity or identity_of(lease.kind, lease.key, lease.stage, lease.segment), kind, text)
+    key = key_of(identity or identity_of_lease(lease), kind, text)
     return Intent(lease.job_id, key, lease.task_id, lease.fence, lease.attempt, number, kind, text)
 
 

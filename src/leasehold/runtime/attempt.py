@@ -124,10 +124,10 @@ class Attempt:
             self.task.effects.when_no_transaction(call)
 
     async def conclude(self, result: object) -> Settlement:
-        """Wait for records and moves that a handler which returned did not wait for, and decide the end."""
+        """Wait for what a handler that returned did not wait for, and decide the end."""
         if self.task is not None:
             await self.task.effects.finish()
-            await self.task.states.finish()
+            await self.task.pending.finish()
         return self.succeed(result)
 
     def begin(self) -> bool:

@@ -15,6 +15,8 @@ from leasehold.model.limits import DELAY_SECONDS_MAX, LEASE_SECONDS_MAX, LEASE_S
 from leasehold.model.machine import Move
 from leasehold.model.names import check_range
 from leasehold.model.status import Status
+from leasehold.model.tree.budget import Spend
+from leasehold.model.tree.link import Link, wake_hints_in
 from leasehold.runtime.attempt import Attempt
 from leasehold.runtime.commit.requests import AnyReply, CommitChannel, Item, run_blocking
 from leasehold.runtime.handlers import Handler
@@ -117,6 +119,12 @@ class ManualChannel(CommitChannel):
                 return self._store.effects.enter([item], [])
             case Record():
                 return self._store.effects.enter([], [item])
+            case Spend():
+                return self._store.budgets.spend([item])
+            case Link():
+                made = self._store.links.add([item])
+                self._store.wake(wake_hints_in(made))
+                return made
 
     def transact(self, intent: Intent, act: Callable[[object], Record]) -> Entry:
         return self._store.effects.transact(intent, act)

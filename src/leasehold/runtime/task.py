@@ -1,10 +1,10 @@
-"""The `task` argument of a handler: the attempt, its inputs, and the calls it may make to the engine."""
+"""The `task` argument of a handler: what it was given, and the calls it may make to the engine."""
 
 import asyncio
-from datetime import datetime
+from functools import cached_property
 from typing import Any, Final, Protocol
 
-from leasehold import canonical, clock
+from leasehold import canonical
 from leasehold.errors import Cancelled, LeaseLost
 from leasehold.model.delivery import OutgoingMessages, make_message
 from leasehold.model.effect import Intent
@@ -12,10 +12,14 @@ from leasehold.model.lease import Lease
 from leasehold.model.limits import PROGRESS_BYTES_MAX
 from leasehold.model.names import clean
 from leasehold.runtime.commit.requests import CommitChannel, run_blocking
+from leasehold.runtime.effects.children import Children
 from leasehold.runtime.effects.effects import Act, TaskEffects
 from leasehold.runtime.effects.machine import States
+from leasehold.runtime.effects.pending import PendingAnswers
+from leasehold.runtime.effects.spending import Spending
 from leasehold.runtime.handlers import Handler
-from leasehold.runtime.observe.logs import Log, cleaned
+from leasehold.runtime.leased_task import LeasedTask
+from leasehold.runtime.observe.logs import cleaned
 
 STOPPED: Final = "the job was cancelled, or the attempt's time is over: nothing more is begun"
 
@@ -46,43 +50,27 @@ class EngineChannel(CommitChannel, Protocol):
         """Whether the worker is being stopped."""
 
 
-class Task:
+class Task(LeasedTask):
     """One attempt, as its handler sees it."""
 
     def __init__(self, lease: Lease, channel: EngineChannel, handler: Handler, *, effects: int = 0) -> None:
         """Make the task of a lease; `effects`: how many got a number before. Of an async handler: on its loop."""
-        self.lease = lease
-        self.attempt = lease.attempt  # which one this is, from 1
+        super().__init__(lease, channel.inputs)
         self._channel = channel
         self._is_async = handler.is_async
         loop = asyncio.get_running_loop() if handler.is_async else None
         self.effects = TaskEffects(lease, channel, effects, loop, self._check)
-        self.states = States(lease, handler.machine, channel)
-        self._inputs: dict[str, Any] | None = None
+        self.pending = PendingAnswers(channel)
+        self.states = States(lease, handler.machine, channel, self.pending)
         self.posts = OutgoingMessages()
 
-    @property
-    def payload(self) -> dict[str, Any]:
-        found: dict[str, Any] = canonical.decode(self.lease.payload)
-        return found
+    @cached_property
+    def _spending(self) -> Spending:
+        return Spending(self.lease, self._channel, self.pending)
 
-    @property
-    def segment(self) -> Any:
-        return None if self.lease.item is None else canonical.decode(self.lease.item)
-
-    @property
-    def inputs(self) -> dict[str, Any]:
-        """The outputs of the stages this one came after, by stage; a list in segment order for one that fanned out."""
-        if self._inputs is None:
-            self._inputs = self._channel.inputs()
-        return self._inputs
-
-    @property
-    def started_at(self) -> datetime:
-        """When this attempt was claimed, by the database's clock (UTC); a replay has the recorded time."""
-        found = clock.moment(self.lease.started_at)
-        assert found is not None
-        return found
+    @cached_property
+    def _children(self) -> Children:
+        return Children(self.lease, self._channel, self.pending)
 
     @property
     def cancelled(self) -> bool:
@@ -168,6 +156,29 @@ class Task:
         self._check()
         return self.states.advance_async(state, of) if self._is_async else self.states.advance(state, of)
 
+    def spend(self, name: str, amount: int, *, key: str | None = None) -> Any:
+        """Debit the budget `name` of the job at the root of the tree, and return how much of it is left.
+
+        What would pass the limit is a `BudgetExceeded`, and nothing is spent. A spend that an earlier attempt of this
+        task has paid is not paid again: one with the same `key`, or without a key the same amount as often as before.
+        In an async handler: `await task.spend(…)`; the call requests it, and it may be awaited later.
+        """
+        self.effects.check_outside("spend")
+        self._check()
+        return (self._spending.spend_async if self._is_async else self._spending.spend)(name, amount, key)
+
+    def submit(self, kind: object, payload: object = None, *, key: str, priority: int = 0, delay: float = 0.0) -> Any:
+        """Submit a job that is linked to this one: it spends from the same budgets and is cancelled with this one.
+
+        It is made once under this `key`, however often the handler runs; with another payload or kind it is a
+        `KeyConflict`. `kind` is a name, or what `@app.job` or `app.pipeline` made. Returns its `id`, `kind` and `key`.
+        In an async handler: `await task.submit(…)`; the call requests it, and it may be awaited later.
+        """
+        self.effects.check_outside("submit")
+        self._check()
+        link = self._children.make(kind, payload, key, priority, delay)
+        return (self._children.submit_async if self._is_async else self._children.submit)(link)
+
     def deliver(
         self, subject: str, recipient: str, version: int, message: dict[str, Any], *, provider: str = "default"
     ) -> None:
@@ -178,9 +189,3 @@ class Task:
         """
         self.effects.check_outside("deliver")
         self.posts.add(make_message(subject, recipient, version, message, provider))
-
-    @property
-    def log(self) -> Any:
-        """A logger that knows the task."""
-        lease = self.lease
-        return Log("leasehold.task", task=lease.task_id, route=lease.route, attempt=lease.attempt)

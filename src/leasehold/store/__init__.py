@@ -31,6 +31,8 @@ from leasehold.store.reports import Reports
 from leasehold.store.retention import Pruner
 from leasehold.store.stages import Stages
 from leasehold.store.tasks import Tasks
+from leasehold.store.tree.budgets import Budgets
+from leasehold.store.tree.links import Links
 from leasehold.store.workers import Losses, Workers
 
 __all__ = ["Store", "borrow_store", "open_store"]
@@ -50,6 +52,8 @@ class Store:
         self.losses = Losses(database)
         self.effects = Effects(database, self.wake)
         self.machines = Machines(database)
+        self.budgets = Budgets(database)
+        self.links = Links(database)
         self.stages = Stages(database)
         self.queues = Queues(database)
         self.workers = Workers(database)

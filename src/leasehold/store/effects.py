@@ -9,9 +9,13 @@ from leasehold.errors import EffectInDoubt, LeaseLost, Misuse
 from leasehold.model.effect import Entry, Intent, LedgerAnswer, Record
 from leasehold.model.limits import IDLE_MS_MAX
 from leasehold.model.machine import Move
+from leasehold.model.tree.budget import Spend
+from leasehold.model.tree.link import Link
 from leasehold.store.db.database import Database, ErrorKind, Noun, Row, Session
 from leasehold.store.db.documents import document
 from leasehold.store.machines import move_all
+from leasehold.store.tree.budgets import spend_all
+from leasehold.store.tree.links import link_all
 
 
 class EffectFacts(Struct, frozen=True):
@@ -56,11 +60,13 @@ class Effects(Noun):
         intents: Sequence[Intent],
         records: Sequence[Record],
         moves: Sequence[Move] = (),
+        links: Sequence[Link] = (),
+        spends: Sequence[Spend] = (),
         on_write_lock: Callable[[], object] | None = None,
     ) -> list[Entry]:
-        """Commit intents, records and moves together; those missing in the answer have lost their lease.
+        """Commit intents, records, moves, linked jobs and spends; those missing in the answer have lost their lease.
 
-        `on_write_lock` is called, with a single writer, when this one has the lock: it may add to the three.
+        `on_write_lock` is called, with a single writer, when this one has the lock: it may add to them.
         """
 
         def work(session: Session) -> list[Row]:
@@ -69,9 +75,9 @@ class Effects(Noun):
             rows: list[Row] = []
             if intents or records:
                 rows = session.run("effects/enter", intents=_by_task(intents), records=_by_task(records))
-            return [*rows, *move_all(session, moves)]
+            return [*rows, *move_all(session, moves), *link_all(session, links), *spend_all(session, spends)]
 
-        rows = self._database.transact(work) if moves else self._database.perform(work)
+        rows = self._database.transact(work) if moves or links else self._database.perform(work)
         return [Entry(*row) for row in rows]
 
     def transact(self, intent: Intent, act: Callable[[object], Record]) -> Entry:

@@ -16,10 +16,14 @@ JOBS_PAGE: Final = 100
 
 
 class AgedJob(Struct, frozen=True):
-    """A job, whether it was submitted long ago, how many tasks it has, and whether it may be deleted."""
+    """A job that is not linked to another, whether it was submitted long ago, and whether it may be deleted.
+
+    `jobs` and `tasks` count it with all jobs below it.
+    """
 
     id: int
     old: bool
+    jobs: int
     tasks: int
     prunable: bool
 
@@ -38,10 +42,10 @@ class Pruner(Noun):
     def find(self, age_us: int, kind: str | None, after: int, most: int = JOBS_PAGE) -> list[AgedJob]:
         """List jobs, oldest first, after the job `after`; `prunable` if one ended longer ago than `age_us`."""
         rows = self._database.read("retention/find_prunable", age=age_us, kind=kind, after=after, most=most)
-        return [AgedJob(row[0], bool(row[1]), row[2], bool(row[3])) for row in rows]
+        return [AgedJob(row[0], bool(row[1]), row[2], row[3], bool(row[4])) for row in rows]
 
     def prune(self, jobs: Sequence[int], principal: str) -> Pruned:
-        """Delete jobs that `find` returned as prunable, in one transaction with a line of the audit trail."""
+        """Delete jobs that `find` returned as prunable, and all below them, with a line of the audit trail."""
 
         def work(session: Session) -> Pruned:
             pruned = Pruned(*session.run("retention/prune", jobs=document(jobs))[0])

@@ -13,6 +13,7 @@ from leasehold.store.db.copy import copy_in
 from leasehold.store.db.database import Noun, Session
 from leasehold.store.db.documents import document, flat_document
 from leasehold.store.db.limits import COPY_MIN
+from leasehold.store.db.wake import DUE
 
 CANCEL_PASSES = 100
 
@@ -47,7 +48,7 @@ class Tasks(Noun):
 
     def submit_pipelines(self, submissions: Sequence[Submission], definition: Definition) -> list[Submitted]:
         """Add a pipeline's jobs with their stages, all or none; one that is there already is returned as it is."""
-        return self._database.transact(lambda session: _add_jobs(session, submissions, definition))
+        return self._database.transact(lambda session: add_jobs(session, submissions, definition))
 
     def submit_version(self, submission: Submission, definition: Definition, key: str, version: int) -> Submitted:
         """Add a version of a job, or return the job of that version; `VersionStale` if a newer one was submitted.
@@ -61,7 +62,7 @@ class Tasks(Noun):
             newest = session.run("tasks/add_version", kind=submission.kind, key=key, version=version)[0][0]
             if newest > version:
                 raise VersionStale(f"Kind '{submission.kind}', key {key!r}: {newest} is the newest, this is {version}.")
-            job = _add_jobs(session, [submission], definition)[0]
+            job = add_jobs(session, [submission], definition)[0]
             if job.created and known and known[0][0] == version:
                 raise VersionPruned(f"Kind '{submission.kind}', key {key!r}, version {version}.")
             return job
@@ -69,12 +70,12 @@ class Tasks(Noun):
         return self._database.transact(work)
 
     def cancel(self, job_id: int, reason: str) -> CancelCount:
-        """Cancel a job and all its tasks. `reason` is canonical JSON of a failure."""
+        """Cancel a job with all its tasks and all jobs below it. `reason` is canonical JSON of a failure."""
         ended = asked = 0
         for _ in range(CANCEL_PASSES):
             row = self._database.write("tasks/cancel", job=job_id, reason=reason)[0]
             ended, asked = ended + row[0], asked + row[1]
-            # A claim or a fan-out that was running is visible only to the next pass.
+            # A claim, a fan-out or a linked job that was being committed is visible only to the next pass.
             if self._database.read("tasks/cancellable", job=job_id)[0][0] == 0:
                 break
         return CancelCount(ended, asked)
@@ -87,15 +88,28 @@ class Tasks(Noun):
             self._database.write("tasks/publish", name=definition.kind, definition=text)
 
     def definition(self, kind: str) -> Definition | None:
-        found = self._database.read("tasks/find_kind", name=kind)
-        return _definition.decode(found[0][0]) if found else None
+        return self._database.read_transaction(lambda session: definition_of(session, kind))
 
     def kinds(self) -> list[str]:
         """List the published kinds, the first ones by name."""
         return [name for (name,) in self._database.read("tasks/list_kinds")]
 
 
-def _add_jobs(session: Session, submissions: Sequence[Submission], definition: Definition) -> list[Submitted]:
+def definition_of(session: Session, kind: str) -> Definition | None:
+    found = session.run("tasks/find_kind", name=kind)
+    return _definition.decode(found[0][0]) if found else None
+
+
+def wake_hints(definition: Definition, submissions: Sequence[Submission]) -> set[str]:
+    """Return what to wake when these jobs are committed: the queues that got work, and who waits for a time."""
+    first = {stage.terms.queue for stage in definition.stages if not stage.after}
+    queues = first or {one.terms.queue for one in submissions}
+    is_timed = definition.deadline_us is not None or any(one.delay_us for one in submissions)
+    return ({DUE} if is_timed else set()) | (set() if all(one.delay_us for one in submissions) else queues)
+
+
+def add_jobs(session: Session, submissions: Sequence[Submission], definition: Definition) -> list[Submitted]:
+    """Add jobs, and the stages of those that are new, in an open transaction."""
     jobs = _submit_all(session, submissions)
     for job, submission in zip(jobs, submissions, strict=True):
         if job.created:

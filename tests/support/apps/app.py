@@ -14,7 +14,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from leasehold import Cancelled, InDoubt, Leasehold, Permanent, Retry, Task, Transient
+from leasehold import BudgetExceeded, Cancelled, InDoubt, Leasehold, Permanent, Retry, Task, Transient
 
 FOLDER = Path(os.environ["WORKSHOP_FOLDER"])
 LEASE = float(os.environ.get("WORKSHOP_LEASE", "30"))
@@ -121,6 +121,39 @@ async def apart_asleep():
 def apart_late(task):
     note("start", "apart_late", task.attempt, os.getpid())
     threading.Event().wait()
+
+
+@app.job(retry=AT_ONCE)
+def spend(task):
+    left = task.spend("tokens", 30)
+    note("spent", left, task.attempt)
+    return left
+
+
+@app.job(retry=AT_ONCE)
+def adopt(task):
+    child = task.submit(quick, {"number": 7}, key="seven")
+    note("adopted", child.id, task.attempt)
+    return child.key
+
+
+@app.job(isolated=True, retry=AT_ONCE)
+def apart_spend(task):
+    """Spend and submit from a child process, which dies once after that."""
+    left = [task.spend("tokens", 30), task.spend("tokens", 5, key="five")]
+    with contextlib.suppress(BudgetExceeded):
+        task.spend("tokens", 1_000)
+    child = task.submit("quick", {"number": 8}, key="eight")
+    if task.attempt == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return [*left, child.id]
+
+
+@app.job(isolated=True)
+async def apart_spend_async(task):
+    pending = task.spend("tokens", 30)
+    child = await task.submit("quick", {"number": 9}, key="nine")
+    return [await pending, child.key]
 
 
 def answer(task):

@@ -12,10 +12,14 @@ from tests.support.oracle.evidence import Event, Evidence, Facts, Outcome
 
 AFTER = {
     "submitted": {"waiting", "ready"},
+    "budgeted": {"waiting", "ready"},
     "advanced": {"ready"},
     "claimed": {"lease"},
     "asked": {"lease"},
     "moved": {"lease"},
+    "spent": {"lease"},
+    "refused": {"lease"},
+    "linked": {"lease"},
     "retried": {"waiting"},
     "done": {"outcome"},
     "failed": {"outcome"},

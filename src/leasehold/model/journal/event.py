@@ -1,4 +1,4 @@
-"""The journal's events: one per change of place, machine transition, cancel of a running task, and loss taken back."""
+"""The journal's events: one per change of place, machine transition, spend, linked job, cancel and cleared loss."""
 
 from enum import StrEnum
 
@@ -7,6 +7,7 @@ from msgspec import Struct
 
 class Name(StrEnum):
     SUBMITTED = "submitted"
+    BUDGETED = "budgeted"
     ADVANCED = "advanced"
     CLAIMED = "claimed"
     RELEASED = "released"
@@ -17,6 +18,9 @@ class Name(StrEnum):
     FAILED = "failed"
     ASKED = "asked"
     MOVED = "moved"
+    SPENT = "spent"
+    REFUSED = "refused"
+    LINKED = "linked"
     CANCELLED = "cancelled"
     REVIVED = "revived"
     SUPERSEDED = "superseded"

@@ -88,7 +88,8 @@ def _apply(state: TaskState, event: EventLine, *, first: bool) -> None:
     if first != (event.name == Name.SUBMITTED):
         raise _Differs("its name", Name.SUBMITTED.value if first else "another", event.name)
     match event.name:
-        case Name.SUBMITTED:
+        case Name.SUBMITTED | Name.BUDGETED:
+            _stand(state, event, *((NOWHERE,) if first else sorted(BEGUN)))
             state.move(*BEGUN)
         case Name.ADVANCED:
             _advance(state, event)
@@ -168,7 +169,7 @@ def _end_attempt(state: TaskState, event: EventLine) -> None:
     _same("its fence", state.fence, event.fence)
     _same("its attempt", state.attempt, event.attempt)
     match event.name:
-        case Name.ASKED | Name.MOVED:
+        case Name.ASKED | Name.MOVED | Name.SPENT | Name.REFUSED | Name.LINKED:
             pass
         case Name.RETRIED:
             state.move(WAITING)

@@ -21,7 +21,7 @@ FORMAT: Final = "leasehold-record"
 VERSION: Final = 1
 GENESIS: Final = "0" * 64
 PARTS: Final = ("tasks", "events", "effects", "outcomes", "letters", "deliveries")
-NOT_PORTABLE: Final = ("letter", "stack")  # a number of one database; paths of one machine
+NOT_PORTABLE: Final = ("letter", "child", "stack")  # numbers of one database; paths of one machine
 
 _encoder: Final = msgspec.json.Encoder(order="sorted")
 _decoder: Final = msgspec.json.Decoder()

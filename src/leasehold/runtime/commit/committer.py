@@ -14,6 +14,7 @@ from leasehold.model.effect import Entry
 from leasehold.model.failure.failure import MESSAGE_STANDS, classify
 from leasehold.model.lease import Progress, Settled, Settlement
 from leasehold.model.limits import GROUP_BYTES_MAX, GROUP_MAX
+from leasehold.model.tree.link import wake_hints_in
 from leasehold.runtime import limits
 from leasehold.runtime.attempt import Attempt
 from leasehold.runtime.claim.held import HeldAttempts
@@ -46,7 +47,7 @@ class Committer:
         self._thread.wake()
 
     def commit(self, attempt: Attempt, item: Item, reply: AnyReply) -> None:
-        """Hand over an entry of an effect or a move; the reply is answered once it is committed or refused."""
+        """Hand over what an attempt has committed; the reply is answered once it is committed or refused."""
         self._requests.append(CommitRequest(attempt, item, reply))
         self._thread.wake()
 
@@ -86,8 +87,7 @@ class Committer:
             batch.gather()
             if len(ends) < GROUP_MAX:
                 ends.extend(self._gather_ends())
-            entries = self._store.effects.enter(batch.intents, batch.records, batch.moves)
-            return entries, self._store.leases.settle([settlement for _, settlement in ends])
+            return self._store.effects.enter(*batch.items), self._store.leases.settle([end for _, end in ends])
 
         try:
             entries, landed = self._store.database.in_one_transaction(work)
@@ -104,11 +104,10 @@ class Committer:
                 self._answer_requests(batch, entries)
 
     def _write_requests(self, batch: CommitBatch) -> None:
-        requests = batch.requests
-        if not requests:
+        if not (requests := batch.requests):
             return
         try:
-            entries = self._store.effects.enter(batch.intents, batch.records, batch.moves, batch.gather)
+            entries = self._store.effects.enter(*batch.items, batch.gather)
         except LeaseholdError as error:
             if isinstance(error, Unavailable) or len(requests) == 1:
                 answer_all((request.reply, error) for request in requests)
@@ -123,6 +122,8 @@ class Committer:
             self._answer_requests(batch, entries)
 
     def _answer_requests(self, batch: CommitBatch, entries: list[Entry]) -> None:
+        if batch.links:
+            self._store.wake(wake_hints_in(entries))
         found = {(entry.task_id, entry.fence, entry.key): entry for entry in entries}
         answer_all([(request.reply, found.get(request.identity) or self._lost(request)) for request in batch.requests])
 

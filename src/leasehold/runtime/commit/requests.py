@@ -16,9 +16,11 @@ from leasehold.model.effect import Entry, Intent, Record
 from leasehold.model.lease import Lease
 from leasehold.model.limits import GROUP_BYTES_MAX, GROUP_MAX
 from leasehold.model.machine import Move
+from leasehold.model.tree.budget import Spend
+from leasehold.model.tree.link import Link
 
 T = TypeVar("T")
-Item = Intent | Record | Move
+Item = Intent | Record | Move | Link | Spend
 
 
 class Reply:
@@ -86,7 +88,7 @@ AnyReply = Reply | AsyncReply
 
 
 class CommitChannel(Protocol):
-    """How an attempt has its entries and moves committed; `LeaseLost` if its lease no longer stands."""
+    """How an attempt has its entries, moves, linked jobs and spends committed; `LeaseLost` if its lease is lost."""
 
     def commit(self, item: Item, reply: AnyReply) -> None:
         """Have it committed; the reply is answered then."""
@@ -127,7 +129,7 @@ class LeaseHolder(Protocol):
 
 
 class CommitRequest:
-    """An entry of an effect or a move, and who waits for it. `identity`: what the store's answer is found by."""
+    """What an attempt has committed, and who waits for it. `identity`: what the store's answer is found by."""
 
     __slots__ = ("attempt", "identity", "item", "reply")
 
@@ -140,12 +142,11 @@ class CommitRequest:
     @property
     def size(self) -> int:
         """How many characters it brings to a group."""
-        item = self.item
-        if isinstance(item, Intent):
-            return len(item.fields)
-        if isinstance(item, Move):
-            return len(item.tail)
-        return len(item.result or item.failure or "")
+        match self.item:
+            case Intent(fields=text) | Move(tail=text) | Link(payload=text) | Spend(key=text):
+                return len(text)
+            case Record(result=result, failure=failure):
+                return len(result or failure or "")
 
 
 class CommitBatch:
@@ -154,10 +155,15 @@ class CommitBatch:
     def __init__(self, waiting: deque[CommitRequest]) -> None:
         self._waiting = waiting
         self.requests: list[CommitRequest] = []
-        self.intents: list[Intent] = []
-        self.records: list[Record] = []
-        self.moves: list[Move] = []
-        self._sorts: dict[type, list[Any]] = {Intent: self.intents, Record: self.records, Move: self.moves}
+        self.links: list[Link] = []
+        self.items: tuple[list[Intent], list[Record], list[Move], list[Link], list[Spend]] = (
+            [],
+            [],
+            [],
+            self.links,
+            [],
+        )
+        self._sorts: dict[type, list[Any]] = dict(zip((Intent, Record, Move, Link, Spend), self.items, strict=True))
         self._seen: set[tuple[int, int, str]] = set()
         self._size = 0
         self.gather()

@@ -115,8 +115,7 @@ class TaskEffects:
 
     @cached_property
     def _identity(self) -> str:
-        lease = self._lease
-        return effect.identity_of(lease.kind, lease.key, lease.stage, lease.segment)
+        return effect.identity_of_lease(self._lease)
 
     async def finish(self) -> None:
         """Wait until every record is committed; raise what was refused. Suspends for an async handler alone."""

@@ -2,8 +2,8 @@
 
 import threading
 from collections import Counter
-from collections.abc import Awaitable, Generator
-from functools import lru_cache
+from collections.abc import Awaitable
+from functools import lru_cache, partial
 from operator import attrgetter
 from typing import Any
 
@@ -13,7 +13,8 @@ from leasehold.model.lease import Lease
 from leasehold.model.limits import KEY_LENGTH_MAX
 from leasehold.model.machine import Machine, Move, Step, make_move
 from leasehold.model.names import check_text
-from leasehold.runtime.commit.requests import AsyncReply, CommitChannel
+from leasehold.runtime.commit.requests import CommitChannel
+from leasehold.runtime.effects.pending import PendingAnswers
 
 _states_of = lru_cache(maxsize=64)(attrgetter("states"))
 
@@ -21,13 +22,13 @@ _states_of = lru_cache(maxsize=64)(attrgetter("states"))
 class States:
     """Moves a job, or a part of it, from state to state."""
 
-    def __init__(self, lease: Lease, machine: Machine | None, ledger: CommitChannel) -> None:
+    def __init__(self, lease: Lease, machine: Machine | None, ledger: CommitChannel, pending: PendingAnswers) -> None:
         self._lease = lease
         self._machine = machine
         self._ledger = ledger
+        self._pending = pending
         self._lock = threading.Lock()
         self._requested: Counter[tuple[str, str]] = Counter()
-        self._pending: list[PendingMove] = []
 
     def advance(self, state: str, subject: str) -> None:
         move = self._make(state, subject)
@@ -36,15 +37,7 @@ class States:
     def advance_async(self, state: str, subject: str) -> Awaitable[None]:
         """Request a move at once; the handler may await its commit later."""
         move = self._make(state, subject)
-        pending = PendingMove(move, self._ledger.enter_async(move))
-        self._pending.append(pending)
-        return pending
-
-    async def finish(self) -> None:
-        """Wait for the moves that the handler did not await; a task whose move is denied fails."""
-        for pending in self._pending:
-            if not pending.is_checked:
-                await pending
+        return self._pending.ask(move, partial(_check, move))
 
     def _make(self, state: Any, subject: str) -> Move:
         machine = self._machine
@@ -64,20 +57,3 @@ def _check(move: Move, entry: Entry) -> None:
     if entry.verdict == Step.DENIED:
         about = f" of '{move.subject}'" if move.subject else ""
         raise StateDenied(f"The state{about} is {entry.result}; {move.target} was requested.")
-
-
-class PendingMove:
-    """A requested move. It needs no asyncio task of its own."""
-
-    __slots__ = ("_answer", "_move", "is_checked")
-
-    def __init__(self, move: Move, answer: AsyncReply) -> None:
-        self._move = move
-        self._answer = answer
-        self.is_checked = False
-
-    def __await__(self) -> Generator[Any, None, None]:
-        """Wait until it is committed; `StateDenied` if no arrow leads there."""
-        entry = yield from self._answer.__await__()
-        self.is_checked = True
-        _check(self._move, entry)

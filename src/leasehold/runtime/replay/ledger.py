@@ -14,8 +14,11 @@ from leasehold.model.journal.event import Name
 from leasehold.model.journal.record import EffectLine, EventLine, TaskLine, TaskRecord, text_of
 from leasehold.model.lease import Settlement
 from leasehold.model.machine import Move, Step
+from leasehold.model.tree.budget import Spend
+from leasehold.model.tree.link import Link
 from leasehold.runtime.commit.requests import AnyReply, CommitChannel, Item
 from leasehold.runtime.replay.errors import Recorded
+from leasehold.runtime.replay.tree import Other, TreeAnswers
 from leasehold.shapes import from_fields
 
 SHOWN_MAX: Final = 500
@@ -55,10 +58,13 @@ class Answers(CommitChannel):
         record: TaskRecord,
         ending: EventLine,
         effects: Mapping[str, EffectLine],
+        tree: TreeAnswers,
         inputs: Callable[[], dict[str, Any]],
         home: str,
     ) -> None:
+        """`effects` and `tree`: what all tasks of the job have on record."""
         self.inputs = inputs
+        self._tree = tree
         self._record = record
         self._ending = ending
         self._effects = effects
@@ -79,9 +85,24 @@ class Answers(CommitChannel):
 
     def commit(self, item: Item, reply: AnyReply) -> None:
         """Answer at once: no turn of the loop lets others in between. Nothing is done that could be recorded."""
-        if isinstance(item, Record):
-            raise self._diverge(Diverged(self._record.task, "effect", "answered from the record", "done again"))
-        reply.answer(self._moved(item) if isinstance(item, Move) else self._answer(item))
+        match item:
+            case Intent():
+                entry = self._answer(item)
+            case Move():
+                entry = self._moved(item)
+            case Spend():
+                entry = self._answered(self._tree.spent(item))
+            case Link():
+                entry = self._answered(self._tree.linked(item))
+            case Record():
+                raise self._diverge(Diverged(self._record.task, "effect", "answered from the record", "done again"))
+        reply.answer(entry)
+
+    def _answered(self, found: Entry | Other) -> Entry:
+        """Return what the record answers, or diverge."""
+        if isinstance(found, Other):
+            raise self._diverge(Diverged(self._record.task, found.what, found.expected, found.found))
+        return found
 
     def transact(self, intent: Intent, act: Callable[[object], Record]) -> Entry:  # noqa: ARG002 — it never acts
         return self._answer(intent)
@@ -178,6 +199,8 @@ class Answers(CommitChannel):
             return  # which effects a failed attempt asked for is not on record; a different status is the better report
         if self._moves:
             raise Diverged(self._record.task, "move", text_of(self._record.events[min(self._moves)].detail), None)
+        if (missed := self._tree.missed()) is not None:
+            raise Diverged(self._record.task, missed.what, missed.expected, missed.found)
         trace = canonical.decode(settlement.detail) if settlement.detail else {}
         recorded, asked = _detail(self._ending).get("effects", []), trace.get("effects", [])
         if recorded == asked:

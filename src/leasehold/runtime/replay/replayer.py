@@ -43,6 +43,7 @@ from leasehold.runtime.attempt import Attempt
 from leasehold.runtime.commit.requests import run_blocking
 from leasehold.runtime.handlers import Handler
 from leasehold.runtime.replay.ledger import Answers, Diverged, Divergence
+from leasehold.runtime.replay.tree import TreeAnswers, accepted
 from leasehold.shapes import from_fields
 
 Handlers = Mapping[str, Handler]
@@ -66,11 +67,13 @@ class LoadedRecord:
     opening: Opening
     records: list[TaskRecord] = field(default_factory=list)
     effects: dict[str, EffectLine] = field(default_factory=dict)
+    tree: dict[str, EventLine] = field(default_factory=dict)  # spends and linked jobs, by key
     _stages: dict[str | None, list[TaskRecord]] = field(default_factory=dict)
 
     def add(self, record: TaskRecord) -> None:
         self.records.append(record)
         self.effects |= {effect.key: effect for effect in record.effects}
+        self.tree |= accepted(record)
         self._stages.setdefault(record.task.stage, []).append(record)
 
     def inputs(self, record: TaskRecord) -> dict[str, Any]:
@@ -151,7 +154,8 @@ class _Run:
             return
         handler = self._handler(record)
         home = getattr(handler.function, "__module__", "")
-        answers = Answers(record, ending, self._book.effects, lambda: self._book.inputs(record), home)
+        tree = TreeAnswers(record, ending, self._book.tree)
+        answers = Answers(record, ending, self._book.effects, tree, lambda: self._book.inputs(record), home)
         handler = replace(handler, rules=(*handler.rules, answers.rule), arounds=())
         settlement = _attempt(Attempt(self._lease(record, ending), handler, 0), answers)
         answers.judge(settlement)

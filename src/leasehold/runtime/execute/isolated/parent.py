@@ -22,6 +22,8 @@ from leasehold.model.failure.failure import Failure
 from leasehold.model.failure.loss import ChildCrash
 from leasehold.model.lease import Settlement
 from leasehold.model.machine import Move
+from leasehold.model.tree.budget import Spend
+from leasehold.model.tree.link import Link
 from leasehold.redact import registered
 from leasehold.runtime.attempt import Attempt, State
 from leasehold.runtime.commit.requests import Item
@@ -31,7 +33,9 @@ from leasehold.runtime.task import EngineChannel
 from leasehold.shapes import Shape
 
 GUARD: Final = str(Path(__file__).with_name("guard.py"))
-ITEMS: Final[dict[str, Shape[Item]]] = {"intent": Shape(Intent), "record": Shape(Record), "move": Shape(Move)}
+ITEMS: Final[dict[str, Shape[Item]]] = {
+    kind.__name__.lower(): Shape(kind) for kind in (Intent, Record, Move, Link, Spend)
+}
 _settlement: Final = Shape[Settlement](Settlement)
 
 

@@ -1,9 +1,16 @@
--- cancel: End a job's waiting and ready tasks, and ask its running ones to stop.
-WITH clock AS MATERIALIZED (SELECT leasehold.leasehold_now() AS now),
-member AS MATERIALIZED (
-    SELECT id FROM leasehold.task WHERE id = %(job)s::bigint AND parent_id IS NULL
+-- cancel: End the waiting and ready tasks of a job and of all jobs below it, and ask their running ones to stop.
+WITH RECURSIVE clock AS MATERIALIZED (SELECT leasehold.leasehold_now() AS now),
+tree AS (
+    SELECT id AS job_id FROM leasehold.task WHERE id = %(job)s::bigint AND parent_id IS NULL
     UNION ALL
-    SELECT id FROM leasehold.task WHERE job_id = %(job)s::bigint AND parent_id IS NOT NULL
+    SELECT child.job_id FROM tree CROSS JOIN LATERAL (
+        SELECT link.job_id FROM leasehold.link WHERE link.parent_job_id = tree.job_id OFFSET 0
+    ) AS child
+),
+member AS MATERIALIZED (
+    SELECT job_id AS id FROM tree
+    UNION ALL
+    SELECT id FROM leasehold.task WHERE job_id = ANY(ARRAY(SELECT job_id FROM tree)) AND parent_id IS NOT NULL
 ),
 unwaited AS (
     DELETE FROM leasehold.waiting WHERE task_id = ANY(ARRAY(SELECT id FROM member ORDER BY id))

@@ -1,7 +1,10 @@
--- prune: Remove jobs that have ended, with everything on record of them.
+-- prune: Remove jobs that have ended, with all jobs below them and everything on record of them.
 -- Differs from PostgreSQL: a scratch table carries the rows from step to step, since no CTE may write here.
 INSERT INTO temp.leasehold_moved (task_id, epoch)
 SELECT outcome.task_id, 0 FROM main.outcome WHERE outcome.task_id IN (SELECT value FROM json_each(:jobs));
+
+INSERT INTO temp.leasehold_moved (task_id, epoch)
+SELECT link.job_id, 0 FROM main.link WHERE link.root_id IN (SELECT task_id FROM temp.leasehold_moved);
 
 INSERT INTO temp.leasehold_moved (task_id, epoch)
 SELECT task.id, 1 FROM main.task
@@ -23,6 +26,12 @@ DELETE FROM main.dead_letter WHERE task_id IN (SELECT task_id FROM temp.leasehol
 DELETE FROM main.delivery WHERE task_id IN (SELECT task_id FROM temp.leasehold_moved);
 
 DELETE FROM main.deadline WHERE job_id IN (SELECT task_id FROM temp.leasehold_moved);
+
+DELETE FROM main.budget WHERE job_id IN (SELECT task_id FROM temp.leasehold_moved);
+
+DELETE FROM main.spend WHERE job_id IN (SELECT task_id FROM temp.leasehold_moved);
+
+DELETE FROM main.link WHERE job_id IN (SELECT task_id FROM temp.leasehold_moved);
 
 DELETE FROM main.state WHERE job_id IN (SELECT task_id FROM temp.leasehold_moved);
 

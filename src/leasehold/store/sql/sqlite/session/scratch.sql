@@ -38,7 +38,16 @@ CREATE TEMP TABLE IF NOT EXISTS leasehold_step (
     subject TEXT, target TEXT, source TEXT, verdict TEXT, detail TEXT, mark BLOB
 );
 
+CREATE TEMP TABLE IF NOT EXISTS leasehold_debit (
+    number INTEGER PRIMARY KEY, job_id INTEGER, key TEXT, task_id INTEGER, fence INTEGER, attempt INTEGER,
+        worker INTEGER, root_id INTEGER,
+    name TEXT, amount INTEGER, most INTEGER, spent INTEGER, known_amount INTEGER, remaining INTEGER, total INTEGER,
+    verdict TEXT, detail TEXT, mark BLOB
+);
+
 CREATE TEMP TABLE IF NOT EXISTS leasehold_carried (id INTEGER PRIMARY KEY, was TEXT);
+
+CREATE TEMP TABLE IF NOT EXISTS leasehold_member (id INTEGER PRIMARY KEY);
 
 CREATE TEMP TABLE IF NOT EXISTS leasehold_revived (
     task_id INTEGER PRIMARY KEY, epoch INTEGER, fence INTEGER, place TEXT, unmet INTEGER, detail TEXT, mark BLOB

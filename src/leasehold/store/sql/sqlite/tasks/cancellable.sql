@@ -1,8 +1,13 @@
--- cancellable: Count a job's tasks that have neither ended nor been asked to stop.
-WITH member AS MATERIALIZED (
-    SELECT id FROM main.task WHERE id = :job AND parent_id IS NULL
+-- cancellable: Count the tasks of a job, and of all jobs below it, that have neither ended nor been asked to stop.
+WITH RECURSIVE tree AS (
+    SELECT id AS job_id FROM main.task WHERE id = :job AND parent_id IS NULL
     UNION ALL
-    SELECT id FROM main.task WHERE job_id = :job AND parent_id IS NOT NULL
+    SELECT link.job_id FROM tree JOIN main.link ON link.parent_job_id = tree.job_id
+),
+member AS MATERIALIZED (
+    SELECT job_id AS id FROM tree
+    UNION ALL
+    SELECT id FROM main.task WHERE job_id IN (SELECT job_id FROM tree) AND parent_id IS NOT NULL
 )
 SELECT count(*) FROM member
 WHERE EXISTS (SELECT 1 FROM main.waiting WHERE waiting.task_id = member.id)

@@ -1,0 +1,1 @@
+"""Jobs that belong together: budgets that they share, and the links between them."""

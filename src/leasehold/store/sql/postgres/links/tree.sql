@@ -1,0 +1,19 @@
+-- tree: List the jobs below a job, each after its parent, with their status and what each spent.
+WITH RECURSIVE tree AS (
+    SELECT link.job_id, link.parent_job_id, ARRAY[link.job_id] AS path FROM leasehold.link
+    WHERE link.parent_job_id = %(job)s::bigint
+    UNION ALL
+    SELECT child.job_id, child.parent_job_id, tree.path || child.job_id FROM tree CROSS JOIN LATERAL (
+        SELECT link.job_id, link.parent_job_id FROM leasehold.link WHERE link.parent_job_id = tree.job_id OFFSET 0
+    ) AS child
+),
+page AS MATERIALIZED (SELECT * FROM tree ORDER BY path LIMIT %(most)s::integer)
+SELECT page.job_id, page.parent_job_id, cardinality(page.path) AS depth, status.kind, status.key, status.status,
+    (SELECT jsonb_object_agg(total.name, total.amount)::text FROM (
+        SELECT spend.name, sum(spend.amount) AS amount FROM leasehold.spend
+        WHERE spend.job_id = page.job_id GROUP BY spend.name) AS total) AS spent
+FROM page CROSS JOIN LATERAL (
+    SELECT status.kind, status.key, status.status FROM leasehold.task_status AS status
+    WHERE status.id = page.job_id OFFSET 0
+) AS status
+ORDER BY page.path

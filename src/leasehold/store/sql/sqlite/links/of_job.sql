@@ -1,0 +1,2 @@
+-- of_job: Read how a job is linked: the job that submitted it, and the one at the root.
+SELECT parent_job_id, root_id FROM main.link WHERE job_id = :job
