@@ -315,3 +315,20 @@ def test_an_action_on_many_reaches_all_that_match_however_many_and_counts_what_a
     assert len({one.letter_id for one in found.refused}) == count - 2
     newest = app.deadletters.revive_many(dry_run=True, kind="many", limit=PAGE_MAX + 1)
     assert (len(newest.done) + len(newest.refused), newest.left) == (PAGE_MAX + 1, 2)
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["thread", "loop"])
+def test_the_stack_of_a_failure_begins_in_the_handler(app, is_async):
+    """The engine's own frames do not show what is wrong."""
+
+    def broken():
+        raise Permanent("here")
+
+    async def broken_async():
+        raise Permanent("here")
+
+    job = app.submit(app.job(broken_async if is_async else broken, name="broken"))
+    app.drain()
+    first, _, code = app.get(job.id).failure["stack"].partition("\n")
+    assert __file__ in first
+    assert 'raise Permanent("here")' in code

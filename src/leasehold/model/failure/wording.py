@@ -7,6 +7,7 @@ cuts in half might not be recognised. Text that cannot be redacted is withheld.
 import traceback
 from collections.abc import Callable, Iterator
 from itertools import islice
+from types import TracebackType
 from typing import Final
 
 from leasehold.model.limits import MESSAGE_LENGTH_MAX, STACK_LENGTH_MAX
@@ -15,6 +16,7 @@ from leasehold.model.names import clean
 WINDOW_LENGTH: Final = 256 * 1024
 WINDOW_MARGIN: Final = 8 * 1024
 FRAMES_MAX: Final = 20
+ENGINE: Final = "leasehold.runtime."
 LINKS_MAX: Final = 6
 LINK_LENGTH_MAX: Final = 500
 WITHHELD: Final = "(withheld: it could not be redacted)"
@@ -59,9 +61,17 @@ def _stack_of(error: BaseException, redact: Redactor) -> str:
 
 def _frames_of(error: BaseException) -> str:
     try:
-        return "".join(traceback.format_tb(error.__traceback__, limit=-FRAMES_MAX))
+        return "".join(traceback.format_tb(_without_engine(error.__traceback__), limit=-FRAMES_MAX))
     except BaseException:  # noqa: BLE001 — frames that cannot be shown are left out
         return ""
+
+
+def _without_engine(trace: TracebackType | None) -> TracebackType | None:
+    """Leave out the engine's frames that lead to a handler, unless there is nothing else."""
+    own = trace
+    while own is not None and str(own.tb_frame.f_globals.get("__name__")).startswith(ENGINE):
+        own = own.tb_next
+    return own or trace
 
 
 def _links(error: BaseException) -> Iterator[tuple[str, BaseException]]:
