@@ -18,6 +18,7 @@ OUTSIDE_THE_LAYERS = {"testing", "__main__"}
 PUBLIC = {
     "leasehold",
     "leasehold.batching",
+    "leasehold.canonical",
     "leasehold.clock",
     "leasehold.contracts",
     "leasehold.errors",
