@@ -5,7 +5,7 @@ import functools
 import pytest
 
 from leasehold import Leasehold, LeaseholdError
-from leasehold.errors import JobUnknown, NameInvalid, OptionInvalid, UrlInvalid
+from leasehold.errors import ArgumentsInvalid, JobUnknown, NameInvalid, OptionInvalid, UrlInvalid
 
 
 @pytest.mark.parametrize("job_id", [1.5, True, "7", "abc", None, 2**70, -1])
@@ -57,3 +57,27 @@ def test_the_status_of_a_pipeline_does_not_read_its_outputs(app):
     assert job.status == "DONE"
     assert job._snapshot.output is None  # noqa: SLF001 — that it was not read is the promise
     assert job.output == {"only": {"size": 1}}
+
+
+def test_fields_may_be_submitted_by_name_with_options_next_to_them(app):
+    def welcome(user_id: int, key: str = ""):
+        """One field is named like an option."""
+
+    kind = app.job(welcome)
+    job = kind.submit(user_id=7, key="welcome:7", priority=3)
+    assert (job.payload, job.key) == ({"user_id": 7}, "welcome:7")
+    assert kind.submit({"user_id": 7}, key="welcome:7").id == job.id
+    assert kind.submit({"user_id": 7, "key": "k"}).payload == {"user_id": 7, "key": "k"}
+    with pytest.raises(ArgumentsInvalid, match="Did you mean 'user_id'"):
+        kind.submit(usr_id=7)
+    with pytest.raises(ArgumentsInvalid, match="by name: prority"):
+        kind.submit({"user_id": 7}, prority=3)
+
+
+def test_the_fields_of_a_pipeline_may_be_submitted_by_name(app):
+    film = app.pipeline("film")
+
+    @film.stage
+    def script(path): ...
+
+    assert film.submit(path="a.md", key="a").payload == {"path": "a.md"}

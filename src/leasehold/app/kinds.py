@@ -5,7 +5,7 @@ from typing import Any, Protocol, TypedDict, TypeVar, Unpack, overload
 
 from leasehold import clock
 from leasehold.app.job import Job
-from leasehold.errors import GraphInvalid, KindTaken, KindUnknown, OptionInvalid, shown
+from leasehold.errors import ArgumentsInvalid, GraphInvalid, KindTaken, KindUnknown, OptionInvalid, shown
 from leasehold.model.failure.verdict import Failures, make_rules
 from leasehold.model.graph import Definition, Stage, check_graph
 from leasehold.model.limits import (
@@ -55,6 +55,16 @@ class Submitter(Protocol):
 
     def submit(self, what: object, payload: object = None, **options: Unpack[SubmitOptions]) -> Job:
         """Submit a job."""
+
+
+def split_options(kind: str, payload: object, given: Mapping[str, Any]) -> tuple[object, SubmitOptions]:
+    """Separate the payload's fields from the options of a submit; fields are given in one of the two ways."""
+    options: Any = {name: value for name, value in given.items() if name in SubmitOptions.__annotations__}
+    fields = {name: value for name, value in given.items() if name not in options}
+    if fields and payload is not None:
+        both = ", ".join(fields)
+        raise ArgumentsInvalid(f"'{kind}' got a payload and, by name: {both}. Pass all fields in one of the two ways.")
+    return fields or payload, options
 
 
 def check_timeout(timeout: float | None) -> float | None:
@@ -114,9 +124,13 @@ class JobKind(_DecoratedFunction):
             fields=handler.fields,
         )
 
-    def submit(self, payload: object = None, **options: Unpack[SubmitOptions]) -> Job:
-        """Submit a job of this kind; options as of `Leasehold.submit`."""
-        return self._app.submit(self, payload, **options)
+    def submit(self, payload: object = None, **given: Any) -> Job:
+        """Submit a job of this kind: its fields by name, or all in `payload`; options as of `Leasehold.submit`.
+
+        A field that is named like an option (`key`, `delay`, …) can stand in `payload` only.
+        """
+        fields, options = split_options(self.name, payload, given)
+        return self._app.submit(self, fields, **options)
 
     def handlers(self) -> list[Handler]:
         return [self.handler]
@@ -223,9 +237,10 @@ class Pipeline:
             self.name, Terms(), tuple(self._stages.values()), self._machine, deadline_us=self._deadline_us
         )
 
-    def submit(self, payload: object = None, **options: Unpack[SubmitOptions]) -> Job:
-        """Submit a job of this pipeline; options as of `Leasehold.submit`, except `branch`."""
-        return self._app.submit(self, payload, **options)
+    def submit(self, payload: object = None, **given: Any) -> Job:
+        """Submit a job of this pipeline, as `JobKind.submit` does; there is no option `branch`."""
+        fields, options = split_options(self.name, payload, given)
+        return self._app.submit(self, fields, **options)
 
     def handlers(self) -> list[Handler]:
         return list(self._handlers.values())
