@@ -45,4 +45,4 @@ class LeasedTask:
     def log(self) -> Any:
         """A logger that knows the task."""
         lease = self.lease
-        return Log("leasehold.task", task=lease.task_id, route=lease.route, attempt=lease.attempt)
+        return Log("leasehold.task", job=lease.job_id, task=lease.task_id, route=lease.route, attempt=lease.attempt)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from leasehold import Retry
+from leasehold import Permanent, Retry
 from leasehold.redact import RedactionFailed, register
 from leasehold.runtime.observe.events import EventLog
 from leasehold.runtime.observe.logs import TOO_MUCH, Log, clean
@@ -192,6 +192,24 @@ def test_the_line_of_a_failed_attempt_has_the_type_and_the_redacted_message(app,
     assert "s3cretword" not in caplog.text
     assert TOKEN not in caplog.text
     assert lines_of(caplog, "attempt_traceback") == []
+
+
+def test_a_line_about_a_stage_names_its_job_and_its_own_task(app, caplog):
+    film = app.pipeline("film")
+
+    @film.stage
+    def script(task):
+        task.log.warning("out of ink")
+        raise Permanent("no ink")
+
+    with caplog.at_level(logging.INFO, logger="leasehold"):
+        job = film.submit({})
+        app.drain(timeout=60)
+    [stage] = [one.id for one in job.tasks if one.stage == "script"]
+    assert stage != job.id
+    for event in ("attempt_failed", "out of ink"):
+        [line] = lines_of(caplog, event)
+        assert f" job={job.id} task={stage} route=film/script attempt=1" in line
 
 
 def test_the_traceback_of_a_failed_attempt_is_logged_when_asked_for(app, caplog):

@@ -144,4 +144,11 @@ class EventLog(_DeliveryEvents):
 
 
 def _facts(lease: Lease) -> dict[str, Any]:
-    return {"task": lease.task_id, "route": lease.route, "attempt": lease.attempt, "fence": lease.fence}
+    """Name an attempt. Commands take the id of the job, not of a stage or a segment."""
+    return {
+        "job": lease.job_id,
+        "task": lease.task_id,
+        "route": lease.route,
+        "attempt": lease.attempt,
+        "fence": lease.fence,
+    }
