@@ -2,7 +2,7 @@
 
 import pytest
 
-from leasehold.insight import doctor
+from leasehold.insight import disk, doctor
 from leasehold.insight.doctor import Grade, WorkerCounts, examine
 from leasehold.model.lanes import Lane
 from leasehold.model.owner import Owner
@@ -29,6 +29,17 @@ from leasehold.testing import Clock
         (doctor.check_workers(WorkerCounts(2, 0, 2), 5), Grade.WARN, "unless those registered elsewhere still run"),
         (doctor.check_workers(WorkerCounts(2, 0, 2), 0), Grade.OK, ""),
         (doctor.check_workers(WorkerCounts(1, 1, 0), 5), Grade.OK, ""),
+        (
+            doctor.check_workers(WorkerCounts(1, 0, 0, gone=1), 0, running=3),
+            Grade.WARN,
+            "The last worker was killed or crashed. 3 tasks wait for one; start `leasehold worker module:app`.",
+        ),
+        (doctor.check_workers(WorkerCounts(1, 0, 0, gone=1), 0), Grade.WARN, "was killed or crashed. Start another."),
+        (doctor.check_workers(WorkerCounts(2, 1, 0, gone=1), 0, running=3), Grade.OK, ""),
+        (doctor.check_workers(WorkerCounts(2, 0, 1, gone=1), 0, running=3), Grade.OK, ""),
+        (disk.check_room(10_000_000), Grade.OK, ""),
+        (disk.check_room(9_999_999), Grade.WRONG, "Free some space"),
+        (disk.check_room(10**12, has_inodes=False), Grade.WRONG, "Free some space"),
         (doctor.check_expired(None, 0), Grade.OK, ""),
         (doctor.check_expired(5.0, 0), Grade.OK, ""),
         (doctor.check_expired(5.1, 0), Grade.WRONG, "Nobody takes it back"),
@@ -57,7 +68,7 @@ def test_a_lease_that_nobody_takes_back_is_wrong_and_a_dead_worker_is_not_counte
     assert alive["workers"].text == "1 registered, 1 known alive on this host"
     assert alive["expired leases"].text == "the oldest expired 9.0 s ago"
     dead = found(store.url, gone=lambda _pid, _birth: True)
-    assert dead["workers"].text == "1 registered, 0 known alive on this host"
+    assert dead["workers"].text == "1 registered, 0 known alive on this host, 1 gone"
     assert "Nobody takes it back" in dead["expired leases"].advice
 
 

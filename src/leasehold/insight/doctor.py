@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from leasehold import clock
 from leasehold.errors import LeaseholdError
-from leasehold.insight import pins
+from leasehold.insight import disk, pins
 from leasehold.insight.finding import Finding, Grade, ok
 from leasehold.insight.read.deliveries import unserved
 from leasehold.insight.unserved import find_unserved
@@ -36,11 +36,17 @@ __all__ = ["Finding", "Grade", "examine"]
 
 
 class WorkerCounts(Struct, frozen=True):
-    """Registered workers: all, those alive on this host, and those of other hosts or boots, which cannot be checked."""
+    """Registered workers: all, those of this host that are alive or gone, and others, which cannot be checked."""
 
     registered: int
     alive: int
     unknown: int
+    gone: int = 0
+
+    @property
+    def is_none_left(self) -> bool:
+        """Whether there were workers, and every one of them is gone without having ended."""
+        return self.gone > 0 and self.gone == self.registered
 
 
 def examine(url: str, owner: Owner, is_gone: IsGone, wall: Callable[[], int] = clock.wall) -> list[Finding]:
@@ -80,13 +86,15 @@ def _signs(store: Store, owner: Owner, is_gone: IsGone, wall: Callable[[], int])
     yield check_clock((health.now - host) / clock.SECOND)
     places = f"{health.waiting} NEW, {health.ready} READY, {health.running} RUNNING"
     yield ok("tasks", f"{places}; {health.unsettled} ends that the orchestrator has not seen")
-    yield check_workers(workers, health.ready + health.unsettled)
+    yield check_workers(workers, health.ready + health.unsettled, health.running)
     yield find_unserved(store, health.now, owner, is_gone)
     yield check_letters(*store.deadletters.count())
     expired = None if health.expired_at is None else (health.now - health.expired_at) / clock.SECOND
     yield check_expired(expired, workers.alive)
     yield check_deliveries(store.deliveries.backlogs())
     yield pins.check(store)
+    if isinstance(store.database.dialect, SqliteDialect):
+        yield disk.check(store.database.dialect.path)
 
 
 def check_schema(found: int, known: int) -> Finding:
@@ -110,14 +118,20 @@ def check_clock(skew: float) -> Finding:
     return Finding("clock", Grade.WARN, text, advice)
 
 
-def check_workers(workers: WorkerCounts, due: int) -> Finding:
-    """Count the workers; none known to be alive is a warning while tasks wait."""
+def check_workers(workers: WorkerCounts, due: int, running: int = 0) -> Finding:
+    """Count the workers; none known to be alive is a warning while tasks wait, or if the last one was killed."""
     text = f"{workers.registered} registered, {workers.alive} known alive on this host"
+    if workers.gone:
+        text += f", {workers.gone} gone"
     if workers.unknown:
         text += f", {workers.unknown} registered elsewhere or before"
-    if workers.alive or not due:
+    if workers.alive or not (due or workers.is_none_left):
         return ok("workers", text)
-    advice = f"{due} tasks wait for one; start `leasehold worker module:app`"
+    waiting = due + running if workers.is_none_left else due
+    tasks = "1 task waits" if waiting == 1 else f"{waiting:,} tasks wait"
+    advice = f"{tasks} for one; start `leasehold worker module:app`" if waiting else "Start another"
+    if workers.is_none_left:
+        advice = f"The last worker was killed or crashed. {advice}"
     if workers.unknown:
         advice += ", unless those registered elsewhere still run: that cannot be seen from here"
     return Finding("workers", Grade.WARN, text, f"{advice}.")
@@ -172,8 +186,9 @@ def _count_workers(store: Store, owner: Owner, is_gone: IsGone, registered: int)
         return WorkerCounts(registered, alive=0, unknown=registered)
     query = PulseQuery(NOBODY, "[]", "[]", wants_work=False, since=0, boot=owner.boot, namespace=owner.namespace)
     neighbours = store.workers.pulse(query).neighbours
-    alive = sum(not is_gone(one.pid, one.birth) for one in neighbours)
-    return WorkerCounts(registered, alive, unknown=max(0, registered - len(neighbours)))
+    gone = sum(is_gone(one.pid, one.birth) for one in neighbours)
+    unknown = max(0, registered - len(neighbours))
+    return WorkerCounts(registered, len(neighbours) - gone, unknown, gone)
 
 
 def _driver(name: str) -> Finding:

@@ -2,7 +2,10 @@
 
 from typing import Final
 
+MEGABYTE: Final = 1_000_000
+
 # What the doctor names.
+DISK_FREE_BYTES_MIN: Final = 10 * MEGABYTE  # less is as good as nothing: a log grows by more in a second
 PINNED_SECONDS_MAX: Final = 30.0  # a transaction of PostgreSQL that is older
 READ_SECONDS_MAX: Final = 1.0  # a read transaction of a SQLite file that stays open longer
 READ_POLL_SECONDS: Final = 0.05

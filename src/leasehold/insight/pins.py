@@ -6,7 +6,6 @@ On SQLite they let the write-ahead log grow; on PostgreSQL they keep dead rows, 
 import threading
 import time
 from pathlib import Path
-from typing import Final
 
 from leasehold import clock
 from leasehold.insight import limits
@@ -18,8 +17,6 @@ from leasehold.store.db.limits import WAL_BYTES_MAX
 from leasehold.store.db.sqlite import SqliteDialect
 from leasehold.store.db.sqlite_wal import WalReader, WalState
 from leasehold.store.reports import Pin
-
-MEGABYTE: Final = 1_000_000
 
 
 def check(store: Store, pinned_seconds: float = limits.PINNED_SECONDS_MAX) -> Finding:
@@ -42,7 +39,7 @@ def find_long_readers(path: Path) -> list[WalReader]:
 
 def check_wal(wal: WalState, long_readers: list[WalReader]) -> Finding:
     """Check the size of the write-ahead log, and who keeps it from being truncated."""
-    text = f"{wal.size / MEGABYTE:.1f} MB"
+    text = f"{wal.size / limits.MEGABYTE:.1f} MB"
     if long_readers:
         names = ", ".join(f"process {reader.pid}{_command(reader.pid)}" for reader in long_readers[: limits.NAMED_MAX])
         advice = f"A read transaction of {names} stays open: the log grows until it ends. End it, or stop the process."
@@ -50,7 +47,7 @@ def check_wal(wal: WalState, long_readers: list[WalReader]) -> Finding:
     if wal.size <= WAL_BYTES_MAX:
         return ok("wal", text)
     advice = "More than {:.0f} MB: a worker or `leasehold orchestrate` truncates it within seconds; start one."
-    return Finding("wal", Grade.WARN, text, advice.format(WAL_BYTES_MAX / MEGABYTE))
+    return Finding("wal", Grade.WARN, text, advice.format(WAL_BYTES_MAX / limits.MEGABYTE))
 
 
 def check_pins(pins: list[Pin]) -> Finding:
