@@ -1,6 +1,7 @@
 """`leasehold worker` and `leasehold orchestrate` as real processes, with real signals."""
 
 import signal
+import time
 
 import pytest
 
@@ -54,6 +55,38 @@ def test_the_url_of_the_command_line_is_the_one_the_module_gets(processes, tmp_p
     other.close()
     worker.signal(signal.SIGTERM)
     assert worker.end() == 0
+
+
+SLOW_START = """
+import pathlib, threading
+
+from leasehold import Leasehold, Retry
+
+pathlib.Path("imports").open("a").write("x")
+while not pathlib.Path("gate").exists():
+    threading.Event().wait(0.01)
+app = Leasehold()
+
+
+@app.job(isolated=True, timeout=1, retry=Retry(attempts=1))
+def quick():
+    return "in time"
+"""
+
+
+def test_the_time_out_of_an_isolated_handler_counts_from_its_call(processes, app, tmp_path):
+    (tmp_path / "slow.py").write_text(SLOW_START)
+    gate, imports = tmp_path / "gate", tmp_path / "imports"
+    gate.touch()
+    worker = processes.start("worker", "slow:app", cwd=tmp_path)
+    until(lambda: worker.has_logged("worker_started"))
+    gate.unlink()
+    job = app.submit("quick")
+    until(lambda: imports.read_text() == "xx")  # that of the worker, and that of the process
+    began = time.monotonic()
+    until(lambda: time.monotonic() > began + 2)
+    gate.touch()
+    assert job.wait(timeout=60).output == "in time", job.failure
 
 
 @pytest.mark.parametrize("words", [["worker", "own:app"], ["submit", "act", "--app", "own:app"]])

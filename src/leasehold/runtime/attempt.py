@@ -131,7 +131,7 @@ class Attempt:
         return self.succeed(result)
 
     def begin(self) -> bool:
-        """Start, unless the attempt was released or lost before. Its time-out counts from here."""
+        """Start, unless the attempt was released or lost before. Its time-out counts from here, or see `parent.py`."""
         if self.handler.timeout is not None:
             self.limit_at = clock.uptime() + clock.microseconds(self.handler.timeout)
         return self._change(State.CLAIMED, State.RUNNING)

@@ -53,6 +53,7 @@ CONNECTION_REST_SECONDS: Final = 30.0
 
 # Handlers.
 ISOLATED_POLL_SECONDS: Final = 0.2
+ISOLATED_START_SECONDS: Final = 120.0  # how long an isolated process may take before its time-out begins to count
 ISOLATED_STOP_SECONDS: Final = 1.0  # how long an isolated process may go on after a cancel or its time-out
 STOP_GRACE_SECONDS: Final = 10.0  # how long any other handler may, before its attempt is ended without it
 SWITCH_DEFAULT_SECONDS: Final = 0.005  # Python's own switch interval

@@ -14,6 +14,7 @@ from leasehold.model.failure.loss import ChildCrash
 from leasehold.runtime.attempt import Attempt
 from leasehold.runtime.commit.requests import CommitChannel
 from leasehold.runtime.execute.isolated import parent
+from leasehold.runtime.limits import ISOLATED_START_SECONDS
 from leasehold.testing import Clock
 from tests.support.db import check_journal, names, rows
 from tests.support.manual_leases import claim, enrol
@@ -136,6 +137,18 @@ def test_a_lease_lost_while_the_child_is_being_started_still_ends_it(app, url):
     assert attempt.begin()
     assert attempt.lose()
     assert parent.run(attempt, Silence(), url) == ChildCrash()
+
+
+def test_a_process_that_never_calls_its_handler_times_out_too(app, url):
+    kind = app.job(on_top, name="on-top", isolated=True, timeout=5)
+    kind.submit()
+    [lease] = claim(app.store, enrol(app.store), "on-top")
+    attempt = Attempt(lease, kind.handler, clock.uptime())
+    assert attempt.begin()
+    assert attempt.lose()  # so that its process ends at once
+    before, allowed = clock.uptime(), clock.microseconds(ISOLATED_START_SECONDS + 5)
+    parent.run(attempt, Silence(), url)
+    assert before + allowed <= (attempt.limit_at or 0) <= clock.uptime() + allowed
 
 
 def on_top():

@@ -124,9 +124,13 @@ class Heartbeat:
 
 def _time_left(attempt: Attempt, now: int) -> int | None:
     """Return in how many microseconds, at the earliest, the attempt's time is over; None: never."""
-    if attempt.state is State.CLAIMED and attempt.handler.timeout is not None:
-        return clock.microseconds(attempt.handler.timeout)
-    return None if attempt.limit_at is None or attempt.state is not State.RUNNING else attempt.limit_at - now
+    timeout = None if attempt.handler.timeout is None else clock.microseconds(attempt.handler.timeout)
+    if attempt.state is State.CLAIMED:
+        return timeout
+    if attempt.limit_at is None or attempt.state is not State.RUNNING:
+        return None
+    left = attempt.limit_at - now
+    return left if timeout is None else min(left, timeout)  # an isolated handler may be called at any moment
 
 
 def _is_overdue(attempt: Attempt, now: int) -> bool:

@@ -148,6 +148,7 @@ class ChildExecutor:
         self._ends: SimpleQueue[Settlement | None] = SimpleQueue()
 
     def call(self, attempt: Attempt) -> Any:
+        self._channel.send(called=True)  # from here on its time-out counts
         with self._channel.alone():
             result = attempt.call(lambda _: self._channel)
         return self._await(result) if attempt.handler.is_async else result

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from msgspec import json
 
-from leasehold import canonical
+from leasehold import canonical, clock
 from leasehold.errors import LeaseholdError
 from leasehold.model.effect import Intent, Record
 from leasehold.model.failure.failure import Failure
@@ -28,7 +28,7 @@ from leasehold.redact import registered
 from leasehold.runtime.attempt import Attempt, State
 from leasehold.runtime.commit.requests import Item
 from leasehold.runtime.ending import judge
-from leasehold.runtime.limits import ISOLATED_POLL_SECONDS, ISOLATED_STOP_SECONDS
+from leasehold.runtime.limits import ISOLATED_POLL_SECONDS, ISOLATED_START_SECONDS, ISOLATED_STOP_SECONDS
 from leasehold.runtime.task import EngineChannel
 from leasehold.shapes import Shape
 
@@ -52,6 +52,7 @@ def run(attempt: Attempt, channel: EngineChannel, url: str) -> Settlement | Chil
     None: a child cannot load the handler of a kind that is not isolated otherwise.
     """
     attempt.handler.check(canonical.decode(attempt.lease.payload))
+    _limit(attempt, ISOLATED_START_SECONDS)
     with ExitStack() as ends:
         pairs = (socket.socketpair() for _ in range(2))
         life, guard_life, messages, guard_messages = (ends.enter_context(end) for pair in pairs for end in pair)
@@ -69,7 +70,7 @@ def run(attempt: Attempt, channel: EngineChannel, url: str) -> Settlement | Chil
             life.close()
         try:
             _send(child, {"spec": {**_spec(attempt), "url": url, "secrets": registered()}})
-            end = _serve(child, messages, channel, life.close)
+            end = _serve(child, messages, attempt, channel, life.close)
             if isinstance(end, Unloadable) and not attempt.handler.isolated:
                 return None
             return judge(attempt.lease, attempt.handler, end) if isinstance(end, Failure) else end
@@ -77,6 +78,12 @@ def run(attempt: Attempt, channel: EngineChannel, url: str) -> Settlement | Chil
             life.close()
             messages.close()
             child.communicate()
+
+
+def _limit(attempt: Attempt, start_seconds: float = 0.0) -> None:
+    """Have the time-out count from here, or from so long after here at the latest, while the process starts."""
+    if attempt.handler.timeout is not None and attempt.interruption is None:
+        attempt.limit_at = clock.uptime() + clock.microseconds(start_seconds + attempt.handler.timeout)
 
 
 def _lines(messages: socket.socket) -> Iterator[bytes | None]:
@@ -94,7 +101,11 @@ def _lines(messages: socket.socket) -> Iterator[bytes | None]:
 
 
 def _serve(
-    child: subprocess.Popen[bytes], messages: socket.socket, channel: EngineChannel, end_all: Callable[[], None]
+    child: subprocess.Popen[bytes],
+    messages: socket.socket,
+    attempt: Attempt,
+    channel: EngineChannel,
+    end_all: Callable[[], None],
 ) -> End:
     """Answer the child's requests until it sends its end or is gone. A cancelled one has a moment to stop by itself."""
     end_at = None
@@ -104,12 +115,14 @@ def _serve(
             end_at = time.monotonic() + ISOLATED_STOP_SECONDS
         elif end_at is not None and time.monotonic() > end_at:
             end_all()
-        if line is not None and (end := _dispatch(child, json.decode(line), channel)) is not None:
+        if line is not None and (end := _dispatch(child, json.decode(line), attempt, channel)) is not None:
             return end
     return ChildCrash()
 
 
-def _dispatch(child: subprocess.Popen[bytes], message: dict[str, Any], channel: EngineChannel) -> End | None:
+def _dispatch(
+    child: subprocess.Popen[bytes], message: dict[str, Any], attempt: Attempt, channel: EngineChannel
+) -> End | None:
     match message:
         case {"end": fields}:
             return _settlement.convert(fields)
@@ -119,6 +132,8 @@ def _dispatch(child: subprocess.Popen[bytes], message: dict[str, Any], channel: 
             return Unloadable(**fields)
         case {"exit": code, "memory_kb": memory}:
             return ChildCrash(code, memory)
+        case {"called": _}:
+            _limit(attempt)
         case {"progress": text}:
             channel.report_progress(text)
         case {"inputs": _}:
