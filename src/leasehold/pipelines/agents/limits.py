@@ -12,3 +12,13 @@ ARGUMENT_BYTES_MAX: Final = 64 * 1024  # the kernel refuses more than 128 KiB
 VARIABLES_MAX: Final = 200
 BUDGET_MAX: Final = 10**15
 TIMEOUT_SECONDS_MAX: Final = 7 * 86_400
+
+# What a child prints.
+LINE_BYTES_MAX: Final = 2 * 1024 * 1024  # what is longer is cut
+READ_BYTES: Final = 256 * 1024
+TOKENS_MAX: Final = 10**9  # of one usage message
+CALL_ID_MAX: Final = 128
+PROGRESS_MAX: Final = 2_000  # characters; what is longer is cut
+OUTPUT_BYTES_MAX: Final = 1024 * 1024  # of a result, as JSON
+STDOUT_RESULT_BYTES_MAX: Final = 256 * 1024  # of the output of a command that sends no result
+ANSWERS_BYTES_MAX: Final = 64 * 1024  # that wait for a child to read them, before its output is left unread
