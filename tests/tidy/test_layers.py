@@ -32,7 +32,7 @@ PUBLIC = {
     "leasehold.sqlfiles",
     "leasehold.testing",
 }
-PUBLIC |= {"leasehold.processes"}
+PUBLIC |= {"leasehold.process_tree", "leasehold.processes"}
 SHELL = "leasehold.pipelines.shell"  # what pipelines share, built on parts of the command line
 SHELL_USES = {"leasehold.cli.options", "leasehold.cli.text"}
 # A pipeline may keep tables of its own in its index. apsw brings the only SQLite library of the process; the other

@@ -22,3 +22,8 @@ PROGRESS_MAX: Final = 2_000  # characters; what is longer is cut
 OUTPUT_BYTES_MAX: Final = 1024 * 1024  # of a result, as JSON
 STDOUT_RESULT_BYTES_MAX: Final = 256 * 1024  # of the output of a command that sends no result
 ANSWERS_BYTES_MAX: Final = 64 * 1024  # that wait for a child to read them, before its output is left unread
+
+# How a child is stopped.
+GRACE_SECONDS: Final = 2.0  # between SIGTERM and SIGKILL
+GUARD_SECONDS: Final = 10.0  # for the guard to report the end of a tree, beyond the grace
+LOOK_SECONDS: Final = 0.5  # between two looks at a guard that does not report
