@@ -35,11 +35,11 @@ PUBLIC = {
 PUBLIC |= {"leasehold.process_tree", "leasehold.processes"}
 SHELL = "leasehold.pipelines.shell"  # what pipelines share, built on parts of the command line
 SHELL_USES = {"leasehold.cli.options", "leasehold.cli.text"}
-# A pipeline may keep tables of its own in its index. apsw brings the only SQLite library of the process; the other
-# is for connections that a caller has opened with it.
+# A pipeline may keep tables of its own, in its index or its records. apsw brings the only SQLite library of the
+# process; the other is for connections that a caller has opened with it.
 DRIVERS = {
-    "apsw": re.compile(r"leasehold\.store\b|leasehold\.pipelines\.\w+\.index\.backends$"),
-    "psycopg": re.compile(r"leasehold\.store\.db\.postgres|leasehold\.pipelines\.\w+\.index\.backends$"),
+    "apsw": re.compile(r"leasehold\.store\b|leasehold\.pipelines\.\w+\.(index|records)\.backends$"),
+    "psycopg": re.compile(r"leasehold\.store\.db\.postgres|leasehold\.pipelines\.\w+\.(index|records)\.backends$"),
     "psycopg_pool": re.compile(r"leasehold\.store\.db\.postgres"),
     "sqlite3": re.compile(r"leasehold\.store\.db\.sqlite_borrowed$"),
 }

@@ -1,0 +1,3 @@
+-- coordinated: Return the sessions that have a coordinator, by name.
+SELECT parent_session_id, coordinator FROM leasehold_agents.urm_session
+WHERE coordinator IS NOT NULL ORDER BY parent_session_id

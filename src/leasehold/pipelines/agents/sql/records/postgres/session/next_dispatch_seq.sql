@@ -1,0 +1,6 @@
+-- next_dispatch_seq: Allocate a session's next dispatch_seq, after the counter and after all that is stored.
+UPDATE leasehold_agents.urm_session SET dispatch_seq = 1 + greatest(dispatch_seq, (
+    SELECT coalesce(max(token.dispatch_seq), 0) FROM leasehold_agents.urm_dispatch_token AS token
+    WHERE token.parent_session_id = %(parent_session_id)s))
+WHERE parent_session_id = %(parent_session_id)s
+RETURNING dispatch_seq

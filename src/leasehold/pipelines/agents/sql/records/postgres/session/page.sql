@@ -1,0 +1,4 @@
+-- page: Return sessions by name, after one.
+SELECT parent_session_id, parent_stream_id, contract, max_active_children, accounting_mode, coordinator, recovery_ts,
+    queue_seq, dispatch_seq
+FROM leasehold_agents.urm_session WHERE parent_session_id > %(after)s ORDER BY parent_session_id LIMIT %(rows_max)s

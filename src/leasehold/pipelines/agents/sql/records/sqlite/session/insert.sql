@@ -1,0 +1,6 @@
+-- insert: Add a session, unless there is one of this name.
+INSERT INTO urm_session (parent_session_id, parent_stream_id, contract, max_active_children, accounting_mode,
+    coordinator, opened_ts)
+VALUES (:parent_session_id, :parent_stream_id, :contract, :max_active_children, :accounting_mode, :coordinator, :ts)
+ON CONFLICT (parent_session_id) DO NOTHING
+RETURNING parent_session_id

@@ -1,0 +1,4 @@
+-- next_queued: Read the token of the child that has waited longest.
+SELECT child_id, parent_session_id, parent_stream_id, parent_seq, queue_seq, dispatch_seq, worker_run_id, phase,
+    cancel_request_id
+FROM urm_dispatch_token WHERE parent_session_id = :parent_session_id AND phase = 'queued' ORDER BY queue_seq LIMIT 1
