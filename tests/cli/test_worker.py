@@ -1,5 +1,6 @@
 """`leasehold worker` and `leasehold orchestrate` as real processes, with real signals."""
 
+import re
 import signal
 import time
 
@@ -87,6 +88,55 @@ def test_the_time_out_of_an_isolated_handler_counts_from_its_call(processes, app
     until(lambda: time.monotonic() > began + 2)
     gate.touch()
     assert job.wait(timeout=60).output == "in time", job.failure
+
+
+LOGGING = """
+import logging, sys
+
+from leasehold import Leasehold
+
+app = Leasehold()
+log = logging.getLogger("shop")
+
+
+@app.job(isolated=True)
+def salute(task, name: str):
+    task.log.info("of the task")
+    log.info("hello %s", name)
+    log.debug("not wanted")
+    return name
+"""
+OWN = 'handler = logging.StreamHandler()\nhandler.setFormatter(logging.Formatter("own: %(message)s"))\n'
+
+
+def log_of_an_isolated_handler(processes, app, tmp_path, module):
+    (tmp_path / "shop.py").write_text(module)
+    worker = processes.start("worker", "shop:app", cwd=tmp_path)
+    until(lambda: worker.has_logged("worker_started"))
+    assert app.submit("salute", {"name": "Ada"}).wait(timeout=60).output == "Ada"
+    return worker.log.splitlines()
+
+
+def test_what_an_isolated_handler_logs_has_time_and_level_like_the_lines_of_its_worker(processes, app, tmp_path):
+    lines = log_of_an_isolated_handler(processes, app, tmp_path, LOGGING)
+    own = [line for line in lines if "hello" in line or "of the task" in line]
+    begin = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} INFO "
+    assert len(own) == 2
+    assert re.fullmatch(begin + r"leasehold\.task of the task job=\d+ task=\d+ route=salute attempt=1", own[0])
+    assert re.fullmatch(begin + "shop hello Ada", own[1])
+    assert not any("not wanted" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    "way", ["logging.getLogger().addHandler(handler)", "log.addHandler(handler); log.propagate = False"]
+)
+def test_a_program_that_has_lines_written_itself_gets_each_of_them_as_often_as_in_its_worker(
+    processes, app, tmp_path, way
+):
+    module = f"{LOGGING}{OWN}{way}\nlog.info('imported')\n"
+    lines = log_of_an_isolated_handler(processes, app, tmp_path, module)
+    assert [line[-8:] for line in lines].count("imported") == 2 * [line[-9:] for line in lines].count("hello Ada")
+    assert "own: hello Ada" in lines
 
 
 @pytest.mark.parametrize("words", [["worker", "own:app"], ["submit", "act", "--app", "own:app"]])

@@ -28,6 +28,7 @@ from leasehold.redact import register
 from leasehold.runtime.attempt import Attempt
 from leasehold.runtime.commit.requests import AnyReply, CommitChannel, Item, run_blocking
 from leasehold.runtime.handlers import Handler
+from leasehold.runtime.observe.inherited import LogForm, inherited_form
 from leasehold.runtime.observe.records import redacted_records
 from leasehold.runtime.run import loading_handler, mark_isolated_process
 from leasehold.shapes import Shape
@@ -35,6 +36,7 @@ from leasehold.store import open_store
 
 _lease: Final = Shape[Lease](Lease)
 _entry: Final = Shape[Entry](Entry)
+_log_form: Final = Shape[LogForm | None](LogForm | None)
 
 REFUSALS: Final = {
     kind.code: kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, LeaseholdError)
@@ -199,7 +201,7 @@ def main(output: int) -> None:
 
 def _load(spec: dict[str, Any]) -> Handler:
     sys.path[:], sys.argv[:] = spec["sys_path"], spec["argv"]
-    with loading_handler():
+    with loading_handler(), inherited_form(_log_form.convert(spec["logs"])):
         handler = _find(spec)
         for module in spec["arounds"]:  # they may be registered in modules that the handler's does not import
             importlib.import_module(module)

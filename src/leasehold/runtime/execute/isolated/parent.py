@@ -29,6 +29,7 @@ from leasehold.runtime.attempt import Attempt, State
 from leasehold.runtime.commit.requests import Item
 from leasehold.runtime.ending import judge
 from leasehold.runtime.limits import ISOLATED_POLL_SECONDS, ISOLATED_START_SECONDS, ISOLATED_STOP_SECONDS
+from leasehold.runtime.observe.inherited import log_form
 from leasehold.runtime.task import EngineChannel
 from leasehold.shapes import Shape
 
@@ -175,4 +176,5 @@ def _spec(attempt: Attempt) -> dict[str, Any]:
         "arounds": sorted({around.__module__ for around in attempt.handler.arounds} - {"__main__"}),
         "sys_path": sys.path,
         "argv": sys.argv,
+        "logs": log_form(),
     }
