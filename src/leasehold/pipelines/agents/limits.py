@@ -27,3 +27,8 @@ ANSWERS_BYTES_MAX: Final = 64 * 1024  # that wait for a child to read them, befo
 GRACE_SECONDS: Final = 2.0  # between SIGTERM and SIGKILL
 GUARD_SECONDS: Final = 10.0  # for the guard to report the end of a tree, beyond the grace
 LOOK_SECONDS: Final = 0.5  # between two looks at a guard that does not report
+
+# Evidence.
+EVIDENCE_BYTES_MAX: Final = 64 * 1024 * 1024  # of one child, standard output and error together
+REDACTION_BLOCK: Final = 256 * 1024  # characters that are cleaned at once
+REDACTION_WINDOW: Final = 32 * 1024  # characters around a line that are looked at with it

@@ -57,8 +57,8 @@ def read_message(line: OutputLine) -> Sequence[ChildMessage]:
 class ChildCallbacks:
     """What the coordinator does with messages. Called in the thread that runs the child.
 
-    `on_usage` answers whether the tokens are within the budget: if not, the child is killed. What a callback raises
-    kills the child, and is raised again when its tree is gone.
+    `on_usage` answers whether the tokens are within the budget: if not, the child is killed. What a callback raises,
+    or the sink, kills the child, and is raised again when its tree is gone.
     """
 
     on_usage: Callable[[int], bool] = lambda _: True
@@ -180,11 +180,19 @@ class Supervisor:
             with suppress(KeyError):
                 self._selector.unregister(descriptor)
         elif descriptor == self._child.stderr:
-            self._sink.stderr(chunk)
+            self._keep(self._sink.stderr, chunk)
         else:
-            self._sink.stdout(chunk)
+            self._keep(self._sink.stdout, chunk)
             self._take_lines(self._lines.feed(chunk))
         return len(chunk)
+
+    def _keep(self, write: Callable[[bytes], None], chunk: bytes) -> None:
+        if self._error is not None:
+            return
+        try:
+            write(chunk)
+        except BaseException as error:  # noqa: BLE001 — raised again when the tree is gone
+            self._fail(error)
 
     def _drain(self) -> None:
         """Read what the pipes still hold. Somebody outside the tree may hold one open, and even write to it."""
@@ -206,8 +214,11 @@ class Supervisor:
                 self._end.refusal = refusal
                 self._stop.request(StopReason.PROTOCOL)
             except BaseException as error:  # noqa: BLE001 — raised again when the tree is gone
-                self._error = error
-                self._stop.request(StopReason.FAILURE)
+                self._fail(error)
+
+    def _fail(self, error: BaseException) -> None:
+        self._error = error
+        self._stop.request(StopReason.FAILURE)
 
     def _dispatch(self, message: ChildMessage) -> None:
         callbacks = self._conversation.callbacks
