@@ -15,9 +15,12 @@ JOBS = {
     "apart": {"number": 21},
     "parcel": {"boxes": 2},
     "lost": {},
+    "session": {"names": ["ä", "bc"]},
+    "spendthrift": {},
     "film": {"scenes": 3},
     "idle": {},
 }
+BUDGET = {"tokens": 100}
 
 
 def main(folder: Path) -> None:
@@ -25,7 +28,8 @@ def main(folder: Path) -> None:
     clock.set(STARTED)
     made = {}
     for kind, payload in JOBS.items():
-        made[kind] = app.submit(kind, payload, key=f"{kind} ü")
+        budget = BUDGET if kind in ("session", "spendthrift") else None
+        made[kind] = app.submit(kind, payload, key=f"{kind} ü", budget=budget)
         if kind == "idle":
             made[kind].cancel("nobody needs it")
         drain(app, clock)

@@ -7,7 +7,7 @@ import asyncio
 import os
 from pathlib import Path
 
-from leasehold import Leasehold, Permanent, Retry, Transient
+from leasehold import BudgetExceeded, Leasehold, Permanent, Retry, Transient
 
 app = Leasehold()
 SEVERAL = Retry(attempts=4, delay_initial=10, delay_max=60)
@@ -79,6 +79,26 @@ def parcel(task, boxes: int):
 async def lost(task):
     await task.advance("PACKED")
     await task.advance("ARRIVED")
+
+
+@app.job(retry=SEVERAL)
+def session(task, names: list[str]):
+    """Spend and submit, pay in two attempts, and be refused once."""
+    left = [task.spend("tokens", 10), task.spend("tokens", 10)]
+    made = [task.submit("apart", {"number": len(name)}, key=name).key for name in names]
+    if task.attempt == 1:
+        raise Transient("once more")
+    try:
+        task.spend("tokens", 90)
+    except BudgetExceeded:
+        left.append(task.spend("tokens", 30, key="the cheap way"))
+    return {"left": left, "made": made}
+
+
+@app.job(retry=Retry(attempts=1))
+async def spendthrift(task):
+    await task.spend("tokens", 60)
+    await task.spend("tokens", 60)
 
 
 film = app.pipeline("film")

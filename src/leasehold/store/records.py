@@ -82,6 +82,35 @@ class LetterFacts(Struct, frozen=True):
     resolved: bool
 
 
+class SpendFacts(Struct, frozen=True):
+    task_id: int
+    key: str
+    name: str
+    amount: int
+    remaining: int
+    fence: int
+    at: int
+
+
+class LinkFacts(Struct, frozen=True):
+    """A linked job; without `kind` and `job`, its key, it is missing."""
+
+    task_id: int
+    key: str
+    child: int
+    kind: str | None
+    job: str | None
+
+
+class BudgetFacts(Struct, frozen=True):
+    """A budget; `paid`: the sum of what the job and all jobs below it have on the ledger."""
+
+    name: str
+    most: int
+    spent: int
+    paid: int
+
+
 class Outbox(Struct, frozen=True):
     """`present`: the marks of those messages of some tasks that are in the outbox, whichever task posted them first."""
 
@@ -93,7 +122,7 @@ class StoredTask(Struct, frozen=True):
     """One task with everything stored about it. `marks`: by event, then the head of the chain.
 
     Set for a job's first task only: `orphan` names a row of the job whose task is missing; `states` holds the job's
-    states in its machine. `outbox` is shared by many tasks.
+    states in its machine, `budgets` its own. `outbox` is shared by many tasks.
     """
 
     task: TaskFacts
@@ -103,10 +132,13 @@ class StoredTask(Struct, frozen=True):
     outcomes: Sequence[OutcomeFacts]
     letters: Sequence[LetterFacts]
     deliveries: Sequence[DeliveryRow]
+    spends: Sequence[SpendFacts] = ()
+    links: Sequence[LinkFacts] = ()
     marks: Sequence[tuple[int | None, bytes | None]] = ()
     orphan: str = ""
     outbox: Outbox = Outbox()
     states: Mapping[str, str] = {}
+    budgets: Sequence[BudgetFacts] = ()
 
 
 class Records(Noun):
@@ -142,16 +174,19 @@ def _with_rows(session: Session, job_id: int, tasks: Sequence[TaskFacts], *, is_
         "outcomes": _by_task(session.run("records/outcomes", tasks=ids), OutcomeFacts),
         "letters": _by_task(session.run("records/dead_letters", tasks=ids), LetterFacts),
         "deliveries": _by_task(session.run("records/deliveries", tasks=ids), DeliveryRow, column=1),
+        "spends": _by_task(session.run("records/spends", job=job_id, tasks=ids), SpendFacts),
+        "links": _by_task(session.run("records/links", job=job_id, tasks=ids), LinkFacts),
         "marks": _by_task(session.run("records/marks", tasks=ids), lambda _, event, mark: (event, mark)),
     }
     outbox = _outbox(session, rows["events"].values(), rows["deliveries"].values())
     lost = session.run("records/orphans", job=job_id) if is_first else []
     orphan = f"there is {lost[0][1]} of a task (id {lost[0][0]}) that is missing" if lost else ""
     states: dict[str, str] = dict(session.run("records/states", job=job_id)) if is_first else {}
+    budgets = [BudgetFacts(*row) for row in session.run("records/budgets", job=job_id)] if is_first else []
     for task in tasks:
         stored = {name: by_task[task.id] for name, by_task in rows.items()}
-        yield StoredTask(task=task, **stored, orphan=orphan, outbox=outbox, states=states)
-        orphan, states = "", {}
+        yield StoredTask(task=task, **stored, orphan=orphan, outbox=outbox, states=states, budgets=budgets)
+        orphan, states, budgets = "", {}, []
 
 
 def _outbox(session: Session, events: Iterable[Sequence[Event]], deliveries: Iterable[Sequence[DeliveryRow]]) -> Outbox:

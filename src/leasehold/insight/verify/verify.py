@@ -12,6 +12,7 @@ from leasehold.insight.verify.effects import EffectCheck, MessageCheck, messages
 from leasehold.insight.verify.hash_chain import marks_differ, waits_differ
 from leasehold.insight.verify.outcomes import LetterCheck, ends_differ, states_differ, texts_differ
 from leasehold.insight.verify.rows import RowCheck, TransitionCheck
+from leasehold.insight.verify.tree import budgets_differ, spends_differ, tree_differs
 from leasehold.model.failure.loss import ready_route
 from leasehold.model.journal.fold import LEASE, NOWHERE, OUTCOME, READY, WAITING, Difference, TaskState, compare
 from leasehold.model.journal.record import RecordCounts, TaskRecord
@@ -70,8 +71,8 @@ def _verify(job_id: int, parts: Iterator[StoredTask]) -> Verification:
 def _first_differs(job_id: int, part: StoredTask) -> str:
     if part.task.id != job_id:
         return f"the row of the job itself (id {job_id}) is missing"
-    waits = waits_differ(part)
-    return part.orphan or ("" if waits is None else f"task 0, {waits.sentence()}")
+    found = waits_differ(part) or budgets_differ(part)
+    return part.orphan or ("" if found is None else f"task 0, {found.sentence()}")
 
 
 def verify_file(path: Path) -> Verification:
@@ -105,7 +106,7 @@ def check_part(part: StoredTask, record: TaskRecord, checks: _Checks) -> str:
         waits = None if part.task.stage is None else waits_differ(part)
         found = _place_differs(part, state) or ends_differ(record) or texts_differ(part) or waits
     found = found or checks.letters.differ(record) or states_differ(part) or checks.effects.differ(record)
-    found = found or checks.messages.differ(part, record)
+    found = found or checks.messages.differ(part, record) or spends_differ(record) or tree_differs(part)
     if found is not None:
         return _sentence(record, found, part)
     difference = marks_differ(part)
@@ -116,7 +117,8 @@ def check_record(record: TaskRecord, effects: EffectCheck, letters: LetterCheck 
     """Compare a recorded task's events with what else is recorded of it; return the first difference, or ''."""
     state = compare(record)
     found = state if isinstance(state, Difference) else ends_differ(record)
-    found = found or effects.differ(record) or messages_differ(record) or (letters.differ(record) if letters else None)
+    found = found or effects.differ(record) or messages_differ(record) or spends_differ(record)
+    found = found or (letters.differ(record) if letters else None)
     return "" if found is None else _sentence(record, found)
 
 
