@@ -12,6 +12,9 @@ from tests.mutants.leases import MUTANTS as LEASES
 from tests.mutants.mutant import Mutant
 from tests.mutants.runlocks import MUTANTS as RUN_LOCKS
 from tests.mutants.states import MUTANTS as STATES
+from tests.mutants.trees import MUTANTS as TREES
 from tests.mutants.workers import MUTANTS as WORKERS
 
-MUTANTS: Final[tuple[Mutant, ...]] = (*LEASES, *EFFECTS, *JOBS, *WORKERS, *STATES, *RUN_LOCKS, *CONTRACTS, *COMMANDS)
+MUTANTS: Final[tuple[Mutant, ...]] = (
+    *LEASES, *EFFECTS, *JOBS, *WORKERS, *STATES, *TREES, *RUN_LOCKS, *CONTRACTS, *COMMANDS,
+)  # fmt: skip

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from tests.simulation.run import KINDS, LATER, simulate
+from tests.simulation.run import KINDS, LATER, TREES, simulate
 from tests.simulation.scenarios import SCENARIOS
 from tests.support.oracle.proof_report import record
 
@@ -43,7 +43,7 @@ def test_crashes_at_any_two_points_break_no_promise(file, name):
 def test_there_are_enough_scenarios_of_every_sort():
     kinds = {kind for plan in SCENARIOS.values() for kind, _ in plan.jobs}
     assert len(SCENARIOS) >= 30
-    assert kinds == {*KINDS, *LATER}
+    assert kinds == {*KINDS, *LATER, *TREES}
     assert any(plan.cancels is not None for plan in SCENARIOS.values())
     assert any(plan.prunes for plan in SCENARIOS.values())
     assert any(plan.from_start for plan in SCENARIOS.values())

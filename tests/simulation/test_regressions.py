@@ -59,6 +59,10 @@ KEPT = (
     Kept("CLOCK", 3, "SQLite: the clock of the process that writes", (
         "clock 0 of w0.start: 3600",
     )),
+    # A clock jumps ahead between a handler's work and its debit, and ends the lease.
+    Kept("S9", 18, "a debit after the end of its lease", (
+        "fault 6 of w1.committer: clock jump",
+    )),
     # A provider took the message and its answer was lost: no other fault is needed.
     Kept("S14", 15, "sent again without a look", ()),
 )  # fmt: skip

@@ -73,7 +73,7 @@ def test_every_kind_of_fault_and_job_comes_up(file):
             faults[name] = faults.get(name, 0) + count
     assert set(faults) == set(Fault) - {Fault.NONE}
     assert min(faults.values()) >= 10
-    assert len(kinds) == 12
+    assert len(kinds) == 14
 
 
 SAME = """

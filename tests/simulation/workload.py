@@ -12,12 +12,12 @@ from typing import Any
 
 from leasehold import canonical
 from leasehold.app.journal import prune
-from leasehold.errors import JobUnfinished, LeaseholdError, LetterRevived, Permanent, Transient
+from leasehold.errors import BudgetExceeded, JobUnfinished, LeaseholdError, LetterRevived, Permanent, Transient
 from leasehold.model.failure.failure import Failure
 from leasehold.model.graph import Definition, Stage
 from leasehold.model.machine import make_machine
 from leasehold.model.retry import Retry
-from leasehold.model.task import Submission, Terms
+from leasehold.model.task import Submission, Submitted, Terms
 from leasehold.runtime.attempt import Attempt
 from leasehold.runtime.deliver.sender import RegisteredProvider
 from leasehold.runtime.handlers import Handler, make_handler
@@ -37,6 +37,7 @@ NARROW = Terms(queue="narrow", attempts_max=8)
 BURIED = Terms(attempts_max=8, on_lost="bury")
 REASON = Failure("CANCELLED", "called off").text()
 TOIL_SECONDS = 9.0
+BUDGETS = {"frugal": {"tokens": 12}, "family": {"tokens": 40}}
 SHAPES: dict[str, Handler] = {}
 
 STEPS = make_machine("steps", {"new": "made", "made": "seen", "seen": ["weak", "good"], "weak": "made"}, initial="new")
@@ -84,6 +85,9 @@ class Workload:
             "booked": (self._booked, LEASE),
             "mail": (self._mail, LEASE),
             "stepped": (self._stepped, LEASE),
+            "frugal": (self._frugal, LEASE),
+            "family": (self._family, LEASE),
+            "heir": (self._heir, LEASE),
         }
         machines = {"stepped": STEPS}
         found = [
@@ -162,6 +166,35 @@ class Workload:
                 raise Transient("once more")
         return {"name": name}
 
+    def _frugal(self, task: Task, name: str) -> Any:
+        """Spend more than there is, from the top in every attempt."""
+        paid = 0
+        for number in range(4):
+            paid += self._pay(task, 5)
+            if number == 1 and task.attempt == 1:
+                raise Transient("once more")
+        return {"paid": paid}
+
+    def _family(self, task: Task, name: str) -> Any:
+        """Submit two jobs that spend from the same budget."""
+        for number in range(2):
+            task.submit("heir", {"name": str(number)}, key=f"heir {number}")
+            self._pay(task, 10)
+            self.world.at("act", "family")
+        return {"name": name}
+
+    def _heir(self, task: Task, name: str) -> Any:
+        self._toil()
+        return {"paid": self._pay(task, 15)}
+
+    def _pay(self, task: Task, amount: int) -> bool:
+        try:
+            left = task.spend("tokens", amount)
+        except BudgetExceeded:
+            return False
+        self.witness.saw("paid", task.lease.task_id, task.lease.fence, "tokens", amount, left)
+        return True
+
     def _script(self, task: Task, name: str) -> Any:
         return {"scenes": [1, 2]}
 
@@ -213,13 +246,27 @@ class Workload:
         payload = canonical.encode({"name": name})
         if kind == "stepped":
             store.machines.publish(STEPS)
-        if kind == "film":
+        if kind in BUDGETS:
+            one = self._submit_with_budget(store, Submission(kind, key, payload, LEASE), BUDGETS[kind])
+        elif kind == "film":
             one = store.tasks.submit_pipelines([Submission(kind, key, payload, Terms(), unmet=3)], FILM)[0]
         else:
             terms = self.handlers[kind].terms
             (one,) = store.tasks.submit([Submission(kind, key, payload, terms)])
         self.witness.saw("acked", one.id, kind, key)
         return one.id
+
+    def _submit_with_budget(self, store: Store, job: Submission, limits: dict[str, int]) -> Submitted:
+        """Submit as the façade does: the job and its budget in one transaction."""
+        store.tasks.publish(Definition("heir", LEASE))
+
+        def work() -> Submitted:
+            (one,) = store.tasks.submit([job])
+            if one.created:
+                store.budgets.add([one.id], limits)
+            return one
+
+        return store.database.in_one_transaction(work)
 
     def operate(self, store: Store, *, from_start: bool) -> None:
         """Do what an operator does with every open letter: fix, answer, write it down, revive."""
@@ -244,6 +291,7 @@ class Workload:
         """Call off a job; the witness hears how many tasks it stopped."""
         count = store.tasks.cancel(job_id, REASON)
         self.witness.saw("called off", job_id, count.ended + count.asked)
+        self.witness.saw("reached", job_id, self.file.look("SELECT max(id) FROM event")[0][0])
 
     def prune(self, store: Store) -> None:
         """Remove what is long over."""
@@ -255,10 +303,10 @@ def expected(evidence: Evidence, facts: Facts, fence: int) -> Any:
     name = evidence.payload(facts).get("name")
     results = evidence.results[facts.job, facts.stage, facts.segment]
     match facts.stage or facts.kind:
-        case "plain" | "narrow" | "fragile" | "flaky":
-            return {"by": fence, "name": name}
-        case "doomed" | "stepped":
-            return {"name": name}
+        case "plain" | "narrow" | "fragile" | "flaky" | "doomed" | "stepped" | "family" as kind:
+            return {"name": name} if kind in ("doomed", "stepped", "family") else {"by": fence, "name": name}
+        case "frugal" | "heir":
+            return _expected_paid(evidence, facts)
         case "sure":
             return results
         case "blind" | "again" | "booked":
@@ -270,3 +318,9 @@ def expected(evidence: Evidence, facts: Facts, fence: int) -> Any:
         case "render":
             return {"film": evidence.parts(facts.job, "audio")}
     return None
+
+
+def _expected_paid(evidence: Evidence, facts: Facts) -> Any:
+    """How often a job was paid for what its budget allows, or whether there was enough left for one of a family."""
+    paid = sum(event.name == "spent" for event in evidence.events[facts.id])
+    return {"paid": 2 if facts.kind == "frugal" else bool(paid)}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tests.tidy.tree import ROOT, Source, files, sample, sources
 
 INVARIANTS = (
-    "S1", "S2", "S3", "S4", "S5", "S6", "S7", "S8", "S11", "S12", "S13", "S14", "S15", "S16",
+    "S1", "S2", "S3", "S4", "S5", "S6", "S7", "S8", "S9", "S10", "S11", "S12", "S13", "S14", "S15", "S16",
     "L1", "L2", "L3", "L4",
 )  # fmt: skip
 CRASH = re.compile(r"(?:#|--) crash here: (.+)")

@@ -8,7 +8,7 @@ from tests.store.work import look, looking
 from tests.support.oracle.oracle import CHECKS, Evidence
 
 # The other checks need a witness, or that all has come to its end.
-AT_ANY_MOMENT = ("S1", "S3", "S5", "S6", "S7", "S8", "S13")
+AT_ANY_MOMENT = ("S1", "S3", "S5", "S6", "S7", "S8", "S9", "S13", "links")
 
 
 def check_everything(store: Store, before: dict[Any, Any] | None = None) -> dict[Any, Any]:

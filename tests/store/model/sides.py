@@ -17,7 +17,7 @@ from tests.support.oracle.witness import Witness
 START = 1_800_000_000_000_000
 TABLES = (
     "task", "need", "waiting", "ready", "lease", "outcome", "outcome_past", "unsettled", "event", "dead_letter", "slot",
-    "effect", "delivery", "audit", "queue",
+    "effect", "delivery", "audit", "queue", "budget", "spend", "link",
 )  # fmt: skip
 NAMES = (
     "SELECT task.id, job.key, task.stage, task.segment, task.epoch FROM task JOIN task AS job ON job.id = task.job_id"

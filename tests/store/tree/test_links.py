@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -16,7 +17,8 @@ from leasehold.model.task import Terms
 from leasehold.model.tree.budget import Budget, make_spend
 from leasehold.model.tree.link import make_link
 from leasehold.store import open_store
-from leasehold.store.tree.links import Lineage
+from leasehold.store.db.documents import document
+from leasehold.store.tree.links import Lineage, link_all
 from tests.store import work
 from tests.store.model.invariants import check_everything
 from tests.store.work import (
@@ -32,6 +34,7 @@ from tests.store.work import (
     status,
     submit,
 )
+from tests.support.wait import until
 
 DAY = 24 * 3600
 FILM = Definition("film", Terms(), (stage("script"), stage("cut", "script")))
@@ -205,6 +208,24 @@ def test_s10_cancels_and_new_children_at_once_leave_nobody_running(url, store, w
     open_leases = look(store, "SELECT count(*) FROM lease WHERE cancel_reason IS NULL")
     assert open_leases == look(store, "SELECT count(*) FROM ready") == [(0,)]
     check_everything(store)
+
+
+@pytest.mark.parametrize("dialect", ["postgres"])
+def test_s10_a_cancel_waits_for_a_child_that_is_being_made_and_takes_it_along(store, lease):
+    """SQLite has one writer: there the two never meet."""
+    with ThreadPoolExecutor(1) as threads:
+
+        def make_slowly(session):
+            work.take_time(session)
+            session.run("links/hold", links=document([link(lease)]))
+            cancelled = threads.submit(store.tasks.cancel, lease.job_id, work.REASON)
+            until(lambda: look(store, work.WAITS))
+            return link_all(session, [link(lease)])[0], cancelled
+
+        row, cancelled = store.database.transact(make_slowly)
+        count = cancelled.result()
+    assert (str(row[3]), count.ended, count.asked) == ("linked", 1, 1)
+    assert [status(store, child.id) for child in store.links.children(lease.job_id)] == ["CANCELLED"]
 
 
 def test_s9_the_whole_tree_spends_from_the_budget_at_the_root(store, worker, lease):

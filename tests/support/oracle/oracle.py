@@ -1,8 +1,7 @@
 """The oracle: holds the tables, the journal, the witness and the eye against each other, and against the promises.
 
 It reads tables with plain SQL that both databases understand and uses nothing of the engine: the engine is never its
-own judge. `judge` returns what is wrong, in words; nothing wrong is an empty list. S1 to S14 and L1 are checked, except
-S9: budgets are not built yet.
+own judge. `judge` returns what is wrong, in words; nothing wrong is an empty list. S1 to S14 and L1 are checked.
 """
 
 from __future__ import annotations
@@ -24,6 +23,7 @@ CHECKS: dict[str, Callable[[Evidence], Iterator[str]]] = {
     "S6": outcomes.s6_journal,
     "S7": outcomes.s7_sequences,
     "S8": s8_record,
+    "S9": states.s9_budgets,
     "S10": outcomes.s10_cancels,
     "S11": leases.s11_limits,
     "S12": leases.s12_attempts,
@@ -31,6 +31,7 @@ CHECKS: dict[str, Callable[[Evidence], Iterator[str]]] = {
     "S14": outside.s14_deliveries,
     "wholes": outcomes.wholes,
     "moves": states.moves,
+    "links": states.links,
     "L1": leases.l1_liveness,
 }
 

@@ -177,8 +177,9 @@ def _unnamed(evidence: Evidence) -> Iterator[str]:
     for one in evidence.current.values():
         if one.status == "CANCELLED" and (_document(one.failure) or {}).get("error_class") is None:
             yield f"task {one.task} is CANCELLED and has no reason"
+    parents = {job for (job,) in evidence.look("SELECT parent_job_id FROM link")}  # what stopped may be below it
     for job, stopped in evidence.witnessed("called off"):
-        if stopped and job in evidence.current and evidence.current[job].status != "CANCELLED":
+        if stopped and job in evidence.current and evidence.current[job].status != "CANCELLED" and job not in parents:
             yield f"job {job} was called off and is {evidence.current[job].status}"
 
 

@@ -23,6 +23,10 @@ WHEN NEW.recorded_at IS NOT NULL AND (OLD.recorded_at IS NOT NEW.recorded_at OR 
     SELECT CASE WHEN EXISTS (SELECT 1 FROM outcome WHERE task_id = NEW.task_id) THEN 'answered' ELSE 'recorded' END,
         NEW.task_id, lease.fence, NEW.key, OLD.result, NEW.result, NEW.recorded_at, lease.expires_at
     FROM (SELECT 1) LEFT JOIN lease ON lease.task_id = NEW.task_id; END;
+CREATE TRIGGER lab_spend AFTER INSERT ON spend BEGIN
+    INSERT INTO lab_seen (what, task, fence, key, was, at, expires_at)
+    SELECT 'debited', NEW.task_id, lease.fence, NEW.key, NEW.fence, NEW.at, lease.expires_at
+    FROM (SELECT 1) LEFT JOIN lease ON lease.task_id = NEW.task_id; END;
 CREATE TRIGGER lab_outcome_changed BEFORE UPDATE ON outcome BEGIN
     INSERT INTO lab_seen (what, task, was, now) VALUES ('outcome changed', OLD.task_id, OLD.status, NEW.status); END;
 CREATE TRIGGER lab_outcome_gone BEFORE DELETE ON outcome BEGIN
@@ -57,6 +61,11 @@ CREATE FUNCTION leasehold.lab_watch() RETURNS trigger LANGUAGE plpgsql AS $$ BEG
             FROM (SELECT 1) AS one LEFT JOIN leasehold.lease ON lease.task_id = NEW.task_id;
         END IF;
         RETURN NEW;
+    WHEN 'debited' THEN
+        INSERT INTO leasehold.lab_seen (what, task, fence, key, was, at, expires_at)
+        SELECT TG_ARGV[0], NEW.task_id, lease.fence, NEW.key, NEW.fence, NEW.at, lease.expires_at
+        FROM (SELECT 1) AS one LEFT JOIN leasehold.lease ON lease.task_id = NEW.task_id;
+        RETURN NEW;
     WHEN 'outcome changed' THEN
         INSERT INTO leasehold.lab_seen (what, task, was, now) VALUES (TG_ARGV[0], OLD.task_id, OLD.status, NEW.status);
         RETURN NEW;
@@ -83,6 +92,8 @@ CREATE TRIGGER lab_lease BEFORE DELETE ON leasehold.lease
     FOR EACH ROW EXECUTE FUNCTION leasehold.lab_watch('lease ended');
 CREATE TRIGGER lab_effect AFTER UPDATE ON leasehold.effect
     FOR EACH ROW EXECUTE FUNCTION leasehold.lab_watch('recorded');
+CREATE TRIGGER lab_spend AFTER INSERT ON leasehold.spend
+    FOR EACH ROW EXECUTE FUNCTION leasehold.lab_watch('debited');
 CREATE TRIGGER lab_outcome_changed BEFORE UPDATE ON leasehold.outcome
     FOR EACH ROW EXECUTE FUNCTION leasehold.lab_watch('outcome changed');
 CREATE TRIGGER lab_outcome_gone BEFORE DELETE ON leasehold.outcome

@@ -24,7 +24,9 @@ from typing import Any
 # sent      token, delivery fence, live, id         a provider took a message
 # traced    token, delivery fence, id or None       a provider was asked for one
 # advanced  task, fence, state                      a handler got the answer that it moved
+# paid      task, fence, name, amount, left         a handler got the answer that it spent
 # called off  job, how many tasks that stopped      a cancel that was answered
+# reached   job, the last event then                the same, with its place in the journal
 # gave up   task, fence                             a handler ended itself as cancelled
 # revived   letter                                  a revival that was answered
 
