@@ -32,3 +32,10 @@ LOOK_SECONDS: Final = 0.5  # between two looks at a guard that does not report
 EVIDENCE_BYTES_MAX: Final = 64 * 1024 * 1024  # of one child, standard output and error together
 REDACTION_BLOCK: Final = 256 * 1024  # characters that are cleaned at once
 REDACTION_WINDOW: Final = 32 * 1024  # characters around a line that are looked at with it
+
+# Transcripts of known programs.
+RESULT_TEXT_MAX: Final = 256 * 1024  # characters; what is longer is cut
+MESSAGE_IDS_MAX: Final = 1_000  # that are remembered, so that a message is counted once
+
+# Work trees.
+DIFF_BYTES_MAX: Final = 64 * 1024 * 1024
