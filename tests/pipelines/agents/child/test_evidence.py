@@ -189,9 +189,9 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 def test_s16_a_writer_that_is_killed_leaves_clean_drafts_and_nothing_published(tmp_path):
     subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], check=False)
-    assert sorted(path.name for path in tmp_path.iterdir()) == [".stderr.part", ".stdout.part"]
-    draft = (tmp_path / ".stdout.part").read_text()
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".stderr.txt.part", ".stdout.txt.part"]
+    draft = (tmp_path / ".stdout.txt.part").read_text()
     assert draft
     assert "hunter2" not in draft
-    assert (tmp_path / ".stdout.part").stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / ".stdout.txt.part").stat().st_mode & 0o777 == 0o600
     assert fed(tmp_path, [b"again\n"]).output() == "again\n"

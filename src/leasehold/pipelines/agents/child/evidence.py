@@ -1,14 +1,12 @@
 """Everything that a child printed, kept in files: redacted before it is written, capped, published whole with sha256.
 
-While a child runs, its output goes to drafts (`.stdout.part`). `publish` makes them durable and gives them their names,
-and then writes `evidence.json`, which lists them: a folder with that file is complete. After a crash the drafts remain;
-they are redacted too, and may lack the last block. What is above the cap is counted, not kept.
+While a child runs, its output goes to drafts (`.stdout.txt.part`). `publish` makes them durable and gives them their
+names, and then writes `evidence.json`, which lists them: a folder with that file is complete. After a crash the drafts
+remain; they are redacted too, and may lack the last block. What is above the cap is counted, not kept.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +15,7 @@ from typing import Final
 from msgspec import Struct, json
 
 from leasehold.errors import Unavailable
+from leasehold.pipelines.agents.child.files import DraftFile, write_durably
 from leasehold.pipelines.agents.child.lines import LineSplitter, OutputLine
 from leasehold.pipelines.agents.child.redaction import RedactedLines, redactor_for
 from leasehold.pipelines.agents.limits import EVIDENCE_BYTES_MAX, STDOUT_RESULT_BYTES_MAX
@@ -67,8 +66,8 @@ class EvidenceWriter:
         space = _Space(limit)
         with _writing(folder):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._stdout = _Draft(folder, "stdout", redactor, space)
-            self._stderr = _Draft(folder, "stderr", redactor, space)
+            self._stdout = _Stream(folder, "stdout", redactor, space)
+            self._stderr = _Stream(folder, "stderr", redactor, space)
 
     def stdout(self, chunk: bytes) -> None:
         with _writing(self._folder):
@@ -83,7 +82,7 @@ class EvidenceWriter:
         with _writing(self._folder):
             evidence = Evidence(self._folder, self._stdout.publish(), self._stderr.publish())
             listed = {"schema": SCHEMA, "files": [evidence.stdout, evidence.stderr]}
-            _write_durably(self._folder / MANIFEST, json.encode(listed))
+            write_durably(self._folder / MANIFEST, [json.encode(listed)])
         return evidence
 
     def close(self) -> None:
@@ -100,18 +99,14 @@ class _Space:
         self.to_write = limit
 
 
-class _Draft:
+class _Stream:
     def __init__(self, folder: Path, stream: str, redactor: Redactor, space: _Space) -> None:
-        self._folder = folder
         self._name = f"{stream}.txt"
-        self._path = folder / f".{stream}.part"
-        descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        self._file = os.fdopen(descriptor, "wb")
+        self._file = DraftFile(folder / self._name)
         self._lines = LineSplitter()
         self._clean = RedactedLines(redactor)
         self._space = space
-        self._hash = hashlib.sha256()
-        self._size = self._read = self._cut = 0
+        self._read = self._cut = 0
         self._is_truncated = False
 
     def write(self, chunk: bytes) -> None:
@@ -127,13 +122,8 @@ class _Draft:
             # The cap ended this line, so half a secret may stand at its end.
             self._add(line._replace(cut=line.cut + 1) if self._is_truncated else line)
         self._put(self._clean.end())
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self._file.close()
-        self._path.replace(self._folder / self._name)
-        _fsync_folder(self._folder)
-        digest = self._hash.hexdigest()
-        return EvidenceFile(self._name, self._size, digest, self._read, self._cut, self._is_truncated)
+        digest = self._file.publish()
+        return EvidenceFile(self._name, self._file.size, digest, self._read, self._cut, self._is_truncated)
 
     def close(self) -> None:
         self._file.close()
@@ -150,8 +140,6 @@ class _Draft:
                 self._is_truncated = True
                 continue
             self._space.to_write -= len(content)
-            self._size += len(content)
-            self._hash.update(content)
             self._file.write(content)
 
 
@@ -161,21 +149,3 @@ def _writing(folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise EvidenceUnwritable(f"{folder}: {error.strerror}.") from error
-
-
-def _write_durably(path: Path, content: bytes) -> None:
-    draft = path.with_name(f".{path.name}.part")
-    with draft.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
-    _fsync_folder(path.parent)
-
-
-def _fsync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
