@@ -5,6 +5,9 @@ import json
 import pytest
 
 from leasehold.cli.options import ExitCode
+from leasehold.model.failure.loss import Reclaim
+from leasehold.testing import Clock
+from tests.store import work
 from tests.support.wait import until
 
 
@@ -94,11 +97,48 @@ def test_a_running_task_is_shown_with_who_holds_it_and_until_when(command, proce
     until(lambda: "expires in" in command("show", job).stdout)
     shown = command("show", job).stdout
     assert f":{worker.pid}, expires in " in shown
-    assert "1/5" in shown
+    assert "1 of 5" in shown
     asked = command("cancel", job, "--reason", "enough")
     assert asked.stdout == f"job {job} is asked to stop\n"
     until(lambda: "CANCELLED" in command("jobs").stdout)
     assert "enough" in command("show", job).stdout
+
+
+def test_attempts_that_lost_their_worker_are_shown_apart_from_those_that_failed(store, app, command):
+    clock, worker = Clock(store), work.register(store)
+    [job] = work.submit(store, "k", attempts_max=2)
+
+    for _ in range(2):
+        lost = work.claim_one(store, worker)
+        store.leases.reclaim([Reclaim(lost.task_id, lost.fence, "owner gone")])
+    assert " READY   2 (0 of 2 failed, 2 lost)" in command("show", job).stdout
+    store.leases.settle([work.retry(work.claim_one(store, worker), 60)])
+    assert "attempt 3 (1 of 2 failed, 2 lost) failed with" in command("explain", job).stdout
+    clock.advance(61)
+    store.stages.make_due()
+    last = work.claim_one(store, worker)
+    assert " RUNNING  4 (1 of 2 failed, 2 lost)" in command("show", job).stdout
+    assert "attempt 4 (1 of 2 failed, 2 lost) on " in command("explain", job).stdout
+    work.fail(store, [last])
+    assert " ERROR   4 (2 of 2 failed, 2 lost)" in command("show", job).stdout
+    assert (app.get(job).tasks[0].attempt, app.get(job).tasks[0].losses) == (4, 2)
+
+
+def test_an_attempt_after_a_revival_is_counted_from_one_and_the_letter_keeps_its_losses(store, app, command):
+    worker = work.register(store)
+    [job] = work.submit(store, "k")
+    lost = work.claim_one(store, worker)
+    store.leases.reclaim([Reclaim(lost.task_id, lost.fence, "owner gone")])
+    work.fail(store, [work.claim_one(store, worker)])
+    command("dead", "evidence", 1, "--text", "mended")
+    assert command("dead", "revive", 1).exit_code == 0
+    assert app.get(job).tasks[0].attempt == 0
+    work.finish(store, [work.claim_one(store, worker)])
+    assert " DONE    1 of 5" in command("show", job).stdout
+    assert "  2 (1 lost)  " in command("dead", "list").stdout
+    assert "2 in epoch 1; 1 of them lost their worker" in command("dead", "show", 1).stdout
+    [letter] = app.deadletters.list()
+    assert (letter.attempts, letter.losses) == (2, 1)
 
 
 def test_a_cancelled_job_stays_cancelled_and_a_settled_one_as_it_is(app, command):

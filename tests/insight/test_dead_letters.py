@@ -15,7 +15,7 @@ from tests.store.work import claim, finish, pipeline, register, routes_of, stage
 LETTER = LetterRow(
     id=7, task_id=9, job_id=8, kind="review", stage="llm", segment=None, epoch=2, fence=3, error_class="AUTH_DENIED",
     attempts=1, attempts_max=5, first_failure_at=1, last_failure_at=2, escalated=False, state="open",
-    job_status="ERROR", evidenced=False, unanswered=0, failure="{}",
+    job_status="ERROR", evidenced=False, unanswered=0, losses=0, failure="{}",
 )  # fmt: skip
 
 

@@ -27,6 +27,16 @@ def until(moment: int, now: int) -> str:
     return f"{clock.moment(moment):%Y-%m-%d %H:%M:%S} UTC (in {duration(max(0, moment - now) / clock.SECOND)})"
 
 
+def attempts(attempt: int, most: int, losses: int, *, failed: bool = True) -> str:
+    """Name an attempt: `2 of 5`, or with lost workers `4 (2 of 5 failed, 2 lost)`: those do not count.
+
+    `failed`: whether this attempt is one of those that failed, or were lost.
+    """
+    if not losses:
+        return f"{attempt} of {most}"
+    return f"{attempt} ({attempt - losses - (not failed)} of {most} failed, {losses} lost)"
+
+
 def several(names: list[str], most: int = 3) -> str:
     """Join names; what is more than `most` is counted."""
     more = f" and {len(names) - most} more" if len(names) > most else ""

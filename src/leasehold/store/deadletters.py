@@ -49,6 +49,7 @@ class LetterRow(Struct, frozen=True):
     job_status: str | None
     evidenced: bool
     unanswered: int
+    losses: int
     failure: str
 
     @property

@@ -39,6 +39,7 @@ class OpenTask(Struct, frozen=True):
     position: int | None
     attempt: int
     attempts_max: int
+    losses: int
     place: str
     due_at: int | None
     worker: int | None

@@ -33,6 +33,7 @@ class TaskRow(Struct, frozen=True):
     status: str
     attempt: int | None
     attempts_max: int
+    losses: int
     due_at: int | None
     fence: int | None
     expires_at: int | None

@@ -21,7 +21,7 @@ from leasehold.insight.read import timeline
 from leasehold.insight.read.effects import EffectView
 from leasehold.insight.read.jobs import JobFilter, JobSnapshot
 from leasehold.insight.read.timeline import JobPart, Timeline
-from leasehold.insight.wording import duration
+from leasehold.insight.wording import attempts, duration
 from leasehold.model.limits import PAGE_MAX
 from leasehold.runtime.process_identity import is_gone, this_process
 
@@ -40,6 +40,15 @@ def _lease(part: JobPart) -> str:
         expiry = f"expires in {duration(left)}" if left >= 0 else f"expired {duration(-left)} ago"
         return f"{part.holder.host}:{part.holder.pid}, {expiry}"
     return f"due in {duration(part.due_in)}" if part.due_in is not None and part.due_in > 0 else ""
+
+
+def _attempt(part: JobPart) -> str:
+    if not part.attempt:
+        return ""
+    if part.status == Status.CANCELLED and part.losses:  # nobody knows whether the last one failed
+        return f"{part.attempt} ({part.losses} lost)"
+    has_failed = part.status not in (Status.RUNNING, Status.DONE)
+    return attempts(part.attempt, part.attempts_max, part.losses, failed=has_failed)
 
 
 def outcome(one: EffectView) -> str:
@@ -67,7 +76,7 @@ PARTS: Final = (
         flexible=True,
     ),
     Column("STATUS", lambda part: part.status),
-    Column("ATTEMPT", lambda part: f"{part.attempt}/{part.attempts_max}" if part.attempt else "", rank=3),
+    Column("ATTEMPT", _attempt, rank=3),
     Column("LEASE", _lease, rank=4, flexible=True),
     Column("PROGRESS", lambda part: _progress(part.progress), rank=5, flexible=True),
     Column("FAILURE", lambda part: failure_text(part.failure), rank=2, flexible=True),

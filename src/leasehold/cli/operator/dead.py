@@ -24,6 +24,10 @@ def _note(letter: DeadLetter) -> str:
     return ", ".join(filter(None, notes))
 
 
+def _attempts(letter: DeadLetter) -> str:
+    return f"{letter.attempts} ({letter.losses} lost)" if letter.losses else str(letter.attempts)
+
+
 LETTERS: Final = (
     Column("LETTER", lambda letter: letter.id, right=True),
     Column("STATE", lambda letter: letter.state.value),
@@ -31,7 +35,7 @@ LETTERS: Final = (
     Column("KIND", lambda letter: letter.kind, rank=2, flexible=True),
     Column("STAGE", lambda letter: stage_text(letter.stage, letter.segment), rank=3, flexible=True),
     Column("CLASS", lambda letter: letter.error_class, flexible=True),
-    Column("ATTEMPTS", lambda letter: letter.attempts, rank=6, right=True),
+    Column("ATTEMPTS", _attempts, rank=6),
     Column("EPOCH", lambda letter: letter.epoch, rank=7, right=True),
     Column("FAILED", lambda letter: ago(letter.last_failure_at), rank=4),
     Column("NOTE", _note, rank=5),
@@ -256,7 +260,7 @@ def _letter(found: DeadLetterDetail) -> Iterable[str]:
     yield f"letter {letter.id}  {letter.error_class}  {letter.state.value}{'  escalated' if letter.escalated else ''}"
     yield f"  job            {letter.job_id}  {printable(letter.kind)}{f'  stage {printable(where)}' if where else ''}"
     yield f"  message        {printable(letter.message)}"
-    yield f"  attempts       {letter.attempts} in epoch {letter.epoch}"
+    yield f"  attempts       {letter.attempts} in epoch {letter.epoch}{_losses(letter)}"
     yield f"  first failure  {utc(letter.first_failure_at)}"
     yield f"  last failure   {utc(letter.last_failure_at)}, {ago(letter.last_failure_at)}"
     yield f"  context        {json_line(found.sanitized_context)}"
@@ -265,6 +269,10 @@ def _letter(found: DeadLetterDetail) -> Iterable[str]:
         yield from (f"    {printable(line)}" for line in found.last_stack.splitlines())
     for burial in found.history:
         yield from _burial(burial)
+
+
+def _losses(letter: DeadLetter) -> str:
+    return f"; {letter.losses} of them lost their worker, which Retry.attempts does not count" if letter.losses else ""
 
 
 def _burial(burial: Burial) -> Iterable[str]:

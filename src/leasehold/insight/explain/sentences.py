@@ -9,7 +9,7 @@ from leasehold import canonical, clock
 from leasehold.errors import number_text
 from leasehold.insight.limits import MESSAGE_SHOWN_MAX
 from leasehold.insight.read.tasks import progress_of
-from leasehold.insight.wording import duration, several, until
+from leasehold.insight.wording import attempts, duration, several, until
 from leasehold.store.holdups import OpenTask, QueueStanding, SlotHolder, UnmetNeed
 
 WORKER: Final = "`leasehold worker MODULE:APP`"
@@ -36,9 +36,12 @@ def failure_of(text: str | None) -> str:
 def setback(task: OpenTask) -> str:
     """Describe what became of the attempt before."""
     found = canonical.decode(task.setback) if task.setback else {}
-    if "why" in found:
-        return f"attempt {task.attempt} of {task.attempts_max} lost its worker"
-    return f"attempt {task.attempt} of {task.attempts_max} failed with {failure_of(task.setback)}"
+    number = attempts(task.attempt, task.attempts_max, task.losses)
+    return (
+        f"attempt {number} lost its worker"
+        if "why" in found
+        else f"attempt {number} failed with {failure_of(task.setback)}"
+    )
 
 
 def need(unmet: UnmetNeed) -> str:
@@ -75,8 +78,9 @@ def running(task: OpenTask, now: int) -> str:
     found = progress_of(task.progress)
     report = "" if found is None else f", progress {found}"
     started, expires = task.started_at or now, task.expires_at or now
+    number = attempts(task.attempt, task.attempts_max, task.losses, failed=False)
     return (
-        f"attempt {task.attempt} of {task.attempts_max} on {task.holder} for {since(started, now)}{report}; its lease"
+        f"attempt {number} on {task.holder} for {since(started, now)}{report}; its lease"
         f" is renewed, or ends at {until(expires, now)}"
     )
 

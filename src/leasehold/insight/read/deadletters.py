@@ -20,12 +20,13 @@ from leasehold.store.deadletters import NOUN, DeadLetterSource, LetterFilter, Le
 HASH_LENGTH: Final = 16
 FACTS: Final = (*sorted(NUMBERS), *WORDS)
 TASK_FACTS: Final = (
-    "job_id", "task_id", "kind", "stage", "segment", "attempts", "attempts_max", "fence", "epoch", "error_class",
+    "job_id", "task_id", "kind", "stage", "segment", "attempts", "attempts_max", "losses", "fence", "epoch",
+    "error_class",
 )  # fmt: skip
 
 
 class DeadLetter(View, frozen=True):
-    """One dead letter. `escalated`: it failed again after a revival, in the same way."""
+    """One dead letter. `losses` of its attempts lost their worker. `escalated`: it failed again after a revival."""
 
     id: int
     job_id: int
@@ -35,6 +36,7 @@ class DeadLetter(View, frozen=True):
     segment: int | None
     error_class: str
     attempts: int
+    losses: int
     epoch: int
     first_failure_at: datetime
     last_failure_at: datetime

@@ -34,7 +34,8 @@ class JobProgress(Struct, frozen=True):
 class TaskView(View, frozen=True):
     """One task of a job: the job itself, a stage, or one segment of a stage (`segment` counts from 0).
 
-    `attempt` is the latest, 0 before the first. `due_at`: when it may start, if it waits for a time. `started_at`: when
+    `attempt` is the latest, 0 before the first; `losses` of them lost their worker, which does not count against
+    `attempts_max`. `due_at`: when it may start, if it waits for a time. `started_at`: when
     the attempt that runs was claimed. `progress`: what that attempt last reported.
     """
 
@@ -45,6 +46,7 @@ class TaskView(View, frozen=True):
     status: Status
     attempt: int
     attempts_max: int
+    losses: int
     due_at: datetime | None
     started_at: datetime | None
     finished_at: datetime | None

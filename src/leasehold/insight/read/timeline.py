@@ -31,7 +31,7 @@ class Holder(Struct, frozen=True):
 
 
 class JobPart(Struct, frozen=True):
-    """One task of the job: the job itself, a stage, or a segment of one. `attempt` is the latest."""
+    """One task of the job: the job itself, a stage, or a segment of one. See `TaskView`."""
 
     id: int
     parent_id: int | None
@@ -41,6 +41,7 @@ class JobPart(Struct, frozen=True):
     status: str
     attempt: int
     attempts_max: int
+    losses: int
     due_in: float | None
     holder: Holder | None
     progress: Any

@@ -1,5 +1,12 @@
 -- list: List dead letters, newest first, by what they are of and where the last page ended.
-SELECT letter.*, (SELECT failure FROM leasehold.dead_letter WHERE dead_letter.id = letter.id) AS failure
+SELECT letter.*,
+    coalesce((SELECT CASE event.name WHEN 'revived' THEN 0 ELSE (event.detail::jsonb ->> 'losses')::integer END
+        FROM leasehold.event
+        WHERE event.task_id = letter.task_id AND event.fence <= letter.fence
+          AND (event.name = 'revived' AND event.fence < letter.fence
+            OR event.name IN ('reclaimed', 'cleared') AND event.detail::jsonb ->> 'losses' IS NOT NULL)
+        ORDER BY event.id DESC LIMIT 1), 0) AS losses,
+    (SELECT failure FROM leasehold.dead_letter WHERE dead_letter.id = letter.id) AS failure
 FROM leasehold.dead_letter_detail AS letter
 WHERE (%(kind)s::text IS NULL OR kind = %(kind)s::text)
   AND (%(stage)s::text IS NULL OR stage = %(stage)s::text)

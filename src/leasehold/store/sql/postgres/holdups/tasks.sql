@@ -9,6 +9,7 @@ WITH member AS MATERIALIZED (
 )
 SELECT member.id, member.stage, member.segment, member.queue, member.priority, ready.route, ready.position,
     coalesce(waiting.attempt, ready.attempt, lease.attempt) AS attempt, member.attempts_max,
+    coalesce(waiting.losses, ready.losses, lease.losses) AS losses,
     CASE WHEN waiting.task_id IS NOT NULL THEN 'waiting' WHEN ready.task_id IS NOT NULL THEN 'ready' ELSE 'lease' END
         AS place,
     waiting.due_at, lease.worker, worker.host, worker.boot, worker.pid, lease.expires_at, lease.started_at,

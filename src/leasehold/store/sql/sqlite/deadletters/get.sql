@@ -1,5 +1,11 @@
 -- get: Read one dead letter with what it was made from.
-SELECT letter.*, dead_letter.failure, job.key, job.payload
+SELECT letter.*,
+    coalesce((SELECT CASE event.name WHEN 'revived' THEN 0 ELSE event.detail ->> 'losses' END FROM main.event
+        WHERE event.task_id = letter.task_id AND event.fence <= letter.fence
+          AND (event.name = 'revived' AND event.fence < letter.fence
+            OR event.name IN ('reclaimed', 'cleared') AND event.detail ->> 'losses' IS NOT NULL)
+        ORDER BY event.id DESC LIMIT 1), 0) AS losses,
+    dead_letter.failure, job.key, job.payload
 FROM main.dead_letter_detail AS letter JOIN main.dead_letter ON dead_letter.id = letter.id
 JOIN main.task AS job ON job.id = letter.job_id
 WHERE letter.id = :letter
