@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 
 from tests.simulation.sessions import File
-
-MEMORY = Path("/dev/shm")
+from tests.support.memory import folder_in_memory
 
 
 @pytest.fixture(scope="session")
 def file() -> Iterator[File]:
-    folder = Path(tempfile.mkdtemp(dir=MEMORY if MEMORY.is_dir() else None))
+    folder = Path(tempfile.mkdtemp(dir=folder_in_memory()))
     found = File(folder / "world.db")
     yield found
     found.close()

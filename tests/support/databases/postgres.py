@@ -27,11 +27,10 @@ from psycopg import sql
 
 from tests.support.databases.binaries import find_binaries, reachable_binaries, runs, server_account
 from tests.support.databases.template import Session
+from tests.support.memory import folder_in_memory
 from tests.support.wait import until
 
 STOP_SIGNALS = {"smart": signal.SIGTERM, "fast": signal.SIGINT, "immediate": signal.SIGQUIT}
-MEMORY = Path("/dev/shm")
-MEMORY_FREE_MIN = 4 << 30
 READY_LINE = 7  # of postmaster.pid, where the server writes that it accepts connections
 SEGMENT_LINE = 6  # of postmaster.pid: key and number of the shared memory that marks the cluster as in use
 # Settings of a server that need not outlive its machine. A durable one has PostgreSQL's own defaults.
@@ -228,8 +227,8 @@ def watch(folder: Path) -> subprocess.Popen[bytes]:
 
 def _home(*, in_memory: bool) -> str:
     """Return where to put a server: in memory, if there is room, for databases in a tenth of the time."""
-    if in_memory and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > MEMORY_FREE_MIN:
-        return str(MEMORY)
+    if in_memory and (memory := folder_in_memory()):
+        return str(memory)
     usual = tempfile.gettempdir()  # which may be too deep for a socket, whose path is limited to 107 bytes
     return usual if len(usual) < 60 else "/tmp"
 
