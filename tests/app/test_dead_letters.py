@@ -95,7 +95,7 @@ def test_s16_a_letter_shows_codes_counts_and_short_hashes_and_never_the_payload_
     context = dossier.sanitized_context
     assert context.keys() == {
         "job_id", "task_id", "kind", "stage", "segment", "attempts", "attempts_max", "fence", "epoch", "error_class",
-        "payload_sha256", "key_sha256",
+        "losses", "payload_sha256", "key_sha256",
     }  # fmt: skip
     assert (context["job_id"], context["stage"], context["error_class"]) == (job.id, "llm", "AUTH_DENIED")
     assert len(context["payload_sha256"]) == len(context["key_sha256"]) == 16
