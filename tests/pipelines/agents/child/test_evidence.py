@@ -28,8 +28,8 @@ KEY = "\n".join(
 )
 
 
-def fed(folder, chunks, **options):
-    writer = EvidenceWriter(folder, **options)
+def fed(folder, chunks, secrets=(), **options):
+    writer = EvidenceWriter(folder, redactor_for(secrets), **options)
     for chunk in chunks:
         writer.stdout(chunk)
     return writer.publish()
@@ -40,7 +40,7 @@ def chunked(content: bytes, size: int):
 
 
 def test_output_is_kept_with_its_hash_and_the_list_comes_last(tmp_path):
-    writer = EvidenceWriter(tmp_path / "child")
+    writer = EvidenceWriter(tmp_path / "child", redactor_for())
     writer.stdout(b"one\ntwo")
     writer.stderr(b"bad \xff\x00 byte\n")
     assert not (tmp_path / "child" / "stdout.txt").exists()
@@ -112,7 +112,7 @@ def test_s16_lines_that_cannot_be_cleaned_are_withheld():
 
 
 def test_the_cap_holds_over_both_streams_and_is_recorded(tmp_path):
-    writer = EvidenceWriter(tmp_path, limit=100_000)
+    writer = EvidenceWriter(tmp_path, redactor_for(), limit=100_000)
     for _ in range(100):
         writer.stdout(b"a line of output\n" * 100)
         writer.stderr(b"a line of errors\n" * 100)
@@ -134,7 +134,7 @@ def test_a_gigabyte_takes_no_more_memory_and_disk_than_the_cap(tmp_path):
     chunk = b"a line of output of some length\n" * 8192
     tracemalloc.start()
     try:
-        writer = EvidenceWriter(tmp_path, limit=4_000_000)
+        writer = EvidenceWriter(tmp_path, redactor_for(), limit=4_000_000)
         for _ in range(1_000_000_000 // len(chunk)):
             writer.stdout(chunk)
         kept = writer.publish()
@@ -148,11 +148,11 @@ def test_a_gigabyte_takes_no_more_memory_and_disk_than_the_cap(tmp_path):
 
 def test_evidence_that_cannot_be_written_ends_the_child(tmp_path):
     folder = tmp_path / "child"
-    writer = EvidenceWriter(folder)
+    writer = EvidenceWriter(folder, redactor_for())
     writer.close()
     (tmp_path / "file").write_text("")
     with pytest.raises(EvidenceUnwritable) as refused:
-        EvidenceWriter(tmp_path / "file" / "child")
+        EvidenceWriter(tmp_path / "file" / "child", redactor_for())
     assert refused.value.code == "URM_CHILD_EVIDENCE_UNWRITABLE"
     stop = StopRequest()
     with ChildStarter() as starter:
@@ -180,7 +180,8 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from leasehold.pipelines.agents.child.evidence import EvidenceWriter
-writer = EvidenceWriter(Path(sys.argv[1]))
+from leasehold.pipelines.agents.child.redaction import redactor_for
+writer = EvidenceWriter(Path(sys.argv[1]), redactor_for())
 for _ in range(12):
     writer.stdout(b"password=hunter2hunter2 and words\\n" * 1000)
 os.kill(os.getpid(), signal.SIGKILL)

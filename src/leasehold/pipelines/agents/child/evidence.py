@@ -17,7 +17,7 @@ from msgspec import Struct, json
 from leasehold.errors import Unavailable
 from leasehold.pipelines.agents.child.files import DraftFile, write_durably
 from leasehold.pipelines.agents.child.lines import LineSplitter, OutputLine
-from leasehold.pipelines.agents.child.redaction import RedactedLines, redactor_for
+from leasehold.pipelines.agents.child.redaction import RedactedLines
 from leasehold.pipelines.agents.limits import EVIDENCE_BYTES_MAX, STDOUT_RESULT_BYTES_MAX
 from leasehold.redact import Redactor
 
@@ -58,11 +58,10 @@ class Evidence(Struct, frozen=True):
 
 
 class EvidenceWriter:
-    """Takes a child's output and writes it down, clean. The values in `secrets` are hidden wherever they appear."""
+    """Takes a child's output and writes it down, clean."""
 
-    def __init__(self, folder: Path, secrets: Iterable[str] = (), limit: int = EVIDENCE_BYTES_MAX) -> None:
+    def __init__(self, folder: Path, redactor: Redactor, limit: int = EVIDENCE_BYTES_MAX) -> None:
         self._folder = folder
-        redactor = redactor_for(secrets)
         space = _Space(limit)
         with _writing(folder):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -6,13 +6,14 @@ than the window may be found in part only. Placeholders are numbered within a bl
 """
 
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from leasehold.errors import Misuse
 from leasehold.pipelines.agents.child.lines import OutputLine
 from leasehold.pipelines.agents.limits import REDACTION_BLOCK, REDACTION_WINDOW
 from leasehold.redact import Policy, RedactionFailed, Redactor, registered
 
-WITHHELD = "[this line could not be cleaned of secrets and is withheld]"
+WITHHELD: Final = "[this text could not be cleaned of secrets and is withheld]"
 
 
 def redactor_for(values: Iterable[str] = ()) -> Redactor:
@@ -29,6 +30,14 @@ def _is_findable(value: str) -> bool:
     except Misuse:
         return False
     return True
+
+
+def clean(redactor: Redactor, text: str) -> str:
+    """Return a short text without its secrets."""
+    try:
+        return redactor.redact(text).text
+    except RedactionFailed:
+        return WITHHELD
 
 
 class RedactedLines:
@@ -58,12 +67,9 @@ class RedactedLines:
         self._size = sum(len(text) + 1 for text in self._lines[self._done :])
 
     def _redacted(self) -> list[str]:
-        try:
-            clean = self._redactor.redact("\n".join(self._lines)).text.split("\n")
-        except RedactionFailed:
-            clean = []
-        # The raw text never takes the place of one that could not be cleaned.
-        return clean if len(clean) == len(self._lines) else [WITHHELD] * len(self._lines)
+        found = clean(self._redactor, "\n".join(self._lines)).split("\n")
+        is_whole = len(found) == len(self._lines) and found[0] != WITHHELD
+        return found if is_whole else [WITHHELD] * len(self._lines)
 
 
 def _count(lines: Iterable[str]) -> int:

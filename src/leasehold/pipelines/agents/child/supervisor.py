@@ -128,15 +128,17 @@ class Supervisor:
         if self._error is not None:
             raise self._error
         self._end.code, self._end.memory_kb = tree.code, tree.memory_kb
-        self._end.seconds, self._end.stopped = time.monotonic() - started, self._stop.reason
+        self._end.seconds = time.monotonic() - started
+        if self._stop.is_urgent:  # also by what the child printed last, which was read after its end
+            self._end.stopped = self._stop.reason
         return self._end
 
     def _until_gone(self) -> TreeEnd:
         while True:
             ready = {key.fd for key, _ in self._selector.select(self._wait())}
-            if self._stop.fileno() in ready:
-                self._stop.take()
-            self._obey_stop()
+            # A report may be of the end: then it is too late to stop anything.
+            if self._child.report.fileno() not in ready:
+                self._obey_stop(is_woken=self._stop.fileno() in ready)
             if self._child.stdin in ready:
                 self._input.flush()
             for descriptor in (self._child.stdout, self._child.stderr):
@@ -152,9 +154,12 @@ class Supervisor:
             return LOOK_SECONDS
         return None if self._deadline == math.inf else max(0.0, self._deadline - time.monotonic())
 
-    def _obey_stop(self) -> None:
+    def _obey_stop(self, *, is_woken: bool) -> None:
+        if is_woken:
+            self._stop.take()
         if self._stop.reason is None and time.monotonic() >= self._deadline:
             self._stop.request(StopReason.TIMEOUT)
+        self._end.stopped = self._stop.reason
         if self._stop.is_urgent:
             self._child.kill()
         elif self._stop.reason is not None:
