@@ -90,6 +90,8 @@ def run_guard(order: int, stdin: int, stdout: int, stderr: int, life: int, repor
         write(report, f"guard {os.getpid()}\n")
         os.setsid()
         adopt_orphans()
+        # A SIGTERM that comes before the command has a handler for it must wait, not be ignored as it is here.
+        signal.pthread_sigmask(signal.SIG_BLOCK, ASKED_TO_END)
         child = os.fork()
         if child == 0:
             run_command(command, (stdin, stdout, stderr), report)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from leasehold.pipelines.agents.child.process import ChildCommand, ChildNotStarted, child_environment
+from leasehold.pipelines.agents.child.process import ChildCommand, ChildNotStarted, ChildStarter, child_environment
 from leasehold.pipelines.agents.child.protocol import ChildResult, input_line
 from leasehold.pipelines.agents.child.stopping import StopReason, StopRequest
 from leasehold.pipelines.agents.child.supervisor import ChildCallbacks, ChildConversation
@@ -141,12 +141,14 @@ def test_a_cancel_kills_what_ignores_sigterm_after_the_grace():
     assert (end.code, end.stopped, stop.reason) == (-signal.SIGKILL, StopReason.CANCEL, StopReason.CANCEL)
 
 
-def test_a_stop_before_the_start_ends_the_child_too():
-    stop = StopRequest()
-    stop.request(StopReason.CANCEL)
-    end = supervise(python(WAIT), stop=stop)
-    stop.close()
-    assert (end.code, end.stopped) == (-signal.SIGTERM, StopReason.CANCEL)
+def test_a_stop_before_or_during_the_start_is_not_lost():
+    with ChildStarter() as starter:
+        for _ in range(40):
+            stop = StopRequest()
+            stop.request(StopReason.CANCEL)
+            end = supervise(python(WAIT), stop=stop, starter=starter)
+            stop.close()
+            assert (end.code, end.stopped) == (-signal.SIGTERM, StopReason.CANCEL)
 
 
 @pytest.mark.parametrize("reason", [StopReason.CANCEL, StopReason.BUDGET])
