@@ -109,7 +109,11 @@ def close_session(state: RuntimeState, parent_session_id: str) -> None:
 
 def lock(transaction: Transaction, parent_session_id: str) -> ParentSession:
     """Lock a session's row until the transaction ends."""
-    if rows := transaction.run("session/lock", parent_session_id=parent_session_id):
+    return read_session(transaction, parent_session_id, "session/lock")
+
+
+def read_session(transaction: Transaction, parent_session_id: str, how: str = "session/find") -> ParentSession:
+    if rows := transaction.run(how, parent_session_id=parent_session_id):
         return ParentSession(*rows[0])
     raise SessionUnknown(parent_session_id=parent_session_id)
 
