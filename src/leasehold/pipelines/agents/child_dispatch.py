@@ -4,13 +4,14 @@ All lock the session's row first, so that sequence numbers are unique and the ca
 is passed in. `queued → leased → started → terminal`; a child that never started may end too.
 """
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from leasehold.pipelines.agents import tokens
 from leasehold.pipelines.agents.errors import ChildCode, PhaseInvalid
-from leasehold.pipelines.agents.events import CANCEL, SPAWN, EventName, UrmEvent, append, append_worker, present
+from leasehold.pipelines.agents.events import CANCEL, SPAWN, EventName, UrmEvent, append, present, worker_events
 from leasehold.pipelines.agents.records.records import Transaction
 from leasehold.pipelines.agents.requests import Answer, answer_once
 from leasehold.pipelines.agents.runtime_state import RuntimeState
@@ -87,8 +88,8 @@ def _spawn_child_v2(
     detail = {"tool_name": TOOL, "child_id": check_id(child_id, "child_id"), "queue_seq": queue_seq}
     detail |= present(client_request_id=spawn.client_request_id, again_of=spawn.again_of)
     context = {"session_id": session.parent_session_id, "role": "copilot", "endpoint": SPAWN}
-    event = UrmEvent(EventName.TOOL_CALL_START, ts, session.parent_session_id, child_id, context, detail)
-    parent_seq = append(transaction, state, session.parent_stream_id, event)
+    event = UrmEvent(session.parent_stream_id, EventName.TOOL_CALL_START, ts, child_id, context, detail)
+    (parent_seq,) = append(transaction, state, session.parent_session_id, [event])
     place = {"parent_stream_id": session.parent_stream_id, "parent_seq": parent_seq, "queue_seq": queue_seq}
     return Token.of(transaction.run("token/insert", child_id=child_id, **parent, **place)[0])
 
@@ -121,7 +122,8 @@ def start_child(state: RuntimeState, lease: Token) -> Token:
         if not rows:
             raise _wrong_phase(transaction, lease, DispatchPhase.STARTED)
         token = Token.of(rows[0])
-        append_worker(transaction, state, EventName.WORKER_START, token, state.now())
+        started = worker_events(EventName.WORKER_START, token, state.now())
+        append(transaction, state, token.parent_session_id, started)
         return token
 
     return state.records.write(work)
@@ -136,23 +138,30 @@ def finish_child(state: RuntimeState, lease: Token, end: End) -> Token:
         ready = (DispatchPhase.STARTED,) if isinstance(end, Passed) else (DispatchPhase.LEASED, DispatchPhase.STARTED)
         if token.worker_run_id != lease.worker_run_id or token.phase not in ready:
             raise _wrong_phase(transaction, lease, DispatchPhase.TERMINAL)
-        return end_child_unlocked(transaction, state, token, end, state.now())
+        return end_children_unlocked(transaction, state, [(token, end)], state.now())[0]
 
     return state.records.write(work)
 
 
-def end_child_unlocked(transaction: Transaction, state: RuntimeState, token: Token, end: End, ts: str) -> Token:
-    """Make a token terminal with its end event; the caller holds the session's lock."""
-    rows = transaction.run("token/terminate", child_id=token.child_id)
-    if not rows:
-        raise _wrong_phase(transaction, token, DispatchPhase.TERMINAL)
-    ended = Token.of(rows[0])
+def end_children_unlocked(
+    transaction: Transaction, state: RuntimeState, ends: Sequence[tuple[Token, End]], ts: str
+) -> list[Token]:
+    """Make tokens of one session terminal with their end events; the caller holds the session's lock."""
+    rows = transaction.run("token/terminate", child_ids=json.dumps([token.child_id for token, _ in ends]))
+    ended = {row[0]: Token.of(row) for row in rows}
+    for token, _ in ends:
+        if token.child_id not in ended:
+            raise _wrong_phase(transaction, token, DispatchPhase.TERMINAL)
+    events = [event for token, end in ends for event in _end_events(ended[token.child_id], end, ts)]
+    append(transaction, state, ends[0][0].parent_session_id, events)
+    return [ended[token.child_id] for token, _ in ends]
+
+
+def _end_events(token: Token, end: End, ts: str) -> tuple[UrmEvent, UrmEvent]:
     if isinstance(end, Passed):
-        append_worker(transaction, state, EventName.WORKER_PASS, ended, ts, end.detail)
-        return ended
+        return worker_events(EventName.WORKER_PASS, token, ts, end.detail)
     named = present(reason=end.reason, code=end.code, cancel_request_id=token.cancel_request_id)
-    append_worker(transaction, state, EventName.WORKER_FAIL, ended, ts, {**end.detail, **named})
-    return ended
+    return worker_events(EventName.WORKER_FAIL, token, ts, {**end.detail, **named})
 
 
 def _fail_queued_child_unlocked(
@@ -161,7 +170,7 @@ def _fail_queued_child_unlocked(
     """End a child that was never leased; the caller holds the session's lock."""
     if token.phase is not DispatchPhase.QUEUED:
         raise _wrong_phase(transaction, token, DispatchPhase.TERMINAL)
-    return end_child_unlocked(transaction, state, token, failed, ts)
+    return end_children_unlocked(transaction, state, [(token, failed)], ts)[0]
 
 
 def fail_queued_child(state: RuntimeState, child_id: str, failed: Failed) -> Token:
@@ -202,7 +211,8 @@ def _cancel_unlocked(
     if not rows:
         return "already_requested", token
     found = Token.of(rows[0])
-    append_worker(transaction, state, EventName.WORKER_CANCEL, found, ts, {"cancel_request_id": request_id})
+    requested = worker_events(EventName.WORKER_CANCEL, found, ts, {"cancel_request_id": request_id})
+    append(transaction, state, found.parent_session_id, requested)
     if found.phase is not DispatchPhase.QUEUED:
         return "cancel_requested", found
     return CANCELLED, _fail_queued_child_unlocked(transaction, state, found, Failed(CANCELLED, ChildCode.CANCELLED), ts)

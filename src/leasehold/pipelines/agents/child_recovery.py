@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from leasehold.pipelines.agents.child_dispatch import Failed, _fail_queued_child_unlocked, end_child_unlocked
+from leasehold.pipelines.agents.child_dispatch import Failed, end_children_unlocked
 from leasehold.pipelines.agents.errors import ChildCode
 from leasehold.pipelines.agents.records.limits import RECOVERY_BATCH
 from leasehold.pipelines.agents.records.records import Transaction
@@ -74,11 +74,12 @@ def _recover_batch(
     stale = [Token.of(row) for row in transaction.run("token/open", **parent, rows_max=RECOVERY_BATCH)]
     if not stale:
         transaction.run("session/release", **parent)
-    return [_end_stale_child(transaction, state, token, ts) for token in stale]
+        return []
+    ends = [(token, _failure_of(token)) for token in stale]
+    ended = end_children_unlocked(transaction, state, ends, ts)
+    return [RecoveredChild(token, failed) for token, (_, failed) in zip(ended, ends, strict=True)]
 
 
-def _end_stale_child(transaction: Transaction, state: RuntimeState, token: Token, ts: str) -> RecoveredChild:
-    """End one child. Whether it started is decided by its phase alone."""
-    failed = TERMINATED if token.phase is DispatchPhase.STARTED else ORPHANED
-    end = _fail_queued_child_unlocked if token.phase is DispatchPhase.QUEUED else end_child_unlocked
-    return RecoveredChild(end(transaction, state, token, failed, ts), failed)
+def _failure_of(token: Token) -> Failed:
+    """Return why a child ends. Whether it started is decided by its phase alone."""
+    return TERMINATED if token.phase is DispatchPhase.STARTED else ORPHANED

@@ -4,8 +4,11 @@ Streams: `copilot:<session>` is the parent's (`urm_audit:<session>` where it has
 child's worker events are appended to its own stream and mirrored on its parent's.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+import itertools
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
@@ -32,14 +35,15 @@ ENDS: Final = (EventName.WORKER_FAIL, EventName.WORKER_PASS)
 
 @dataclass(frozen=True, slots=True)
 class UrmEvent:
-    """What is written of a moment; the stream gives it a sequence number."""
+    """What is written of a moment; its stream gives it a sequence number."""
 
+    stream_id: str
     name: EventName
     ts: str
-    parent_session_id: str
     child_id: str
     context: Mapping[str, str]
     detail: Mapping[str, Any]
+    is_mirror: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,42 +59,50 @@ class StoredEvent:
 
 
 def append(
-    transaction: Transaction, state: RuntimeState, stream_id: str, event: UrmEvent, *, is_mirror: bool = False
-) -> int:
-    """Append an event to a stream; return its sequence number."""
-    named = {"stream_id": stream_id, "parent_session_id": event.parent_session_id}
-    seq = int(transaction.run("stream/next_seq", **named)[0][0])
-    body = encode(
-        {
-            "schema": SCHEMA,
-            "event": event.name.value,
-            "stream_id": stream_id,
-            "seq": seq,
-            "ts": event.ts,
-            "source": asdict(state.source),
-            "context": dict(event.context),
-            "detail": dict(event.detail),
-        }
-    )
-    row = {"seq": seq, "child_id": event.child_id, "event": event.name.value, "is_mirror": int(is_mirror)}
-    transaction.run("event/insert", **named, **row, body=body)
-    return seq
+    transaction: Transaction, state: RuntimeState, parent_session_id: str, events: Sequence[UrmEvent]
+) -> list[int]:
+    """Append events of one session to their streams, in order; return their sequence numbers.
+
+    Two statements, however many there are. The bodies were checked one by one, so the list is not checked again.
+    """
+    counts = Counter(event.stream_id for event in events)
+    streams = json.dumps([{"stream_id": stream_id, "count": count} for stream_id, count in counts.items()])
+    last: dict[str, int] = dict(transaction.run("stream/reserve", parent_session_id=parent_session_id, streams=streams))
+    free = {stream_id: itertools.count(last[stream_id] - count + 1) for stream_id, count in counts.items()}
+    seqs = [next(free[event.stream_id]) for event in events]
+    rows = [_row(state, event, seq) for event, seq in zip(events, seqs, strict=True)]
+    transaction.run("event/insert", parent_session_id=parent_session_id, events=json.dumps(rows, ensure_ascii=False))
+    return seqs
 
 
-def append_worker(
-    transaction: Transaction,
-    state: RuntimeState,
-    name: EventName,
-    token: Token,
-    ts: str,
-    detail: Mapping[str, Any] | None = None,
-) -> None:
-    """Append a worker event to its child's stream, and mirror it on the parent's."""
+def _row(state: RuntimeState, event: UrmEvent, seq: int) -> dict[str, Any]:
+    body = {
+        "schema": SCHEMA,
+        "event": event.name.value,
+        "stream_id": event.stream_id,
+        "seq": seq,
+        "ts": event.ts,
+        "source": asdict(state.source),
+        "context": dict(event.context),
+        "detail": dict(event.detail),
+    }
+    return {
+        "stream_id": event.stream_id,
+        "seq": seq,
+        "child_id": event.child_id,
+        "event": event.name.value,
+        "is_mirror": int(event.is_mirror),
+        "body": encode(body),
+    }
+
+
+def worker_events(
+    name: EventName, token: Token, ts: str, detail: Mapping[str, Any] | None = None
+) -> tuple[UrmEvent, UrmEvent]:
+    """Return a worker event for its child's stream, and its mirror for the parent's."""
     context = present(session_id=token.parent_session_id, run_id=token.worker_run_id, role="worker")
-    found = {**(detail or {}), **worker_detail(token)}
-    event = UrmEvent(name, ts, token.parent_session_id, token.child_id, context, found)
-    append(transaction, state, token.stream_id, event)
-    append(transaction, state, token.parent_stream_id, event, is_mirror=True)
+    own = UrmEvent(token.stream_id, name, ts, token.child_id, context, {**(detail or {}), **worker_detail(token)})
+    return own, replace(own, stream_id=token.parent_stream_id, is_mirror=True)
 
 
 def worker_detail(token: Token) -> dict[str, Any]:

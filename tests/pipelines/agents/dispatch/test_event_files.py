@@ -5,7 +5,16 @@ import pytest
 from leasehold.pipelines.agents.child_recovery import recover
 from leasehold.pipelines.agents.errors import EventFileDamaged, SessionInvalid
 from leasehold.pipelines.agents.event_files import EventFiles, lines_of
-from tests.pipelines.agents.dispatch.coordinators import SESSION, deterministic, mixed_session, opened, run_all, spawn
+from leasehold.pipelines.agents.events import EventName, UrmEvent, append
+from tests.pipelines.agents.dispatch.coordinators import (
+    SESSION,
+    TS,
+    deterministic,
+    mixed_session,
+    opened,
+    run_all,
+    spawn,
+)
 
 PARENT = "copilot:demo"
 
@@ -37,15 +46,10 @@ def test_a_file_is_extended_by_what_is_new_and_by_nothing_else(records, state, e
 
 def test_a_file_of_several_pages_is_written_and_checked_whole(records, state, event_files):
     opened(state)
-    records.write(lambda writing: [fill(writing, number) for number in range(1, 2_102)])
+    events = [UrmEvent(PARENT, EventName.TOOL_CALL_START, TS, "a", {}, {"number": number}) for number in range(2_101)]
+    records.write(lambda writing: append(writing, state, SESSION, events))
     assert event_files.project(PARENT) == 2_101
     assert EventFiles(records, event_files.path(PARENT).parents[1]).project(PARENT) == 0
-
-
-def fill(writing, number):
-    writing.run("stream/next_seq", stream_id=PARENT, parent_session_id=SESSION)
-    row = {"stream_id": PARENT, "seq": number, "parent_session_id": SESSION, "child_id": None, "event": "NOTE"}
-    writing.run("event/insert", **row, is_mirror=0, body=f'{{"seq":{number}}}')
 
 
 def test_events_were_stored_but_not_all_of_their_lines_written_and_the_rest_follows_at_every_byte(
