@@ -28,7 +28,8 @@ class Jobs:
         root = (key, None, None, 1)
         if root in self.model.tasks:
             return False
-        self.model.add(root, "default", priority, unmet=len(STAGES), attempts_max=5)
+        job = self.model.add(root, "default", priority, unmet=len(STAGES), attempts_max=5)
+        job.journal.append(("budgeted", None, None))
         before: tuple[Name, ...] = ()
         for stage in STAGES:
             name = (key, stage, None, 1)

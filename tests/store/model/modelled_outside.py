@@ -60,6 +60,34 @@ class Ledger:
 
 
 @dataclass
+class Budgets:
+    """What the job of each film may spend, with all its stages; what was paid is found again under the same name."""
+
+    model: Model
+    left: dict[str, int] = field(default_factory=dict)
+    paid: dict[Act, tuple[int, int]] = field(default_factory=dict)
+
+    def spend(self, lease: Lease, amount: int, number: int) -> tuple[str, str | None] | None:
+        """Return what is answered to a debit, the `number`-th of its task; None if the lease no longer stands."""
+        if not self.model.stands(*lease):
+            return None
+        key, stage, segment, _ = lease[0]
+        if key not in self.left:
+            return "unknown", None
+        name = (key, stage, segment, number)
+        if name in self.paid:
+            before, left = self.paid[name]
+            return ("again", str(left)) if before == amount else ("conflict", str(before))
+        fits = amount <= self.left[key]
+        self.left[key] -= amount if fits else 0
+        if fits:
+            self.paid[name] = (amount, self.left[key])
+        one = self.model.tasks[lease[0]]
+        one.journal.append(("spent" if fits else "refused", one.fence, one.attempt))
+        return "spent" if fits else "refused", str(self.left[key])
+
+
+@dataclass
 class Message:
     """One message. `really`: whether its provider has it; `claimed`: whether a relay has it."""
 

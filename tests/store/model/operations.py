@@ -10,12 +10,13 @@ from leasehold.errors import LeaseholdError
 from leasehold.model import effect, outbox
 from leasehold.model import lease as endings
 from leasehold.model.delivery import make_message, trace_of
-from leasehold.model.effect import Intent
+from leasehold.model.effect import Intent, identity_of_lease
 from leasehold.model.failure.failure import Failure
 from leasehold.model.failure.loss import Reclaim, suspect_route
 from leasehold.model.lease import Lease, Progress, Renewal, Settlement
 from leasehold.model.outbox import ClaimedDelivery, DeliveryMark
 from leasehold.model.retry import Retry
+from leasehold.model.tree.budget import make_spend
 from leasehold.store.deliveries import DeliveryAnswer
 from tests.store import work
 from tests.store.model.modelled import LEASE_SECONDS, Loss, Name
@@ -29,6 +30,7 @@ ROUTES = [*ORDINARY, *map(suspect_route, ORDINARY)]
 LIVE = True  # every act here happens while its lease or claim stands
 RECIPIENT = "ada@example.org"
 PROVIDER = "mail"
+BUDGET = {"tokens": 50}
 RELAY = 7  # the number of its worker process
 POLICY = Retry(attempts=3, delay_initial=2, delay_max=10)
 AFTER = {"script": (), "audio": ("script",), "render": ("audio",)}
@@ -47,6 +49,8 @@ def submit(side: Side, key: str, **options: Any) -> bool:
 
 def submit_film(side: Side, key: str, priority: int, delay: float) -> bool:
     one = work.pipeline(side.store, key, *FILM, priority=priority, delay=delay)
+    if one.created:
+        side.store.budgets.add([one.id], BUDGET)
     side.witness.saw("acked", one.id, "film", key)
     side.learn()
     return one.created
@@ -149,6 +153,16 @@ def intent_of(side: Side, act: Act, held: Held) -> Intent:
 def intend(side: Side, act: Act, held: Held) -> list[tuple[str, str | None]]:
     found = side.store.effects.enter([intent_of(side, act, held)], [])
     return [(str(one.verdict), one.result) for one in found]
+
+
+def spend(side: Side, spends: Sequence[tuple[Held, int, int]]) -> dict[Name, tuple[str, str | None]]:
+    """Debit budgets, each as the `number`-th debit of its task."""
+    asked = []
+    for held, amount, number in spends:
+        lease = side.leases[held]
+        asked.append(make_spend(lease, identity_of_lease(lease), "tokens", amount, f"number {number}"))
+    found = side.store.budgets.spend(asked)
+    return {side.names[one.task_id]: (str(one.verdict), one.result) for one in found}
 
 
 def saw_act(side: Side, act: Act, held: Held, result: str) -> None:

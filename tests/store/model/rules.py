@@ -14,7 +14,7 @@ from tests.store import work
 from tests.store.model import operations
 from tests.store.model.modelled import LEASE_SECONDS, Dead, Loss, Model
 from tests.store.model.modelled_jobs import Jobs
-from tests.store.model.modelled_outside import Ledger, Outbox
+from tests.store.model.modelled_outside import Budgets, Ledger, Outbox
 from tests.store.model.operations import Held
 from tests.store.model.sides import Side
 
@@ -61,6 +61,7 @@ class Machine(RuleBasedStateMachine):
     def forget(self) -> None:
         self.model = Model()
         self.jobs, self.ledger, self.outbox = Jobs(self.model), Ledger(self.model), Outbox(self.model)
+        self.budgets = Budgets(self.model)
         self.held: list[Held] = []
         self.dead: set[Held] = set()  # attempts whose worker is gone: they end nothing any more
         self.returned: dict[
@@ -78,6 +79,8 @@ class Machine(RuleBasedStateMachine):
     def add_film(self, key: str, priority: int, delay: float) -> None:
         made = self.both(lambda side: operations.submit_film(side, key, priority, delay))
         assert made == self.jobs.submit_film(key, priority, delay)
+        if made:
+            self.budgets.left[key] = operations.BUDGET["tokens"]
 
     def set_limit(self, most: int) -> None:
         self.both(lambda side: side.store.queues.limit(NARROW, most))
@@ -124,6 +127,7 @@ class Machine(RuleBasedStateMachine):
         assert {row[1]: row[2:5] for row in seen["messages"]} == {
             subject: one.stands_as for subject, one in self.outbox.messages.items()
         }
+        assert {row[0][0]: row[2] - row[3] for row in seen["budgets"]} == self.budgets.left
         running = sum(one.place == "lease" and one.queue == NARROW for one in tasks.values())
         assert seen["slots"] == ({NARROW: running} if running else {})
 

@@ -90,7 +90,23 @@ class Acting(Working):
         return [(letter, act) for letter in letters for act in self.ledger.unanswered(letter.name)]
 
 
-class Carrying(Acting):
+class Spending(Acting):
+    """Attempts spend from the budgets of their jobs, several in one batch, and some come too late."""
+
+    @rule(
+        data=st.data(),
+        amounts=st.lists(st.sampled_from([0, 5, 10, 20, 40]), min_size=4, max_size=4),
+        number=st.integers(1, 3),
+    )
+    def spend(self, data: Any, amounts: list[int], number: int) -> None:
+        asked = [(held, amount, number) for held, amount in zip(self.some(data), amounts, strict=False)]
+        asked = list({held[0]: one for one in asked for held in [one[0]]}.values())  # one of each task
+        found = self.both(lambda side: operations.spend(side, asked))
+        answers = {one[0][0]: self.budgets.spend(*one) for one in asked}
+        assert found == {name: answer for name, answer in answers.items() if answer is not None}, "S2, S9"
+
+
+class Carrying(Spending):
     """Messages are claimed, sent, marked and forgotten; at the end the oracle judges both databases."""
 
     def take(self) -> None:

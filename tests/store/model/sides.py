@@ -37,6 +37,8 @@ EFFECTS = """SELECT task_id, key, number, kind, fence, attempt, result, failure,
 FROM effect ORDER BY key"""
 MESSAGES = """SELECT task_id, subject, status, fence, attempts, message, lookups, due_at, notification_id, notified_at,
     failure FROM delivery ORDER BY subject"""
+BUDGETS = "SELECT job_id, name, most, spent FROM budget"
+SPENDS = "SELECT task_id, key, fence, name, amount, remaining, at FROM spend ORDER BY key"
 SLOTS = "SELECT queue, count(*) FROM slot WHERE task_id IS NOT NULL GROUP BY queue"
 
 
@@ -97,6 +99,8 @@ class Side:
             "letters": sorted((row for _, row in letters), key=str),
             "effects": self._by_name(EFFECTS),
             "messages": self._by_name(MESSAGES),
+            "budgets": self._by_name(BUDGETS),
+            "spends": self._by_name(SPENDS),
             "slots": dict(self.look(SLOTS)),
         }
 
