@@ -150,7 +150,7 @@ def test_a_cancelled_job_stays_cancelled_and_a_settled_one_as_it_is(app, command
     app.drain(timeout=60)
     late = command("cancel", done.id)
     assert (late.exit_code, done.status) == (ExitCode.CHECK_FAILED, "DONE")
-    assert "nothing was changed" in late.stderr
+    assert "and was not changed" in late.stderr
 
 
 def test_queues_are_listed_paused_resumed_and_limited(app, command):

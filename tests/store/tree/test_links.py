@@ -86,7 +86,7 @@ def test_a_linked_job_is_an_ordinary_job_of_its_kind_with_a_line_in_its_parents_
     assert lines(store, "linked") == [(lease.task_id, "linked", json.loads(asked.detail(child)))]
     assert store.links.of(child) == Lineage(lease.job_id, lease.job_id)
     assert ([one.id for one in store.links.children(lease.job_id)], store.links.of(lease.job_id)) == ([child], None)
-    assert [one.id for one in store.links.tree(lease.job_id)] == [child]
+    assert [one.id for one in store.links.tree(lease.job_id)] == [lease.job_id, child]
     assert verify_job(store, lease.job_id).equal
     check_everything(store)
 
@@ -115,7 +115,8 @@ def test_a_pipeline_is_linked_with_its_stages(store, worker, lease):
     (script,) = claim(store, worker, routes=routes_of("script"))
     grandchild = make(store, script)
     assert store.links.of(grandchild) == Lineage(film, lease.job_id)
-    assert [(one.id, one.depth) for one in store.links.tree(lease.job_id)] == [(film, 1), (grandchild, 2)]
+    tree = [(one.id, one.parent_job_id, one.depth) for one in store.links.tree(lease.job_id)]
+    assert tree == [(lease.job_id, None, 0), (film, lease.job_id, 1), (grandchild, film, 2)]
 
 
 def test_another_payload_or_kind_under_the_same_key_is_a_conflict(store, lease):
@@ -242,7 +243,8 @@ def test_s9_the_whole_tree_spends_from_the_budget_at_the_root(store, worker, lea
         ("spent", "60"), ("spent", "20"), ("refused", "20"),
     ]  # fmt: skip
     assert store.budgets.of(child) == store.budgets.of(second.job_id) == {"tokens": Budget(100, 80)}
-    assert [json.loads(one.spent or "{}") for one in store.links.tree(rich.job_id)] == [{"tokens": 40}, {}]
+    spent = [json.loads(one.spent or "{}") for one in store.links.tree(rich.job_id)]
+    assert spent == [{"tokens": 40}, {"tokens": 40}, {}]
     check_everything(store)
 
 

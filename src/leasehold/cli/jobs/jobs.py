@@ -18,15 +18,18 @@ from leasehold.insight.explain.read import explain
 from leasehold.insight.read import effects as ledger
 from leasehold.insight.read import jobs as insight
 from leasehold.insight.read import timeline
+from leasehold.insight.read import tree as trees
 from leasehold.insight.read.effects import EffectView
 from leasehold.insight.read.jobs import JobFilter, JobSnapshot
 from leasehold.insight.read.timeline import JobPart, Timeline
+from leasehold.insight.read.tree import JobTree
 from leasehold.insight.wording import attempts, duration
 from leasehold.model.limits import PAGE_MAX
 from leasehold.runtime.process_identity import is_gone, this_process
 
 SEGMENTS_SHOWN: Final = 40
 LETTERS_SHOWN: Final = 5
+TREE_SHOWN: Final = 100
 URGENCY: Final = ("ERROR", "RUNNING", "READY", "NEW", "CANCELLED", "DONE")
 
 
@@ -81,6 +84,13 @@ PARTS: Final = (
     Column("PROGRESS", lambda part: _progress(part.progress), rank=5, flexible=True),
     Column("FAILURE", lambda part: failure_text(part.failure), rank=2, flexible=True),
 )
+TREE: Final = (
+    Column("JOB", lambda job: job.id, right=True),
+    Column("STATUS", lambda job: job.status),
+    Column("KIND", lambda job: f"{'  ' * job.depth}{job.kind}", rank=1, flexible=True),
+    Column("KEY", lambda job: job.key, rank=2, flexible=True),
+    Column("SPENT", lambda job: ", ".join(f"{amount:,} {name}" for name, amount in job.spent.items()), rank=3),
+)
 MOMENTS: Final = (
     Column("SINCE", lambda moment: f"+{moment.since:.3f} s", right=True),
     Column("TASK", lambda moment: moment.task_id, rank=1, right=True),
@@ -134,17 +144,37 @@ def jobs(*, limit: int, as_json: bool, **filters: Any) -> None:
 def show(job_id: int, *, events: int, as_json: bool) -> None:
     """Show a job in full.
 
-    Its payload and result; why it does not run and what to do; its stages and segments with attempts, leases, progress
-    and failures; and its journal as a time line that starts with the submit.
+    Its payload and result; its budgets, and the jobs that it has submitted, as a tree; why it does not run and what to
+    do; its stages and segments with attempts, leases, progress and failures; and its journal as a time line that starts
+    with the submit.
     """
     with open_app() as app:
         found = timeline.read(app.store, job_id, lines=events)
+        tree = trees.read(app.store, job_id)
         explanation = explain(app.store, job_id, this_process(), is_gone)
     if as_json:
-        echo(json_document({**found.plain(), "explanation": explanation.plain()}))
+        echo(json_document({**found.plain(), **tree.plain(), "explanation": explanation.plain()}))
     else:
-        print_lines((*_heading(found.job), *_counts(found), *_letters(found), *_explanation(explanation), ""))
+        heading = (*_heading(found.job), *_budgets(tree), *_counts(found), *_letters(found))
+        print_lines((*heading, *_explanation(explanation), ""))
+        _print_tree(tree)
         _print_job(found)
+
+
+def _budgets(tree: JobTree) -> Iterable[str]:
+    whose = "" if tree.parent_id is None else f", of job {tree.root_id}"
+    for name, budget in tree.budget.items():
+        yield f"  budget     {printable(name)}: {budget.spent:,} of {budget.limit:,} spent{whose}"
+    if tree.parent_id is not None:
+        yield f"  parent     job {tree.parent_id}"
+
+
+def _print_tree(tree: JobTree) -> None:
+    if len(tree.jobs) > 1:
+        print_table(TREE, tree.jobs[:TREE_SHOWN])
+        if len(tree.jobs) > TREE_SHOWN:
+            echo(f"{TREE_SHOWN} of {len(tree.jobs):,} jobs are shown, --json prints more")
+        echo()
 
 
 def _explanation(found: Explanation) -> Iterable[str]:

@@ -1,6 +1,7 @@
 """`leasehold submit`: one job, from the command line or from a program's standard output; and `leasehold cancel`."""
 
 import sys
+from collections.abc import Sequence
 from contextlib import closing
 from typing import Any
 
@@ -19,6 +20,7 @@ from leasehold.model.names import check_range
 @command(
     "leasehold submit welcome '{\"user_id\": 7}' --key welcome:7",
     "leasehold submit review '{\"change\": 4711}' --key cl-4711 --version 2",
+    'leasehold submit session \'{"plan": "a"}\' --budget tokens=20000 --budget calls=40',
     'echo \'{"path": "a.md"}\' | leasehold submit film - --app shop.films:app --wait --timeout 60',
 )
 @click.argument("kind")
@@ -27,6 +29,9 @@ from leasehold.model.names import check_range
 @click.option("--version", type=int, metavar="N", help="A version of the key: N must be the newest, or higher.")
 @click.option("--priority", type=int, default=0, show_default=True, help="Higher runs first.")
 @click.option("--delay", type=float, default=0.0, metavar="S", help="Start no sooner than in S seconds.")
+@click.option(
+    "--budget", multiple=True, metavar="NAME=N", help="How much the job and everything below it may spend; repeatable."
+)
 @click.option("--wait", is_flag=True, help="Wait for the job and print its result.")
 @click.option("--timeout", type=float, metavar="S", help="Wait at most S seconds.")
 @click.option(
@@ -35,7 +40,15 @@ from leasehold.model.names import check_range
 )  # fmt: skip
 @json_option
 def submit(
-    kind: str, payload: str, *, wait: bool, timeout: float | None, app_name: str | None, as_json: bool, **options: Any
+    kind: str,
+    payload: str,
+    *,
+    budget: Sequence[str],
+    wait: bool,
+    timeout: float | None,
+    app_name: str | None,
+    as_json: bool,
+    **options: Any,
 ) -> None:
     """Submit a job and print its id.
 
@@ -50,7 +63,7 @@ def submit(
         check_range(timeout, 0, DELAY_SECONDS_MAX, "timeout (seconds)")
     fields = canonical.parse(read_payload(payload))
     with closing(find_app(app_name)) if app_name else open_app() as app:
-        job = app.submit(kind, fields, **options)
+        job = app.submit(kind, fields, budget=read_budget(budget), **options)
         if not as_json:
             echo(str(job.id))
         status = job.wait(timeout).status if wait else None
@@ -60,6 +73,17 @@ def submit(
             echo(ending(job))
     if status not in (None, Status.DONE):
         click.get_current_context().exit(ExitCode.CHECK_FAILED)
+
+
+def read_budget(given: Sequence[str]) -> dict[str, int] | None:
+    """Return the limits that `--budget` names."""
+    limits: dict[str, int] = {}
+    for text in given:
+        name, found, limit = text.partition("=")
+        if not found or not limit.replace("_", "").isdecimal():
+            raise click.UsageError(f"--budget is NAME=N with a whole number, such as tokens=20000; got {text!r}.")
+        limits[name] = int(limit)
+    return limits or None
 
 
 def ending(job: Job) -> str:
@@ -83,18 +107,20 @@ def read_payload(given: str) -> str:
 @command("leasehold cancel 4711 --reason 'ordered twice'")
 @click.argument("job_id", metavar="JOB", type=JOB_ID)
 @click.option("--reason", default="", help="Kept with the job.")
-def cancel(job_id: int, reason: str) -> None:
-    """Cancel a job with all its tasks.
+@click.option("--request", metavar="NAME", help="Names the request in every end that it causes.")
+def cancel(job_id: int, reason: str, request: str | None) -> None:
+    """Cancel a job with all its tasks, and all jobs below it.
 
     Tasks that have not started end at once; running ones are asked to stop, and end when their handler returns. A job
-    that has already ended is not changed, and the exit code is 1.
+    that has already ended is not changed, and the exit code is 1; the jobs that it has submitted are cancelled
+    nevertheless.
     """
     with open_app() as app:
-        status = app.cancel(job_id, reason=reason).status
+        status = app.cancel(job_id, reason=reason, request=request).status
     if not status.settled:
         echo(f"job {job_id} is asked to stop")
     elif status is Status.CANCELLED:
         echo(f"job {job_id} is CANCELLED")
     else:
-        echo(f"job {job_id} had already ended {status}; nothing was changed", error=True)
+        echo(f"job {job_id} had already ended {status} and was not changed", error=True)
         click.get_current_context().exit(ExitCode.CHECK_FAILED)

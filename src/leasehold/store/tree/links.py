@@ -24,10 +24,10 @@ class Lineage(Struct, frozen=True):
 
 
 class TreeJob(Struct, frozen=True):
-    """A job below another; `depth` counts from 1. `spent`: an object of amounts by name, as JSON."""
+    """A job of a tree; `depth` counts from 0. `spent`: an object of amounts by name, as JSON."""
 
     id: int
-    parent_job_id: int
+    parent_job_id: int | None
     depth: int
     kind: str
     key: str
@@ -63,7 +63,7 @@ class Links(Noun):
         return [Submitted(row[0], row[1], row[2], row[3], created=False) for row in rows]
 
     def tree(self, job_id: int, most: int = PAGE_MAX) -> list[TreeJob]:
-        """List the jobs below a job, each after its parent."""
+        """List a job and all jobs below it, each after its parent."""
         return self._list(TreeJob, "links/tree", job=job_id, most=most)
 
 

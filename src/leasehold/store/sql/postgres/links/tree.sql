@@ -1,10 +1,9 @@
--- tree: List the jobs below a job, each after its parent, with their status and what each spent.
+-- tree: List a job and all jobs below it, each after its parent, with their status and what each spent.
 WITH RECURSIVE tree AS (
-    SELECT link.job_id, link.parent_job_id, ARRAY[link.job_id] AS path FROM leasehold.link
-    WHERE link.parent_job_id = %(job)s::bigint
+    SELECT %(job)s::bigint AS job_id, NULL::bigint AS parent_job_id, ARRAY[]::bigint[] AS path
     UNION ALL
-    SELECT child.job_id, child.parent_job_id, tree.path || child.job_id FROM tree CROSS JOIN LATERAL (
-        SELECT link.job_id, link.parent_job_id FROM leasehold.link WHERE link.parent_job_id = tree.job_id OFFSET 0
+    SELECT child.job_id, tree.job_id, tree.path || child.job_id FROM tree CROSS JOIN LATERAL (
+        SELECT link.job_id FROM leasehold.link WHERE link.parent_job_id = tree.job_id OFFSET 0
     ) AS child
 ),
 page AS MATERIALIZED (SELECT * FROM tree ORDER BY path LIMIT %(most)s::integer)

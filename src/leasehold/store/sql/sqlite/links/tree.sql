@@ -1,9 +1,8 @@
--- tree: List the jobs below a job, each after its parent, with their status and what each spent.
+-- tree: List a job and all jobs below it, each after its parent, with their status and what each spent.
 WITH RECURSIVE tree AS (
-    SELECT link.job_id, link.parent_job_id, 1 AS depth, printf('%020d', link.job_id) AS path FROM main.link
-    WHERE link.parent_job_id = :job
+    SELECT :job AS job_id, NULL AS parent_job_id, 0 AS depth, '' AS path
     UNION ALL
-    SELECT link.job_id, link.parent_job_id, tree.depth + 1, tree.path || printf('/%020d', link.job_id)
+    SELECT link.job_id, tree.job_id, tree.depth + 1, tree.path || printf('/%020d', link.job_id)
     FROM tree JOIN main.link ON link.parent_job_id = tree.job_id
 ),
 page AS MATERIALIZED (SELECT * FROM tree ORDER BY path LIMIT :most)
