@@ -1,6 +1,6 @@
 """Leases taken without a worker, for tests that need to hold one."""
 
-from leasehold.model.lanes import Lane
+from leasehold.model.lanes import POSITION_MIN, Lane
 from leasehold.model.lease import Lease
 from leasehold.model.limits import PRIORITY_MAX, PRIORITY_MIN
 from leasehold.model.owner import Owner
@@ -16,5 +16,5 @@ def enrol(store: Store, owner: Owner | None = None) -> int:
 
 def claim(store: Store, worker: int, route: str, *, queue: str = "default", most: int = 1) -> list[Lease]:
     """Lease ready tasks of one route."""
-    lanes = [Lane(queue, PRIORITY_MIN, PRIORITY_MAX, 0)]
+    lanes = [Lane(queue, PRIORITY_MIN, PRIORITY_MAX, POSITION_MIN)]
     return store.leases.claim(worker, lanes, document([route]), most).leases
