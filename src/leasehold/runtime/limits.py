@@ -25,6 +25,9 @@ QUIET_SECONDS: Final = 1.0  # and how long it claims nothing else for that, at f
 QUIET_SECONDS_MAX: Final = 60.0  # twice as long each time, if it did not become idle,
 QUIET_SHARE: Final = 5  # and at most this share of its time
 
+PENDING_KEPT_SECONDS: Final = 7 * 24 * 3600.0  # the pending file of a worker that is gone, as its row is kept
+TEMPORARY_FILES_LOOK_MAX: Final = 10_000
+
 # Leases.
 HEARTBEAT_SECONDS_MAX: Final = 1.0
 HEARTBEAT_SECONDS_MIN: Final = 0.02

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from leasehold.runtime.claim import pending_file
 from leasehold.runtime.claim.held import HeldAttempts
 from leasehold.runtime.claim.pending_file import PendingFile
 from leasehold.runtime.claim.suspects import Suspects
-from leasehold.runtime.limits import QUIET_SECONDS, QUIET_SECONDS_MAX, QUIET_SHARE
+from leasehold.runtime.limits import PENDING_KEPT_SECONDS, QUIET_SECONDS, QUIET_SECONDS_MAX, QUIET_SHARE
 from leasehold.runtime.worker import Worker
 from leasehold.store import open_store
 from leasehold.store.workers import PulseQuery
@@ -184,6 +185,25 @@ def test_s12_what_was_claimed_and_has_not_begun_is_known_after_the_worker_is_gon
     assert pending_file.read(pending.name) == {(1, 1), (3, 1)}, "there was no slot for the fourth: it counts as begun"
     pending.close()
     assert pending_file.read(pending.name) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("is_old", "is_alive", "stays"), [(True, False, False), (True, True, True), (False, False, True)]
+)
+def test_the_file_of_a_worker_that_is_gone_for_long_is_deleted_when_another_starts(is_old, is_alive, stays):
+    pending = PendingFile.make(3)
+    path = pending_file._path(str(pending.name))  # noqa: SLF001 — no other way to change it
+    pending.add([(1, 1)])
+    if is_old:
+        os.utime(path, (0, time.time() - PENDING_KEPT_SECONDS - 60))
+    if not is_alive:
+        del pending
+    another = PendingFile.make(3)
+    try:
+        assert path.exists() == stays
+    finally:
+        path.unlink(missing_ok=True)
+        another.close()
 
 
 FULL = """

@@ -2,8 +2,11 @@
 
 Another worker on the same machine reads it when this one is gone: what stands there had not begun, so it spends
 nothing. Writing it is a copy of 16 bytes in memory. What cannot be read counts as begun.
+
+The worker holds a lock on the file, so that others know whether it is gone, in another container too.
 """
 
+import fcntl
 import mmap
 import os
 import re
@@ -11,11 +14,14 @@ import struct
 import tempfile
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from stat import S_ISREG
 from typing import Final, Self
 
+from leasehold import clock
 from leasehold.model.limits import CONCURRENCY_MAX
+from leasehold.runtime.limits import PENDING_KEPT_SECONDS, TEMPORARY_FILES_LOOK_MAX
 
 _NAME: Final = re.compile(r"leasehold-[a-z0-9_]{8}\.pending\Z")
 _SLOT: Final = struct.Struct("<qq")
@@ -35,8 +41,9 @@ class PendingFile:
 
     @classmethod
     def make(cls, slots: int) -> Self:
-        """Make the file of a worker, in the folder for temporary files."""
+        """Make the file of a worker, in the folder for temporary files, and delete old ones there."""
         made = cls(slots)
+        discard_old()
         with suppress(OSError):
             descriptor, path = tempfile.mkstemp(prefix="leasehold-", suffix=".pending")
             made.name = Path(path).name
@@ -50,9 +57,13 @@ class PendingFile:
         return made
 
     def _fill(self, descriptor: int) -> None:
-        """Map the file. Its blocks are taken first: on a full disk the first write to a page without one kills."""
+        """Map the file. Its blocks are taken first: on a full disk the first write to a page without one kills.
+
+        The map has a copy of the descriptor, so the lock lasts as long as the map.
+        """
         with os.fdopen(descriptor, "wb", closefd=False) as file:
             file.write(self._map)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         self._map = mmap.mmap(descriptor, len(self._map))
 
     def add(self, leases: Iterable[Identity]) -> None:
@@ -101,6 +112,27 @@ def discard(name: str | None) -> None:
     if name is not None and _NAME.match(name):
         with suppress(OSError):
             _path(name).unlink()
+
+
+def discard_old() -> None:
+    """Delete the files of workers that are gone, if nobody has swept their databases for long."""
+    oldest = clock.wall() / clock.SECOND - PENDING_KEPT_SECONDS
+    with suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
+        found = [entry.name for entry in islice(entries, TEMPORARY_FILES_LOOK_MAX) if _NAME.match(entry.name)]
+        for name in found:
+            with suppress(OSError):  # it is locked, for one: its worker lives
+                _discard_if_older(name, oldest)
+
+
+def _discard_if_older(name: str, oldest: float) -> None:
+    descriptor = os.open(_path(name), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        found = os.fstat(descriptor)
+        if _is_ours(found) and found.st_mtime < oldest:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            discard(name)
+    finally:
+        os.close(descriptor)
 
 
 def _path(name: str) -> Path:
