@@ -196,8 +196,12 @@ class ProcessTree:
         A process that was made meanwhile is found by the next pass; nothing waits for a process that was not killed.
         """
         while self._reap():
-            send_all(descendants(os.getpid()), signal.SIGKILL)
+            send_all(self._below(), signal.SIGKILL)
             time.sleep(REAP_PAUSE)
+
+    def _below(self) -> set[int]:
+        """Return every process below this one; where there is no /proc, the child is all that is known."""
+        return descendants(os.getpid()) | ({self.child} if self.end is None else set())
 
     def _is_over(self, deadline: float | None) -> bool:
         is_inhabited = self._reap()
@@ -220,7 +224,7 @@ class ProcessTree:
 
     def _terminate(self) -> None:
         for number in (signal.SIGTERM, signal.SIGCONT):  # what is stopped would not notice the first alone
-            send_all(descendants(os.getpid()), number)
+            send_all(self._below(), number)
 
 
 def send_all(processes: set[int], number: int) -> None:
