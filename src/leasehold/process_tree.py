@@ -85,6 +85,8 @@ class GuardServer:
 def run_guard(order: int, stdin: int, stdout: int, stderr: int, life: int, report: int) -> NoReturn:
     """Be the guard of one command."""
     try:
+        for descriptor in (stdin, stdout, stderr, life, report):  # received, so the command would inherit them
+            os.set_inheritable(descriptor, False)  # noqa: FBT003 — the standard library has it by position
         with os.fdopen(order, "rb") as file:
             command = json.load(file)
         write(report, f"guard {os.getpid()}\n")

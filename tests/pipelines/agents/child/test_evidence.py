@@ -75,7 +75,11 @@ def test_s16_a_private_key_on_the_border_of_blocks_is_hidden(tmp_path, before):
 
 
 def test_s16_the_values_of_allowed_variables_are_hidden(tmp_path):
-    kept = fed(tmp_path, [b"my value is plain-looking words here\n"], secrets=["plain-looking words", "abc", ""])
+    kept = fed(
+        tmp_path,
+        [b"my value is plain-looking words here\n"],
+        secrets=["plain-looking words", "abc", "", "not utf-8 \udcff"],
+    )
     assert "plain-looking" not in kept.output()
     assert "my value is" in kept.output()
 

@@ -97,6 +97,20 @@ def test_a_child_has_its_folder_its_session_and_only_the_allowed_variables(tmp_p
     }
 
 
+def test_a_child_inherits_nothing_but_its_three_pipes():
+    kept = Kept()
+    supervise(python("import os; print(sorted(map(int, os.listdir('/proc/self/fd')))[:-1])"), sink=kept)
+    assert kept.out == b"[0, 1, 2]\n"
+
+
+def test_a_variable_that_is_not_utf_8_reaches_the_child(monkeypatch):
+    monkeypatch.setenv("AGENT_BYTES", os.fsdecode(b"a\xffb\xc3\xa4"))
+    kept = Kept()
+    argv = python("import os; print(os.environb[b'AGENT_BYTES'])").argv
+    supervise(ChildCommand(argv, Path("/"), child_environment(["AGENT_BYTES"])), sink=kept)
+    assert kept.out == b"b'a\\xffb\\xc3\\xa4'\n"
+
+
 @pytest.mark.parametrize(
     ("argv", "folder"), [(("no-such-program",), "/"), (("/etc/hostname",), "/"), (("true",), "/no/such/folder")]
 )
@@ -149,6 +163,15 @@ def test_a_stop_before_or_during_the_start_is_not_lost():
             end = supervise(python(WAIT), stop=stop, starter=starter)
             stop.close()
             assert (end.code, end.stopped) == (-signal.SIGTERM, StopReason.CANCEL)
+
+
+def test_many_requests_to_stop_are_one():
+    stop = StopRequest()
+    for _ in range(100_000):
+        stop.request(StopReason.CANCEL)
+    end = supervise(python(WAIT), stop=stop)
+    stop.close()
+    assert end.stopped is StopReason.CANCEL
 
 
 @pytest.mark.parametrize("reason", [StopReason.CANCEL, StopReason.BUDGET])

@@ -2,11 +2,13 @@
 
 The guard (`leasehold.process_tree`) lives in processes of its own. It kills everything below the command when the
 command ends, when it is asked to, and when this process dies, even by SIGKILL. What it cannot end: a process that the
-command has started through somebody else, such as a service manager or a container engine.
+command has started through somebody else, such as a service manager or a container engine, and one that kills all of
+its guards on purpose, which a process of the same user may do.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -21,8 +23,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
-
-from msgspec import json
 
 from leasehold import process_tree
 from leasehold.errors import Misuse, Unavailable
@@ -58,7 +58,8 @@ class ChildCommand:
 
     def encode(self) -> bytes:
         fields = {"argv": self.argv, "folder": str(self.folder), "grace": self.grace}
-        return json.encode({**fields, "environment": dict(self.environment)})
+        # The standard encoder, because a variable that is not UTF-8 is a lone surrogate here.
+        return json.dumps({**fields, "environment": dict(self.environment)}).encode("ascii")
 
 
 class ChildStarter:
@@ -107,6 +108,7 @@ class ChildStarter:
                     [sys.executable, "-I", "-S", process_tree.__file__, str(theirs.fileno())],
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,  # all three are taken, so that no received descriptor gets their number
                     pass_fds=(theirs.fileno(),),
                     start_new_session=True,  # Ctrl-C is for the coordinator alone
                     env={},

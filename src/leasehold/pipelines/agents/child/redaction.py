@@ -26,8 +26,9 @@ def redactor_for(values: Iterable[str] = ()) -> Redactor:
 
 def _is_findable(value: str) -> bool:
     try:
+        value.encode("utf-8")
         Policy(secrets=(value,))
-    except Misuse:
+    except (Misuse, UnicodeEncodeError):
         return False
     return True
 

@@ -32,9 +32,10 @@ class StopRequest:
     def request(self, reason: StopReason) -> None:
         """Have the child stopped. Asking again, or after its end, changes nothing."""
         with self._lock:
+            is_new = self.reason is None or (reason not in WITH_GRACE and not self.is_urgent)
             self.reason = self.reason or reason
             self.is_urgent = self.is_urgent or reason not in WITH_GRACE
-            if self._writer >= 0:
+            if is_new and self._writer >= 0:
                 os.write(self._writer, b"x")
 
     def fileno(self) -> int:
