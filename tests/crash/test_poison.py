@@ -79,7 +79,8 @@ ALL = [(way, concurrency) for way in WAYS for concurrency in (1, 10, 50)]
     [*CASES, *(pytest.param(*case, marks=pytest.mark.soak) for case in ALL if case not in CASES)],
 )
 def test_s12_a_job_that_kills_its_worker_is_convicted_and_nobody_else_ends_with_it(app, workers, way, concurrency):
-    for job in check_poison(app, workers, way, "deadly", concurrency=concurrency):
+    count = 60 if (way, concurrency) in CASES else 200
+    for job in check_poison(app, workers, way, "deadly", concurrency=concurrency, count=count):
         assert job.failure["error_class"] == "WORKER_CRASHED"
         context = job.failure["context"]
         assert WAYS[way].items() <= context.items()

@@ -6,15 +6,17 @@ waiting is ours. Wake-ups take the way they take between real processes, over a 
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from leasehold.errors import LeaseholdError, Permanent
+from leasehold.errors import LeaseholdError
 from leasehold.model.delivery import Absent, Message, Provider, Sent, Unknown
 from leasehold.model.effect import Entry, Intent, Record
-from leasehold.model.lease import Settlement
+from leasehold.model.failure.loss import ChildCrash, convict
+from leasehold.model.lease import Settlement, failed
 from leasehold.model.limits import CLAIM_MAX
 from leasehold.model.owner import Owner
 from leasehold.runtime.attempt import Attempt, Interruption, State
@@ -324,8 +326,8 @@ class Worker:
         self.held.begin(attempt)
         self.see("began", attempt, None)
         if attempt.lease.is_suspect and attempt.lease.task_id % 2:
-            self.store.losses.clear(attempt.lease.task_id)
-            raise Permanent("the process that it was isolated in died", error_class="WORKER_CRASHED")
+            attempt.isolated = True  # and the process that it was isolated in died
+            return failed(attempt.lease, convict(ChildCrash(-signal.SIGKILL), attempt.lease.losses, []))
         result = attempt.call(lambda attempt: SimulatedChannel(self, attempt))
         self.see("returned", attempt, result)
         return result

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from leasehold.model.failure.failure import MESSAGE_STANDS, WORKER_LOST
 from leasehold.model.failure.loss import Reclaim, Reclaimed
-from leasehold.model.lanes import Lane
+from leasehold.model.lanes import POSITION_MIN, Lane
 from leasehold.model.lease import Lease, LeaseKey, Progress, Renewal, Renewed, Settled, Settlement
 from leasehold.model.limits import PRIORITY_MAX, PRIORITY_MIN, RENEW_MAX, SWEEP_MAX
 from leasehold.model.names import family_of
@@ -70,7 +70,7 @@ class Leases(Noun):
         self, worker: int, queue: str, routes: str, most: int, only: Lane | None = None, free: Free | None = None
     ) -> Claimed:
         """Lease tasks of a limited queue, one slot each; `only` from this lane. `free` as above."""
-        lanes = document([only or Lane(queue, PRIORITY_MIN, PRIORITY_MAX, 0)])
+        lanes = document([only or Lane(queue, PRIORITY_MIN, PRIORITY_MAX, POSITION_MIN)])
         claim = {"worker": worker, "lanes": lanes, "routes": routes, "limited": True}
         known = {"queue": queue, "family": family_of(queue)}
         requested = most

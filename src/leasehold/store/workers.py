@@ -8,7 +8,7 @@ from msgspec import Struct, json, structs
 
 from leasehold import clock
 from leasehold.model.failure.loss import LostLease
-from leasehold.model.limits import SWEEP_MAX, WORKERS_MAX
+from leasehold.model.limits import CONVICTED_MAX, SWEEP_MAX, WORKERS_MAX
 from leasehold.model.owner import Owner
 from leasehold.store.db.database import Noun, Row, Session
 from leasehold.store.db.documents import document
@@ -157,6 +157,10 @@ class Losses(Noun):
         """List the tasks that ran in the workers which this one has lost."""
         lists = (json.decode(row[0]) for row in self._database.read("losses/ran_with", task=task_id))
         return sorted({other for others in lists for other in others})
+
+    def convicted(self) -> list[int]:
+        """List tasks that were convicted, the latest, while others that are ready have lost workers with them."""
+        return [row[0] for row in self._database.read("losses/convicted", most=CONVICTED_MAX)]
 
     def clear(self, task_id: int) -> list[str]:
         """Take back what others lost because of a task that was convicted; return the queue of each, which has work."""

@@ -162,3 +162,12 @@ def wait_for_file(path: str):
 @app.job
 def kill_itself():
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+POOL: list[int] = []
+
+
+@app.job
+def use_pool():
+    """Fail where nobody has filled the pool."""
+    return POOL[0]

@@ -288,8 +288,7 @@ class Claimer:
         if most <= 0:
             return 0
         if self._is_limited(queues[0]):
-            [lane] = suspect_lanes(queues)
-            claimed = self._store.leases.claim_limited(self._worker, queues[0], routes, most, lane)
+            claimed = self._store.leases.claim_limited(self._worker, queues[0], routes, most)
         else:
             claimed = self._store.leases.claim(self._worker, suspect_lanes(queues), routes, most)
         self._take_up(claimed, asked_at, alone=not isolated)

@@ -10,7 +10,19 @@ from leasehold import clock
 from leasehold.model.failure.loss import suspect_route
 from leasehold.runtime.handlers import Handler
 from leasehold.runtime.limits import QUIET_EVERY_US, QUIET_SECONDS, QUIET_SECONDS_MAX, QUIET_SHARE
+from leasehold.runtime.observe.events import EventLog
+from leasehold.store import Store
 from leasehold.store.db.documents import document
+
+
+def clear_suspects(store: Store, events: EventLog) -> set[str]:
+    """Take back what tasks lost because of others that were convicted; return the queues that got work."""
+    queues: set[str] = set()
+    for task_id in store.losses.convicted():
+        if cleared := store.losses.clear(task_id):
+            events.suspects_cleared(task_id, len(cleared))
+            queues.update(cleared)
+    return queues
 
 
 class Suspects:

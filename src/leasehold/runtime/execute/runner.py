@@ -16,7 +16,7 @@ from leasehold.model import lease as endings
 from leasehold.model.effect import Entry, Intent, Record
 from leasehold.model.failure.failure import Failure
 from leasehold.model.failure.loss import ChildCrash, Reclaim, convict
-from leasehold.model.lease import Lease, Progress, Settlement, cancelled
+from leasehold.model.lease import Progress, Settlement, cancelled
 from leasehold.runtime import limits
 from leasehold.runtime.attempt import Attempt, Interruption, State
 from leasehold.runtime.claim.held import HeldAttempts
@@ -121,25 +121,26 @@ class Runner:
         if not attempt.isolated:
             return attempt.call(self._channel)
         end = parent.run(attempt, self._channel(attempt), self._store.url)
-        if end is None:
+        if isinstance(end, ChildCrash):
+            return self._judge_crash(attempt, end)
+        if end is None or self._needs_worker(attempt, end):
             self._suspects.cannot_isolate(attempt.lease.route)
-        return self._judge_crash(attempt, end) if isinstance(end, ChildCrash) else end
+            return None
+        return end
+
+    @staticmethod
+    def _needs_worker(attempt: Attempt, end: Settlement) -> bool:
+        """Whether a suspect failed for good where its kind does not run: set-up code of the worker may be missing."""
+        return end.status == "ERROR" and not attempt.handler.isolated and attempt.interruption is None
 
     def _judge_crash(self, attempt: Attempt, crash: ChildCrash) -> Settlement | None:
         """Convict a suspect that crashed; one that was asked to end together with its worker is given back."""
         if crash.was_asked and self._held.is_stopping:
             return None
         if attempt.lease.is_suspect and attempt.interruption is None and not crash.was_asked:
-            return endings.failed(attempt.lease, self._convict(attempt.lease, crash))
+            others = self._store.losses.ran_with(attempt.lease.task_id)
+            return endings.failed(attempt.lease, convict(crash, attempt.lease.losses, others))
         return judge(attempt.lease, attempt.handler, crash.failure())
-
-    def _convict(self, lease: Lease, crash: ChildCrash) -> Failure:
-        """Describe what a suspect did, and clear those that were lost with it. Clearing them again changes nothing."""
-        failure = convict(crash, lease.losses, self._store.losses.ran_with(lease.task_id))
-        if cleared := self._store.losses.clear(lease.task_id):
-            self._events.suspects_cleared(lease, len(cleared))
-            self._store.wake(set(cleared))
-        return failure
 
     def settle(self, attempt: Attempt, end: Settlement | None) -> None:
         if attempt.lease.is_suspect:

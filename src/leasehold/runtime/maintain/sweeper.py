@@ -1,7 +1,4 @@
-"""The sweeper: takes back leases that expired or whose owner is certainly gone, and such an owner's deliveries.
-
-Level-triggered, safe in any number.
-"""
+"""The sweeper: takes back what expired, or whose owner is certainly gone. Level-triggered, safe in any number."""
 
 from collections.abc import Iterable
 
@@ -40,7 +37,8 @@ class Sweeper:
         queues: set[str] = set()
         since = self.since
         while expired := self._store.losses.expired(since):
-            if not (reclaimed := self._reclaim([loss.decide(one, ()) for one in expired], "expired")):
+            held = {one.worker: [other for other in expired if other.worker == one.worker] for one in expired}
+            if not (reclaimed := self._reclaim([loss.decide(one, (), held[one.worker]) for one in expired], "expired")):
                 break
             queues |= _queues(reclaimed)
         return queues

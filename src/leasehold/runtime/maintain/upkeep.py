@@ -14,6 +14,7 @@ from msgspec import structs
 from leasehold import clock
 from leasehold.model.owner import Owner
 from leasehold.runtime.claim import pending_file
+from leasehold.runtime.claim.suspects import clear_suspects
 from leasehold.runtime.limits import PULSE_SECONDS, PULSE_SECONDS_MIN, SEEN_SECONDS, UPKEEP_SHUTDOWN_SECONDS
 from leasehold.runtime.maintain.cleaner import Cleaner
 from leasehold.runtime.maintain.orchestrator import Orchestrator
@@ -103,6 +104,8 @@ class Upkeep:
         steps: list[Callable[[], set[str]]] = [partial(self._sweeper.sweep_gone, pulse.neighbours)]
         if pulse.expired:
             steps.append(self._sweeper.sweep_expired)
+        if pulse.suspects:
+            steps.append(partial(clear_suspects, self._store, self._events))
         if pulse.due_at is not None and pulse.due_at <= pulse.now:
             steps.append(self._orchestrator.make_due)
         if pulse.deadline_at is not None and pulse.deadline_at <= pulse.now:

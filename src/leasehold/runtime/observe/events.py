@@ -121,9 +121,9 @@ class EventLog(_DeliveryEvents):
     def leases_reclaimed(self, count: int, why: str) -> None:
         self._log.warning("leases_reclaimed", count=count, why=why)
 
-    def suspects_cleared(self, lease: Lease, count: int) -> None:
+    def suspects_cleared(self, task_id: int, count: int) -> None:
         """A suspect was convicted: what was lost with it runs with all others again."""
-        self._log.warning("suspects_cleared", **_facts(lease), count=count)
+        self._log.warning("suspects_cleared", convicted=task_id, count=count)
 
     def deliveries_reclaimed(self, count: int) -> None:
         """A relay is gone: what it had claimed is due at once."""
