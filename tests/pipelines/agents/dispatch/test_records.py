@@ -8,6 +8,7 @@ from leasehold.pipelines.agents import errors
 from leasehold.pipelines.agents.child_dispatch import Passed, Spawn, finish_child, spawn_child, start_child
 from leasehold.pipelines.agents.records.records import migrations, open_records
 from leasehold.pipelines.agents.sessions import SessionTerms, close_session, open_session
+from leasehold.sqlfiles import steps
 from tests.pipelines.agents.dispatch.coordinators import SESSION, edit, lease, mixed_session, opened, run_all, spawn
 from tests.support.db import connected, rows
 
@@ -260,3 +261,15 @@ def test_a_connection_that_was_killed_is_replaced_and_the_transaction_repeated(u
         assert ended
     spawn(state, "a")
     assert finish_child(state, start_child(state, lease(state)), Passed()).phase == "terminal"
+
+
+@pytest.mark.parametrize("name", ["token/count_active", "token/next_queued", "token/open"])
+def test_a_lease_does_not_read_the_tokens_of_children_that_have_ended(tmp_path, name):
+    """SQLite uses an index with a condition only for the same condition, so its plan is looked at."""
+    records = open_records(f"sqlite:///{tmp_path}/a.db")
+    records.migrate()
+    (statement,) = steps("leasehold.pipelines.agents", f"records/sqlite/{name}")
+    values = {"parent_session_id": SESSION, "rows_max": 1}
+    plan = records.read(lambda reading: list(reading.connection.execute(f"EXPLAIN QUERY PLAN {statement}", values)))
+    assert "urm_dispatch_token_phase (parent_session_id=? AND phase=?)" in plan[0][3]
+    records.close()

@@ -83,8 +83,7 @@ CREATE TABLE leasehold_agents.urm_dispatch_token (
     CONSTRAINT "urm_dispatch_token.queue_seq" UNIQUE (parent_session_id, queue_seq),
     CONSTRAINT "urm_dispatch_token.worker_run_id" UNIQUE (parent_session_id, worker_run_id));
 
-CREATE INDEX urm_dispatch_token_open ON leasehold_agents.urm_dispatch_token (parent_session_id, phase, queue_seq)
-WHERE phase <> 'terminal';
+CREATE INDEX urm_dispatch_token_phase ON leasehold_agents.urm_dispatch_token (parent_session_id, phase, queue_seq);
 
 CREATE TRIGGER urm_dispatch_token_begins BEFORE INSERT ON leasehold_agents.urm_dispatch_token FOR EACH ROW
 WHEN (NEW.phase <> 'queued')

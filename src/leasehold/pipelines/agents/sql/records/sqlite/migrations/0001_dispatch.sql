@@ -77,8 +77,7 @@ CREATE TABLE urm_dispatch_token (
     UNIQUE (parent_session_id, queue_seq),
     UNIQUE (parent_session_id, worker_run_id)) STRICT;
 
-CREATE INDEX urm_dispatch_token_open ON urm_dispatch_token (parent_session_id, phase, queue_seq)
-WHERE phase <> 'terminal';
+CREATE INDEX urm_dispatch_token_phase ON urm_dispatch_token (parent_session_id, phase, queue_seq);
 
 CREATE TRIGGER urm_dispatch_token_begins BEFORE INSERT ON urm_dispatch_token
 WHEN NEW.phase <> 'queued'
