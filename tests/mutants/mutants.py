@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from tests.mutants.agents import MUTANTS as AGENTS
 from tests.mutants.commands import MUTANTS as COMMANDS
 from tests.mutants.contracts import MUTANTS as CONTRACTS
 from tests.mutants.effects import MUTANTS as EFFECTS
@@ -16,5 +17,5 @@ from tests.mutants.trees import MUTANTS as TREES
 from tests.mutants.workers import MUTANTS as WORKERS
 
 MUTANTS: Final[tuple[Mutant, ...]] = (
-    *LEASES, *EFFECTS, *JOBS, *WORKERS, *STATES, *TREES, *RUN_LOCKS, *CONTRACTS, *COMMANDS,
+    *LEASES, *EFFECTS, *JOBS, *WORKERS, *STATES, *TREES, *RUN_LOCKS, *CONTRACTS, *COMMANDS, *AGENTS,
 )  # fmt: skip
