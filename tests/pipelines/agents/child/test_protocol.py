@@ -120,6 +120,17 @@ def test_lines_are_the_same_however_the_output_is_chunked(size):
     assert [line.content for line in lines] == text.split(b"\n")
 
 
+@pytest.mark.parametrize("size", [1, 3, 10, 64, 1000])
+def test_no_object_is_left_out_with_the_plain_lines(size):
+    plain, message = b"plain words\n" * 9, b' {"type":"usage","tokens":1}\n'
+    text = plain + message + plain + b"x" * 90 + b"\n" + message + message + b"y" * 90 + b"\n" + plain + message[:-1]
+    splitter = LineSplitter(limit=80, only_objects=True)
+    chunks = [text[start : start + size] for start in range(0, len(text), size)]
+    lines = [line for chunk in chunks for line in splitter.feed(chunk)] + list(splitter.end())
+    assert [line for line in lines if b"{" in line.content] == [OutputLine(message[:-1])] * 4
+    assert sum(line.cut for line in lines) == 20
+
+
 def test_a_line_of_one_gigabyte_takes_no_more_memory_than_the_limit():
     splitter = LineSplitter(limit=100_000)
     chunk = b"x" * 1_000_000

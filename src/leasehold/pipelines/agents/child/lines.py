@@ -14,17 +14,21 @@ class OutputLine(NamedTuple):
 
 
 class LineSplitter:
-    """Splits chunks into lines. It never holds more than one chunk and one line of the limit."""
+    """Splits chunks into lines. It never holds more than one chunk and one line of the limit.
 
-    def __init__(self, limit: int = LINE_BYTES_MAX) -> None:
+    With `only_objects` lines may be left out that have no brace: a flood of plain output then costs next to nothing.
+    """
+
+    def __init__(self, limit: int = LINE_BYTES_MAX, *, only_objects: bool = False) -> None:
         self._limit = limit
+        self._only_objects = only_objects
         self._parts: list[bytes] = []
         self._size = 0
         self._cut = 0
 
     def feed(self, chunk: bytes) -> Iterator[OutputLine]:
         """Yield the lines that this chunk ends."""
-        *ended, rest = chunk.split(b"\n")
+        *ended, rest = self._parts_of(chunk)
         for part in ended:
             self._add(part)
             yield self._take()
@@ -34,6 +38,13 @@ class LineSplitter:
         """Yield the last line if no line end follows it."""
         if self._parts or self._cut:
             yield self._take()
+
+    def _parts_of(self, chunk: bytes) -> list[bytes]:
+        """Return the lines of a chunk; of one without a brace only the first and the last, which others continue."""
+        if not self._only_objects or b"{" in chunk or len(chunk) > self._limit:
+            return chunk.split(b"\n")
+        first, last = chunk.find(b"\n"), chunk.rfind(b"\n")
+        return [chunk] if first < 0 else [chunk[:first], chunk[last + 1 :]]
 
     def _add(self, part: bytes) -> None:
         kept = part[: self._limit - self._size]

@@ -43,7 +43,8 @@ class OutputSink(Protocol):
     def stderr(self, chunk: bytes) -> None: ...
 
 
-# Turns a line into messages: the protocol of children, or the transcript of a known program.
+# Turns a line into messages: the protocol of children, or the transcript of a known program. It gets every line that
+# can be a JSON object, and of others some.
 LineParser = Callable[[OutputLine], Sequence[ChildMessage]]
 
 
@@ -106,7 +107,7 @@ class Supervisor:
         self._stop = stop
         self._end = ChildEnd()
         self._error: BaseException | None = None
-        self._lines = LineSplitter()
+        self._lines = LineSplitter(only_objects=True)
         self._selector = selectors.DefaultSelector()
         self._input = ChildInput(child, self._selector)
         self._deadline = math.inf

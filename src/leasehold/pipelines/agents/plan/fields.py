@@ -87,12 +87,14 @@ class PlanTable:
     def texts(self, name: str) -> tuple[str, ...]:
         """Return a list of different texts."""
         found = self.value(name, list, [])
+        seen: set[str] = set()
         for item in found:
             if not isinstance(item, str):
                 raise PlanValueInvalid(f"{self.where(name)}: '{name}' lists {kind_of(item)}, not only texts.")
             self._check_text(item, name, PlanValueInvalid)
-            if found.count(item) > 1:
+            if item in seen:
                 raise PlanNameTwice(f"{self.where(name)}: {shown(item)} in '{name}'.")
+            seen.add(item)
         return tuple(found)
 
     def command(self, name: str) -> tuple[str, ...]:
