@@ -116,6 +116,18 @@ def test_a_full_disk_is_reported_as_a_full_disk_and_work_goes_on_when_there_is_r
     assert "cannot be reached" not in refused.stderr
 
 
+@MOUNT.mark
+def test_a_folder_that_cannot_be_written_to_is_named_without_a_traceback(processes, tmp_path):
+    manifest = tmp_path / "files.txt"
+    manifest.write_text("http://127.0.0.1:9/file\n")
+    with small_disk(1) as disk:
+        subprocess.run(["mount", "-o", "remount,ro", str(disk.folder)], check=True)  # noqa: S607
+        ran = processes.run("download", str(manifest), "--out", str(disk.folder / "files"))
+    assert ran.returncode == ExitCode.MISUSE
+    assert ran.stderr.startswith(f"error: {disk.folder}/files: Read-only file system")
+    assert ran.stderr.count("\n") == 1
+
+
 def test_output_that_a_full_disk_does_not_take_is_reported_as_a_full_disk(processes):
     with Path("/dev/full").open("wb") as full:
         ran = processes.run("queues", "--help", stdout=full)

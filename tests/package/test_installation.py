@@ -128,3 +128,4 @@ def test_the_metadata_and_the_readme_state_the_systems():
     systems = [name for name in PROJECT["classifiers"] if name.startswith("Operating System")]
     assert systems == ["Operating System :: MacOS", "Operating System :: POSIX :: Linux"]
     assert "Windows is not supported" in GUIDES["README.md"]
+    assert "Windows is not supported" in PROJECT["description"]

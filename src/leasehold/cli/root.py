@@ -66,6 +66,12 @@ class Root(Group):
             _drop_output()
             context.exit(ExitCode.READER_GONE)
         except OSError as error:
+            if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM) and error.filename:
+                echo(
+                    printable(f"error: {error.filename}: {error.strerror}; use a place that you may write to"),
+                    error=True,
+                )
+                context.exit(ExitCode.MISUSE)
             if error.errno not in (errno.ENOSPC, errno.EDQUOT):
                 raise
             _drop_output()
