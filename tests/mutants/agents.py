@@ -67,8 +67,8 @@ MUTANTS: Final = (
     Mutant(
         "a coordinator that was taken for gone may continue",
         f"{AGENTS}/sessions.py",
-        "session.coordinator is None:\n        raise SessionInactive(parent",
-        "session.coordinator is None:\n        SessionInactive(parent",
+        "session.coordinator is None:\n        raise SessionInactive(parent_session_id=session",
+        "session.coordinator is None:\n        SessionInactive(parent_session_id=session",
         (f"{TESTS}/test_recovery.py::test_a_coordinator_that_was_taken_for_gone_cannot_continue",),
     ),
     Mutant(

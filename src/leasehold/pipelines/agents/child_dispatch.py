@@ -15,7 +15,7 @@ from leasehold.pipelines.agents.events import CANCEL, SPAWN, EventName, UrmEvent
 from leasehold.pipelines.agents.records.records import Transaction
 from leasehold.pipelines.agents.requests import Answer, answer_once
 from leasehold.pipelines.agents.runtime_state import RuntimeState
-from leasehold.pipelines.agents.sessions import ParentSession, check_id, check_recovered, lock, lock_active, lock_own
+from leasehold.pipelines.agents.sessions import ParentSession, check_active, check_id, check_recovered, lock, lock_own
 from leasehold.pipelines.agents.tokens import DispatchPhase, Token
 
 TOOL: Final = "spawn_agent"
@@ -66,9 +66,10 @@ def spawn_child(state: RuntimeState, spawn: Spawn, join: Join | None = None) -> 
     check_recovered(state)
 
     def work(transaction: Transaction) -> Answer:
-        session, ts = lock_active(transaction, spawn.parent_session_id), state.now()
+        session, ts = lock(transaction, spawn.parent_session_id), state.now()
 
         def act() -> Answer:
+            check_active(session)  # a request that was answered before is answered again after the session's end
             token = _spawn_child_v2(transaction, state, session, spawn, ts)
             if join is not None:
                 join(transaction, token)

@@ -75,36 +75,38 @@ def check_id(name: Any, field: str) -> str:
 
 def open_session(state: RuntimeState, terms: SessionTerms) -> ParentSession:
     """Coordinate a session: a new one, or one that nobody coordinates, whose sequences continue."""
+    return state.records.write(lambda transaction: open_within(transaction, state, terms))
+
+
+def open_within(transaction: Transaction, state: RuntimeState, terms: SessionTerms) -> ParentSession:
+    """Open a session in a transaction of the caller, who may store the answer to a request in it."""
     terms.check()
     check_recovered(state)
-
-    def work(transaction: Transaction) -> ParentSession:
-        name = {"parent_session_id": terms.parent_session_id, "coordinator": state.coordinator}
-        declared = {"contract": terms.contract, "accounting_mode": terms.accounting_mode, "ts": state.now()}
-        declared |= {"parent_stream_id": terms.parent_stream_id}
-        transaction.run("session/insert", **name, **declared, max_active_children=terms.max_active_children)
-        session = lock(transaction, terms.parent_session_id)
-        if not session.keeps(terms):
-            raise SessionInvalid("It exists with another contract.", parent_session_id=session.parent_session_id)
-        if session.coordinator is None:
-            transaction.run("session/take", **name)
-        elif session.coordinator != state.coordinator:
-            raise SessionInactive("Another coordinator has it.", parent_session_id=session.parent_session_id)
-        return lock(transaction, terms.parent_session_id)
-
-    return state.records.write(work)
+    name = {"parent_session_id": terms.parent_session_id, "coordinator": state.coordinator}
+    declared = {"contract": terms.contract, "accounting_mode": terms.accounting_mode, "ts": state.now()}
+    declared |= {"parent_stream_id": terms.parent_stream_id}
+    transaction.run("session/insert", **name, **declared, max_active_children=terms.max_active_children)
+    session = lock(transaction, terms.parent_session_id)
+    if not session.keeps(terms):
+        raise SessionInvalid("It exists with another contract.", parent_session_id=session.parent_session_id)
+    if session.coordinator is None:
+        transaction.run("session/take", **name)
+    elif session.coordinator != state.coordinator:
+        raise SessionInactive("Another coordinator has it.", parent_session_id=session.parent_session_id)
+    return lock(transaction, terms.parent_session_id)
 
 
 def close_session(state: RuntimeState, parent_session_id: str) -> None:
     """Leave a session whose children have all ended."""
+    state.records.write(lambda transaction: close_within(transaction, state, parent_session_id))
 
-    def work(transaction: Transaction) -> None:
-        lock_own(transaction, state, parent_session_id)
-        if transaction.run("token/open", parent_session_id=parent_session_id, rows_max=1):
-            raise PhaseInvalid("A child has not ended.", parent_session_id=parent_session_id)
-        transaction.run("session/release", parent_session_id=parent_session_id)
 
-    state.records.write(work)
+def close_within(transaction: Transaction, state: RuntimeState, parent_session_id: str) -> None:
+    """Leave a session in a transaction of the caller."""
+    lock_own(transaction, state, parent_session_id)
+    if transaction.run("token/open", parent_session_id=parent_session_id, rows_max=1):
+        raise PhaseInvalid("A child has not ended.", parent_session_id=parent_session_id)
+    transaction.run("session/release", parent_session_id=parent_session_id)
 
 
 def lock(transaction: Transaction, parent_session_id: str) -> ParentSession:
@@ -118,22 +120,21 @@ def read_session(transaction: Transaction, parent_session_id: str, how: str = "s
     raise SessionUnknown(parent_session_id=parent_session_id)
 
 
-def lock_active(transaction: Transaction, parent_session_id: str) -> ParentSession:
-    """Lock a session that has any coordinator."""
-    session = lock(transaction, parent_session_id)
-    if session.recovery_ts is not None:
-        raise RecoveryPending(parent_session_id=parent_session_id)
-    if session.coordinator is None:
-        raise SessionInactive(parent_session_id=parent_session_id)
-    return session
-
-
 def lock_own(transaction: Transaction, state: RuntimeState, parent_session_id: str) -> ParentSession:
     """Lock a session that this coordinator has. One that was taken for gone cannot go on with its children."""
-    session = lock_active(transaction, parent_session_id)
+    session = lock(transaction, parent_session_id)
+    check_active(session)
     if session.coordinator != state.coordinator:
         raise SessionInactive("Another coordinator has it.", parent_session_id=parent_session_id)
     return session
+
+
+def check_active(session: ParentSession) -> None:
+    """Refuse a session that has no coordinator, or whose children a recovery ends now."""
+    if session.recovery_ts is not None:
+        raise RecoveryPending(parent_session_id=session.parent_session_id)
+    if session.coordinator is None:
+        raise SessionInactive(parent_session_id=session.parent_session_id)
 
 
 def check_recovered(state: RuntimeState) -> None:

@@ -369,6 +369,7 @@ def test_a_session_is_left_when_its_children_have_ended_and_refuses_spawns_after
     close_session(state, SESSION)
     with pytest.raises(errors.SessionInactive):
         spawn(state, "b")
+    assert spawn(state, "a") == ["a"]
     with pytest.raises(errors.SessionUnknown):
         spawn(state, "b", session="nowhere")
 

@@ -7,9 +7,10 @@ from leasehold.errors import UrlInvalid
 from leasehold.pipelines.agents import errors
 from leasehold.pipelines.agents.child_dispatch import Passed, Spawn, finish_child, spawn_child, start_child
 from leasehold.pipelines.agents.records.records import migrations, open_records
-from leasehold.pipelines.agents.sessions import SessionTerms, close_session, open_session
+from leasehold.pipelines.agents.requests import answer_once
+from leasehold.pipelines.agents.sessions import SessionTerms, close_session, open_session, open_within
 from leasehold.sqlfiles import steps
-from tests.pipelines.agents.dispatch.coordinators import SESSION, edit, lease, mixed_session, opened, run_all, spawn
+from tests.pipelines.agents.dispatch.coordinators import SESSION, TS, edit, lease, mixed_session, opened, run_all, spawn
 from tests.support.db import connected, rows
 
 AGENTS_TABLES = {"schema", "session", "stream", "event", "dispatch_token", "request"}
@@ -273,3 +274,21 @@ def test_a_lease_does_not_read_the_tokens_of_children_that_have_ended(tmp_path, 
     plan = records.read(lambda reading: list(reading.connection.execute(f"EXPLAIN QUERY PLAN {statement}", values)))
     assert "urm_dispatch_token_phase (parent_session_id=? AND phase=?)" in plan[0][3]
     records.close()
+
+
+def test_a_session_and_the_answer_to_the_request_that_opened_it_are_one_transaction(url, state):
+    def start(transaction):
+        def act():
+            return {"stream": open_within(transaction, state, SessionTerms("s")).parent_stream_id}
+
+        return answer_once(transaction, "urm.copilot.start", "r", {"session": "s"}, TS, act)
+
+    def start_and_fail(transaction):
+        start(transaction)
+        raise KeyError("s")
+
+    with pytest.raises(KeyError):
+        state.records.write(start_and_fail)
+    assert rows(url, f"SELECT count(*) FROM {table(url, 'session')}") == [(0,)]  # noqa: S608
+    assert state.records.write(start) == state.records.write(start) == {"stream": "copilot:s"}
+    assert rows(url, f"SELECT count(*) FROM {table(url, 'request')}") == [(1,)]  # noqa: S608
