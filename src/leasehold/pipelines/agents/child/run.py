@@ -1,8 +1,8 @@
 """Runs one child from start to end: its process, its messages, its evidence. This is what a coordinator calls.
 
-It returns when the child and everything below it is gone and its evidence is published. Progress and answers in prose
-are redacted on their way; a `result` that the child sent is passed on as it is, since changing a value could make it
-wrong. Who shows it to people cleans it first.
+It returns when the child and everything below it is gone and its evidence is published. Progress and reasons are
+redacted on their way; a `result` that the child sent, and the final answer of a transcript, are passed on as they are,
+since changing a value could make it wrong. Who shows them to people cleans them first.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Reads what two known programs print as JSON lines: `codex exec --json`, `claude -p --output-format stream-json`.
 
 Written from what is publicly documented; the real programs were not run. Unknown lines and fields are passed over,
-because both programs add to them. Where the documentation leaves a choice, the one is taken that cannot count too few
-tokens for one run:
+because both programs add to them. What each reading assumes:
 
-- codex: the usage of a completed turn is taken as the total of the thread so far; a smaller one must be of its turn
-  alone and is added. Cached input is part of the input. Only a failed turn, or none that completed, is a failure.
+- codex: the usage of a completed turn is the total of the thread so far; a smaller one must be of its turn alone and
+  is added. If every usage is of its turn alone, a run of several growing turns is counted too low. Cached input is
+  part of the input. Only a failed turn, or none that completed, is a failure.
 - claude: each message is counted once, though it is printed once for each part of its content. The result at the end
   has the total, and what is missing from the sum is added then. Cached input comes on top of the input.
 """
