@@ -2,6 +2,7 @@
 
 import sys
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
@@ -191,16 +192,21 @@ class Worker:
         self._has_started = True
 
     def stop(self, grace: float | None = None) -> int:
-        """Stop claiming, release what has not started, let the rest finish within its grace; return what was left."""
+        """Stop claiming, release what has not started, let the rest finish within its grace; return what was left.
+
+        Attempts and deliveries have one grace together: a service manager waits about that long.
+        """
         self._held.is_stopping = True  # before all that may have to wait for the database
+        over = time.monotonic() + (self._plan.grace if grace is None else grace)
+        if self._relay is not None:
+            self._relay.stop_claiming()
         self._claimer.close()
         released = self._release_unstarted()
         self._events.stopping(released, self._held.running())
-        grace = self._plan.grace if grace is None else grace
-        self._held.capacity.await_idle(grace)
+        self._held.capacity.await_idle(max(0.0, over - time.monotonic()))
         self._committer.close(self._plan.shutdown_seconds)
         if self._relay is not None:
-            self._relay.close(grace)
+            self._relay.close(over - time.monotonic())
         left = self._abandon()
         if self._has_started:
             failed = partial(self._events.component_failed, "on_stop")

@@ -1,19 +1,22 @@
 """The relay with real providers: each message once, whatever answers are lost, and nothing sent blindly."""
 
 import threading
-from contextlib import contextmanager
+import time
+from contextlib import closing, contextmanager
 
 import pytest
 
 from leasehold import Retry, Transient, canonical
 from leasehold.model.delivery import Absent, NotSent, Refused, Sent, Unknown
 from leasehold.providers import Folder, Smtp, Webhook
+from leasehold.runtime.worker import Worker
+from leasehold.store import open_store
 from leasehold.testing import Clock, drain
 from tests.providers.mail_server import DROP, MailServer
 from tests.providers.receiver import Receiver, Response
 from tests.support.apps.deliveries import PROVIDER, Noted, change, fields, post, write
 from tests.support.db import rows
-from tests.support.processes.local_worker import run_worker
+from tests.support.processes.local_worker import plan_of, run_worker
 from tests.support.wait import until
 
 AT_ONCE = Retry(attempts=5, delay_initial=0)
@@ -291,6 +294,40 @@ def test_a_provider_that_hangs_keeps_its_delivery_claimed_and_lets_the_others_go
             until(lambda: app.deliveries.get(slow).status == "sent")
     finally:
         over.set()
+
+
+GRACE = 5.0
+
+
+def test_attempts_and_deliveries_have_one_grace_together_when_a_worker_stops(app, url):
+    """Else a service manager that waits a little longer than the grace would kill it while it sends."""
+    over, running, sending = (threading.Event() for _ in range(3))
+
+    class Slow(Scripted):
+        def send(self, message):
+            sending.set()
+            over.wait(60)
+            return Sent("late")
+
+    @app.job
+    def stubborn():
+        running.set()
+        over.wait(60)
+
+    app.deliveries.provider(PROVIDER, Slow())
+    write(app.store, post("ada@example.org"))
+    stubborn.submit()
+    with closing(open_store(url)) as store:
+        worker = Worker(store, plan_of(stubborn, grace=GRACE, providers=app.deliveries.providers))
+        worker.start()
+        try:
+            assert running.wait(60)
+            assert sending.wait(60)
+            began = time.monotonic()
+            assert worker.stop() == 1
+            assert GRACE <= time.monotonic() - began < 2 * GRACE
+        finally:
+            over.set()
 
 
 def test_a_process_without_the_provider_leaves_its_deliveries_alone(app, url, tmp_path):

@@ -183,6 +183,26 @@ class Slow:
         self.relay.on_pulse(self.app.store.workers.pulse(asked))
 
 
+def test_a_relay_whose_worker_is_stopping_claims_no_more_and_keeps_what_it_sends(app):
+    Clock(app)
+    uptime, slow = Moved(), Slow(app, "a")
+    ada, bob = write(app.store, post("ada@example.org", provider="a"), post("bob@example.org", provider="a"))
+    change(app.store, bob, "due_at = due_at + 60000000")
+    with simulated_uptime(uptime):
+        slow.pulse()
+        slow.relay.poll_once()
+        [(held, _)] = slow.launched
+        before = held.deadline
+        slow.relay.stop_claiming()
+        change(app.store, bob, "due_at = 1")
+        uptime.advance(80)
+        slow.pulse()
+        slow.relay.poll_once()
+    assert held.deadline > before
+    assert len(slow.launched) == 1
+    assert [app.deliveries.get(one).status for one in (ada, bob)] == ["sending", "pending"]
+
+
 def test_s14_a_claim_on_a_message_is_counted_from_the_moment_it_was_asked_for(app):
     """Counted from the answer, which may be late, it would be held for ours when another has it."""
     Clock(app)

@@ -68,6 +68,7 @@ class Relay:
         self._changed = threading.Condition()
         self._due = threading.Event()
         self._stopped = threading.Event()
+        self._claims = True
         self._has_suspects = False
         self._is_behind = False
         self._is_taking = False
@@ -88,13 +89,18 @@ class Relay:
     def busy(self) -> int:
         return self._is_taking + len(self._held)
 
+    def stop_claiming(self) -> None:
+        """Claim no more; what is being sent goes on, and its claims are renewed."""
+        self._claims = False
+
     def close(self, grace: float) -> None:
         """Claim no more, and let what is being sent end within `grace` seconds; others look up the rest."""
+        over = time.monotonic() + grace
+        self.stop_claiming()
         self._stopped.set()
         self._due.set()
         if self._thread.is_alive():
             self._thread.join(timeout=limits.RELAY_SHUTDOWN_SECONDS)
-        over = time.monotonic() + grace
         while self._held and (left := over - time.monotonic()) > 0:
             with self._changed:
                 self._changed.wait_for(lambda: not self._held, timeout=min(left, limits.DELIVERY_RENEW_SECONDS))
@@ -114,7 +120,7 @@ class Relay:
             self._due.clear()
         self._renew()
         try:
-            if is_due and not self._stopped.is_set():
+            if is_due and self._claims:
                 self._is_taking = True  # until what was taken is held
                 self._report_suspects()
                 self._claim()
