@@ -61,8 +61,12 @@ class Task(LeasedTask):
         loop = asyncio.get_running_loop() if handler.is_async else None
         self.effects = TaskEffects(lease, channel, effects, loop, self._check)
         self.pending = PendingAnswers(channel)
-        self.states = States(lease, handler.machine, channel, self.pending)
+        self._machine = handler.machine
         self.posts = OutgoingMessages()
+
+    @cached_property
+    def _states(self) -> States:
+        return States(self.lease, self._machine, self._channel, self.pending)
 
     @cached_property
     def _spending(self) -> Spending:
@@ -154,7 +158,7 @@ class Task(LeasedTask):
         """
         self.effects.check_outside("advance")
         self._check()
-        return self.states.advance_async(state, of) if self._is_async else self.states.advance(state, of)
+        return (self._states.advance_async if self._is_async else self._states.advance)(state, of)
 
     def spend(self, name: str, amount: int, *, key: str | None = None) -> Any:
         """Debit the budget `name` of the job at the root of the tree, and return how much of it is left.

@@ -21,6 +21,7 @@ from leasehold.model.tree.link import Link
 
 T = TypeVar("T")
 Item = Intent | Record | Move | Link | Spend
+Items = tuple[list[Intent], list[Record], list[Move], list[Link], list[Spend]]  # in the order in which they are written
 
 
 class Reply:
@@ -156,14 +157,11 @@ class CommitBatch:
         self._waiting = waiting
         self.requests: list[CommitRequest] = []
         self.links: list[Link] = []
-        self.items: tuple[list[Intent], list[Record], list[Move], list[Link], list[Spend]] = (
-            [],
-            [],
-            [],
-            self.links,
-            [],
-        )
-        self._sorts: dict[type, list[Any]] = dict(zip((Intent, Record, Move, Link, Spend), self.items, strict=True))
+        self.items: Items = ([], [], [], self.links, [])
+        intents, records, moves, links, spends = self.items
+        self._sorts: dict[type, list[Any]] = {
+            Intent: intents, Record: records, Move: moves, Link: links, Spend: spends,
+        }  # fmt: skip
         self._seen: set[tuple[int, int, str]] = set()
         self._size = 0
         self.gather()
