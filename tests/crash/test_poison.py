@@ -45,7 +45,7 @@ def settled(url) -> int:
     return rows(url, "SELECT count(*) FROM outcome")[0][0]
 
 
-def check_poison(app, workers, way, kind, *, concurrency, count=60, poison=3):
+def check_poison(app, workers, way, kind, *, concurrency, count, poison=3):
     url = workers.url
     for number in range(count):
         app.submit(KINDS[number % 2], {"number": number, "seconds": 0.05}, key=f"innocent-{number}")
@@ -69,17 +69,18 @@ def known(workers, app):
     worker.end()
 
 
-CASES = [("kill", 10), ("exit", 1), ("segfault", 50), ("memory", 10)]
-ALL = [(way, concurrency) for way in WAYS for concurrency in (1, 10, 50)]
+CASES = [("kill", 10, 21), ("exit", 1, 21), ("segfault", 50, 21), ("memory", 10, 21)]
+ALL = [(way, concurrency, 200) for way in WAYS for concurrency in (1, 10, 50)]
 
 
 @pytest.mark.usefixtures("known")
 @pytest.mark.parametrize(
-    ("way", "concurrency"),
-    [*CASES, *(pytest.param(*case, marks=pytest.mark.soak) for case in ALL if case not in CASES)],
+    ("way", "concurrency", "count"),
+    [*CASES, *(pytest.param(*case, marks=pytest.mark.soak) for case in ALL)],
 )
-def test_s12_a_job_that_kills_its_worker_is_convicted_and_nobody_else_ends_with_it(app, workers, way, concurrency):
-    count = 60 if (way, concurrency) in CASES else 200
+def test_s12_a_job_that_kills_its_worker_is_convicted_and_nobody_else_ends_with_it(
+    app, workers, way, concurrency, count
+):
     for job in check_poison(app, workers, way, "deadly", concurrency=concurrency, count=count):
         assert job.failure["error_class"] == "WORKER_CRASHED"
         context = job.failure["context"]
