@@ -49,7 +49,7 @@ Graph = dict[str, set[str]]
 
 def imports(source: Source, known: set[str], *, is_nominal: bool = False) -> Iterator[str]:
     """Yield the modules that a file names in its imports, of this package or not; nominally, their packages too."""
-    for node in import_nodes(source.tree):
+    for node in import_nodes(source):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
             continue
@@ -60,8 +60,8 @@ def imports(source: Source, known: set[str], *, is_nominal: bool = False) -> Ite
             yield base
 
 
-def import_nodes(tree: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
-    return (node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom))
+def import_nodes(source: Source) -> Iterator[ast.Import | ast.ImportFrom]:
+    return (node for node in source.nodes if isinstance(node, ast.Import | ast.ImportFrom))
 
 
 def absolute(source: Source, node: ast.ImportFrom) -> str:
@@ -133,7 +133,7 @@ def hasty_reading(source: Source) -> Iterator[str]:
     for name in imports(source, set()):
         if name == "msgspec.convert":
             yield f"{source.path}: imports {name}; make a Shape at the top of the module"
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             continue
         is_typed = node.func.attr == "decode" and any(word.arg == "type" for word in node.keywords)

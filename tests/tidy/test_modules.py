@@ -27,7 +27,7 @@ def banners(source: Source) -> Iterator[str]:
 
 
 def dangerous_code(source: Source) -> Iterator[str]:
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Call):
             yield from dangerous_call(source, node)
         if isinstance(node, ast.Import | ast.ImportFrom):

@@ -66,7 +66,7 @@ def stray_sql(source: Source) -> Iterator[str]:
 
 
 def built_sql(source: Source) -> Iterator[str]:
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         match node:
             case ast.JoinedStr(values=[ast.Constant(value=str(text)), *_]) if STATEMENT.match(text):
                 yield source.at(node, "SQL in an f-string")

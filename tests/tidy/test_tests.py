@@ -48,7 +48,7 @@ def is_wait(name: str) -> bool:
 
 
 def sleeps(source: Source) -> Iterator[str]:
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Call) and is_sleep(node):
             yield source.at(node, "sleeps")
     for text in strings(source):
@@ -77,7 +77,7 @@ def skips(source: Source) -> Iterator[str]:
 
 
 def names_used(source: Source) -> Iterator[tuple[ast.expr | ast.stmt | ast.arg, str]]:
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         match node:
             case ast.Name() | ast.Attribute():
                 yield node, dotted(node)
@@ -91,7 +91,7 @@ def names_used(source: Source) -> Iterator[tuple[ast.expr | ast.stmt | ast.arg, 
 
 def fixed_draws(source: Source) -> Iterator[str]:
     """Find settings of Hypothesis that a soak could not change: `tests.support.properties` has them."""
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Call) and dotted(node.func).rpartition(".")[2] == "settings":
             given = {keyword.arg: keyword.value for keyword in node.keywords}
             if "derandomize" in given or isinstance(given.get("max_examples"), ast.Constant):

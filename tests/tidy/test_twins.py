@@ -28,6 +28,8 @@ class Renamed(ast.NodeTransformer):
 
 def shape(function: Function) -> str:
     """Return what a function does, without its docstring and the names of variables; empty if it is too short."""
+    if (function.end_lineno or 0) - function.lineno < LINES_MIN:
+        return ""
     parsed = ast.parse(ast.unparse(function)).body[0]
     assert isinstance(parsed, Function)
     body = parsed.body[1:] if ast.get_docstring(parsed) is not None else parsed.body

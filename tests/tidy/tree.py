@@ -29,15 +29,20 @@ class Source:
         return _parse(self.text)
 
     @property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """Every node of the tree: it is walked once for all rules."""
+        return _walk(self.text)
+
+    @property
     def module(self) -> str:
         parts = self.path.relative_to("src").with_suffix("").parts
         return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
     def functions(self) -> Iterator[Function]:
-        return (node for node in ast.walk(self.tree) if isinstance(node, Function))
+        return (node for node in self.nodes if isinstance(node, Function))
 
     def classes(self) -> Iterator[ast.ClassDef]:
-        return (node for node in ast.walk(self.tree) if isinstance(node, ast.ClassDef))
+        return (node for node in self.nodes if isinstance(node, ast.ClassDef))
 
     def at(self, node: ast.stmt | ast.expr | ast.arg | ast.alias, words: str) -> str:
         return f"{self.path}:{node.lineno}: {words}"
@@ -46,7 +51,8 @@ class Source:
 Rule = Callable[[Source], Iterable[str]]
 
 
-def files() -> list[Path]:
+@functools.cache
+def files() -> tuple[Path, ...]:
     """Return every file that is or would be committed, relative to the repository."""
     command = ["git", "-C", str(ROOT), "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
     try:
@@ -54,13 +60,13 @@ def files() -> list[Path]:
     except (FileNotFoundError, subprocess.CalledProcessError):
         return _walked()  # an unpacked archive
     paths = {Path(name) for name in listed.split("\0") if name}
-    return sorted(path for path in paths if (ROOT / path).is_file())
+    return tuple(sorted(path for path in paths if (ROOT / path).is_file()))
 
 
 def sources(*folders: str) -> list[Source]:
     """Return the Python files below these folders, or all of them."""
     return [
-        Source(path, (ROOT / path).read_text())
+        _read(path)
         for path in files()
         if path.suffix == ".py" and (not folders or any(path.is_relative_to(folder) for folder in folders))
     ]
@@ -84,19 +90,29 @@ def dotted(node: ast.AST) -> str:
     return ""
 
 
-def docstrings(tree: ast.Module) -> set[int]:
+def docstrings(source: Source) -> set[int]:
     """Return the identities of the constants that are docstrings."""
-    owners = (node for node in ast.walk(tree) if isinstance(node, ast.Module | ast.ClassDef | Function))
+    owners = (node for node in source.nodes if isinstance(node, ast.Module | ast.ClassDef | Function))
     firsts = (owner.body[0] for owner in owners if owner.body)
     return {id(first.value) for first in firsts if isinstance(first, ast.Expr)}
 
 
 def strings(source: Source) -> Iterator[ast.Constant]:
     """Return the string literals of a file that are not docstrings."""
-    skipped = docstrings(source.tree)
-    for node in ast.walk(source.tree):
+    skipped = docstrings(source)
+    for node in source.nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in skipped:
             yield node
+
+
+@functools.cache
+def _read(path: Path) -> Source:
+    return Source(path, (ROOT / path).read_text())
+
+
+@functools.cache
+def _walk(text: str) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(_parse(text)))
 
 
 @functools.cache
@@ -104,6 +120,6 @@ def _parse(text: str) -> ast.Module:
     return ast.parse(text)
 
 
-def _walked() -> list[Path]:
+def _walked() -> tuple[Path, ...]:
     every = (path.relative_to(ROOT) for path in ROOT.rglob("*") if path.is_file())
-    return sorted(path for path in every if not UNTRACKED_FOLDERS & set(path.parts))
+    return tuple(sorted(path for path in every if not UNTRACKED_FOLDERS & set(path.parts)))

@@ -52,7 +52,7 @@ def may_use_dialect(source: Source) -> bool:
 def names_of(source: Source) -> Iterator[str]:
     """Yield every name that a file gives: its own, and those of classes, functions, parameters and variables."""
     yield source.path.stem
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         match node:
             case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
                 yield node.name
@@ -66,8 +66,8 @@ def names_of(source: Source) -> Iterator[str]:
 
 def prose_of(source: Source) -> Iterator[str]:
     """Yield what a file says to people: docstrings, comments, and texts of more than one word."""
-    own = docstrings(source.tree)
-    for node in ast.walk(source.tree):
+    own = docstrings(source)
+    for node in source.nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and (id(node) in own or " " in node.value):
             yield node.value
     for token in tokenize.generate_tokens(io.StringIO(source.text).readline):
