@@ -82,7 +82,7 @@ def test_a_spend_of_the_leaf_that_was_edited_is_found_in_its_own_journal(worked)
     [
         ("spent", {"amount": -10}, "'amount' of a spend should be 0 or more and is -10"),
         ("spent", {"left": None}, "'left' of a spend should be 0 or more and is None"),
-        ("refused", {"amount": 5}, "what was refused should be more than 90 and is 5"),
+        ("refused", {"left": 500}, "what was refused should be more than 500 and is 500"),
     ],
 )
 def test_a_forged_spend_is_found_in_a_file(worked, tmp_path, name, fields, expected):

@@ -12,7 +12,7 @@ def details(path, name):
 
 
 def test_a_record_has_spends_refusals_and_linked_jobs_without_a_number_of_its_database(records):
-    assert details(records["session"], "budgeted") == [{"tokens": 100}]
+    assert details(records["session"], "budgeted") == [{"limits": {"tokens": 100}}]
     assert [(one["amount"], one["left"]) for one in details(records["session"], "spent")] == [
         (10, 90), (10, 80), (30, 50),
     ]  # fmt: skip

@@ -77,7 +77,9 @@ def check_plans(url: str, worker: int) -> None:
         )
         settled = plan_of(connection, "leases/settle", settlements="[]", conflict="")
         renewed = plan_of(connection, "leases/renew", renewals="[]")
-    for plan in (claimed, settled, renewed):
+        spent = plan_of(connection, "budgets/spend", spends="[]")
+        linked = plan_of(connection, "links/hold", links="[]")
+    for plan in (claimed, settled, renewed, spent, linked):
         assert "Seq Scan" not in plan
     assert "Index Scan using ready_order" in claimed
     assert 'AND ("position" > lane.after)' in claimed
@@ -171,7 +173,7 @@ def run_a_film(store) -> None:
     store.leases.reclaim(store.losses.expired())
 
 
-BIG = ("task", "event", "outcome", "ready", "lease", "need", "waiting")
+BIG = ("task", "event", "outcome", "ready", "lease", "need", "waiting", "budget", "spend", "link")
 LOOK_UPS = (
     "leases/claim", "leases/settle", "leases/renew", "leases/reclaim",
     "tasks/submit", "tasks/spawn", "tasks/cancel", "tasks/cancellable",
@@ -180,6 +182,8 @@ LOOK_UPS = (
     "reports/job", "stages/make_due", "stages/make_ready", "stages/outputs",
     "leases/progress", "leases/settled", "stages/count_part_outcomes", "reports/tasks",
     "reports/task_counts", "reports/jobs_by_key", "machines/list_in_state",
+    "budgets/spend", "budgets/of_job", "links/hold", "links/children", "links/tree",
+    "records/spends", "records/links", "records/budgets", "retention/find_prunable",
 )  # fmt: skip
 
 

@@ -44,7 +44,7 @@ def test_a_new_job_has_its_budgets_and_a_line_of_the_journal(store):
     (job_id,) = submit(store, "one")
     give(store, job_id, calls=3, tokens=100)
     assert store.budgets.of(job_id) == {"calls": Budget(3, 0), "tokens": Budget(100, 0)}
-    assert events(store, "budgeted") == [("budgeted", None, {"calls": 3, "tokens": 100})]
+    assert events(store, "budgeted") == [("budgeted", None, {"limits": {"calls": 3, "tokens": 100}})]
     check_everything(store)
 
 

@@ -72,8 +72,8 @@ def budgets_differ(part: StoredTask) -> Difference | None:
     """Compare a job's budgets with what it was submitted with, and with what it and all jobs below it paid."""
     given = next((event.detail for event in part.events if event.name == Name.BUDGETED), None)
     limits = {one.name: one.most for one in part.budgets}
-    expected = {} if given is None else value_of(given)
-    if limits != expected:
+    expected = {"limits": {}} if given is None else value_of(given)
+    if {"limits": limits} != expected:
         return Difference("its budgets", expected, limits)
     for one in part.budgets:
         if one.spent != one.paid:

@@ -29,7 +29,7 @@ class Budgets(Noun):
 def _add(session: Session, job_ids: Sequence[int], limits: Mapping[str, int]) -> None:
     if job_ids:
         items = [{"name": name, "most": most} for name, most in limits.items()]
-        detail = canonical.encode(dict(limits))
+        detail = canonical.encode({"limits": dict(limits)})
         session.run("budgets/add", jobs=document(job_ids), limits=document(items), detail=detail)
 
 

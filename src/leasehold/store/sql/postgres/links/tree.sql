@@ -7,12 +7,10 @@ WITH RECURSIVE tree AS (
     ) AS child
 ),
 page AS MATERIALIZED (SELECT * FROM tree ORDER BY path LIMIT %(most)s::integer)
-SELECT page.job_id, page.parent_job_id, cardinality(page.path) AS depth, status.kind, status.key, status.status,
+SELECT page.job_id, page.parent_job_id, cardinality(page.path) AS depth, task.kind, task.key,
+    (SELECT status.status FROM leasehold.task_status AS status WHERE status.id = page.job_id) AS status,
     (SELECT jsonb_object_agg(total.name, total.amount)::text FROM (
         SELECT spend.name, sum(spend.amount) AS amount FROM leasehold.spend
         WHERE spend.job_id = page.job_id GROUP BY spend.name) AS total) AS spent
-FROM page CROSS JOIN LATERAL (
-    SELECT status.kind, status.key, status.status FROM leasehold.task_status AS status
-    WHERE status.id = page.job_id OFFSET 0
-) AS status
+FROM page JOIN leasehold.task ON task.id = page.job_id AND task.parent_id IS NULL
 ORDER BY page.path

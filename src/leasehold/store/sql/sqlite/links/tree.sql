@@ -10,5 +10,6 @@ SELECT page.job_id, page.parent_job_id, page.depth, status.kind, status.key, sta
     (SELECT json_group_object(total.name, total.amount) FROM (
         SELECT spend.name, sum(spend.amount) AS amount FROM main.spend
         WHERE spend.job_id = page.job_id GROUP BY spend.name) AS total) AS spent
-FROM page JOIN main.task_status AS status ON status.id = page.job_id
+FROM main.task_status AS status JOIN page ON page.job_id = status.id
+WHERE status.id IN (SELECT job_id FROM page) AND status.parent_id IS NULL
 ORDER BY page.path
