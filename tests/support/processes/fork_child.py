@@ -30,11 +30,16 @@ from typing import Any, Final, NoReturn
 
 PRELOADED: Final = (
     "leasehold.cli.root",
+    "leasehold.cli.jobs.submit",
     "leasehold.cli.operator.worker",
+    "leasehold.cli.pipelines",
     "leasehold.contracts",
     "leasehold.pipelines.download.cli.command",
     "leasehold.pipelines.download.run_loop",
     "leasehold.processes",
+    "leasehold.providers",
+    "leasehold.redact.redactor",
+    "leasehold.pipelines.translate.api",
     "leasehold.pipelines.translate.cli",
     "leasehold.pipelines.translate.toolchain",
     "leasehold.runlock",
