@@ -291,7 +291,7 @@ class Workload:
         """Call off a job; the witness hears how many tasks it stopped."""
         count = store.tasks.cancel(job_id, REASON)
         self.witness.saw("called off", job_id, count.ended + count.asked)
-        self.witness.saw("reached", job_id, self.file.look("SELECT max(id) FROM event")[0][0])
+        self.witness.saw("reached", job_id, self.file.look("SELECT coalesce(max(id), 0) FROM event")[0][0])
 
     def prune(self, store: Store) -> None:
         """Remove what is long over."""
