@@ -40,7 +40,8 @@ def crash_at(app: Leasehold, point: str, *, kind: str | None = None, nth: int = 
 
     def crash(passed: Point, intent: Intent) -> None:
         if passed is wanted and kind in (None, intent.kind) and next(passes) == nth:
-            app.store.leases.reclaim([Reclaim(intent.task_id, intent.fence, "owner gone")])
+            reclaimed = app.store.leases.reclaim([Reclaim(intent.task_id, intent.fence, "owner gone")])
+            app.store.wake({one.queue for one in reclaimed})
             crashes.append(Crash(f"crashed {_words(wanted)} of {intent.kind}"))
             raise crashes[0]
 
