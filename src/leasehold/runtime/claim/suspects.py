@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 
 from leasehold import clock
 from leasehold.model.failure.loss import suspect_route
+from leasehold.model.lease import Settlement
 from leasehold.runtime.handlers import Handler
 from leasehold.runtime.limits import QUIET_EVERY_US, QUIET_SECONDS, QUIET_SECONDS_MAX, QUIET_SHARE
 from leasehold.runtime.observe.events import EventLog
@@ -60,6 +61,13 @@ class Suspects:
     def forget(self, *, isolated: bool) -> None:
         """Ask no more until the next pulse has seen some."""
         self._seen = frozenset(one for one in self._seen if self.isolates(one) is not isolated)
+
+    def on_end(self, end: Settlement | None) -> None:
+        """Have the next one claimed; after a conviction only when upkeep has cleared those that were lost with it."""
+        if end is not None and end.status == "ERROR":
+            self.forget(isolated=True)
+        else:
+            self.on_ended()
 
     def quiet_seconds(self, now: int) -> float:
         """Return how long to claim nothing else, so that the worker becomes idle for one that must run alone.

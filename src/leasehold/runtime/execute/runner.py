@@ -144,7 +144,7 @@ class Runner:
 
     def settle(self, attempt: Attempt, end: Settlement | None) -> None:
         if attempt.lease.is_suspect:
-            self._suspects.on_ended()
+            self._suspects.on_end(end)
         if attempt.is_abandoned:
             self._return(attempt)
         elif end is None:

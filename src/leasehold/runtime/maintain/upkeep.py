@@ -87,8 +87,9 @@ class Upkeep:
         """Poll once and act on the answer; return how long to wait before the next poll."""
         query = structs.replace(self._query, wants_work=self._wants_work(), since=self._sweeper.since)
         pulse = self._store.workers.pulse(query)
+        queues = self._clear_suspects() if pulse.suspects else set()  # before the claimer is asked to try them
         self.on_pulse(pulse)
-        queues = self._act(pulse)
+        queues |= self._act(pulse)
         self._sweeper.swept(pulse.now)
         if queues:
             self._on_ready(queues)
@@ -104,8 +105,6 @@ class Upkeep:
         steps: list[Callable[[], set[str]]] = [partial(self._sweeper.sweep_gone, pulse.neighbours)]
         if pulse.expired:
             steps.append(self._sweeper.sweep_expired)
-        if pulse.suspects:
-            steps.append(partial(clear_suspects, self._store, self._events))
         if pulse.due_at is not None and pulse.due_at <= pulse.now:
             steps.append(self._orchestrator.make_due)
         if pulse.deadline_at is not None and pulse.deadline_at <= pulse.now:
@@ -122,6 +121,13 @@ class Upkeep:
             except Exception as error:  # noqa: BLE001 — its trouble must not keep the others from being done
                 self._events.component_failed("upkeep", error)
         return queues
+
+    def _clear_suspects(self) -> set[str]:
+        try:
+            return clear_suspects(self._store, self._events)
+        except Exception as error:  # noqa: BLE001 — its trouble must not keep the others from being done
+            self._events.component_failed("upkeep", error)
+            return set()
 
     def _note_seen(self) -> set[str]:
         self._store.workers.seen(self._query.worker)
