@@ -40,8 +40,7 @@ def crash_at(app: Leasehold, point: str, *, kind: str | None = None, nth: int = 
 
     def crash(passed: Point, intent: Intent) -> None:
         if passed is wanted and kind in (None, intent.kind) and next(passes) == nth:
-            reclaimed = app.store.leases.reclaim([Reclaim(intent.task_id, intent.fence, "owner gone")])
-            app.store.wake({one.queue for one in reclaimed})
+            app.store.leases.reclaim([Reclaim(intent.task_id, intent.fence, "owner gone")])
             crashes.append(Crash(f"crashed {_words(wanted)} of {intent.kind}"))
             raise crashes[0]
 
