@@ -1,10 +1,13 @@
 """The redactor of a process: registered values, threads, and the second look before a text leaves."""
 
 import base64
+import re
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
+import mypy.api
 import pytest
 
 import leasehold.redact
@@ -67,7 +70,7 @@ class Forgetful(Redactor):
     """A redactor with a fault: it loses lines."""
 
     def redact(self, text: str) -> leasehold.redact.Redacted:
-        return leasehold.redact.Redacted(text.replace("\n", " "))
+        return super().redact(text.replace("\n", " "))
 
 
 def test_the_guard_blocks_a_redactor_that_loses_lines():
@@ -76,6 +79,33 @@ def test_the_guard_blocks_a_redactor_that_loses_lines():
 
 
 def test_everything_that_others_use_is_exported():
-    assert {"Policy", "Redacted", "RedactionFailed", "Redactor", "guarded", "register", "registered", "scrub"} == set(
-        leasehold.redact.__all__
-    )
+    values = {"Policy", "Redacted", "RedactionFailed", "Redactor"}
+    assert values | {"guarded", "redact_guarded", "register", "registered", "scrub"} == set(leasehold.redact.__all__)
+
+
+# Each line that ends in `refused` is one way around the redactor.
+BYPASS = """
+import dataclasses
+from leasehold.redact import Redacted, Redactor
+
+def send(text: Redacted) -> None: ...
+
+clean = Redactor().redact("x")
+send(clean)
+send("password=hunter2")  # refused
+send(Redacted("password=hunter2"))  # refused
+send(clean.text + "password=hunter2")  # refused
+clean.text = "password=hunter2"  # refused
+class Forged(Redacted): ...  # refused
+"""
+
+
+def test_s16_only_a_redactor_makes_a_redacted_value_and_every_way_around_it_is_a_type_error(tmp_path):
+    (tmp_path / "bypass.py").write_text(BYPASS)
+    config = Path(__file__).parents[2] / "pyproject.toml"
+    arguments = ["--config-file", str(config), "--cache-dir", str(tmp_path / "cache"), "--follow-imports=silent"]
+    report, errors, _ = mypy.api.run([*arguments, str(tmp_path / "bypass.py")])
+    refused = {line for line, text in enumerate(BYPASS.splitlines(), 1) if text.endswith("refused")}
+    assert {int(found) for found in re.findall(r"bypass\.py:(\d+): error", report)} == refused, report + errors
+    with pytest.raises(Misuse):
+        leasehold.redact.Redacted("password=hunter2")  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
         "policy": ["Policy", "RedactionFailed"],
-        "process": ["guarded", "register", "registered", "scrub"],
+        "process": ["guarded", "redact_guarded", "register", "registered", "scrub"],
         "redactor": ["Redacted", "Redactor"],
     },
 )

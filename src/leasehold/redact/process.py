@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from leasehold.redact.policy import Policy, RedactionFailed
 
 if TYPE_CHECKING:
-    from leasehold.redact.redactor import Redactor
+    from leasehold.redact.redactor import Redacted, Redactor
 
 
 # No lock is needed, so logging may call this from anywhere: values are only ever added, one atomic store each. Their
@@ -48,8 +48,13 @@ def scrub(text: str, *, entropy: bool = True) -> str:
 
 def guarded(text: str, redactor: Redactor | None = None) -> str:
     """Clean a text that leaves the process, and check it again: nothing may be left to find and no line may be lost."""
+    return redact_guarded(text, redactor).text
+
+
+def redact_guarded(text: str, redactor: Redactor | None = None) -> Redacted:
+    """Do the same, and return the value that proves it."""
     chosen = redactor or _redactor()
-    clean = chosen.redact(text).text
-    if clean.count("\n") != text.count("\n") or chosen.redact(clean).text != clean:
+    clean = chosen.redact(text)
+    if clean.text.count("\n") != text.count("\n") or chosen.redact(clean.text).text != clean.text:
         raise RedactionFailed("The clean text did not pass the second check.")
     return clean

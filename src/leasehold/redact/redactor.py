@@ -4,9 +4,9 @@ A text that keeps changing after a few turns loses the whole lines that do; one 
 """
 
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Final
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, Never, final
 
 from leasehold.errors import Misuse
 from leasehold.redact.classify.key_names import find_keys
@@ -29,12 +29,26 @@ PATIENT_TURNS: Final = 3
 TURNS_MAX: Final = 8
 
 
-@dataclass(frozen=True, slots=True)
+@final
+@dataclass(frozen=True, slots=True, init=False)
 class Redacted:
-    """A clean text, and how many places of each class were hidden in it by this call."""
+    """A clean text, and how many places of each class were hidden in it by this call. Only a `Redactor` makes one.
+
+    So a function that takes a `Redacted` cannot be given a raw text: type checkers refuse it, and so does the call.
+    """
 
     text: str
-    counts: dict[str, int] = field(default_factory=dict)
+    counts: dict[str, int]
+
+    def __init__(self, _text: Never) -> None:
+        raise Misuse("A Redacted is made by Redactor.redact alone.")
+
+
+def _made(text: str, counts: Mapping[str, int]) -> Redacted:
+    made = object.__new__(Redacted)
+    object.__setattr__(made, "text", text)
+    object.__setattr__(made, "counts", dict(counts))
+    return made
 
 
 class Redactor:
@@ -62,7 +76,7 @@ class Redactor:
             found = [span for detect in self._detectors for span in detect(page)]
             spans = merged(text, found) if found else []
             if not spans:
-                return Redacted(text, dict(counts))
+                return _made(text, counts)
             if turn >= PATIENT_TURNS:
                 spans = whole_lines(text, spans)
             counts.update(span.name for span in spans if not span.blank)
