@@ -54,14 +54,14 @@ class TranslateResult(Struct, frozen=True):
     tokens_out: int | None = None
 
 
-class ReviewResult(Struct, frozen=True):
+class ReviewedCandidate(Struct, frozen=True):
     reviews: tuple[Review, ...]
     assessment: Assessment
     at: str
 
 
 _translate_result: Final = Shape[TranslateResult](TranslateResult)
-_review_result: Final = Shape[ReviewResult](ReviewResult)
+_reviewed_candidate: Final = Shape[ReviewedCandidate](ReviewedCandidate)
 
 
 class ParagraphWork:
@@ -166,7 +166,7 @@ class ParagraphWork:
             attempt=attempt,
         )
 
-    def _review(self, candidate: str, attempt: int, attempts_max: int) -> ReviewResult:
+    def _review(self, candidate: str, attempt: int, attempts_max: int) -> ReviewedCandidate:
         """Have the candidate reviewed. A review changes nothing outside, so one that was cut off is made again."""
 
         def act() -> dict[str, Any]:
@@ -183,9 +183,9 @@ class ParagraphWork:
                 attempts_max=attempts_max,
                 repeated=any(tried.candidate == candidate for tried in self.tries),
             )
-            return plain(ReviewResult(reviews, assessment, now()))
+            return plain(ReviewedCandidate(reviews, assessment, now()))
 
-        return _review_result.convert(self._task.effect("REVIEW", act, idempotent=True, attempt=attempt))
+        return _reviewed_candidate.convert(self._task.effect("REVIEW", act, idempotent=True, attempt=attempt))
 
 
 def record_decision(task: Task, decision: Decision, tries: Sequence[Try]) -> PassOutput:
