@@ -13,6 +13,7 @@ from leasehold.contracts import ContractInvalid, ContractUnknown, Reason, Regist
 from tests.contracts.samples import NAMES, ROOT, full, lines
 
 AGENTS = ("scheduler_dispatch_token", "urm-events")
+REVIEW = ("review_result",)
 V1 = ROOT / "src" / "leasehold" / "schemas" / "translation_toolchain"
 NAME = "paragraph_state_row"
 
@@ -136,17 +137,20 @@ def test_a_wheel_carries_the_schemas_and_reads_them_from_where_it_lies(tmp_path)
     (wheel,) = tmp_path.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         inside = {name for name in archive.namelist() if name.endswith(".schema.json")}
-    translate = {f"leasehold/schemas/translation_toolchain/{name}.schema.json" for name in (*NAMES, "defs")}
-    assert inside == translate | {f"leasehold/schemas/agents/{name}.schema.json" for name in AGENTS}
+    folders = {"translation_toolchain": (*NAMES, "defs"), "agents": AGENTS, "review": REVIEW}
+    every = [(folder, name) for folder, names in folders.items() for name in names]
+    assert inside == {f"leasehold/schemas/{folder}/{name}.schema.json" for folder, name in every}
     reading = "from leasehold import contracts; print(contracts.__file__, *contracts.published().names())"
     read = python(reading, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(wheel)})
-    assert read.stdout.split() == [f"{wheel}/leasehold/contracts/__init__.py", *sorted([*NAMES, *AGENTS])], read.stderr
+    assert read.stdout.split() == [f"{wheel}/leasehold/contracts/__init__.py", *sorted([*NAMES, *AGENTS, *REVIEW])], (
+        read.stderr
+    )
 
 
 def test_without_the_validator_the_error_names_the_extra_and_the_rest_still_works(tmp_path):
     code = "import sys; sys.modules['jsonschema_rs'] = None\nimport leasehold.cli.root, leasehold.contracts\n"
     ran = python(code + "print(*leasehold.contracts.published().names())", cwd=tmp_path)
-    assert ran.stdout.split() == sorted([*NAMES, *AGENTS]), ran.stderr
+    assert ran.stdout.split() == sorted([*NAMES, *AGENTS, *REVIEW]), ran.stderr
     ran = python(code + "leasehold.contracts.contract('manifest', 1)", cwd=tmp_path)
     assert "ValidatorMissing: " in ran.stderr
     assert "pip install 'leasehold[contracts]'" in ran.stderr
