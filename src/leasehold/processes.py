@@ -29,11 +29,8 @@ from types import FrameType
 from typing import IO, Any, Final, NoReturn, Self
 
 from leasehold.errors import Unavailable
+from leasehold.limits import EXIT_POLL_SECONDS, GRACE_SECONDS, KILL_SECONDS, STOP_POLL_SECONDS
 
-GRACE_SECONDS: Final = 5
-KILL_SECONDS: Final = GRACE_SECONDS + 5
-POLL_SECONDS: Final = 0.25
-EXIT_POLL_SECONDS: Final = 0.005
 SIGNALS_UNTIL_KILL: Final = 2
 BEGIN: Final = b"b"
 FAILED: Final = 1
@@ -70,7 +67,7 @@ class Stop:
         if self.times > self._allowed:
             self._on_excess(number, frame)
 
-    def wait(self, seconds: float = math.inf, every: float = POLL_SECONDS) -> None:
+    def wait(self, seconds: float = math.inf, every: float = STOP_POLL_SECONDS) -> None:
         """Wait for a signal, at most so long. It looks now and then: the kernel may give one to another thread."""
         deadline = time.monotonic() + seconds
         while self.number is None and (left := deadline - time.monotonic()) > 0:

@@ -4,13 +4,13 @@ import re
 from datetime import UTC
 from typing import Final
 
-# A receiver that asks for more than a day is asked again after one: it may have meant something else.
-WAIT_SECONDS_MAX: Final = 24 * 3600.0
+from leasehold.limits import RETRY_AFTER_SECONDS_MAX
+
 _seconds: Final = re.compile(r"[0-9]+(?:\.[0-9]+)?", re.ASCII)
 
 
 def seconds_to_wait(
-    retry_after: str, *, date: str = "", now: float | None = None, seconds_max: float = WAIT_SECONDS_MAX
+    retry_after: str, *, date: str = "", now: float | None = None, seconds_max: float = RETRY_AFTER_SECONDS_MAX
 ) -> float:
     """Return the seconds to wait, at most `seconds_max`; 0 if the header names none.
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from leasehold.retry_after import WAIT_SECONDS_MAX, seconds_to_wait
+from leasehold.limits import RETRY_AFTER_SECONDS_MAX
+from leasehold.retry_after import seconds_to_wait
 
 NOON = "Sun, 06 Nov 2094 12:00:00 GMT"
 NOON_SECONDS = 3_939_883_200.0
@@ -39,6 +40,6 @@ def test_a_date_that_has_passed_is_no_wait():
 
 
 def test_no_server_can_ask_for_more_than_the_callers_limit():
-    assert seconds_to_wait("9" * 400, now=0) == WAIT_SECONDS_MAX == 86_400
-    assert seconds_to_wait(NOON, now=0) == WAIT_SECONDS_MAX
+    assert seconds_to_wait("9" * 400, now=0) == RETRY_AFTER_SECONDS_MAX == 86_400
+    assert seconds_to_wait(NOON, now=0) == RETRY_AFTER_SECONDS_MAX
     assert seconds_to_wait("1000", now=0, seconds_max=60) == 60

@@ -8,6 +8,7 @@ from typing import IO
 from msgspec import Struct
 
 from leasehold import clock
+from leasehold.app.limits import PRUNE_AGE_SECONDS_MAX
 from leasehold.app.ready_store import Operations
 from leasehold.canonical import INTEGER_MAX
 from leasehold.insight.journal import Follower
@@ -23,7 +24,6 @@ from leasehold.store.audit import principal_of
 from leasehold.store.journal import JournalLine
 from leasehold.store.retention import AgedJob, Pruned
 
-AGE_SECONDS_MAX = 100 * 366 * 24 * 3600.0
 BATCH_TASKS = 1_000
 BATCH_MAX = 100_000
 
@@ -77,7 +77,7 @@ class Journal(Operations):
         notice: Notice = lambda _: None,
     ) -> PruneReport:
         """Remove jobs that ended more than `older_than` seconds ago and of which nothing is open any more."""
-        check_range(older_than, 0, AGE_SECONDS_MAX, "older_than (seconds)")
+        check_range(older_than, 0, PRUNE_AGE_SECONDS_MAX, "older_than (seconds)")
         check_whole(batch, 1, BATCH_MAX, "batch")
         kind = None if kind is None else check_name(kind, "kind")
         age_us = clock.microseconds(older_than)

@@ -5,13 +5,11 @@ import time
 from collections.abc import Callable
 from contextvars import Context
 from dataclasses import dataclass, field
-from typing import Final
 
 from leasehold.app.kinds import KindRegistry
+from leasehold.app.limits import DEFINITION_SECONDS
 from leasehold.model.graph import Definition
 from leasehold.store import Store
-
-CACHE_SECONDS: Final = 5.0
 
 
 @dataclass(slots=True)
@@ -55,7 +53,7 @@ class ReadyStore:
         """The definition of a kind that another process published; cached for a few seconds."""
         cached = self._use.read
         read_at, found = cached.get(kind, (0.0, None))
-        if found is None or time.monotonic() - read_at > CACHE_SECONDS:
+        if found is None or time.monotonic() - read_at > DEFINITION_SECONDS:
             found = self.store.tasks.definition(kind)
             if found is not None:
                 cached[kind] = (time.monotonic(), found)

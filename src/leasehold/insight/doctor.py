@@ -15,6 +15,7 @@ from leasehold import clock
 from leasehold.errors import LeaseholdError
 from leasehold.insight import disk, pins
 from leasehold.insight.finding import Finding, Grade, ok
+from leasehold.insight.limits import CLOCK_SKEW_SECONDS_MAX, DOCTOR_SECONDS, EXPIRED_SECONDS_MAX
 from leasehold.insight.read.deliveries import unserved
 from leasehold.insight.unserved import find_unserved
 from leasehold.model.owner import Owner
@@ -25,9 +26,6 @@ from leasehold.store.db.sqlite import VERSION_MIN, SqliteDialect
 from leasehold.store.deliveries import Backlog
 from leasehold.store.workers import PulseQuery
 
-SKEW_SECONDS_MAX: Final = 2.0
-EXPIRED_SECONDS_MAX: Final = 5.0
-PATIENCE_SECONDS: Final = 3.0
 NOBODY: Final = 0
 
 IsGone = Callable[[int, int], bool]
@@ -54,7 +52,7 @@ def examine(url: str, owner: Owner, is_gone: IsGone, wall: Callable[[], int] = c
     findings = [ok("leasehold", metadata.version("leasehold")), ok("python", platform.python_version())]
     findings += [_driver("apsw"), _driver("psycopg")]
     try:
-        with closing(open_store(url, connections=1, retry_seconds=PATIENCE_SECONDS)) as store:
+        with closing(open_store(url, connections=1, retry_seconds=DOCTOR_SECONDS)) as store:
             findings += _database(store, owner, is_gone, wall)
     except LeaseholdError as error:
         findings.append(Finding("database", Grade.WRONG, masked(url), safe_text(error, url)))
@@ -112,9 +110,9 @@ def check_schema(found: int, known: int) -> Finding:
 def check_clock(skew: float) -> Finding:
     """Compare the database's clock with this host's. Leases follow the database's: a skew only misleads people."""
     text = f"the database is {abs(skew):.3f} s {'ahead of' if skew >= 0 else 'behind'} this host"
-    if abs(skew) <= SKEW_SECONDS_MAX:
+    if abs(skew) <= CLOCK_SKEW_SECONDS_MAX:
         return ok("clock", text)
-    advice = f"More than {SKEW_SECONDS_MAX:g} s: times that people compare mislead; synchronise the clocks (NTP)."
+    advice = f"More than {CLOCK_SKEW_SECONDS_MAX:g} s: times that people compare mislead; synchronise the clocks (NTP)."
     return Finding("clock", Grade.WARN, text, advice)
 
 

@@ -16,11 +16,11 @@ from typing import Final
 
 from leasehold.model.delivery import NotSent, Refused
 from leasehold.outbound import Deadline, NotConnected, one_line, quoted
-from leasehold.providers.errors import REPAIR_SECONDS, MaybeSent
+from leasehold.providers.errors import MaybeSent
+from leasehold.providers.limits import QUIT_SECONDS, REPAIR_SECONDS
 from leasehold.providers.mail import Mail
 
 REPLY_BYTES_MAX: Final = 64 * 1024
-QUIT_SECONDS: Final = 2.0
 # The first digit of an answer.
 _DONE: Final = 2
 _LATER: Final = 4

@@ -14,10 +14,9 @@ from leasehold import canonical
 from leasehold.errors import Misuse, OptionInvalid, PayloadInvalid
 from leasehold.model.delivery import Message, NotSent, Refused
 from leasehold.outbound import AddressForbidden, NoResponse, NotConnected, quoted
+from leasehold.providers.limits import REPAIR_SECONDS, TIMEOUT_SECONDS_MAX
 from leasehold.redact import register
 
-REPAIR_SECONDS: Final = 300.0
-TIMEOUT_SECONDS_MAX: Final = 600.0
 _TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
 

@@ -16,7 +16,8 @@ from leasehold.model.delivery import Message, NotSent, Sent, Unknown
 from leasehold.outbound import Deadline, ascii_host, connect, is_loopback_host, is_one_line, quoted
 from leasehold.outbound.addresses import Permit, Resolver, address_of, any_address, is_loopback, resolve
 from leasehold.providers.conversation import Conversation
-from leasehold.providers.errors import REPAIR_SECONDS, as_delivery_error, check_timeout, hide
+from leasehold.providers.errors import as_delivery_error, check_timeout, hide
+from leasehold.providers.limits import REPAIR_SECONDS
 from leasehold.providers.mail import Mailbox, Sender, compose
 
 Tls = Literal["starttls", "tls", "none"]

@@ -27,7 +27,6 @@ from leasehold.model.delivery import Absent, Message, NotSent, Refused, Sent, Un
 from leasehold.outbound import BodyEnd, ExchangePolicy, Request, Response, Target, exchange, one_line, quoted
 from leasehold.outbound.addresses import Permit, Resolver, address_of, any_address, is_public, resolve
 from leasehold.providers.errors import (
-    REPAIR_SECONDS,
     MaybeSent,
     as_delivery_error,
     as_json,
@@ -35,6 +34,7 @@ from leasehold.providers.errors import (
     checked_token,
     hide,
 )
+from leasehold.providers.limits import REPAIR_SECONDS
 from leasehold.retry_after import seconds_to_wait
 
 RESPONSE_BYTES_MAX: Final = 64 * 1024

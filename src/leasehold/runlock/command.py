@@ -20,13 +20,13 @@ from leasehold import clock
 from leasehold.errors import OptionInvalid
 from leasehold.runlock.constants import EXIT_OK, LOCK_HEARTBEAT_WRITE_INTERVAL_SECONDS
 from leasehold.runlock.errors import LockFailed, RunLockError
+from leasehold.runlock.limits import HOLD_SECONDS_MAX
 from leasehold.runlock.lock import acquire, heartbeat, release
 from leasehold.runlock.payload import check_run_id, shown
 
 EXIT_USAGE: Final = 64
 EXIT_READER_GONE: Final = 141
 SIGNALLED: Final = 128
-HOLD_SECONDS_MAX: Final = 30 * 86_400.0
 STOPS: Final = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
 
 

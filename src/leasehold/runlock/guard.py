@@ -18,9 +18,9 @@ from typing import Final
 from leasehold import clock
 from leasehold.runlock.constants import GUARD_FILE_NAME, LOCK_STALE_RETRY_BASE_SLEEP_SECONDS
 from leasehold.runlock.errors import LockFailed
+from leasehold.runlock.limits import GUARD_PAUSE_SECONDS
 from leasehold.runlock.payload import shown
 
-_FIRST_PAUSE_SECONDS: Final = 0.001
 # A FIFO in its place must not make us wait, nor a link lead elsewhere.
 _FLAGS: Final = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -54,7 +54,7 @@ def _opened(path: Path, deadline: int) -> int:
 def _wait(file: int, path: Path, deadline: int) -> None:
     if not stat.S_ISREG(os.fstat(file).st_mode):
         raise LockFailed(f"{shown(path)} is not a regular file; move it away, and a new one will be made.")
-    pause = _FIRST_PAUSE_SECONDS
+    pause = GUARD_PAUSE_SECONDS
     while not _locked(file):
         if clock.uptime() >= deadline:
             raise LockFailed(

@@ -3,11 +3,12 @@
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import click
 
 from leasehold import clock
+from leasehold.cli.limits import FOLLOW_SECONDS
 from leasehold.cli.options import JOB_ID, command, json_option, open_app
 from leasehold.cli.table import echo
 from leasehold.cli.text import count, json_line, printable, stage_text
@@ -17,8 +18,6 @@ from leasehold.insight.read import jobs
 from leasehold.model.names import route
 from leasehold.store import Store
 from leasehold.store.journal import JournalLine
-
-PAUSE_SECONDS: Final = 0.25
 
 
 @command(
@@ -62,7 +61,7 @@ def followed(follower: Follower) -> Iterator[list[JournalLine]]:
         if lines := follower.read():
             yield lines
         else:
-            pause.wait(PAUSE_SECONDS)
+            pause.wait(FOLLOW_SECONDS)
 
 
 def project(store: Store, job_id: int | None, path: Path, *, follow: bool) -> None:

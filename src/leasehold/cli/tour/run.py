@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from leasehold import Job, Leasehold, Status
+from leasehold.cli.limits import TOUR_KILL_SECONDS, TOUR_LINE_SECONDS, TOUR_POLL_SECONDS, TOUR_STUCK_SECONDS
 from leasehold.cli.table import echo
 from leasehold.cli.text import count
 from leasehold.cli.tour.evidence import AttemptStart, StartLog, TourResult, judge
@@ -27,13 +28,9 @@ if TYPE_CHECKING:
 
 CONCURRENCY: Final = 2
 SCENES: Final = 20
-KILL_SECONDS: Final = 1.0
-POLL_SECONDS: Final = 0.1
-STUCK_SECONDS: Final = 60.0
 PAUSE_MIN: Final = 0.003
 FILM_SHARE: Final = 0.25
 PAGE: Final = 1_000
-LINE_SECONDS: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +71,7 @@ class Screen:
                 self._bar.task_ids[0], completed=progress.done, total=progress.total, description=str(progress)
             )
         elif progress.seconds >= self._next_line or progress.left + progress.film_left == 0:
-            self._next_line = progress.seconds + LINE_SECONDS
+            self._next_line = progress.seconds + TOUR_LINE_SECONDS
             echo(f"{progress.seconds:6.1f} s  {progress}")
 
     def print(self, text: str) -> None:
@@ -120,7 +117,7 @@ class TourRun:
         self._workers.start()
         started = killed_at = changed_at = time.monotonic()
         seen = (-1, -1)
-        while (now := time.monotonic()) - changed_at < STUCK_SECONDS and not self._workers.exit_codes:
+        while (now := time.monotonic()) - changed_at < TOUR_STUCK_SECONDS and not self._workers.exit_codes:
             progress = self._progress(now - started)
             self._screen.show(progress)
             if (progress.left == 0 and film.status.settled) or self._workers.stop.number is not None:
@@ -129,7 +126,7 @@ class TourRun:
                 seen, changed_at = state, now
             if is_kill_due(progress, self._plan, now - killed_at) and self._kill_one():
                 killed_at = time.monotonic()
-            self._workers.stop.wait(POLL_SECONDS)
+            self._workers.stop.wait(TOUR_POLL_SECONDS)
         self._seconds = time.monotonic() - started
 
     def result(self) -> TourResult:
@@ -149,7 +146,7 @@ class TourRun:
     def _submit(self) -> Job:
         """Submit jobs that last long enough that there is work before, between and after the kills."""
         plan = self._plan
-        work_seconds = (plan.kills + 1) * KILL_SECONDS * plan.workers * CONCURRENCY
+        work_seconds = (plan.kills + 1) * TOUR_KILL_SECONDS * plan.workers * CONCURRENCY
         film_pause = max(PAUSE_MIN, FILM_SHARE * work_seconds / SCENES)
         pause = max(PAUSE_MIN, (1 - FILM_SHARE) * work_seconds / plan.jobs)
         film = self._app.submit("tour.film", {"scenes": SCENES, "pause": film_pause})
@@ -203,4 +200,4 @@ def is_kill_due(progress: TourProgress, plan: TourPlan, since: float) -> bool:
     if progress.left == 0 or plan.kills == 0:
         return False
     behind = progress.done >= plan.jobs * (progress.kills + 1) / (plan.kills + 1)
-    return since >= KILL_SECONDS or (progress.kills < plan.kills and behind)
+    return since >= TOUR_KILL_SECONDS or (progress.kills < plan.kills and behind)

@@ -1,15 +1,14 @@
 """Deliveries as people and programs see them."""
 
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
 from leasehold import canonical, clock
+from leasehold.insight.limits import DELIVERY_LATE_SECONDS
 from leasehold.model.outbox import DeliveryRow, DeliveryStatus
 from leasehold.shapes import View, from_fields
 from leasehold.store import Store
 from leasehold.store.deliveries import Backlog
-
-LATE_SECONDS: Final = 60.0
 
 
 class Delivery(View, frozen=True):
@@ -65,6 +64,6 @@ def actions(store: Store, delivery_id: int) -> list[dict[str, Any]]:
 
 
 def unserved(backlog: Backlog) -> float | None:
-    """Return how many seconds a provider's oldest due delivery has waited, if longer than `LATE_SECONDS`."""
+    """Return how many seconds a provider's oldest due delivery has waited, if longer than `DELIVERY_LATE_SECONDS`."""
     waited = 0.0 if backlog.late_at is None else (backlog.now - backlog.late_at) / clock.SECOND
-    return waited if waited > LATE_SECONDS else None
+    return waited if waited > DELIVERY_LATE_SECONDS else None

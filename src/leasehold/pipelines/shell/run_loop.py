@@ -10,15 +10,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
 from leasehold.errors import Unavailable
-from leasehold.processes import POLL_SECONDS, Stop, WorkerProcesses
+from leasehold.pipelines.shell.limits import POLL_SECONDS, POLL_SECONDS_MAX, UNAVAILABLE_SECONDS
+from leasehold.processes import Stop, WorkerProcesses
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-POLL_FIRST_SECONDS: Final = 0.02  # a small run is soon over
 POLL_GROWTH: Final = 1.3
 POLL_SHARE: Final = 5  # at most a sixth of the time goes into polling
-UNAVAILABLE_SECONDS: Final = 60  # workers wait for their database as well
 
 
 class RunState(Protocol):
@@ -51,7 +50,7 @@ def run_until_over(snapshot: S, read: Callable[[], S], workers: WorkerProcesses,
 
 
 def _poll(snapshot: S, read: Callable[[], S], workers: WorkerProcesses, observer: RunObserver[S]) -> S:
-    pause, read_at = POLL_FIRST_SECONDS, time.monotonic()
+    pause, read_at = POLL_SECONDS, time.monotonic()
     while workers.stop.number is None:
         began = time.monotonic()
         observer.check()
@@ -67,7 +66,7 @@ def _poll(snapshot: S, read: Callable[[], S], workers: WorkerProcesses, observer
                 break
         workers.check()
         workers.stop.wait(max(pause, POLL_SHARE * (time.monotonic() - began)))
-        pause = min(pause * POLL_GROWTH, POLL_SECONDS)
+        pause = min(pause * POLL_GROWTH, POLL_SECONDS_MAX)
     return snapshot
 
 

@@ -9,7 +9,7 @@ STAND_IN_LENGTH_MAX: Final = 128  # a longer value is never taken for one
 LENGTH_MAX: Final = 256
 LABEL_LENGTH_MIN: Final = 5
 WORD_LENGTH_MIN: Final = 4  # a shorter one is no password, not even a bad one
-BESIDES_STEM_MAX: Final = 2  # new_password is another variable, topsecret is somebody's password
+AROUND_STEM_MAX: Final = 2  # new_password is another variable, topsecret is somebody's password
 
 STEM: Final = r"(?:pass|pwd|secret|token|key|cred|auth)"
 # ${VAR}, $VAR, $(cmd), {{ name }}, {name}, %(name)s, %s, %VAR%, <your-password>, and placeholders already written.
@@ -138,7 +138,7 @@ def is_reference(value: str, *, in_code: bool) -> bool:
         return True
     if not in_code or not ANY_STEM.search(value) or any(map(str.isdigit, value)):
         return False
-    return JOINED.search(value) is not None or len(ANY_STEM.sub("", value)) <= BESIDES_STEM_MAX
+    return JOINED.search(value) is not None or len(ANY_STEM.sub("", value)) <= AROUND_STEM_MAX
 
 
 def is_label(word: str) -> bool:
@@ -148,4 +148,4 @@ def is_label(word: str) -> bool:
         return True
     if not ANY_STEM.search(word):
         return "_" in word.strip("_") or word.count("-") > 1 or (word.isupper() and len(word) < LABEL_LENGTH_MIN)
-    return "-" in word or JOINED.search(word) is not None or len(ANY_STEM.sub("", word)) <= BESIDES_STEM_MAX + 2
+    return "-" in word or JOINED.search(word) is not None or len(ANY_STEM.sub("", word)) <= AROUND_STEM_MAX + 2

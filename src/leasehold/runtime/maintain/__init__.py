@@ -1,1 +1,1 @@
-"""What a worker does besides running tasks: renew leases, reclaim, advance."""
+"""What a worker does apart from running tasks: renew leases, reclaim, advance."""

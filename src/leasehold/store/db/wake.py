@@ -22,8 +22,6 @@ from leasehold.store.db import limits
 ATTENTION: Final = "ATTENTION"
 DUE: Final = "DUE"
 WOKEN_MAX: Final = 2
-BURST_SECONDS: Final = 0.003
-NOTIFIER_CLOSE_SECONDS: Final = 2.0
 CODES_MAX: Final = 4
 ANY: Final = "any"
 
@@ -115,10 +113,10 @@ class CoalescingNotifier:
         self._notifier.close_rested(seconds)
 
     def close(self) -> None:
-        self._thread.close(NOTIFIER_CLOSE_SECONDS)
+        self._thread.close(limits.NOTIFIER_CLOSE_SECONDS)
         self._notifier.close()
 
     def _send(self) -> None:
         for hint, sender, most in dict.fromkeys(self._hints.popleft() for _ in range(len(self._hints))):
             self._notifier.send([hint], sender, most)
-        time.sleep(BURST_SECONDS)
+        time.sleep(limits.WAKE_BURST_SECONDS)

@@ -1,6 +1,6 @@
 """Negation: a sentence that denies is translated by one that denies, as often as its source does.
 
-Compared sentence by sentence where both texts have as many, and as a whole otherwise. Besides plain negations each
+Compared sentence by sentence where both texts have as many, and as a whole otherwise. Apart from plain negations each
 language has words that may stand for one (`without`, `hardly`, `impossible`): these excuse a negation on the other side
 and do not ask for one. English and German deny once for each thing denied, so theirs are counted; where negations go
 together (`no … nada`, `ne … pas`) only whether there is one is asked. A language that is not listed gives no score.
