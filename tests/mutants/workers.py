@@ -123,8 +123,8 @@ MUTANTS: Final = (
     Mutant(
         "late rows are never looked for",
         "runtime/claim/claimer.py",
-        "                self._hints.forget()\n",
-        "                pass\n",
+        "            self._hints.forget()\n",
+        "            pass\n",
         (
             "tests/runtime/claim/test_claimer.py::test_l3_a_claimer_that_finds_nothing_ahead_looks_everywhere_again_in_a_while",
         ),

@@ -9,9 +9,9 @@ from leasehold import clock
 from leasehold.model.limits import GROUP_MAX
 
 # Claiming.
-RESCAN_US: Final = clock.SECOND  # how often a claimer starts again from the first row, for rows that committed late
-RESCAN_SHARE: Final = 20  # and at most this share of its time,
-RESCAN_US_MAX: Final = 10 * clock.SECOND  # but no later: a lost task comes back to a place before the others
+RESCAN_US: Final = clock.SECOND  # how often a claimer starts again from the first row, for rows that committed late,
+RESCAN_SHARE: Final = 20  # or as soon as a task returned, at most this share of its time,
+RESCAN_US_MAX: Final = 10 * clock.SECOND  # but no later
 BRANCH_LIST_US: Final = clock.SECOND
 GATHER_SECONDS: Final = 0.005  # how long a claimer waits for more free slots
 GATHER_SECONDS_MAX: Final = 0.05

@@ -125,18 +125,7 @@ class Worker:
         # stays open, so that a job that comes after a rest starts at once, and what it does can be written.
         self._quiet_store = self._open_store(connections=2)
         self._lease_store = self._open_store(connections=3)
-        self._upkeep = Upkeep(
-            self._quiet_store.sibling(limits.UPKEEP_PATIENCE_SECONDS),
-            self.id,
-            self._owner,
-            self._events,
-            queues=queues,
-            routes=plan.handlers,
-            providers=plan.providers,
-            on_pulse=self._on_pulse,
-            on_ready=self._on_ready,
-            wants_work=lambda: self._claimer.idle,
-        )
+        self._upkeep = self._make_upkeep(queues)
         self._committer = Committer(self._lease_store, self._held, self._events, self._upkeep.poll_now)
         self._claimer = Claimer(
             self._quiet_store.sibling(),
@@ -161,6 +150,21 @@ class Worker:
         self._listener_thread = threading.Thread(target=self._listen, name="leasehold-listener", daemon=True)
         self._stopped = threading.Event()
         self._has_started = False
+
+    def _make_upkeep(self, queues: list[str]) -> Upkeep:
+        return Upkeep(
+            self._quiet_store.sibling(limits.UPKEEP_PATIENCE_SECONDS),
+            self.id,
+            self._owner,
+            self._events,
+            queues=queues,
+            routes=self._plan.handlers,
+            providers=self._plan.providers,
+            on_pulse=self._on_pulse,
+            on_ready=self._on_ready,
+            on_returned=self._on_returned,
+            wants_work=lambda: self._claimer.idle,
+        )
 
     def _open_store(self, connections: int = 1) -> Store:
         """Open connections for parts that may use them at once, so that none waits for another."""
@@ -270,7 +274,9 @@ class Worker:
             attempt = self._held.get(task_id, fence)
             if attempt is not None:
                 attempt.interrupt(Interruption.CANCELLED)
-        if pulse.ready or pulse.branched:
+        if pulse.ready:  # though the claimer found nothing
+            self._claimer.on_returned()
+        elif pulse.branched:
             self._claimer.wake()
         if self._relay is not None:
             self._relay.on_pulse(pulse)
@@ -283,6 +289,9 @@ class Worker:
     def _on_more(self, queues: set[str], claimed: int) -> None:
         """Wake others, more of them if this worker has just got many: there may be work for them too."""
         self._store.wake(queues, self._listener.address, min(claimed, WOKEN_MAX))
+
+    def _on_returned(self) -> None:
+        self._claimer.on_returned()
 
     def _on_hints(self, words: set[str]) -> None:
         """Act on hints of other processes; those that there is no room for go to another worker."""

@@ -19,6 +19,7 @@ from leasehold.errors import EffectInDoubt, Misuse
 from leasehold.model.effect import Intent
 from leasehold.model.failure.loss import Reclaim
 from leasehold.runtime.effects.effects import Point, watch
+from leasehold.store.db.wake import ATTENTION
 
 Submit = Callable[[Leasehold], Job]
 
@@ -41,6 +42,7 @@ def crash_at(app: Leasehold, point: str, *, kind: str | None = None, nth: int = 
     def crash(passed: Point, intent: Intent) -> None:
         if passed is wanted and kind in (None, intent.kind) and next(passes) == nth:
             app.store.leases.reclaim([Reclaim(intent.task_id, intent.fence, "owner gone")])
+            app.store.wake([ATTENTION])
             crashes.append(Crash(f"crashed {_words(wanted)} of {intent.kind}"))
             raise crashes[0]
 

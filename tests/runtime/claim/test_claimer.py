@@ -6,12 +6,14 @@ from contextlib import ExitStack, closing
 import pytest
 
 from leasehold import clock
+from leasehold.runtime import limits
 from leasehold.runtime.claim.claimer import Claimer
 from leasehold.runtime.claim.held import HeldAttempts
+from leasehold.runtime.claim.rescans import Rescans
 from leasehold.runtime.commit.committer import Committer
 from leasehold.runtime.observe.events import EventLog
 from leasehold.store import open_store
-from tests.runtime.maintain.clocks import Ticking
+from tests.runtime.maintain.clocks import Moved, Ticking
 from tests.support.db import check_journal, check_places, connected, rows
 from tests.support.manual_leases import enrol
 from tests.support.processes.local_worker import run_worker
@@ -100,13 +102,39 @@ def test_l3_a_claimer_that_finds_nothing_ahead_looks_everywhere_again_in_a_while
     step = app.job(lambda: None, name="step")
     app.submit_many(step, [{}] * 2)
     [place] = rows(url, "DELETE FROM ready WHERE position = 1 RETURNING position, task_id")
-    with closing(open_store(url)) as store, connected(url) as connection:
+    moved = Moved()
+    with closing(open_store(url)) as store, connected(url) as connection, simulated_uptime(moved):
         claimer = claimer_of(store, step, HeldAttempts(10, {}))
         assert claimer.claim(5) == 1
         connection.execute(PUT_BACK, place)
         assert claimer.claim(5) == 0
-        claimer._rescan_at = 0  # noqa: SLF001 — the while is over
+        moved.now += limits.RESCAN_US
         assert claimer.claim(5) == 1
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_l3_a_task_that_returned_to_its_old_place_is_found_at_once(app, url):
+    step = app.job(lambda: None, name="step")
+    app.submit_many(step, [{}] * 2)
+    [place] = rows(url, "DELETE FROM ready WHERE position = 1 RETURNING position, task_id")
+    with closing(open_store(url)) as store, connected(url) as connection, simulated_uptime(Moved()):
+        claimer = claimer_of(store, step, HeldAttempts(10, {}))
+        assert claimer.claim(5) == 1
+        connection.execute(PUT_BACK, place)
+        assert claimer.claim(5) == 0
+        claimer.on_returned()
+        assert claimer.claim(5) == 1
+
+
+def test_what_returned_is_looked_for_in_a_small_share_of_the_time_only():
+    rescans = Rescans()
+    assert rescans.begin(0)
+    rescans.request()  # while it is under way: it may have passed the place already
+    rescans.end(0, 1_000)
+    assert not rescans.begin(limits.RESCAN_SHARE * 1_000 - 1)
+    assert rescans.next_due_in(5_000) == limits.RESCAN_SHARE * 1_000 - 5_000
+    assert rescans.begin(limits.RESCAN_SHARE * 1_000)
+    assert rescans.next_due_in(0) is None
 
 
 def claimer_of(store, kind, held):
@@ -127,7 +155,7 @@ def test_s2_a_lease_is_counted_from_the_moment_it_was_asked_for(app, limit):
     if limit:
         claimer.set_limits(frozenset(["default"]))
     with simulated_uptime(ticking):
-        before = len(ticking.looks)
+        before = len(ticking.looks) + 1  # after the look at whether to scan from the first row
         assert claimer.claim(5) == 2
     asked_at = ticking.looks[before]
     assert [one.deadline for one in held.all()] == [asked_at + 59 * clock.SECOND] * 2

@@ -133,7 +133,7 @@ def test_crash_at_ends_the_attempt_as_a_kill_would(app):
     assert not issubclass(Crash, Exception)
 
 
-def test_the_crash_matrix_accepts_a_careful_job_and_names_the_point_where_a_careless_one_differs(url, tmp_path):
+def test_the_crash_matrix_accepts_a_careful_job_and_names_the_point_where_a_careless_one_differs(tmp_path):
     world: dict[str, int] = {}
     numbers = iter(range(1_000))
 

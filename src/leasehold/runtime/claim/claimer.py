@@ -18,6 +18,7 @@ from leasehold.model.names import base_of, family_of
 from leasehold.runtime import limits
 from leasehold.runtime.attempt import Attempt
 from leasehold.runtime.claim.held import HeldAttempts
+from leasehold.runtime.claim.rescans import Rescans
 from leasehold.runtime.claim.suspects import Suspects
 from leasehold.runtime.commit.committer import Committer
 from leasehold.runtime.handlers import Handler
@@ -127,7 +128,7 @@ class Claimer:
         self._filled: set[str] = set()
         self._routes = document(sorted(handlers))
         self._hints = Hints()
-        self._rescan_at = 0
+        self._rescans = Rescans()
         self._asked = 0
         self._claim_seconds = 0.0  # of the last claim: the longer, the more free places are worth waiting for
         self._limited: frozenset[str] = frozenset()
@@ -144,6 +145,11 @@ class Claimer:
     def wake(self) -> None:
         """Look for tasks: there may be some."""
         self._awake.set()
+
+    def on_returned(self) -> None:
+        """Look for tasks from the first row on: some may have returned to a place behind the hints."""
+        self._rescans.request()
+        self.wake()
 
     @property
     def idle(self) -> bool:
@@ -182,8 +188,7 @@ class Claimer:
 
     def _run(self) -> None:
         while not self._stopped.is_set():
-            wait_us = self._branches.next_due_in(clock.uptime())
-            self._awake.wait(None if wait_us is None else wait_us / clock.SECOND)
+            self._awake.wait(self._seconds_to_wait())
             self._awake.clear()
             try:
                 self._claim_until_empty()
@@ -192,6 +197,11 @@ class Claimer:
                 self._events.component_failed("claimer", error)
                 self._stopped.wait(limits.CLAIM_RETRY_SECONDS)
                 self._awake.set()
+
+    def _seconds_to_wait(self) -> float | None:
+        now = clock.uptime()
+        waits = [part.next_due_in(now) for part in (self._branches, self._rescans)]
+        return min((wait_us / clock.SECOND for wait_us in waits if wait_us is not None), default=None)
 
     def _claim_until_empty(self) -> None:
         more = False
@@ -231,6 +241,9 @@ class Claimer:
         """Claim up to `most` tasks once and start them; more if places became free while the statement waited."""
         count, asked = 0, 0
         self._filled = set()
+        began = clock.uptime()
+        if rescans := self._rescans.begin(began):
+            self._hints.forget()
         for queues in self._claim_groups():
             free = min(most - count, self._free_in(queues))
             if free > 0:
@@ -239,6 +252,8 @@ class Claimer:
                 asked += claimed.requested
                 if len(claimed.leases) >= claimed.requested:
                     self._filled.update(lease.queue for lease in claimed.leases)
+        if rescans:
+            self._rescans.end(began, clock.uptime())
         self._asked = max(asked, most)
         return count
 
@@ -303,12 +318,7 @@ class Claimer:
             if len(claimed.leases) < claimed.requested:
                 self._pause_queue(queues[0], claimed.wait_us, changes)
         else:
-            if asked_at >= self._rescan_at:
-                self._hints.forget()
             claimed = self._store.leases.claim(self._worker, self._hints.lanes(queues), self._routes, most, free)
-            if asked_at >= self._rescan_at:
-                share = limits.RESCAN_SHARE * (clock.uptime() - asked_at)
-                self._rescan_at = asked_at + min(max(limits.RESCAN_US, share), limits.RESCAN_US_MAX)
             self._hints.claimed(claimed.leases)
         self._take_up(claimed, asked_at)
         return claimed

@@ -40,6 +40,7 @@ class Upkeep:
         providers: Iterable[str] = (),
         on_pulse: Callable[[Pulse], None] = lambda _: None,
         on_ready: Callable[[set[str]], None] = lambda _: None,
+        on_returned: Callable[[], None] = lambda: None,
         wants_work: Callable[[], bool] = lambda: False,
         read_pending: pending_file.Read = pending_file.read,
     ) -> None:
@@ -49,6 +50,7 @@ class Upkeep:
         self._query = PulseQuery(worker, served, routed, carried, boot=owner.boot, namespace=owner.namespace)
         self.on_pulse = on_pulse
         self._on_ready = on_ready
+        self._on_returned = on_returned
         self._wants_work = wants_work
         self._orchestrator = Orchestrator(store)
         self._sweeper = Sweeper(store, events, read_pending)
@@ -102,9 +104,11 @@ class Upkeep:
         return min([PULSE_SECONDS * random.uniform(0.8, 1.1), *waits])
 
     def _act(self, pulse: Pulse) -> set[str]:
-        steps: list[Callable[[], set[str]]] = [partial(self._sweeper.sweep_gone, pulse.neighbours)]
+        steps: list[Callable[[], set[str]]] = [
+            partial(self._sweep, partial(self._sweeper.sweep_gone, pulse.neighbours))
+        ]
         if pulse.expired:
-            steps.append(self._sweeper.sweep_expired)
+            steps.append(partial(self._sweep, self._sweeper.sweep_expired))
         if pulse.due_at is not None and pulse.due_at <= pulse.now:
             steps.append(self._orchestrator.make_due)
         if pulse.deadline_at is not None and pulse.deadline_at <= pulse.now:
@@ -120,6 +124,12 @@ class Upkeep:
                 queues |= step()
             except Exception as error:  # noqa: BLE001 — its trouble must not keep the others from being done
                 self._events.component_failed("upkeep", error)
+        return queues
+
+    def _sweep(self, step: Callable[[], set[str]]) -> set[str]:
+        """Take leases back; their tasks return to their places, which the claimer may have passed."""
+        if queues := step():
+            self._on_returned()
         return queues
 
     def _clear_suspects(self) -> set[str]:
